@@ -6,6 +6,7 @@ pub mod decoder;
 pub mod encoder;
 mod fingerprint;
 pub mod kernels;
+mod memory;
 pub mod remote;
 mod small_file;
 mod tensor_file;
@@ -13,3 +14,4 @@ mod tokenizer_growth;
 mod tokenizing;
 
 pub use kernels::{Precision, UnknownName};
+pub use memory::available_memory;

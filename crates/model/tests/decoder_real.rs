@@ -8,16 +8,26 @@ use std::path::PathBuf;
 use std::sync::LazyLock;
 
 use ken_language::{Finish, GenerateOptions, Sampling};
-use ken_model::decoder::{Decoder, LoadOptions, Message, Role};
+use ken_model::Precision;
+use ken_model::decoder::{Checkpoint, Decoder, LoadOptions, Message, Role};
 use serde::Deserialize;
 
-static MODEL: LazyLock<Decoder> = LazyLock::new(|| {
+static MODEL: LazyLock<Decoder> = LazyLock::new(|| load(Precision::F32));
+
+fn path() -> PathBuf {
     let models = std::env::var_os("KEN_TEST_MODELS").expect(
         "KEN_TEST_MODELS is not set: run this test by `cargo xtask test`, which prepares the models",
     );
-    let file = "smollm2/SmolLM2-135M-Instruct.Q4_1.gguf";
-    Decoder::load(&PathBuf::from(models).join(file), &LoadOptions::default()).unwrap()
-});
+    PathBuf::from(models).join("smollm2/SmolLM2-135M-Instruct.Q4_1.gguf")
+}
+
+fn load(precision: Precision) -> Decoder {
+    let options = LoadOptions {
+        precision,
+        ..LoadOptions::default()
+    };
+    Decoder::load(&path(), &options).unwrap()
+}
 
 static RECORDED: LazyLock<Recorded> =
     LazyLock::new(|| serde_json::from_str(include_str!("fixtures/smollm2.json")).unwrap());
@@ -164,4 +174,54 @@ fn what_is_shared_does_not_change_the_probabilities() {
         assert!((split.sum() - whole.sum()).abs() < 1e-4);
     }
     assert!(whole[0].sum() > whole[1].sum(), "the model knows this one");
+}
+
+#[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
+fn auto_generates_in_integers_and_scores_exactly() {
+    let (auto, int8) = (load(Precision::Auto), load(Precision::Int8));
+    let written = |decoder: &Decoder, sampling: Sampling| {
+        let prompt = decoder.prompt("", "The capital of France is").unwrap();
+        let options = GenerateOptions {
+            sampling,
+            max_tokens: 12,
+            stop: Vec::new(),
+        };
+        let written = decoder.generate(&prompt, &options, &mut |_| ControlFlow::Continue(()));
+        let written = written.unwrap();
+        (written.tokens, written.logprobs)
+    };
+    let random = Sampling::Random {
+        temperature: 1.0,
+        top_k: None,
+        top_p: None,
+        seed: 5,
+    };
+    for sampling in [Sampling::Greedy, random] {
+        assert_eq!(written(&auto, sampling), written(&int8, sampling));
+        assert_ne!(written(&auto, sampling).1, written(&MODEL, sampling).1);
+    }
+    let scores = |decoder: &Decoder| {
+        let prompt = decoder.prompt("", "The capital of France is").unwrap();
+        decoder.score(&prompt, &[" Paris", " Rome"]).unwrap()
+    };
+    assert_eq!(scores(&auto), scores(&MODEL));
+    assert_ne!(scores(&auto), scores(&int8));
+}
+
+#[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
+fn its_footprint_is_known_before_its_weights_are_read() {
+    let footprint = |precision| {
+        let checkpoint = Checkpoint::open(&path(), None).unwrap();
+        checkpoint.footprint(precision).unwrap()
+    };
+    let auto = footprint(Precision::Auto);
+    assert_eq!(auto.parameters, 134_515_008);
+    assert_eq!(auto.stored_as[0], "Q4_1");
+    assert_eq!(auto.context_tokens, MODEL.context_tokens());
+    // Quantized weights stay as they are, whatever is computed.
+    assert_eq!(auto, footprint(Precision::F32));
+    let bits = 8.0 * auto.weight_bytes as f64 / auto.parameters as f64;
+    assert!((5.0..8.0).contains(&bits), "{bits} bits a weight");
 }

@@ -29,6 +29,12 @@ pub enum TrainError {
         received: usize,
         context: usize,
     },
+    #[error("this model cannot be trained: training does not support {what}")]
+    #[diagnostic(
+        kind = "untrainable_model",
+        remedy = "train another model: Llama, Mistral, Qwen2, Qwen2.5, Qwen3 or Phi-3"
+    )]
+    Untrainable { what: &'static str },
     #[error("`{setting}` is {received}, expected {expected}")]
     Setting {
         setting: &'static str,

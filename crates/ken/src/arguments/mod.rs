@@ -142,14 +142,15 @@ pub(crate) enum Verb {
 }
 
 #[derive(Debug, Args)]
-#[command(after_long_help = "\
+#[command(args = [Key::model.flag(), Key::embedder.flag()], after_long_help = "\
 Examples:
   ken doctor
   ken doctor --bench
+  ken doctor --bench --model ./my-model.gguf
 
 It changes nothing, and waits at most three seconds for the network.")]
 pub(crate) struct DoctorArguments {
-    /// Benchmark sampling, reading, scoring, writing and embedding (a minute or more)
+    /// Benchmark loading, sampling, reading, scoring, writing and embedding (a minute or more)
     #[arg(long)]
     pub(crate) bench: bool,
 }

@@ -53,7 +53,7 @@ An interrupted download resumes. Once fetched, a model needs no network.")]
     /// List cached models
     #[command(after_long_help = "Examples:\n  ken model list\n  ken model list --json")]
     List,
-    /// Show a model's files, sizes and checksums
+    /// Show a model's files, its parameters, how they are stored, and the memory that it needs
     #[command(after_long_help = "\
 Examples:
   ken model info hf:Qwen/Qwen2.5-0.5B-Instruct

@@ -10,6 +10,8 @@ use ken_hub::{
     DEFAULT_EMBEDDER, DEFAULT_GENERATOR, FileState, ModelCache, ModelRecord, ModelReference,
     Verification,
 };
+use ken_model::Precision;
+use ken_model::decoder::{Checkpoint, Footprint};
 use serde::Serialize;
 use serde_json::json;
 
@@ -30,6 +32,9 @@ struct ShownModel {
     commit: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pulled_at: Option<String>,
+    /// Of a decoder, known before its weights are read.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    footprint: Option<Footprint>,
     files: Vec<ShownFile>,
 }
 
@@ -117,10 +122,15 @@ fn warn(error: &ken_hub::HubError) -> Result<()> {
 }
 
 fn info(cache: &ModelCache, reference: &ModelReference, json: bool) -> Result<()> {
-    let shown = match reference {
+    let mut shown = match reference {
         ModelReference::Local { .. } => shown_path(reference, cache.resolve(reference)?)?,
         _ => shown_record(cache, &cache.info(reference)?)?,
     };
+    // What is no decoder, such as an embedder, is shown without.
+    let decoder = Checkpoint::open(&shown.path, None);
+    shown.footprint = decoder
+        .and_then(|decoder| decoder.footprint(Precision::Auto))
+        .ok();
     if json {
         return output::json(&shown);
     }
@@ -129,6 +139,19 @@ fn info(cache: &ModelCache, reference: &ModelReference, json: bool) -> Result<()
         ("path", shown.path.display().to_string()),
         ("size", output::size(shown.bytes)),
     ];
+    if let Some(decoder) = shown.footprint {
+        let memory = output::size(decoder.weight_bytes);
+        let cache = output::size(1000 * decoder.bytes_per_token);
+        rows.extend([
+            (
+                "parameters",
+                format!("{:.0} million", decoder.parameters as f64 / 1e6),
+            ),
+            ("stored as", decoder.stored_as.join(", ")),
+            ("memory", format!("{memory}, and {cache} per 1,000 tokens")),
+            ("context", format!("{} tokens", decoder.context_tokens)),
+        ]);
+    }
     rows.extend(shown.commit.map(|commit| ("commit", commit)));
     rows.extend(shown.pulled_at.map(|time| ("pulled", time)));
     for file in shown.files {
@@ -230,6 +253,7 @@ fn shown_record(cache: &ModelCache, record: &ModelRecord) -> Result<ShownModel, 
         bytes: record.bytes(),
         commit: record.commit.clone(),
         pulled_at: Some(record.pulled_at.clone()),
+        footprint: None,
         files: record.files.iter().map(file).collect(),
     })
 }
@@ -256,6 +280,7 @@ fn shown_path(reference: &ModelReference, path: PathBuf) -> Result<ShownModel> {
         path,
         commit: None,
         pulled_at: None,
+        footprint: None,
         files,
     })
 }

@@ -15,14 +15,16 @@ use super::error::DecoderError;
 use super::file_names::{SETTINGS_FILE, TENSORS_FILE};
 use super::origin::Origin;
 use super::shards::loaded;
+use super::stored::Stored;
+use super::text_part;
 use crate::fingerprint::Fingerprint;
 use crate::small_file::{self, MOST_SETTINGS_BYTES};
 use crate::tensor_file::{TensorFile, TensorFileError};
 
 /// The prefix of a module's name in an adapter's tensors.
 const PREFIX: &str = "base_model.model.";
-/// The tensor of the trained rows of the embedding.
-const ROWS: &str = "base_model.model.model.embed_tokens.token_adapter.trainable_tokens_delta";
+/// The tensor of the trained rows of the embedding, without the prefix.
+const ROWS: &str = "model.embed_tokens.token_adapter.trainable_tokens_delta";
 
 /// The keys of `adapter_config.json` that matter here.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -182,12 +184,13 @@ impl Adapter {
                 DecoderError::Compute(error) => broken(&first_line(&error.to_string())),
                 other => other,
             })?;
-            if name == ROWS {
+            let plain = name.replace(".default", "");
+            let plain = plain.strip_prefix(PREFIX).map(text_part::bare_name);
+            if plain.as_deref() == Some(ROWS) {
                 rows = Some(tensor);
                 continue;
             }
-            let plain = name.replace(".default", "");
-            let half = plain.strip_prefix(PREFIX).and_then(|rest| {
+            let half = plain.as_deref().and_then(|rest| {
                 let down = rest.strip_suffix(".lora_A.weight").map(|m| (m, true));
                 down.or_else(|| rest.strip_suffix(".lora_B.weight").map(|m| (m, false)))
             });
@@ -287,16 +290,26 @@ impl Adapter {
         Ok(())
     }
 
+    /// Whether it adds to a module's weight.
+    pub(super) fn adds_to(&self, module: &str) -> bool {
+        self.pairs.contains_key(module)
+    }
+
+    /// Whether it has rows of the embedding.
+    pub(super) fn has_rows(&self) -> bool {
+        self.rows.is_some()
+    }
+
     /// A module's weight with what was learned: `W + scale * B A` (LoRA, Eq. 3).
     ///
     /// # Shapes
     /// `weight`: `[outputs, inputs]`.
-    pub(super) fn added_to(&self, weight: Tensor, module: &str) -> Result<Tensor, DecoderError> {
+    pub(super) fn added_to(&self, weight: Stored, module: &str) -> Result<Stored, DecoderError> {
         match self.pairs.get(module) {
             None => Ok(weight),
             Some(pair) => {
                 let learned = (pair.up.matmul(&pair.down)? * self.settings.scale())?;
-                Ok((weight + learned)?)
+                Ok(Stored::Dense((weight.dense()? + learned)?))
             }
         }
     }
@@ -305,13 +318,16 @@ impl Adapter {
     ///
     /// # Shapes
     /// `table`: `[vocabulary, hidden]`.
-    pub(super) fn with_rows(&self, table: Tensor) -> Result<Tensor, DecoderError> {
+    pub(super) fn with_rows(&self, table: Stored) -> Result<Stored, DecoderError> {
         let Some((tokens, rows)) = &self.rows else {
             return Ok(table);
         };
-        let own = table.index_select(&Tensor::new(tokens.as_slice(), &Device::Cpu)?, 0)?;
-        let index = Tensor::new(tokens.as_slice(), &Device::Cpu)?;
-        Ok(table.index_add(&index, &(rows - own)?, 0)?)
+        let (table, index) = (
+            table.dense()?,
+            Tensor::new(tokens.as_slice(), &Device::Cpu)?,
+        );
+        let own = table.index_select(&index, 0)?;
+        Ok(Stored::Dense(table.index_add(&index, &(rows - own)?, 0)?))
     }
 }
 

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use candle_core::Tensor;
 
+use super::config::Activation;
 use super::error::DecoderError;
+use super::stored::Stored;
 
 type Result<T> = std::result::Result<T, DecoderError>;
 
@@ -26,11 +28,13 @@ pub(super) trait Backend: Send + Sync + Sized {
     type Sequence: Sequence;
 
     /// Lays out a projection `[outputs, inputs]`.
-    fn matrix(&self, weight: &Tensor) -> Result<Self::Matrix>;
+    fn matrix(&self, weight: Stored) -> Result<Self::Matrix>;
     /// Takes a vector.
     fn vector(&self, weight: &Tensor) -> Result<Self::Vector>;
     /// Takes the token embedding.
-    fn table(&self, weight: &Tensor) -> Result<Self::Table>;
+    fn table(&self, weight: Stored) -> Result<Self::Table>;
+    /// The token embedding as the output projection too, without a copy where that is possible.
+    fn tied_output(&self, table: &Self::Table) -> Result<Self::Matrix>;
     /// Takes cosines and sines, each `[rows, half]`.
     fn rotation(&self, cos: Vec<f32>, sin: Vec<f32>, half: usize) -> Result<Self::Rotation>;
     /// An empty sequence with capacity for some tokens.
@@ -46,11 +50,13 @@ pub(super) trait Backend: Send + Sync + Sized {
     fn add(&self, x: Self::Rows, y: &Self::Rows) -> Result<Self::Rows>;
     /// `x + bias`, for each row.
     fn add_bias(&self, x: Self::Rows, bias: &Self::Vector) -> Result<Self::Rows>;
-    /// `silu(gate) * up`.
+    /// `factor * x`.
+    fn scale(&self, x: Self::Rows, factor: f32) -> Result<Self::Rows>;
+    /// `activation(gate) * up`.
     ///
     /// # Shapes
     /// `gate_and_up`: `[rows, 2 * width]`, the gate in front; returns `[rows, width]`.
-    fn gate(&self, gate_and_up: Self::Rows) -> Result<Self::Rows>;
+    fn gate(&self, gate_and_up: Self::Rows, activation: Activation) -> Result<Self::Rows>;
     /// Rotates queries and keys, stores keys and values after those of each run's sequence, and
     /// lets every row attend to all of its sequence up to itself.
     ///
@@ -81,8 +87,8 @@ pub(super) struct Heads {
     pub(super) keys: usize,
     /// Width of a head.
     pub(super) width: usize,
-    /// A token attends to at most this many tokens, itself included.
-    pub(super) window: Option<usize>,
+    /// What products of queries and keys are multiplied by.
+    pub(super) scale: f32,
     /// Epsilon of the norms of heads.
     pub(super) epsilon: f32,
 }
@@ -91,11 +97,13 @@ pub(super) struct Heads {
 pub(super) struct AttentionLayer<'a, V> {
     pub(super) index: usize,
     pub(super) heads: &'a Heads,
+    /// A token attends to at most this many tokens, itself included.
+    pub(super) window: Option<usize>,
     /// Norms of each query and each key head, `[width]`.
     pub(super) norms: Option<&'a HeadNorms<V>>,
 }
 
-/// Qwen3's norms of each query and key head.
+/// The norms of each query and key head.
 pub(super) struct HeadNorms<V> {
     pub(super) query: V,
     pub(super) key: V,

@@ -11,15 +11,15 @@ use super::adapter::Adapter;
 use super::chat::ChatTemplate;
 use super::config::DecoderConfig;
 use super::error::DecoderError;
-use super::family::Family;
 use super::file_names::CONFIG_FILE;
 use super::gguf::GgufFile;
 use super::origin::Origin;
 use super::prompt_form::PromptForm;
 use super::replacement;
 use super::source_tokens::SourceTokens;
+use super::stored::Stored;
 use super::tokenizer::{self, Reading, TextTokenizer};
-use super::weights::{Part, WeightFile, Weights};
+use super::weights::{NormForm, Part, WeightFile, Weights};
 use crate::fingerprint::Fingerprint;
 use crate::small_file::{self, MOST_SETTINGS_BYTES};
 
@@ -284,6 +284,9 @@ impl Checkpoint {
     /// a time is read.
     pub fn tensors(&self) -> impl Iterator<Item = Result<(String, Tensor), DecoderError>> + '_ {
         let config = &self.config;
+        let dense = |stored: Result<Option<Stored>, DecoderError>| {
+            stored?.map(|stored| stored.dense()).transpose()
+        };
         let ends = [
             "model.embed_tokens.weight",
             "model.norm.weight",
@@ -291,25 +294,30 @@ impl Checkpoint {
         ];
         let ends = ends.into_iter().filter_map(move |name| {
             let tensor = match name {
-                "model.norm.weight" => self.weights.norm(config).map(Some),
-                "lm_head.weight" => self.weights.output(config),
-                _ => self.weights.embedding(config).map(Some),
+                "model.norm.weight" => self.weights.norm(config, NormForm::HuggingFace).map(Some),
+                "lm_head.weight" => dense(self.weights.output(config)),
+                _ => dense(self.weights.embedding(config).map(Some)),
             };
             tensor
                 .transpose()
                 .map(|tensor| Ok((name.to_owned(), tensor?)))
         });
         let matrices = matrices(config).into_iter().map(|(layer, part, shape)| {
-            let tensor = self.weights.matrix(config, layer, part, shape)?;
+            let tensor = self.weights.matrix(config, layer, part, shape)?.dense()?;
             Ok((format!("{}.weight", part.module(layer)), tensor))
         });
-        let vectors = vectors(config)
-            .into_iter()
-            .map(|(layer, part, suffix, width)| {
-                let tensor = self.weights.vector(layer, part, suffix, width)?;
-                Ok((format!("{}.{suffix}", part.module(layer)), tensor))
-            });
-        ends.chain(matrices).chain(vectors)
+        let norms = norms(config).into_iter().map(|(layer, part, width)| {
+            let form = NormForm::HuggingFace;
+            let tensor = self
+                .weights
+                .block_norm(config.family, layer, part, width, form)?;
+            Ok((format!("{}.weight", part.module(layer)), tensor))
+        });
+        let biases = biases(config).into_iter().map(|(layer, part, width)| {
+            let tensor = self.weights.bias(layer, part, width)?;
+            Ok((format!("{}.bias", part.module(layer)), tensor))
+        });
+        ends.chain(matrices).chain(norms).chain(biases)
     }
 }
 
@@ -319,16 +327,16 @@ fn completion(output: &str) -> String {
 }
 
 /// The projections of all blocks, `(layer, part, [rows, columns])`, as they are stored.
-fn matrices(config: &DecoderConfig) -> Vec<(usize, Part, [usize; 2])> {
+pub(super) fn matrices(config: &DecoderConfig) -> Vec<(usize, Part, [usize; 2])> {
     let (hidden, width) = (config.hidden, config.intermediate);
     let queries = config.heads * config.head_width;
     let keys = config.kv_heads * config.head_width;
-    let mut parts = match config.family {
-        Family::Phi3 => vec![
+    let mut parts = match config.family.fuses_projections() {
+        true => vec![
             (Part::QueryKeyValue, [queries + 2 * keys, hidden]),
             (Part::GateUp, [2 * width, hidden]),
         ],
-        Family::Llama | Family::Qwen2 | Family::Qwen3 => vec![
+        false => vec![
             (Part::Query, [queries, hidden]),
             (Part::Key, [keys, hidden]),
             (Part::Value, [keys, hidden]),
@@ -340,37 +348,52 @@ fn matrices(config: &DecoderConfig) -> Vec<(usize, Part, [usize; 2])> {
         (Part::AttentionOutput, [hidden, queries]),
         (Part::Down, [hidden, width]),
     ]);
-    (0..config.layers)
-        .flat_map(|layer| parts.iter().map(move |&(part, shape)| (layer, part, shape)))
-        .collect()
+    in_each_layer(config, &parts)
 }
 
-/// The norms and biases of all blocks, `(layer, part, suffix, width)`.
-fn vectors(config: &DecoderConfig) -> Vec<(usize, Part, &'static str, usize)> {
+/// The norms of all blocks, `(layer, part, width)`.
+pub(super) fn norms(config: &DecoderConfig) -> Vec<(usize, Part, usize)> {
+    let (family, hidden) = (config.family, config.hidden);
+    let mut parts = vec![
+        (Part::AttentionNorm, hidden),
+        (Part::feed_forward_norm(family), hidden),
+    ];
+    if family.norms_outputs() {
+        parts.extend([
+            (Part::PostAttentionNorm, hidden),
+            (Part::PostFeedForwardNorm, hidden),
+        ]);
+    }
+    if family.norms_heads() {
+        parts.extend([
+            (Part::QueryNorm, config.head_width),
+            (Part::KeyNorm, config.head_width),
+        ]);
+    }
+    in_each_layer(config, &parts)
+}
+
+/// The biases of all blocks, `(layer, part, width)`.
+pub(super) fn biases(config: &DecoderConfig) -> Vec<(usize, Part, usize)> {
     let queries = config.heads * config.head_width;
     let keys = config.kv_heads * config.head_width;
-    let mut parts = vec![
-        (Part::AttentionNorm, "weight", config.hidden),
-        (Part::FeedForwardNorm, "weight", config.hidden),
-    ];
-    match config.family {
-        Family::Qwen2 => parts.extend([
-            (Part::Query, "bias", queries),
-            (Part::Key, "bias", keys),
-            (Part::Value, "bias", keys),
-        ]),
-        Family::Qwen3 => parts.extend([
-            (Part::QueryNorm, "weight", config.head_width),
-            (Part::KeyNorm, "weight", config.head_width),
-        ]),
-        Family::Llama | Family::Phi3 => {}
+    match config.family.has_biases() {
+        true => in_each_layer(
+            config,
+            &[
+                (Part::Query, queries),
+                (Part::Key, keys),
+                (Part::Value, keys),
+            ],
+        ),
+        false => Vec::new(),
     }
+}
+
+/// The parts of every block, with what is known of each.
+fn in_each_layer<T: Copy>(config: &DecoderConfig, parts: &[(Part, T)]) -> Vec<(usize, Part, T)> {
     (0..config.layers)
-        .flat_map(|layer| {
-            parts
-                .iter()
-                .map(move |&(part, suffix, width)| (layer, part, suffix, width))
-        })
+        .flat_map(|layer| parts.iter().map(move |&(part, known)| (layer, part, known)))
         .collect()
 }
 
@@ -382,6 +405,7 @@ fn add_known_end_tokens(tokenizer: &TextTokenizer, end_tokens: &mut Vec<u32>) {
         "<|end|>",
         "<|endoftext|>",
         "<|end_of_text|>",
+        "<end_of_turn>",
     ];
     end_tokens.extend(known.iter().filter_map(|token| tokenizer.id(token)));
     end_tokens.sort_unstable();

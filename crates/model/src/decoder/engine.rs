@@ -63,7 +63,7 @@ pub(super) enum Depth {
 impl<B: Backend> Engine<B> {
     pub(super) fn new(graph: Graph<B>, config: &DecoderConfig, cache_bytes: usize) -> Self {
         Self {
-            budget: cache_bytes / graph.bytes_per_token(),
+            budget: cache_bytes / config.bytes_per_token(),
             graph,
             hidden: config.hidden,
             vocabulary: config.vocabulary,

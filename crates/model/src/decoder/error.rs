@@ -73,6 +73,23 @@ pub enum DecoderError {
         /// Bytes in the file.
         received: u64,
     },
+    /// Weights that are larger than the memory that is left.
+    #[error(
+        "{path} needs {:.1} GB of memory for its weights, {:.1} GB are available",
+        *needed as f64 / 1e9,
+        *available as f64 / 1e9
+    )]
+    #[diagnostic(
+        remedy = "take a smaller model or one that is quantized to fewer bits, or end other programs"
+    )]
+    DoesNotFit {
+        /// The file or folder.
+        path: PathBuf,
+        /// Bytes that the weights take.
+        needed: u64,
+        /// Bytes that can be allocated.
+        available: u64,
+    },
     /// A tensor type that is not supported.
     #[error("{path} uses a quantization that is not supported: {reason}")]
     #[diagnostic(remedy = "use an F32, F16, BF16, Q4_0 to Q8_0 or Q2_K to Q8_K file")]

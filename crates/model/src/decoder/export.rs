@@ -13,13 +13,14 @@ use safetensors::tensor::TensorView;
 use serde_json::{Value, json};
 
 use super::checkpoint::Checkpoint;
-use super::config::RopeScaling;
+use super::config::{GLOBAL, LOCAL, LayerKind, LocalLayers, RopeScaling};
 use super::error::DecoderError;
 use super::family::Family;
 use super::file_names::{CONFIG_FILE, COPIED, ORIGIN_FILE, WEIGHTS_FILE};
 use super::origin::Origin;
 use super::prompt_form::{FIELD, PromptForm};
 use super::replacement::Replacement;
+use super::text_part;
 use crate::kernels::UnknownName;
 use crate::small_file::{self, MOST_SETTINGS_BYTES};
 
@@ -121,6 +122,11 @@ impl Checkpoint {
             Some(source) => read_json(&source.join(CONFIG_FILE))?,
             None => self.config_json(),
         };
+        // Of a multimodal model only the text part is written.
+        if let Some(text) = text_part::config(&config) {
+            config = text.clone();
+            config["architectures"] = json!([self.architecture()]);
+        }
         // Older tools read the one, newer the other.
         config["torch_dtype"] = json!(stored.torch());
         config["dtype"] = json!(stored.torch());
@@ -189,18 +195,31 @@ impl Checkpoint {
         files.stage("tokenizer_config.json", settings.to_string().as_bytes())
     }
 
+    /// The name of its architecture in transformers.
+    fn architecture(&self) -> &'static str {
+        match self.config.family {
+            Family::Llama if self.config.sliding_window.is_some() => "MistralForCausalLM",
+            Family::Llama => "LlamaForCausalLM",
+            Family::Qwen2 => "Qwen2ForCausalLM",
+            Family::Qwen3 => "Qwen3ForCausalLM",
+            Family::Phi3 => "Phi3ForCausalLM",
+            Family::Gemma3 => "Gemma3ForCausalLM",
+        }
+    }
+
     /// The `config.json` of a model that came without one.
     fn config_json(&self) -> Value {
         let config = &self.config;
-        let (model_type, architecture) = match config.family {
-            Family::Llama if config.sliding_window.is_some() => ("mistral", "MistralForCausalLM"),
-            Family::Llama => ("llama", "LlamaForCausalLM"),
-            Family::Qwen2 => ("qwen2", "Qwen2ForCausalLM"),
-            Family::Qwen3 => ("qwen3", "Qwen3ForCausalLM"),
-            Family::Phi3 => ("phi3", "Phi3ForCausalLM"),
+        let model_type = match config.family {
+            Family::Llama if config.sliding_window.is_some() => "mistral",
+            Family::Llama => "llama",
+            Family::Qwen2 => "qwen2",
+            Family::Qwen3 => "qwen3",
+            Family::Phi3 => "phi3",
+            Family::Gemma3 => "gemma3_text",
         };
         let mut json = json!({
-            "architectures": [architecture],
+            "architectures": [self.architecture()],
             "model_type": model_type,
             "vocab_size": config.vocabulary,
             "hidden_size": config.hidden,
@@ -209,16 +228,36 @@ impl Checkpoint {
             "num_attention_heads": config.heads,
             "num_key_value_heads": config.kv_heads,
             "head_dim": config.head_width,
-            "hidden_act": "silu",
             "rms_norm_eps": config.norm_epsilon,
             "rope_theta": config.rope_base,
             "max_position_embeddings": config.context,
             "tie_word_embeddings": self.is_tied(),
-            "attention_bias": config.family == Family::Qwen2,
+            "attention_bias": config.family.has_biases(),
             "eos_token_id": self.end_tokens,
         });
-        if let Some(window) = config.sliding_window {
-            json["sliding_window"] = json!(window);
+        let activation = config.activation.name();
+        match config.family {
+            Family::Gemma3 => {
+                json["hidden_activation"] = json!(activation);
+                // A whole number in every GGUF file, and transformers wants one.
+                json["query_pre_attn_scalar"] = json!(config.query_scalar as u64);
+            }
+            Family::Llama | Family::Qwen2 | Family::Qwen3 | Family::Phi3 => {
+                json["hidden_act"] = json!(activation);
+            }
+        }
+        if let Some(window) = &config.sliding_window {
+            json["sliding_window"] = json!(window.tokens);
+            if window.layers != LocalLayers::All {
+                let kind = |layer| match config.layer_kind(layer) {
+                    LayerKind::Global => GLOBAL,
+                    LayerKind::Local => LOCAL,
+                };
+                json["layer_types"] = (0..config.layers).map(kind).collect();
+            }
+            if let Some(base) = window.rope_base {
+                json["rope_local_base_freq"] = json!(base);
+            }
         }
         match &config.rope_scaling {
             RopeScaling::None => {}
@@ -239,12 +278,15 @@ impl Checkpoint {
                     "original_max_position_embeddings": original_context,
                 });
             }
-            RopeScaling::PerFrequency { factors } => {
+            RopeScaling::PerFrequency { factors, magnitude } => {
                 json["rope_scaling"] = json!({
                     "rope_type": "longrope",
                     "short_factor": factors,
                     "long_factor": factors,
                 });
+                if *magnitude != 1.0 {
+                    json["rope_scaling"]["attention_factor"] = json!(magnitude);
+                }
                 json["original_max_position_embeddings"] = json!(config.context);
             }
         }

@@ -109,12 +109,15 @@ impl Decoder {
             end_tokens: &self.end_tokens,
             context,
         };
-        let drawn: Vec<bool> = requests
+        let exactly: Vec<bool> = requests
             .iter()
-            .map(|request| matches!(request.options.sampling, Sampling::Random { .. }))
+            .map(|request| {
+                request.options.sampling == Sampling::Greedy
+                    && request.prompt.course() != Course::Alone
+            })
             .collect();
         let mut answers = vec![Vec::new(); requests.len()];
-        for (runtime, indices) in self.engines.assign(&drawn)? {
+        for (runtime, indices) in self.engines.assign(&exactly) {
             let own: Vec<_> = indices
                 .iter()
                 .map(|&index| GenerateRequest { ..requests[index] })

@@ -4,7 +4,7 @@ use std::io::{Cursor, Error, ErrorKind, Read, Result as IoResult, Seek, SeekFrom
 use std::path::Path;
 
 use candle_core::Device;
-use candle_core::quantized::{QTensor, gguf_file};
+use candle_core::quantized::{GgmlDType, QTensor, gguf_file};
 use ken_storage::ReadAt;
 
 use super::error::DecoderError;
@@ -96,6 +96,12 @@ impl GgufFile {
             .tensor_infos
             .get(name)
             .map(|info| info.shape.dims())
+    }
+
+    /// The type in which a tensor is stored; `None` where the file has no such tensor.
+    pub(super) fn dtype(&self, name: &str) -> Option<GgmlDType> {
+        let info = self.content.tensor_infos.get(name)?;
+        Some(info.ggml_dtype)
     }
 
     /// Reads a tensor as it is stored.
@@ -205,6 +211,16 @@ impl<'a> Metadata<'a> {
 
     pub(super) fn numbers(&self, key: &str) -> Option<Vec<f64>> {
         self.array(key)?.iter().map(number).collect()
+    }
+
+    pub(super) fn booleans(&self, key: &str) -> Option<Vec<bool>> {
+        self.array(key)?
+            .iter()
+            .map(|value| match value {
+                gguf_file::Value::Bool(value) => Some(*value),
+                _ => None,
+            })
+            .collect()
     }
 
     pub(super) fn number(&self, key: &str) -> Result<f64, DecoderError> {

@@ -14,6 +14,7 @@ mod escaping;
 mod export;
 mod family;
 mod file_names;
+mod footprint;
 mod generate;
 mod gguf;
 mod gguf_header;
@@ -32,9 +33,11 @@ mod shards;
 mod shared_prefix;
 mod source_tokens;
 mod source_vocabulary;
+mod stored;
 mod streamed_text;
 mod template;
 mod tensors;
+mod text_part;
 mod tokenizer;
 mod untrained;
 mod weights;
@@ -44,11 +47,14 @@ use std::path::Path;
 pub use adapter::{Adapter, AdapterSettings};
 pub use chat::{Message, Role};
 pub use checkpoint::Checkpoint;
-pub use config::{DecoderConfig, RopeScaling};
+pub use config::{
+    Activation, DecoderConfig, LayerKind, LocalLayers, RopeScaling, Rotary, SlidingWindow,
+};
 pub use error::DecoderError;
 pub use export::StoredAs;
 pub use family::Family;
 pub use file_names::{SETTINGS_FILE, TENSORS_FILE};
+pub use footprint::Footprint;
 pub use generate::{GenerateRequest, Generation};
 pub use options::{Device, LoadOptions};
 pub use origin::{LearnedBoundary, Origin};
@@ -85,7 +91,10 @@ impl Decoder {
     /// that is not supported; an adapter that was made for another model.
     pub fn load(path: &Path, options: &LoadOptions) -> Result<Self, DecoderError> {
         let checkpoint = Checkpoint::open(path, options.adapter.as_deref())?;
-        let engines = Engines::load(&checkpoint.config, checkpoint.weights, options)?;
+        if options.device == Device::Cpu {
+            checkpoint.footprint(options.precision)?.check(path)?;
+        }
+        let engines = Engines::load(&checkpoint.config, &checkpoint.weights, options)?;
         let sources = checkpoint.origin.and_then(|origin| origin.sources);
         let mut end_tokens = checkpoint.end_tokens;
         if let Some(sources) = &sources {

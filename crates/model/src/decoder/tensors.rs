@@ -8,7 +8,9 @@ use candle_nn::ops::{rms_norm_slow, softmax};
 use candle_nn::rotary_emb::rope_slow;
 
 use super::backend::{AttentionLayer, Backend, Heads, Run, Sequence};
+use super::config::Activation;
 use super::error::DecoderError;
+use super::stored::Stored;
 
 type Result<T> = std::result::Result<T, DecoderError>;
 
@@ -47,16 +49,20 @@ impl Backend for Tensors {
     type Rotation = (Tensor, Tensor);
     type Sequence = TensorSequence;
 
-    fn matrix(&self, weight: &Tensor) -> Result<Tensor> {
-        Ok(weight.to_device(&self.device)?.t()?)
+    fn matrix(&self, weight: Stored) -> Result<Tensor> {
+        Ok(weight.dense()?.to_device(&self.device)?.t()?)
     }
 
     fn vector(&self, weight: &Tensor) -> Result<Tensor> {
         Ok(weight.to_device(&self.device)?)
     }
 
-    fn table(&self, weight: &Tensor) -> Result<Tensor> {
-        Ok(weight.to_device(&self.device)?)
+    fn table(&self, weight: Stored) -> Result<Tensor> {
+        Ok(weight.dense()?.to_device(&self.device)?)
+    }
+
+    fn tied_output(&self, table: &Tensor) -> Result<Tensor> {
+        Ok(table.t()?)
     }
 
     fn rotation(&self, cos: Vec<f32>, sin: Vec<f32>, half: usize) -> Result<(Tensor, Tensor)> {
@@ -90,13 +96,22 @@ impl Backend for Tensors {
         Ok(x.broadcast_add(bias)?)
     }
 
-    fn gate(&self, gate_and_up: Tensor) -> Result<Tensor> {
+    fn scale(&self, x: Tensor, factor: f32) -> Result<Tensor> {
+        Ok((x * f64::from(factor))?)
+    }
+
+    fn gate(&self, gate_and_up: Tensor, activation: Activation) -> Result<Tensor> {
         let width = gate_and_up.dim(1)? / 2;
         let (gate, up) = (
             gate_and_up.narrow(1, 0, width)?,
             gate_and_up.narrow(1, width, width)?,
         );
-        Ok((gate.silu()? * up)?)
+        let gate = match activation {
+            Activation::Silu => gate.silu()?,
+            // candle's `gelu` is the approximation, `gelu_erf` the exact one.
+            Activation::GeluTanh => gate.contiguous()?.gelu()?,
+        };
+        Ok((gate * up)?)
     }
 
     fn attend(
@@ -141,7 +156,7 @@ impl Backend for Tensors {
                 None => (new_keys.contiguous()?, new_values.contiguous()?),
             };
             let start = run.sequence.length;
-            outputs.push(self.attend_run(&of_run(&queries)?, &keys, &values, heads, start)?);
+            outputs.push(self.attend_run(&of_run(&queries)?, &keys, &values, layer, start)?);
             run.sequence.layers[layer.index] = Some((keys, values));
             first += run.tokens;
         }
@@ -172,9 +187,10 @@ impl Tensors {
         queries: &Tensor,
         keys: &Tensor,
         values: &Tensor,
-        heads: &Heads,
+        layer: &AttentionLayer<'_, Tensor>,
         start: usize,
     ) -> Result<Tensor> {
+        let heads = layer.heads;
         let (_, tokens, width) = queries.dims3()?;
         let length = start + tokens;
         let group = heads.queries / heads.keys;
@@ -182,13 +198,13 @@ impl Tensors {
         let queries = queries
             .contiguous()?
             .reshape((heads.keys, group * tokens, width))?;
-        let scale = 1.0 / (width as f64).sqrt();
+        let scale = f64::from(heads.scale);
         let scores = (queries.matmul(&keys.transpose(1, 2)?.contiguous()?)? * scale)?;
         let hidden: Vec<f32> = (0..group * tokens)
             .flat_map(|row| {
                 let position = start + row % tokens;
                 (0..length).map(move |key| {
-                    let seen = key <= position && heads.window.is_none_or(|w| position - key < w);
+                    let seen = key <= position && layer.window.is_none_or(|w| position - key < w);
                     if seen { 0.0 } else { f32::NEG_INFINITY }
                 })
             })

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use candle_core::quantized::{QStorage, QTensor};
 use candle_core::{Device, Tensor};
 use ken_storage::ReadAt;
+use safetensors::tensor::TensorInfo;
 
 use super::adapter::Adapter;
 use super::config::DecoderConfig;
@@ -15,6 +16,9 @@ use super::error::DecoderError;
 use super::family::Family;
 use super::gguf::GgufFile;
 use super::shards::{loaded, refusal, safetensors_files};
+use super::stored::{Stored, block_type};
+use super::text_part;
+use crate::kernels::quantized::BlockType;
 use crate::tensor_file::TensorFile;
 
 /// One weight of a block.
@@ -28,7 +32,11 @@ pub(super) enum Part {
     QueryNorm,
     KeyNorm,
     AttentionOutput,
+    PostAttentionNorm,
     FeedForwardNorm,
+    /// [`Part::FeedForwardNorm`] under the name that it has beside [`Part::PostAttentionNorm`].
+    PreFeedForwardNorm,
+    PostFeedForwardNorm,
     Gate,
     Up,
     GateUp,
@@ -46,11 +54,22 @@ impl Part {
             Self::QueryNorm => "self_attn.q_norm",
             Self::KeyNorm => "self_attn.k_norm",
             Self::AttentionOutput => "self_attn.o_proj",
-            Self::FeedForwardNorm => "post_attention_layernorm",
+            // Named after its place: elsewhere than in Gemma it stands before the feed-forward layer.
+            Self::PostAttentionNorm | Self::FeedForwardNorm => "post_attention_layernorm",
+            Self::PreFeedForwardNorm => "pre_feedforward_layernorm",
+            Self::PostFeedForwardNorm => "post_feedforward_layernorm",
             Self::Gate => "mlp.gate_proj",
             Self::Up => "mlp.up_proj",
             Self::GateUp => "mlp.gate_up_proj",
             Self::Down => "mlp.down_proj",
+        }
+    }
+
+    /// The norm before the feed-forward layer.
+    pub(super) fn feed_forward_norm(family: Family) -> Self {
+        match family.norms_outputs() {
+            true => Self::PreFeedForwardNorm,
+            false => Self::FeedForwardNorm,
         }
     }
 
@@ -69,7 +88,9 @@ impl Part {
             Self::QueryNorm => "attn_q_norm",
             Self::KeyNorm => "attn_k_norm",
             Self::AttentionOutput => "attn_output",
-            Self::FeedForwardNorm => "ffn_norm",
+            Self::PostAttentionNorm => "post_attention_norm",
+            Self::FeedForwardNorm | Self::PreFeedForwardNorm => "ffn_norm",
+            Self::PostFeedForwardNorm => "post_ffw_norm",
             Self::Gate => "ffn_gate",
             // Phi-3's fused gate and up projection goes by the name of the up projection.
             Self::Up | Self::GateUp => "ffn_up",
@@ -90,9 +111,18 @@ pub(super) enum WeightFile {
     Safetensors {
         folder: PathBuf,
         files: Vec<TensorFile>,
-        /// Which of the files holds a tensor; the last one, where several do.
-        holders: HashMap<String, usize>,
+        /// Which of the files holds a tensor, and under which name; the last one, where several do.
+        holders: HashMap<String, (usize, String)>,
     },
+}
+
+/// How the weight of a norm is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NormForm {
+    /// As rows are multiplied by it.
+    Whole,
+    /// As Hugging Face stores it, see [`Family::norm_offset`].
+    HuggingFace,
 }
 
 impl WeightFile {
@@ -103,7 +133,7 @@ impl WeightFile {
         for path in safetensors_files(folder)? {
             let file = TensorFile::open(&path).map_err(|error| refusal(&path, error))?;
             for name in file.names() {
-                holders.insert(name, files.len());
+                holders.insert(text_part::bare_name(&name), (files.len(), name));
             }
             files.push(file);
         }
@@ -148,19 +178,41 @@ impl WeightFile {
         match self {
             Self::Gguf(file) => file.shape(name).map(<[usize]>::to_vec),
             Self::Safetensors { files, holders, .. } => {
-                let info = files.get(*holders.get(name)?)?.info(name)?;
-                Some(info.shape.clone())
+                held(files, holders, name).map(|(_, info)| info.shape.clone())
             }
         }
     }
 
+    /// The name of the type in which a matrix is stored, and its blocks' type, where these stay as
+    /// they are.
+    fn stored_type(
+        &self,
+        name: &str,
+        shape: [usize; 2],
+    ) -> Result<(String, Option<BlockType>), DecoderError> {
+        self.check_shape(name, &shape)?;
+        let found = match self {
+            Self::Gguf(file) => file.dtype(name).map(|dtype| {
+                let name = format!("{dtype:?}").replace('K', "_K");
+                (name, block_type(dtype))
+            }),
+            Self::Safetensors { files, holders, .. } => {
+                held(files, holders, name).map(|(_, info)| (format!("{:?}", info.dtype), None))
+            }
+        };
+        // It was there when its shape was checked.
+        found.ok_or_else(|| self.missing(name))
+    }
+
+    fn missing(&self, name: &str) -> DecoderError {
+        DecoderError::MissingTensor {
+            path: self.path().to_path_buf(),
+            name: name.to_owned(),
+        }
+    }
+
     fn check_shape(&self, name: &str, expected: &[usize]) -> Result<(), DecoderError> {
-        let received = self
-            .shape(name)
-            .ok_or_else(|| DecoderError::MissingTensor {
-                path: self.path().to_path_buf(),
-                name: name.to_owned(),
-            })?;
+        let received = self.shape(name).ok_or_else(|| self.missing(name))?;
         if received == expected {
             Ok(())
         } else {
@@ -179,35 +231,67 @@ impl WeightFile {
         match self {
             Self::Gguf(file) => Ok(file.tensor(name)?.dequantize(&Device::Cpu)?),
             Self::Safetensors { files, holders, .. } => {
-                let file = holders.get(name).and_then(|&holder| files.get(holder));
-                match file.and_then(|file| Some((file, file.info(name)?))) {
+                match held(files, holders, name) {
                     Some((file, info)) => loaded(file, info),
                     // It was there when its shape was checked.
-                    None => Err(DecoderError::MissingTensor {
-                        path: self.path().to_path_buf(),
-                        name: name.to_owned(),
-                    }),
+                    None => Err(self.missing(name)),
                 }
             }
         }
     }
 
-    /// A projection of a block, in Hugging Face's order of rows.
-    fn rotary_projection(
+    /// The weight of a norm in a form.
+    fn norm(
+        &self,
+        name: &str,
+        width: usize,
+        family: Family,
+        form: NormForm,
+    ) -> Result<Tensor, DecoderError> {
+        let stored = self.dense(name, &[width])?;
+        let added = match (self, form) {
+            (Self::Safetensors { .. }, NormForm::Whole) => family.norm_offset(),
+            (Self::Gguf(_), NormForm::HuggingFace) => -family.norm_offset(),
+            (Self::Safetensors { .. }, NormForm::HuggingFace)
+            | (Self::Gguf(_), NormForm::Whole) => 0.0,
+        };
+        match added == 0.0 {
+            true => Ok(stored),
+            false => Ok((stored + added)?),
+        }
+    }
+
+    /// A matrix as it is stored. `paired`: the width of heads, where llama.cpp stores the rows of
+    /// rotary pairs side by side.
+    fn stored(
         &self,
         name: &str,
         shape: [usize; 2],
-        head_width: usize,
-    ) -> Result<Tensor, DecoderError> {
+        paired: Option<usize>,
+    ) -> Result<Stored, DecoderError> {
         match self {
             Self::Gguf(file) => {
                 self.check_shape(name, &shape)?;
-                let tensor = halve_rotary_pairs(&file.tensor(name)?, head_width)?;
-                Ok(tensor.dequantize(&Device::Cpu)?)
+                let tensor = file.tensor(name)?;
+                Stored::of(match paired {
+                    Some(head_width) => halve_rotary_pairs(&tensor, head_width)?,
+                    None => tensor,
+                })
             }
-            Self::Safetensors { .. } => self.dense(name, &shape),
+            Self::Safetensors { .. } => self.dense(name, &shape).map(Stored::Dense),
         }
     }
+}
+
+/// The file that holds a tensor, and what it says of it.
+fn held<'a>(
+    files: &'a [TensorFile],
+    holders: &HashMap<String, (usize, String)>,
+    name: &str,
+) -> Option<(&'a TensorFile, &'a TensorInfo)> {
+    let (holder, stored) = holders.get(name)?;
+    let file = files.get(*holder)?;
+    Some((file, file.info(stored)?))
 }
 
 impl Weights {
@@ -253,16 +337,35 @@ impl Weights {
         }
     }
 
-    /// A vector of a block. Shape `[width]`.
-    pub(super) fn vector(
+    fn embedding_name(&self) -> &'static str {
+        match &self.file {
+            WeightFile::Gguf(_) => "token_embd.weight",
+            WeightFile::Safetensors { .. } => "model.embed_tokens.weight",
+        }
+    }
+
+    /// The bias of a block's projection, `[width]`.
+    pub(super) fn bias(
         &self,
         layer: usize,
         part: Part,
-        suffix: &str,
         width: usize,
     ) -> Result<Tensor, DecoderError> {
-        self.file
-            .dense(&self.file.block_name(layer, part, suffix), &[width])
+        let name = self.file.block_name(layer, part, "bias");
+        self.file.dense(&name, &[width])
+    }
+
+    /// The weight of a block's norm, `[width]`.
+    pub(super) fn block_norm(
+        &self,
+        family: Family,
+        layer: usize,
+        part: Part,
+        width: usize,
+        form: NormForm,
+    ) -> Result<Tensor, DecoderError> {
+        let name = self.file.block_name(layer, part, "weight");
+        self.file.norm(&name, width, family, form)
     }
 
     /// One projection of a block, with what was learned on top of it. Shape `[rows, columns]`.
@@ -271,19 +374,15 @@ impl Weights {
         config: &DecoderConfig,
         layer: usize,
         part: Part,
-        [rows, columns]: [usize; 2],
-    ) -> Result<Tensor, DecoderError> {
+        shape: [usize; 2],
+    ) -> Result<Stored, DecoderError> {
         let name = self.file.block_name(layer, part, "weight");
         let paired = config.family == Family::Llama && matches!(part, Part::Query | Part::Key);
-        let weight = if paired {
-            self.file
-                .rotary_projection(&name, [rows, columns], config.head_width)?
-        } else {
-            self.file.dense(&name, &[rows, columns])?
-        };
+        let paired = paired.then_some(config.head_width);
+        let stored = self.file.stored(&name, shape, paired)?;
         match &self.adapter {
-            Some(adapter) => adapter.added_to(weight, &part.module(layer)),
-            None => Ok(weight),
+            Some(adapter) => adapter.added_to(stored, &part.module(layer)),
+            None => Ok(stored),
         }
     }
 
@@ -294,44 +393,79 @@ impl Weights {
         layer: usize,
         parts: &[(Part, usize)],
         columns: usize,
-    ) -> Result<Tensor, DecoderError> {
-        let stacked = parts
+    ) -> Result<Stored, DecoderError> {
+        let parts = parts
             .iter()
             .map(|&(part, rows)| self.matrix(config, layer, part, [rows, columns]))
             .collect::<Result<Vec<_>, DecoderError>>()?;
-        Ok(Tensor::cat(&stacked, 0)?)
+        Stored::stacked(parts)
     }
 
     /// The token embedding `[vocabulary, hidden]`.
-    pub(super) fn embedding(&self, config: &DecoderConfig) -> Result<Tensor, DecoderError> {
-        let name = match &self.file {
-            WeightFile::Gguf(_) => "token_embd.weight",
-            WeightFile::Safetensors { .. } => "model.embed_tokens.weight",
-        };
-        let table = self.file.dense(name, &[config.vocabulary, config.hidden])?;
+    pub(super) fn embedding(&self, config: &DecoderConfig) -> Result<Stored, DecoderError> {
+        let shape = [config.vocabulary, config.hidden];
+        let table = self.file.stored(self.embedding_name(), shape, None)?;
         match &self.adapter {
             Some(adapter) => adapter.with_rows(table),
             None => Ok(table),
         }
     }
 
+    /// The type in which a projection is stored, and that in which its blocks stay in memory.
+    pub(super) fn matrix_type(
+        &self,
+        layer: usize,
+        part: Part,
+        shape: [usize; 2],
+    ) -> Result<(String, Option<BlockType>), DecoderError> {
+        let name = self.file.block_name(layer, part, "weight");
+        let (name, block) = self.file.stored_type(&name, shape)?;
+        let changed = self.adapter.as_ref();
+        let changed = changed.is_some_and(|adapter| adapter.adds_to(&part.module(layer)));
+        Ok((name, block.filter(|_| !changed)))
+    }
+
+    /// The same of the token embedding.
+    pub(super) fn embedding_type(
+        &self,
+        shape: [usize; 2],
+    ) -> Result<(String, Option<BlockType>), DecoderError> {
+        let (name, block) = self.file.stored_type(self.embedding_name(), shape)?;
+        let changed = self.adapter.as_ref().is_some_and(Adapter::has_rows);
+        Ok((name, block.filter(|_| !changed)))
+    }
+
+    /// The same of the output projection, if the model has one of its own.
+    pub(super) fn output_type(
+        &self,
+        shape: [usize; 2],
+    ) -> Result<Option<(String, Option<BlockType>)>, DecoderError> {
+        let stored = || self.file.stored_type(self.output_name(), shape);
+        self.has_output().then(stored).transpose()
+    }
+
     /// The weight of the final norm, `[hidden]`.
-    pub(super) fn norm(&self, config: &DecoderConfig) -> Result<Tensor, DecoderError> {
+    pub(super) fn norm(
+        &self,
+        config: &DecoderConfig,
+        form: NormForm,
+    ) -> Result<Tensor, DecoderError> {
         let name = match &self.file {
             WeightFile::Gguf(_) => "output_norm.weight",
             WeightFile::Safetensors { .. } => "model.norm.weight",
         };
-        self.file.dense(name, &[config.hidden])
+        self.file.norm(name, config.hidden, config.family, form)
     }
 
     /// The output projection `[vocabulary, hidden]`, where the model has one of its own and does
     /// not use the embedding again.
-    pub(super) fn output(&self, config: &DecoderConfig) -> Result<Option<Tensor>, DecoderError> {
+    pub(super) fn output(&self, config: &DecoderConfig) -> Result<Option<Stored>, DecoderError> {
         if !self.has_output() {
             return Ok(None);
         }
         let shape = [config.vocabulary, config.hidden];
-        self.file.dense(self.output_name(), &shape).map(Some)
+        let stored = self.file.stored(self.output_name(), shape, None);
+        stored.map(Some)
     }
 }
 

@@ -8,6 +8,7 @@ use super::tokens::Sequence;
 use super::weights::{Linear, Norm, Weights};
 use crate::kernels::attention::{self, HeadCache, Keys, Query, Scratch};
 use crate::kernels::elementwise::{add, gelu};
+use crate::kernels::matrix::Arithmetic;
 use crate::kernels::norms::layer_norm;
 use crate::kernels::rows::Rows;
 
@@ -78,6 +79,7 @@ fn token_type<'w>(weights: &'w Weights, dim: &Dimensions, kind: u32) -> Result<&
 fn attend(projected: &Rows, dim: &Dimensions, sequences: &[&Sequence]) -> Rows {
     let hidden = dim.hidden;
     let width = hidden / dim.heads;
+    let scale = 1.0 / (width as f32).sqrt();
     let longest = sequences.iter().map(|sequence| sequence.len()).max();
     let mut cache = HeadCache::new(width, longest.unwrap_or(0));
     let mut scratch = Scratch::default();
@@ -107,7 +109,7 @@ fn attend(projected: &Rows, dim: &Dimensions, sequences: &[&Sequence]) -> Rows {
                 length,
             }];
             for queries in queries.chunks(QUERY_TILE) {
-                attention::attend(queries, &keys, width, &mut scratch, &mut out.numbers);
+                attention::attend(queries, &keys, scale, width, &mut scratch, &mut out.numbers);
             }
         }
         first += length;
@@ -117,7 +119,8 @@ fn attend(projected: &Rows, dim: &Dimensions, sequences: &[&Sequence]) -> Rows {
 
 /// The affine map of each row.
 pub(super) fn affine(linear: &Linear, x: &Rows) -> Result<Rows> {
-    let mut out = linear.weight.product(x).map_err(EncoderError::Product)?;
+    let product = linear.weight.product(x, Arithmetic::Integer);
+    let mut out = product.map_err(EncoderError::Product)?;
     for row in out.numbers.chunks_exact_mut(linear.bias.len()) {
         add(row, &linear.bias);
     }

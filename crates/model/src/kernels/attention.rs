@@ -86,13 +86,14 @@ pub(crate) struct Scratch {
 }
 
 /// Scaled dot-product attention of queries over segments: values weighted by
-/// `softmax(query · keys / sqrt(width))`.
+/// `softmax(scale * query · keys)`.
 ///
 /// # Shapes
 /// Each query writes `[width]` at its offset in `out`.
 pub(crate) fn attend(
     queries: &[Query<'_>],
     segments: &[Keys<'_>],
+    scale: f32,
     width: usize,
     scratch: &mut Scratch,
     out: &mut [f32],
@@ -112,6 +113,7 @@ pub(crate) fn attend(
         queries,
         packed,
         segments,
+        scale,
         width,
         scores,
         stride,
@@ -133,6 +135,7 @@ struct HeadPass<'a> {
     queries: &'a [Query<'a>],
     packed: &'a [f32],
     segments: &'a [Keys<'a>],
+    scale: f32,
     width: usize,
     scores: &'a mut [f32],
     stride: usize,
@@ -238,12 +241,11 @@ impl HeadPass<'_> {
     /// Replaces scores by their softmax.
     #[inline(always)]
     fn softmax(&mut self, from: usize, to: usize) {
-        let scale = 1.0 / (self.width as f32).sqrt();
         for (row, query) in self.queries.iter().enumerate() {
             let scores = &mut self.scores[row * self.stride..][..to];
             scores[from..query.from].fill(0.0);
             scores[query.to..].fill(0.0);
-            softmax_inlined(&mut scores[query.from..query.to], scale);
+            softmax_inlined(&mut scores[query.from..query.to], self.scale);
         }
     }
 

@@ -14,20 +14,50 @@ pub(crate) fn add(x: &mut [f32], y: &[f32]) {
     );
 }
 
+/// `factor * x`, into `x`.
+pub(crate) fn scale(x: &mut [f32], factor: f32) {
+    for x in x {
+        *x *= factor;
+    }
+}
+
 /// The gated activation of a feed-forward layer: `silu(gate) * up`.
 ///
 /// # Shapes
 /// `gate_and_up`: `[2 * width]`, the gate first; `out`: `[width]`.
 pub fn gated_silu(gate_and_up: &[f32], out: &mut [f32]) {
+    gated(gate_and_up, out, |x| x * sigmoid(x));
+}
+
+/// The same with GELU, approximated by the hyperbolic tangent: `gelu(gate) * up`, where `gelu(x)` is
+/// `x / 2 * (1 + tanh(u))` with `u = sqrt(2 / pi) * (x + 0.044715 x^3)`, which is `x * sigmoid(2 u)`.
+///
+/// # Shapes
+/// As [`gated_silu`].
+pub(crate) fn gated_gelu_tanh(gate_and_up: &[f32], out: &mut [f32]) {
+    /// `2 * sqrt(2 / pi)`.
+    const STEEPNESS: f32 = std::f32::consts::FRAC_2_SQRT_PI * std::f32::consts::SQRT_2;
+    gated(gate_and_up, out, |x| {
+        x * sigmoid(STEEPNESS * (x + 0.044_715 * x * x * x))
+    });
+}
+
+/// The logistic function, by the exponential of a number that is never positive.
+#[inline(always)]
+fn sigmoid(x: f32) -> f32 {
+    let e = exp_of_nonpositive(-x.abs());
+    let over = if x >= 0.0 { 1.0 } else { e };
+    over / (1.0 + e)
+}
+
+#[inline(always)]
+fn gated(gate_and_up: &[f32], out: &mut [f32], activation: impl Fn(f32) -> f32) {
     widest(
         #[inline(always)]
         || {
             let (gate, up) = gate_and_up.split_at(out.len());
             for ((out, &gate), &up) in out.iter_mut().zip(gate).zip(up) {
-                // x * sigmoid(x), with the exponential of a number that is never positive.
-                let e = exp_of_nonpositive(-gate.abs());
-                let sigmoid = if gate >= 0.0 { 1.0 } else { e } / (1.0 + e);
-                *out = gate * sigmoid * up;
+                *out = activation(gate) * up;
             }
         },
     );
@@ -126,11 +156,29 @@ mod tests {
         }
     }
 
+    proptest! {
+        #[test]
+        fn gated_gelu_agrees_with_the_definition(values in prop::collection::vec(-30.0f32..30.0, 12)) {
+            let mut out = [0.0; 6];
+            gated_gelu_tanh(&values, &mut out);
+            for i in 0..6 {
+                let gate = f64::from(values[i]);
+                let u = (2.0 / std::f64::consts::PI).sqrt() * (gate + 0.044715 * gate.powi(3));
+                let expected = 0.5 * gate * (1.0 + u.tanh()) * f64::from(values[6 + i]);
+                let error = (f64::from(out[i]) - expected).abs();
+                prop_assert!(error <= 2e-6 * (1.0 + expected.abs()));
+            }
+        }
+    }
+
     #[test]
     fn not_a_number_stays_not_a_number() {
         let mut values = [f32::NAN, 1.0, f32::INFINITY];
         gelu(&mut values[..2]);
         assert!(values[0].is_nan());
+        let mut gated = [0.0; 3];
+        gated_gelu_tanh(&[f32::NAN, -1e30, 1e30, 1.0, 1.0, 1.0], &mut gated);
+        assert!(gated[0].is_nan() && gated[1].abs() < 1e-6 && gated[2] == 1e30);
         softmax_inlined(&mut values, 1.0);
         assert!(values.iter().any(|x| x.is_nan()));
     }

@@ -1,18 +1,29 @@
-//! Projections, packed once in the order in which the matrix product reads them.
+//! Projections, laid out once in the order in which products read them.
+
+use std::sync::Arc;
 
 use rten_gemm::{GemmError, GemmExecutor, GemmInputA, GemmInputB, GemmOptions, PackedBMatrix};
 use rten_tensor::NdTensorView;
 
-use super::int8::Int8Matrix;
+use super::quantized::{Operand, QuantizedMatrix, QuantizedRows};
 use super::rows::Rows;
 
-/// How the weights of projections are stored.
+/// How weights that come as floats are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WeightFormat {
     /// As 32-bit floats.
     F32,
-    /// As 8-bit integers with one scale per output.
+    /// As 8-bit integers with a scale for each 32 inputs of an output.
     Int8,
+}
+
+/// How quantized weights are multiplied. Weights in 32 bits are always multiplied in 32.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Arithmetic {
+    /// Dequantized, with activations as they are.
+    Exact,
+    /// In integers, with activations quantized to 8 bits.
+    Integer,
 }
 
 /// A projection without bias.
@@ -22,8 +33,8 @@ pub(crate) enum Matrix {
         packed: PackedBMatrix<f32>,
         outputs: usize,
     },
-    /// 8-bit weights.
-    Int8(Int8Matrix),
+    /// Quantized weights; the outputs of several matrices follow one another.
+    Quantized(Vec<Arc<QuantizedMatrix>>),
 }
 
 impl Matrix {
@@ -43,13 +54,21 @@ impl Matrix {
                     outputs,
                 }
             }
-            WeightFormat::Int8 => Self::Int8(Int8Matrix::new(weights, outputs, inputs)),
+            WeightFormat::Int8 => {
+                let matrix = QuantizedMatrix::from_floats(weights, outputs, inputs);
+                Self::Quantized(vec![Arc::new(matrix)])
+            }
         }
+    }
+
+    /// Whether it is multiplied differently by one arithmetic and another.
+    pub(crate) fn is_quantized(&self) -> bool {
+        matches!(self, Self::Quantized(_))
     }
 
     /// # Shapes
     /// `x`: `[rows, inputs]`; returns `[rows, outputs]`.
-    pub(crate) fn product(&self, x: &Rows) -> Result<Rows, GemmError> {
+    pub(crate) fn product(&self, x: &Rows, arithmetic: Arithmetic) -> Result<Rows, GemmError> {
         match self {
             Self::F32 { packed, outputs } => {
                 let mut out = Rows::zeros(x.count(), *outputs);
@@ -64,7 +83,20 @@ impl Matrix {
                 )?;
                 Ok(out)
             }
-            Self::Int8(matrix) => matrix.product(x),
+            Self::Quantized(matrices) => {
+                let outputs = matrices.iter().map(|matrix| matrix.outputs()).sum();
+                let mut out = Rows::zeros(x.count(), outputs);
+                let operand = match arithmetic {
+                    Arithmetic::Exact => Operand::Exact(x),
+                    Arithmetic::Integer => Operand::Integer(QuantizedRows::new(x)),
+                };
+                let mut column = 0;
+                for matrix in matrices {
+                    matrix.product(&operand, &mut out, column);
+                    column += matrix.outputs();
+                }
+                Ok(out)
+            }
         }
     }
 }

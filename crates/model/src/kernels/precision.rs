@@ -6,14 +6,15 @@ use std::str::FromStr;
 /// The precision in which models compute on the CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Precision {
-    /// A decoder generates samples in 8 bits and does everything else in 32; one of more than two
-    /// billion parameters does everything in 8. An embedder computes in 32.
+    /// A decoder whose weights are stored in 4 to 8 bits generates in integers and scores exactly. One
+    /// whose weights are floats computes in 32 bits; if it has more than two billion parameters, its
+    /// weights are rounded to 8 bits. An embedder computes in 32.
     #[default]
     Auto,
-    /// 32 bits everywhere.
+    /// 32 bits everywhere; weights that are stored in fewer are dequantized as they are multiplied.
     F32,
-    /// 8 bits everywhere: one scale per output for weights, one per row for activations, except for
-    /// the outliers of each row, which stay in 32 bits.
+    /// In integers everywhere: activations are rounded to 8 bits in groups of 32, and so are weights
+    /// that are stored as floats.
     Int8,
 }
 

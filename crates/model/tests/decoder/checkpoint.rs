@@ -10,6 +10,9 @@ use serde_json::{Value, json};
 
 pub(super) const NORM_EPSILON: f64 = 1e-5;
 
+/// How many times as long as the original one the context of LongRoPE is.
+pub(super) const LONGER: u32 = 32;
+
 /// Tensors by their Hugging Face names: shape and numbers.
 pub(crate) type Tensors = BTreeMap<String, (Vec<usize>, Vec<f32>)>;
 
@@ -40,6 +43,12 @@ pub(super) struct Tiny {
     pub rope: Rope,
     pub context: usize,
     pub window: Option<usize>,
+    /// All layers but every n-th attend within the window; `None` for all. Gemma's have one.
+    pub period: Option<usize>,
+    /// Base of the rotary frequencies of layers that attend within the window, where it is their own.
+    pub local_rope_base: Option<f64>,
+    /// What is divided by the root of which: the products of queries and keys.
+    pub query_scalar: Option<f64>,
     pub tied: bool,
 }
 
@@ -49,8 +58,10 @@ impl Tiny {
             "qwen2" => Family::Qwen2,
             "qwen3" => Family::Qwen3,
             "phi3" => Family::Phi3,
+            "gemma3_text" => Family::Gemma3,
             _ => Family::Llama,
         };
+        let gemma = family == Family::Gemma3;
         Self {
             model_type,
             family,
@@ -64,8 +75,28 @@ impl Tiny {
             rope_base: 10_000.0,
             rope: Rope::Plain,
             context: 96,
-            window: None,
+            window: gemma.then_some(5),
+            period: gemma.then_some(2),
+            local_rope_base: gemma.then_some(100.0),
+            query_scalar: gemma.then_some(8.0),
             tied: true,
+        }
+    }
+
+    /// Whether a layer attends within the window.
+    pub(super) fn is_local(&self, layer: usize) -> bool {
+        self.window.is_some()
+            && self
+                .period
+                .is_none_or(|period| !(layer + 1).is_multiple_of(period))
+    }
+
+    /// What is to be added to the weights of norms.
+    pub(super) fn norm_offset(&self) -> f32 {
+        if self.family == Family::Gemma3 {
+            1.0
+        } else {
+            0.0
         }
     }
 
@@ -104,7 +135,8 @@ impl Tiny {
         if !self.tied {
             add("lm_head.weight".to_owned(), &ends, 0.0, spread(self.hidden));
         }
-        add("model.norm.weight".to_owned(), &[self.hidden], 1.0, 0.5);
+        let mean = 1.0 - self.norm_offset();
+        add("model.norm.weight".to_owned(), &[self.hidden], mean, 0.5);
         for layer in 0..self.layers {
             let mut add = |name: &str, shape: &[usize], mean: f32, spread: f32| {
                 add(format!("model.layers.{layer}.{name}"), shape, mean, spread);
@@ -129,16 +161,23 @@ impl Tiny {
             }
             matrix("self_attn.o_proj", self.hidden, queries);
             matrix("mlp.down_proj", self.hidden, self.intermediate);
-            add("input_layernorm.weight", &[self.hidden], 1.0, 0.5);
-            add("post_attention_layernorm.weight", &[self.hidden], 1.0, 0.5);
+            let mut norm = |name: &str, width: usize| {
+                add(&format!("{name}.weight"), &[width], mean, 0.5);
+            };
+            norm("input_layernorm", self.hidden);
+            norm("post_attention_layernorm", self.hidden);
+            if self.family == Family::Gemma3 {
+                norm("pre_feedforward_layernorm", self.hidden);
+                norm("post_feedforward_layernorm", self.hidden);
+            }
+            if matches!(self.family, Family::Qwen3 | Family::Gemma3) {
+                norm("self_attn.q_norm", self.head_width);
+                norm("self_attn.k_norm", self.head_width);
+            }
             if self.family == Family::Qwen2 {
                 add("self_attn.q_proj.bias", &[queries], 0.0, 1.0);
                 add("self_attn.k_proj.bias", &[keys], 0.0, 1.0);
                 add("self_attn.v_proj.bias", &[keys], 0.0, 1.0);
-            }
-            if self.family == Family::Qwen3 {
-                add("self_attn.q_norm.weight", &[self.head_width], 1.0, 0.5);
-                add("self_attn.k_norm.weight", &[self.head_width], 1.0, 0.5);
             }
         }
         tensors
@@ -160,7 +199,20 @@ impl Tiny {
             "sliding_window": self.window,
             "eos_token_id": super::vocabulary::END,
         });
-        if self.head_width * self.heads != self.hidden {
+        let others = [
+            ("sliding_window_pattern", self.period.map(|n| json!(n))),
+            (
+                "rope_local_base_freq",
+                self.local_rope_base.map(|n| json!(n)),
+            ),
+            ("query_pre_attn_scalar", self.query_scalar.map(|n| json!(n))),
+        ];
+        for (key, value) in others {
+            if let Some(value) = value {
+                config[key] = value;
+            }
+        }
+        if self.head_width * self.heads != self.hidden || self.family == Family::Gemma3 {
             config["head_dim"] = json!(self.head_width);
         }
         match &self.rope {
@@ -178,7 +230,7 @@ impl Tiny {
                 });
             }
             Rope::Long(factors, original) => {
-                config["max_position_embeddings"] = json!(original * 32);
+                config["max_position_embeddings"] = json!(original * LONGER as usize);
                 config["original_max_position_embeddings"] = json!(original);
                 config["rope_scaling"] = json!({
                     "type": "longrope",

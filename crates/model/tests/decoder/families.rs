@@ -97,6 +97,18 @@ fn families() -> Vec<Tiny> {
             rope: Rope::Long(vec![1.0, 1.1, 2.3, 4.7], 96),
             ..Tiny::new("phi3")
         },
+        Tiny::new("gemma3_text"),
+        // The last of its layers is global; heads together are wider than the residual stream.
+        Tiny {
+            layers: 4,
+            period: Some(4),
+            kv_heads: 1,
+            head_width: 16,
+            query_scalar: Some(16.0),
+            rope: Rope::Linear(8.0),
+            tied: false,
+            ..Tiny::new("gemma3_text")
+        },
     ]
 }
 
@@ -105,6 +117,16 @@ fn every_family_agrees_with_the_reference_from_safetensors() {
     for tiny in families() {
         check_folder(&tiny, Layout::F32);
     }
+}
+
+/// As in Gemma 3 27B; GGUF does not say so.
+#[test]
+fn queries_are_scaled_as_the_configuration_says() {
+    let tiny = Tiny {
+        query_scalar: Some(3.0),
+        ..Tiny::new("gemma3_text")
+    };
+    check_folder(&tiny, Layout::F32);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use candle_core::quantized::{GgmlDType, QTensor};
 use candle_core::{Device, Tensor};
 use ken_model::decoder::Family;
 
-use super::checkpoint::{NORM_EPSILON, Rope, Tensors, Tiny};
+use super::checkpoint::{LONGER, NORM_EPSILON, Rope, Tensors, Tiny};
 use super::vocabulary;
 
 /// Writes the decoder to `path` and returns its weights, as far as the quantization kept them.
@@ -42,9 +42,12 @@ pub(super) fn bytes(
             (0..shape[0]).collect()
         };
         let columns: usize = shape[1..].iter().product();
+        let is_norm = name.ends_with("norm.weight");
+        let offset = if is_norm { tiny.norm_offset() } else { 0.0 };
         let stored: Vec<f32> = order
             .iter()
             .flat_map(|&row| numbers[row * columns..(row + 1) * columns].iter().copied())
+            .map(|number| number + offset)
             .collect();
         let tensor = Tensor::from_vec(stored, shape.clone(), &Device::Cpu).unwrap();
         let dtype = if shape.len() == 1 {
@@ -62,11 +65,14 @@ pub(super) fn bytes(
             .unwrap();
         let mut back = vec![0.0; read.len()];
         for (place, &row) in order.iter().enumerate() {
-            back[row * columns..(row + 1) * columns]
-                .copy_from_slice(&read[place * columns..(place + 1) * columns]);
+            let read = read[place * columns..(place + 1) * columns].iter();
+            let back = &mut back[row * columns..(row + 1) * columns];
+            for (back, number) in back.iter_mut().zip(read) {
+                *back = number - offset;
+            }
         }
         kept.insert(name.clone(), (shape.clone(), back));
-        tensors.push((gguf_name(name), tensor));
+        tensors.push((gguf_name(tiny.family, name), tensor));
     }
     if let Some((name, factors)) = rope_factors(tiny) {
         let factors = Tensor::new(factors, &Device::Cpu).unwrap();
@@ -84,10 +90,10 @@ pub(super) fn bytes(
 
 /// The metadata of the architecture, with those of the tokenizer.
 pub(super) fn metadata(tiny: &Tiny, tokenizer: Vec<(String, Value)>) -> Vec<(String, Value)> {
-    let architecture = if tiny.model_type == "mistral" {
-        "llama"
-    } else {
-        tiny.model_type
+    let architecture = match tiny.model_type {
+        "mistral" => "llama",
+        "gemma3_text" => "gemma3",
+        other => other,
     };
     let mut metadata = tokenizer;
     metadata.push((
@@ -100,7 +106,7 @@ pub(super) fn metadata(tiny: &Tiny, tokenizer: Vec<(String, Value)>) -> Vec<(Str
     add("block_count", Value::U32(tiny.layers as u32));
     add("attention.head_count", Value::U32(tiny.heads as u32));
     add("attention.head_count_kv", Value::U32(tiny.kv_heads as u32));
-    if tiny.head_width * tiny.heads != tiny.hidden {
+    if tiny.head_width * tiny.heads != tiny.hidden || tiny.family == Family::Gemma3 {
         add("attention.key_length", Value::U32(tiny.head_width as u32));
     }
     add(
@@ -111,6 +117,15 @@ pub(super) fn metadata(tiny: &Tiny, tokenizer: Vec<(String, Value)>) -> Vec<(Str
     if let Some(window) = tiny.window {
         add("attention.sliding_window", Value::U32(window as u32));
     }
+    if let Some(period) = tiny.period {
+        add(
+            "attention.sliding_window_pattern",
+            Value::U32(period as u32),
+        );
+    }
+    if let Some(base) = tiny.local_rope_base {
+        add("rope.freq_base_swa", Value::F32(base as f32));
+    }
     let mut context = tiny.context;
     match &tiny.rope {
         Rope::Plain | Rope::Llama3(..) => {}
@@ -119,7 +134,11 @@ pub(super) fn metadata(tiny: &Tiny, tokenizer: Vec<(String, Value)>) -> Vec<(Str
             add("rope.scaling.factor", Value::F32(*factor as f32));
         }
         Rope::Long(_, original) => {
-            context = original * 32;
+            context = original * LONGER as usize;
+            add(
+                "rope.scaling.attn_factor",
+                Value::F32(super::reference::magnitude(tiny) as f32),
+            );
             add(
                 "rope.scaling.original_context_length",
                 Value::U32(*original as u32),
@@ -165,14 +184,21 @@ fn pairs_together(rows: usize, head_width: usize) -> Vec<usize> {
     order
 }
 
-fn gguf_name(name: &str) -> String {
+fn gguf_name(family: Family, name: &str) -> String {
+    let after_attention = if family == Family::Gemma3 {
+        "post_attention_norm"
+    } else {
+        "ffn_norm"
+    };
     let plain = name
         .replace("model.embed_tokens", "token_embd")
         .replace("model.norm", "output_norm")
         .replace("lm_head", "output")
         .replace("model.layers.", "blk.");
     let parts = [
-        ("post_attention_layernorm", "ffn_norm"),
+        ("post_attention_layernorm", after_attention),
+        ("pre_feedforward_layernorm", "ffn_norm"),
+        ("post_feedforward_layernorm", "post_ffw_norm"),
         ("input_layernorm", "attn_norm"),
         ("self_attn.qkv_proj", "attn_qkv"),
         ("self_attn.q_proj", "attn_q"),

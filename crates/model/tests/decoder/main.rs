@@ -4,6 +4,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod adapters;
 mod bad_files;
 mod batches;
 mod behaviour;
@@ -12,6 +13,7 @@ mod families;
 mod folder;
 mod gguf;
 mod parrot;
+mod recorded;
 mod reference;
 mod replaced;
 mod tokenizers;

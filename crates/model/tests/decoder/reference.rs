@@ -3,9 +3,29 @@
 
 use ken_model::decoder::Family;
 
-use super::checkpoint::{NORM_EPSILON, Rope, Tensors, Tiny};
+use super::checkpoint::{LONGER, NORM_EPSILON, Rope, Tensors, Tiny};
 
-/// The rotary frequencies. Shape `[head_width / 2]`.
+/// The rotary frequencies of a layer. Shape `[head_width / 2]`.
+fn frequencies_of(tiny: &Tiny, layer: usize) -> Vec<f64> {
+    match tiny.local_rope_base.filter(|_| tiny.is_local(layer)) {
+        Some(rope_base) => frequencies(&Tiny {
+            rope_base,
+            rope: Rope::Plain,
+            ..tiny.clone()
+        }),
+        None => frequencies(tiny),
+    }
+}
+
+/// What rotated queries and keys are multiplied by.
+pub(super) fn magnitude(tiny: &Tiny) -> f64 {
+    match &tiny.rope {
+        Rope::Plain | Rope::Linear(_) | Rope::Llama3(..) => 1.0,
+        Rope::Long(_, original) => (1.0 + f64::from(LONGER).ln() / (*original as f64).ln()).sqrt(),
+    }
+}
+
+/// The rotary frequencies of global layers. Shape `[head_width / 2]`.
 pub(super) fn frequencies(tiny: &Tiny) -> Vec<f64> {
     let mut frequencies = Vec::new();
     for pair in 0..tiny.head_width / 2 {
@@ -39,20 +59,46 @@ pub(super) fn log_probabilities(tiny: &Tiny, weights: &Tensors, tokens: &[u32]) 
             .collect()
     };
     let embedding = numbers("model.embed_tokens.weight");
-    let row = |token: u32| {
+    let gemma = tiny.family == Family::Gemma3;
+    let row = |token: u32| -> Vec<f64> {
         let start = token as usize * tiny.hidden;
-        embedding[start..start + tiny.hidden].to_vec()
+        let scale = if gemma {
+            (tiny.hidden as f64).sqrt()
+        } else {
+            1.0
+        };
+        let row = &embedding[start..start + tiny.hidden];
+        row.iter().map(|number| number * scale).collect()
+    };
+    let norm_weight = |name: &str| -> Vec<f64> {
+        let offset = f64::from(tiny.norm_offset());
+        numbers(name).iter().map(|number| number + offset).collect()
     };
     let mut states: Vec<Vec<f64>> = tokens.iter().map(|&token| row(token)).collect();
     for layer in 0..tiny.layers {
-        let of = |name: &str| numbers(&format!("model.layers.{layer}.{name}"));
+        let of = |name: &str| {
+            let name = format!("model.layers.{layer}.{name}");
+            if name.ends_with("norm.weight") {
+                norm_weight(&name)
+            } else {
+                numbers(&name)
+            }
+        };
         let norm = of("input_layernorm.weight");
         let normed: Vec<Vec<f64>> = states.iter().map(|state| rms(state, &norm)).collect();
-        let attended = attention(tiny, &of, &normed);
+        let attended = attention(tiny, layer, &of, &normed);
         for (state, attended) in states.iter_mut().zip(&attended) {
-            add(state, &multiply(&of("self_attn.o_proj.weight"), attended));
+            let mut output = multiply(&of("self_attn.o_proj.weight"), attended);
+            if gemma {
+                output = rms(&output, &of("post_attention_layernorm.weight"));
+            }
+            add(state, &output);
         }
-        let norm = of("post_attention_layernorm.weight");
+        let norm = if gemma {
+            of("pre_feedforward_layernorm.weight")
+        } else {
+            of("post_attention_layernorm.weight")
+        };
         let (gate, up) = if tiny.family == Family::Phi3 {
             let mut both = of("mlp.gate_up_proj.weight");
             let up = both.split_off(tiny.intermediate * tiny.hidden);
@@ -68,12 +114,16 @@ pub(super) fn log_probabilities(tiny: &Tiny, weights: &Tensors, tokens: &[u32]) 
             let activated: Vec<f64> = gates
                 .iter()
                 .zip(&ups)
-                .map(|(g, u)| g / (1.0 + (-g).exp()) * u)
+                .map(|(g, u)| if gemma { gelu(*g) } else { g / (1.0 + (-g).exp()) } * u)
                 .collect();
-            add(state, &multiply(&down, &activated));
+            let mut output = multiply(&down, &activated);
+            if gemma {
+                output = rms(&output, &of("post_feedforward_layernorm.weight"));
+            }
+            add(state, &output);
         }
     }
-    let norm = numbers("model.norm.weight");
+    let norm = norm_weight("model.norm.weight");
     let output = if tiny.tied {
         embedding
     } else {
@@ -90,22 +140,29 @@ pub(super) fn log_probabilities(tiny: &Tiny, weights: &Tensors, tokens: &[u32]) 
 }
 
 /// What each token gathers from itself and those before it, all heads side by side.
-fn attention(tiny: &Tiny, of: &dyn Fn(&str) -> Vec<f64>, normed: &[Vec<f64>]) -> Vec<Vec<f64>> {
+fn attention(
+    tiny: &Tiny,
+    layer: usize,
+    of: &dyn Fn(&str) -> Vec<f64>,
+    normed: &[Vec<f64>],
+) -> Vec<Vec<f64>> {
     let width = tiny.head_width;
-    let [queries, keys, values] = projections(tiny, of, normed);
+    let scalar = tiny.query_scalar.unwrap_or(width as f64);
+    let [queries, keys, values] = projections(tiny, layer, of, normed);
     let mut gathered = vec![vec![0.0; tiny.heads * width]; normed.len()];
     for head in 0..tiny.heads {
         let kv_head = head / (tiny.heads / tiny.kv_heads);
         for position in 0..normed.len() {
             let first = tiny
                 .window
+                .filter(|_| tiny.is_local(layer))
                 .map_or(0, |window| (position + 1).saturating_sub(window));
             let query = &queries[position][head * width..(head + 1) * width];
             let mut weights = Vec::new();
             for key in &keys[first..=position] {
                 let key = &key[kv_head * width..(kv_head + 1) * width];
                 let product: f64 = query.iter().zip(key).map(|(q, k)| q * k).sum();
-                weights.push((product / (width as f64).sqrt()).exp());
+                weights.push((product / scalar.sqrt()).exp());
             }
             let total: f64 = weights.iter().sum();
             for (value, weight) in values[first..=position].iter().zip(&weights) {
@@ -122,6 +179,7 @@ fn attention(tiny: &Tiny, of: &dyn Fn(&str) -> Vec<f64>, normed: &[Vec<f64>]) ->
 /// Queries, keys and values of every token; queries and keys normalized and rotated.
 fn projections(
     tiny: &Tiny,
+    layer: usize,
     of: &dyn Fn(&str) -> Vec<f64>,
     normed: &[Vec<f64>],
 ) -> [Vec<Vec<f64>>; 3] {
@@ -152,11 +210,13 @@ fn projections(
                 continue;
             }
             for head in vector.chunks_mut(tiny.head_width) {
-                if tiny.family == Family::Qwen3 {
+                if matches!(tiny.family, Family::Qwen3 | Family::Gemma3) {
                     let normed = rms(head, &of(&format!("self_attn.{name}_norm.weight")));
                     head.copy_from_slice(&normed);
                 }
-                rotate(head, position, &frequencies(tiny));
+                rotate(head, position, &frequencies_of(tiny, layer));
+                head.iter_mut()
+                    .for_each(|number| *number *= magnitude(tiny));
             }
         }
     }
@@ -171,6 +231,12 @@ fn rotate(head: &mut [f64], position: usize, frequencies: &[f64]) {
         head[pair] = a * angle.cos() - b * angle.sin();
         head[half + pair] = b * angle.cos() + a * angle.sin();
     }
+}
+
+/// GELU, approximated by the hyperbolic tangent.
+fn gelu(x: f64) -> f64 {
+    let inner = (2.0 / std::f64::consts::PI).sqrt() * (x + 0.044715 * x * x * x);
+    0.5 * x * (1.0 + inner.tanh())
 }
 
 fn rms(vector: &[f64], weight: &[f64]) -> Vec<f64> {

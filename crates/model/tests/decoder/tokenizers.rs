@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use candle_core::quantized::GgmlDType;
 use candle_core::quantized::gguf_file::Value as Gguf;
 use ken_language::{Finish, GenerateOptions, Sampling};
-use ken_model::decoder::{Checkpoint, Decoder, DecoderError, LoadOptions, Prompt};
+use ken_model::decoder::{Checkpoint, Decoder, DecoderError, LoadOptions, Message, Prompt, Role};
 use proptest::prelude::*;
 use tempfile::TempDir;
 
@@ -26,6 +26,8 @@ const BYTE: i32 = 6;
 struct Described {
     tokens: Vec<(String, i32, f32)>,
     other: Vec<(&'static str, Gguf)>,
+    /// The chat template.
+    template: Option<&'static str>,
 }
 
 impl Described {
@@ -55,6 +57,10 @@ impl Described {
             .into_iter()
             .chain(self.other.clone())
             .map(|(key, value)| (format!("tokenizer.ggml.{key}"), value))
+            .chain(self.template.map(|template| {
+                let key = "tokenizer.chat_template".to_owned();
+                (key, Gguf::String(template.to_owned()))
+            }))
             .collect();
         let (tiny, weights) = parrot(self.tokens.len(), chain(writes, self.id("<|stop|>")));
         let metadata = gguf::metadata(&tiny, metadata);
@@ -155,7 +161,11 @@ fn byte_level(pre: &str) -> Described {
         ("pre", Gguf::String(pre.to_owned())),
         ("merges", strings(&merges)),
     ];
-    Described { tokens, other }
+    Described {
+        tokens,
+        other,
+        template: None,
+    }
 }
 
 /// A text and its tokens.
@@ -303,7 +313,11 @@ fn sentence_piece(pieces: &[String]) -> Described {
         ("model", Gguf::String("llama".to_owned())),
         ("unknown_token_id", Gguf::U32(0)),
     ];
-    Described { tokens, other }
+    Described {
+        tokens,
+        other,
+        template: None,
+    }
 }
 
 /// Merges the two neighbours that make the best piece until none make one. The same piece can be
@@ -468,4 +482,82 @@ fn sentence_piece_reads_a_continuation_as_it_stands() {
         ),
         "{error}"
     );
+}
+
+/// As in Gemma's files: lines and runs of spaces are tokens of their own, whatever the scores.
+fn gemma() -> Described {
+    let mut described = sentence_piece(&["▁ab", "ab", "▁c"].map(str::to_owned));
+    for piece in ["\n", "\n\n", "  ", "    ", "user"] {
+        let kind = USER_DEFINED;
+        described.tokens.push((piece.to_owned(), kind, -1000.0));
+    }
+    for piece in ["<start_of_turn>", "<end_of_turn>"] {
+        described.tokens.push((piece.to_owned(), CONTROL, -1000.0));
+    }
+    let other = [
+        ("add_space_prefix", Gguf::Bool(false)),
+        ("add_bos_token", Gguf::Bool(true)),
+    ];
+    described.other.extend(other);
+    described
+}
+
+#[test]
+fn lines_and_runs_of_spaces_are_read_whole() {
+    let described = gemma();
+    let decoder = described.decoder(&[]);
+    let cases = [
+        ("ab ab", vec!["ab", "▁ab"]),
+        ("ab\n\n\nab", vec!["ab", "\n\n", "\n", "ab"]),
+        // The longest first: of six spaces four, then two.
+        ("\n      c", vec!["\n", "    ", "  ", "c"]),
+        ("ab   c", vec!["ab", "  ", "▁c"]),
+    ];
+    for (text, expected) in cases {
+        let read = described.pieces(&decoder, text);
+        assert_eq!(read, [vec!["<|go|>"], expected].concat(), "{text:?}");
+        let prompt = decoder.prompt("", text).unwrap();
+        // Texts that hold no token twice can be written by the decoder of these tests.
+        if text != "ab ab" && !text.starts_with("ab\n") {
+            assert_eq!(described.decode(&prompt.tokens()[1..]), text);
+        }
+    }
+    // What follows a prompt is read as it is in the middle of a text.
+    let prompt = decoder.prompt("", "ab").unwrap();
+    let scores = decoder.score(&prompt, &[" ab", "\n  c", "ab"]).unwrap();
+    let ids =
+        |pieces: &[&str]| -> Vec<u32> { pieces.iter().map(|piece| described.id(piece)).collect() };
+    assert_eq!(scores[0].tokens, ids(&["▁ab"]));
+    assert_eq!(scores[1].tokens, ids(&["\n", "  ", "c"]));
+    assert_eq!(scores[2].tokens, ids(&["ab"]));
+}
+
+#[test]
+fn turns_are_rendered_and_ended_by_their_marks() {
+    let mut described = gemma();
+    let turns = "{{ bos_token }}{%- for message in messages -%}{%- set role = 'model' if message['role'] == 'assistant' else message['role'] -%}{{ '<start_of_turn>' + role + '\n' + message['content'] | trim }}{{ '<end_of_turn>\n' }}{%- endfor -%}{%- if add_generation_prompt -%}{{ '<start_of_turn>' }}{%- endif -%}";
+    described.template = Some(turns);
+    let start = described.id("<start_of_turn>");
+    let (ab, end) = (described.id("ab"), described.id("<end_of_turn>"));
+    let decoder = described.decoder(&[start, ab, end]);
+    let messages = [Message::new(Role::User, " ab <end_of_turn>")];
+    let prompt = decoder.chat_prompt(&messages, 0).unwrap();
+    let written = described.written_out(&prompt);
+    let begins = ["<|go|>", "<start_of_turn>", "user", "\n", "ab"];
+    assert_eq!(written[..5], begins);
+    let ends = ["<end_of_turn>", "\n", "<start_of_turn>"];
+    assert_eq!(written[written.len() - 3..], ends);
+    // The person's own mark is text.
+    let marks = written.iter().filter(|piece| **piece == "<end_of_turn>");
+    assert_eq!(marks.count(), 1);
+
+    let options = GenerateOptions {
+        sampling: Sampling::Greedy,
+        max_tokens: 9,
+        stop: Vec::new(),
+    };
+    let answer = decoder
+        .generate(&prompt, &options, &mut |_| ControlFlow::Continue(()))
+        .unwrap();
+    assert_eq!((answer.text.as_str(), answer.finish), ("ab", Finish::End));
 }

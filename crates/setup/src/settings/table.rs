@@ -88,7 +88,7 @@ settings! {
     #[serde(serialize_with = "as_text")]
     policy: Policy, "POLICY" = "always", see "[policies](cli.md#policies)";
 
-    /// Precision of model weights on the CPU: f32, int8 (faster, less exact) or auto
+    /// Precision of models on the CPU: f32, int8 (integers: faster, less exact) or auto
     #[serde(serialize_with = "as_text")]
     precision: Precision, "PRECISION" = "auto";
 

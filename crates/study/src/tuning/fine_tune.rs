@@ -137,6 +137,7 @@ pub fn fine_tune(
     tuning: &FineTuning<'_>,
     on: &mut dyn FnMut(Progress<'_>) -> ControlFlow<()>,
 ) -> Result<TuneReport, TuneError> {
+    Trainable::check(checkpoint.config())?;
     // A stage that could not begin is not found out after the ones before it.
     for stage in &curriculum.stages {
         tuning.settings_of(stage, curriculum).check()?;

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use candle_core::{DType, Device, Tensor, Var};
-use ken_model::decoder::{Checkpoint, DecoderConfig};
+use ken_model::decoder::{Activation, Checkpoint, DecoderConfig, Family};
 
 use crate::error::TrainError;
 use crate::lora::LoraSettings;
@@ -55,10 +55,21 @@ pub(crate) struct Batch {
 }
 
 impl Trainable {
+    /// Refuses a model that has what the forward pass with gradients lacks.
+    ///
+    /// # Errors
+    /// [`TrainError::Untrainable`].
+    pub fn check(config: &DecoderConfig) -> Result<(), TrainError> {
+        match untrainable(config) {
+            Some(what) => Err(TrainError::Untrainable { what }),
+            None => Ok(()),
+        }
+    }
+
     /// Loads a model for training.
     ///
     /// # Errors
-    /// Unreadable weights, settings out of range, a module that the model does not have, a missing
+    /// A model that [`Trainable::check`] refuses, unreadable weights, settings out of range, a module that the model does not have, a missing
     /// device.
     pub fn new(
         checkpoint: &Checkpoint,
@@ -78,6 +89,7 @@ impl Trainable {
         seed: u64,
     ) -> Result<Self, TrainError> {
         let config = checkpoint.config().clone();
+        Self::check(&config)?;
         let mut tensors = BTreeMap::new();
         for named in checkpoint.tensors() {
             let (name, tensor) = named?;
@@ -254,20 +266,18 @@ impl Trainable {
     }
 
     fn attention_shape(&self, lengths: &[usize]) -> AttentionShape {
-        let frequencies = self.config.rope_frequencies();
+        // All layers are of one kind, see `untrainable`.
+        let kind = self.config.layer_kind(0);
+        let rotary = self.config.rotary(kind);
         let rows: usize = lengths.iter().sum();
-        let [mut cos, mut sin] = [(); 2].map(|()| Vec::with_capacity(rows * frequencies.len()));
+        let [mut cos, mut sin] = [(); 2].map(|()| Vec::with_capacity(rows * rotary.half()));
         let mut spans = Vec::with_capacity(lengths.len());
         let mut start = 0;
         for &length in lengths {
             spans.push(start..start + length);
             start += length;
             for position in 0..length {
-                for frequency in &frequencies {
-                    let (s, c) = (position as f64 * frequency).sin_cos();
-                    cos.push(c as f32);
-                    sin.push(s as f32);
-                }
+                rotary.turn(position, &mut cos, &mut sin);
             }
         }
         AttentionShape {
@@ -275,11 +285,34 @@ impl Trainable {
             heads: self.config.heads,
             kv_heads: self.config.kv_heads,
             width: self.config.head_width,
-            window: self.config.sliding_window,
+            window: self.config.window(kind),
             cos,
             sin,
         }
     }
+}
+
+/// What a model has that the forward pass with gradients lacks.
+fn untrainable(config: &DecoderConfig) -> Option<&'static str> {
+    let first = config.layer_kind(0);
+    [
+        (config.family == Family::Gemma3, "the family Gemma 3"),
+        (
+            (1..config.layers).any(|layer| config.layer_kind(layer) != first),
+            "layers of which only some attend within a sliding window",
+        ),
+        (
+            config.activation != Activation::Silu,
+            "gates of another activation than SiLU",
+        ),
+        (
+            config.query_scalar != config.head_width as f64,
+            "queries that are not scaled by the width of their heads",
+        ),
+        (config.embedding_scale != 1.0, "scaled embeddings"),
+    ]
+    .into_iter()
+    .find_map(|(found, what)| found.then_some(what))
 }
 
 /// The name of the embedding.

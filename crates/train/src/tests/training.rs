@@ -7,7 +7,7 @@ use ken_model::decoder::{Checkpoint, Decoder, DecoderError, Device, LoadOptions,
 use tempfile::TempDir;
 
 use super::checkpoint::Tiny;
-use super::{files, go_on, lora, opened, origin, sequences, trained_on};
+use super::{files, folder, go_on, lora, opened, origin, sequences, trained_on};
 use crate::decoder::{Batch, Trainable, Tuning};
 use crate::run::{Examples, Outcome, Progress, TrainSettings, train};
 use crate::schedule::Schedule;
@@ -283,4 +283,35 @@ fn invalid_trainings_are_refused_and_overwrite_nothing() {
         .err()
         .unwrap();
     assert_eq!(error.kind(), "unknown_module");
+}
+
+/// Another forward pass than the one with gradients: its gradients would be wrong.
+#[test]
+fn what_the_forward_pass_with_gradients_lacks_is_refused() {
+    let refused = |dir: &TempDir| {
+        let device = ken_model::decoder::Device::Cpu;
+        let made = Trainable::new(&opened(dir), Tuning::Full, device, 1);
+        made.err().unwrap()
+    };
+    let error = refused(&files(&Tiny::new("gemma3_text")));
+    assert_eq!(error.kind(), "untrainable_model");
+    assert!(error.to_string().contains("Gemma 3"), "{error}");
+
+    let changed = |tiny: &Tiny, changes: serde_json::Value| {
+        let dir = files(tiny);
+        let mut config = tiny.config();
+        for (key, value) in changes.as_object().unwrap() {
+            config[key] = value.clone();
+        }
+        folder::write_json(&dir.path().join("config.json"), &config);
+        dir
+    };
+    let window = serde_json::json!({
+        "use_sliding_window": true, "sliding_window": 4, "max_window_layers": 1,
+    });
+    let error = refused(&changed(&Tiny::new("qwen2"), window));
+    assert!(error.to_string().contains("sliding window"), "{error}");
+    let gelu = serde_json::json!({"hidden_act": "gelu_pytorch_tanh"});
+    let error = refused(&changed(&Tiny::new("llama"), gelu));
+    assert!(error.to_string().contains("SiLU"), "{error}");
 }

@@ -1,4 +1,4 @@
-//! `ken doctor --bench`: how fast this machine does what ken lives on, in every precision: sampling
+//! `ken doctor --bench`: how fast this machine does what ken lives on, in every precision: loading, sampling
 //! many answers of many questions, reading a long prompt, scoring an answer in many contexts,
 //! writing one stream, embedding passages. The texts are those of the demo.
 
@@ -13,7 +13,7 @@ use ken_model::encoder::Encoder;
 use serde::Serialize;
 
 use crate::commands::demo;
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 
 /// Questions that are sampled, and samples of each.
 const SAMPLED: usize = 16;
@@ -67,6 +67,8 @@ pub(super) struct Bench {
 #[derive(Debug, Serialize)]
 pub(super) struct Rates {
     pub(super) precision: String,
+    /// Seconds from the file to the first token of an answer.
+    pub(super) load_s: f64,
     /// Tokens written a second by all samples together, reading included.
     pub(super) sample_tokens_per_s: f64,
     /// Tokens of a long prompt read a second.
@@ -143,15 +145,20 @@ fn rates(
         precision,
         ..LoadOptions::default()
     };
-    let model = Decoder::load(model, &options)?;
+    let (model, load) = timed(|| {
+        let model = Decoder::load(model, &options)?;
+        stream(&model, 1)?;
+        Ok::<_, Failure>(model)
+    })?;
     let embedder = Encoder::load(embedder, precision)?;
     let (embed_tokens_per_s, embed_passages_per_s) = embed(&embedder, workload)?;
     Ok(Rates {
         precision: precision.to_string(),
+        load_s: load.as_secs_f64(),
         sample_tokens_per_s: sample(&model, workload)?,
         read_tokens_per_s: read(&model, workload)?,
         score_contexts_per_s: score(&model, workload)?,
-        stream_tokens_per_s: stream(&model, workload)?,
+        stream_tokens_per_s: stream(&model, workload.stream_tokens)?,
         embed_tokens_per_s,
         embed_passages_per_s,
     })
@@ -206,9 +213,9 @@ fn score(model: &Decoder, workload: &Workload) -> Result<f64> {
     Ok(rate(requests.len(), time))
 }
 
-fn stream(model: &Decoder, workload: &Workload) -> Result<f64> {
+fn stream(model: &Decoder, max_tokens: usize) -> Result<f64> {
     let prompt = model.prompt("", "Once upon a time there was")?;
-    let options = GenerateOptions::new(Sampling::Greedy, workload.stream_tokens);
+    let options = GenerateOptions::new(Sampling::Greedy, max_tokens);
     let written = model.generate(&prompt, &options, &mut |_| ControlFlow::Continue(()))?;
     Ok(rate(written.tokens.len(), written.write_time))
 }

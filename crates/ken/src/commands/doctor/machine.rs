@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use ken_model::kernels::InstructionSet;
 use serde::Serialize;
 
 /// The machine that `ken` runs on.
@@ -13,6 +14,8 @@ pub(super) struct Machine {
     pub(super) cores: usize,
     /// The vector instructions that speed up arithmetic here.
     pub(super) features: Vec<&'static str>,
+    /// The instruction set by which quantized weights are multiplied.
+    pub(super) kernels: String,
     pub(super) memory_bytes: Option<u64>,
     pub(super) memory_free_bytes: Option<u64>,
 }
@@ -26,6 +29,7 @@ pub(super) fn look() -> Machine {
         architecture: std::env::consts::ARCH,
         cores: std::thread::available_parallelism().map_or(1, usize::from),
         features: features(),
+        kernels: InstructionSet::detected().to_string(),
         memory_bytes: meminfo_bytes(&meminfo, "MemTotal:"),
         memory_free_bytes: meminfo_bytes(&meminfo, "MemAvailable:"),
     }
@@ -49,6 +53,7 @@ fn features() -> Vec<&'static str> {
         ("avx2", is_x86_feature_detected!("avx2")),
         ("fma", is_x86_feature_detected!("fma")),
         ("f16c", is_x86_feature_detected!("f16c")),
+        ("avxvnni", is_x86_feature_detected!("avxvnni")),
         ("avx512f", is_x86_feature_detected!("avx512f")),
         ("avx512vnni", is_x86_feature_detected!("avx512vnni")),
     ];

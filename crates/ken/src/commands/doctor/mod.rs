@@ -200,6 +200,7 @@ fn rows<'f>(findings: &'f Findings) -> Vec<(&'f str, String)> {
         ),
         ("cores", machine.cores.to_string()),
         ("features", machine.features.join(" ")),
+        ("kernels", machine.kernels.clone()),
         (
             "memory",
             format!(
@@ -239,8 +240,9 @@ fn rows<'f>(findings: &'f Findings) -> Vec<(&'f str, String)> {
     if let Some(bench) = &findings.bench {
         for rates in &bench.rates {
             rows.push((rates.precision.as_str(), format!(
-                    "samples {:.0}, reads {:.0}, writes one stream at {:.0}, embeds {:.0} tokens/s; \
+                    "first token after {:.1} s; samples {:.0}, reads {:.0}, writes one stream at {:.0}, embeds {:.0} tokens/s; \
                      scores {:.1} contexts/s",
+                    rates.load_s,
                     rates.sample_tokens_per_s,
                     rates.read_tokens_per_s,
                     rates.stream_tokens_per_s,

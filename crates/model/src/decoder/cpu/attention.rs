@@ -155,12 +155,12 @@ impl Task<'_> {
                     Query {
                         numbers: &projected.row(self.first + row)[head * width..][..width],
                         out: (row * heads.queries + head) * width,
-                        from: heads.window.map_or(0, |window| to.saturating_sub(window)),
+                        from: layer.window.map_or(0, |window| to.saturating_sub(window)),
                         to,
                     }
                 })
                 .collect();
-            attention::attend(&queries, &keys, width, scratch, self.out);
+            attention::attend(&queries, &keys, heads.scale, width, scratch, self.out);
         }
     }
 

@@ -1,4 +1,4 @@
-//! The forward pass on plain slices: matrix products by `rten-gemm` with weights laid out once,
+//! The forward pass on plain slices: matrix products with weights laid out once,
 //! everything between them in fused passes over rows, in as many threads as the current rayon pool
 //! has.
 //!
@@ -8,15 +8,21 @@
 mod attention;
 mod segment;
 
+use std::sync::Arc;
+
 use candle_core::Tensor;
+use candle_core::quantized::QTensor;
 use rayon::prelude::*;
 
 use super::backend::{AttentionLayer, Backend, Heads, Run};
+use super::config::Activation;
 use super::error::DecoderError;
+use super::stored::{Stored, block_type};
 
 use crate::kernels::elementwise;
-use crate::kernels::matrix::{Matrix, WeightFormat};
+use crate::kernels::matrix::{Arithmetic, Matrix, WeightFormat};
 use crate::kernels::norms::rms_norm;
+use crate::kernels::quantized::QuantizedMatrix;
 use crate::kernels::rows::{Rows, task_rows};
 use attention::Rotation;
 pub(super) use segment::CpuSequence;
@@ -25,7 +31,31 @@ type Result<T> = std::result::Result<T, DecoderError>;
 
 /// The CPU backend.
 pub(super) struct Cpu {
+    /// How weights that come as floats are stored.
     pub(super) weight_format: WeightFormat,
+    /// How quantized weights are multiplied.
+    pub(super) arithmetic: Arithmetic,
+}
+
+/// The token embedding.
+pub(super) enum Table {
+    F32(Rows),
+    Quantized(Arc<QuantizedMatrix>),
+}
+
+/// Lays out stored blocks.
+fn quantized(tensor: &QTensor) -> Result<Arc<QuantizedMatrix>> {
+    let (outputs, inputs) = tensor.shape().dims2()?;
+    let block = block_type(tensor.dtype());
+    let matrix = match block {
+        Some(block) => QuantizedMatrix::from_blocks(&tensor.data()?, block, outputs, inputs),
+        None => None,
+    };
+    matrix.map(Arc::new).ok_or_else(|| {
+        let (dtype, shape) = (tensor.dtype(), tensor.shape());
+        let message = format!("blocks of the type {dtype:?} do not make up the shape {shape:?}");
+        DecoderError::Compute(candle_core::Error::msg(message))
+    })
 }
 
 fn numbers(tensor: &Tensor) -> Result<Vec<f32>> {
@@ -36,27 +66,46 @@ impl Backend for Cpu {
     type Rows = Rows;
     type Matrix = Matrix;
     type Vector = Vec<f32>;
-    type Table = Rows;
+    type Table = Table;
     type Rotation = Rotation;
     type Sequence = CpuSequence;
 
-    fn matrix(&self, weight: &Tensor) -> Result<Matrix> {
-        let (outputs, inputs) = weight.dims2()?;
-        Ok(Matrix::new(
-            &numbers(weight)?,
-            outputs,
-            inputs,
-            self.weight_format,
-        ))
+    fn matrix(&self, weight: Stored) -> Result<Matrix> {
+        match weight {
+            Stored::Dense(weight) => {
+                let (outputs, inputs) = weight.dims2()?;
+                let numbers = numbers(&weight)?;
+                Ok(Matrix::new(&numbers, outputs, inputs, self.weight_format))
+            }
+            Stored::Blocks(tensors) => {
+                let matrices = tensors.iter().map(quantized).collect::<Result<_>>()?;
+                Ok(Matrix::Quantized(matrices))
+            }
+        }
     }
 
     fn vector(&self, weight: &Tensor) -> Result<Vec<f32>> {
         numbers(weight)
     }
 
-    fn table(&self, weight: &Tensor) -> Result<Rows> {
+    fn table(&self, weight: Stored) -> Result<Table> {
+        if let Stored::Blocks(tensors) = &weight
+            && let [tensor] = tensors.as_slice()
+        {
+            return Ok(Table::Quantized(quantized(tensor)?));
+        }
+        let weight = weight.dense()?;
         let (_, width) = weight.dims2()?;
-        Ok(Rows::new(numbers(weight)?, width))
+        Ok(Table::F32(Rows::new(numbers(&weight)?, width)))
+    }
+
+    fn tied_output(&self, table: &Table) -> Result<Matrix> {
+        Ok(match table {
+            Table::F32(rows) => {
+                Matrix::new(&rows.numbers, rows.count(), rows.width, self.weight_format)
+            }
+            Table::Quantized(matrix) => Matrix::Quantized(vec![Arc::clone(matrix)]),
+        })
     }
 
     fn rotation(&self, cos: Vec<f32>, sin: Vec<f32>, half: usize) -> Result<Rotation> {
@@ -72,9 +121,19 @@ impl Backend for Cpu {
         ))
     }
 
-    fn embed(&self, table: &Rows, tokens: &[u32]) -> Result<Rows> {
-        let rows: Vec<usize> = tokens.iter().map(|&token| token as usize).collect();
-        Ok(table.select(&rows))
+    fn embed(&self, table: &Table, tokens: &[u32]) -> Result<Rows> {
+        let tokens = tokens.iter().map(|&token| token as usize);
+        match table {
+            Table::F32(rows) => Ok(rows.select(&tokens.collect::<Vec<_>>())),
+            Table::Quantized(matrix) => {
+                let width = matrix.inputs();
+                let mut rows = Rows::zeros(tokens.len(), width);
+                for (token, row) in tokens.zip(rows.numbers.chunks_exact_mut(width)) {
+                    matrix.dequantize(token, row);
+                }
+                Ok(rows)
+            }
+        }
     }
 
     fn norm(&self, x: &Rows, weight: &Vec<f32>, epsilon: f32) -> Result<Rows> {
@@ -87,7 +146,8 @@ impl Backend for Cpu {
     }
 
     fn project(&self, x: &Rows, matrix: &Matrix) -> Result<Rows> {
-        matrix.product(x).map_err(|e| DecoderError::product(&e))
+        let product = matrix.product(x, self.arithmetic);
+        product.map_err(|e| DecoderError::product(&e))
     }
 
     fn add(&self, mut x: Rows, y: &Rows) -> Result<Rows> {
@@ -102,14 +162,23 @@ impl Backend for Cpu {
         Ok(x)
     }
 
-    fn gate(&self, gate_and_up: Rows) -> Result<Rows> {
+    fn scale(&self, mut x: Rows, factor: f32) -> Result<Rows> {
+        elementwise::scale(&mut x.numbers, factor);
+        Ok(x)
+    }
+
+    fn gate(&self, gate_and_up: Rows, activation: Activation) -> Result<Rows> {
+        let gated = match activation {
+            Activation::Silu => elementwise::gated_silu,
+            Activation::GeluTanh => elementwise::gated_gelu_tanh,
+        };
         let width = gate_and_up.width / 2;
         let mut out = Rows::zeros(gate_and_up.count(), width);
         out.numbers
             .par_chunks_mut(width)
             .zip(gate_and_up.numbers.par_chunks(2 * width))
             .with_min_len(task_rows(width))
-            .for_each(|(out, gate_and_up)| elementwise::gated_silu(gate_and_up, out));
+            .for_each(|(out, gate_and_up)| gated(gate_and_up, out));
         Ok(out)
     }
 

@@ -1,0 +1,174 @@
+//! AVX2 with FMA, and with the 8-bit products of AVX-VNNI where the processor has them: two registers
+//! hold a tile.
+
+use std::arch::x86_64::*;
+
+use super::Isa;
+use crate::kernels::quantized::layout::{LINE, TILE};
+
+/// AVX2; with AVX-VNNI, if `VNNI`.
+pub(in crate::kernels::quantized) struct Avx2<const VNNI: bool>;
+
+// SAFETY, throughout: the caller has checked for the instructions, and what is read or written through
+// a pointer is an array as wide as both registers.
+#[allow(unsafe_code)]
+impl<const VNNI: bool> Isa for Avx2<VNNI> {
+    type Floats = [__m256; 2];
+    type Sums = [__m256i; 2];
+    type Codes = [__m256i; 2];
+    const ROWS: usize = 4;
+    const EXACT_ROWS: usize = 2;
+
+    #[inline(always)]
+    unsafe fn load(numbers: &[f32; TILE]) -> [__m256; 2] {
+        unsafe {
+            let first = numbers.as_ptr();
+            [_mm256_loadu_ps(first), _mm256_loadu_ps(first.add(8))]
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn store(numbers: [__m256; 2], out: &mut [f32; TILE]) {
+        unsafe {
+            let first = out.as_mut_ptr();
+            _mm256_storeu_ps(first, numbers[0]);
+            _mm256_storeu_ps(first.add(8), numbers[1]);
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn splat(number: f32) -> [__m256; 2] {
+        unsafe { [_mm256_set1_ps(number); 2] }
+    }
+
+    #[inline(always)]
+    unsafe fn mul(a: [__m256; 2], b: [__m256; 2]) -> [__m256; 2] {
+        unsafe { [_mm256_mul_ps(a[0], b[0]), _mm256_mul_ps(a[1], b[1])] }
+    }
+
+    #[inline(always)]
+    unsafe fn sub(a: [__m256; 2], b: [__m256; 2]) -> [__m256; 2] {
+        unsafe { [_mm256_sub_ps(a[0], b[0]), _mm256_sub_ps(a[1], b[1])] }
+    }
+
+    #[inline(always)]
+    unsafe fn mul_add(a: [__m256; 2], b: [__m256; 2], c: [__m256; 2]) -> [__m256; 2] {
+        unsafe {
+            [
+                _mm256_fmadd_ps(a[0], b[0], c[0]),
+                _mm256_fmadd_ps(a[1], b[1], c[1]),
+            ]
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn mul_sub_from(a: [__m256; 2], b: [__m256; 2], c: [__m256; 2]) -> [__m256; 2] {
+        unsafe {
+            [
+                _mm256_fnmadd_ps(a[0], b[0], c[0]),
+                _mm256_fnmadd_ps(a[1], b[1], c[1]),
+            ]
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn codes(line: &[u8; LINE]) -> [__m256i; 2] {
+        unsafe {
+            let first: *const __m256i = line.as_ptr().cast();
+            [_mm256_loadu_si256(first), _mm256_loadu_si256(first.add(1))]
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn nibbles(line: &[u8; LINE]) -> [[__m256i; 2]; 2] {
+        unsafe {
+            let both = Self::codes(line);
+            let (first, second) = (halves(both[0]), halves(both[1]));
+            [[first[0], second[0]], [first[1], second[1]]]
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn code<const PLACE: i32>(codes: [__m256i; 2]) -> [__m256; 2] {
+        unsafe { [code::<PLACE>(codes[0]), code::<PLACE>(codes[1])] }
+    }
+
+    #[inline(always)]
+    unsafe fn zero() -> [__m256i; 2] {
+        unsafe { [_mm256_setzero_si256(); 2] }
+    }
+
+    #[inline(always)]
+    unsafe fn dot<const WIDE: bool>(
+        sums: [__m256i; 2],
+        codes: [__m256i; 2],
+        activations: [i8; 4],
+    ) -> [__m256i; 2] {
+        unsafe {
+            let x = _mm256_set1_epi32(i32::from_ne_bytes(bytemuck::must_cast(activations)));
+            if VNNI {
+                return [
+                    _mm256_dpbusd_avx_epi32(sums[0], codes[0], x),
+                    _mm256_dpbusd_avx_epi32(sums[1], codes[1], x),
+                ];
+            }
+            [
+                dot_by_pairs::<WIDE>(sums[0], codes[0], x),
+                dot_by_pairs::<WIDE>(sums[1], codes[1], x),
+            ]
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn floats(sums: [__m256i; 2]) -> [__m256; 2] {
+        unsafe { [_mm256_cvtepi32_ps(sums[0]), _mm256_cvtepi32_ps(sums[1])] }
+    }
+}
+
+/// The low and the high half of each byte.
+#[inline(always)]
+#[allow(unsafe_code)] // SAFETY: as above.
+unsafe fn halves(bytes: __m256i) -> [__m256i; 2] {
+    unsafe {
+        let low = _mm256_set1_epi8(15);
+        [
+            _mm256_and_si256(bytes, low),
+            _mm256_and_si256(_mm256_srli_epi16::<4>(bytes), low),
+        ]
+    }
+}
+
+/// Of four codes for each of eight outputs the one at `PLACE`, as a float.
+#[inline(always)]
+#[allow(unsafe_code)] // SAFETY: as above.
+unsafe fn code<const PLACE: i32>(codes: __m256i) -> __m256 {
+    unsafe {
+        let shifted = match PLACE {
+            0 => codes,
+            1 => _mm256_srli_epi32::<8>(codes),
+            2 => _mm256_srli_epi32::<16>(codes),
+            _ => _mm256_srli_epi32::<24>(codes),
+        };
+        _mm256_cvtepi32_ps(_mm256_and_si256(shifted, _mm256_set1_epi32(255)))
+    }
+}
+
+/// Adds products in pairs of 16 bits. The sum of two products with bytes would not fit, so those are
+/// multiplied half by half.
+#[inline(always)]
+#[allow(unsafe_code)] // SAFETY: as above.
+unsafe fn dot_by_pairs<const WIDE: bool>(sums: __m256i, codes: __m256i, x: __m256i) -> __m256i {
+    unsafe {
+        let one = _mm256_set1_epi16(1);
+        if WIDE {
+            let [low, high] = halves(codes);
+            let low = _mm256_madd_epi16(_mm256_maddubs_epi16(low, x), one);
+            let sixteen = _mm256_set1_epi16(16);
+            let high = _mm256_madd_epi16(_mm256_maddubs_epi16(high, x), sixteen);
+            _mm256_add_epi32(sums, _mm256_add_epi32(low, high))
+        } else {
+            let pairs = _mm256_madd_epi16(_mm256_maddubs_epi16(codes, x), one);
+            _mm256_add_epi32(sums, pairs)
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! AVX-512 with VNNI: a register holds a tile.
+
+use std::arch::x86_64::*;
+
+use super::Isa;
+use crate::kernels::quantized::layout::{LINE, TILE};
+
+pub(in crate::kernels::quantized) struct Avx512Vnni;
+
+// SAFETY, throughout: the caller has checked for the instructions, and what is read or written through
+// a pointer is an array as wide as the register.
+#[allow(unsafe_code)]
+impl Isa for Avx512Vnni {
+    type Floats = __m512;
+    type Sums = __m512i;
+    type Codes = __m512i;
+    const ROWS: usize = 8;
+    const EXACT_ROWS: usize = 8;
+
+    #[inline(always)]
+    unsafe fn load(numbers: &[f32; TILE]) -> __m512 {
+        unsafe { _mm512_loadu_ps(numbers.as_ptr()) }
+    }
+
+    #[inline(always)]
+    unsafe fn store(numbers: __m512, out: &mut [f32; TILE]) {
+        unsafe { _mm512_storeu_ps(out.as_mut_ptr(), numbers) }
+    }
+
+    #[inline(always)]
+    unsafe fn splat(number: f32) -> __m512 {
+        unsafe { _mm512_set1_ps(number) }
+    }
+
+    #[inline(always)]
+    unsafe fn mul(a: __m512, b: __m512) -> __m512 {
+        unsafe { _mm512_mul_ps(a, b) }
+    }
+
+    #[inline(always)]
+    unsafe fn sub(a: __m512, b: __m512) -> __m512 {
+        unsafe { _mm512_sub_ps(a, b) }
+    }
+
+    #[inline(always)]
+    unsafe fn mul_add(a: __m512, b: __m512, c: __m512) -> __m512 {
+        unsafe { _mm512_fmadd_ps(a, b, c) }
+    }
+
+    #[inline(always)]
+    unsafe fn mul_sub_from(a: __m512, b: __m512, c: __m512) -> __m512 {
+        unsafe { _mm512_fnmadd_ps(a, b, c) }
+    }
+
+    #[inline(always)]
+    unsafe fn codes(line: &[u8; LINE]) -> __m512i {
+        unsafe { _mm512_loadu_si512(line.as_ptr().cast()) }
+    }
+
+    #[inline(always)]
+    unsafe fn nibbles(line: &[u8; LINE]) -> [__m512i; 2] {
+        unsafe {
+            let low = _mm512_set1_epi8(15);
+            let both = Self::codes(line);
+            [
+                _mm512_and_si512(both, low),
+                _mm512_and_si512(_mm512_srli_epi16::<4>(both), low),
+            ]
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn code<const PLACE: i32>(codes: __m512i) -> __m512 {
+        unsafe {
+            let shifted = match PLACE {
+                0 => codes,
+                1 => _mm512_srli_epi32::<8>(codes),
+                2 => _mm512_srli_epi32::<16>(codes),
+                _ => _mm512_srli_epi32::<24>(codes),
+            };
+            _mm512_cvtepi32_ps(_mm512_and_si512(shifted, _mm512_set1_epi32(255)))
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn zero() -> __m512i {
+        unsafe { _mm512_setzero_si512() }
+    }
+
+    #[inline(always)]
+    unsafe fn dot<const WIDE: bool>(
+        sums: __m512i,
+        codes: __m512i,
+        activations: [i8; 4],
+    ) -> __m512i {
+        unsafe {
+            let activations =
+                _mm512_set1_epi32(i32::from_ne_bytes(bytemuck::must_cast(activations)));
+            _mm512_dpbusd_epi32(sums, codes, activations)
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn floats(sums: __m512i) -> __m512 {
+        unsafe { _mm512_cvtepi32_ps(sums) }
+    }
+}

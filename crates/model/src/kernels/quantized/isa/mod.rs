@@ -1,0 +1,116 @@
+//! What products need of a processor: a number for each output of a tile in one value, and products
+//! of four codes with four activations, added up exactly.
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod plain;
+
+#[cfg(target_arch = "x86_64")]
+pub(super) use avx2::Avx2;
+#[cfg(target_arch = "x86_64")]
+pub(super) use avx512::Avx512Vnni;
+pub(super) use plain::Plain;
+
+use std::fmt;
+
+use super::layout::{LINE, TILE};
+
+/// The operations of one instruction set. All sets compute the same bits.
+///
+/// # Safety
+/// The processor must have the instructions of the set, which [`InstructionSet::detected`] tells.
+#[allow(unsafe_code)] // Vector instructions have no safe form; pointers come from slices of fixed size.
+pub(super) trait Isa {
+    /// A float for each output of a tile.
+    type Floats: Copy;
+    /// A 32-bit integer for each output of a tile.
+    type Sums: Copy;
+    /// Four codes for each output of a tile.
+    type Codes: Copy;
+    /// Rows that are multiplied in integers at once: as many as the registers hold sums of.
+    const ROWS: usize;
+    /// Rows that are multiplied exactly at once, with two tiles.
+    const EXACT_ROWS: usize;
+
+    unsafe fn load(numbers: &[f32; TILE]) -> Self::Floats;
+    unsafe fn store(numbers: Self::Floats, out: &mut [f32; TILE]);
+    unsafe fn splat(number: f32) -> Self::Floats;
+    unsafe fn mul(a: Self::Floats, b: Self::Floats) -> Self::Floats;
+    unsafe fn sub(a: Self::Floats, b: Self::Floats) -> Self::Floats;
+    /// `a * b + c`, rounded once.
+    unsafe fn mul_add(a: Self::Floats, b: Self::Floats, c: Self::Floats) -> Self::Floats;
+    /// `c - a * b`, rounded once.
+    unsafe fn mul_sub_from(a: Self::Floats, b: Self::Floats, c: Self::Floats) -> Self::Floats;
+
+    unsafe fn codes(line: &[u8; LINE]) -> Self::Codes;
+    /// The low and the high half of each byte.
+    unsafe fn nibbles(line: &[u8; LINE]) -> [Self::Codes; 2];
+    /// Of the four codes of each output the one at `place`, as a float.
+    unsafe fn code<const PLACE: i32>(codes: Self::Codes) -> Self::Floats;
+
+    unsafe fn zero() -> Self::Sums;
+    /// Adds to each sum the products of four codes with four activations. Without `WIDE`, codes are
+    /// less than 16.
+    unsafe fn dot<const WIDE: bool>(
+        sums: Self::Sums,
+        codes: Self::Codes,
+        activations: [i8; 4],
+    ) -> Self::Sums;
+    unsafe fn floats(sums: Self::Sums) -> Self::Floats;
+}
+
+/// The instruction sets that there are kernels for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InstructionSet {
+    /// AVX-512 with 8-bit products (VNNI).
+    Avx512Vnni,
+    /// AVX2 with 8-bit products (AVX-VNNI).
+    AvxVnni,
+    /// AVX2 with FMA.
+    Avx2,
+    /// Whatever the compiler makes of plain code.
+    Plain,
+}
+
+impl InstructionSet {
+    /// The widest that this processor has.
+    #[must_use]
+    pub fn detected() -> Self {
+        let all = [Self::Avx512Vnni, Self::AvxVnni, Self::Avx2];
+        let found = all.into_iter().find(|set| set.is_available());
+        found.unwrap_or(Self::Plain)
+    }
+
+    /// Whether this processor has it.
+    #[must_use]
+    pub fn is_available(self) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        {
+            use std::arch::is_x86_feature_detected as has;
+            let avx2 = has!("avx2") && has!("fma");
+            match self {
+                Self::Avx512Vnni => has!("avx512f") && has!("avx512bw") && has!("avx512vnni"),
+                Self::AvxVnni => avx2 && has!("avxvnni"),
+                Self::Avx2 => avx2,
+                Self::Plain => true,
+            }
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        {
+            self == Self::Plain
+        }
+    }
+}
+
+impl fmt::Display for InstructionSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Avx512Vnni => "AVX-512 with VNNI",
+            Self::AvxVnni => "AVX-VNNI",
+            Self::Avx2 => "AVX2",
+            Self::Plain => "plain code",
+        })
+    }
+}

@@ -1,0 +1,178 @@
+//! Every type of blocks and every instruction set against candle's reading of the blocks and the
+//! product by its definition.
+
+use candle_core::quantized::{GgmlDType, QTensor};
+use candle_core::{Device, Tensor};
+use proptest::prelude::*;
+
+use super::*;
+
+const TYPES: [(BlockType, GgmlDType); 8] = [
+    (BlockType::Q4_0, GgmlDType::Q4_0),
+    (BlockType::Q4_1, GgmlDType::Q4_1),
+    (BlockType::Q5_0, GgmlDType::Q5_0),
+    (BlockType::Q5_1, GgmlDType::Q5_1),
+    (BlockType::Q8_0, GgmlDType::Q8_0),
+    (BlockType::Q4K, GgmlDType::Q4K),
+    (BlockType::Q5K, GgmlDType::Q5K),
+    (BlockType::Q6K, GgmlDType::Q6K),
+];
+
+const SETS: [InstructionSet; 4] = [
+    InstructionSet::Avx512Vnni,
+    InstructionSet::AvxVnni,
+    InstructionSet::Avx2,
+    InstructionSet::Plain,
+];
+
+fn numbers(count: usize, seed: u64) -> Vec<f32> {
+    let mut state = seed;
+    let number = |_| (ken_random::unit(&mut state) * 4.0 - 2.0) as f32;
+    (0..count).map(number).collect()
+}
+
+/// A matrix of a type, and its weights as candle reads them.
+fn matrix(
+    (block, dtype): (BlockType, GgmlDType),
+    outputs: usize,
+    inputs: usize,
+    seed: u64,
+) -> (QuantizedMatrix, Vec<f32>) {
+    let weights = Tensor::from_vec(
+        numbers(outputs * inputs, seed),
+        (outputs, inputs),
+        &Device::Cpu,
+    );
+    let stored = QTensor::quantize(&weights.unwrap(), dtype).unwrap();
+    let back = stored.dequantize(&Device::Cpu).unwrap();
+    let matrix = QuantizedMatrix::from_blocks(&stored.data().unwrap(), block, outputs, inputs);
+    (
+        matrix.unwrap(),
+        back.flatten_all().unwrap().to_vec1().unwrap(),
+    )
+}
+
+fn product(matrix: &QuantizedMatrix, set: InstructionSet, x: &Operand<'_>, rows: usize) -> Rows {
+    let mut out = Rows::zeros(rows, matrix.outputs());
+    matrix.product_with(set, x, &mut out, 0);
+    out
+}
+
+/// The product by its definition, in 64 bits.
+fn defined(weights: &[f32], x: &[f32], inputs: usize) -> Vec<f64> {
+    let output = |weights: &[f32], x: &[f32]| {
+        weights
+            .iter()
+            .zip(x)
+            .map(|(&w, &x)| f64::from(w) * f64::from(x))
+            .sum()
+    };
+    x.chunks(inputs)
+        .flat_map(|x| {
+            weights
+                .chunks(inputs)
+                .map(move |weights| output(weights, x))
+        })
+        .collect()
+}
+
+#[test]
+fn every_type_holds_the_weights_that_candle_reads() {
+    for kind in TYPES {
+        let (matrix, weights) = matrix(kind, 21, 512, 1);
+        for (output, expected) in weights.chunks(512).enumerate() {
+            let mut row = vec![0.0; 512];
+            matrix.dequantize(output, &mut row);
+            assert_eq!(row, expected, "{kind:?}");
+        }
+    }
+}
+
+#[test]
+fn a_matrix_of_another_length_is_refused() {
+    assert!(QuantizedMatrix::from_blocks(&[0; 18], BlockType::Q4_0, 1, 32).is_some());
+    assert!(QuantizedMatrix::from_blocks(&[0; 18], BlockType::Q4_0, 2, 32).is_none());
+    assert!(QuantizedMatrix::from_blocks(&[0; 18], BlockType::Q4_0, 1, 33).is_none());
+    assert!(QuantizedMatrix::from_blocks(&[0; 144], BlockType::Q4K, 1, 256).is_some());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    #[test]
+    fn all_instruction_sets_give_the_same_bits_in_any_batch(
+        (rows, outputs, blocks) in (1usize..20, 1usize..70, 1usize..4),
+        kind in prop::sample::select(TYPES.to_vec()),
+        seed in any::<u64>(),
+    ) {
+        let inputs = blocks * 256;
+        let (matrix, weights) = matrix(kind, outputs, inputs, seed);
+        let x = Rows::new(numbers(rows * inputs, seed ^ 1), inputs);
+        let exact = product(&matrix, InstructionSet::Plain, &Operand::Exact(&x), rows);
+        let integer = Operand::Integer(QuantizedRows::new(&x));
+        let in_integers = product(&matrix, InstructionSet::Plain, &integer, rows);
+        for set in SETS.into_iter().filter(|set| set.is_available()) {
+            let same = product(&matrix, set, &Operand::Exact(&x), rows);
+            prop_assert_eq!(&same.numbers, &exact.numbers, "{} exactly", set);
+            let same = product(&matrix, set, &integer, rows);
+            prop_assert_eq!(&same.numbers, &in_integers.numbers, "{} in integers", set);
+        }
+        for row in 0..rows {
+            let alone = x.select(&[row]);
+            let one = product(&matrix, InstructionSet::detected(), &Operand::Exact(&alone), 1);
+            prop_assert_eq!(one.row(0), exact.row(row));
+            let alone = Operand::Integer(QuantizedRows::new(&alone));
+            let one = product(&matrix, InstructionSet::detected(), &alone, 1);
+            prop_assert_eq!(one.row(0), in_integers.row(row));
+        }
+        // Weights are at most 2.2, activations 2; these have steps of 2 / 127.
+        let (slip, step) = (2e-6 * inputs as f64, 0.5 * 2.2 * 2.0 / 127.0 * inputs as f64);
+        for (place, defined) in defined(&weights, &x.numbers, inputs).into_iter().enumerate() {
+            prop_assert!((f64::from(exact.numbers[place]) - defined).abs() <= slip);
+            prop_assert!((f64::from(in_integers.numbers[place]) - defined).abs() <= step);
+        }
+    }
+
+    #[test]
+    fn weights_in_floats_are_rounded_by_half_a_step_at_most(
+        (rows, outputs, inputs) in (1usize..10, 1usize..40, 1usize..100),
+        seed in any::<u64>(),
+    ) {
+        let weights = numbers(outputs * inputs, seed);
+        let matrix = QuantizedMatrix::from_floats(&weights, outputs, inputs);
+        let mut back = vec![0.0; outputs * inputs];
+        for (output, back) in back.chunks_mut(inputs).enumerate() {
+            matrix.dequantize(output, back);
+        }
+        for (weight, back) in weights.iter().zip(&back) {
+            prop_assert!((weight - back).abs() <= 0.501 * 2.0 / 127.0);
+        }
+        let x = Rows::new(numbers(rows * inputs, seed ^ 1), inputs);
+        let exact = product(&matrix, InstructionSet::detected(), &Operand::Exact(&x), rows);
+        for (product, defined) in exact.numbers.iter().zip(defined(&back, &x.numbers, inputs)) {
+            prop_assert!((f64::from(*product) - defined).abs() <= 1e-4);
+        }
+        let integer = Operand::Integer(QuantizedRows::new(&x));
+        let near = product(&matrix, InstructionSet::detected(), &integer, rows);
+        let plain = product(&matrix, InstructionSet::Plain, &integer, rows);
+        prop_assert_eq!(&near.numbers, &plain.numbers);
+        for (near, exact) in near.numbers.iter().zip(&exact.numbers) {
+            prop_assert!((near - exact).abs() <= 0.51 * 2.0 / 127.0 * 2.0 * inputs as f32);
+        }
+    }
+
+    #[test]
+    fn products_go_to_their_columns(rows in 1usize..5, outputs in 1usize..40) {
+        let weights = numbers(outputs * 64, 3);
+        let matrix = QuantizedMatrix::from_floats(&weights, outputs, 64);
+        let x = Rows::new(numbers(rows * 64, 4), 64);
+        let alone = product(&matrix, InstructionSet::detected(), &Operand::Exact(&x), rows);
+        let mut out = Rows::new(vec![7.0; rows * (outputs + 9)], outputs + 9);
+        matrix.product(&Operand::Exact(&x), &mut out, 5);
+        for row in 0..rows {
+            prop_assert_eq!(&out.row(row)[5..5 + outputs], alone.row(row));
+            prop_assert!(out.row(row)[..5].iter().all(|&number| number == 7.0));
+            prop_assert!(out.row(row)[5 + outputs..].iter().all(|&number| number == 7.0));
+        }
+    }
+}
