@@ -1,6 +1,7 @@
 //! Reading GGUF: header, metadata, and tensors one by one by position. Knows nothing of the graph.
 
 use std::io::{Cursor, Error, ErrorKind, Read, Result as IoResult, Seek, SeekFrom};
+use std::ops::Range;
 use std::path::Path;
 
 use candle_core::Device;
@@ -17,7 +18,7 @@ pub(super) struct GgufFile {
 }
 
 impl GgufFile {
-    /// Opens the file and checks that every tensor lies within it.
+    /// Opens the file and checks that every tensor lies within it, and none upon another.
     ///
     /// # Errors
     /// An unreadable, broken or truncated file, or a tensor type that is not supported.
@@ -44,27 +45,27 @@ impl GgufFile {
             }
         })?;
         drop(head);
-        let mut expected = 0;
-        for info in content.tensor_infos.values() {
-            let elements = info
-                .shape
-                .dims()
-                .iter()
-                .try_fold(1u64, |n, &d| n.checked_mul(d as u64));
-            let end = elements
-                .map(|n| n.div_ceil(info.ggml_dtype.block_size() as u64))
-                .and_then(|blocks| blocks.checked_mul(info.ggml_dtype.type_size() as u64))
-                .and_then(|bytes| bytes.checked_add(info.offset))
-                .and_then(|end| end.checked_add(content.tensor_data_offset))
-                .unwrap_or(u64::MAX);
-            expected = expected.max(end);
-        }
-        if expected > file.length() {
+        let mut places: Vec<(Range<u64>, &String)> = content
+            .tensor_infos
+            .iter()
+            .map(|(name, info)| (place(info, content.tensor_data_offset), name))
+            .collect();
+        places.sort_by_key(|(place, _)| (place.start, place.end));
+        let expected = places.iter().map(|(place, _)| place.end).max();
+        let (expected, received) = (expected.unwrap_or(0), file.length());
+        if expected > received {
             return Err(DecoderError::Truncated {
                 path: path.to_path_buf(),
                 expected,
-                received: file.length(),
+                received,
             });
+        }
+        let overlapping = places
+            .windows(2)
+            .find(|pair| pair[0].0.end > pair[1].0.start);
+        if let Some([(_, one), (_, other)]) = overlapping {
+            let reason = format!("the tensors `{one}` and `{other}` overlap");
+            return Err(corrupt(reason));
         }
         Ok(Self { file, content })
     }
@@ -123,6 +124,18 @@ impl GgufFile {
                 reason: format!("tensor `{name}`: {}", first_line(&e)),
             })
     }
+}
+
+/// Where a tensor lies in its file; to the end of all files, where that is beyond reason.
+fn place(info: &gguf_file::TensorInfo, data: u64) -> Range<u64> {
+    let start = data.saturating_add(info.offset);
+    let mut dimensions = info.shape.dims().iter();
+    let elements = dimensions.try_fold(1u64, |n, &d| n.checked_mul(d as u64));
+    let end = elements
+        .map(|n| n.div_ceil(info.ggml_dtype.block_size() as u64))
+        .and_then(|blocks| blocks.checked_mul(info.ggml_dtype.type_size() as u64))
+        .and_then(|bytes| bytes.checked_add(start));
+    start..end.unwrap_or(u64::MAX)
 }
 
 /// A file as candle and the check of the header read it: from front to end, and from a position on.

@@ -249,6 +249,26 @@ fn unknown_quantizations_are_named() {
     }
 }
 
+#[test]
+fn tensors_that_overlap_are_named() {
+    let mut bytes = gguf_bytes(&tiny(), &tiny().weights());
+    // Behind the name: the number of dimensions, these, the type, then the place.
+    let place_of = |bytes: &[u8], name: &str, dimensions: usize| {
+        let found = bytes
+            .windows(name.len())
+            .position(|window| window == name.as_bytes());
+        found.unwrap() + name.len() + 4 + 8 * dimensions + 4
+    };
+    let table = place_of(&bytes, "token_embd.weight", 2);
+    let norm = place_of(&bytes, "output_norm.weight", 1);
+    bytes.copy_within(table..table + 8, norm);
+    let error = gguf_refusal(&bytes);
+    assert_eq!(error.kind(), "corrupt_model");
+    for name in ["token_embd.weight", "output_norm.weight", "overlap"] {
+        assert!(error.to_string().contains(name), "{error}");
+    }
+}
+
 /// Every tensor but the output projection, which may be the embedding.
 fn needed_tensors() -> Vec<String> {
     tiny()
