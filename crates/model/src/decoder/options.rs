@@ -73,7 +73,7 @@ impl FromStr for Device {
 /// How a decoder is loaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoadOptions {
-    /// How weights are held on the CPU. GPUs hold them in 32 bits.
+    /// What it computes in on the CPU. GPUs compute in 32 bits.
     pub precision: Precision,
     /// Where it computes.
     pub device: Device,
