@@ -238,6 +238,85 @@ fn parts_are_searched_as_the_whole() {
     }
 }
 
+/// The limit of a part as it is, which takes millions of passages to reach: memory stays near it, and
+/// terms on both sides of the border are ranked as the formula ranks them.
+#[test]
+#[ignore = "takes minutes"]
+fn a_part_ends_at_its_real_limit_at_length() {
+    const NEEDLES: [&str; 3] = ["needle", "thimble", "bobbin"];
+    const AFTER: usize = 200_000;
+    let mut random = random();
+    let dir = tempfile::tempdir().unwrap();
+    let mut writer = LexicalWriter::create(dir.path()).unwrap();
+    let (mut lengths, mut holding): (Vec<u8>, Vec<(u32, [u32; 3])>) = Default::default();
+    let (mut most_memory, mut border) = (0, None);
+    let mut text = String::new();
+    while border.is_none_or(|border| lengths.len() < border + AFTER) {
+        let words = 20 + random(20) as u8;
+        let mut counts = [0; 3];
+        text.clear();
+        for _ in 0..words {
+            match random(60_000) {
+                needle @ 0..3 => {
+                    counts[needle as usize] += 1;
+                    text.push_str(NEEDLES[needle as usize]);
+                }
+                word => text.push_str(&format!("w{}", word.min(random(60_000)))),
+            }
+            text.push(' ');
+        }
+        if counts != [0; 3] {
+            holding.push((lengths.len() as u32, counts));
+        }
+        writer.push("", &text).unwrap();
+        most_memory = most_memory.max(writer.memory());
+        if writer.finished == 1 && border.is_none() {
+            border = Some(lengths.len());
+        }
+        lengths.push(words);
+    }
+    writer.finish().unwrap();
+    eprintln!(
+        "{} passages, part 2 from {border:?}, {most_memory} bytes",
+        lengths.len()
+    );
+    assert!((write::PART_BYTES..write::PART_BYTES + (16 << 20)).contains(&most_memory));
+
+    let index = LexicalIndex::open([(dir.path(), lengths.len())].into_iter()).unwrap();
+    assert_eq!(index.parts.len(), 2);
+    let count = lengths.len() as f64;
+    let average = lengths.iter().map(|&words| f64::from(words)).sum::<f64>() / count;
+    let mut scores = vec![0.0; holding.len()];
+    for needle in 0..3 {
+        let with = holding.iter().filter(|(_, counts)| counts[needle] > 0);
+        let with = with.count() as f64;
+        let idf = (1.0 + (count - with + 0.5) / (with + 0.5)).ln();
+        for ((ordinal, counts), score) in holding.iter().zip(&mut scores) {
+            let frequency = f64::from(counts[needle]);
+            let length = f64::from(lengths[*ordinal as usize]) / average;
+            *score += idf * frequency * 2.2 / (frequency + 1.2 * (0.25 + 0.75 * length));
+        }
+    }
+    let mut expected: Vec<(Place, f64)> = holding
+        .iter()
+        .zip(scores)
+        .map(|(&(ordinal, _), score)| {
+            (
+                Place {
+                    segment: 0,
+                    ordinal,
+                },
+                score,
+            )
+        })
+        .collect();
+    expected.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    let border = border.unwrap() as u32;
+    assert!(expected.iter().any(|(place, _)| place.ordinal >= border));
+    let found = index.search(&NEEDLES.join(" "), expected.len(), &|_| true);
+    assert_agrees(&found.unwrap(), &expected, expected.len());
+}
+
 #[test]
 fn every_part_has_to_be_there() {
     let passages: Passages = ["one", "two", "three"]

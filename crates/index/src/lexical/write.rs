@@ -20,14 +20,14 @@ const WRITER_BYTES: usize = 4_000_000;
 
 /// The memory at which a new part starts. tantivy keeps postings in an arena with 32-bit addresses,
 /// which ends at 4 GiB; the rest is for one passage, however long.
-const PART_BYTES: usize = 1 << 30;
+pub(super) const PART_BYTES: usize = 1 << 30;
 
 /// Writes the lexical index of a segment, passage by passage.
 pub(crate) struct LexicalWriter {
     dir: PathBuf,
     part: Part,
     /// Parts that are finished.
-    finished: usize,
+    pub(super) finished: usize,
     /// The memory at which a new part starts.
     part_bytes: usize,
 }

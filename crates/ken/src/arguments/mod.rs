@@ -19,6 +19,7 @@ pub(crate) mod world;
 pub(crate) use renamed::renamed;
 
 use std::fmt::Write;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Arg, Args, Command, CommandFactory, Parser, Subcommand};
@@ -147,12 +148,16 @@ Examples:
   ken doctor
   ken doctor --bench
   ken doctor --bench --model ./my-model.gguf
+  ken doctor --bench --clients 1,8,32
 
 It changes nothing, and waits at most three seconds for the network.")]
 pub(crate) struct DoctorArguments {
     /// Benchmark loading, sampling, reading, scoring, writing and embedding (a minute or more)
     #[arg(long)]
     pub(crate) bench: bool,
+    /// With --bench, also answer questions with evidence of so many clients at once
+    #[arg(long, value_name = "N", value_delimiter = ',', requires = "bench")]
+    pub(crate) clients: Vec<NonZeroUsize>,
 }
 
 #[derive(Debug, Args)]

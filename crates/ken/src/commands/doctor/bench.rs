@@ -1,7 +1,8 @@
 //! `ken doctor --bench`: how fast this machine does what ken lives on, in every precision: loading, sampling
 //! many answers of many questions, reading a long prompt, scoring an answer in many contexts,
-//! writing one stream, embedding passages. The texts are those of the demo.
+//! writing one stream, embedding passages, and answering several clients. The texts are those of the demo.
 
+use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -12,6 +13,7 @@ use ken_model::decoder::{Decoder, GenerateRequest, LoadOptions, Prompt, ScoreReq
 use ken_model::encoder::Encoder;
 use serde::Serialize;
 
+use super::clients::{Asked, Company};
 use crate::commands::demo;
 use crate::failure::{Failure, Result};
 
@@ -30,7 +32,7 @@ const CONTEXT_WORDS: usize = 100;
 const STREAM_TOKENS: usize = 64;
 
 /// What all prompts of the bench begin with.
-const SHARED: &str = "Answer the question with a name, a number or a short phrase.\n\n\
+pub(super) const SHARED: &str = "Answer the question with a name, a number or a short phrase.\n\n\
     Question: what is the tallest land animal\nAnswer: the giraffe\n\n\
     Question: when did the first world war end\nAnswer: 11 November 1918\n\n\
     Question: how many strings does a violin have\nAnswer: four\n\n";
@@ -46,6 +48,7 @@ pub(super) struct Workload {
     scored: Vec<Scored>,
     stream_tokens: usize,
     passages: Vec<String>,
+    asked: Asked,
 }
 
 /// Contexts that an answer is scored in.
@@ -60,6 +63,8 @@ struct Scored {
 #[derive(Debug, Serialize)]
 pub(super) struct Bench {
     pub(super) rates: Vec<Rates>,
+    /// In the precision `auto`; none where no clients are requested.
+    pub(super) clients: Vec<Company>,
     workload: Workload,
 }
 
@@ -83,14 +88,27 @@ pub(super) struct Rates {
     pub(super) embed_passages_per_s: f64,
 }
 
-/// Measures the models at these paths.
-pub(super) fn measure(model: &Path, embedder: &Path) -> Result<Bench> {
+/// Measures the models at these paths, and the language model with each number of clients.
+pub(super) fn measure(model: &Path, embedder: &Path, clients: &[NonZeroUsize]) -> Result<Bench> {
     let workload = workload()?;
     let rates = [Precision::F32, Precision::Int8]
         .into_iter()
         .map(|precision| rates(model, embedder, precision, &workload))
         .collect::<Result<Vec<_>>>()?;
-    Ok(Bench { rates, workload })
+    let clients = match clients {
+        [] => Vec::new(),
+        clients => {
+            let model = Decoder::load(model, &LoadOptions::default())?;
+            let asked = clients.iter();
+            let asked = asked.map(|clients| workload.asked.ask(&model, clients.get()));
+            asked.collect::<Result<Vec<_>>>()?
+        }
+    };
+    Ok(Bench {
+        rates,
+        clients,
+        workload,
+    })
 }
 
 fn workload() -> Result<Workload> {
@@ -115,7 +133,9 @@ fn workload() -> Result<Workload> {
             answer: question.golden_answers.concat(),
         })
         .collect();
+    let asked: Vec<String> = questions.iter().map(|q| ask(&q.question)).collect();
     Ok(Workload {
+        asked: Asked::new(&asked, &contexts),
         shared: SHARED,
         sampled: questions
             .iter()

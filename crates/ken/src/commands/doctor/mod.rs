@@ -2,6 +2,7 @@
 //! It changes nothing, and what is missing is a finding, not a failure.
 
 mod bench;
+mod clients;
 mod machine;
 mod network;
 mod speed;
@@ -81,7 +82,7 @@ pub(crate) fn run(arguments: &DoctorArguments, session: &Session<'_>) -> Result<
     );
     let bench = match (&model.path, &embedder.path) {
         _ if !arguments.bench => None,
-        (Some(model), Some(embedder)) => Some(bench::measure(model, embedder)?),
+        (Some(model), Some(embedder)) => Some(bench::measure(model, embedder, &arguments.clients)?),
         _ => {
             let message = "--bench measures a model and an embedder on this machine, and one of them is not ready";
             let hint = "`ken doctor` without --bench says which, and why";
@@ -249,6 +250,18 @@ fn rows<'f>(findings: &'f Findings) -> Vec<(&'f str, String)> {
                     rates.embed_tokens_per_s,
                     rates.score_contexts_per_s
                 )));
+        }
+        for company in &bench.clients {
+            rows.push((
+                "clients",
+                format!(
+                    "{} at once: {:.2} questions/s with evidence, first token after {:.0} ms (p50), {:.0} ms (p99)",
+                    company.clients,
+                    company.questions_per_s,
+                    company.first_token_ms_p50,
+                    company.first_token_ms_p99
+                ),
+            ));
         }
     }
     rows
