@@ -277,6 +277,9 @@ pub(super) unsafe fn exact<I: Isa>(
 ) {
     let x = &x[rows.start * inputs..rows.end * inputs];
     let mut panel = [[[0.0; TILE]; 2]; PANEL];
+    let mut factors: Factors = bytemuck::Zeroable::zeroed();
+    // Groups of a panel that are of the same block.
+    let of_block = tiles.layout.scales.groups().min(PANEL / GROUP);
     let mut sums = vec![[[0.0; TILE]; 2]; PANEL_PAIRS * rows.len()];
     let pair_lines = 2 * tiles.tile_lines;
     for (turn, pairs) in tiles.lines.chunks(PANEL_PAIRS * pair_lines).enumerate() {
@@ -286,9 +289,12 @@ pub(super) unsafe fn exact<I: Isa>(
             let pairs = pairs.chunks(pair_lines);
             for (pair, sums) in pairs.zip(sums.chunks_exact_mut(rows.len())) {
                 for (half, tile) in pair.chunks_exact(tiles.tile_lines).enumerate() {
-                    for (group, panel) in panel.chunks_mut(GROUP).enumerate() {
-                        let group = first / GROUP + group;
-                        unsafe { dequantize::<I>(tiles.layout, tile, group, half, panel) };
+                    let mut group = first / GROUP;
+                    for panel in panel.chunks_mut(GROUP * of_block) {
+                        unsafe {
+                            dequantize::<I>(tiles.layout, tile, group, half, panel, &mut factors)
+                        };
+                        group += of_block;
                     }
                 }
                 let mut row = 0;
@@ -351,43 +357,47 @@ unsafe fn exact_rows<I: Isa, const ROWS: usize>(
     ROWS
 }
 
-/// Writes the weights of a group of inputs, or of the first ones of it, as one half of a panel.
+/// Writes the weights of groups of the same block, of the last one perhaps the first inputs only, as one
+/// side of a panel.
 ///
 /// # Shapes
-/// `out`: `[GROUP or fewer, 2, TILE]`.
+/// `out`: `[inputs, 2, TILE]`.
 #[inline(always)]
 unsafe fn dequantize<I: Isa>(
     layout: Layout,
     tile: &[Line],
-    group: usize,
+    first: usize,
     side: usize,
     out: &mut [[[f32; TILE]; 2]],
+    factors: &mut Factors,
 ) {
     let groups = layout.scales.groups();
-    let block = &tile[group / groups * layout.block_lines()..][..layout.block_lines()];
-    let lines = &block[layout.codes_of(group % groups)..][..layout.codes.lines()];
+    let block = &tile[first / groups * layout.block_lines()..][..layout.block_lines()];
     unsafe {
-        let codes = match layout.codes {
-            Codes::Nibbles => group_codes::<I, 4>(lines),
-            Codes::FiveBits => group_codes::<I, 5>(lines),
-            Codes::SixBits => group_codes::<I, 6>(lines),
-            Codes::Bytes => group_codes::<I, 8>(lines),
-        };
-        let mut factors: Factors = bytemuck::Zeroable::zeroed();
-        let header = Header::<I>::read(layout.scales, block, &mut factors);
-        for (half, out) in out.chunks_mut(GROUP / 2).enumerate() {
-            let scale = header.scale(group % groups, half);
-            let offset = header.offset(group % groups, scale);
-            let (whole, rest) = out.as_chunks_mut::<4>();
-            for (&codes, out) in codes[4 * half..][..4].iter().zip(&mut *whole) {
-                dequantize_quad::<I>(codes, scale, offset, side, out);
-            }
-            if !rest.is_empty() {
-                let mut quad = [[[0.0; TILE]; 2]; 4];
-                let codes = codes[4 * half + whole.len()];
-                dequantize_quad::<I>(codes, scale, offset, side, &mut quad);
-                for (out, quad) in rest.iter_mut().zip(quad) {
-                    out[side] = quad[side];
+        let header = Header::<I>::read(layout.scales, block, factors);
+        for (ahead, out) in out.chunks_mut(GROUP).enumerate() {
+            let group = first % groups + ahead;
+            let lines = &block[layout.codes_of(group)..][..layout.codes.lines()];
+            let codes = match layout.codes {
+                Codes::Nibbles => group_codes::<I, 4>(lines),
+                Codes::FiveBits => group_codes::<I, 5>(lines),
+                Codes::SixBits => group_codes::<I, 6>(lines),
+                Codes::Bytes => group_codes::<I, 8>(lines),
+            };
+            for (half, out) in out.chunks_mut(GROUP / 2).enumerate() {
+                let scale = header.scale(group, half);
+                let offset = header.offset(group, scale);
+                let (whole, rest) = out.as_chunks_mut::<4>();
+                for (&codes, out) in codes[4 * half..][..4].iter().zip(&mut *whole) {
+                    dequantize_quad::<I>(codes, scale, offset, side, out);
+                }
+                if !rest.is_empty() {
+                    let mut quad = [[[0.0; TILE]; 2]; 4];
+                    let codes = codes[4 * half + whole.len()];
+                    dequantize_quad::<I>(codes, scale, offset, side, &mut quad);
+                    for (out, quad) in rest.iter_mut().zip(quad) {
+                        out[side] = quad[side];
+                    }
                 }
             }
         }
