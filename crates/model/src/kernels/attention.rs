@@ -262,16 +262,11 @@ impl HeadPass<'_> {
         let vectors = 2 * S::F32_LANES;
         let padded = self.width.next_multiple_of(LANES);
         let values = &segment.cache.values[positions.start * padded..positions.end * padded];
-        let mut weights = [[0.0; ROWS]; KEY_TILE];
-        for row in 0..ROWS {
+        let count = positions.len();
+        let weights: [&[f32]; ROWS] = std::array::from_fn(|row| {
             let at = (tile + row) * self.stride + segment.offset + positions.start;
-            for (weights, &weight) in weights
-                .iter_mut()
-                .zip(&self.scores[at..][..positions.len()])
-            {
-                weights[row] = weight;
-            }
-        }
+            &self.scores[at..at + count]
+        });
         for column in (0..self.width).step_by(vectors) {
             let columns = vectors.min(self.width - column);
             let mut sums = [[simd.splat_f32s(0.0); 2]; ROWS];
@@ -279,11 +274,11 @@ impl HeadPass<'_> {
                 let numbers: &mut [f32] = bytemuck::cast_slice_mut(sums);
                 numbers[..columns].copy_from_slice(&self.out[query.out + column..][..columns]);
             }
-            for (values, weights) in values.chunks_exact(padded).zip(&weights) {
+            for (place, values) in values.chunks_exact(padded).take(count).enumerate() {
                 let (values, _) = S::as_simd_f32s(&values[column..][..vectors]);
                 let (left, right) = (values[0], values[1]);
-                for (sums, &weight) in sums.iter_mut().zip(weights) {
-                    let weight = simd.splat_f32s(weight);
+                for (sums, weights) in sums.iter_mut().zip(weights) {
+                    let weight = simd.splat_f32s(weights[place]);
                     sums[0] = simd.mul_add_f32s(weight, left, sums[0]);
                     sums[1] = simd.mul_add_f32s(weight, right, sums[1]);
                 }

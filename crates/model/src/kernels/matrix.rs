@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rten_gemm::{GemmError, GemmExecutor, GemmInputA, GemmInputB, GemmOptions, PackedBMatrix};
 use rten_tensor::NdTensorView;
 
-use super::quantized::{Operand, QuantizedMatrix, QuantizedRows};
+use super::quantized::{Operand, QuantizedMatrix, QuantizedRows, products};
 use super::rows::Rows;
 
 /// How weights that come as floats are stored.
@@ -90,11 +90,7 @@ impl Matrix {
                     Arithmetic::Exact => Operand::Exact(x),
                     Arithmetic::Integer => Operand::Integer(QuantizedRows::new(x)),
                 };
-                let mut column = 0;
-                for matrix in matrices {
-                    matrix.product(&operand, &mut out, column);
-                    column += matrix.outputs();
-                }
+                products(matrices, &operand, &mut out);
                 Ok(out)
             }
         }

@@ -7,6 +7,8 @@
 pub(crate) mod attention;
 pub(crate) mod elementwise;
 pub(crate) mod matrix;
+#[cfg(test)]
+mod measurement;
 pub(crate) mod norms;
 mod precision;
 pub(crate) mod quantized;

@@ -11,53 +11,73 @@ use crate::kernels::wide::widest;
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Group {
     pub(super) scale: f32,
-    /// The scale times the sum of the codes: of the whole group, and of its halves.
+    /// The sums of the codes of each half.
+    pub(super) code_sums: [i32; 2],
+    /// The scale times the sum of all codes.
     pub(super) sum: f32,
-    pub(super) half_sums: [f32; 2],
 }
 
-/// Quantized rows.
+/// Rows whose groups are stored together, in the order in which products read them.
+pub(super) const BLOCK_ROWS: usize = 16;
+
+/// Quantized rows, in blocks of [`BLOCK_ROWS`]; the last block has as many as are left.
 pub(super) struct Activations {
-    /// `[rows, groups, GROUP]`, padded with zeros.
-    pub(super) codes: Vec<i8>,
-    /// `[rows, groups]`
+    /// `[blocks, groups, rows of the block, GROUP]`, padded with zeros.
+    pub(super) codes: Vec<[i8; GROUP]>,
+    /// `[blocks, groups, rows of the block]`
     pub(super) groups: Vec<Group>,
     /// Groups of a row.
     pub(super) row_groups: usize,
+    rows: usize,
 }
 
 impl Activations {
     pub(super) fn new(x: &Rows) -> Self {
-        let row_groups = x.width.div_ceil(GROUP);
-        let mut codes = vec![0; x.count() * row_groups * GROUP];
-        let mut groups = vec![Group::default(); x.count() * row_groups];
+        let (rows, row_groups) = (x.count(), x.width.div_ceil(GROUP));
+        let mut codes = vec![[0; GROUP]; rows * row_groups];
+        let mut groups = vec![Group::default(); rows * row_groups];
         codes
-            .par_chunks_mut(row_groups * GROUP)
-            .zip(groups.par_chunks_mut(row_groups))
-            .zip(x.numbers.par_chunks(x.width))
-            .with_min_len(task_rows(x.width))
-            .for_each(|((codes, groups), row)| quantize_row(row, codes, groups));
+            .par_chunks_mut(BLOCK_ROWS * row_groups)
+            .zip(groups.par_chunks_mut(BLOCK_ROWS * row_groups))
+            .zip(x.numbers.par_chunks(BLOCK_ROWS * x.width))
+            .with_min_len(task_rows(BLOCK_ROWS * x.width))
+            .for_each(|((codes, groups), rows)| quantize_block(rows, x.width, codes, groups));
         Self {
             codes,
             groups,
             row_groups,
+            rows,
         }
+    }
+
+    /// Where the first group of a row is, and how far the next one is from it.
+    #[inline(always)]
+    pub(super) fn place(&self, row: usize) -> (usize, usize) {
+        let block = row / BLOCK_ROWS * BLOCK_ROWS;
+        let stride = BLOCK_ROWS.min(self.rows - block);
+        (block * self.row_groups + row - block, stride)
     }
 }
 
-fn quantize_row(row: &[f32], codes: &mut [i8], groups: &mut [Group]) {
+/// # Shapes
+/// `block`: `[rows of the block, width]`.
+fn quantize_block(block: &[f32], width: usize, codes: &mut [[i8; GROUP]], groups: &mut [Group]) {
+    let stride = block.len() / width;
     widest(
         #[inline(always)]
         || {
-            let (whole, rest) = row.as_chunks::<GROUP>();
-            let (codes, _) = codes.as_chunks_mut::<GROUP>();
-            for ((numbers, codes), group) in whole.iter().zip(&mut *codes).zip(&mut *groups) {
-                *group = quantize(numbers, codes);
-            }
-            if !rest.is_empty() {
-                let mut numbers = [0.0; GROUP];
-                numbers[..rest.len()].copy_from_slice(rest);
-                groups[whole.len()] = quantize(&numbers, &mut codes[whole.len()]);
+            for (row, numbers) in block.chunks_exact(width).enumerate() {
+                let codes = codes[row..].iter_mut().step_by(stride);
+                let mut places = codes.zip(groups[row..].iter_mut().step_by(stride));
+                let (whole, rest) = numbers.as_chunks::<GROUP>();
+                for (numbers, (codes, group)) in whole.iter().zip(&mut places) {
+                    *group = quantize(numbers, codes);
+                }
+                if let Some((codes, group)) = places.next() {
+                    let mut numbers = [0.0; GROUP];
+                    numbers[..rest.len()].copy_from_slice(rest);
+                    *group = quantize(&numbers, codes);
+                }
             }
         },
     );
@@ -77,21 +97,20 @@ fn quantize(numbers: &[f32; GROUP], codes: &mut [i8; GROUP]) -> Group {
     }
     let most = f32::from_bits(most);
     let inverse = if most > LEAST { 127.0 / most } else { 0.0 };
-    let mut sums = [0i32; 2];
-    let halves = numbers
-        .chunks_exact(GROUP / 2)
-        .zip(codes.chunks_exact_mut(GROUP / 2));
-    for (sum, (numbers, codes)) in sums.iter_mut().zip(halves) {
-        for (number, code) in numbers.iter().zip(codes) {
-            *code = (number * inverse + ROUNDER).to_bits() as i8;
-            *sum += i32::from(*code);
-        }
+    // In loops of one step each, which compilers vectorize.
+    let mut steps = [0i32; GROUP];
+    for (step, number) in steps.iter_mut().zip(numbers) {
+        *step = i32::from((number * inverse + ROUNDER).to_bits() as i8);
+    }
+    let sums = [0, GROUP / 2].map(|first| steps[first..][..GROUP / 2].iter().sum::<i32>());
+    for (code, step) in codes.iter_mut().zip(steps) {
+        *code = step as i8;
     }
     let scale = most * (1.0 / 127.0);
     Group {
         scale,
+        code_sums: sums,
         sum: scale * (sums[0] + sums[1]) as f32,
-        half_sums: sums.map(|sum| scale * sum as f32),
     }
 }
 
@@ -103,17 +122,25 @@ mod tests {
     proptest! {
         #[test]
         fn every_number_is_within_half_a_step(
-            row in prop::collection::vec(-300.0f32..300.0, 1..200),
+            (rows, width) in (1usize..40, 1usize..90),
+            numbers in prop::collection::vec(-300.0f32..300.0, 40 * 90),
         ) {
-            let quantized = Activations::new(&Rows::new(row.clone(), row.len()));
-            for (i, number) in row.iter().enumerate() {
-                let group = quantized.groups[i / GROUP];
-                let back = group.scale * f32::from(quantized.codes[i]);
-                prop_assert!((number - back).abs() <= 0.5001 * group.scale);
-            }
-            for (codes, group) in quantized.codes.chunks(GROUP).zip(&quantized.groups) {
-                let sum: i32 = codes.iter().map(|&code| i32::from(code)).sum();
-                prop_assert_eq!(group.sum, group.scale * sum as f32);
+            let x = Rows::new(numbers[..rows * width].to_vec(), width);
+            let quantized = Activations::new(&x);
+            for row in 0..rows {
+                let (first, stride) = quantized.place(row);
+                for (index, numbers) in x.row(row).chunks(GROUP).enumerate() {
+                    let at = first + index * stride;
+                    let (codes, group) = (quantized.codes[at], quantized.groups[at]);
+                    for (number, code) in numbers.iter().zip(codes) {
+                        let back = group.scale * f32::from(code);
+                        prop_assert!((number - back).abs() <= 0.5001 * group.scale);
+                    }
+                    let sum = |codes: &[i8]| codes.iter().map(|&code| i32::from(code)).sum();
+                    let halves: [i32; 2] = [sum(&codes[..GROUP / 2]), sum(&codes[GROUP / 2..])];
+                    prop_assert_eq!(group.code_sums, halves);
+                    prop_assert_eq!(group.sum, group.scale * (halves[0] + halves[1]) as f32);
+                }
             }
         }
     }
@@ -133,7 +160,7 @@ mod tests {
     #[test]
     fn hardly_anything_is_nothing() {
         let quantized = Activations::new(&Rows::new(vec![1e-40; 32], 32));
-        assert_eq!(quantized.codes, [0; 32]);
+        assert_eq!(quantized.codes, [[0; GROUP]]);
         assert!(quantized.groups[0].scale >= 0.0);
     }
 }

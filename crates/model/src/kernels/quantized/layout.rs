@@ -1,8 +1,9 @@
 //! How quantized weights lie in memory: in tiles of 16 outputs, so that one vector register holds a
 //! number for each output of a tile, and in the order in which products read them.
 //!
-//! A tile is a row of blocks; a block is a header with scales and offsets, then the codes of one or
-//! eight groups of 32 inputs. `weight = scale * code - offset`.
+//! A tile is a row of blocks; a block is a header with scales and offsets, then the codes of one, two or
+//! eight groups of 32 inputs. `weight = scale * code - offset`. Nothing takes more bits than in the file,
+//! but for half a line in the header of `Q6_K`.
 
 /// Outputs of a tile.
 pub(super) const TILE: usize = 16;
@@ -16,11 +17,17 @@ pub(super) const LINE: usize = 64;
 /// Groups of a block of k-quants.
 const SUPER_GROUPS: usize = 8;
 
-/// How the codes of a group are stored. In both, line `q` holds inputs `4q..4q + 4` of each output.
+/// How the codes of a group are stored. Code line `q` holds inputs `4q..4q + 4` of each output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Codes {
-    /// Four lines; the low halves of bytes are lines 0 to 3, the high halves 4 to 7.
+    /// Four lines; the low halves of bytes are code lines 0 to 3, the high halves 4 to 7.
     Nibbles,
+    /// The low four bits as nibbles, then a line whose bytes have the fifth bit of code line `q` as
+    /// their bit `q`.
+    FiveBits,
+    /// The low four bits as nibbles, then a line whose bytes have the high bits of code line `q` as
+    /// their bits `2q` and `2q + 1`, and another one for code lines 4 to 7.
+    SixBits,
     /// Eight lines.
     Bytes,
 }
@@ -30,19 +37,26 @@ impl Codes {
     pub(super) fn lines(self) -> usize {
         match self {
             Self::Nibbles => 4,
+            Self::FiveBits => 5,
+            Self::SixBits => 6,
             Self::Bytes => 8,
         }
     }
 }
 
-/// The header of a block: what the scales and offsets of its groups follow from.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// The header of a block: what the scales and offsets of its groups follow from. Numbers of a file
+/// are kept in its 16 bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Scales {
-    /// A scale for one group; the offset is `scale * zero`, where `zero` is a power of two.
-    Zero(f32),
+    /// A scale for each of two groups; the offset is `scale * zero`.
+    Zero(u8),
+    /// The same with a scale in 32 bits, for one group.
+    WideZero(u8),
     /// A scale and an offset for one group.
     Offset,
-    /// For eight groups a scale and an offset, each with a byte for each group that multiplies it.
+    /// For eight groups a scale and an offset, each with six bits for each group that multiply it.
+    /// These are three lines: low halves of the scales' factors, of the offsets', and the high pairs
+    /// of bits of both. Byte `16 * (group % 4) + output` holds groups `group % 4` and `group % 4 + 4`.
     Super,
     /// For eight groups a scale, with a signed byte for each half of a group that multiplies it; the
     /// offset is 32 times the scale.
@@ -53,7 +67,8 @@ impl Scales {
     /// Groups of a block.
     pub(super) fn groups(self) -> usize {
         match self {
-            Self::Zero(_) | Self::Offset => 1,
+            Self::WideZero(_) | Self::Offset => 1,
+            Self::Zero(_) => 2,
             Self::Super | Self::Halves => SUPER_GROUPS,
         }
     }
@@ -61,10 +76,18 @@ impl Scales {
     /// Lines of the header.
     fn lines(self) -> usize {
         match self {
-            Self::Zero(_) => 1,
-            Self::Offset => 2,
-            Self::Super => 6,
+            Self::Zero(_) | Self::WideZero(_) | Self::Offset => 1,
+            Self::Super => 4,
             Self::Halves => 5,
+        }
+    }
+
+    /// The code that stands for zero; `None` where each group has an offset of its own.
+    pub(super) fn zero(self) -> Option<u8> {
+        match self {
+            Self::Zero(zero) | Self::WideZero(zero) => Some(zero),
+            Self::Halves => Some(32),
+            Self::Offset | Self::Super => None,
         }
     }
 }
@@ -101,56 +124,30 @@ pub(super) struct Line(pub(super) [u8; LINE]);
 impl Line {
     /// The numbers of a line that holds one for each output.
     #[inline(always)]
-    pub(super) fn floats(&self) -> [f32; TILE] {
-        bytemuck::must_cast(self.0)
+    pub(super) fn floats(&self) -> &[f32; TILE] {
+        bytemuck::must_cast_ref(self)
     }
 
-    /// A line that holds a number for each output.
+    /// The numbers of a line that holds two of 16 bits for each output, one of them after the other.
+    #[inline(always)]
+    pub(super) fn halves(&self) -> &[[u16; TILE]; 2] {
+        bytemuck::must_cast_ref(self)
+    }
+
+    /// The numbers of a line that holds four bytes for each output, one of them after the other.
+    #[inline(always)]
+    pub(super) fn bytes(&self) -> &[[u8; TILE]; 4] {
+        bytemuck::must_cast_ref(self)
+    }
+
+    /// Writes to a line that holds a number for each output.
     pub(super) fn set_float(&mut self, output: usize, number: f32) {
         self.0[4 * output..][..4].copy_from_slice(&number.to_ne_bytes());
     }
-}
 
-/// The scales and offsets of one group, or of one half of a group, for the outputs of a tile.
-///
-/// # Shapes
-/// `block`: the lines of a block; `group` and `half` say of which of its groups.
-#[inline(always)]
-pub(super) fn scales(
-    layout: Scales,
-    block: &[Line],
-    group: usize,
-    half: usize,
-) -> ([f32; TILE], [f32; TILE]) {
-    let (scale, mut offset) = (block[0].floats(), [0.0; TILE]);
-    match layout {
-        Scales::Zero(zero) => {
-            for (offset, scale) in offset.iter_mut().zip(scale) {
-                *offset = scale * zero;
-            }
-            (scale, offset)
-        }
-        Scales::Offset => (scale, block[1].floats()),
-        Scales::Super => {
-            let multiplied = |base: [f32; TILE], line: usize| {
-                let factors = &block[line + group / 4].0[group % 4 * TILE..][..TILE];
-                let mut product = [0.0; TILE];
-                for ((product, base), &factor) in product.iter_mut().zip(base).zip(factors) {
-                    *product = base * f32::from(factor);
-                }
-                product
-            };
-            (multiplied(scale, 2), multiplied(block[1].floats(), 4))
-        }
-        Scales::Halves => {
-            let place = 2 * group + half;
-            let factors = &block[1 + place / 4].0[place % 4 * TILE..][..TILE];
-            let mut product = [0.0; TILE];
-            for (output, &factor) in factors.iter().enumerate() {
-                product[output] = scale[output] * f32::from(factor as i8);
-                offset[output] = product[output] * 32.0;
-            }
-            (product, offset)
-        }
+    /// Writes to a line that holds two numbers of 16 bits for each output; `stored` is little-endian.
+    pub(super) fn set_half(&mut self, place: usize, output: usize, stored: [u8; 2]) {
+        let bits = u16::from_le_bytes(stored);
+        self.0[2 * (place * TILE + output)..][..2].copy_from_slice(&bits.to_ne_bytes());
     }
 }

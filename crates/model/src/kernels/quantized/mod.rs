@@ -7,8 +7,10 @@
 mod activations;
 mod isa;
 mod layout;
+mod lines;
 mod pack;
 mod product;
+mod scales;
 #[cfg(test)]
 mod tests;
 
@@ -19,11 +21,17 @@ use rayon::prelude::*;
 use super::rows::Rows;
 use activations::Activations;
 pub use isa::InstructionSet;
-use layout::{Codes, GROUP, Layout, Line, Scales, TILE, scales};
+use isa::Plain;
+use layout::{Codes, GROUP, Layout, Line, Scales, TILE};
+use lines::Lines;
 use product::{Columns, Tiles};
+use scales::Header;
 
 /// Multiplications that are worth a task.
 const TASK_PRODUCTS: usize = 1 << 18;
+
+/// Tasks for each thread, if they are worth it: a thread that is ahead takes more.
+const TASKS_PER_THREAD: usize = 8;
 
 /// Rows that are multiplied with all tiles of a task before the next ones, so that they stay in the
 /// cache.
@@ -46,7 +54,10 @@ pub(crate) enum BlockType {
 impl BlockType {
     /// Weights of a block.
     pub(crate) fn inputs(self) -> usize {
-        GROUP * self.layout().scales.groups()
+        match self {
+            Self::Q4_0 | Self::Q4_1 | Self::Q5_0 | Self::Q5_1 | Self::Q8_0 => GROUP,
+            Self::Q4K | Self::Q5K | Self::Q6K => 8 * GROUP,
+        }
     }
 
     /// Bytes of a block in a file.
@@ -65,14 +76,14 @@ impl BlockType {
 
     fn layout(self) -> Layout {
         let (codes, scales) = match self {
-            Self::Q4_0 => (Codes::Nibbles, Scales::Zero(8.0)),
+            Self::Q4_0 => (Codes::Nibbles, Scales::Zero(8)),
             Self::Q4_1 => (Codes::Nibbles, Scales::Offset),
-            Self::Q5_0 => (Codes::Bytes, Scales::Zero(16.0)),
-            Self::Q5_1 => (Codes::Bytes, Scales::Offset),
-            Self::Q8_0 => (Codes::Bytes, Scales::Zero(128.0)),
+            Self::Q5_0 => (Codes::FiveBits, Scales::Zero(16)),
+            Self::Q5_1 => (Codes::FiveBits, Scales::Offset),
+            Self::Q8_0 => (Codes::Bytes, Scales::Zero(128)),
             Self::Q4K => (Codes::Nibbles, Scales::Super),
-            Self::Q5K => (Codes::Bytes, Scales::Super),
-            Self::Q6K => (Codes::Bytes, Scales::Halves),
+            Self::Q5K => (Codes::FiveBits, Scales::Super),
+            Self::Q6K => (Codes::SixBits, Scales::Halves),
         };
         Layout { codes, scales }
     }
@@ -84,7 +95,7 @@ pub(crate) struct QuantizedMatrix {
     outputs: usize,
     inputs: usize,
     /// `[tiles, lines of a tile]`; the last tile is padded with zeros.
-    lines: Vec<Line>,
+    lines: Lines,
 }
 
 /// Rows as a product reads them.
@@ -163,66 +174,105 @@ impl QuantizedMatrix {
         let tile = &self.lines[output / TILE * tile_lines..][..tile_lines];
         let place = output % TILE;
         let groups = self.layout.scales.groups();
+        let mut factors = bytemuck::Zeroable::zeroed();
         for (group, out) in out.chunks_mut(GROUP).enumerate() {
             let block = &tile[group / groups * self.layout.block_lines()..];
             let lines = &block[self.layout.codes_of(group % groups)..];
-            for (half, out) in out.chunks_mut(GROUP / 2).enumerate() {
-                let (scale, offset) = scales(self.layout.scales, block, group % groups, half);
-                for (i, out) in out.iter_mut().enumerate() {
-                    let code = match self.layout.codes {
-                        Codes::Nibbles => lines[i / 4].0[4 * place + i % 4] >> (4 * half) & 15,
-                        Codes::Bytes => lines[4 * half + i / 4].0[4 * place + i % 4],
-                    };
+            let codes = pack::codes(self.layout.codes, lines, place);
+            // SAFETY: every processor has plain code's instructions.
+            #[allow(unsafe_code)]
+            let header = unsafe { Header::<Plain>::read(self.layout.scales, block, &mut factors) };
+            let halves = out.chunks_mut(GROUP / 2).zip(codes.chunks(GROUP / 2));
+            for (half, (out, codes)) in halves.enumerate() {
+                // SAFETY: as above.
+                #[allow(unsafe_code)]
+                let (scale, offset) = unsafe {
+                    let scale = header.scale(group % groups, half);
+                    (scale, header.offset(group % groups, scale))
+                };
+                for (out, &code) in out.iter_mut().zip(codes) {
                     *out = scale[place] * f32::from(code) - offset[place];
                 }
             }
         }
     }
+}
 
-    /// Writes the product of each row into the columns of `out` from `column` on.
-    ///
-    /// # Shapes
-    /// `x`: `[rows, inputs]`; `out`: `[rows, column + outputs or more]`.
-    pub(crate) fn product(&self, x: &Operand<'_>, out: &mut Rows, column: usize) {
-        self.product_with(InstructionSet::detected(), x, out, column);
+/// The products of each row with some matrices, side by side.
+///
+/// # Shapes
+/// `x`: `[rows, inputs of each matrix]`; `out`: `[rows, outputs of all matrices]`.
+pub(crate) fn products<M: AsRef<QuantizedMatrix>>(matrices: &[M], x: &Operand<'_>, out: &mut Rows) {
+    products_with(InstructionSet::detected(), matrices, x, out);
+}
+
+fn products_with<M: AsRef<QuantizedMatrix>>(
+    set: InstructionSet,
+    matrices: &[M],
+    x: &Operand<'_>,
+    out: &mut Rows,
+) {
+    if out.numbers.is_empty() {
+        return;
+    }
+    let matrices: Vec<&QuantizedMatrix> = matrices.iter().map(AsRef::as_ref).collect();
+    let rows = out.count();
+    let tiles = matrices.iter().map(|matrix| matrix.tiles()).sum();
+    let starts: Vec<_> = matrices.iter().map(|matrix| matrix.starts(x)).collect();
+    let mut tasks = Vec::new();
+    let mut column = 0;
+    for (matrix, starts) in matrices.into_iter().zip(&starts) {
+        for tiles in matrix.tasks(rows, tiles, column) {
+            tasks.push((tiles, starts.as_slice()));
+        }
+        column += matrix.outputs;
+    }
+    let out = Shared::new(out);
+    let tasks = tasks.par_iter().with_max_len(1);
+    tasks.for_each(|(tiles, starts)| {
+        for first in (0..rows).step_by(TASK_ROWS) {
+            let rows = first..rows.min(first + TASK_ROWS);
+            multiply(set, tiles, x, starts, rows, out);
+        }
+    });
+}
+
+impl QuantizedMatrix {
+    fn tiles(&self) -> usize {
+        self.outputs.div_ceil(TILE)
     }
 
-    fn product_with(&self, set: InstructionSet, x: &Operand<'_>, out: &mut Rows, column: usize) {
-        let rows = out.count();
-        if rows == 0 || self.outputs == 0 || self.inputs == 0 {
-            return;
+    /// See [`product::starts`].
+    fn starts(&self, x: &Operand<'_>) -> Vec<[i32; 2]> {
+        match x {
+            Operand::Exact(_) => Vec::new(),
+            Operand::Integer(x) => product::starts(self.layout.scales, &x.0),
         }
-        let tile_lines = self.layout.tile_lines(self.inputs);
-        let tiles = self.lines.len() / tile_lines;
-        let least = TASK_PRODUCTS.div_ceil(TILE * self.inputs * rows);
-        let share = tiles.div_ceil(4 * rayon::current_num_threads());
+    }
+
+    /// The tiles in tasks, for a product of some rows with `all` tiles, these among them, whose outputs
+    /// go to the columns from `column` on.
+    fn tasks(&self, rows: usize, all: usize, column: usize) -> impl Iterator<Item = Tiles<'_>> {
+        let least = TASK_PRODUCTS.div_ceil((TILE * self.inputs * rows).max(1));
+        let share = all.div_ceil(TASKS_PER_THREAD * rayon::current_num_threads());
         let task_tiles = least.max(share);
-        let columns = Shared::new(out, column, self.outputs);
-        self.lines
-            .par_chunks(task_tiles * tile_lines)
-            .enumerate()
-            .for_each(|(task, lines)| {
-                let tiles = Tiles {
-                    layout: self.layout,
-                    lines,
-                    tile_lines,
-                    first: task * task_tiles,
-                };
-                for first in (0..rows).step_by(TASK_ROWS) {
-                    let rows = first..rows.min(first + TASK_ROWS);
-                    multiply(set, &tiles, x, rows, columns);
-                }
-            });
+        let tile_lines = self.layout.tile_lines(self.inputs);
+        let chunks = self.lines.chunks((task_tiles * tile_lines).max(1));
+        chunks.enumerate().map(move |(task, lines)| Tiles {
+            layout: self.layout,
+            lines,
+            tile_lines,
+            columns: column + task * task_tiles * TILE..column + self.outputs,
+        })
     }
 }
 
-/// The columns of a matrix that tasks write to, each task to those of its own tiles.
+/// A matrix whose columns tasks write to, each task to those of its own tiles.
 #[derive(Clone, Copy)]
 struct Shared<'a> {
     start: *mut f32,
-    stride: usize,
     rows: usize,
-    outputs: usize,
+    width: usize,
     matrix: std::marker::PhantomData<&'a mut Rows>,
 }
 
@@ -234,17 +284,11 @@ unsafe impl Send for Shared<'_> {}
 unsafe impl Sync for Shared<'_> {}
 
 impl<'a> Shared<'a> {
-    fn new(out: &'a mut Rows, column: usize, outputs: usize) -> Self {
-        assert!(
-            column + outputs <= out.width,
-            "the columns are the matrix's"
-        );
-        let (rows, stride) = (out.count(), out.width);
+    fn new(out: &'a mut Rows) -> Self {
         Self {
-            start: out.numbers[column..].as_mut_ptr(),
-            stride,
-            rows,
-            outputs,
+            start: out.numbers.as_mut_ptr(),
+            rows: out.count(),
+            width: out.width,
             matrix: std::marker::PhantomData,
         }
     }
@@ -252,15 +296,13 @@ impl<'a> Shared<'a> {
 
 impl Columns for Shared<'_> {
     #[inline(always)]
-    fn write(&mut self, row: usize, tile: usize, numbers: &[f32; TILE]) {
-        let first = tile * TILE;
-        let count = self.outputs.saturating_sub(first).min(TILE);
-        assert!(row < self.rows);
-        // SAFETY: row and columns are within the matrix, as checked here and in `new`.
+    fn write(&mut self, row: usize, column: usize, numbers: &[f32]) {
+        assert!(row < self.rows && column + numbers.len() <= self.width);
+        // SAFETY: row and columns are within the matrix, as just checked.
         #[allow(unsafe_code)]
         unsafe {
-            let to = self.start.add(row * self.stride + first);
-            std::ptr::copy_nonoverlapping(numbers.as_ptr(), to, count);
+            let to = self.start.add(row * self.width + column);
+            std::ptr::copy_nonoverlapping(numbers.as_ptr(), to, numbers.len());
         }
     }
 }
@@ -270,6 +312,7 @@ fn multiply(
     set: InstructionSet,
     tiles: &Tiles<'_>,
     x: &Operand<'_>,
+    starts: &[[i32; 2]],
     rows: Range<usize>,
     out: Shared<'_>,
 ) {
@@ -277,13 +320,19 @@ fn multiply(
     macro_rules! kernels {
         ($isa:ty, $features:literal) => {{
             #[target_feature(enable = $features)]
-            fn with(tiles: &Tiles<'_>, x: &Operand<'_>, rows: Range<usize>, out: Shared<'_>) {
-                run::<$isa>(tiles, x, rows, out);
+            fn with(
+                tiles: &Tiles<'_>,
+                x: &Operand<'_>,
+                starts: &[[i32; 2]],
+                rows: Range<usize>,
+                out: Shared<'_>,
+            ) {
+                run::<$isa>(tiles, x, starts, rows, out);
             }
             // SAFETY: the set was detected, or is one that a test has asked for after a check.
             #[allow(unsafe_code)]
             unsafe {
-                with(tiles, x, rows, out);
+                with(tiles, x, starts, rows, out);
             }
         }};
     }
@@ -293,15 +342,21 @@ fn multiply(
             kernels!(isa::Avx512Vnni, "avx512f,avx512bw,avx512vnni,avx2,fma");
         }
         #[cfg(target_arch = "x86_64")]
-        InstructionSet::AvxVnni => kernels!(isa::Avx2<true>, "avxvnni,avx2,fma"),
+        InstructionSet::AvxVnni => kernels!(isa::Avx2<true>, "avxvnni,avx2,fma,f16c"),
         #[cfg(target_arch = "x86_64")]
-        InstructionSet::Avx2 => kernels!(isa::Avx2<false>, "avx2,fma"),
-        _ => run::<isa::Plain>(tiles, x, rows, out),
+        InstructionSet::Avx2 => kernels!(isa::Avx2<false>, "avx2,fma,f16c"),
+        _ => run::<Plain>(tiles, x, starts, rows, out),
     }
 }
 
 #[inline(always)]
-fn run<I: isa::Isa>(tiles: &Tiles<'_>, x: &Operand<'_>, rows: Range<usize>, mut out: Shared<'_>) {
+fn run<I: isa::Isa>(
+    tiles: &Tiles<'_>,
+    x: &Operand<'_>,
+    starts: &[[i32; 2]],
+    rows: Range<usize>,
+    mut out: Shared<'_>,
+) {
     // SAFETY: the caller has checked for the instructions.
     #[allow(unsafe_code)]
     unsafe {
@@ -309,7 +364,7 @@ fn run<I: isa::Isa>(tiles: &Tiles<'_>, x: &Operand<'_>, rows: Range<usize>, mut 
             Operand::Exact(x) => {
                 product::exact::<I>(tiles, &x.numbers, x.width, rows, &mut out);
             }
-            Operand::Integer(x) => product::integer::<I>(tiles, &x.0, rows, &mut out),
+            Operand::Integer(x) => product::integer::<I>(tiles, &x.0, starts, rows, &mut out),
         }
     }
 }

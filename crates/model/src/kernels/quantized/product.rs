@@ -9,7 +9,8 @@ use std::ops::Range;
 
 use super::activations::Activations;
 use super::isa::Isa;
-use super::layout::{Codes, GROUP, Layout, Line, Scales, TILE, scales};
+use super::layout::{Codes, GROUP, Layout, Line, Scales, TILE};
+use super::scales::{Factors, Header};
 
 /// Inputs whose dequantized weights stay in the first cache.
 const PANEL: usize = 4 * GROUP;
@@ -17,10 +18,10 @@ const PANEL: usize = 4 * GROUP;
 /// Pairs of tiles that are multiplied with the same inputs, while these are in the cache.
 const PANEL_PAIRS: usize = 4;
 
-/// Where a task writes: some columns of a matrix of which others are written at the same time.
+/// Where tasks write, each to some columns of the same matrix.
 pub(super) trait Columns {
-    /// The outputs of a tile in a row; fewer at the end of the matrix.
-    fn write(&mut self, row: usize, tile: usize, numbers: &[f32; TILE]);
+    /// Writes to a row from a column on.
+    fn write(&mut self, row: usize, column: usize, numbers: &[f32]);
 }
 
 /// The tiles of a task.
@@ -29,8 +30,31 @@ pub(super) struct Tiles<'a> {
     /// `[tiles, lines of a tile]`
     pub(super) lines: &'a [Line],
     pub(super) tile_lines: usize,
-    /// The index of the first one in the matrix.
-    pub(super) first: usize,
+    /// From where their outputs go to where those of the matrix end, of which the last tile may have
+    /// more than there are.
+    pub(super) columns: Range<usize>,
+}
+
+impl Tiles<'_> {
+    /// Writes the outputs of a tile for a row.
+    #[inline(always)]
+    fn write(&self, out: &mut impl Columns, row: usize, tile: usize, numbers: &[f32; TILE]) {
+        let column = self.columns.start + tile * TILE;
+        let count = self.columns.end.saturating_sub(column).min(TILE);
+        out.write(row, column, &numbers[..count]);
+    }
+}
+
+/// Where the sums of a group start, so that codes count from the one of zero.
+///
+/// # Shapes
+/// Returns one for the two halves of each of `x.groups`; none where groups have offsets.
+pub(super) fn starts(scales: Scales, x: &Activations) -> Vec<[i32; 2]> {
+    scales.zero().map_or_else(Vec::new, |zero| {
+        let of_group = |codes: [i32; 2]| codes.map(|sum| -i32::from(zero) * sum);
+        let groups = x.groups.iter();
+        groups.map(|group| of_group(group.code_sums)).collect()
+    })
 }
 
 /// The product of quantized rows, in integers within groups.
@@ -41,64 +65,83 @@ pub(super) struct Tiles<'a> {
 pub(super) unsafe fn integer<I: Isa>(
     tiles: &Tiles<'_>,
     x: &Activations,
+    starts: &[[i32; 2]],
     rows: Range<usize>,
     out: &mut impl Columns,
 ) {
     for (index, tile) in tiles.lines.chunks_exact(tiles.tile_lines).enumerate() {
-        let index = tiles.first + index;
         let mut row = rows.start;
         while row < rows.end {
             let left = rows.end - row;
+            let of = OfRows {
+                layout: tiles.layout,
+                tile,
+                x,
+                starts,
+                row,
+            };
+            let mut write = |place: usize, numbers: &[f32; TILE]| {
+                tiles.write(out, row + place, index, numbers);
+            };
             unsafe {
                 row += match left.min(I::ROWS) {
-                    8.. => integer_rows::<I, 8>(tiles.layout, tile, x, row, index, out),
-                    4.. => integer_rows::<I, 4>(tiles.layout, tile, x, row, index, out),
-                    2.. => integer_rows::<I, 2>(tiles.layout, tile, x, row, index, out),
-                    _ => integer_rows::<I, 1>(tiles.layout, tile, x, row, index, out),
+                    16.. => integer_rows::<I, 16>(&of, &mut write),
+                    8.. => integer_rows::<I, 8>(&of, &mut write),
+                    4.. => integer_rows::<I, 4>(&of, &mut write),
+                    2.. => integer_rows::<I, 2>(&of, &mut write),
+                    _ => integer_rows::<I, 1>(&of, &mut write),
                 };
             }
         }
     }
 }
 
+/// What the product of one tile and some rows is of.
+struct OfRows<'a> {
+    layout: Layout,
+    tile: &'a [Line],
+    x: &'a Activations,
+    starts: &'a [[i32; 2]],
+    /// The first of the rows.
+    row: usize,
+}
+
 #[inline(always)]
 unsafe fn integer_rows<I: Isa, const ROWS: usize>(
-    layout: Layout,
-    tile: &[Line],
-    x: &Activations,
-    row: usize,
-    index: usize,
-    out: &mut impl Columns,
+    of: &OfRows<'_>,
+    write: &mut impl FnMut(usize, &[f32; TILE]),
 ) -> usize {
     unsafe {
-        let sums = match (layout.codes, layout.scales) {
-            (Codes::Nibbles, _) => integer_tile::<I, ROWS, false, false>(layout, tile, x, row),
-            (Codes::Bytes, Scales::Halves) => {
-                integer_tile::<I, ROWS, true, true>(layout, tile, x, row)
-            }
-            (Codes::Bytes, _) => integer_tile::<I, ROWS, true, false>(layout, tile, x, row),
+        let offset = of.layout.scales.zero().is_none();
+        let sums = match (of.layout.codes, offset) {
+            (Codes::Nibbles, true) => integer_tile::<I, ROWS, 4, true>(of),
+            (Codes::Nibbles, false) => integer_tile::<I, ROWS, 4, false>(of),
+            (Codes::FiveBits, true) => integer_tile::<I, ROWS, 5, true>(of),
+            (Codes::FiveBits, false) => integer_tile::<I, ROWS, 5, false>(of),
+            (Codes::SixBits, _) => integer_tile::<I, ROWS, 6, false>(of),
+            (Codes::Bytes, _) => integer_tile::<I, ROWS, 8, false>(of),
         };
         for (place, sums) in sums.into_iter().enumerate() {
             let mut numbers = [0.0; TILE];
             I::store(sums, &mut numbers);
-            out.write(row + place, index, &numbers);
+            write(place, &numbers);
         }
     }
     ROWS
 }
 
-/// One tile by `ROWS` rows.
+/// One tile by `ROWS` rows. With `OFFSETS`, each group has an offset of its own; six bits have a scale for
+/// each half of a group.
 #[inline(always)]
-unsafe fn integer_tile<I: Isa, const ROWS: usize, const WIDE: bool, const HALVES: bool>(
-    layout: Layout,
-    tile: &[Line],
-    x: &Activations,
-    row: usize,
+unsafe fn integer_tile<I: Isa, const ROWS: usize, const BITS: usize, const OFFSETS: bool>(
+    of: &OfRows<'_>,
 ) -> [I::Floats; ROWS] {
-    let (codes, _) = x.codes.as_chunks::<GROUP>();
-    let first = row * x.row_groups;
+    let (layout, x) = (of.layout, of.x);
+    let (mut at, stride) = x.place(of.row);
+    let mut factors: Factors = bytemuck::Zeroable::zeroed();
     let (mut sums, mut group) = unsafe { ([I::splat(0.0); ROWS], 0) };
-    for block in tile.chunks_exact(layout.block_lines()) {
+    for block in of.tile.chunks_exact(layout.block_lines()) {
+        let header = unsafe { Header::<I>::read(layout.scales, block, &mut factors) };
         for place in 0..layout.scales.groups() {
             // A block of several groups may reach past the end of the rows.
             if group == x.row_groups {
@@ -106,51 +149,73 @@ unsafe fn integer_tile<I: Isa, const ROWS: usize, const WIDE: bool, const HALVES
             }
             let lines = &block[layout.codes_of(place)..][..layout.codes.lines()];
             unsafe {
-                let weights = group_codes::<I, WIDE>(lines);
-                let (scale, offset) = scales(layout.scales, block, place, 0);
-                let (scale, offset) = (I::load(&scale), I::load(&offset));
-                let (scale_2, offset_2) = if HALVES {
-                    let (scale, offset) = scales(layout.scales, block, place, 1);
-                    (I::load(&scale), I::load(&offset))
+                let weights = group_codes::<I, BITS>(lines);
+                let scales = [header.scale(place, 0), header.scale(place, 1)];
+                let offset = header.offset(place, scales[0]);
+                let codes = first_of::<_, ROWS>(&x.codes[at..]);
+                let groups = first_of::<_, ROWS>(&x.groups[at..]);
+                let starts = if OFFSETS {
+                    &[[0, 0]; ROWS]
                 } else {
-                    (scale, offset)
+                    first_of::<_, ROWS>(&of.starts[at..])
                 };
                 for (place, sum) in sums.iter_mut().enumerate() {
-                    let at = first + place * x.row_groups + group;
-                    let (quads, _) = codes[at].as_chunks::<4>();
-                    let of = &x.groups[at];
-                    let activation = I::splat(of.scale);
-                    let mut dot = I::zero();
-                    for quad in 0..4 {
-                        dot = I::dot::<WIDE>(dot, weights[quad], quads[quad]);
-                    }
-                    if HALVES {
-                        let products = I::mul(I::floats(dot), activation);
+                    let (quads, _) = codes[place].as_chunks::<4>();
+                    let activations = &groups[place];
+                    let scale = I::splat(activations.scale);
+                    let [start, other] = starts[place];
+                    if BITS == 6 {
+                        let first = dots::<I, BITS>(start, &weights[..4], &quads[..4]);
+                        let second = dots::<I, BITS>(other, &weights[4..], &quads[4..]);
+                        let products = I::mul(I::floats(first), scales[0]);
+                        let products = I::mul_add(I::floats(second), scales[1], products);
                         *sum = I::mul_add(products, scale, *sum);
-                        *sum = I::mul_sub_from(offset, I::splat(of.half_sums[0]), *sum);
-                        dot = I::zero();
+                    } else {
+                        let dot = dots::<I, BITS>(start + other, &weights, quads);
+                        let products = I::mul(I::floats(dot), scale);
+                        *sum = I::mul_add(products, scales[0], *sum);
                     }
-                    for quad in 4..8 {
-                        dot = I::dot::<WIDE>(dot, weights[quad], quads[quad]);
+                    if OFFSETS {
+                        *sum = I::mul_sub_from(offset, I::splat(activations.sum), *sum);
                     }
-                    let products = I::mul(I::floats(dot), activation);
-                    *sum = I::mul_add(products, scale_2, *sum);
-                    let total = if HALVES { of.half_sums[1] } else { of.sum };
-                    *sum = I::mul_sub_from(offset_2, I::splat(total), *sum);
                 }
             }
             group += 1;
+            at += stride;
         }
     }
     sums
 }
 
+/// The first `N` of more.
+#[inline(always)]
+fn first_of<T, const N: usize>(all: &[T]) -> &[T; N] {
+    let (first, _) = all.as_chunks::<N>();
+    &first[0]
+}
+
+/// A number plus the products of codes with activations, for each output.
+#[inline(always)]
+unsafe fn dots<I: Isa, const BITS: usize>(
+    start: i32,
+    weights: &[I::Codes],
+    activations: &[[i8; 4]],
+) -> I::Sums {
+    unsafe {
+        let mut sums = I::start(start);
+        for (&weights, &activations) in weights.iter().zip(activations) {
+            sums = I::dot(sums, weights, activations, BITS == 8);
+        }
+        sums
+    }
+}
+
 /// The codes of a group, by four inputs.
 #[inline(always)]
-unsafe fn group_codes<I: Isa, const WIDE: bool>(lines: &[Line]) -> [I::Codes; 8] {
+unsafe fn group_codes<I: Isa, const BITS: usize>(lines: &[Line]) -> [I::Codes; 8] {
     unsafe {
-        if WIDE {
-            [
+        if BITS == 8 {
+            return [
                 I::codes(&lines[0].0),
                 I::codes(&lines[1].0),
                 I::codes(&lines[2].0),
@@ -159,14 +224,39 @@ unsafe fn group_codes<I: Isa, const WIDE: bool>(lines: &[Line]) -> [I::Codes; 8]
                 I::codes(&lines[5].0),
                 I::codes(&lines[6].0),
                 I::codes(&lines[7].0),
-            ]
-        } else {
-            let [a, e] = I::nibbles(&lines[0].0);
-            let [b, f] = I::nibbles(&lines[1].0);
-            let [c, g] = I::nibbles(&lines[2].0);
-            let [d, h] = I::nibbles(&lines[3].0);
-            [a, b, c, d, e, f, g, h]
+            ];
         }
+        let [a, e] = I::nibbles(&lines[0].0);
+        let [b, f] = I::nibbles(&lines[1].0);
+        let [c, g] = I::nibbles(&lines[2].0);
+        let [d, h] = I::nibbles(&lines[3].0);
+        if BITS == 5 {
+            let high = I::codes(&lines[4].0);
+            return [
+                I::with_bits(a, high, -4, 0x10),
+                I::with_bits(b, high, -3, 0x10),
+                I::with_bits(c, high, -2, 0x10),
+                I::with_bits(d, high, -1, 0x10),
+                I::with_bits(e, high, 0, 0x10),
+                I::with_bits(f, high, 1, 0x10),
+                I::with_bits(g, high, 2, 0x10),
+                I::with_bits(h, high, 3, 0x10),
+            ];
+        }
+        if BITS == 6 {
+            let (first, second) = (I::codes(&lines[4].0), I::codes(&lines[5].0));
+            return [
+                I::with_bits(a, first, -4, 0x30),
+                I::with_bits(b, first, -2, 0x30),
+                I::with_bits(c, first, 0, 0x30),
+                I::with_bits(d, first, 2, 0x30),
+                I::with_bits(e, second, -4, 0x30),
+                I::with_bits(f, second, -2, 0x30),
+                I::with_bits(g, second, 0, 0x30),
+                I::with_bits(h, second, 2, 0x30),
+            ];
+        }
+        [a, b, c, d, e, f, g, h]
     }
 }
 
@@ -187,6 +277,9 @@ pub(super) unsafe fn exact<I: Isa>(
 ) {
     let x = &x[rows.start * inputs..rows.end * inputs];
     let mut panel = [[[0.0; TILE]; 2]; PANEL];
+    let mut factors: Factors = bytemuck::Zeroable::zeroed();
+    // Groups of a panel that are of the same block.
+    let of_block = tiles.layout.scales.groups().min(PANEL / GROUP);
     let mut sums = vec![[[0.0; TILE]; 2]; PANEL_PAIRS * rows.len()];
     let pair_lines = 2 * tiles.tile_lines;
     for (turn, pairs) in tiles.lines.chunks(PANEL_PAIRS * pair_lines).enumerate() {
@@ -196,9 +289,12 @@ pub(super) unsafe fn exact<I: Isa>(
             let pairs = pairs.chunks(pair_lines);
             for (pair, sums) in pairs.zip(sums.chunks_exact_mut(rows.len())) {
                 for (half, tile) in pair.chunks_exact(tiles.tile_lines).enumerate() {
-                    for (group, panel) in panel.chunks_mut(GROUP).enumerate() {
-                        let group = first / GROUP + group;
-                        unsafe { dequantize::<I>(tiles.layout, tile, group, half, panel) };
+                    let mut group = first / GROUP;
+                    for panel in panel.chunks_mut(GROUP * of_block) {
+                        unsafe {
+                            dequantize::<I>(tiles.layout, tile, group, half, panel, &mut factors)
+                        };
+                        group += of_block;
                     }
                 }
                 let mut row = 0;
@@ -215,11 +311,11 @@ pub(super) unsafe fn exact<I: Isa>(
                 }
             }
         }
-        let first = tiles.first + turn * 2 * PANEL_PAIRS;
+        let first = turn * 2 * PANEL_PAIRS;
         for tile in 0..pairs.len() / tiles.tile_lines {
             let sums = &sums[tile / 2 * rows.len()..][..rows.len()];
             for (row, sums) in rows.clone().zip(sums) {
-                out.write(row, first + tile, &sums[tile % 2]);
+                tiles.write(out, row, first + tile, &sums[tile % 2]);
             }
         }
     }
@@ -261,39 +357,47 @@ unsafe fn exact_rows<I: Isa, const ROWS: usize>(
     ROWS
 }
 
-/// Writes the weights of a group of inputs, or of the first ones of it, as one half of a panel.
+/// Writes the weights of groups of the same block, of the last one perhaps the first inputs only, as one
+/// side of a panel.
 ///
 /// # Shapes
-/// `out`: `[GROUP or fewer, 2, TILE]`.
+/// `out`: `[inputs, 2, TILE]`.
 #[inline(always)]
 unsafe fn dequantize<I: Isa>(
     layout: Layout,
     tile: &[Line],
-    group: usize,
+    first: usize,
     side: usize,
     out: &mut [[[f32; TILE]; 2]],
+    factors: &mut Factors,
 ) {
     let groups = layout.scales.groups();
-    let block = &tile[group / groups * layout.block_lines()..][..layout.block_lines()];
-    let lines = &block[layout.codes_of(group % groups)..][..layout.codes.lines()];
+    let block = &tile[first / groups * layout.block_lines()..][..layout.block_lines()];
     unsafe {
-        let codes = match layout.codes {
-            Codes::Nibbles => group_codes::<I, false>(lines),
-            Codes::Bytes => group_codes::<I, true>(lines),
-        };
-        for (half, out) in out.chunks_mut(GROUP / 2).enumerate() {
-            let (scale, offset) = scales(layout.scales, block, group % groups, half);
-            let (scale, offset) = (I::load(&scale), I::load(&offset));
-            let (whole, rest) = out.as_chunks_mut::<4>();
-            for (&codes, out) in codes[4 * half..][..4].iter().zip(&mut *whole) {
-                dequantize_quad::<I>(codes, scale, offset, side, out);
-            }
-            if !rest.is_empty() {
-                let mut quad = [[[0.0; TILE]; 2]; 4];
-                let codes = codes[4 * half + whole.len()];
-                dequantize_quad::<I>(codes, scale, offset, side, &mut quad);
-                for (out, quad) in rest.iter_mut().zip(quad) {
-                    out[side] = quad[side];
+        let header = Header::<I>::read(layout.scales, block, factors);
+        for (ahead, out) in out.chunks_mut(GROUP).enumerate() {
+            let group = first % groups + ahead;
+            let lines = &block[layout.codes_of(group)..][..layout.codes.lines()];
+            let codes = match layout.codes {
+                Codes::Nibbles => group_codes::<I, 4>(lines),
+                Codes::FiveBits => group_codes::<I, 5>(lines),
+                Codes::SixBits => group_codes::<I, 6>(lines),
+                Codes::Bytes => group_codes::<I, 8>(lines),
+            };
+            for (half, out) in out.chunks_mut(GROUP / 2).enumerate() {
+                let scale = header.scale(group, half);
+                let offset = header.offset(group, scale);
+                let (whole, rest) = out.as_chunks_mut::<4>();
+                for (&codes, out) in codes[4 * half..][..4].iter().zip(&mut *whole) {
+                    dequantize_quad::<I>(codes, scale, offset, side, out);
+                }
+                if !rest.is_empty() {
+                    let mut quad = [[[0.0; TILE]; 2]; 4];
+                    let codes = codes[4 * half + whole.len()];
+                    dequantize_quad::<I>(codes, scale, offset, side, &mut quad);
+                    for (out, quad) in rest.iter_mut().zip(quad) {
+                        out[side] = quad[side];
+                    }
                 }
             }
         }

@@ -1,6 +1,8 @@
 //! Every type of blocks and every instruction set against candle's reading of the blocks and the
 //! product by its definition.
 
+use std::sync::Arc;
+
 use candle_core::quantized::{GgmlDType, QTensor};
 use candle_core::{Device, Tensor};
 use proptest::prelude::*;
@@ -37,24 +39,34 @@ fn matrix(
     outputs: usize,
     inputs: usize,
     seed: u64,
-) -> (QuantizedMatrix, Vec<f32>) {
-    let weights = Tensor::from_vec(
-        numbers(outputs * inputs, seed),
-        (outputs, inputs),
-        &Device::Cpu,
-    );
-    let stored = QTensor::quantize(&weights.unwrap(), dtype).unwrap();
+) -> (Arc<QuantizedMatrix>, Vec<f32>) {
+    let shape = (outputs, inputs);
+    let weights = Tensor::from_vec(numbers(outputs * inputs, seed), shape, &Device::Cpu).unwrap();
+    stored_matrix((block, dtype), &weights)
+}
+
+fn stored_matrix(
+    (block, dtype): (BlockType, GgmlDType),
+    weights: &Tensor,
+) -> (Arc<QuantizedMatrix>, Vec<f32>) {
+    let (outputs, inputs) = weights.dims2().unwrap();
+    let stored = QTensor::quantize(weights, dtype).unwrap();
     let back = stored.dequantize(&Device::Cpu).unwrap();
     let matrix = QuantizedMatrix::from_blocks(&stored.data().unwrap(), block, outputs, inputs);
     (
-        matrix.unwrap(),
+        Arc::new(matrix.unwrap()),
         back.flatten_all().unwrap().to_vec1().unwrap(),
     )
 }
 
-fn product(matrix: &QuantizedMatrix, set: InstructionSet, x: &Operand<'_>, rows: usize) -> Rows {
+fn product(
+    matrix: &Arc<QuantizedMatrix>,
+    set: InstructionSet,
+    x: &Operand<'_>,
+    rows: usize,
+) -> Rows {
     let mut out = Rows::zeros(rows, matrix.outputs());
-    matrix.product_with(set, x, &mut out, 0);
+    products_with(set, &[matrix], x, &mut out);
     out
 }
 
@@ -88,6 +100,30 @@ fn every_type_holds_the_weights_that_candle_reads() {
     }
 }
 
+/// Their scales are among the least that 16 bits hold.
+#[test]
+fn tiny_weights_are_read_alike_by_all_instruction_sets() {
+    let weights = numbers(20 * 512, 2).into_iter().map(|x| x * 1e-5).collect();
+    let weights = Tensor::from_vec(weights, (20, 512), &Device::Cpu).unwrap();
+    let x = Rows::new(numbers(512, 3), 512);
+    for kind in TYPES {
+        let (matrix, back) = stored_matrix(kind, &weights);
+        let mut row = vec![0.0; 512];
+        matrix.dequantize(19, &mut row);
+        assert_eq!(row, back[19 * 512..], "{kind:?}");
+        for set in SETS.into_iter().filter(|set| set.is_available()) {
+            for x in [Operand::Exact(&x), Operand::Integer(QuantizedRows::new(&x))] {
+                let plain = product(&matrix, InstructionSet::Plain, &x, 1).numbers;
+                assert_eq!(
+                    product(&matrix, set, &x, 1).numbers,
+                    plain,
+                    "{kind:?} {set}"
+                );
+            }
+        }
+    }
+}
+
 #[test]
 fn a_matrix_of_another_length_is_refused() {
     assert!(QuantizedMatrix::from_blocks(&[0; 18], BlockType::Q4_0, 1, 32).is_some());
@@ -101,11 +137,11 @@ proptest! {
 
     #[test]
     fn all_instruction_sets_give_the_same_bits_in_any_batch(
-        (rows, outputs, blocks) in (1usize..20, 1usize..70, 1usize..4),
+        (rows, outputs, blocks) in (1usize..40, 1usize..70, 1usize..6),
         kind in prop::sample::select(TYPES.to_vec()),
         seed in any::<u64>(),
     ) {
-        let inputs = blocks * 256;
+        let inputs = blocks * kind.0.inputs();
         let (matrix, weights) = matrix(kind, outputs, inputs, seed);
         let x = Rows::new(numbers(rows * inputs, seed ^ 1), inputs);
         let exact = product(&matrix, InstructionSet::Plain, &Operand::Exact(&x), rows);
@@ -139,7 +175,7 @@ proptest! {
         seed in any::<u64>(),
     ) {
         let weights = numbers(outputs * inputs, seed);
-        let matrix = QuantizedMatrix::from_floats(&weights, outputs, inputs);
+        let matrix = Arc::new(QuantizedMatrix::from_floats(&weights, outputs, inputs));
         let mut back = vec![0.0; outputs * inputs];
         for (output, back) in back.chunks_mut(inputs).enumerate() {
             matrix.dequantize(output, back);
@@ -162,17 +198,24 @@ proptest! {
     }
 
     #[test]
-    fn products_go_to_their_columns(rows in 1usize..5, outputs in 1usize..40) {
-        let weights = numbers(outputs * 64, 3);
-        let matrix = QuantizedMatrix::from_floats(&weights, outputs, 64);
-        let x = Rows::new(numbers(rows * 64, 4), 64);
-        let alone = product(&matrix, InstructionSet::detected(), &Operand::Exact(&x), rows);
-        let mut out = Rows::new(vec![7.0; rows * (outputs + 9)], outputs + 9);
-        matrix.product(&Operand::Exact(&x), &mut out, 5);
-        for row in 0..rows {
-            prop_assert_eq!(&out.row(row)[5..5 + outputs], alone.row(row));
-            prop_assert!(out.row(row)[..5].iter().all(|&number| number == 7.0));
-            prop_assert!(out.row(row)[5 + outputs..].iter().all(|&number| number == 7.0));
+    fn matrices_of_all_types_stand_side_by_side(
+        (rows, blocks) in (1usize..5, 1usize..3),
+        sizes in prop::collection::vec(0usize..40, TYPES.len()),
+        seed in any::<u64>(),
+    ) {
+        let inputs = blocks * 256;
+        let of_size = |(kind, &outputs)| matrix(kind, outputs, inputs, seed).0;
+        let matrices: Vec<_> = TYPES.into_iter().zip(&sizes).filter(|(_, size)| **size > 0).map(of_size).collect();
+        let x = Operand::Integer(QuantizedRows::new(&Rows::new(numbers(rows * inputs, 4), inputs)));
+        let mut out = Rows::zeros(rows, sizes.iter().sum::<usize>().max(1));
+        products(&matrices, &x, &mut out);
+        let mut column = 0;
+        for matrix in &matrices {
+            let alone = product(matrix, InstructionSet::detected(), &x, rows);
+            for row in 0..rows {
+                prop_assert_eq!(&out.row(row)[column..][..matrix.outputs()], alone.row(row));
+            }
+            column += matrix.outputs();
         }
     }
 }

@@ -1,4 +1,4 @@
-//! AVX2 with FMA, and with the 8-bit products of AVX-VNNI where the processor has them: two registers
+//! AVX2 with FMA and F16C, and with the 8-bit products of AVX-VNNI where the processor has them: two registers
 //! hold a tile.
 
 use std::arch::x86_64::*;
@@ -72,6 +72,39 @@ impl<const VNNI: bool> Isa for Avx2<VNNI> {
     }
 
     #[inline(always)]
+    unsafe fn halves(numbers: &[u16; TILE]) -> [__m256; 2] {
+        unsafe {
+            let first: *const __m128i = numbers.as_ptr().cast();
+            [
+                _mm256_cvtph_ps(_mm_loadu_si128(first)),
+                _mm256_cvtph_ps(_mm_loadu_si128(first.add(1))),
+            ]
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn bytes(numbers: &[u8; TILE]) -> [__m256; 2] {
+        unsafe {
+            let bytes = _mm_loadu_si128(numbers.as_ptr().cast());
+            Self::floats([
+                _mm256_cvtepu8_epi32(bytes),
+                _mm256_cvtepu8_epi32(_mm_srli_si128::<8>(bytes)),
+            ])
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn signed_bytes(numbers: &[u8; TILE]) -> [__m256; 2] {
+        unsafe {
+            let bytes = _mm_loadu_si128(numbers.as_ptr().cast());
+            Self::floats([
+                _mm256_cvtepi8_epi32(bytes),
+                _mm256_cvtepi8_epi32(_mm_srli_si128::<8>(bytes)),
+            ])
+        }
+    }
+
+    #[inline(always)]
     unsafe fn codes(line: &[u8; LINE]) -> [__m256i; 2] {
         unsafe {
             let first: *const __m256i = line.as_ptr().cast();
@@ -89,20 +122,45 @@ impl<const VNNI: bool> Isa for Avx2<VNNI> {
     }
 
     #[inline(always)]
+    unsafe fn store_codes(codes: [__m256i; 2], line: &mut [u8; LINE]) {
+        unsafe {
+            let first: *mut __m256i = line.as_mut_ptr().cast();
+            _mm256_storeu_si256(first, codes[0]);
+            _mm256_storeu_si256(first.add(1), codes[1]);
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn with_bits(
+        codes: [__m256i; 2],
+        bits: [__m256i; 2],
+        shift: i32,
+        mask: u8,
+    ) -> [__m256i; 2] {
+        unsafe {
+            [
+                with_bits(codes[0], bits[0], shift, mask),
+                with_bits(codes[1], bits[1], shift, mask),
+            ]
+        }
+    }
+
+    #[inline(always)]
     unsafe fn code<const PLACE: i32>(codes: [__m256i; 2]) -> [__m256; 2] {
         unsafe { [code::<PLACE>(codes[0]), code::<PLACE>(codes[1])] }
     }
 
     #[inline(always)]
-    unsafe fn zero() -> [__m256i; 2] {
-        unsafe { [_mm256_setzero_si256(); 2] }
+    unsafe fn start(number: i32) -> [__m256i; 2] {
+        unsafe { [_mm256_set1_epi32(number); 2] }
     }
 
     #[inline(always)]
-    unsafe fn dot<const WIDE: bool>(
+    unsafe fn dot(
         sums: [__m256i; 2],
         codes: [__m256i; 2],
         activations: [i8; 4],
+        wide: bool,
     ) -> [__m256i; 2] {
         unsafe {
             let x = _mm256_set1_epi32(i32::from_ne_bytes(bytemuck::must_cast(activations)));
@@ -113,8 +171,8 @@ impl<const VNNI: bool> Isa for Avx2<VNNI> {
                 ];
             }
             [
-                dot_by_pairs::<WIDE>(sums[0], codes[0], x),
-                dot_by_pairs::<WIDE>(sums[1], codes[1], x),
+                dot_by_pairs(sums[0], codes[0], x, wide),
+                dot_by_pairs(sums[1], codes[1], x, wide),
             ]
         }
     }
@@ -138,6 +196,23 @@ unsafe fn halves(bytes: __m256i) -> [__m256i; 2] {
     }
 }
 
+/// As [`Isa::with_bits`].
+#[inline(always)]
+#[allow(unsafe_code)] // SAFETY: as above.
+unsafe fn with_bits(codes: __m256i, bits: __m256i, shift: i32, mask: u8) -> __m256i {
+    unsafe {
+        let shifted = if shift < 0 {
+            _mm256_sll_epi16(bits, _mm_cvtsi32_si128(-shift))
+        } else {
+            _mm256_srl_epi16(bits, _mm_cvtsi32_si128(shift))
+        };
+        _mm256_or_si256(
+            codes,
+            _mm256_and_si256(shifted, _mm256_set1_epi8(mask as i8)),
+        )
+    }
+}
+
 /// Of four codes for each of eight outputs the one at `PLACE`, as a float.
 #[inline(always)]
 #[allow(unsafe_code)] // SAFETY: as above.
@@ -157,10 +232,10 @@ unsafe fn code<const PLACE: i32>(codes: __m256i) -> __m256 {
 /// multiplied half by half.
 #[inline(always)]
 #[allow(unsafe_code)] // SAFETY: as above.
-unsafe fn dot_by_pairs<const WIDE: bool>(sums: __m256i, codes: __m256i, x: __m256i) -> __m256i {
+unsafe fn dot_by_pairs(sums: __m256i, codes: __m256i, x: __m256i, wide: bool) -> __m256i {
     unsafe {
         let one = _mm256_set1_epi16(1);
-        if WIDE {
+        if wide {
             let [low, high] = halves(codes);
             let low = _mm256_madd_epi16(_mm256_maddubs_epi16(low, x), one);
             let sixteen = _mm256_set1_epi16(16);

@@ -14,7 +14,7 @@ impl Isa for Avx512Vnni {
     type Floats = __m512;
     type Sums = __m512i;
     type Codes = __m512i;
-    const ROWS: usize = 8;
+    const ROWS: usize = 16;
     const EXACT_ROWS: usize = 8;
 
     #[inline(always)]
@@ -53,6 +53,27 @@ impl Isa for Avx512Vnni {
     }
 
     #[inline(always)]
+    unsafe fn halves(numbers: &[u16; TILE]) -> __m512 {
+        unsafe { _mm512_cvtph_ps(_mm256_loadu_si256(numbers.as_ptr().cast())) }
+    }
+
+    #[inline(always)]
+    unsafe fn bytes(numbers: &[u8; TILE]) -> __m512 {
+        unsafe {
+            let bytes = _mm_loadu_si128(numbers.as_ptr().cast());
+            _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(bytes))
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn signed_bytes(numbers: &[u8; TILE]) -> __m512 {
+        unsafe {
+            let bytes = _mm_loadu_si128(numbers.as_ptr().cast());
+            _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(bytes))
+        }
+    }
+
+    #[inline(always)]
     unsafe fn codes(line: &[u8; LINE]) -> __m512i {
         unsafe { _mm512_loadu_si512(line.as_ptr().cast()) }
     }
@@ -70,6 +91,24 @@ impl Isa for Avx512Vnni {
     }
 
     #[inline(always)]
+    unsafe fn store_codes(codes: __m512i, line: &mut [u8; LINE]) {
+        unsafe { _mm512_storeu_si512(line.as_mut_ptr().cast(), codes) }
+    }
+
+    #[inline(always)]
+    unsafe fn with_bits(codes: __m512i, bits: __m512i, shift: i32, mask: u8) -> __m512i {
+        unsafe {
+            let shifted = if shift < 0 {
+                _mm512_sll_epi16(bits, _mm_cvtsi32_si128(-shift))
+            } else {
+                _mm512_srl_epi16(bits, _mm_cvtsi32_si128(shift))
+            };
+            let masked = _mm512_and_si512(shifted, _mm512_set1_epi8(mask as i8));
+            _mm512_or_si512(codes, masked)
+        }
+    }
+
+    #[inline(always)]
     unsafe fn code<const PLACE: i32>(codes: __m512i) -> __m512 {
         unsafe {
             let shifted = match PLACE {
@@ -83,16 +122,12 @@ impl Isa for Avx512Vnni {
     }
 
     #[inline(always)]
-    unsafe fn zero() -> __m512i {
-        unsafe { _mm512_setzero_si512() }
+    unsafe fn start(number: i32) -> __m512i {
+        unsafe { _mm512_set1_epi32(number) }
     }
 
     #[inline(always)]
-    unsafe fn dot<const WIDE: bool>(
-        sums: __m512i,
-        codes: __m512i,
-        activations: [i8; 4],
-    ) -> __m512i {
+    unsafe fn dot(sums: __m512i, codes: __m512i, activations: [i8; 4], _wide: bool) -> __m512i {
         unsafe {
             let activations =
                 _mm512_set1_epi32(i32::from_ne_bytes(bytemuck::must_cast(activations)));

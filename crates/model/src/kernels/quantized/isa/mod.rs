@@ -44,19 +44,31 @@ pub(super) trait Isa {
     /// `c - a * b`, rounded once.
     unsafe fn mul_sub_from(a: Self::Floats, b: Self::Floats, c: Self::Floats) -> Self::Floats;
 
+    /// Numbers of 16 bits.
+    unsafe fn halves(numbers: &[u16; TILE]) -> Self::Floats;
+    unsafe fn bytes(numbers: &[u8; TILE]) -> Self::Floats;
+    unsafe fn signed_bytes(numbers: &[u8; TILE]) -> Self::Floats;
+
     unsafe fn codes(line: &[u8; LINE]) -> Self::Codes;
+    unsafe fn store_codes(codes: Self::Codes, line: &mut [u8; LINE]);
     /// The low and the high half of each byte.
     unsafe fn nibbles(line: &[u8; LINE]) -> [Self::Codes; 2];
+    /// Codes with what `mask` leaves of each byte of `bits`, shifted to the right, or to the left where
+    /// `shift` is negative. Neither brings other bits to where the mask is.
+    unsafe fn with_bits(codes: Self::Codes, bits: Self::Codes, shift: i32, mask: u8)
+    -> Self::Codes;
     /// Of the four codes of each output the one at `place`, as a float.
     unsafe fn code<const PLACE: i32>(codes: Self::Codes) -> Self::Floats;
 
-    unsafe fn zero() -> Self::Sums;
-    /// Adds to each sum the products of four codes with four activations. Without `WIDE`, codes are
-    /// less than 16.
-    unsafe fn dot<const WIDE: bool>(
+    /// Sums that start at a number.
+    unsafe fn start(number: i32) -> Self::Sums;
+    /// Adds to each sum the products of four codes with four activations. Unless `wide`, codes are
+    /// less than 64.
+    unsafe fn dot(
         sums: Self::Sums,
         codes: Self::Codes,
         activations: [i8; 4],
+        wide: bool,
     ) -> Self::Sums;
     unsafe fn floats(sums: Self::Sums) -> Self::Floats;
 }
@@ -68,7 +80,7 @@ pub enum InstructionSet {
     Avx512Vnni,
     /// AVX2 with 8-bit products (AVX-VNNI).
     AvxVnni,
-    /// AVX2 with FMA.
+    /// AVX2 with FMA and F16C.
     Avx2,
     /// Whatever the compiler makes of plain code.
     Plain,
@@ -89,7 +101,7 @@ impl InstructionSet {
         #[cfg(target_arch = "x86_64")]
         {
             use std::arch::is_x86_feature_detected as has;
-            let avx2 = has!("avx2") && has!("fma");
+            let avx2 = has!("avx2") && has!("fma") && has!("f16c");
             match self {
                 Self::Avx512Vnni => has!("avx512f") && has!("avx512bw") && has!("avx512vnni"),
                 Self::AvxVnni => avx2 && has!("avxvnni"),

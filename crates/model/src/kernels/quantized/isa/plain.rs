@@ -1,5 +1,7 @@
 //! Plain code: the reference, and what other processors run.
 
+use half::f16;
+
 use super::Isa;
 use crate::kernels::quantized::layout::{LINE, TILE};
 
@@ -49,6 +51,21 @@ impl Isa for Plain {
     }
 
     #[inline(always)]
+    unsafe fn halves(numbers: &[u16; TILE]) -> [f32; TILE] {
+        numbers.map(|bits| f16::from_bits(bits).to_f32())
+    }
+
+    #[inline(always)]
+    unsafe fn bytes(numbers: &[u8; TILE]) -> [f32; TILE] {
+        numbers.map(f32::from)
+    }
+
+    #[inline(always)]
+    unsafe fn signed_bytes(numbers: &[u8; TILE]) -> [f32; TILE] {
+        numbers.map(|number| f32::from(number as i8))
+    }
+
+    #[inline(always)]
     unsafe fn codes(line: &[u8; LINE]) -> [u8; LINE] {
         *line
     }
@@ -59,20 +76,38 @@ impl Isa for Plain {
     }
 
     #[inline(always)]
+    unsafe fn store_codes(codes: [u8; LINE], line: &mut [u8; LINE]) {
+        *line = codes;
+    }
+
+    #[inline(always)]
+    unsafe fn with_bits(codes: [u8; LINE], bits: [u8; LINE], shift: i32, mask: u8) -> [u8; LINE] {
+        let shifted = |byte: u8| {
+            if shift < 0 {
+                byte << -shift
+            } else {
+                byte >> shift
+            }
+        };
+        std::array::from_fn(|i| codes[i] | shifted(bits[i]) & mask)
+    }
+
+    #[inline(always)]
     unsafe fn code<const PLACE: i32>(codes: [u8; LINE]) -> [f32; TILE] {
         std::array::from_fn(|i| f32::from(codes[4 * i + PLACE as usize]))
     }
 
     #[inline(always)]
-    unsafe fn zero() -> [i32; TILE] {
-        [0; TILE]
+    unsafe fn start(number: i32) -> [i32; TILE] {
+        [number; TILE]
     }
 
     #[inline(always)]
-    unsafe fn dot<const WIDE: bool>(
+    unsafe fn dot(
         mut sums: [i32; TILE],
         codes: [u8; LINE],
         activations: [i8; 4],
+        _wide: bool,
     ) -> [i32; TILE] {
         for (sum, codes) in sums.iter_mut().zip(codes.as_chunks::<4>().0) {
             for (&code, activation) in codes.iter().zip(activations) {

@@ -1,0 +1,90 @@
+//! The scales and offsets of groups, from the headers of blocks.
+
+#![allow(unsafe_code)] // Calls of vector instructions; see `Isa`.
+
+use super::isa::Isa;
+use super::layout::{Line, Scales, TILE};
+
+/// Room for the factors of a block, once they are bytes: of the scales, then of the offsets, group by
+/// group.
+pub(super) type Factors = [Line; 4];
+
+/// The header of a block, read once for all of its groups.
+pub(super) struct Header<'a, I: Isa> {
+    scales: Scales,
+    numbers: [I::Floats; 2],
+    factors: &'a [Line],
+}
+
+impl<'a, I: Isa> Header<'a, I> {
+    /// # Safety
+    /// As for [`Isa`], here and below.
+    #[inline(always)]
+    pub(super) unsafe fn read(scales: Scales, block: &'a [Line], room: &'a mut Factors) -> Self {
+        unsafe {
+            let numbers = match scales {
+                Scales::WideZero(_) => [I::load(block[0].floats()); 2],
+                _ => block[0].halves().each_ref().map(|half| I::halves(half)),
+            };
+            let factors = match scales {
+                Scales::Super => {
+                    unpack::<I>(&block[1..4], room);
+                    &room[..]
+                }
+                Scales::Halves => &block[1..5],
+                _ => &[],
+            };
+            Self {
+                scales,
+                numbers,
+                factors,
+            }
+        }
+    }
+
+    /// The scale of a half of a group; in most layouts both have the same.
+    #[inline(always)]
+    pub(super) unsafe fn scale(&self, group: usize, half: usize) -> I::Floats {
+        let [first, second] = self.numbers;
+        unsafe {
+            match self.scales {
+                Scales::WideZero(_) | Scales::Offset => first,
+                Scales::Zero(_) if group == 0 => first,
+                Scales::Zero(_) => second,
+                Scales::Super => I::mul(first, I::bytes(self.factor(group))),
+                Scales::Halves => I::mul(first, I::signed_bytes(self.factor(2 * group + half))),
+            }
+        }
+    }
+
+    /// The offset of a group whose layout has offsets; else the scale times the code of zero.
+    #[inline(always)]
+    pub(super) unsafe fn offset(&self, group: usize, scale: I::Floats) -> I::Floats {
+        unsafe {
+            match (self.scales.zero(), self.scales) {
+                (Some(zero), _) => I::mul(scale, I::splat(f32::from(zero))),
+                (None, Scales::Super) => I::mul(self.numbers[1], I::bytes(self.factor(8 + group))),
+                (None, _) => self.numbers[1],
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn factor(&self, place: usize) -> &[u8; TILE] {
+        &self.factors[place / 4].bytes()[place % 4]
+    }
+}
+
+/// The factors of a block of k-quants as bytes.
+#[inline(always)]
+unsafe fn unpack<I: Isa>(packed: &[Line], room: &mut Factors) {
+    unsafe {
+        let scales = I::nibbles(&packed[0].0);
+        let offsets = I::nibbles(&packed[1].0);
+        let high = I::codes(&packed[2].0);
+        I::store_codes(I::with_bits(scales[0], high, -4, 0x30), &mut room[0].0);
+        I::store_codes(I::with_bits(scales[1], high, -2, 0x30), &mut room[1].0);
+        I::store_codes(I::with_bits(offsets[0], high, 0, 0x30), &mut room[2].0);
+        I::store_codes(I::with_bits(offsets[1], high, 2, 0x30), &mut room[3].0);
+    }
+}
