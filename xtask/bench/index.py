@@ -20,7 +20,7 @@ import numpy as np
 K = 10
 THREADS = int(os.environ.get("KEN_BENCH_THREADS", 1))
 PASSES = 3
-EFFORTS = [10, 16, 24, 32, 48, 64, 96, 128]
+EFFORTS = [10, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384]
 CENTRES = 2000
 SPREAD = 0.7  # how far a vector is from its centre, about
 

@@ -90,7 +90,7 @@ impl BackEnd {
     #[must_use]
     pub fn fingerprint(&self) -> String {
         match self {
-            Self::Local(index, _) => index.corpus().fingerprint(),
+            Self::Local(index, _) => index.fingerprint(),
             Self::Milvus(collection) => collection.fingerprint(),
         }
     }

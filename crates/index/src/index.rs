@@ -6,7 +6,7 @@ use ken_corpus::{Corpus, Passage, Selection};
 
 use crate::search::{Query, Rankings};
 use crate::top_k::Place;
-use crate::{IndexError, Mode};
+use crate::{IndexError, Mode, Recall};
 
 /// A search result.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,9 +51,26 @@ impl Index {
         Ok(Index { corpus, rankings })
     }
 
+    /// With another recall of dense search than [`Recall::default`].
+    #[must_use]
+    pub fn with_recall(mut self, recall: Recall) -> Self {
+        self.rankings.recall = recall;
+        self
+    }
+
     /// The corpus that is searched.
     pub fn corpus(&self) -> &Arc<Corpus> {
         &self.corpus
+    }
+
+    /// Tells what is searched, and at which recall where that is not the default.
+    #[must_use]
+    pub fn fingerprint(&self) -> String {
+        let corpus = self.corpus.fingerprint();
+        match self.rankings.recall {
+            recall if recall == Recall::default() => corpus,
+            recall => format!("{corpus} at recall {recall}"),
+        }
     }
 
     /// The `k` best passages, best first, of the selected ones, or else of all live ones; fewer

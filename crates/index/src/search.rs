@@ -5,11 +5,11 @@
 
 use std::path::Path;
 
-use crate::dense::{self, DenseIndex};
+use crate::dense::{self, DenseIndex, Effort};
 use crate::fuse::{fused_depth, reciprocal_rank};
 use crate::lexical::LexicalIndex;
 use crate::top_k::{Candidate, Place};
-use crate::{IndexError, Mode};
+use crate::{IndexError, Mode, Recall};
 
 /// A search query.
 #[derive(Clone, Copy, Debug)]
@@ -46,6 +46,7 @@ pub(crate) struct Rankings {
     dense: Vec<DenseIndex>,
     lexical: LexicalIndex,
     dimensions: usize,
+    pub(crate) recall: Recall,
 }
 
 impl Rankings {
@@ -62,6 +63,7 @@ impl Rankings {
             dense,
             lexical: LexicalIndex::open(segments.iter().copied())?,
             dimensions,
+            recall: Recall::default(),
         })
     }
 
@@ -75,7 +77,8 @@ impl Rankings {
         is_live: &(impl Fn(Place) -> bool + Sync),
         live_count: &(impl Fn(u32) -> usize + Sync),
     ) -> Result<Vec<Candidate>, IndexError> {
-        let dense = |vector, k| dense::search(&self.dense, vector, k, is_live, live_count);
+        let effort = Effort::Recall(self.recall);
+        let dense = |vector, k| dense::search(&self.dense, vector, k, effort, is_live, live_count);
         let lexical = |k| self.lexical.search(query.text, k, is_live);
         match mode {
             Mode::Dense => dense(query.checked_vector(mode, self.dimensions)?, k),

@@ -48,7 +48,9 @@ impl Setup<'_> {
         let active = self.settings.active;
         let back_end: BackEnd = match corpus {
             CorpusAddress::Folder(path) => {
-                Index::open(Arc::new(Corpus::open_shards(path, active)?))?.into()
+                let corpus = Arc::new(Corpus::open_shards(path, active)?);
+                let index = Index::open(corpus)?.with_recall(self.settings.recall);
+                index.into()
             }
             CorpusAddress::Milvus(address) => self.collection(address, active)?.into(),
         };

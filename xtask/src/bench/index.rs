@@ -13,6 +13,9 @@ use crate::{cargo_command, models};
 /// The peers, as pip names them, and what draws the plot.
 const PEERS: [&str; 4] = ["numpy", "hnswlib", "faiss-cpu", "matplotlib"];
 
+/// Those that are asked.
+const PEERS_ASKED: [&str; 2] = ["hnswlib", "faiss"];
+
 const DIMENSIONS: usize = 384;
 const QUERIES: usize = 1000;
 const SEED: &str = "1";
@@ -20,12 +23,46 @@ const SEED: &str = "1";
 /// Passages found for each query.
 const K: usize = 10;
 
-/// How often each side is measured; the best rate counts.
+/// How often each side is measured, in turns; the best rate counts.
 const ROUNDS: usize = 2;
 
-/// The target recall; a peer is compared at the smallest ef that reaches it, and at the smallest that
-/// reaches ken's.
-const RECALL: f64 = 0.95;
+/// The recalls that ken is compared with the peers at.
+const RECALLS: [f64; 2] = [0.95, 0.99];
+
+/// The lengths of ken's candidate lists that are measured, and the recalls that it is asked for.
+const EFFORTS: &str = "10,12,16,24,32,48,64,96,128,192,256,384,0.95,0.99";
+
+/// The effort where there is only one.
+const DEFAULT_EFFORT: &str = "0.99";
+
+/// With all that the processor has, and as on one without AVX-512.
+const ARMS: [Arm; 2] = [
+    Arm {
+        name: "all instructions",
+        peers: "bench-index",
+        environment: &[],
+    },
+    Arm {
+        name: "AVX2",
+        peers: "bench-index-avx2",
+        environment: &[
+            ("KEN_BENCH_INSTRUCTIONS", "Avx2"),
+            ("FAISS_OPT_LEVEL", "AVX2"),
+            ("HNSWLIB_NO_NATIVE", "1"),
+            ("CXXFLAGS", "-mavx2 -mfma"),
+        ],
+    },
+];
+
+/// The instructions that both sides search with; graphs are built with all.
+#[derive(Clone, Copy)]
+struct Arm {
+    name: &'static str,
+    /// The folder of the peers' environment: hnswlib is compiled for one processor.
+    peers: &'static str,
+    /// Variables for both, also when the peers are installed.
+    environment: &'static [(&'static str, &'static str)],
+}
 
 /// The numbers of vectors of `bench growth`, and the numbers of shards for each way of search: one way
 /// is enough to see what shards cost.
@@ -46,11 +83,9 @@ pub(crate) enum Vectors {
     Files(PathBuf, PathBuf),
 }
 
-/// A folder with `vectors.f32` and `queries.f32`, the Python that measures the peers on it, and the
-/// threads that either side builds with.
+/// A folder with `vectors.f32` and `queries.f32`, and the threads that either side builds with.
 struct Bench<'a> {
     root: &'a Path,
-    python: PathBuf,
     folder: PathBuf,
     threads: String,
 }
@@ -66,16 +101,19 @@ impl<'a> Bench<'a> {
         std::fs::create_dir_all(&folder)?;
         Ok(Self {
             root,
-            python: environment(&models::cache()?.join("bench-index"), &PEERS)?,
             folder,
             threads: std::env::var("KEN_BENCH_THREADS").unwrap_or_else(|_| "1".to_owned()),
         })
     }
 
-    fn peers(&self, verb: &str, arguments: &[String]) -> Result<Value> {
-        eprintln!("xtask: peers: {verb}");
+    fn peers(&self, arm: Arm, verb: &str, arguments: &[String]) -> Result<Value> {
+        let variables = arm.environment.iter().copied();
+        let folder = models::cache()?.join(arm.peers);
+        let python = environment(&folder, &PEERS, variables.clone())?;
+        eprintln!("xtask: peers, {}: {verb}", arm.name);
         let script = self.root.join("xtask/bench/index.py");
-        let mut command = Command::new(&self.python);
+        let mut command = Command::new(python);
+        command.envs(variables);
         command.arg(script).arg(verb).arg(&self.folder);
         command
             .args(arguments)
@@ -90,7 +128,11 @@ impl<'a> Bench<'a> {
             Vectors::Clustered(count) => {
                 let numbers = [count, &DIMENSIONS, &queries].map(ToString::to_string);
                 let [count_text, dimensions, queries] = numbers;
-                self.peers("make", &[count_text, dimensions, queries, SEED.to_owned()])?;
+                self.peers(
+                    ARMS[0],
+                    "make",
+                    &[count_text, dimensions, queries, SEED.to_owned()],
+                )?;
                 Ok(*count)
             }
             Vectors::Files(stored, asked) => {
@@ -104,14 +146,23 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// What ken takes for the first `count` vectors in so many shards; what it found is left in
-    /// the folder.
-    fn ken(&self, dense: &str, count: usize, shards: usize) -> Result<Value> {
-        eprintln!("xtask: ken: {dense}, {count} vectors, {shards} shards");
+    /// What ken takes for the first `count` vectors in so many shards, at each of the efforts; what
+    /// it found is left in the folder.
+    fn ken(
+        &self,
+        arm: Arm,
+        dense: &str,
+        (count, shards): (usize, usize),
+        efforts: &str,
+    ) -> Result<Value> {
+        let name = arm.name;
+        eprintln!("xtask: ken, {name}: {dense}, {count} vectors, {shards} shards");
         let ran = cargo_command()
             .args(["test", "--release", "-q", "-p", "ken-index", "--lib", "--"])
             .args(["--ignored", "dense::measurement"])
+            .envs(arm.environment.iter().copied())
             .env("KEN_BENCH_INDEX", &self.folder)
+            .env("KEN_BENCH_EFFORTS", efforts)
             .env("KEN_BENCH_DIMENSIONS", DIMENSIONS.to_string())
             .env("KEN_BENCH_DENSE", dense)
             .env("KEN_BENCH_COUNT", count.to_string())
@@ -126,7 +177,7 @@ impl<'a> Bench<'a> {
         Ok(serde_json::from_str(&measured)?)
     }
 
-    /// The rows that were found last, `[queries, k]`.
+    /// The rows that were found last, `[efforts, queries, k]`.
     fn found(&self) -> Result<Vec<u32>> {
         let bytes = std::fs::read(self.folder.join("found.u32"))?;
         let (rows, _) = bytes.as_chunks::<4>();
@@ -148,92 +199,135 @@ fn recall(found: &[u32], right: &[u32]) -> f64 {
     hits.sum::<usize>() as f64 / right.len().max(1) as f64
 }
 
-/// Measures ken's ways of dense search and the peers, prints the ratios and leaves the raw numbers
-/// in `target/bench-index.json`.
+/// Measures ken's ways of dense search and the peers, with and without AVX-512, prints the ratios and
+/// leaves the raw numbers in `target/bench-index.json`.
 pub(crate) fn index(root: &Path, vectors: &Vectors) -> Result<()> {
     let bench = Bench::new(root)?;
     let count = bench.fill(vectors, QUERIES)?;
     let dimensions = [DIMENSIONS.to_string()];
-    let exact = bench.ken("exact", count, 1)?;
+    let size = (count, 1);
+    let exact = bench.ken(ARMS[0], "exact", size, DEFAULT_EFFORT)?;
     let right = bench.found()?;
-    std::fs::copy(
-        bench.folder.join("found.u32"),
-        bench.folder.join("right.u32"),
-    )?;
-    let mut ours = vec![exact];
-    for dense in ["graph", "disk"] {
-        let mut measured = bench.ken(dense, count, 1)?;
-        measured["recall"] = recall(&bench.found()?, &right).into();
-        ours.push(measured);
-    }
-    let built = bench.peers("build", &dimensions)?;
-    let mut theirs = vec![bench.peers("query", &dimensions)?];
-    for _ in 1..ROUNDS {
-        // The scan, which comes first, tells what is right and need not be repeated.
-        for measured in &mut ours[1..] {
-            let dense = measured["dense"].as_str().unwrap_or_default().to_owned();
-            let again = bench.ken(&dense, count, 1)?;
-            if again["queries_per_s"].as_f64() > measured["queries_per_s"].as_f64() {
-                for number in ["queries_per_s", "p50_ms", "p99_ms"] {
-                    measured[number] = again[number].clone();
-                }
-            }
+    let found = bench.folder.join("found.u32");
+    std::fs::copy(found, bench.folder.join("right.u32"))?;
+    let disk = bench.ken(ARMS[0], "disk", size, DEFAULT_EFFORT)?;
+    let disk = with_recalls(disk, &bench.found()?, &right);
+    let built = bench.peers(ARMS[0], "build", &dimensions)?;
+    let mut arms = Vec::new();
+    for arm in ARMS {
+        let (mut ken, mut peers) = (Vec::new(), Vec::new());
+        for _ in 0..ROUNDS {
+            let measured = bench.ken(arm, "graph", size, EFFORTS)?;
+            ken.push(with_recalls(measured, &bench.found()?, &right));
+            peers.push(bench.peers(arm, "query", &dimensions)?);
         }
-        theirs.push(bench.peers("query", &dimensions)?);
+        arms.push(json!({ "arm": arm.name, "ken": ken, "peers": peers }));
     }
-    print_ratios(&ours, &built, &theirs)?;
+    println!(
+        "{:<26}{:>9}{:>11}{:>9}",
+        "", "recall", "queries/s", "p50 ms"
+    );
+    for (way, measured) in [("exact", &exact), ("disk", &disk)] {
+        let point = &measured["points"][0];
+        println!(
+            "{way:<26}{:>9.4}{:>11.0}{:>9.3}",
+            point["recall"].as_f64().unwrap_or(1.0),
+            number(&point["queries_per_s"])?,
+            number(&point["p50_ms"])?
+        );
+    }
+    arms.iter().try_for_each(print_ratios)?;
+    let build_s = number(&arms[0]["ken"][0]["build_s"])?;
+    for peer in PEERS_ASKED {
+        let ratio = number(&built[peer])? / build_s;
+        println!("ken built its graph in {build_s:.1} s, {ratio:.2} times as fast as {peer}");
+    }
     let raw = json!({
-        "vectors": count, "threads": bench.threads, "ken": ours, "built_s": built, "rounds": theirs,
+        "vectors": count, "threads": bench.threads, "exact": exact, "disk": disk, "arms": arms,
+        "peers_built_s": built,
     });
     let file = bench.keep("bench-index.json", &raw)?;
     println!("raw numbers: {}", file.display());
     Ok(())
 }
 
-fn print_ratios(ours: &[Value], built: &Value, theirs: &[Value]) -> Result<()> {
-    let number = |value: &Value| value.as_f64().context("a number is missing");
-    println!(
-        "{:<10}{:>6}{:>9}{:>12}{:>9}{:>9}{:>9}{:>9}{:>12}",
-        "", "ef", "recall", "queries/s", "x", "built s", "x", "p50 ms", "resident MB"
-    );
-    for measured in ours {
-        println!(
-            "{:<10}{:>6}{:>9.4}{:>12.0}{:>9}{:>9.1}{:>9}{:>9.3}{:>12.0}",
-            measured["dense"].as_str().unwrap_or_default(),
-            "",
-            measured["recall"].as_f64().unwrap_or(1.0),
-            number(&measured["queries_per_s"])?,
-            "",
-            measured["build_s"].as_f64().unwrap_or_default(),
-            "",
-            number(&measured["p50_ms"])?,
-            number(&measured["resident_bytes"])? / 1e6
-        );
+fn number(value: &Value) -> Result<f64> {
+    value.as_f64().context("a number is missing")
+}
+
+/// The measurement with the recall of each of its points. `found` is `[points, queries, k]`.
+fn with_recalls(mut measured: Value, found: &[u32], right: &[u32]) -> Value {
+    let points = measured["points"].as_array_mut().into_iter().flatten();
+    for (point, found) in points.zip(found.chunks(right.len().max(1))) {
+        point["recall"] = recall(found, right).into();
     }
-    let graph = &ours[1];
-    let (rate, build_s) = (number(&graph["queries_per_s"])?, number(&graph["build_s"])?);
-    for peer in ["hnswlib", "faiss"] {
-        let peer_s = number(&built[peer])?;
-        for least in [RECALL, number(&graph["recall"])?] {
-            let points = theirs[0][peer].as_array().context("no points")?;
-            let Some(at) = points
+    measured
+}
+
+/// A recall, and the queries per second there.
+type Point = (f64, f64);
+
+/// The best rate of all rounds at each effort, the shortest list first.
+fn best_points(rounds: &[&Value]) -> Result<Vec<Point>> {
+    let first = rounds.first().and_then(|points| points.as_array());
+    let first = first.context("no points")?.iter().enumerate();
+    first
+        .filter(|(_, point)| is_list(point))
+        .map(|(at, point)| {
+            let rates = rounds
                 .iter()
-                .position(|point| point["recall"].as_f64() >= Some(least))
-            else {
-                println!("{peer:<10} does not reach a recall of {least:.4}");
-                continue;
-            };
-            let rates = theirs
-                .iter()
-                .filter_map(|round| round[peer][at]["queries_per_s"].as_f64());
-            let peer_rate = rates.fold(0.0, f64::max);
-            println!(
-                "{peer:<10}{:>6}{:>9.4}{peer_rate:>12.0}{:>9.2}{peer_s:>9.1}{:>9.2}",
-                points[at]["ef"],
-                number(&points[at]["recall"])?,
-                rate / peer_rate,
-                peer_s / build_s
-            );
+                .map(|points| number(&points[at]["queries_per_s"]));
+            let rates: Vec<f64> = rates.collect::<Result<_>>()?;
+            Ok((
+                number(&point["recall"])?,
+                rates.into_iter().fold(0.0, f64::max),
+            ))
+        })
+        .collect()
+}
+
+/// Whether a point is that of a length of the candidate list, as all of the peers' are.
+fn is_list(point: &Value) -> bool {
+    let effort = point["effort"].as_str();
+    effort.is_none_or(|effort| effort.parse::<usize>().is_ok())
+}
+
+/// The rate at a recall, in proportion between the two points around it; that of the first point, where
+/// its recall is larger. `None` where no point reaches it.
+fn rate_at(points: &[Point], recall: f64) -> Option<f64> {
+    let above = points.iter().position(|point| point.0 >= recall)?;
+    let (high, slow) = points[above];
+    let Some((low, fast)) = above.checked_sub(1).map(|below| points[below]) else {
+        return Some(slow);
+    };
+    Some(fast + (slow - fast) * (recall - low) / (high - low))
+}
+
+fn print_ratios(arm: &Value) -> Result<()> {
+    let rounds = |of: &str| arm[of].as_array().cloned().unwrap_or_default();
+    let (ken, peers) = (rounds("ken"), rounds("peers"));
+    let of_ken: Vec<&Value> = ken.iter().map(|round| &round["points"]).collect();
+    let ours = best_points(&of_ken)?;
+    println!("{}", arm["arm"].as_str().unwrap_or_default());
+    for point in ken[0]["points"].as_array().into_iter().flatten() {
+        if !is_list(point) {
+            let asked = point["effort"].as_str().unwrap_or_default();
+            let (got, rate) = (number(&point["recall"])?, number(&point["queries_per_s"])?);
+            println!("  asked for {asked:<14}{got:>9.4}{rate:>11.0}");
+        }
+    }
+    for recall in RECALLS {
+        let our_rate = rate_at(&ours, recall).context("ken does not reach the recall")?;
+        println!("  {:<24}{recall:>9.4}{our_rate:>11.0}", "ken");
+        for peer in PEERS_ASKED {
+            let of_peer: Vec<&Value> = peers.iter().map(|round| &round[peer]).collect();
+            match rate_at(&best_points(&of_peer)?, recall) {
+                Some(rate) => println!(
+                    "  {peer:<24}{recall:>9.4}{rate:>11.0}   ken {:.2} times as fast",
+                    our_rate / rate
+                ),
+                None => println!("  {peer:<24} does not reach {recall}"),
+            }
         }
     }
     Ok(())
@@ -254,12 +348,15 @@ pub(crate) fn growth(root: &Path) -> Result<()> {
         let mut right = Vec::new();
         for (dense, all_shards) in SHARDS {
             for &shards in all_shards {
-                let mut measured = bench.ken(dense, count, shards)?;
+                let mut measured = bench.ken(ARMS[0], dense, (count, shards), DEFAULT_EFFORT)?;
                 let found = bench.found()?;
                 if right.is_empty() {
                     right = found.clone();
                 }
                 measured["recall"] = recall(&found, &right).into();
+                let point = measured["points"][0].take();
+                measured["p50_ms"] = point["p50_ms"].clone();
+                measured["p99_ms"] = point["p99_ms"].clone();
                 let number = |name: &str| measured[name].as_f64().unwrap_or_default();
                 println!(
                     "{dense:<8}{count:>10}{shards:>8}{:>10.3}{:>10.3}{:>14.1}{:>10.4}{:>10.1}",
@@ -279,7 +376,21 @@ pub(crate) fn growth(root: &Path) -> Result<()> {
     let raw = target_folder(root).join(GROWTH);
     let drawing = raw.with_extension("svg");
     let files = [&raw, &drawing].map(|file| file.display().to_string());
-    bench.peers("plot", &files)?;
+    bench.peers(ARMS[0], "plot", &files)?;
     println!("raw numbers and plot: {}", files.join(", "));
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_stands_between_those_around_it() {
+        let points = [(0.9, 1000.0), (0.94, 800.0), (0.98, 400.0)];
+        assert_eq!(rate_at(&points, 0.96), Some(600.0));
+        assert_eq!(rate_at(&points, 0.98), Some(400.0));
+        assert_eq!(rate_at(&points, 0.5), Some(1000.0));
+        assert_eq!(rate_at(&points, 0.99), None);
+    }
 }

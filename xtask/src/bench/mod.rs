@@ -42,7 +42,7 @@ const WORK: [&str; 5] = [
 /// Measures, prints the ratios and leaves the raw numbers in `target/bench-model.json`.
 pub(crate) fn model(root: &Path) -> Result<()> {
     let folder = models::ensure()?;
-    let python = environment(&folder.with_file_name("bench-peers"), &PEERS)?;
+    let python = environment(&folder.with_file_name("bench-peers"), &PEERS, [])?;
     let threads = std::thread::available_parallelism()?.to_string();
     let built = cargo_command()
         .args(["build", "--release", "-p", "ken"])
@@ -90,8 +90,13 @@ fn target_folder(root: &Path) -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from)
 }
 
-/// The Python of the environment in `folder`, which holds the peers, made where there is none.
-fn environment(folder: &Path, peers: &[&str]) -> Result<PathBuf> {
+/// The Python of the environment in `folder`, which holds the peers, made where there is none: some
+/// are then compiled, with these variables.
+fn environment<'a>(
+    folder: &Path,
+    peers: &[&str],
+    variables: impl IntoIterator<Item = (&'a str, &'a str)>,
+) -> Result<PathBuf> {
     if let Some(python) = std::env::var_os("KEN_BENCH_PYTHON") {
         return Ok(PathBuf::from(python));
     }
@@ -112,8 +117,9 @@ fn environment(folder: &Path, peers: &[&str]) -> Result<PathBuf> {
         .context("cannot run Python 3")?;
     ensure!(made.success(), "no virtual environment could be made");
     let installed = Command::new(&python)
-        .args(["-m", "pip", "install", "--quiet"])
+        .args(["-m", "pip", "install", "--quiet", "--no-cache-dir"])
         .args(peers)
+        .envs(variables)
         .status()?;
     ensure!(installed.success(), "pip could not install the peers");
     std::fs::write(finished, "")?;

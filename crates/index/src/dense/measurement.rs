@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Instant;
 
+use super::graph::InstructionSet;
 use super::*;
 
 /// Timed passes over the queries; the fastest counts. A scan is the same each time.
@@ -14,8 +15,10 @@ const SCANS: usize = 1;
 /// Reads `vectors.f32` and `queries.f32` in the folder `KEN_BENCH_INDEX`, whose rows have
 /// `KEN_BENCH_DIMENSIONS` numbers; distributes the first `KEN_BENCH_COUNT` vectors over
 /// `KEN_BENCH_SHARDS` segments with the layout `KEN_BENCH_DENSE`, unless that was done before; and
-/// searches for the `KEN_BENCH_K` nearest of each query. Writes what was found, as rows
-/// of 32 bits `[queries, k]`, to `found.u32`, and the times and the memory to `ken.json`.
+/// searches for the `KEN_BENCH_K` nearest of each query with every effort of `KEN_BENCH_EFFORTS`: a
+/// wanted recall, as in `0.99`, or the length of the candidate list, as in `80`. Writes what was
+/// found, as rows of 32 bits `[efforts, queries, k]`, to `found.u32`, and the times and the memory to
+/// `ken.json`.
 #[test]
 #[ignore = "a measurement"]
 fn of_vectors_from_outside() {
@@ -54,39 +57,60 @@ fn of_vectors_from_outside() {
         DenseSearch::Exact => SCANS,
         _ => PASSES,
     };
-    let mut best_s = f64::MAX;
-    let mut milliseconds: Vec<f64> = Vec::new();
     let mut found: Vec<u32> = Vec::new();
-    for _ in 0..passes {
-        found.clear();
-        milliseconds.clear();
-        for query in queries.chunks(dimensions) {
-            let start = Instant::now();
-            let best = search(&indexes, query, k, &|_| true, &live_count).unwrap();
-            milliseconds.push(start.elapsed().as_secs_f64() * 1e3);
-            let row = |place: Place| place.ordinal * shards as u32 + place.segment;
-            found.extend(best.iter().map(|candidate| row(candidate.place)));
+    let mut points = Vec::new();
+    for name in std::env::var("KEN_BENCH_EFFORTS").unwrap().split(',') {
+        let effort = match name.parse() {
+            Ok(length) => Effort::List(length),
+            Err(_) => Effort::Recall(name.parse().unwrap()),
+        };
+        let start = found.len();
+        let mut best_s = f64::MAX;
+        let mut milliseconds: Vec<f64> = Vec::new();
+        for _ in 0..passes {
+            found.truncate(start);
+            milliseconds.clear();
+            for query in queries.chunks(dimensions) {
+                let start = Instant::now();
+                let best = search(&indexes, query, k, effort, &|_| true, &live_count).unwrap();
+                milliseconds.push(start.elapsed().as_secs_f64() * 1e3);
+                let row = |place: Place| place.ordinal * shards as u32 + place.segment;
+                found.extend(best.iter().map(|candidate| row(candidate.place)));
+            }
+            best_s = best_s.min(milliseconds.iter().sum::<f64>() / 1e3);
         }
-        best_s = best_s.min(milliseconds.iter().sum::<f64>() / 1e3);
+        milliseconds.sort_by(f64::total_cmp);
+        let at = |share: f64| milliseconds[(milliseconds.len() as f64 * share) as usize];
+        points.push(serde_json::json!({
+            "effort": name,
+            "queries_per_s": milliseconds.len() as f64 / best_s,
+            "p50_ms": at(0.5),
+            "p99_ms": at(0.99),
+        }));
     }
-    milliseconds.sort_by(f64::total_cmp);
-    let at = |share: f64| milliseconds[(milliseconds.len() as f64 * share) as usize];
     let bytes: u64 = segments.iter().map(|segment| folder_bytes(segment)).sum();
     let measured = serde_json::json!({
         "dense": layout.to_string(),
+        "instructions": format!("{:?}", InstructionSet::detected()),
         "vectors": count,
         "shards": shards,
         "k": k,
         "build_s": build_s,
-        "queries_per_s": milliseconds.len() as f64 / best_s,
-        "p50_ms": at(0.5),
-        "p99_ms": at(0.99),
+        "points": points,
         "resident_bytes": resident_bytes().saturating_sub(before),
         "file_bytes": bytes,
         "vector_bytes": count * dimensions * size_of::<f32>(),
     });
     std::fs::write(dir.join("found.u32"), bytemuck::cast_slice(&found)).unwrap();
     std::fs::write(dir.join("ken.json"), measured.to_string()).unwrap();
+}
+
+/// The instruction set that `KEN_BENCH_INSTRUCTIONS` asks for, by its name in the code.
+pub(super) fn instruction_set() -> Option<InstructionSet> {
+    let asked = std::env::var("KEN_BENCH_INSTRUCTIONS").ok()?;
+    let mut all = InstructionSet::ALL.into_iter();
+    let found = all.find(|set| format!("{set:?}") == asked && set.is_available());
+    Some(found.unwrap())
 }
 
 fn setting<T: FromStr<Err: std::fmt::Debug>>(name: &str) -> T {

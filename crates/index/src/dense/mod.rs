@@ -4,6 +4,7 @@
 mod exact;
 mod graph;
 mod layout;
+mod prefetch;
 mod vector_set;
 mod vectors;
 
@@ -18,8 +19,18 @@ pub use self::vector_set::VectorSet;
 use self::vectors::Access;
 pub(crate) use self::vectors::VectorWriter;
 pub use self::vectors::{RowBuffer, SegmentVectors};
-use crate::IndexError;
 use crate::top_k::{Candidate, Place, TopK};
+use crate::{IndexError, Recall};
+
+/// How much a walk through a graph does.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Effort {
+    /// As much as this recall takes, told by a sample of the graph's vectors.
+    Recall(Recall),
+    /// A candidate list of this length (`ef` of HNSW).
+    #[cfg(test)]
+    List(usize),
+}
 
 /// The vectors of a segment, ready to search.
 #[derive(Debug)]
@@ -50,6 +61,7 @@ impl DenseIndex {
         segment: u32,
         vector: &[f32],
         k: usize,
+        effort: Effort,
         is_live: &(impl Fn(Place) -> bool + Sync),
         live_count: &(impl Fn(u32) -> usize + Sync),
     ) -> Result<TopK, IndexError> {
@@ -61,7 +73,8 @@ impl DenseIndex {
             live_count,
         };
         if let Some(graph) = &self.graph
-            && let Some(found) = graph.search(&self.vectors, &query, is_live)?
+            && effort != Effort::Recall(Recall::EXACT)
+            && let Some(found) = graph.search(&self.vectors, &query, effort, is_live)?
         {
             return Ok(found);
         }
@@ -110,6 +123,7 @@ pub(crate) fn search(
     segments: &[DenseIndex],
     query: &[f32],
     k: usize,
+    effort: Effort,
     is_live: &(impl Fn(Place) -> bool + Sync),
     live_count: &(impl Fn(u32) -> usize + Sync),
 ) -> Result<Vec<Candidate>, IndexError> {
@@ -117,7 +131,7 @@ pub(crate) fn search(
         return Ok(Vec::new());
     }
     let search = |(number, index): (usize, &DenseIndex)| {
-        index.search(number as u32, query, k, is_live, live_count)
+        index.search(number as u32, query, k, effort, is_live, live_count)
     };
     let best = match segments {
         // A walk takes less time than handing it to another thread.

@@ -70,13 +70,25 @@ fn found(
     k: usize,
     is_live: impl Fn(Place) -> bool + Sync,
 ) -> Vec<Candidate> {
+    found_at(Recall::default(), indexes, of, query, k, is_live)
+}
+
+fn found_at(
+    recall: Recall,
+    indexes: &[DenseIndex],
+    of: &[Vec<f32>],
+    query: &[f32],
+    k: usize,
+    is_live: impl Fn(Place) -> bool + Sync,
+) -> Vec<Candidate> {
     let live_count = |segment: u32| {
         let passages = of[segment as usize].len() / query.len();
         let ordinals = 0..passages as u32;
         let places = ordinals.map(|ordinal| Place { segment, ordinal });
         places.filter(|&place| is_live(place)).count()
     };
-    search(indexes, query, k, &is_live, &live_count).unwrap()
+    let effort = Effort::Recall(recall);
+    search(indexes, query, k, effort, &is_live, &live_count).unwrap()
 }
 
 proptest! {
@@ -229,6 +241,74 @@ fn a_graph_finds_nearly_all_of_the_best() {
                 );
             }
         }
+    }
+}
+
+#[test]
+fn a_graph_reaches_the_recall_that_is_asked_for() {
+    let dimensions = 32;
+    for (clusters, ranking) in [1, 60].into_iter().flat_map(|n| BOTH.map(|by| (n, by))) {
+        let [vectors, queries] = clustered(6000, 100, clusters, dimensions);
+        let of = [vectors];
+        let index = [graph(dimensions, &of[0], ranking)];
+        for k in [3, 10, 40, 100] {
+            let recalls = ["0.8", "0.95", "0.99"].map(|asked| {
+                let recall: Recall = asked.parse().unwrap();
+                let shares = queries.chunks(dimensions).map(|query| {
+                    let found = found_at(recall, &index, &of, query, k, |_| true);
+                    let expected = &reference(dimensions, &of, query, |_| true)[..k];
+                    let places = expected.iter().map(|(_, place)| place);
+                    let hits = places.filter(|&place| found.iter().any(|c| c.place == *place));
+                    hits.count() as f64 / k as f64
+                });
+                let reached = shares.sum::<f64>() / 100.0;
+                let case = format!("{clusters} clusters, {ranking:?}, {k} at {asked}: {reached}");
+                assert!(reached >= recall.share() - 0.02, "{case}");
+                reached
+            });
+            assert!(recalls.is_sorted(), "{recalls:?}");
+        }
+    }
+}
+
+#[test]
+fn a_recall_of_one_is_exact() {
+    let dimensions = 16;
+    let [vectors, queries] = clustered(3000, 20, 30, dimensions);
+    let of = [vectors];
+    let (graph, scan) = (
+        [graph(dimensions, &of[0], Quantization::Product)],
+        [exact(dimensions, &of[0])],
+    );
+    for query in queries.chunks(dimensions) {
+        let by = |index| found_at(Recall::EXACT, index, &of, query, 30, |_| true);
+        assert_eq!(by(&graph), by(&scan));
+    }
+}
+
+#[test]
+fn a_graph_without_recalls_is_searched_as_before() {
+    let dimensions = 32;
+    let [vectors, queries] = clustered(6000, 40, 60, dimensions);
+    let of = [vectors];
+    for ranking in BOTH {
+        let dir = written_with_graph(dimensions, &of[0], ranking);
+        let file = dir.path().join(GRAPH_FILE);
+        let mut bytes = std::fs::read(&file).unwrap();
+        // The recalls are the end, and the ordinals before them fill whole lines of 64 bytes.
+        bytes[8] = 1;
+        bytes.truncate(bytes.len() - 2 * 12 * 4);
+        std::fs::write(&file, &bytes).unwrap();
+        let index = [DenseIndex::open(dir.path(), 6000, dimensions).unwrap()];
+        let recall = recall(&index, &of, &queries, dimensions, |_| true);
+        assert!(recall >= 0.95, "{recall}");
+        bytes[8] = 3;
+        std::fs::write(&file, &bytes).unwrap();
+        let error = DenseIndex::open(dir.path(), 6000, dimensions).unwrap_err();
+        assert!(
+            error.to_string().ends_with("its layout is 3, not 1 or 2"),
+            "{error}"
+        );
     }
 }
 

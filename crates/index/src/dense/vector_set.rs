@@ -4,9 +4,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use super::write_graph;
-use super::{DenseIndex, DenseSearch, RowBuffer, SegmentVectors, VectorType, VectorWriter, search};
-use crate::IndexError;
+use super::{
+    DenseIndex, DenseSearch, Effort, RowBuffer, SegmentVectors, VectorType, VectorWriter, search,
+};
 use crate::top_k::Place;
+use crate::{IndexError, Recall};
 
 /// Vectors in one or more folders, numbered consecutively.
 #[derive(Debug)]
@@ -106,7 +108,8 @@ impl VectorSet {
         };
         let live = |place: Place| self.is_live.get(number(place)).copied().unwrap_or(false);
         let live_count = |part: u32| self.live_counts.get(part as usize).copied().unwrap_or(0);
-        let found = search(&self.parts, query, k, &live, &live_count)?;
+        let effort = Effort::Recall(Recall::default());
+        let found = search(&self.parts, query, k, effort, &live, &live_count)?;
         Ok(found.into_iter().map(|one| number(one.place)).collect())
     }
 }

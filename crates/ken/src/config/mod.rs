@@ -46,6 +46,7 @@ pub(crate) const MODEL: &[Key] = &[
 /// The settings of how passages are found.
 pub(crate) const FINDING: &[Key] = &[
     Key::mode,
+    Key::recall,
     Key::rerank,
     Key::rerank_depth,
     Key::rerank_chunk,

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use ken_answer::{Policy, Rerank};
 use ken_corpus::{Active, Cut, Filter, Segmentation};
 use ken_hub::ModelReference;
-use ken_index::Mode;
+use ken_index::{Mode, Recall};
 use ken_model::Precision;
 use ken_model::decoder::Device;
 use serde::{Serialize, Serializer};
@@ -91,6 +91,11 @@ settings! {
     /// Precision of models on the CPU: f32, int8 (integers: faster, less exact) or auto
     #[serde(serialize_with = "as_text")]
     precision: Precision, "PRECISION" = "auto";
+
+    /// Share of the nearest passages that dense search finds, on average. 1 scores every passage of a
+    /// corpus on disk; Milvus does not take it
+    #[serde(serialize_with = "as_text")]
+    recall: Recall, "SHARE" = "0.99", see "[recall](../how-to/care-for-a-corpus.md#trade-recall-for-speed)";
 
     /// Rerank by none, cross-encoder:REF, likelihood or embedder. Passages are cut into chunks first;
     /// likelihood is that of the question under the language model

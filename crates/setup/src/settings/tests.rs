@@ -99,7 +99,7 @@ fn the_settings_are_documented() {
 #[test]
 fn every_key_is_read_and_stands_over_a_lower_layer() {
     let text = "adapter = \"a\"\nallow_plaintext_keys = true\ncorpus = \"c\"\ndatastore = \"d\"\ndevice = \"cuda\"\nembedder = \"./e\"\nevidence_tokens = 7\nk = 2\nkbm = \"kb\"\nkbm_model = \"./s.gguf\"\nmax_document_bytes = \"8M\"\nmax_tokens = 3\nmode = \"dense\"\n\
-        model = \"./m.gguf\"\nmodel_name = \"m\"\npolicy = \"never\"\nprecision = \"int8\"\nrerank = \"likelihood\"\nrerank_chunk = \"sentence\"\nrerank_depth = 5\nrouter = \"r.json\"\nsamples = 9\nscale = 2\nseed = 4\nsegment = \"sentence\"\n\
+        model = \"./m.gguf\"\nmodel_name = \"m\"\npolicy = \"never\"\nprecision = \"int8\"\nrecall = 0.95\nrerank = \"likelihood\"\nrerank_chunk = \"sentence\"\nrerank_depth = 5\nrouter = \"r.json\"\nsamples = 9\nscale = 2\nseed = 4\nsegment = \"sentence\"\n\
         temperature = 0.5\nthreads = 6\ntrust_corpus_embedder = true\nverbalize = true\n";
     let table: toml::Table = toml::from_str(text).unwrap();
     let keys: Vec<&str> = table.keys().map(String::as_str).collect();
@@ -137,6 +137,7 @@ fn every_key_is_read_and_stands_over_a_lower_layer() {
     assert_eq!(settings.rerank, Rerank::Likelihood);
     assert_eq!(settings.rerank_chunk, Segmentation::Sentence);
     assert_eq!(settings.rerank_depth, 5);
+    assert_eq!(settings.recall, "0.95".parse().unwrap());
     assert_eq!(settings.max_document_bytes, Bytes(8 << 20));
     assert_eq!(settings.router.as_deref(), Some(Path::new("shelf/r.json")));
     assert_eq!(settings.threads, NonZeroUsize::new(6));

@@ -8,7 +8,7 @@ use std::str::FromStr;
 use ken_answer::{Policy, Rerank};
 use ken_corpus::{Cut, Filter, Segmentation};
 use ken_hub::ModelReference;
-use ken_index::Mode;
+use ken_index::{Mode, Recall};
 use ken_model::Precision;
 use ken_model::decoder::Device;
 use serde::Serialize;
@@ -109,6 +109,7 @@ read_by!(
     ModelReference: parsed,
     Policy: parsed,
     Precision: parsed,
+    Recall: parsed,
     Rerank: parsed,
     Segmentation: parsed,
     String: parsed,

@@ -174,13 +174,13 @@ fn sort_by_nearest(
     let (layers, codes) = (graph.layers(), graph.codes());
     let new = || {
         let (walker, query) = (Walker::default(), QueryCodes::default());
-        (walker, query, Vec::new(), RowBuffer::default())
+        (walker, query, RowBuffer::default())
     };
     let mut keyed: Vec<(Option<u32>, Passages)> = newcomers
         .par_iter_mut()
-        .map_init(new, |(walker, query, codes_buffer, buffer), passages| {
+        .map_init(new, |(walker, query, buffer), passages| {
             check_cancelled(cancel)?;
-            query.set(passages.vector(vectors, buffer)?, codes_buffer);
+            query.set(passages.vector(vectors, buffer)?);
             let passages = std::mem::replace(passages, Passages(Vec::new()));
             let nearest = walker.nearest(&layers, &ScalarQuery { codes, query });
             Ok((nearest.map(Neighbor::node), passages))

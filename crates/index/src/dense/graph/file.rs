@@ -7,7 +7,10 @@
 //! f32 `[parts, 256, 4]`, and the codes, u8 `[nodes, parts]`, where a vector has a part for every
 //! four dimensions; the neighbors of each layer, u32 `[nodes of the layer, neighbors]`, that of all
 //! nodes first, padded with 2^32 - 1; where the passages of each node start, u32 `[nodes + 1]`; the
-//! ordinals of the passages, u32 `[passages]`.
+//! ordinals of the passages, u32 `[passages]`; the recalls of longer and longer candidate lists, f32
+//! `[2, 12]` ([`Efforts`]).
+//!
+//! Layout 1, which was written before, ends with the ordinals.
 //!
 //! Sizes that follow from the header are checked here; users of the numbers do not trust them, and
 //! the corpus keeps a hash of the file.
@@ -20,6 +23,7 @@ use std::path::{Path, PathBuf};
 use ken_storage::{Mapped, StorageError};
 
 use super::build::layer_sizes;
+use super::effort::Efforts;
 use super::product::{self, ProductCodes};
 use super::scalar::ScalarCodes;
 use super::walk::Layer;
@@ -29,7 +33,10 @@ use crate::IndexError;
 pub(super) const FILE: &str = "vectors.graph";
 
 const MAGIC: &[u8; 8] = b"kengraph";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
+
+/// The layout without recalls.
+const WITHOUT_RECALLS: u32 = 1;
 const HEADER_BYTES: usize = 64;
 
 /// Every part starts at a multiple of this.
@@ -52,6 +59,7 @@ struct Layout {
     layers: Vec<Range<usize>>,
     starts: Range<usize>,
     ordinals: Range<usize>,
+    recalls: Option<Range<usize>>,
 }
 
 /// The byte ranges of the codes.
@@ -110,7 +118,17 @@ impl Layout {
                 .collect::<Option<_>>()?,
             starts: part(nodes.checked_add(1)?, 4)?,
             ordinals: part(passages, 4)?,
+            recalls: match header.version {
+                WITHOUT_RECALLS => None,
+                _ => Some(part(1, size_of::<Efforts>())?),
+            },
         })
+    }
+}
+
+impl Layout {
+    fn end(&self) -> usize {
+        self.recalls.as_ref().unwrap_or(&self.ordinals).end
     }
 }
 
@@ -122,6 +140,7 @@ enum Kind {
 }
 
 struct Header {
+    version: u32,
     m: u32,
     dimensions: u32,
     kind: Kind,
@@ -133,7 +152,7 @@ impl Header {
     fn to_bytes(&self) -> [u8; HEADER_BYTES] {
         let mut bytes = [0; HEADER_BYTES];
         bytes[..8].copy_from_slice(MAGIC);
-        bytes[8..12].copy_from_slice(&VERSION.to_le_bytes());
+        bytes[8..12].copy_from_slice(&self.version.to_le_bytes());
         bytes[12..16].copy_from_slice(&self.m.to_le_bytes());
         bytes[16..20].copy_from_slice(&self.dimensions.to_le_bytes());
         bytes[20..24].copy_from_slice(&(self.kind as u32).to_le_bytes());
@@ -153,6 +172,7 @@ impl Header {
         let word = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| bytes[at + i]));
         let half = |at: usize| word(at) as u32;
         let header = Header {
+            version: half(8),
             m: half(12),
             dimensions: half(16),
             kind: match half(20) {
@@ -164,8 +184,11 @@ impl Header {
             nodes: word(32),
         };
         let holds = (header.passages, header.dimensions as usize);
-        if half(8) != VERSION {
-            Err(format!("its layout is {}, not {VERSION}", half(8)))
+        if !(WITHOUT_RECALLS..=VERSION).contains(&header.version) {
+            let version = header.version;
+            Err(format!(
+                "its layout is {version}, not {WITHOUT_RECALLS} or {VERSION}"
+            ))
         } else if holds != (passages as u64, dimensions) {
             let (held, of) = holds;
             Err(format!(
@@ -180,22 +203,29 @@ impl Header {
     }
 }
 
-/// A graph to write; the top of this file describes the parts.
+/// A graph, in memory or in its file; the top of this file describes the parts. None is checked.
 pub(super) struct Parts<'a> {
+    /// Its file.
+    pub(super) path: &'a Path,
     pub(super) codes: StoredCodes<'a>,
-    pub(super) layers: &'a [Vec<u32>],
+    /// That of all nodes first.
+    pub(super) layers: Vec<Layer<'a>>,
     pub(super) starts: &'a [u32],
     pub(super) ordinals: &'a [u32],
 }
 
-/// Writes the graph of the segment in `dir`. `m` is the length of a row of neighbors.
+/// The file of a graph in a segment's folder.
+pub(super) fn path(dir: &Path) -> PathBuf {
+    dir.join(FILE)
+}
+
+/// Writes a graph. `m` is the length of a row of neighbors.
 pub(super) fn write(
-    dir: &Path,
     graph: &Parts<'_>,
+    efforts: &Efforts,
     m: usize,
     dimensions: usize,
 ) -> Result<(), IndexError> {
-    let path = dir.join(FILE);
     let (kind, codes) = match graph.codes {
         StoredCodes::Scalar(ScalarCodes {
             numbers, scales, ..
@@ -208,6 +238,7 @@ pub(super) fn write(
         }) => (Kind::Product, [bytemuck::cast_slice(centroids), codes]),
     };
     let header = Header {
+        version: VERSION,
         m: m as u32,
         dimensions: dimensions as u32,
         kind,
@@ -215,9 +246,15 @@ pub(super) fn write(
         nodes: graph.starts.len().saturating_sub(1) as u64,
     };
     let mut parts: Vec<&[u8]> = codes.to_vec();
-    parts.extend(graph.layers.iter().map(|rows| bytemuck::cast_slice(rows)));
+    parts.extend(
+        graph
+            .layers
+            .iter()
+            .map(|layer| bytemuck::cast_slice(layer.rows)),
+    );
     parts.push(bytemuck::cast_slice(graph.starts));
     parts.push(bytemuck::cast_slice(graph.ordinals));
+    parts.push(bytemuck::bytes_of(&efforts.recalls));
     let write = |file: File| {
         let mut file = BufWriter::new(file);
         file.write_all(&header.to_bytes())?;
@@ -230,8 +267,18 @@ pub(super) fn write(
         }
         file.flush()
     };
-    let written = File::create(&path).and_then(write);
-    Ok(written.map_err(StorageError::new("write", &path))?)
+    let written = File::create(graph.path).and_then(write);
+    Ok(written.map_err(StorageError::new("write", graph.path))?)
+}
+
+impl Parts<'_> {
+    /// The error for a graph that contradicts itself.
+    pub(super) fn damaged(&self, reason: &str) -> IndexError {
+        IndexError::GraphDamaged {
+            path: self.path.to_owned(),
+            reason: reason.to_owned(),
+        }
+    }
 }
 
 impl Graph {
@@ -241,7 +288,7 @@ impl Graph {
         passages: usize,
         dimensions: usize,
     ) -> Result<Option<Graph>, IndexError> {
-        let path = dir.join(FILE);
+        let path = path(dir);
         let bytes = match Mapped::open(&path, None) {
             Ok(bytes) => bytes,
             Err(error) if error.source.kind() == std::io::ErrorKind::NotFound => return Ok(None),
@@ -249,7 +296,7 @@ impl Graph {
         };
         let layout = Header::read(&bytes, passages, dimensions).and_then(|header| {
             let layout = Layout::new(&header);
-            let layout = layout.filter(|layout| layout.ordinals.end == bytes.len());
+            let layout = layout.filter(|layout| layout.end() == bytes.len());
             layout.ok_or_else(|| {
                 let (received, nodes) = (bytes.len(), header.nodes);
                 format!("it has {received} bytes, which {nodes} nodes do not take")
@@ -265,18 +312,10 @@ impl Graph {
         }
     }
 
-    /// The error for a graph that contradicts itself.
-    pub(super) fn damaged(&self, reason: &str) -> IndexError {
-        IndexError::GraphDamaged {
-            path: self.path.clone(),
-            reason: reason.to_owned(),
-        }
-    }
-
-    /// The quantized vectors of the nodes.
-    pub(super) fn codes(&self) -> StoredCodes<'_> {
-        let dimensions = self.layout.dimensions;
-        match &self.layout.codes {
+    /// What it holds.
+    pub(super) fn parts(&self) -> Parts<'_> {
+        let Layout { m, dimensions, .. } = self.layout;
+        let codes = match &self.layout.codes {
             CodesRanges::Scalar { numbers, scales } => StoredCodes::Scalar(ScalarCodes {
                 numbers: self.part(numbers),
                 scales: self.part(scales),
@@ -287,22 +326,22 @@ impl Graph {
                 codes: self.part(codes),
                 parts: product::parts(dimensions),
             }),
+        };
+        let rows = self.layout.layers.iter().map(|range| self.part(range));
+        Parts {
+            path: &self.path,
+            codes,
+            layers: rows.map(|rows| Layer { rows, m }).collect(),
+            starts: self.part(&self.layout.starts),
+            ordinals: self.part(&self.layout.ordinals),
         }
     }
 
-    /// The layers, that of all nodes first.
-    pub(super) fn layers(&self) -> Vec<Layer<'_>> {
-        let m = self.layout.m;
-        let rows = self.layout.layers.iter().map(|range| self.part(range));
-        rows.map(|rows| Layer { rows, m }).collect()
-    }
-
-    /// Where the passages of each node start, and the ordinals of the passages. Neither is checked.
-    pub(super) fn passages(&self) -> (&[u32], &[u32]) {
-        (
-            self.part(&self.layout.starts),
-            self.part(&self.layout.ordinals),
-        )
+    /// The recall of its candidate lists, if it was measured.
+    pub(super) fn efforts(&self) -> Option<Efforts> {
+        let recalls: &[f32] = self.part(self.layout.recalls.as_ref()?);
+        let recalls = bytemuck::try_pod_read_unaligned(bytemuck::cast_slice(recalls)).ok()?;
+        Some(Efforts { recalls })
     }
 
     fn part<T: bytemuck::AnyBitPattern>(&self, range: &Range<usize>) -> &[T] {

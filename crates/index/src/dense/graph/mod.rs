@@ -6,7 +6,9 @@
 //! themselves, so results have exact scores.
 
 mod build;
+mod effort;
 mod file;
+mod instructions;
 mod product;
 mod scalar;
 mod walk;
@@ -15,13 +17,16 @@ use std::cell::Cell;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
+use self::effort::Efforts;
 pub(crate) use self::file::Graph;
 use self::file::{Parts, StoredCodes};
+#[cfg(test)]
+pub(super) use self::instructions::InstructionSet;
 use self::product::{ProductCodes, ProductQuery};
 use self::scalar::{QueryCodes, ScalarCodes, ScalarQuery};
-use self::walk::{Similarity, Walker};
+use self::walk::{Layer, Similarity, Walker, Without};
 use super::layout::M_MAX;
-use super::{RowBuffer, SegmentVectors};
+use super::{Effort, RowBuffer, SegmentVectors};
 use crate::IndexError;
 use crate::dot::dot_rows;
 use crate::top_k::{Place, TopK};
@@ -29,6 +34,10 @@ use crate::top_k::{Place, TopK};
 /// Nodes visited per result, about: measured. Decides when a filter leaves so few passages that a
 /// scan is quicker.
 const VISITED_PER_RESULT: usize = 16;
+
+/// Rescored beside twice as many as asked for: scalar codes are wrong by less than the similarities of
+/// so many ranks differ.
+const SCALAR_MARGIN: usize = 10;
 
 /// A query to one segment.
 pub(super) struct SegmentQuery<'a> {
@@ -50,16 +59,6 @@ pub(super) enum Quantization {
     Product,
 }
 
-impl Quantization {
-    /// The size of the candidate list for the `k` nearest: the larger, the fewer are missed.
-    fn ef_search(self, k: usize) -> usize {
-        match self {
-            Self::Scalar => k.saturating_mul(4).max(80),
-            Self::Product => k.saturating_mul(16).max(256),
-        }
-    }
-}
-
 impl Graph {
     /// Builds the graph of the vectors in `dir`, on all threads, and writes it there.
     ///
@@ -73,8 +72,8 @@ impl Graph {
         cancel: &AtomicBool,
     ) -> Result<(), IndexError> {
         let built = build::build(vectors, cancel)?;
-        let dimensions = vectors.dimensions();
         let quantized;
+        let dimensions = vectors.dimensions();
         let codes = match quantization {
             Quantization::Scalar => StoredCodes::Scalar(ScalarCodes {
                 numbers: &built.codes,
@@ -90,18 +89,31 @@ impl Graph {
                 })
             }
         };
+        let path = &file::path(dir);
+        let layers = built.layers.iter();
         let parts = Parts {
+            path,
             codes,
-            layers: &built.layers,
+            layers: layers.map(|rows| Layer { rows, m: M_MAX }).collect(),
             starts: &built.starts,
             ordinals: &built.ordinals,
         };
-        file::write(dir, &parts, M_MAX, dimensions)
+        let bounds = built.starts.windows(2);
+        let passages: Vec<&[u32]> = bounds
+            .map(|at| &built.ordinals[at[0] as usize..at[1] as usize])
+            .collect();
+        let search = |query: &SegmentQuery<'_>, list, node: u32| {
+            let own = passages[node as usize];
+            let is_live = |place: Place| own.binary_search(&place.ordinal).is_err();
+            parts.search(vectors, query, list, Some(node), &is_live)
+        };
+        let efforts = Efforts::measure(vectors, &passages, &search, cancel)?;
+        file::write(&parts, &efforts, M_MAX, dimensions)
     }
 
     /// How its vectors are quantized.
     pub(super) fn quantization(&self) -> Quantization {
-        match self.codes() {
+        match self.parts().codes {
             StoredCodes::Scalar(_) => Quantization::Scalar,
             StoredCodes::Product(_) => Quantization::Product,
         }
@@ -113,20 +125,65 @@ impl Graph {
         &self,
         vectors: &SegmentVectors,
         query: &SegmentQuery<'_>,
+        effort: Effort,
         is_live: &impl Fn(Place) -> bool,
     ) -> Result<Option<TopK>, IndexError> {
-        match self.codes() {
+        let list = match (effort, self.efforts()) {
+            #[cfg(test)]
+            (Effort::List(length), _) => length.max(query.k),
+            (Effort::Recall(recall), Some(efforts)) => efforts.list(query.k, recall),
+            (Effort::Recall(_), None) => self.quantization().unmeasured_list(query.k),
+        };
+        self.parts().search(vectors, query, list, None, is_live)
+    }
+}
+
+impl StoredCodes<'_> {
+    /// How many of the nodes found are rescored for the best `k`: those that may be among them for all
+    /// that the codes tell.
+    fn rescored(&self, k: usize) -> usize {
+        match self {
+            Self::Scalar(_) => k.saturating_mul(2).saturating_add(SCALAR_MARGIN),
+            Self::Product(_) => usize::MAX,
+        }
+    }
+}
+
+impl Quantization {
+    /// The length of the candidate list for the `k` nearest in graphs of layout 1, whose recall was
+    /// not measured when they were built.
+    fn unmeasured_list(self, k: usize) -> usize {
+        match self {
+            Self::Scalar => k.saturating_mul(4).max(80),
+            Self::Product => k.saturating_mul(16).max(256),
+        }
+    }
+}
+
+impl Parts<'_> {
+    /// As [`Graph::search`], with a candidate list of this length, at least `k`: the longer, the
+    /// fewer are missed. `without` is a node that is no part of the walk.
+    fn search(
+        &self,
+        vectors: &SegmentVectors,
+        query: &SegmentQuery<'_>,
+        list: usize,
+        without: Option<u32>,
+        is_live: &impl Fn(Place) -> bool,
+    ) -> Result<Option<TopK>, IndexError> {
+        match self.codes {
             StoredCodes::Scalar(codes) => {
-                let codes_of_query = &QueryCodes::of(query.vector);
                 let by = ScalarQuery {
                     codes,
-                    query: codes_of_query,
+                    query: &QueryCodes::of(query.vector),
                 };
-                self.search_by(&by, vectors, query, is_live)
+                let by = Without { by, node: without };
+                self.search_by(&by, vectors, query, list, is_live)
             }
             StoredCodes::Product(codes) => {
                 let by = ProductQuery::of(codes, query.vector);
-                self.search_by(&by, vectors, query, is_live)
+                let by = Without { by, node: without };
+                self.search_by(&by, vectors, query, list, is_live)
             }
         }
     }
@@ -136,6 +193,7 @@ impl Graph {
         by: &impl Similarity,
         vectors: &SegmentVectors,
         query: &SegmentQuery<'_>,
+        list: usize,
         is_live: &impl Fn(Place) -> bool,
     ) -> Result<Option<TopK>, IndexError> {
         let &SegmentQuery {
@@ -144,10 +202,11 @@ impl Graph {
             segment,
             live_count,
         } = query;
-        let ef_search = self.quantization().ef_search(k);
-        let (starts, ordinals) = self.passages();
+        let &Parts {
+            starts, ordinals, ..
+        } = self;
         let nodes = starts.len().saturating_sub(1);
-        let visited = ef_search
+        let visited = list
             .saturating_mul(VISITED_PER_RESULT)
             .saturating_mul(nodes);
         if visited > live_count.saturating_mul(live_count) {
@@ -171,16 +230,16 @@ impl Graph {
                 .filter(|&place| is_live(place))
         };
         let shared = || self.damaged("it gives passages to more than one node");
-        let layers = self.layers();
-        let found = Walker::default().walk(&layers, by, ef_search, live_count, &|node| {
+        let found = Walker::default().walk(&self.layers, by, list, live_count, &|node| {
             live(node).next().is_some()
         });
         left.replace(Some(ordinals.len())).ok_or_else(shared)?;
-        let Some(found) = found.filter(|found| found.len() >= ef_search.min(nodes)) else {
+        let Some(found) = found.filter(|found| found.len() >= list.min(nodes)) else {
             return Ok(None);
         };
         // Sorted, they are read in file order; a damaged graph may name one twice.
-        let mut places: Vec<Place> = found.iter().flat_map(|near| live(near.node())).collect();
+        let rescored = found.iter().take(self.codes.rescored(k));
+        let mut places: Vec<Place> = rescored.flat_map(|near| live(near.node())).collect();
         left.get().ok_or_else(shared)?;
         places.sort_unstable();
         places.dedup();

@@ -12,6 +12,7 @@ use rayon::prelude::*;
 
 use super::walk::Similarity;
 use crate::IndexError;
+use crate::dense::prefetch::prefetch;
 use crate::dense::{RowBuffer, SegmentVectors, check_cancelled};
 
 /// Dimensions of a part.
@@ -164,6 +165,13 @@ impl<'a> ProductQuery<'a> {
 }
 
 impl Similarity for ProductQuery<'_> {
+    fn prefetch(&self, node: u32) {
+        let start = node as usize * self.codes.parts;
+        if let Some(codes) = self.codes.codes.get(start..start + self.codes.parts) {
+            prefetch(codes);
+        }
+    }
+
     fn to_nodes(&self, nodes: &[u32], similarities: &mut Vec<f32>) {
         let parts = self.codes.parts;
         similarities.clear();

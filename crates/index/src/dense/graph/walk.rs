@@ -7,6 +7,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use crate::dense::prefetch::prefetch;
+
 /// Pads a row of neighbors.
 pub(super) const NO_NODE: u32 = u32::MAX;
 
@@ -55,19 +57,49 @@ impl<'a> Layer<'a> {
         self.rows.len() / self.m
     }
 
-    pub(super) fn neighbors(&self, node: u32) -> impl Iterator<Item = u32> + use<'a> {
-        let (start, nodes) = (node as usize * self.m, self.nodes());
+    fn row(&self, node: u32) -> &'a [u32] {
+        let start = node as usize * self.m;
         let row = self.rows.get(start..start + self.m);
-        let row = row.unwrap_or_default().iter().copied();
+        row.unwrap_or_default()
+    }
+
+    pub(super) fn neighbors(&self, node: u32) -> impl Iterator<Item = u32> + use<'a> {
+        let nodes = self.nodes();
+        let row = self.row(node).iter().copied();
         row.take_while(move |&neighbor| (neighbor as usize) < nodes)
     }
 }
 
 /// A query that can be compared with nodes.
 pub(super) trait Similarity {
+    /// Fetches what a comparison with the node is going to read.
+    fn prefetch(&self, node: u32);
+
     /// Writes its similarity to each of the `nodes`, the larger the more similar, into
     /// `similarities`, in place of its contents.
     fn to_nodes(&self, nodes: &[u32], similarities: &mut Vec<f32>);
+}
+
+/// A query that is far from one node, so that a walk does not go there.
+pub(super) struct Without<S> {
+    pub(super) by: S,
+    pub(super) node: Option<u32>,
+}
+
+impl<S: Similarity> Similarity for Without<S> {
+    fn prefetch(&self, node: u32) {
+        self.by.prefetch(node);
+    }
+
+    fn to_nodes(&self, nodes: &[u32], similarities: &mut Vec<f32>) {
+        self.by.to_nodes(nodes, similarities);
+        if self.node.is_some()
+            && let Some(at) = nodes.iter().position(|&node| Some(node) == self.node)
+            && let Some(similarity) = similarities.get_mut(at)
+        {
+            *similarity = f32::NEG_INFINITY;
+        }
+    }
 }
 
 /// The buffers of a walk, to be reused.
@@ -118,7 +150,10 @@ impl Walker {
         let mut at = from;
         loop {
             self.unvisited.clear();
-            self.unvisited.extend(layer.neighbors(at.node()));
+            for neighbor in layer.neighbors(at.node()) {
+                query.prefetch(neighbor);
+                self.unvisited.push(neighbor);
+            }
             query.to_nodes(&self.unvisited, &mut self.similarities);
             let nearest = self.compared().max();
             match nearest {
@@ -146,6 +181,7 @@ impl Walker {
         self.visited.resize(layer.nodes().div_ceil(64), 0);
         self.candidates.clear();
         self.best.clear();
+        self.best.reserve(ef.min(layer.nodes()));
         self.visit(from.node());
         let mut bound = self.take(from, ef, is_accepted);
         let mut visited = 1;
@@ -156,8 +192,12 @@ impl Walker {
             self.unvisited.clear();
             for neighbor in layer.neighbors(at.node()) {
                 if self.visit(neighbor) {
+                    query.prefetch(neighbor);
                     self.unvisited.push(neighbor);
                 }
+            }
+            if let Some(next) = self.candidates.peek() {
+                prefetch(layer.row(next.node()));
             }
             visited += self.unvisited.len();
             if visited > budget {

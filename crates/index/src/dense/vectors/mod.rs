@@ -17,6 +17,7 @@ use ken_storage::{Mapped, ReadAt, StorageError};
 pub(super) use self::numbers::quantize;
 pub(crate) use self::write::VectorWriter;
 use super::VectorType;
+use super::prefetch::prefetch;
 use crate::IndexError;
 
 #[cfg(target_endian = "big")]
@@ -167,23 +168,34 @@ impl SegmentVectors {
         Ok(&buffer.numbers)
     }
 
-    /// Announces which rows are going to be read, so that the system fetches them all at once.
+    /// Announces which rows are going to be read, so that all are fetched at once.
     pub(super) fn prefetch(&self, passages: impl Iterator<Item = usize>) {
-        #[cfg(target_os = "linux")]
-        if let Bytes::Read(file) = &self.bytes
-            && let Some(file) = file.file()
-        {
-            use rustix::fs::{Advice, fadvise};
-            let row_bytes = self.vector_type.row_bytes(self.dimensions) as u64;
-            for passage in passages {
-                // Only advice: a failure does not matter, the rows are read afterwards.
-                let length = std::num::NonZeroU64::new(row_bytes);
-                let _ = fadvise(file, passage as u64 * row_bytes, length, Advice::WillNeed);
-            }
+        let row_bytes = self.vector_type.row_bytes(self.dimensions);
+        match &self.bytes {
+            Bytes::Mapped(bytes) => passages.for_each(|passage| {
+                let start = passage.saturating_mul(row_bytes);
+                let row = bytes.get(start..start.saturating_add(row_bytes));
+                prefetch(row.unwrap_or_default());
+            }),
+            Bytes::Read(file) => announce(file, passages, row_bytes),
         }
-        #[cfg(not(target_os = "linux"))]
-        let _ = passages;
     }
+}
+
+/// Has the system fetch the rows of a file.
+fn announce(file: &ReadAt, passages: impl Iterator<Item = usize>, row_bytes: usize) {
+    #[cfg(target_os = "linux")]
+    if let Some(file) = file.file() {
+        use rustix::fs::{Advice, fadvise};
+        for passage in passages {
+            // Only advice: a failure does not matter, the rows are read afterwards.
+            let (start, length) = (passage as u64 * row_bytes as u64, row_bytes as u64);
+            let length = std::num::NonZeroU64::new(length);
+            let _ = fadvise(file, start, length, Advice::WillNeed);
+        }
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = (file, passages, row_bytes);
 }
 
 /// The file of vectors in a segment's folder.

@@ -1,0 +1,237 @@
+//! What recall a walk's effort gives, measured on a sample of the graph's own vectors.
+//!
+//! How large a candidate list has to be for a wanted recall depends on the vectors: in clusters a few
+//! more than are asked for do, among real embeddings ten times as many may not. So a new graph is asked
+//! for the nearest of some of its vectors, with candidate lists of every length of [`LISTS`], and what
+//! it finds is compared with a scan. The graph keeps these recalls.
+//!
+//! They are lower bounds, so that the recall of other queries is hardly ever less. A node whose vector
+//! is asked for is no part of the walk: queries are no nodes, and its links would lead to all that is
+//! near it.
+
+use std::sync::atomic::AtomicBool;
+
+use rayon::prelude::*;
+
+use super::SegmentQuery;
+use crate::dense::{RowBuffer, SegmentVectors, check_cancelled};
+use crate::dot::dot_rows;
+use crate::top_k::{Place, TopK};
+use crate::{IndexError, Recall};
+
+/// The numbers of nearest vectors that recall is measured for: what a search shows, and what a hybrid
+/// one fuses.
+const DEPTHS: [usize; 2] = [10, 100];
+
+/// The lengths of candidate lists that are measured, as multiples of the depth.
+const LISTS: [f64; 12] = [
+    1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0,
+];
+
+/// Vectors that are asked for.
+const SAMPLE: usize = 256;
+
+/// Vectors that are scored for all of the sample before the next are read: about 256 KiB.
+const NUMBERS_PER_BLOCK: usize = 1 << 16;
+
+/// The number of the segment that is built, as far as its queries are concerned.
+const SEGMENT: u32 = 0;
+
+/// The recall of each length of list, for each depth.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Efforts {
+    pub(super) recalls: [[f32; LISTS.len()]; DEPTHS.len()],
+}
+
+/// A node of the sample, and what is nearest to it.
+struct Sampled {
+    node: u32,
+    vector: Vec<f32>,
+    /// The nearest passages of other nodes, best first: as many as the largest depth.
+    nearest: Vec<Place>,
+}
+
+impl Efforts {
+    /// Measures the recall of `search`, which is given a query, the length of the list and the node that
+    /// is no part of the walk, and returns what it found; `None` where it would scan. `passages` are
+    /// those of each node.
+    ///
+    /// # Errors
+    /// Where the vectors cannot be read, and [`IndexError::Cancelled`].
+    pub(super) fn measure(
+        vectors: &SegmentVectors,
+        passages: &[&[u32]],
+        search: &(impl Fn(&SegmentQuery<'_>, usize, u32) -> Result<Option<TopK>, IndexError> + Sync),
+        cancel: &AtomicBool,
+    ) -> Result<Self, IndexError> {
+        let sample = sample(vectors, passages, cancel)?;
+        let mut recalls = [[1.0; LISTS.len()]; DEPTHS.len()];
+        for (recalls, depth) in recalls.iter_mut().zip(DEPTHS) {
+            for (recall, length) in recalls.iter_mut().zip(lengths(depth)) {
+                let found = |sampled: &Sampled| {
+                    check_cancelled(cancel)?;
+                    let right = &sampled.nearest[..depth.min(sampled.nearest.len())];
+                    let query = SegmentQuery {
+                        vector: &sampled.vector,
+                        k: depth,
+                        segment: SEGMENT,
+                        live_count: vectors.passages(),
+                    };
+                    match search(&query, length, sampled.node)? {
+                        Some(found) if !right.is_empty() => Ok(share_of(found, right)),
+                        _ => Ok::<_, IndexError>(1.0),
+                    }
+                };
+                let shares: Vec<f64> = sample.par_iter().map(found).collect::<Result<_, _>>()?;
+                *recall = lower_bound(&shares) as f32;
+                if *recall >= 1.0 {
+                    break; // longer lists find no less
+                }
+            }
+        }
+        Ok(Self { recalls })
+    }
+
+    /// The length of the candidate list for the `k` nearest, at a recall; the longest that was measured
+    /// where none reaches it.
+    pub(super) fn list(&self, k: usize, recall: Recall) -> usize {
+        let [shallow, deep] = self
+            .recalls
+            .map(|recalls| reached(&recalls, recall.share()));
+        let length = match k {
+            _ if k <= DEPTHS[0] => DEPTHS[0] as f64 * shallow,
+            _ if k < DEPTHS[1] => k as f64 * shallow.max(deep),
+            _ => k as f64 * deep,
+        };
+        (length.ceil() as usize).max(k)
+    }
+}
+
+/// The lengths of lists that are measured at a depth.
+fn lengths(depth: usize) -> impl Iterator<Item = usize> {
+    LISTS
+        .iter()
+        .map(move |times| (depth as f64 * times) as usize)
+}
+
+/// The multiple of [`LISTS`] at which a recall is reached, between two that were measured in
+/// proportion.
+fn reached(recalls: &[f32; LISTS.len()], wanted: f64) -> f64 {
+    let points = || recalls.iter().map(|&recall| f64::from(recall)).zip(LISTS);
+    let Some((above, times)) = points().find(|(recall, _)| *recall >= wanted) else {
+        return LISTS[LISTS.len() - 1];
+    };
+    let below = points().take_while(|(recall, _)| *recall < wanted).last();
+    match below {
+        Some((below, fewer)) => fewer + (times - fewer) * (wanted - below) / (above - below),
+        None => times,
+    }
+}
+
+/// The share of the right ones that was found.
+fn share_of(found: TopK, right: &[Place]) -> f64 {
+    let found = found.into_ranking();
+    let hits = found.iter().filter(|one| right.contains(&one.place));
+    hits.count() as f64 / right.len() as f64
+}
+
+/// The lower end of the one-sided 95% confidence interval of the mean.
+fn lower_bound(shares: &[f64]) -> f64 {
+    const STANDARD_ERRORS: f64 = 1.645;
+    let count = shares.len().max(1) as f64;
+    let mean = shares.iter().sum::<f64>() / count;
+    let squares: f64 = shares.iter().map(|share| (share - mean).powi(2)).sum();
+    mean - STANDARD_ERRORS * squares.sqrt() / count
+}
+
+/// A node of the sample, while its nearest are searched for.
+struct Scan<'a> {
+    node: u32,
+    /// Its passages.
+    own: &'a [u32],
+    vector: Vec<f32>,
+    best: TopK,
+    /// A buffer.
+    scores: Vec<f32>,
+}
+
+impl Scan<'_> {
+    /// Scores some vectors, the first of which is that of passage `start`.
+    fn score(&mut self, start: u32, block: &[f32]) {
+        dot_rows(block, &self.vector, &mut self.scores);
+        for (ordinal, &score) in (start..).zip(&self.scores) {
+            let segment = SEGMENT;
+            let is_other = |place: Place| self.own.binary_search(&place.ordinal).is_err();
+            self.best.offer(score, Place { segment, ordinal }, is_other);
+        }
+    }
+
+    fn finish(self) -> Sampled {
+        let ranking = self.best.into_ranking().into_iter();
+        Sampled {
+            node: self.node,
+            vector: self.vector,
+            nearest: ranking.map(|one| one.place).collect(),
+        }
+    }
+}
+
+/// Some of the nodes, evenly distributed, with the nearest passages of others by a scan.
+fn sample(
+    vectors: &SegmentVectors,
+    passages: &[&[u32]],
+    cancel: &AtomicBool,
+) -> Result<Vec<Sampled>, IndexError> {
+    let step = passages.len().div_ceil(SAMPLE).max(1);
+    let mut buffer = RowBuffer::default();
+    let mut scans = Vec::new();
+    for (node, &own) in (0..).zip(passages).step_by(step) {
+        let first = own.first().copied().unwrap_or_default();
+        scans.push(Scan {
+            node,
+            own,
+            vector: vectors.row(first as usize, &mut buffer)?.to_vec(),
+            best: TopK::new(DEPTHS[1]),
+            scores: Vec::new(),
+        });
+    }
+    let count = vectors.passages();
+    let rows = (NUMBERS_PER_BLOCK / vectors.dimensions().max(1)).max(1);
+    for start in (0..count).step_by(rows) {
+        check_cancelled(cancel)?;
+        let block = vectors.rows(start..(start + rows).min(count), &mut buffer)?;
+        scans
+            .par_iter_mut()
+            .for_each(|scan| scan.score(start as u32, block));
+    }
+    Ok(scans.into_iter().map(Scan::finish).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn recall(share: f64) -> Recall {
+        share.to_string().parse().unwrap()
+    }
+
+    #[test]
+    fn the_list_is_as_long_as_the_recall_requires() {
+        let mut shallow = [1.0; LISTS.len()];
+        shallow[..5].copy_from_slice(&[0.5, 0.5625, 0.625, 0.75, 0.875]);
+        let deep = [0.875; LISTS.len()];
+        let efforts = Efforts {
+            recalls: [shallow, deep],
+        };
+        assert_eq!(efforts.list(10, recall(0.5)), 10);
+        assert_eq!(efforts.list(10, recall(0.75)), 20);
+        assert_eq!(efforts.list(10, recall(0.8125)), 25);
+        assert_eq!(efforts.list(3, recall(0.75)), 20);
+        assert_eq!(efforts.list(10, recall(1.0)), 40);
+        assert_eq!(efforts.list(100, recall(0.875)), 100);
+        assert_eq!(efforts.list(55, recall(0.875)), 165);
+        // Not reached: the longest.
+        assert_eq!(efforts.list(100, recall(0.95)), 3200);
+        assert_eq!(efforts.list(200, recall(0.95)), 6400);
+    }
+}
