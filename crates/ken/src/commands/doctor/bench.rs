@@ -83,12 +83,19 @@ pub(super) struct Rates {
     pub(super) embed_passages_per_s: f64,
 }
 
-/// Measures the models at these paths.
-pub(super) fn measure(model: &Path, embedder: &Path) -> Result<Bench> {
+/// Measures the models at these paths, the language model with an adapter if one is given.
+pub(super) fn measure(model: &Path, adapter: Option<&Path>, embedder: &Path) -> Result<Bench> {
     let workload = workload()?;
     let rates = [Precision::F32, Precision::Int8]
         .into_iter()
-        .map(|precision| rates(model, embedder, precision, &workload))
+        .map(|precision| {
+            let options = LoadOptions {
+                precision,
+                adapter: adapter.map(Path::to_path_buf),
+                ..LoadOptions::default()
+            };
+            rates(model, embedder, &options, &workload)
+        })
         .collect::<Result<Vec<_>>>()?;
     Ok(Bench { rates, workload })
 }
@@ -138,22 +145,18 @@ fn ask(question: &str) -> String {
 fn rates(
     model: &Path,
     embedder: &Path,
-    precision: Precision,
+    options: &LoadOptions,
     workload: &Workload,
 ) -> Result<Rates> {
-    let options = LoadOptions {
-        precision,
-        ..LoadOptions::default()
-    };
     let (model, load) = timed(|| {
-        let model = Decoder::load(model, &options)?;
+        let model = Decoder::load(model, options)?;
         stream(&model, 1)?;
         Ok::<_, Failure>(model)
     })?;
-    let embedder = Encoder::load(embedder, precision)?;
+    let embedder = Encoder::load(embedder, options.precision)?;
     let (embed_tokens_per_s, embed_passages_per_s) = embed(&embedder, workload)?;
     Ok(Rates {
-        precision: precision.to_string(),
+        precision: options.precision.to_string(),
         load_s: load.as_secs_f64(),
         sample_tokens_per_s: sample(&model, workload)?,
         read_tokens_per_s: read(&model, workload)?,
