@@ -44,7 +44,9 @@ mod tests {
     #[test]
     fn a_limit_of_addresses_counts_what_is_taken() {
         let status = "VmPeak:\t 9 kB\nVmSize:\t 5 kB\n";
-        let limits = |most: &str| format!("Max cpu time  1  2  seconds\nMax address space  {most}  unlimited  bytes\n");
+        let limits = |most: &str| {
+            format!("Max cpu time  1  2  seconds\nMax address space  {most}  unlimited  bytes\n")
+        };
         assert_eq!(addresses_left(&limits("8192"), status), Some(3 * 1024));
         assert_eq!(addresses_left(&limits("1024"), status), Some(0));
         assert_eq!(addresses_left(&limits("unlimited"), status), None);

@@ -258,9 +258,13 @@ fn one_with_little_memory() {
     };
     // Everything but the weights fits.
     Checkpoint::open(&path(), None).unwrap();
-    let needed = Footprint::read(&path(), Precision::Auto).unwrap().weight_bytes;
+    let needed = Footprint::read(&path(), Precision::Auto)
+        .unwrap()
+        .weight_bytes;
     limit(needed - (1 << 20));
-    let error = Decoder::load(&path(), &LoadOptions::default()).err().unwrap();
+    let error = Decoder::load(&path(), &LoadOptions::default())
+        .err()
+        .unwrap();
     assert_eq!(error.kind(), "does_not_fit", "{error}");
     let told = format!("needs {:.1} GB", needed as f64 / 1e9);
     assert!(error.to_string().contains(&told), "{error}");
@@ -343,7 +347,6 @@ fn an_adapter_beside_quantized_weights_scores_as_one_that_is_merged() {
     ] {
         let beside = load(Device::Cpu, precision);
         let found = worst(&scores(&beside), &merged);
-        println!("{precision}: {found}");
         assert!(found < bound, "{precision}: {found}");
     }
     let base = Checkpoint::open(&path(), None).unwrap();

@@ -131,7 +131,10 @@ fn a_report_from_records_counts_what_a_live_run_pays() {
             let least = least(&policy.to_string(), samples).as_secs_f64() * 1e3;
             for (summary, taken) in [(reported, "from records"), (&done, "live")] {
                 let found = p50(summary);
-                assert!(found >= least, "{policy}: {found} ms {taken}, {least} at least");
+                assert!(
+                    found >= least,
+                    "{policy}: {found} ms {taken}, {least} at least"
+                );
             }
         }
         assert_eq!(untimed(&comparison), None);

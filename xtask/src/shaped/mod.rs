@@ -73,7 +73,7 @@ impl Shape {
         let special = tokens.len() - SPECIAL.len();
         let types = (0..tokens.len()).map(|token| match token {
             _ if token >= special => CONTROL,
-            _ if token >= BYTES + 1 => UNUSED,
+            _ if token > BYTES => UNUSED,
             _ => NORMAL,
         });
         let types = types.collect();
@@ -95,7 +95,10 @@ impl Shape {
             ("tokenizer.ggml.pre", Value::text("llama-bpe")),
             ("tokenizer.ggml.tokens", Value::Texts(tokens)),
             ("tokenizer.ggml.token_type", Value::I32s(types)),
-            ("tokenizer.ggml.merges", Value::Texts(vec!["t h".to_owned()])),
+            (
+                "tokenizer.ggml.merges",
+                Value::Texts(vec!["t h".to_owned()]),
+            ),
             ("tokenizer.ggml.bos_token_id", number(special)),
             ("tokenizer.ggml.eos_token_id", number(special + 1)),
             ("tokenizer.ggml.add_bos_token", Value::Bool(true)),
@@ -119,9 +122,19 @@ impl Shape {
         let residual = SPREAD / (2.0 * self.layers as f32).sqrt();
         let table = |name: &str| format!("{name}.weight");
         let mut tensors = vec![
-            entry(table("token_embd"), self.vocabulary, hidden, Stored::Q4K(SPREAD)),
+            entry(
+                table("token_embd"),
+                self.vocabulary,
+                hidden,
+                Stored::Q4K(SPREAD),
+            ),
             vector(table("output_norm"), vec![1.0; hidden]),
-            entry(table("output"), self.vocabulary, hidden, Stored::Q6K(SPREAD)),
+            entry(
+                table("output"),
+                self.vocabulary,
+                hidden,
+                Stored::Q6K(SPREAD),
+            ),
         ];
         tensors.extend(self.rope.map(|rope| {
             let factors = rope.factors(self.head_width(), f64::from(self.rope_base));
@@ -237,7 +250,7 @@ mod tests {
         let each = blocks(hidden * (2 * hidden + hidden / 2 + 2 * wide), 144) + 8 * hidden;
         let finer = hidden * (hidden / 2 + wide);
         let ends = blocks(300 * hidden, 144 + 210) + 4 * hidden + 4 * 32;
-        // Of eight layers the first, the fourth and the last, as of 32 every eighth and third.
+        // Of eight layers the first and the last, and two between.
         let data = 8 * each + 4 * blocks(finer, 210) + 4 * blocks(finer, 144) + ends;
         let bytes = std::fs::metadata(&path).unwrap().len() as usize;
         let header = bytes - data;

@@ -42,10 +42,12 @@ impl Stored {
             Self::F32(numbers) => numbers
                 .iter()
                 .try_for_each(|number| out.write_all(&number.to_le_bytes())),
-            Self::Q4K(spread) => (0..weights / BLOCK)
-                .try_for_each(|_| out.write_all(&q4k(*spread, &mut random))),
-            Self::Q6K(spread) => (0..weights / BLOCK)
-                .try_for_each(|_| out.write_all(&q6k(*spread, &mut random))),
+            Self::Q4K(spread) => {
+                (0..weights / BLOCK).try_for_each(|_| out.write_all(&q4k(*spread, &mut random)))
+            }
+            Self::Q6K(spread) => {
+                (0..weights / BLOCK).try_for_each(|_| out.write_all(&q6k(*spread, &mut random)))
+            }
         }
     }
 }

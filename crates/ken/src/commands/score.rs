@@ -33,7 +33,11 @@ struct Request {
 /// Prints the natural-log probability of each token of continuations after their prompts. Special
 /// tokens written in either are read as such.
 pub(crate) fn score(arguments: &ScoreArguments, json: bool, stop: &Arc<AtomicBool>) -> Result<()> {
-    let requests = match (&arguments.requests, &arguments.prompt, &arguments.continuation) {
+    let requests = match (
+        &arguments.requests,
+        &arguments.prompt,
+        &arguments.continuation,
+    ) {
         (Some(file), ..) => read(file)?,
         (None, prompt, continuation) => vec![Request {
             prompt: prompt.clone().unwrap_or_default(),
@@ -62,7 +66,9 @@ pub(crate) fn score(arguments: &ScoreArguments, json: bool, stop: &Arc<AtomicBoo
             })
             .collect();
         for (prompt, scores) in zip(&prompts, model.score_many(&batch)?) {
-            scores.iter().try_for_each(|score| show(prompt, score, json))?;
+            scores
+                .iter()
+                .try_for_each(|score| show(prompt, score, json))?;
         }
     }
     Ok(())

@@ -98,7 +98,11 @@ impl Stored {
                     first: first + update.first,
                     ..update
                 }));
-                first += part.tensors.iter().map(|t| t.shape().dims()[0]).sum::<usize>();
+                first += part
+                    .tensors
+                    .iter()
+                    .map(|t| t.shape().dims()[0])
+                    .sum::<usize>();
                 stack.tensors.extend(part.tensors);
             }
         }
@@ -135,7 +139,10 @@ impl Update {
             return Ok((weight + learned)?);
         }
         let changed = (weight.narrow(0, self.first, rows)? + learned)?;
-        Ok(weight.slice_assign(&[self.first..self.first + rows, 0..weight.dim(1)?], &changed)?)
+        Ok(weight.slice_assign(
+            &[self.first..self.first + rows, 0..weight.dim(1)?],
+            &changed,
+        )?)
     }
 }
 

@@ -205,7 +205,12 @@ mod tests {
     #[test]
     fn a_row_is_the_same_in_any_batch() {
         let (rank, inputs, outputs) = (16, 6000, 9000);
-        let update = LowRank::new(0, rank, numbers(rank * inputs, 1), &numbers(outputs * rank, 2));
+        let update = LowRank::new(
+            0,
+            rank,
+            numbers(rank * inputs, 1),
+            &numbers(outputs * rank, 2),
+        );
         let x = Rows::new(numbers(9 * inputs, 3), inputs);
         let mut together = Rows::zeros(9, outputs);
         update.add(&x, &mut together);

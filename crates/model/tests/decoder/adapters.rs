@@ -103,11 +103,12 @@ fn worst(decoder: &Decoder, tiny: &Tiny, weights: &Tensors) -> f64 {
     let tokens = [prompt.tokens(), &score.tokens].concat();
     let expected = reference::log_probabilities(tiny, weights, &tokens);
     let first = prompt.tokens().len();
-    let differences = zip(&score.tokens, &score.logprobs)
-        .enumerate()
-        .map(|(place, (&token, &found))| {
-            (f64::from(found) - expected[first - 1 + place][token as usize]).abs()
-        });
+    let differences =
+        zip(&score.tokens, &score.logprobs)
+            .enumerate()
+            .map(|(place, (&token, &found))| {
+                (f64::from(found) - expected[first - 1 + place][token as usize]).abs()
+            });
     differences.fold(0.0, f64::max)
 }
 
@@ -181,7 +182,10 @@ fn beside_quantized_weights_an_adapter_gives_what_it_gives_merged() {
         let added = with - without;
         assert!(added >= 4 * numbers as u64, "{added} for {numbers} numbers");
         // Merged, the table alone would take more.
-        assert!(added < 4 * (tiny.vocabulary * tiny.hidden) as u64, "{added}");
+        assert!(
+            added < 4 * (tiny.vocabulary * tiny.hidden) as u64,
+            "{added}"
+        );
     }
 }
 
@@ -195,7 +199,11 @@ fn with_an_adapter_an_answer_is_the_same_in_any_batch() {
     for precision in [Precision::F32, Precision::Int8] {
         let decoder = load(&path, &adapter, Device::Cpu, precision);
         let prompt = |text| decoder.prompt("", text).unwrap();
-        let prompts = [prompt(" the thin engineer"), prompt(" is"), prompt(" in the tree")];
+        let prompts = [
+            prompt(" the thin engineer"),
+            prompt(" is"),
+            prompt(" in the tree"),
+        ];
         let continuations = [" is in", " the tree", " thin"];
         let requests: Vec<ScoreRequest> = prompts
             .iter()

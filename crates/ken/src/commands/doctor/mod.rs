@@ -84,7 +84,7 @@ pub(crate) fn run(arguments: &DoctorArguments, session: &Session<'_>) -> Result<
         (Some(model), Some(embedder)) => {
             let adapter = settings.adapter.as_deref();
             Some(bench::measure(model, adapter, embedder)?)
-        },
+        }
         _ => {
             let message = "--bench measures a model and an embedder on this machine, and one of them is not ready";
             let hint = "`ken doctor` without --bench says which, and why";

@@ -94,7 +94,11 @@ impl Backend for Cpu {
                 Ok(Matrix::new(&numbers, outputs, inputs, self.weight_format))
             }
             Stored::Blocks(blocks) => Ok(Matrix::Quantized(QuantizedProjection {
-                matrices: blocks.tensors.iter().map(quantized).collect::<Result<_>>()?,
+                matrices: blocks
+                    .tensors
+                    .iter()
+                    .map(quantized)
+                    .collect::<Result<_>>()?,
                 updates: blocks.updates.iter().map(low_rank).collect::<Result<_>>()?,
                 own_rows: blocks.replaced.as_ref().map(own_rows).transpose()?,
             })),
