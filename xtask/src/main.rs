@@ -6,6 +6,7 @@
 mod bench;
 mod milvus;
 mod models;
+mod shaped;
 mod stages;
 mod tidy;
 
@@ -56,6 +57,10 @@ pub(crate) const VERBS: &[(&str, &str)] = &[
         "measure a policy datastore of 100,000 entries, or of as many as the argument says",
     ),
     (
+        "gguf",
+        "write a model of random weights; takes --shape llama3-8b, and a file (4.9 GB)",
+    ),
+    (
         "torture",
         "lose power, fail calls, kill writers, damage files, read alongside; takes one of \
          crash-states, faults, kills, damage, company, and --count N, --seed S, --minutes M, --out DIR",
@@ -93,6 +98,7 @@ fn run(arguments: &[String]) -> Result<()> {
         ["bench", "datastore", entries] => {
             bench::datastore(&root, entries.parse().context("ENTRIES is no number")?)
         }
+        ["gguf", "--shape", shape, out] => shaped::write(shape, Path::new(out)),
         ["torture", rest @ ..] => stages::torture(&root, rest),
         ["tidy"] => stages::tidy(&root),
         ["models"] => {

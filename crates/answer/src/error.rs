@@ -50,7 +50,7 @@ pub enum AnswerError {
     /// The router was trained with something else than what answers now.
     #[error("the router was learned with {mismatch}")]
     #[diagnostic(
-        remedy = "use what it was learned with, or make one by <*renewal>, from records of <Probe>"
+        remedy = "use what it was learned with, or train it anew: <*renewal>, from records of <Probe>"
     )]
     OtherRouter {
         mismatch: Mismatch,

@@ -3,13 +3,21 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use std::collections::HashMap;
+use std::iter::zip;
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::LazyLock;
 
+use candle_core::Tensor;
 use ken_language::{Finish, GenerateOptions, Sampling};
 use ken_model::Precision;
-use ken_model::decoder::{Checkpoint, Decoder, LoadOptions, Message, Role};
+use ken_model::decoder::{
+    Checkpoint, Decoder, Device, Footprint, LoadOptions, Message, Role, SETTINGS_FILE, TENSORS_FILE,
+};
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
 use serde::Deserialize;
 
 static MODEL: LazyLock<Decoder> = LazyLock::new(|| load(Precision::F32));
@@ -220,8 +228,129 @@ fn its_footprint_is_known_before_its_weights_are_read() {
     assert_eq!(auto.parameters, 134_515_008);
     assert_eq!(auto.stored_as[0], "Q4_1");
     assert_eq!(auto.context_tokens, MODEL.context_tokens());
+    assert_eq!(Footprint::read(&path(), Precision::Auto).unwrap(), auto);
     // Quantized weights stay as they are, whatever is computed.
     assert_eq!(auto, footprint(Precision::F32));
     let bits = 8.0 * auto.weight_bytes as f64 / auto.parameters as f64;
     assert!((5.0..8.0).contains(&bits), "{bits} bits a weight");
+}
+
+/// Names the process that is to have little memory.
+const LIMITED: &str = "KEN_TEST_LIMITED";
+
+/// What the test below starts as a process of its own; by itself it does nothing.
+#[test]
+#[cfg(target_os = "linux")]
+fn one_with_little_memory() {
+    if std::env::var_os(LIMITED).is_none() {
+        return;
+    }
+    let limit = |bytes: u64| {
+        let taken = std::fs::read_to_string("/proc/self/status").unwrap();
+        let taken = taken.lines().find_map(|line| line.strip_prefix("VmSize:"));
+        let taken = taken.unwrap().trim().trim_end_matches(" kB");
+        let most = taken.parse::<u64>().unwrap() * 1024 + bytes;
+        let process = std::process::id().to_string();
+        let limited = Command::new("prlimit")
+            .args(["--pid", &process, &format!("--as={most}:")])
+            .status();
+        assert!(limited.unwrap().success());
+    };
+    // Everything but the weights fits.
+    Checkpoint::open(&path(), None).unwrap();
+    let needed = Footprint::read(&path(), Precision::Auto)
+        .unwrap()
+        .weight_bytes;
+    limit(needed - (1 << 20));
+    let error = Decoder::load(&path(), &LoadOptions::default())
+        .err()
+        .unwrap();
+    assert_eq!(error.kind(), "does_not_fit", "{error}");
+    let told = format!("needs {:.1} GB", needed as f64 / 1e9);
+    assert!(error.to_string().contains(&told), "{error}");
+    limit(8 * needed);
+    Decoder::load(&path(), &LoadOptions::default()).unwrap();
+}
+
+#[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
+#[cfg(target_os = "linux")]
+fn a_model_that_does_not_fit_is_refused_before_it_is_read() {
+    let run = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "one_with_little_memory"])
+        .env(LIMITED, "1")
+        .output()
+        .unwrap();
+    assert!(run.status.success(), "{run:?}");
+}
+
+/// Writes an adapter of all projections with random numbers, large enough to change answers.
+fn random_adapter(folder: &Path) {
+    const RANK: usize = 8;
+    let mut random = StdRng::seed_from_u64(4);
+    let mut tensors = HashMap::new();
+    for named in Checkpoint::open(&path(), None).unwrap().tensors() {
+        let (name, weight) = named.unwrap();
+        let Some(module) = name.strip_suffix("_proj.weight") else {
+            continue;
+        };
+        let (outputs, inputs) = weight.dims2().unwrap();
+        for (half, shape) in [("A", (RANK, inputs)), ("B", (outputs, RANK))] {
+            let numbers: Vec<f32> = (0..shape.0 * shape.1)
+                .map(|_| random.random_range(-0.03..0.03))
+                .collect();
+            tensors.insert(
+                format!("base_model.model.{module}_proj.lora_{half}.weight"),
+                Tensor::from_vec(numbers, shape, &candle_core::Device::Cpu).unwrap(),
+            );
+        }
+    }
+    candle_core::safetensors::save(&tensors, folder.join(TENSORS_FILE)).unwrap();
+    let settings = serde_json::json!({"peft_type": "LORA", "r": RANK, "lora_alpha": 16});
+    std::fs::write(folder.join(SETTINGS_FILE), settings.to_string()).unwrap();
+}
+
+/// On candle's tensors the weights are dequantized, and the adapter is merged into them.
+#[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
+fn an_adapter_beside_quantized_weights_scores_as_one_that_is_merged() {
+    let dir = tempfile::tempdir().unwrap();
+    random_adapter(dir.path());
+    let load = |device, precision| {
+        let options = LoadOptions {
+            adapter: Some(dir.path().to_path_buf()),
+            device,
+            precision,
+            ..LoadOptions::default()
+        };
+        Decoder::load(&path(), &options).unwrap()
+    };
+    let scores = |decoder: &Decoder| -> Vec<f32> {
+        let scores = RECORDED.cases.iter().flat_map(|case| {
+            let prompt = decoder.raw_prompt(&case.prompt).unwrap();
+            let score = decoder.score(&prompt, &[&case.continuation]).unwrap();
+            score.into_iter().flat_map(|score| score.logprobs)
+        });
+        scores.collect()
+    };
+    let worst = |a: &[f32], b: &[f32]| {
+        let differences = zip(a, b).map(|(a, b)| (a - b).abs());
+        differences.fold(0.0, f32::max)
+    };
+    let merged = scores(&load(Device::Reference, Precision::F32));
+    let without = scores(&MODEL);
+    assert!(worst(&without, &merged) > 0.5, "the adapter changes much");
+    for (precision, bound) in [
+        (Precision::F32, 5e-4),
+        (Precision::Auto, 5e-4),
+        (Precision::Int8, 1.0),
+    ] {
+        let beside = load(Device::Cpu, precision);
+        let found = worst(&scores(&beside), &merged);
+        assert!(found < bound, "{precision}: {found}");
+    }
+    let base = Checkpoint::open(&path(), None).unwrap();
+    let adapted = Checkpoint::open(&path(), Some(dir.path())).unwrap();
+    let bytes = |opened: &Checkpoint| opened.footprint(Precision::Auto).unwrap().weight_bytes;
+    assert!(bytes(&adapted) < bytes(&base) * 5 / 4);
 }

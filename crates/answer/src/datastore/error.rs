@@ -14,7 +14,7 @@ pub enum DatastoreError {
     File(#[from] ken_storage::StorageError),
     /// The folder holds no datastore, or a broken one.
     #[error("{path} is not a datastore that can be used: {reason}")]
-    #[diagnostic(kind = "not_a_datastore", remedy = "make one by <MakeDatastore>")]
+    #[diagnostic(kind = "not_a_datastore", remedy = "<MakeDatastore> makes one")]
     Damaged { path: PathBuf, reason: String },
     #[error("{path} is being changed by another process")]
     #[diagnostic(
@@ -38,6 +38,6 @@ pub enum DatastoreError {
     #[error("there is no source {name:?}; there are {}", known.join(", "))]
     NoSuchSource { name: String, known: Vec<String> },
     #[error(transparent)]
-    #[diagnostic(remedy = "make one by <MakeDatastore>")]
+    #[diagnostic(remedy = "<MakeDatastore> makes one")]
     Keys(#[from] ken_index::IndexError),
 }

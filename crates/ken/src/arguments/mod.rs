@@ -143,7 +143,7 @@ pub(crate) enum Verb {
 }
 
 #[derive(Debug, Args)]
-#[command(args = [Key::model.flag(), Key::embedder.flag()], after_long_help = "\
+#[command(args = [Key::model.flag(), Key::adapter.flag(), Key::embedder.flag()], after_long_help = "\
 Examples:
   ken doctor
   ken doctor --bench

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use ken_hub::ModelReference;
+use ken_model::Precision;
 use ken_model::decoder::StoredAs;
 
 use crate::config::{MODEL, flags};
@@ -79,18 +80,10 @@ Examples:
         hide = true,
         after_long_help = "\
 Examples:
-  ken model score ./model.gguf --prompt \"The capital of France is\" --continuation \" Paris\""
+  ken model score ./model.gguf --prompt \"The capital of France is\" --continuation \" Paris\"
+  ken model score ./model.gguf --requests requests.jsonl --precision f32 --json"
     )]
-    Score {
-        #[command(flatten)]
-        model: OneModel,
-        /// Prompt
-        #[arg(long, value_name = "TEXT")]
-        prompt: String,
-        /// Continuation whose tokens are scored
-        #[arg(long, value_name = "TEXT")]
-        continuation: String,
-    },
+    Score(ScoreArguments),
     /// Print the embedding of a text
     #[command(
         hide = true,
@@ -105,6 +98,30 @@ Examples:
         #[arg(long, value_name = "TEXT")]
         text: String,
     },
+}
+
+/// The flags of `ken model score`.
+#[derive(Debug, Args)]
+pub(crate) struct ScoreArguments {
+    #[command(flatten)]
+    pub(crate) model: OneModel,
+    /// Prompt
+    #[arg(long, value_name = "TEXT", requires = "continuation")]
+    pub(crate) prompt: Option<String>,
+    /// Continuation whose tokens are scored
+    #[arg(long, value_name = "TEXT", requires = "prompt")]
+    pub(crate) continuation: Option<String>,
+    /// JSON Lines with a `prompt` and a `continuation` each
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = ["prompt", "continuation"],
+        required_unless_present = "prompt"
+    )]
+    pub(crate) requests: Option<PathBuf>,
+    /// Precision on the CPU: auto, f32 or int8
+    #[arg(long, value_name = "PRECISION", default_value = "auto")]
+    pub(crate) precision: Precision,
 }
 
 /// The model that a verb is about.

@@ -11,7 +11,7 @@ use ken_hub::{
     Verification,
 };
 use ken_model::Precision;
-use ken_model::decoder::{Checkpoint, Footprint};
+use ken_model::decoder::Footprint;
 use serde::Serialize;
 use serde_json::json;
 
@@ -55,11 +55,7 @@ pub(crate) fn run(verb: &PlainModelVerb, json: bool, stop: &Arc<AtomicBool>) -> 
         PlainModelVerb::Info(one) => info(&cache, &one.model, json),
         PlainModelVerb::Verify { model } => verify(&cache, model.as_ref(), json, stop),
         PlainModelVerb::Remove(one) => remove(&cache, &one.model, json),
-        PlainModelVerb::Score {
-            model,
-            prompt,
-            continuation,
-        } => score::score(&model.model, prompt, continuation, json, stop),
+        PlainModelVerb::Score(arguments) => score::score(arguments, json, stop),
         PlainModelVerb::Embed { model, text } => score::embed(&model.model, text, json, stop),
     }
 }
@@ -127,10 +123,7 @@ fn info(cache: &ModelCache, reference: &ModelReference, json: bool) -> Result<()
         _ => shown_record(cache, &cache.info(reference)?)?,
     };
     // What is no decoder, such as an embedder, is shown without.
-    let decoder = Checkpoint::open(&shown.path, None);
-    shown.footprint = decoder
-        .and_then(|decoder| decoder.footprint(Precision::Auto))
-        .ok();
+    shown.footprint = Footprint::read(&shown.path, Precision::Auto).ok();
     if json {
         return output::json(&shown);
     }

@@ -1,12 +1,12 @@
 //! Adapters: what was learned on top of a model's weights, in the files of PEFT
-//! (`adapter_config.json`, `adapter_model.safetensors`). Read here to be merged into the weights;
-//! made in the crate that trains.
+//! (`adapter_config.json`, `adapter_model.safetensors`). Read here to be put on
+//! top of the weights; made in the crate that trains.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use candle_core::{Device, Tensor};
+use candle_core::Tensor;
 use ken_storage::same_fingerprint;
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +15,7 @@ use super::error::DecoderError;
 use super::file_names::{SETTINGS_FILE, TENSORS_FILE};
 use super::origin::Origin;
 use super::shards::loaded;
-use super::stored::Stored;
+use super::stored::{Replaced, Stored, Update};
 use super::text_part;
 use crate::fingerprint::Fingerprint;
 use crate::small_file::{self, MOST_SETTINGS_BYTES};
@@ -210,7 +210,10 @@ impl Adapter {
             .collect::<Result<_, _>>()?;
         let rows = match (&settings.trainable_token_indices, rows) {
             (None, None) => None,
-            (Some(tokens), Some(rows)) if rows.dims().first() == Some(&tokens.len()) => {
+            (Some(tokens), Some(rows))
+                if rows.dims().first() == Some(&tokens.len())
+                    && tokens.iter().collect::<BTreeSet<_>>().len() == tokens.len() =>
+            {
                 Some((tokens.clone(), rows))
             }
             _ => {
@@ -290,14 +293,14 @@ impl Adapter {
         Ok(())
     }
 
-    /// Whether it adds to a module's weight.
-    pub(super) fn adds_to(&self, module: &str) -> bool {
-        self.pairs.contains_key(module)
+    /// The rank of what it adds to a module's weight; `None` where it adds nothing.
+    pub(super) fn rank_of(&self, module: &str) -> Option<usize> {
+        self.pairs.contains_key(module).then_some(self.settings.r)
     }
 
-    /// Whether it has rows of the embedding.
-    pub(super) fn has_rows(&self) -> bool {
-        self.rows.is_some()
+    /// How many rows of the embedding it has.
+    pub(super) fn rows(&self) -> usize {
+        self.rows.as_ref().map_or(0, |(tokens, _)| tokens.len())
     }
 
     /// A module's weight with what was learned: `W + scale * B A` (LoRA, Eq. 3).
@@ -307,10 +310,11 @@ impl Adapter {
     pub(super) fn added_to(&self, weight: Stored, module: &str) -> Result<Stored, DecoderError> {
         match self.pairs.get(module) {
             None => Ok(weight),
-            Some(pair) => {
-                let learned = (pair.up.matmul(&pair.down)? * self.settings.scale())?;
-                Ok(Stored::Dense((weight.dense()? + learned)?))
-            }
+            Some(pair) => weight.with_update(Update {
+                first: 0,
+                down: pair.down.clone(),
+                up: (&pair.up * self.settings.scale())?,
+            }),
         }
     }
 
@@ -322,12 +326,10 @@ impl Adapter {
         let Some((tokens, rows)) = &self.rows else {
             return Ok(table);
         };
-        let (table, index) = (
-            table.dense()?,
-            Tensor::new(tokens.as_slice(), &Device::Cpu)?,
-        );
-        let own = table.index_select(&index, 0)?;
-        Ok(Stored::Dense(table.index_add(&index, &(rows - own)?, 0)?))
+        table.with_rows(Replaced {
+            rows: tokens.clone(),
+            weights: rows.clone(),
+        })
     }
 }
 

@@ -63,32 +63,8 @@ impl Checkpoint {
     }
 
     fn open_gguf(path: &Path) -> Result<Self, DecoderError> {
-        let is_gguf = path
-            .extension()
-            .is_some_and(|e| e.eq_ignore_ascii_case("gguf"));
-        if path.exists() && !is_gguf {
-            return Err(DecoderError::NotAModel {
-                path: path.to_path_buf(),
-            });
-        }
-        let file = GgufFile::open(path)?;
+        let (config, file) = gguf_headers(path)?;
         let metadata = file.metadata();
-        let vocabulary = file
-            .shape("token_embd.weight")
-            .and_then(|shape| shape.first().copied());
-        let vocabulary = vocabulary.ok_or_else(|| DecoderError::MissingTensor {
-            path: path.to_path_buf(),
-            name: "token_embd.weight".to_owned(),
-        })?;
-        let factors = ["rope_freqs.weight", "rope_factors_short.weight"]
-            .into_iter()
-            .find(|name| file.shape(name).is_some())
-            .map(|name| -> Result<Vec<f32>, DecoderError> {
-                let tensor = file.tensor(name)?.dequantize(&candle_core::Device::Cpu)?;
-                Ok(tensor.flatten_all()?.to_vec1()?)
-            })
-            .transpose()?;
-        let config = DecoderConfig::from_gguf(&metadata, vocabulary, factors)?;
         let beside = path.with_file_name("tokenizer.json");
         let (tokenizer, of_tokenizer) = if beside.exists() {
             let content = tokenizer::read(&beside)?;
@@ -103,7 +79,6 @@ impl Checkpoint {
             .map(|id| id as u32)
             .collect();
         add_known_end_tokens(&tokenizer, &mut end_tokens);
-        config.check_tensors(path, file.tensors())?;
         // Everything else that affects answers is in the file too.
         let halves = Fingerprint::of_files(&[file.file()])?.and_whole(&[&of_tokenizer]);
         Ok(Self {
@@ -120,18 +95,8 @@ impl Checkpoint {
     }
 
     fn open_folder(folder: &Path) -> Result<Self, DecoderError> {
+        let (config, file) = folder_headers(folder)?;
         let config_path = folder.join(CONFIG_FILE);
-        if !config_path.exists() {
-            let path = folder.to_path_buf();
-            return Err(match replacement::is_begun(folder) {
-                true => DecoderError::Incomplete {
-                    path,
-                    missing: CONFIG_FILE,
-                },
-                false => DecoderError::NotAModel { path },
-            });
-        }
-        let config = DecoderConfig::from_hugging_face(&config_path)?;
         let prompt_form = PromptForm::from_hugging_face(&config_path)?;
         let origin = Origin::read(folder)?;
         let tokenizer_path = folder.join("tokenizer.json");
@@ -140,8 +105,6 @@ impl Checkpoint {
         let chat = ChatTemplate::from_folder(folder)?;
         let mut end_tokens = end_tokens_of_folder(folder);
         add_known_end_tokens(&tokenizer, &mut end_tokens);
-        let file = WeightFile::open_safetensors(folder)?;
-        config.check_tensors(&config_path, file.tensors())?;
         let template = chat.as_ref().map(|chat| (chat.source(), chat.ends()));
         let told = format!("{} {template:?} {end_tokens:?}", config.told());
         let mut halves = fingerprint_of(folder, &file)?;
@@ -281,7 +244,7 @@ impl Checkpoint {
     }
 
     /// All weights in 32 bits under their Hugging Face names, an adapter's merged in. One tensor at
-    /// a time is read.
+    /// a time is read; files that were changed meanwhile are an error at the end.
     pub fn tensors(&self) -> impl Iterator<Item = Result<(String, Tensor), DecoderError>> + '_ {
         let config = &self.config;
         let dense = |stored: Result<Option<Stored>, DecoderError>| {
@@ -317,8 +280,74 @@ impl Checkpoint {
             let tensor = self.weights.bias(layer, part, width)?;
             Ok((format!("{}.bias", part.module(layer)), tensor))
         });
-        ends.chain(matrices).chain(norms).chain(biases)
+        let unchanged = std::iter::once_with(|| self.weights.check_unchanged().err().map(Err));
+        ends.chain(matrices)
+            .chain(norms)
+            .chain(biases)
+            .chain(unchanged.flatten())
     }
+}
+
+/// The architecture of a decoder and its weights, from the headers of its files: nothing of the size of
+/// the weights is read.
+pub(super) fn headers(path: &Path) -> Result<(DecoderConfig, Weights), DecoderError> {
+    let (config, file) = match path.is_dir() {
+        true => folder_headers(path)?,
+        false => {
+            let (config, file) = gguf_headers(path)?;
+            (config, WeightFile::Gguf(file))
+        }
+    };
+    Ok((config, Weights::new(file)))
+}
+
+fn gguf_headers(path: &Path) -> Result<(DecoderConfig, GgufFile), DecoderError> {
+    let is_gguf = path
+        .extension()
+        .is_some_and(|e| e.eq_ignore_ascii_case("gguf"));
+    if path.exists() && !is_gguf {
+        return Err(DecoderError::NotAModel {
+            path: path.to_path_buf(),
+        });
+    }
+    let file = GgufFile::open(path)?;
+    let metadata = file.metadata();
+    let vocabulary = file
+        .shape("token_embd.weight")
+        .and_then(|shape| shape.first().copied());
+    let vocabulary = vocabulary.ok_or_else(|| DecoderError::MissingTensor {
+        path: path.to_path_buf(),
+        name: "token_embd.weight".to_owned(),
+    })?;
+    let factors = ["rope_freqs.weight", "rope_factors_short.weight"]
+        .into_iter()
+        .find(|name| file.shape(name).is_some())
+        .map(|name| -> Result<Vec<f32>, DecoderError> {
+            let tensor = file.tensor(name)?.dequantize(&candle_core::Device::Cpu)?;
+            Ok(tensor.flatten_all()?.to_vec1()?)
+        })
+        .transpose()?;
+    let config = DecoderConfig::from_gguf(&metadata, vocabulary, factors)?;
+    config.check_tensors(path, file.tensors())?;
+    Ok((config, file))
+}
+
+fn folder_headers(folder: &Path) -> Result<(DecoderConfig, WeightFile), DecoderError> {
+    let config_path = folder.join(CONFIG_FILE);
+    if !config_path.exists() {
+        let path = folder.to_path_buf();
+        return Err(match replacement::is_begun(folder) {
+            true => DecoderError::Incomplete {
+                path,
+                missing: CONFIG_FILE,
+            },
+            false => DecoderError::NotAModel { path },
+        });
+    }
+    let config = DecoderConfig::from_hugging_face(&config_path)?;
+    let file = WeightFile::open_safetensors(folder)?;
+    config.check_tensors(&config_path, file.tensors())?;
+    Ok((config, file))
 }
 
 /// An output as it follows its prompt.

@@ -80,7 +80,7 @@ pub struct LoadOptions {
     /// Memory in bytes that the keys and values of the sequences of one call take at most, as long
     /// as a single prompt and its samples do not need more.
     pub cache_bytes: usize,
-    /// The folder of an adapter, in PEFT's format, that is merged into the weights.
+    /// The folder of an adapter, in PEFT's format, on top of the weights.
     pub adapter: Option<PathBuf>,
 }
 

@@ -10,44 +10,148 @@ use crate::kernels::quantized::BlockType;
 pub(super) enum Stored {
     /// In 32 bits, or in few enough others to be converted to 32.
     Dense(Tensor),
-    /// In blocks of 4 to 8 bits, of which every tensor has a type that there are kernels for; their
-    /// rows follow one another.
-    Blocks(Vec<QTensor>),
+    /// In blocks of 4 to 8 bits.
+    Blocks(Blocks),
+}
+
+/// Quantized weights, and beside them what an adapter changes of them: merged, they would have to be
+/// floats.
+pub(super) struct Blocks {
+    /// Of types that there are kernels for; their rows follow one another.
+    pub(super) tensors: Vec<QTensor>,
+    /// What is added to the weights.
+    pub(super) updates: Vec<Update>,
+    /// What stands in place of some of them.
+    pub(super) replaced: Option<Replaced>,
+}
+
+/// The low-rank update of some rows of a matrix.
+pub(super) struct Update {
+    /// The first of these rows.
+    pub(super) first: usize,
+    /// `[rank, inputs]`.
+    pub(super) down: Tensor,
+    /// `[rows, rank]`.
+    pub(super) up: Tensor,
+}
+
+/// Rows of a matrix in place of its own.
+pub(super) struct Replaced {
+    pub(super) rows: Vec<u32>,
+    /// `[rows, inputs]`.
+    pub(super) weights: Tensor,
 }
 
 impl Stored {
     /// A tensor of GGUF.
     pub(super) fn of(tensor: QTensor) -> Result<Self, DecoderError> {
         if block_type(tensor.dtype()).is_some() {
-            Ok(Self::Blocks(vec![tensor]))
+            Ok(Self::Blocks(Blocks {
+                tensors: vec![tensor],
+                updates: Vec::new(),
+                replaced: None,
+            }))
         } else {
             Ok(Self::Dense(tensor.dequantize(&Device::Cpu)?))
         }
     }
 
-    /// Matrices on top of one another: as blocks, if all of them are.
-    pub(super) fn stacked(parts: Vec<Self>) -> Result<Self, DecoderError> {
-        if parts.iter().all(|part| matches!(part, Self::Blocks(_))) {
-            let tensors = parts.into_iter().flat_map(|part| match part {
-                Self::Blocks(tensors) => tensors,
-                Self::Dense(_) => Vec::new(),
-            });
-            return Ok(Self::Blocks(tensors.collect()));
+    /// The weights with an update of all rows, beside them where they are blocks.
+    pub(super) fn with_update(self, update: Update) -> Result<Self, DecoderError> {
+        match self {
+            Self::Dense(weight) => Ok(Self::Dense(update.added_to(&weight)?)),
+            Self::Blocks(mut blocks) => {
+                blocks.updates.push(update);
+                Ok(Self::Blocks(blocks))
+            }
         }
-        let parts: Vec<Tensor> = parts.iter().map(Self::dense).collect::<Result<_, _>>()?;
-        Ok(Self::Dense(Tensor::cat(&parts, 0)?))
     }
 
-    /// The weights in 32 bits.
+    /// The weights with rows in place of their own, beside them where they are blocks.
+    pub(super) fn with_rows(self, rows: Replaced) -> Result<Self, DecoderError> {
+        match self {
+            Self::Dense(weight) => Ok(Self::Dense(rows.put_into(&weight)?)),
+            Self::Blocks(mut blocks) => {
+                blocks.replaced = Some(rows);
+                Ok(Self::Blocks(blocks))
+            }
+        }
+    }
+
+    /// Projections of blocks on top of one another: as blocks, if all of them are. None has replaced
+    /// rows.
+    pub(super) fn stacked(parts: Vec<Self>) -> Result<Self, DecoderError> {
+        if parts.iter().any(|part| matches!(part, Self::Dense(_))) {
+            let parts: Vec<Tensor> = parts.iter().map(Self::dense).collect::<Result<_, _>>()?;
+            return Ok(Self::Dense(Tensor::cat(&parts, 0)?));
+        }
+        let mut stack = Blocks {
+            tensors: Vec::new(),
+            updates: Vec::new(),
+            replaced: None,
+        };
+        let mut first = 0;
+        for part in parts {
+            if let Self::Blocks(part) = part {
+                let updates = part.updates.into_iter();
+                stack.updates.extend(updates.map(|update| Update {
+                    first: first + update.first,
+                    ..update
+                }));
+                first += part
+                    .tensors
+                    .iter()
+                    .map(|t| t.shape().dims()[0])
+                    .sum::<usize>();
+                stack.tensors.extend(part.tensors);
+            }
+        }
+        Ok(Self::Blocks(stack))
+    }
+
+    /// The weights in 32 bits, with everything merged.
     pub(super) fn dense(&self) -> Result<Tensor, DecoderError> {
         match self {
             Self::Dense(tensor) => Ok(tensor.clone()),
-            Self::Blocks(tensors) => {
+            Self::Blocks(blocks) => {
                 let dense = |tensor: &QTensor| tensor.dequantize(&Device::Cpu);
-                let parts: Vec<Tensor> = tensors.iter().map(dense).collect::<Result<_, _>>()?;
-                Ok(Tensor::cat(&parts, 0)?)
+                let parts: Vec<Tensor> =
+                    blocks.tensors.iter().map(dense).collect::<Result<_, _>>()?;
+                let mut weight = Tensor::cat(&parts, 0)?;
+                for update in &blocks.updates {
+                    weight = update.added_to(&weight)?;
+                }
+                match &blocks.replaced {
+                    Some(replaced) => replaced.put_into(&weight),
+                    None => Ok(weight),
+                }
             }
         }
+    }
+}
+
+impl Update {
+    /// `W + up down`, merged (LoRA, Eq. 3).
+    fn added_to(&self, weight: &Tensor) -> Result<Tensor, DecoderError> {
+        let learned = self.up.matmul(&self.down)?;
+        let rows = learned.dim(0)?;
+        if rows == weight.dim(0)? {
+            return Ok((weight + learned)?);
+        }
+        let changed = (weight.narrow(0, self.first, rows)? + learned)?;
+        Ok(weight.slice_assign(
+            &[self.first..self.first + rows, 0..weight.dim(1)?],
+            &changed,
+        )?)
+    }
+}
+
+impl Replaced {
+    /// The weights with these rows in place of their own.
+    fn put_into(&self, weight: &Tensor) -> Result<Tensor, DecoderError> {
+        let index = Tensor::new(self.rows.as_slice(), &Device::Cpu)?;
+        let own = weight.index_select(&index, 0)?;
+        Ok(weight.index_add(&index, &(&self.weights - own)?, 0)?)
     }
 }
 

@@ -419,10 +419,17 @@ impl Weights {
         shape: [usize; 2],
     ) -> Result<(String, Option<BlockType>), DecoderError> {
         let name = self.file.block_name(layer, part, "weight");
-        let (name, block) = self.file.stored_type(&name, shape)?;
-        let changed = self.adapter.as_ref();
-        let changed = changed.is_some_and(|adapter| adapter.adds_to(&part.module(layer)));
-        Ok((name, block.filter(|_| !changed)))
+        self.file.stored_type(&name, shape)
+    }
+
+    /// The rank of what an adapter adds to a projection; `None` where it adds nothing.
+    pub(super) fn added_rank(&self, layer: usize, part: Part) -> Option<usize> {
+        self.adapter.as_ref()?.rank_of(&part.module(layer))
+    }
+
+    /// How many rows of the embedding an adapter replaces.
+    pub(super) fn replaced_rows(&self) -> usize {
+        self.adapter.as_ref().map_or(0, Adapter::rows)
     }
 
     /// The same of the token embedding.
@@ -430,9 +437,7 @@ impl Weights {
         &self,
         shape: [usize; 2],
     ) -> Result<(String, Option<BlockType>), DecoderError> {
-        let (name, block) = self.file.stored_type(self.embedding_name(), shape)?;
-        let changed = self.adapter.as_ref().is_some_and(Adapter::has_rows);
-        Ok((name, block.filter(|_| !changed)))
+        self.file.stored_type(self.embedding_name(), shape)
     }
 
     /// The same of the output projection, if the model has one of its own.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use rten_gemm::{GemmError, GemmExecutor, GemmInputA, GemmInputB, GemmOptions, PackedBMatrix};
 use rten_tensor::NdTensorView;
 
+use super::low_rank::{LowRank, OwnRows};
 use super::quantized::{Operand, QuantizedMatrix, QuantizedRows, products};
 use super::rows::Rows;
 
@@ -33,8 +34,28 @@ pub(crate) enum Matrix {
         packed: PackedBMatrix<f32>,
         outputs: usize,
     },
-    /// Quantized weights; the outputs of several matrices follow one another.
-    Quantized(Vec<Arc<QuantizedMatrix>>),
+    /// Quantized weights.
+    Quantized(QuantizedProjection),
+}
+
+/// A projection with quantized weights, and what an adapter changes of it.
+pub(crate) struct QuantizedProjection {
+    /// Their outputs follow one another.
+    pub(crate) matrices: Vec<Arc<QuantizedMatrix>>,
+    /// What is added to products.
+    pub(crate) updates: Vec<LowRank>,
+    /// Outputs with weights of their own.
+    pub(crate) own_rows: Option<Arc<OwnRows>>,
+}
+
+impl From<QuantizedMatrix> for QuantizedProjection {
+    fn from(matrix: QuantizedMatrix) -> Self {
+        Self {
+            matrices: vec![Arc::new(matrix)],
+            updates: Vec::new(),
+            own_rows: None,
+        }
+    }
 }
 
 impl Matrix {
@@ -56,7 +77,7 @@ impl Matrix {
             }
             WeightFormat::Int8 => {
                 let matrix = QuantizedMatrix::from_floats(weights, outputs, inputs);
-                Self::Quantized(vec![Arc::new(matrix)])
+                Self::Quantized(matrix.into())
             }
         }
     }
@@ -83,16 +104,26 @@ impl Matrix {
                 )?;
                 Ok(out)
             }
-            Self::Quantized(matrices) => {
-                let outputs = matrices.iter().map(|matrix| matrix.outputs()).sum();
-                let mut out = Rows::zeros(x.count(), outputs);
-                let operand = match arithmetic {
-                    Arithmetic::Exact => Operand::Exact(x),
-                    Arithmetic::Integer => Operand::Integer(QuantizedRows::new(x)),
-                };
-                products(matrices, &operand, &mut out);
-                Ok(out)
-            }
+            Self::Quantized(projection) => Ok(projection.product(x, arithmetic)),
         }
+    }
+}
+
+impl QuantizedProjection {
+    fn product(&self, x: &Rows, arithmetic: Arithmetic) -> Rows {
+        let outputs = self.matrices.iter().map(|matrix| matrix.outputs()).sum();
+        let mut out = Rows::zeros(x.count(), outputs);
+        let operand = match arithmetic {
+            Arithmetic::Exact => Operand::Exact(x),
+            Arithmetic::Integer => Operand::Integer(QuantizedRows::new(x)),
+        };
+        products(&self.matrices, &operand, &mut out);
+        for update in &self.updates {
+            update.add(x, &mut out);
+        }
+        if let Some(own) = &self.own_rows {
+            own.put_products(x, &mut out);
+        }
+        out
     }
 }

@@ -6,6 +6,7 @@
 
 pub(crate) mod attention;
 pub(crate) mod elementwise;
+pub(crate) mod low_rank;
 pub(crate) mod matrix;
 #[cfg(test)]
 mod measurement;

@@ -27,6 +27,26 @@ pub fn sum(values: &[f32], f: impl Fn(f32) -> f32) -> f32 {
     lanes.iter().sum()
 }
 
+/// The sum of products of two rows, in lanes as [`sum`].
+///
+/// # Shapes
+/// Both `[width]`.
+#[inline(always)]
+pub(crate) fn dot(a: &[f32], b: &[f32]) -> f32 {
+    let mut lanes = [0.0f32; LANES];
+    let (a, a_rest) = a.as_chunks::<LANES>();
+    let (b, b_rest) = b.as_chunks::<LANES>();
+    for (a, b) in a.iter().zip(b) {
+        for ((lane, &a), &b) in lanes.iter_mut().zip(a).zip(b) {
+            *lane += a * b;
+        }
+    }
+    for ((lane, &a), &b) in lanes.iter_mut().zip(a_rest).zip(b_rest) {
+        *lane += a * b;
+    }
+    lanes.iter().sum()
+}
+
 /// The greatest of some values; negative infinity for none. NaN is ignored.
 #[inline(always)]
 pub fn greatest(values: &[f32]) -> f32 {
@@ -103,6 +123,8 @@ mod tests {
         ) {
             let exact: f64 = values.iter().map(|&value| f64::from(value).powi(2)).sum();
             let near = f64::from(widest(|| sum(&values, |value| value * value)));
+            prop_assert!((near - exact).abs() <= 1e-6 * exact);
+            let near = f64::from(widest(|| dot(&values, &values)));
             prop_assert!((near - exact).abs() <= 1e-6 * exact);
             let most = values.iter().copied().fold(f32::NEG_INFINITY, f32::max);
             prop_assert_eq!(widest(|| greatest(&values)), most);

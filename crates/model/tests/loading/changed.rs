@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use ken_language::Role;
 use ken_model::Precision;
+use ken_model::decoder::{Checkpoint, Decoder, DecoderError, LoadOptions};
 use ken_model::encoder::Encoder;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
@@ -69,6 +70,68 @@ fn a_gguf_file_that_changes_is_an_error() {
 fn safetensors_that_change_are_an_error() {
     survives_changes(Reader::Decoder);
     survives_changes(Reader::Embedder);
+}
+
+/// A file of which a part is read after it was opened.
+fn large_gguf() -> (Place, Vec<u8>) {
+    let place = Place::new(Reader::Gguf);
+    let whole = padded(Reader::Gguf, std::fs::read(place.weights()).unwrap());
+    std::fs::write(place.weights(), &whole).unwrap();
+    (place, whole)
+}
+
+fn numbers(checkpoint: &Checkpoint) -> Result<Vec<Vec<f32>>, DecoderError> {
+    let tensors = checkpoint.tensors().map(|named| {
+        let (_, tensor) = named?;
+        Ok(tensor.flatten_all()?.to_vec1()?)
+    });
+    tensors.collect()
+}
+
+#[test]
+fn a_gguf_file_that_is_replaced_while_it_is_open_is_read_to_its_end() {
+    let (place, whole) = large_gguf();
+    let checkpoint = Checkpoint::open(&place.weights(), None).unwrap();
+    let before = numbers(&checkpoint).unwrap();
+    std::fs::rename(place.weights(), place.weights().with_extension("old")).unwrap();
+    std::fs::write(place.weights(), &whole[..100]).unwrap();
+    assert_eq!(numbers(&checkpoint).unwrap(), before);
+}
+
+#[test]
+fn a_gguf_file_that_shrinks_or_is_written_over_while_it_is_open_is_an_error() {
+    let (place, whole) = large_gguf();
+    let checkpoint = Checkpoint::open(&place.weights(), None).unwrap();
+    let file = std::fs::File::options().write(true).open(place.weights());
+    file.unwrap().set_len(5000).unwrap();
+    let error = numbers(&checkpoint).unwrap_err();
+    assert!(error.to_string().contains("cut short"), "{error}");
+    // As long as before, and with other weights.
+    let mut other = whole.clone();
+    let tensors = other.len() - PADDING;
+    other[tensors - 1000..tensors].fill(0);
+    std::fs::write(place.weights(), &whole).unwrap();
+    let checkpoint = Checkpoint::open(&place.weights(), None).unwrap();
+    // File systems may count time in steps.
+    std::thread::sleep(Duration::from_millis(20));
+    std::fs::write(place.weights(), &other).unwrap();
+    let error = numbers(&checkpoint).unwrap_err();
+    assert!(error.to_string().contains("changed while"), "{error}");
+}
+
+#[test]
+fn once_loaded_a_decoder_reads_nothing_of_its_file() {
+    let (place, _) = large_gguf();
+    let decoder = Decoder::load(&place.weights(), &LoadOptions::default()).unwrap();
+    let score = || {
+        let prompt = decoder.prompt("", "the thing").unwrap();
+        decoder.score(&prompt, &[" a"]).unwrap()
+    };
+    let before = score();
+    std::fs::write(place.weights(), "").unwrap();
+    assert_eq!(score(), before);
+    std::fs::remove_file(place.weights()).unwrap();
+    assert_eq!(score(), before);
 }
 
 #[test]

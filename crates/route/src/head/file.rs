@@ -63,7 +63,7 @@ pub enum HeadFileError {
 const WRITABLE: &str = "check that the folder exists, is writable and has space left";
 
 fn make_one(purpose: Purpose) -> Remedy {
-    remedy!("make one by <*renewal(purpose)>")
+    remedy!("<*renewal(purpose)> makes one")
 }
 
 /// What trains a new head.

@@ -21,7 +21,7 @@ use super::values::{Bytes, Value};
 use crate::error::SetupError;
 
 settings! {
-    /// LoRA adapter to merge into the model. Written by `ken train` or PEFT
+    /// LoRA adapter on top of the model. Written by `ken train` or PEFT
     adapter: Option<PathBuf>, "DIR";
 
     /// Send API keys to other machines over unencrypted connections, too

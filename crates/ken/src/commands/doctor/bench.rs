@@ -88,17 +88,23 @@ pub(super) struct Rates {
     pub(super) embed_passages_per_s: f64,
 }
 
-/// Measures the models at these paths, and the language model with each number of clients.
-pub(super) fn measure(model: &Path, embedder: &Path, clients: &[NonZeroUsize]) -> Result<Bench> {
+/// Measures the models at these paths, the language model with an adapter if one is given, and answering with
+/// each number of clients.
+pub(super) fn measure(
+    model: &Path,
+    adapter: Option<&Path>,
+    embedder: &Path,
+    clients: &[NonZeroUsize],
+) -> Result<Bench> {
     let workload = workload()?;
     let rates = [Precision::F32, Precision::Int8]
         .into_iter()
-        .map(|precision| rates(model, embedder, precision, &workload))
+        .map(|precision| rates(model, embedder, &options(precision, adapter), &workload))
         .collect::<Result<Vec<_>>>()?;
     let clients = match clients {
         [] => Vec::new(),
         clients => {
-            let model = Decoder::load(model, &LoadOptions::default())?;
+            let model = Decoder::load(model, &options(Precision::Auto, adapter))?;
             let asked = clients.iter();
             let asked = asked.map(|clients| workload.asked.ask(&model, clients.get()));
             asked.collect::<Result<Vec<_>>>()?
@@ -109,6 +115,14 @@ pub(super) fn measure(model: &Path, embedder: &Path, clients: &[NonZeroUsize]) -
         clients,
         workload,
     })
+}
+
+fn options(precision: Precision, adapter: Option<&Path>) -> LoadOptions {
+    LoadOptions {
+        precision,
+        adapter: adapter.map(Path::to_path_buf),
+        ..LoadOptions::default()
+    }
 }
 
 fn workload() -> Result<Workload> {
@@ -158,22 +172,18 @@ fn ask(question: &str) -> String {
 fn rates(
     model: &Path,
     embedder: &Path,
-    precision: Precision,
+    options: &LoadOptions,
     workload: &Workload,
 ) -> Result<Rates> {
-    let options = LoadOptions {
-        precision,
-        ..LoadOptions::default()
-    };
     let (model, load) = timed(|| {
-        let model = Decoder::load(model, &options)?;
+        let model = Decoder::load(model, options)?;
         stream(&model, 1)?;
         Ok::<_, Failure>(model)
     })?;
-    let embedder = Encoder::load(embedder, precision)?;
+    let embedder = Encoder::load(embedder, options.precision)?;
     let (embed_tokens_per_s, embed_passages_per_s) = embed(&embedder, workload)?;
     Ok(Rates {
-        precision: precision.to_string(),
+        precision: options.precision.to_string(),
         load_s: load.as_secs_f64(),
         sample_tokens_per_s: sample(&model, workload)?,
         read_tokens_per_s: read(&model, workload)?,

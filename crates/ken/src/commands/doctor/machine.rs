@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use ken_model::available_memory;
 use ken_model::kernels::InstructionSet;
 use serde::Serialize;
 
@@ -30,8 +31,8 @@ pub(super) fn look() -> Machine {
         cores: std::thread::available_parallelism().map_or(1, usize::from),
         features: features(),
         kernels: InstructionSet::detected().to_string(),
-        memory_bytes: meminfo_bytes(&meminfo, "MemTotal:"),
-        memory_free_bytes: meminfo_bytes(&meminfo, "MemAvailable:"),
+        memory_bytes: total_bytes(&meminfo),
+        memory_free_bytes: available_memory(),
     }
 }
 
@@ -41,8 +42,9 @@ pub(super) fn free_bytes(path: &Path) -> Option<u64> {
     fs4::available_space(existing).ok()
 }
 
-fn meminfo_bytes(meminfo: &str, name: &str) -> Option<u64> {
-    let line = meminfo.lines().find_map(|line| line.strip_prefix(name))?;
+fn total_bytes(meminfo: &str) -> Option<u64> {
+    let mut lines = meminfo.lines();
+    let line = lines.find_map(|line| line.strip_prefix("MemTotal:"))?;
     let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     kibibytes.checked_mul(1024)
 }
@@ -92,9 +94,9 @@ mod tests {
     #[test]
     fn memory_is_read_in_bytes() {
         let meminfo = "MemTotal:       16384 kB\nMemFree: 1 kB\n";
-        assert_eq!(meminfo_bytes(meminfo, "MemTotal:"), Some(16_777_216));
-        assert_eq!(meminfo_bytes(meminfo, "MemAvailable:"), None);
-        assert_eq!(meminfo_bytes("MemTotal: many", "MemTotal:"), None);
+        assert_eq!(total_bytes(meminfo), Some(16_777_216));
+        assert_eq!(total_bytes("MemFree: 1 kB"), None);
+        assert_eq!(total_bytes("MemTotal: many"), None);
     }
 
     #[test]

@@ -82,7 +82,10 @@ pub(crate) fn run(arguments: &DoctorArguments, session: &Session<'_>) -> Result<
     );
     let bench = match (&model.path, &embedder.path) {
         _ if !arguments.bench => None,
-        (Some(model), Some(embedder)) => Some(bench::measure(model, embedder, &arguments.clients)?),
+        (Some(model), Some(embedder)) => {
+            let (adapter, clients) = (settings.adapter.as_deref(), &arguments.clients);
+            Some(bench::measure(model, adapter, embedder, clients)?)
+        }
         _ => {
             let message = "--bench measures a model and an embedder on this machine, and one of them is not ready";
             let hint = "`ken doctor` without --bench says which, and why";

@@ -17,10 +17,11 @@ use rayon::prelude::*;
 use super::backend::{AttentionLayer, Backend, Heads, Run};
 use super::config::Activation;
 use super::error::DecoderError;
-use super::stored::{Stored, block_type};
+use super::stored::{Replaced, Stored, Update, block_type};
 
 use crate::kernels::elementwise;
-use crate::kernels::matrix::{Arithmetic, Matrix, WeightFormat};
+use crate::kernels::low_rank::{LowRank, OwnRows};
+use crate::kernels::matrix::{Arithmetic, Matrix, QuantizedProjection, WeightFormat};
 use crate::kernels::norms::rms_norm;
 use crate::kernels::quantized::QuantizedMatrix;
 use crate::kernels::rows::{Rows, task_rows};
@@ -40,7 +41,11 @@ pub(super) struct Cpu {
 /// The token embedding.
 pub(super) enum Table {
     F32(Rows),
-    Quantized(Arc<QuantizedMatrix>),
+    Quantized {
+        matrix: Arc<QuantizedMatrix>,
+        /// Tokens with embeddings of their own.
+        own_rows: Option<Arc<OwnRows>>,
+    },
 }
 
 /// Lays out stored blocks.
@@ -56,6 +61,17 @@ fn quantized(tensor: &QTensor) -> Result<Arc<QuantizedMatrix>> {
         let message = format!("blocks of the type {dtype:?} do not make up the shape {shape:?}");
         DecoderError::Compute(candle_core::Error::msg(message))
     })
+}
+
+fn low_rank(update: &Update) -> Result<LowRank> {
+    let (down, up) = (numbers(&update.down)?, numbers(&update.up)?);
+    Ok(LowRank::new(update.first, update.down.dim(0)?, down, &up))
+}
+
+fn own_rows(replaced: &Replaced) -> Result<Arc<OwnRows>> {
+    let places = replaced.rows.iter().map(|&row| row as usize).collect();
+    let weights = Rows::new(numbers(&replaced.weights)?, replaced.weights.dim(1)?);
+    Ok(Arc::new(OwnRows::new(places, weights)))
 }
 
 fn numbers(tensor: &Tensor) -> Result<Vec<f32>> {
@@ -77,10 +93,15 @@ impl Backend for Cpu {
                 let numbers = numbers(&weight)?;
                 Ok(Matrix::new(&numbers, outputs, inputs, self.weight_format))
             }
-            Stored::Blocks(tensors) => {
-                let matrices = tensors.iter().map(quantized).collect::<Result<_>>()?;
-                Ok(Matrix::Quantized(matrices))
-            }
+            Stored::Blocks(blocks) => Ok(Matrix::Quantized(QuantizedProjection {
+                matrices: blocks
+                    .tensors
+                    .iter()
+                    .map(quantized)
+                    .collect::<Result<_>>()?,
+                updates: blocks.updates.iter().map(low_rank).collect::<Result<_>>()?,
+                own_rows: blocks.replaced.as_ref().map(own_rows).transpose()?,
+            })),
         }
     }
 
@@ -89,10 +110,13 @@ impl Backend for Cpu {
     }
 
     fn table(&self, weight: Stored) -> Result<Table> {
-        if let Stored::Blocks(tensors) = &weight
-            && let [tensor] = tensors.as_slice()
+        if let Stored::Blocks(blocks) = &weight
+            && let [tensor] = blocks.tensors.as_slice()
         {
-            return Ok(Table::Quantized(quantized(tensor)?));
+            return Ok(Table::Quantized {
+                matrix: quantized(tensor)?,
+                own_rows: blocks.replaced.as_ref().map(own_rows).transpose()?,
+            });
         }
         let weight = weight.dense()?;
         let (_, width) = weight.dims2()?;
@@ -104,7 +128,11 @@ impl Backend for Cpu {
             Table::F32(rows) => {
                 Matrix::new(&rows.numbers, rows.count(), rows.width, self.weight_format)
             }
-            Table::Quantized(matrix) => Matrix::Quantized(vec![Arc::clone(matrix)]),
+            Table::Quantized { matrix, own_rows } => Matrix::Quantized(QuantizedProjection {
+                matrices: vec![Arc::clone(matrix)],
+                updates: Vec::new(),
+                own_rows: own_rows.clone(),
+            }),
         })
     }
 
@@ -125,11 +153,14 @@ impl Backend for Cpu {
         let tokens = tokens.iter().map(|&token| token as usize);
         match table {
             Table::F32(rows) => Ok(rows.select(&tokens.collect::<Vec<_>>())),
-            Table::Quantized(matrix) => {
+            Table::Quantized { matrix, own_rows } => {
                 let width = matrix.inputs();
                 let mut rows = Rows::zeros(tokens.len(), width);
                 for (token, row) in tokens.zip(rows.numbers.chunks_exact_mut(width)) {
-                    matrix.dequantize(token, row);
+                    match own_rows.as_ref().and_then(|own| own.find(token)) {
+                        Some(own) => row.copy_from_slice(own),
+                        None => matrix.dequantize(token, row),
+                    }
                 }
                 Ok(rows)
             }
