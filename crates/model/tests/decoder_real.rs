@@ -7,9 +7,11 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
-use ken_language::{Finish, GenerateOptions, Sampling};
+use ken_language::{
+    Examples, Finish, GenerateOptions, LanguageModel, Reply, Sampling, ScoreRequest, WorkedExample,
+};
 use ken_model::Precision;
-use ken_model::decoder::{Checkpoint, Decoder, LoadOptions, Message, Role};
+use ken_model::decoder::{Checkpoint, Decoder, LoadOptions, Message, PromptForm, ReadAs, Role};
 use serde::Deserialize;
 
 static MODEL: LazyLock<Decoder> = LazyLock::new(|| load(Precision::F32));
@@ -224,4 +226,92 @@ fn its_footprint_is_known_before_its_weights_are_read() {
     assert_eq!(auto, footprint(Precision::F32));
     let bits = 8.0 * auto.weight_bytes as f64 / auto.parameters as f64;
     assert!((5.0..8.0).contains(&bits), "{bits} bits a weight");
+}
+
+fn load_as(read_as: Option<ReadAs>) -> Decoder {
+    let options = LoadOptions {
+        read_as,
+        precision: Precision::F32,
+        ..LoadOptions::default()
+    };
+    Decoder::load(&path(), &options).unwrap()
+}
+
+fn worked() -> ken_language::Prompt {
+    ken_language::Prompt {
+        instruction: "Answer.",
+        examples: Examples::Fixed(&[WorkedExample {
+            input: "Q: sky\nA:",
+            output: "blue",
+        }]),
+        input: "Q: grass\nA:".to_owned(),
+        begun: String::new(),
+        reply: Reply::Line,
+        sourced: None,
+    }
+}
+
+#[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
+fn each_form_is_read_word_for_word() {
+    let text = "Answer.\n\nQ: sky\nA: blue\n\nQ: grass\nA:";
+    let bare = "Q: grass\nA:";
+    let chat = "<|im_start|>system\nAnswer.<|im_end|>\n<|im_start|>user\nQ: sky\nA:<|im_end|>\n\
+                <|im_start|>assistant\nblue<|im_end|>\n<|im_start|>user\nQ: grass\nA:<|im_end|>\n\
+                <|im_start|>assistant\n";
+    let alone = "<|im_start|>system\nAnswer.<|im_end|>\n<|im_start|>user\nQ: grass\nA:<|im_end|>\n\
+                 <|im_start|>assistant\n";
+    let whole = ken_language::Prompt {
+        examples: Examples::Fixed(&[]),
+        reply: Reply::Text,
+        ..worked()
+    };
+    let examples = ReadAs::Text(PromptForm::Examples);
+    for (read_as, prompt, read, follows) in [
+        (examples, worked(), text, " green"),
+        (ReadAs::Text(PromptForm::Bare), worked(), bare, " green"),
+        (ReadAs::Chat, worked(), chat, "green"),
+        (examples, whole, alone, "green"),
+    ] {
+        let decoder = load_as(Some(read_as));
+        let raw = decoder.raw_prompt(read).unwrap();
+        let count = LanguageModel::count_prompt_tokens(&decoder, &prompt).unwrap();
+        assert_eq!(count, raw.tokens().len(), "{read}");
+        let request = ScoreRequest {
+            prompt: &prompt,
+            continuations: &[" green"],
+        };
+        let scored = LanguageModel::score(&decoder, &[request]).unwrap();
+        let expected = decoder.score(&raw, &[follows]).unwrap();
+        assert_eq!(scored[0][0].logprobs, expected[0].logprobs, "{read}");
+
+        // What is written already stands where the output does.
+        let begun = prompt.continued("dark");
+        let request = ScoreRequest {
+            prompt: &begun,
+            continuations: &[" green"],
+        };
+        let scored = LanguageModel::score(&decoder, &[request]).unwrap();
+        let dark = follows.replace("green", "dark");
+        let raw = decoder.raw_prompt(&format!("{read}{dark}")).unwrap();
+        let expected = decoder.score(&raw, &[" green"]).unwrap();
+        assert_eq!(scored[0][0].logprobs, expected[0].logprobs, "{read}{dark}");
+    }
+}
+
+#[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
+fn the_fingerprint_follows_the_form() {
+    let files = Checkpoint::open(&path(), None).unwrap();
+    let of = |read_as| load_as(read_as).fingerprint().to_owned();
+    let plain = of(None);
+    assert_eq!(plain, files.fingerprint());
+    assert_eq!(of(Some(ReadAs::Text(PromptForm::Examples))), plain);
+    let (chat, bare) = (
+        of(Some(ReadAs::Chat)),
+        of(Some(ReadAs::Text(PromptForm::Bare))),
+    );
+    assert!(!ken_storage::same_fingerprint(&chat, &plain));
+    assert!(!ken_storage::same_fingerprint(&bare, &plain));
+    assert!(!ken_storage::same_fingerprint(&bare, &chat));
 }
