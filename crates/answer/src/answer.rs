@@ -7,6 +7,7 @@ use ken_route::Source;
 use serde::{Deserialize, Serialize};
 
 use crate::SearchResult;
+use crate::style::Style;
 
 /// An answer, where it came from, and what it cost.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -15,6 +16,8 @@ pub struct Answer {
     pub question: String,
     /// The answer as the model wrote it.
     pub answer: String,
+    /// How much it says.
+    pub style: Style,
     /// The policy that chose the route.
     pub policy: String,
     /// Where the knowledge came from.
@@ -23,6 +26,10 @@ pub struct Answer {
     pub reason: String,
     /// The passages that the answer rests on.
     pub citations: Vec<Citation>,
+    /// Where a full answer names a passage that the model has not read: the number, in characters of the
+    /// answer.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unfounded: Vec<Range<usize>>,
     /// The passages found, or the chunks of them that were kept, best first; none where nothing was retrieved.
     pub retrieved: Vec<Retrieved>,
     /// What the model wrote of what it knows, to answer from that; `None` where it was not to.
@@ -52,6 +59,10 @@ pub struct Citation {
     /// As in [`Retrieved::chunk`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub chunk: Option<Range<usize>>,
+    /// Where a full answer names it: the number, in characters of the answer; none where the passage was
+    /// found by comparison.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub places: Vec<Range<usize>>,
 }
 
 /// A passage, or a chunk of one, found for the question.

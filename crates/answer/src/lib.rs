@@ -19,6 +19,7 @@ mod cite;
 pub mod datastore;
 mod error;
 mod evidence;
+mod marks;
 mod mismatch;
 mod passage_features;
 mod pipeline;
@@ -30,8 +31,10 @@ mod routing;
 mod score;
 mod search_result;
 mod signals;
+mod style;
 mod truncate;
 mod verbalize;
+mod written;
 
 pub use answer::{Answer, Calls, Citation, Retrieved, Tokens, Verbalized};
 pub use assessor::{AssessedModel, Assessor};
@@ -51,6 +54,7 @@ pub use signals::{
     ChosenSource, Cost, Definition, Measurements, RoutingModel, RoutingModels, Signal, Step,
     UnknownSignal, Verdicts, draw_answers, inspect_answers, judge, share,
 };
+pub use style::{Style, UnknownStyle};
 pub use truncate::SPARE_TOKENS;
 pub use verbalize::VERBALIZED_TOKENS;
 

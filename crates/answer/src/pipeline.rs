@@ -8,8 +8,7 @@ use std::time::{Duration, Instant};
 
 use ken_index::Mode;
 use ken_language::{
-    Finish, FirstLine, GenerateOptions, GenerateRequest, Generation, LanguageModel, Prompt,
-    Sampling,
+    Finish, GenerateOptions, GenerateRequest, Generation, LanguageModel, Prompt, Sampling,
 };
 use ken_route::{Choice, Head, Source};
 
@@ -24,7 +23,9 @@ use crate::prompt::{self, QuestionPrompt};
 use crate::retrieve::Retriever;
 use crate::router::Router;
 use crate::signals::{Cost, RoutingModels, Step};
+use crate::style::Style;
 use crate::verbalize::verbalize;
+use crate::written::Written;
 
 /// How questions are answered.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,8 +38,12 @@ pub struct AnswerSettings {
     pub k: usize,
     /// Most tokens of evidence in the prompt; less where the model's context is smaller.
     pub evidence_tokens: usize,
-    /// Most tokens of an answer.
+    /// How much answers say. Policies measure by short ones in either case.
+    pub style: Style,
+    /// Most tokens of a short answer.
     pub max_tokens: usize,
+    /// Most tokens of a full answer.
+    pub full_tokens: usize,
     /// How the answer's tokens are chosen.
     pub sampling: Sampling,
     /// Whether the model writes what it knows first, where it answers from that.
@@ -217,7 +222,7 @@ impl Pipeline {
             .map(|(mut draft, line)| {
                 draft.took("total", share);
                 let line = line.ok_or(AnswerError::Interrupted)?;
-                Ok(draft.finish(&self.settings.policy, line.answer()))
+                Ok(draft.finish(&self.settings, line.answer()))
             })
             .collect())
     }
@@ -245,17 +250,26 @@ impl Pipeline {
     fn budgets(&self, question_prompts: &[QuestionPrompt<'_>]) -> Result<Vec<usize>, AnswerError> {
         // Few frames differ, so few have to be counted.
         let mut known: Vec<(Prompt, usize)> = Vec::new();
+        let mut budget = |frame: Prompt, answer: usize| {
+            if let Some((_, budget)) = known.iter().find(|(other, _)| *other == frame) {
+                return Ok::<_, AnswerError>(*budget);
+            }
+            let used = self.model.count_prompt_tokens(&frame)? + answer;
+            let budget = self.model.context_tokens().saturating_sub(used);
+            known.push((frame, budget));
+            Ok(budget)
+        };
         question_prompts
             .iter()
             .map(|question_prompt| {
-                let frame = prompt::frame(*question_prompt);
-                if let Some((_, budget)) = known.iter().find(|(other, _)| *other == frame) {
-                    return Ok(*budget);
-                }
-                let used = self.model.count_prompt_tokens(&frame)? + self.settings.max_tokens;
-                let budget = self.model.context_tokens().saturating_sub(used);
-                known.push((frame, budget));
-                Ok(budget)
+                let short = budget(prompt::frame(*question_prompt), self.settings.max_tokens)?;
+                Ok(match self.settings.style {
+                    Style::Short => short,
+                    Style::Full => {
+                        let frame = prompt::full_frame(question_prompt.question);
+                        short.min(budget(frame, self.settings.full_tokens)?)
+                    }
+                })
             })
             .collect()
     }
@@ -392,12 +406,22 @@ impl Pipeline {
         &self,
         drafts: &mut [Draft<'_>],
         watch: &mut dyn FnMut(usize, Event<'_>) -> ControlFlow<()>,
-    ) -> Result<Vec<Option<FirstLine>>, AnswerError> {
+    ) -> Result<Vec<Option<Written>>, AnswerError> {
         let started = Instant::now();
-        let prompts: Vec<Prompt> = drafts.iter().map(Draft::prompt).collect();
+        let style = self.settings.style;
+        let (max_tokens, prompts): (usize, Vec<Prompt>) = match style {
+            Style::Short => {
+                let prompts = drafts.iter().map(|draft| draft.prompt());
+                (self.settings.max_tokens, prompts.collect())
+            }
+            Style::Full => {
+                let prompts = drafts.iter().map(|draft| draft.full_prompt());
+                (self.settings.full_tokens, prompts.collect())
+            }
+        };
         let options = GenerateOptions {
             sampling: self.settings.sampling,
-            max_tokens: self.settings.max_tokens,
+            max_tokens,
             stop: Vec::new(),
         };
         // Who broke off before, or has an answer, gets nothing written.
@@ -405,7 +429,7 @@ impl Pipeline {
             max_tokens: 0,
             ..options.clone()
         };
-        let mut lines: Vec<FirstLine> = drafts.iter().map(|_| FirstLine::default()).collect();
+        let mut lines: Vec<Written> = drafts.iter().map(|_| Written::new(style)).collect();
         for (index, (draft, line)) in drafts.iter_mut().zip(&mut lines).enumerate() {
             if let (true, Some(text)) = (draft.go_on, &draft.written) {
                 // There is nothing left to break off.
@@ -519,13 +543,28 @@ impl<'q> Draft<'q> {
         )
     }
 
-    fn finish(self, policy: &Policy, answer: &str) -> Answer {
+    /// The prompt for a full answer.
+    fn full_prompt(&self) -> Prompt {
+        let known = self.verbalized.as_ref().filter(|known| known.in_prompt);
+        let evidence: Vec<&Retrieved> = self.retrieved.iter().filter(|p| p.in_prompt).collect();
+        match known {
+            Some(known) => prompt::full_from_known(self.question, &known.text),
+            None => prompt::full(self.question, &evidence),
+        }
+    }
+
+    fn finish(self, settings: &AnswerSettings, answer: &str) -> Answer {
+        let style = settings.style;
+        let says_nothing = style == Style::Full && prompt::says_nothing(self.question, answer);
+        let cited = cite(answer, style, says_nothing, &self.retrieved);
         Answer {
             question: self.question.to_owned(),
-            policy: policy.to_string(),
+            style,
+            policy: settings.policy.to_string(),
             route: self.choice.source,
             reason: self.choice.reason,
-            citations: cite(answer, &self.retrieved),
+            citations: cited.citations,
+            unfounded: cited.unfounded,
             answer: answer.to_owned(),
             retrieved: self.retrieved,
             verbalized: self.verbalized,

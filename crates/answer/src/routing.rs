@@ -14,6 +14,7 @@ use crate::pipeline::{Draft, Event, Pipeline};
 use crate::prompt::{self, QuestionPrompt};
 use crate::retrieve::Retriever;
 use crate::signals::{Measurements, Measuring, Signal};
+use crate::style::Style;
 
 /// How many answers a policy samples by default: more are more precise, and cost more.
 pub const SAMPLES: usize = 10;
@@ -151,10 +152,11 @@ impl Pipeline {
         Ok(())
     }
 
-    /// The greedy answer, where that is what answers are.
+    /// The short greedy answer, where that is what answers are.
     fn as_answer(&self, measured: Measurements) -> Option<String> {
-        let greedy = self.settings.sampling == Sampling::Greedy;
-        measured.draft.filter(|_| greedy).map(|draft| draft.text)
+        let is_answer =
+            self.settings.sampling == Sampling::Greedy && self.settings.style == Style::Short;
+        measured.draft.filter(|_| is_answer).map(|draft| draft.text)
     }
 }
 

@@ -78,7 +78,7 @@ fn text_budget(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Answer, AnswerSettings, Event, Pipeline};
+    use crate::{Answer, AnswerSettings, Event, Pipeline, Style};
     use ken_index::Mode;
     use ken_language::Sampling;
     use ken_testing::{Fact, TableModel};
@@ -105,7 +105,9 @@ mod tests {
             mode: Mode::Lexical,
             k: 1,
             evidence_tokens: 500,
+            style: Style::Short,
             max_tokens: 16,
+            full_tokens: 64,
             sampling: Sampling::Greedy,
             samples: 3,
             seed: 0,

@@ -99,6 +99,8 @@ fn what_a_flag_takes_is_said() {
         ("--max-tokens", "many", "at least 1"),
         ("--temperature", "-1", "a temperature is a number from 0 up"),
         ("--mode", "deep", "dense, lexical and hybrid are known"),
+        ("--style", "long", "short, full are known"),
+        ("--prompt-form", "poem", "examples, bare, chat are known"),
         ("--policy", "certainty@1.5", "a threshold from 0 to 1"),
     ] {
         let outcome = ken(folder.path(), &["ask", "Why?", flag, value]);

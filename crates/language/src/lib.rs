@@ -20,7 +20,7 @@ pub use fingerprint::fingerprint_of_texts;
 pub use first_line::FirstLine;
 pub use model::{Capabilities, LanguageModel};
 pub use pair_scorer::PairScorer;
-pub use prompt::{Examples, Prompt, WorkedExample};
+pub use prompt::{Examples, Prompt, Reply, WorkedExample};
 pub use request::{GenerateOptions, GenerateRequest, Piece, Sampling, ScoreRequest};
 pub use response::{Finish, Generation, Score, softmax, total};
 pub use source_chooser::{DoesNotChoose, SourceChoice, SourceChooser};

@@ -18,6 +18,9 @@ pub struct Capabilities {
     /// How many layers there are after which it shows its hidden states, see
     /// [`LanguageModel::hidden`]; `None` where it shows none.
     pub hidden_layers: Option<usize>,
+    /// Write whole texts in conversation, as people expect them of an assistant, and not only short
+    /// answers.
+    pub converses: bool,
     /// Read the worked examples of prompts; otherwise prompts that differ only in these are the same
     /// to it.
     pub examples: bool,

@@ -1,5 +1,6 @@
 //! Prompts that every model takes.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::sourced::Sourced;
@@ -56,6 +57,17 @@ impl PartialEq for Examples {
 
 impl Eq for Examples {}
 
+/// What a model is to write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Reply {
+    /// A line, as the worked examples end.
+    #[default]
+    Line,
+    /// As many lines as it takes. A model that converses is asked in a conversation, whatever form its
+    /// other prompts have.
+    Text,
+}
+
 /// An instruction, worked examples, and an input that asks for an output. A model that continues text
 /// is given it as text, one that only takes conversations as turns.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,6 +78,10 @@ pub struct Prompt {
     pub examples: Examples,
     /// What it is to be done to.
     pub input: String,
+    /// How the output begins; empty where all of it is to be written.
+    pub begun: String,
+    /// What the output is.
+    pub reply: Reply,
     /// The same for models that mark where knowledge comes from, which read this instead; `None`
     /// where no knowledge is asked for.
     pub sourced: Option<Sourced>,
@@ -77,7 +93,10 @@ impl Prompt {
     pub fn continued(&self, output: &str) -> Self {
         let followed = |text: &str| format!("{text} {output}");
         Self {
-            input: followed(&self.input),
+            begun: match self.begun.as_str() {
+                "" => output.to_owned(),
+                begun => followed(begun),
+            },
             sourced: self.sourced.as_ref().map(|sourced| Sourced {
                 answer: followed(&sourced.answer),
                 ..sourced.clone()
@@ -89,12 +108,21 @@ impl Prompt {
     /// The prompt as text that a model continues: the prefix that all prompts of its kind share, and
     /// the rest. The output follows after a space and ends with the line.
     #[must_use]
-    pub fn text(&self) -> (String, &str) {
+    pub fn text(&self) -> (String, Cow<'_, str>) {
         let mut shared = format!("{}\n\n", self.instruction);
         for example in self.examples.iter() {
             shared.push_str(&format!("{} {}\n\n", example.input, example.output));
         }
-        (shared, &self.input)
+        (shared, self.rest())
+    }
+
+    /// The input, and how the output begins after a space.
+    #[must_use]
+    pub fn rest(&self) -> Cow<'_, str> {
+        match self.begun.as_str() {
+            "" => Cow::Borrowed(&self.input),
+            begun => Cow::Owned(format!("{} {begun}", self.input)),
+        }
     }
 }
 
@@ -116,10 +144,19 @@ mod tests {
             instruction: "Answer.",
             examples,
             input: "Q: c\nA:".to_owned(),
+            begun: String::new(),
+            reply: Reply::Line,
             sourced: None,
         };
-        let expected = ("Answer.\n\nQ: a\nA: b\n\n".to_owned(), "Q: c\nA:");
+        let expected = ("Answer.\n\nQ: a\nA: b\n\n".to_owned(), "Q: c\nA:".into());
         assert_eq!(prompt(found).text(), expected);
-        assert_eq!(prompt(fixed).text(), expected);
+        assert_eq!(prompt(fixed.clone()).text(), expected);
+
+        let begun = prompt(fixed).continued("x");
+        assert_eq!(
+            (begun.input.as_str(), begun.begun.as_str()),
+            ("Q: c\nA:", "x")
+        );
+        assert_eq!(begun.continued("y").rest(), "Q: c\nA: x y");
     }
 }

@@ -11,10 +11,13 @@ use std::process::Command;
 use std::sync::LazyLock;
 
 use candle_core::Tensor;
-use ken_language::{Finish, GenerateOptions, Sampling};
+use ken_language::{
+    Examples, Finish, GenerateOptions, LanguageModel, Reply, Sampling, ScoreRequest, WorkedExample,
+};
 use ken_model::Precision;
 use ken_model::decoder::{
-    Checkpoint, Decoder, Device, Footprint, LoadOptions, Message, Role, SETTINGS_FILE, TENSORS_FILE,
+    Checkpoint, Decoder, Device, Footprint, LoadOptions, Message, PromptForm, ReadAs, Role,
+    SETTINGS_FILE, TENSORS_FILE,
 };
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
@@ -353,4 +356,92 @@ fn an_adapter_beside_quantized_weights_scores_as_one_that_is_merged() {
     let adapted = Checkpoint::open(&path(), Some(dir.path())).unwrap();
     let bytes = |opened: &Checkpoint| opened.footprint(Precision::Auto).unwrap().weight_bytes;
     assert!(bytes(&adapted) < bytes(&base) * 5 / 4);
+}
+
+fn load_as(read_as: Option<ReadAs>) -> Decoder {
+    let options = LoadOptions {
+        read_as,
+        precision: Precision::F32,
+        ..LoadOptions::default()
+    };
+    Decoder::load(&path(), &options).unwrap()
+}
+
+fn worked() -> ken_language::Prompt {
+    ken_language::Prompt {
+        instruction: "Answer.",
+        examples: Examples::Fixed(&[WorkedExample {
+            input: "Q: sky\nA:",
+            output: "blue",
+        }]),
+        input: "Q: grass\nA:".to_owned(),
+        begun: String::new(),
+        reply: Reply::Line,
+        sourced: None,
+    }
+}
+
+#[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
+fn each_form_is_read_word_for_word() {
+    let text = "Answer.\n\nQ: sky\nA: blue\n\nQ: grass\nA:";
+    let bare = "Q: grass\nA:";
+    let chat = "<|im_start|>system\nAnswer.<|im_end|>\n<|im_start|>user\nQ: sky\nA:<|im_end|>\n\
+                <|im_start|>assistant\nblue<|im_end|>\n<|im_start|>user\nQ: grass\nA:<|im_end|>\n\
+                <|im_start|>assistant\n";
+    let alone = "<|im_start|>system\nAnswer.<|im_end|>\n<|im_start|>user\nQ: grass\nA:<|im_end|>\n\
+                 <|im_start|>assistant\n";
+    let whole = ken_language::Prompt {
+        examples: Examples::Fixed(&[]),
+        reply: Reply::Text,
+        ..worked()
+    };
+    let examples = ReadAs::Text(PromptForm::Examples);
+    for (read_as, prompt, read, follows) in [
+        (examples, worked(), text, " green"),
+        (ReadAs::Text(PromptForm::Bare), worked(), bare, " green"),
+        (ReadAs::Chat, worked(), chat, "green"),
+        (examples, whole, alone, "green"),
+    ] {
+        let decoder = load_as(Some(read_as));
+        let raw = decoder.raw_prompt(read).unwrap();
+        let count = LanguageModel::count_prompt_tokens(&decoder, &prompt).unwrap();
+        assert_eq!(count, raw.tokens().len(), "{read}");
+        let request = ScoreRequest {
+            prompt: &prompt,
+            continuations: &[" green"],
+        };
+        let scored = LanguageModel::score(&decoder, &[request]).unwrap();
+        let expected = decoder.score(&raw, &[follows]).unwrap();
+        assert_eq!(scored[0][0].logprobs, expected[0].logprobs, "{read}");
+
+        // What is written already stands where the output does.
+        let begun = prompt.continued("dark");
+        let request = ScoreRequest {
+            prompt: &begun,
+            continuations: &[" green"],
+        };
+        let scored = LanguageModel::score(&decoder, &[request]).unwrap();
+        let dark = follows.replace("green", "dark");
+        let raw = decoder.raw_prompt(&format!("{read}{dark}")).unwrap();
+        let expected = decoder.score(&raw, &[" green"]).unwrap();
+        assert_eq!(scored[0][0].logprobs, expected[0].logprobs, "{read}{dark}");
+    }
+}
+
+#[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
+fn the_fingerprint_follows_the_form() {
+    let files = Checkpoint::open(&path(), None).unwrap();
+    let of = |read_as| load_as(read_as).fingerprint().to_owned();
+    let plain = of(None);
+    assert_eq!(plain, files.fingerprint());
+    assert_eq!(of(Some(ReadAs::Text(PromptForm::Examples))), plain);
+    let (chat, bare) = (
+        of(Some(ReadAs::Chat)),
+        of(Some(ReadAs::Text(PromptForm::Bare))),
+    );
+    assert!(!ken_storage::same_fingerprint(&chat, &plain));
+    assert!(!ken_storage::same_fingerprint(&bare, &plain));
+    assert!(!ken_storage::same_fingerprint(&bare, &chat));
 }

@@ -1,7 +1,7 @@
 //! Few-shot prompts: an instruction, worked examples, and the input to be completed.
 
 pub use ken_language::WorkedExample;
-use ken_language::{Examples, Prompt};
+use ken_language::{Examples, Prompt, Reply};
 
 /// An instruction with worked examples of it.
 #[derive(Debug, Clone, Copy)]
@@ -20,6 +20,8 @@ impl FewShot {
             instruction: self.instruction,
             examples: Examples::Fixed(self.examples),
             input,
+            begun: String::new(),
+            reply: Reply::Line,
             sourced: None,
         }
     }

@@ -252,7 +252,7 @@ mod tests {
     use super::*;
     use crate::indicators::{certainty, confidence};
     use crate::{Correctness, Golden, are_right, types_by_string};
-    use ken_language::Examples;
+    use ken_language::{Examples, Reply};
     use ken_testing::{Fact, TableModel};
     use proptest::prelude::*;
 
@@ -279,6 +279,8 @@ mod tests {
             instruction,
             examples: Examples::Fixed(&[]),
             input,
+            begun: String::new(),
+            reply: Reply::Line,
             sourced: None,
         }
     }

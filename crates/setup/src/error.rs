@@ -8,7 +8,7 @@ use ken_corpus::CorpusError;
 use ken_hub::HubError;
 use ken_index::IndexError;
 use ken_milvus::MilvusError;
-use ken_model::decoder::DecoderError;
+use ken_model::decoder::{DecoderError, ReadAs};
 use ken_model::encoder::EncoderError;
 use ken_model::remote::RemoteError;
 use ken_route::HeadFileError;
@@ -65,6 +65,11 @@ pub enum SetupError {
     )]
     #[diagnostic(remedy = "serve the merged model, which <ExportModel> writes")]
     AdapterOfEndpoint,
+    #[error(
+        "the form `{form}` of prompts is one of models on this machine; an endpoint is sent what it accepts"
+    )]
+    #[diagnostic(remedy = "leave <prompt_form> at auto")]
+    PromptFormOfEndpoint { form: ReadAs },
     #[error("the embedder of the corpus {corpus} is no longer at {reference}")]
     #[diagnostic(
         kind = "local_missing",

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ken_hub::{ModelCache, ModelReference};
 use ken_language::{Embedder, LanguageModel};
-use ken_model::decoder::{Checkpoint, Decoder, LoadOptions};
+use ken_model::decoder::{Checkpoint, Decoder, LoadOptions, ReadAs};
 use ken_model::encoder::Encoder;
 use ken_model::remote::{Endpoint, RemoteEmbedder, RemoteModel};
 
@@ -19,12 +19,14 @@ impl Setup<'_> {
     /// # Errors
     /// Files or an endpoint that cannot be used; an adapter for an endpoint.
     pub fn language_model(&self) -> Result<Arc<dyn LanguageModel>, SetupError> {
+        let form = self.settings.prompt_form.0;
         match (&self.settings.model, &self.settings.adapter) {
             (ModelReference::Remote { .. }, Some(_)) => Err(SetupError::AdapterOfEndpoint),
-            (ModelReference::Remote { url }, None) => {
-                self.remote_model(url, self.settings.model_name.clone())
-            }
-            (here, adapter) => self.local_model(here, adapter.clone()),
+            (ModelReference::Remote { url }, None) => match form {
+                Some(form) => Err(SetupError::PromptFormOfEndpoint { form }),
+                None => self.remote_model(url, self.settings.model_name.clone()),
+            },
+            (here, adapter) => self.local_model(here, adapter.clone(), form),
         }
     }
 
@@ -38,7 +40,7 @@ impl Setup<'_> {
     ) -> Result<Arc<dyn LanguageModel>, SetupError> {
         match reference {
             ModelReference::Remote { url } => self.remote_model(url, None),
-            here => self.local_model(here, None),
+            here => self.local_model(here, None, None),
         }
     }
 
@@ -55,11 +57,13 @@ impl Setup<'_> {
         &self,
         reference: &ModelReference,
         adapter: Option<PathBuf>,
+        read_as: Option<ReadAs>,
     ) -> Result<Arc<dyn LanguageModel>, SetupError> {
         let options = LoadOptions {
             adapter,
             precision: self.settings.precision,
             device: self.settings.device,
+            read_as,
             ..LoadOptions::default()
         };
         Ok(Arc::new(Decoder::load(

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use ken_answer::{AnswerError, AssessedModel, Assessor, Datastore, Pipeline, Policy, RoutingModel};
+use ken_answer::{
+    AnswerError, AssessedModel, Assessor, Datastore, Pipeline, Policy, RoutingModel, Style,
+};
 use ken_hub::ModelReference;
 use ken_language::{LanguageModel, Sampling};
 use ken_model::decoder::Origin;
@@ -105,7 +107,7 @@ impl Setup<'_> {
         let model = match folder.join("config.json").exists() {
             true => {
                 let path = folder.clone();
-                self.local_model(&ModelReference::Local { path }, None)?
+                self.local_model(&ModelReference::Local { path }, None, None)?
             }
             false => {
                 let base = self
@@ -113,7 +115,7 @@ impl Setup<'_> {
                     .kbm_model
                     .as_ref()
                     .unwrap_or(&self.settings.model);
-                self.local_model(base, Some(folder.clone()))?
+                self.local_model(base, Some(folder.clone()), None)?
             }
         };
         let known = AssessedModel {
@@ -133,8 +135,22 @@ impl Setup<'_> {
     }
 }
 
+/// The longest full answer, in tokens, if the settings do not say.
+const FULL_TOKENS: usize = 512;
+
 impl Settings {
-    /// How a pipeline answers.
+    /// The style in which people are answered: what the settings say, or what suits the model.
+    #[must_use]
+    pub fn style(&self, model: &dyn LanguageModel) -> Style {
+        self.style
+            .0
+            .unwrap_or(match model.capabilities().converses {
+                true => Style::Full,
+                false => Style::Short,
+            })
+    }
+
+    /// How a pipeline answers. Answers are short, as they are measured.
     #[must_use]
     pub fn answering(&self) -> ken_answer::AnswerSettings {
         ken_answer::AnswerSettings {
@@ -142,7 +158,9 @@ impl Settings {
             mode: self.mode,
             k: self.k(PASSAGES_READ),
             evidence_tokens: self.evidence_tokens,
-            max_tokens: self.max_tokens,
+            style: Style::Short,
+            max_tokens: self.max_tokens(),
+            full_tokens: self.max_tokens.unwrap_or(FULL_TOKENS),
             sampling: Sampling::at(self.temperature as f32, self.seed),
             verbalize: self.verbalize,
             samples: self.samples,

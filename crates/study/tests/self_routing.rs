@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use ken_answer::datastore::SELF;
 use ken_answer::{
-    AnswerSettings, Datastore, Measurements, Pipeline, QuestionPrompt, Signal, prompt,
+    AnswerSettings, Datastore, Measurements, Pipeline, QuestionPrompt, Signal, Style, prompt,
 };
 use ken_index::Mode;
 use ken_language::{
@@ -180,7 +180,9 @@ fn settings() -> AnswerSettings {
         mode: Mode::Lexical,
         k: 1,
         evidence_tokens: 40,
+        style: Style::Short,
         max_tokens: 8,
+        full_tokens: 64,
         sampling: Sampling::Greedy,
         verbalize: false,
         samples: 2,

@@ -51,6 +51,7 @@ impl LanguageModel for FnModel {
             score: true,
             logprobs: false,
             hidden_layers: None,
+            converses: false,
             examples: true,
         }
     }

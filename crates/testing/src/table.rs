@@ -310,6 +310,7 @@ impl LanguageModel for TableModel {
             score: self.scores,
             logprobs: true,
             hidden_layers: None,
+            converses: false,
             examples: true,
         }
     }
@@ -325,7 +326,7 @@ impl LanguageModel for TableModel {
 
     fn count_prompt_tokens(&self, prompt: &Prompt) -> Result<usize, ModelError> {
         let (shared, input) = prompt.text();
-        Ok(words(&shared) + words(input))
+        Ok(words(&shared) + words(&input))
     }
 
     fn generate(
@@ -406,7 +407,7 @@ impl LanguageModel for TableModel {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ken_language::Examples;
+    use ken_language::{Examples, Reply};
 
     fn table() -> TableModel {
         TableModel::new(vec![Fact {
@@ -425,6 +426,8 @@ mod tests {
             instruction: "Answer.",
             examples: Examples::Fixed(&[]),
             input: format!("{evidence}Question: where is the Louvre\nAnswer:"),
+            begun: String::new(),
+            reply: Reply::Line,
             sourced: None,
         }
     }

@@ -3,6 +3,7 @@
 use ken_probe::{FewShot, worked_examples};
 
 use super::Wording;
+use super::full::FullWording;
 
 pub(super) const ENGLISH: Wording = Wording {
     question: "Question: ",
@@ -74,5 +75,36 @@ Write one short paragraph, and begin with its content.",
             "Question: how many strings does a violin have\nBackground:"
                 => "The violin is the smallest and highest of the common bowed instruments, above viola and cello. Its four strings are tuned in perfect fifths, to G, D, A and E, and are bowed or plucked.",
         },
+    },
+    full: FullWording {
+        from_evidence: FewShot {
+            instruction: "You answer questions about a collection of documents. Each message holds passages \
+from it with their numbers in square brackets, and then a question. Answer the question from the passages.
+
+- Say what the passages say about the question, in sentences of your own. Never tell the reader to read a \
+passage.
+- End each sentence or step with the number of the passage that it comes from, as in [1] or [2][3].
+- Begin with the answer itself. If it takes several steps or choices, list them. Write commands and settings \
+as `code`.
+- Use only what the passages say. Leave out passages that are about something else.
+- If none of them says anything about the question, reply \"The documents do not say.\"
+- If the message is a greeting or thanks, reply kindly in one sentence, without a number.",
+            examples: worked_examples! {
+                "[1] Harbour guide: The bronze bell over Orsand harbour was cast in 1734 by Maria Tolvik. Visitors may ring it from May to September: ask the harbour office for the key, climb the north stair and pull the left rope twice.\n[2] Street market: Traders meet in the square every second Saturday.\n\nQuestion: How can I ring the bell of Orsand?\n\nCite passages by their numbers, as in [1]."
+                    => "You can ring the bell yourself from May to September [1]:\n\n1. Ask the harbour office for the key [1].\n2. Climb the north stair [1].\n3. Pull the left rope twice [1].",
+                "[1] Street market: Traders meet in the square every second Saturday.\n[2] Ferry: The ferry to Laun leaves at eight and at noon.\n\nQuestion: Who was the first mayor of Orsand?\n\nCite passages by their numbers, as in [1]."
+                    => "The documents do not say.",
+                "[1] Ferry: The ferry to Laun leaves at eight and at noon.\n\nQuestion: hello\n\nCite passages by their numbers, as in [1]."
+                    => "Hello! What would you like to know?",
+            },
+        },
+        from_memory: FewShot {
+            instruction: "You answer questions from what you know. Begin with the answer itself. If it takes \
+several steps or choices, list them. Write commands and settings as `code`. Be brief. If you are not sure, say \
+so, and make nothing up. If the message is a greeting or thanks, reply kindly in one sentence.",
+            examples: &[],
+        },
+        cite: "\n\nCite passages by their numbers, as in [1].",
+        says_nothing: "The documents do not say.",
     },
 };

@@ -3,10 +3,11 @@
 
 mod chinese;
 mod english;
+mod full;
 
 use std::sync::Arc;
 
-use ken_language::{Examples, Knowledge, Prompt, Sourced};
+use ken_language::{Examples, Knowledge, Prompt, Reply, Sourced};
 use ken_probe::normalize::is_mostly_chinese;
 use ken_probe::{FewShot, letter};
 
@@ -15,6 +16,9 @@ use serde::{Deserialize, Serialize};
 use crate::answer::Retrieved;
 use chinese::CHINESE;
 use english::ENGLISH;
+use full::FullWording;
+pub use full::{full, full_from_known};
+pub(crate) use full::{full_frame, says_nothing};
 
 /// A question, and what is to be chosen from where it is multiple-choice.
 #[derive(Debug, Clone, Copy)]
@@ -55,6 +59,7 @@ struct Wording {
     /// Stands before what the model knows.
     background: &'static str,
     verbalize: FewShot,
+    full: FullWording,
 }
 
 impl Wording {
@@ -184,6 +189,8 @@ pub fn verbalize(question_prompt: QuestionPrompt<'_>, examples: Option<Examples>
         instruction: wording.verbalize.instruction,
         examples: examples.unwrap_or(Examples::Fixed(wording.verbalize.examples)),
         input: verbalize_input(wording, question_prompt),
+        begun: String::new(),
+        reply: Reply::Line,
         sourced: Some(wording.sourced(question_prompt, Knowledge::Unwritten)),
     }
 }
@@ -212,6 +219,8 @@ pub fn assess(question: &str, asked: &Prompt, indicator: Indicator) -> Prompt {
         instruction: "",
         examples: Examples::Fixed(&[]),
         input: format!("{}{label}", asked.unwrap_or_default()),
+        begun: String::new(),
+        reply: Reply::Line,
         sourced: None,
     }
 }

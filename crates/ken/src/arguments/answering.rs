@@ -16,13 +16,14 @@ fn answering() -> Vec<Arg> {
     [vec![corpora()], settings].concat()
 }
 
-/// All settings that an answer depends on.
-fn pipeline() -> Vec<Arg> {
-    [vec![Key::policy.flag()], answering()].concat()
+/// All settings that an answer to a person depends on.
+fn asking() -> Vec<Arg> {
+    let own = flags(&[Key::policy, Key::style]);
+    [own, answering()].concat()
 }
 
 #[derive(Debug, Args)]
-#[command(args = pipeline(), after_long_help = "\
+#[command(args = asking(), after_long_help = "\
 Examples:
   ken ask --corpus notes.ken \"When is the next oil change?\"
   ken ask --corpus notes.ken --policy certainty@0.6 \"Who keeps the keys?\"

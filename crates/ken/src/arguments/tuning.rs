@@ -3,16 +3,22 @@
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Arg, Args};
 use ken_model::decoder::PromptForm;
 use ken_study::training_examples::ExampleFormat;
 use ken_study::{LabelRule, Labels};
 
-use crate::config::{ADVANCED, FINDING, Flag, Key, MODEL, advanced, count, flags, share};
+use crate::config::{ADVANCED, FINDING, Flag, Key, MODEL, advanced, count, share};
+
+/// The settings of the model that is trained. How it reads prompts is what it is trained for.
+fn trained() -> Vec<Arg> {
+    let keys = MODEL.iter().filter(|key| **key != Key::prompt_form);
+    keys.map(|key| key.flag()).collect()
+}
 
 /// How a language model is trained, and what is written.
 #[derive(Debug, Clone, Args)]
-#[command(args = flags(MODEL))]
+#[command(args = trained())]
 pub(crate) struct TuningFlags {
     /// Directory to write the adapter or model to
     ///

@@ -20,7 +20,8 @@ pub(crate) fn run(arguments: &AskArguments, session: &Session<'_>) -> Result<()>
     if question.trim().is_empty() {
         return Err(AnswerError::EmptyQuestion.into());
     }
-    let pipeline = session.setup().pipeline()?;
+    let mut pipeline = session.setup().pipeline()?;
+    pipeline.settings.style = session.settings.style(pipeline.model.as_ref());
     match question.as_str() {
         STDIN => answer_lines(&pipeline, session),
         question => answer(&pipeline, question, session),
@@ -79,13 +80,11 @@ fn answer(pipeline: &Pipeline, question: &str, session: &Session<'_>) -> Result<
     }
 }
 
-/// What follows the answer's text: the citations' numbers, the trace, the passages.
+/// What follows the answer's text: the citations' numbers where it does not hold them, the trace, the
+/// passages.
 fn show(answer: &Answer) -> Result<()> {
-    let marks: String = answer
-        .citations
-        .iter()
-        .map(|c| format!(" [{}]", c.number))
-        .collect();
+    let unmarked = answer.citations.iter().filter(|c| c.places.is_empty());
+    let marks: String = unmarked.map(|c| format!(" [{}]", c.number)).collect();
     output::line(marks)?;
     for citation in &answer.citations {
         output::line(format!(

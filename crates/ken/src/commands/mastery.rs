@@ -50,7 +50,7 @@ pub(crate) fn run(arguments: &MasteryArguments, session: &Session<'_>) -> Result
             pairs: arguments.pairs.get(),
             max_tokens: QUESTION_TOKENS,
         },
-        max_tokens: session.settings.max_tokens,
+        max_tokens: session.settings.max_tokens(),
     };
     let settings = session.settings;
     let identity = work.identity(settings.computing(), settings.seed);

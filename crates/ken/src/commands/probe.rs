@@ -34,7 +34,7 @@ pub(crate) fn run(arguments: &ProbeArguments, session: &Session<'_>) -> Result<(
         options: SampleOptions {
             samples: arguments.samples.get(),
             temperature: arguments.temperature,
-            max_tokens: session.settings.max_tokens,
+            max_tokens: session.settings.max_tokens(),
         },
         seed: session.settings.seed,
         correctness: arguments.correct,

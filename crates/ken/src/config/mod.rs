@@ -34,6 +34,7 @@ const COMMON: &[Key] = &[
 
 /// The settings of the language model.
 pub(crate) const MODEL: &[Key] = &[
+    Key::prompt_form,
     Key::model,
     Key::model_name,
     Key::adapter,
@@ -206,7 +207,7 @@ mod tests {
             "--allow-plaintext-keys=false",
         ];
         let settings = resolved(&file, &flags).unwrap();
-        assert_eq!((settings.k, settings.max_tokens), (Some(3), 7));
+        assert_eq!((settings.k, settings.max_tokens), (Some(3), Some(7)));
         assert_eq!(settings.folder().unwrap(), Path::new("c"));
         assert_eq!((settings.filters.len(), settings.sources.len()), (2, 2));
         assert!(settings.verbalize && settings.reverse && !settings.allow_plaintext_keys);

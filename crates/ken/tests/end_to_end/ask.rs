@@ -14,6 +14,7 @@ fn check_answer(answer: &Value, question: &str, policy: &str) {
         [
             "question",
             "answer",
+            "style",
             "policy",
             "route",
             "reason",
@@ -27,6 +28,8 @@ fn check_answer(answer: &Value, question: &str, policy: &str) {
     assert_eq!(answer["question"], question);
     assert_eq!(answer["policy"], policy);
     assert!(answer["answer"].is_string());
+    // The test model is too small for anything else.
+    assert_eq!(answer["style"], "short");
     assert_ne!(answer["reason"], "");
     assert_eq!(keys(&answer["tokens"]), ["prompt", "completion"]);
     assert!(answer["tokens"]["prompt"].as_u64().unwrap() > 20);
@@ -117,6 +120,39 @@ fn always_answers_from_the_corpus() {
 
     let nothing = ken.text(&[&ask[..], &["--filter", "year=1", "--max-tokens", "1"]].concat());
     assert!(nothing.contains("passages: 0 found, 0 read\n"), "{nothing}");
+}
+
+#[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
+fn a_full_answer_is_written_in_conversation_from_the_same_passages() {
+    let ken = Ken::new();
+    ingest_notes(&ken);
+    let ask = ["ask", "--corpus", "island", "--max-tokens", "40", QUESTION];
+    let short = ken.json(&ask);
+    let full = ken.json(&[&ask[..], &["--style", "full"]].concat());
+    assert_eq!(
+        (&full["style"], &full["route"]),
+        (&"full".into(), &short["route"])
+    );
+    assert_eq!(full["retrieved"], short["retrieved"]);
+    let text = full["answer"].as_str().unwrap();
+    assert!(
+        text.len() > short["answer"].as_str().unwrap().len(),
+        "{text}"
+    );
+    let chars: Vec<char> = text.chars().collect();
+    for citation in full["citations"].as_array().unwrap() {
+        for place in citation["places"].as_array().into_iter().flatten() {
+            let [start, end] = ["start", "end"].map(|at| place[at].as_u64().unwrap() as usize);
+            let digits: String = chars[start..end].iter().collect();
+            assert_eq!(digits, citation["number"].to_string());
+        }
+    }
+    assert!(full["tokens"]["completion"].as_u64().unwrap() <= 40);
+
+    ken.write("ken.toml", "style = \"full\"\n");
+    let shown = ken.text(&ask);
+    assert!(shown.starts_with(text), "{shown}");
 }
 
 #[test]

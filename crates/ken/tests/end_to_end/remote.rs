@@ -27,7 +27,8 @@ fn a_question_gets_the_answer_of_the_model_on_this_machine() {
     let ken = Ken::new();
     ingest_notes(&ken);
     let server = start(Manner::Vllm);
-    let ask = ["ask", "--corpus", "island", QUESTIONS[0]];
+    let ask = ["ask", "--style", "short", "--corpus", "island"];
+    let ask = [&ask[..], &[QUESTIONS[0]]].concat();
     let here = ken.json(&ask);
     let there = ["--model", &server.url, "--model-name", "smollm2"];
     let there = ken.json(&[&ask[..], &there].concat());

@@ -15,6 +15,7 @@ use super::file_names::CONFIG_FILE;
 use super::gguf::GgufFile;
 use super::origin::Origin;
 use super::prompt_form::PromptForm;
+use super::read_as::ReadAs;
 use super::replacement;
 use super::source_tokens::SourceTokens;
 use super::stored::Stored;
@@ -184,6 +185,24 @@ impl Checkpoint {
         self.prompt_form
     }
 
+    /// How the model reads prompts where a caller chose `chosen`, and its fingerprint then:
+    /// measurements made with one form must not be used with another.
+    ///
+    /// # Errors
+    /// A conversation, where the model has no chat template.
+    pub(super) fn read_as(&self, chosen: Option<ReadAs>) -> Result<(ReadAs, String), DecoderError> {
+        let own = ReadAs::Text(self.prompt_form);
+        let read_as = chosen.unwrap_or(own);
+        if read_as == ReadAs::Chat && self.chat.is_none() {
+            return Err(DecoderError::NoChatTemplate);
+        }
+        let fingerprint = match read_as == own {
+            true => self.fingerprint.clone(),
+            false => self.halves.and(&[read_as.name()]).to_string(),
+        };
+        Ok((read_as, fingerprint))
+    }
+
     /// What it was trained for last; `None` where another program trained it.
     #[must_use]
     pub fn origin(&self) -> Option<&Origin> {
@@ -212,8 +231,8 @@ impl Checkpoint {
             let read = self.sourced(tokens, sourced)?;
             return Ok((read.concat(), self.output(output)?));
         }
-        let (shared, input) = form.text(prompt);
-        self.continued(&format!("{shared}{input}"), &completion(output))
+        let (shared, rest) = form.text(prompt);
+        self.continued(&format!("{shared}{rest}"), &completion(output))
     }
 
     /// The tokens of an output as it follows its prompt, see [`Checkpoint::example`].

@@ -185,6 +185,10 @@ pub enum DecoderError {
         /// The names that it knows.
         known: Vec<String>,
     },
+    /// The model is to converse and has no chat template.
+    #[error("the model has no chat template, so it cannot read prompts as conversations")]
+    #[diagnostic(remedy = "leave <prompt_form> at auto")]
+    NoChatTemplate,
     /// The chat template could not be rendered.
     #[error("the chat template of the model failed: {reason}")]
     ChatTemplate {

@@ -11,6 +11,7 @@ use super::Decoder;
 use super::error::DecoderError;
 use super::prompt::{Course, Prompt as TokenPrompt};
 use super::prompt_form::PromptForm;
+use super::read_as::ReadAs;
 use super::source_tokens::SourceTokens;
 
 impl Decoder {
@@ -25,8 +26,18 @@ impl Decoder {
             };
             return TokenPrompt::on_course(self.known(read)?, course);
         }
-        let (shared, input) = self.prompt_form.text(prompt);
-        self.prompt(&shared, input)
+        match self.reads(prompt) {
+            ReadAs::Text(form) => {
+                let (shared, rest) = form.text(prompt);
+                self.prompt(&shared, &rest)
+            }
+            ReadAs::Chat => self.conversation(prompt),
+        }
+    }
+
+    /// Whether it reads a prompt with its marks of sources.
+    pub(super) fn is_sourced(&self, prompt: &Prompt) -> bool {
+        self.sources.is_some() && prompt.sourced.is_some()
     }
 
     fn all_tokenized<'p>(
@@ -47,7 +58,8 @@ impl LanguageModel for Decoder {
             score: true,
             logprobs: true,
             hidden_layers: Some(self.config.layers),
-            examples: self.prompt_form == PromptForm::Examples && self.sources.is_none(),
+            converses: self.converses,
+            examples: self.read_as != ReadAs::Text(PromptForm::Bare) && self.sources.is_none(),
         }
     }
 
@@ -87,12 +99,21 @@ impl LanguageModel for Decoder {
 
     fn score(&self, requests: &[ScoreRequest<'_, Prompt>]) -> Result<Vec<Vec<Score>>, ModelError> {
         let prompts = self.all_tokenized(requests.iter().map(|request| request.prompt))?;
-        let requests: Vec<_> = requests
+        let continuations: Vec<Vec<&str>> = requests
             .iter()
-            .zip(&prompts)
-            .map(|(request, prompt)| ScoreRequest {
+            .map(|request| {
+                let texts = request.continuations.iter();
+                texts
+                    .map(|text| self.following(request.prompt, text))
+                    .collect()
+            })
+            .collect();
+        let requests: Vec<_> = prompts
+            .iter()
+            .zip(&continuations)
+            .map(|(prompt, continuations)| ScoreRequest {
                 prompt,
-                continuations: request.continuations,
+                continuations,
             })
             .collect();
         let scores = self.score_many(&requests)?;

@@ -25,6 +25,7 @@ mod options;
 mod origin;
 mod prompt;
 mod prompt_form;
+mod read_as;
 mod replacement;
 mod runtime;
 mod sampling;
@@ -60,6 +61,7 @@ pub use options::{Device, LoadOptions};
 pub use origin::{LearnedBoundary, Origin};
 pub use prompt::Prompt;
 pub use prompt_form::PromptForm;
+pub use read_as::ReadAs;
 pub use replacement::{Replacement, remove_model};
 pub use score::{Score, ScoreRequest};
 pub use source_tokens::{CorpusToken, SourceTokens, SourcedTokens};
@@ -70,6 +72,10 @@ use chat::ChatTemplate;
 use runtime::Engines;
 use tokenizer::{Reading, TextTokenizer};
 
+/// From this many parameters on, instruction-tuned models write whole texts that are worth reading.
+/// Models that are called 0.5B have a little less than that.
+const CONVERSES_FROM: u64 = 450_000_000;
+
 /// A language model in memory. Calls from several threads are safe.
 pub struct Decoder {
     config: DecoderConfig,
@@ -77,7 +83,8 @@ pub struct Decoder {
     tokenizer: TextTokenizer,
     chat: Option<ChatTemplate>,
     end_tokens: Vec<u32>,
-    prompt_form: PromptForm,
+    read_as: ReadAs,
+    converses: bool,
     sources: Option<SourceTokens>,
     fingerprint: String,
 }
@@ -91,25 +98,31 @@ impl Decoder {
     /// that is not supported; an adapter that was made for another model.
     pub fn load(path: &Path, options: &LoadOptions) -> Result<Self, DecoderError> {
         let checkpoint = Checkpoint::open(path, options.adapter.as_deref())?;
+        let footprint = checkpoint.footprint(options.precision)?;
         if options.device == Device::Cpu {
-            checkpoint.footprint(options.precision)?.check(path)?;
+            footprint.check(path)?;
         }
         let engines = Engines::load(&checkpoint.config, &checkpoint.weights, options)?;
+        let (read_as, fingerprint) = checkpoint.read_as(options.read_as)?;
         let sources = checkpoint.origin.and_then(|origin| origin.sources);
         let mut end_tokens = checkpoint.end_tokens;
         if let Some(sources) = &sources {
             end_tokens.push(sources.end_of_knowledge);
             end_tokens.sort_unstable();
         }
+        // What was trained for prompts of ken's answers those in a line.
+        let trained = sources.is_some() || read_as == ReadAs::Text(PromptForm::Bare);
+        let large = footprint.parameters >= CONVERSES_FROM;
         Ok(Self {
+            converses: checkpoint.chat.is_some() && large && !trained,
             sources,
             end_tokens,
             config: checkpoint.config,
             engines,
             tokenizer: checkpoint.tokenizer,
             chat: checkpoint.chat,
-            prompt_form: checkpoint.prompt_form,
-            fingerprint: checkpoint.fingerprint,
+            read_as,
+            fingerprint,
         })
     }
 
@@ -132,10 +145,10 @@ impl Decoder {
         &self.fingerprint
     }
 
-    /// The form in which it reads prompts with instruction and examples.
+    /// How it reads prompts for a line.
     #[must_use]
-    pub fn prompt_form(&self) -> PromptForm {
-        self.prompt_form
+    pub fn read_as(&self) -> ReadAs {
+        self.read_as
     }
 
     /// Whether the model comes with a chat template, which [`Decoder::chat_prompt`] needs.
@@ -171,12 +184,7 @@ impl Decoder {
     /// # Errors
     /// A model without a chat template, or a conversation that the template refuses.
     pub fn chat_prompt(&self, messages: &[Message], shared: usize) -> Result<Prompt, DecoderError> {
-        let template = self
-            .chat
-            .as_ref()
-            .ok_or_else(|| DecoderError::ChatTemplate {
-                reason: "the model has none".to_owned(),
-            })?;
+        let template = self.chat.as_ref().ok_or(DecoderError::NoChatTemplate)?;
         let messages = escaping::escaped(messages, &self.tokenizer)?;
         let encode = |text: &str| self.known(escaping::encode(text, &self.tokenizer)?);
         let tokens = encode(&template.render(&messages, true)?)?;

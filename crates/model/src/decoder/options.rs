@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use super::error::DecoderError;
+use super::read_as::ReadAs;
 use crate::kernels::{Precision, UnknownName};
 
 /// Where a decoder computes.
@@ -80,6 +81,8 @@ pub struct LoadOptions {
     /// Memory in bytes that the keys and values of the sequences of one call take at most, as long
     /// as a single prompt and its samples do not need more.
     pub cache_bytes: usize,
+    /// How it reads prompts; `None` for what suits the model.
+    pub read_as: Option<ReadAs>,
     /// The folder of an adapter, in PEFT's format, on top of the weights.
     pub adapter: Option<PathBuf>,
 }
@@ -90,6 +93,7 @@ impl Default for LoadOptions {
             precision: Precision::default(),
             device: Device::default(),
             cache_bytes: 1 << 30,
+            read_as: None,
             adapter: None,
         }
     }

@@ -54,6 +54,12 @@ impl Prompt {
         })
     }
 
+    /// The same prompt with more tokens at its end.
+    pub(super) fn followed(mut self, tokens: &[u32]) -> Self {
+        self.tokens.extend_from_slice(tokens);
+        self
+    }
+
     /// How it relates to others.
     pub(super) fn course(&self) -> Course {
         self.course

@@ -1,6 +1,7 @@
-//! The form in which a decoder reads prompts: whole, or without instruction and worked examples. The
+//! The form in which a decoder reads prompts as text: whole, or without instruction and worked examples. The
 //! `config.json` of a checkpoint says which of the two it was trained for.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
@@ -31,7 +32,7 @@ impl FromStr for PromptForm {
     }
 }
 
-/// The form in which a decoder reads prompts.
+/// The form in which a decoder reads prompts as text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PromptForm {
@@ -55,10 +56,10 @@ impl PromptForm {
 
     /// A prompt in this form: the prefix that all prompts of its kind share, and the rest.
     #[must_use]
-    pub fn text(self, prompt: &Prompt) -> (String, &str) {
+    pub fn text(self, prompt: &Prompt) -> (String, Cow<'_, str>) {
         match self {
             Self::Examples => prompt.text(),
-            Self::Bare => (String::new(), &prompt.input),
+            Self::Bare => (String::new(), prompt.rest()),
         }
     }
 

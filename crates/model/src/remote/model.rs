@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use ken_language::{
     Capabilities, Examples, Finish, GenerateOptions, GenerateRequest, Generation, LanguageModel,
-    ModelError, Piece, Prompt, Sampling, Score, ScoreRequest, fingerprint_of_texts,
+    ModelError, Piece, Prompt, Reply, Sampling, Score, ScoreRequest, fingerprint_of_texts,
 };
 
 use super::client::Client;
@@ -25,7 +25,8 @@ const DEFAULT_CONTEXT_TOKENS: usize = 4096;
 
 /// A language model behind an OpenAI-compatible endpoint.
 ///
-/// A prompt is sent as text to be continued if the endpoint accepts that, else as a conversation.
+/// A prompt for a line is sent as text to be continued if the endpoint accepts that, else as a
+/// conversation; one for a whole text as a conversation if it accepts that, else as text.
 /// Special tokens that are spelled out in a text are up to the endpoint, and most interpret them.
 #[derive(Debug)]
 pub struct RemoteModel {
@@ -39,6 +40,8 @@ pub struct RemoteModel {
     logprobs: bool,
     counts_tokens: bool,
     unsupported: Unsupported,
+    /// Whether it was found to refuse conversations.
+    refuses_chat: AtomicBool,
     /// Whether it was found to return one sample per request.
     one_at_a_time: AtomicBool,
 }
@@ -62,6 +65,7 @@ impl RemoteModel {
             logprobs: false,
             counts_tokens: false,
             unsupported: Unsupported::default(),
+            refuses_chat: AtomicBool::new(false),
             one_at_a_time: AtomicBool::new(false),
         };
         model.logprobs = match model.probe_logprobs() {
@@ -87,6 +91,8 @@ impl RemoteModel {
             instruction: "Continue.",
             examples: Examples::Fixed(&[]),
             input: "The sky is".to_owned(),
+            begun: String::new(),
+            reply: Reply::Line,
             sourced: None,
         };
         let options = GenerateOptions {
@@ -103,16 +109,29 @@ impl RemoteModel {
         Ok(choices.iter().any(|choice| !choice.tokens.is_empty()))
     }
 
-    /// Sends the body of a request, without the parameters that the endpoint turns out not to support.
+    /// The route that a prompt takes.
+    fn route_of(&self, prompt: &Prompt) -> Route {
+        match prompt.reply {
+            Reply::Text if !self.refuses_chat.load(Ordering::Relaxed) => Route::Chat,
+            Reply::Text | Reply::Line => self.route,
+        }
+    }
+
+    /// Sends the body of a request on its route, without the parameters that the endpoint turns out
+    /// not to support.
     fn send<T>(
         &self,
         request: &CompletionRequest<'_>,
-        mut send: impl FnMut(&serde_json::Value) -> Result<T, RemoteError>,
+        mut send: impl FnMut(Route, &serde_json::Value) -> Result<T, RemoteError>,
     ) -> Result<T, RemoteError> {
         loop {
-            let body = body(self.route, &self.name, request, &self.unsupported);
-            match send(&body) {
+            let route = self.route_of(request.prompt);
+            let body = body(route, &self.name, request, &self.unsupported);
+            match send(route, &body) {
                 Err(error) if self.unsupported.record(&error, &body) => {}
+                Err(error) if route != self.route && error.is_refusal() => {
+                    self.refuses_chat.store(true, Ordering::Relaxed);
+                }
                 response => return response,
             }
         }
@@ -123,9 +142,11 @@ impl RemoteModel {
         &self,
         request: &CompletionRequest<'_>,
     ) -> Result<(Vec<Choice>, Usage), RemoteError> {
-        let url = self.client.api_url(self.route.path());
-        let response = self.send(request, |body| self.client.post(&url, body))?;
-        let (mut choices, usage) = completions(&self.client, &url, &response, self.route)?;
+        let (mut choices, usage) = self.send(request, |route, body| {
+            let url = self.client.api_url(route.path());
+            let response = self.client.post(&url, body)?;
+            completions(&self.client, &url, &response, route)
+        })?;
         // Counting the tokens of each may take a request.
         choices.truncate(request.samples);
         Ok((choices, usage))
@@ -200,10 +221,10 @@ impl RemoteModel {
         if request.max_tokens == 0 {
             return self.empty_completion(request.prompt);
         }
-        let received = self.send(request, |body| {
+        let received = self.send(request, |route, body| {
             let body = body.to_string();
             self.client
-                .with_retries(|| stream(&self.client, self.route, &body, on_piece))
+                .with_retries(|| stream(&self.client, route, &body, on_piece))
         })?;
         self.completion(request.prompt, received)
     }
@@ -237,7 +258,7 @@ impl RemoteModel {
     }
 
     fn count_prompt(&self, prompt: &Prompt) -> Result<usize, RemoteError> {
-        let messages = match self.route {
+        let messages = match self.route_of(prompt) {
             Route::Completions => 0,
             Route::Chat => 2 + 2 * prompt.examples.len(),
         };
@@ -249,7 +270,7 @@ impl RemoteModel {
     /// its context or does not count must find out itself.
     fn fitting_tokens(&self, prompt: &Prompt, max_tokens: usize) -> Result<usize, RemoteError> {
         let (Some(context), true, Route::Completions) =
-            (self.context, self.counts_tokens, self.route)
+            (self.context, self.counts_tokens, self.route_of(prompt))
         else {
             return Ok(max_tokens);
         };
@@ -404,6 +425,7 @@ impl LanguageModel for RemoteModel {
 
     fn capabilities(&self) -> Capabilities {
         Capabilities {
+            converses: true,
             score: self.scoring.is_some(),
             logprobs: self.logprobs,
             hidden_layers: None,

@@ -162,7 +162,7 @@ pub(super) fn body(
 /// A prompt as text to be continued.
 pub(super) fn whole_text(prompt: &Prompt) -> String {
     let (shared, rest) = prompt.text();
-    shared + rest
+    shared + &rest
 }
 
 /// A prompt as a conversation.
@@ -176,6 +176,6 @@ fn messages(prompt: &Prompt) -> Value {
         messages.push(message("user", example.input));
         messages.push(message("assistant", example.output));
     }
-    messages.push(message("user", &prompt.input));
+    messages.push(message("user", &prompt.rest()));
     Value::Array(messages)
 }

@@ -5,7 +5,9 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use ken_language::{Finish, GenerateOptions, Sampling};
-use ken_model::decoder::{Decoder, DecoderError, Generation, LoadOptions, Message, Prompt, Role};
+use ken_model::decoder::{
+    Decoder, DecoderError, Generation, LoadOptions, Message, Prompt, ReadAs, Role,
+};
 use proptest::prelude::*;
 use tempfile::TempDir;
 
@@ -453,10 +455,13 @@ fn without_a_template_there_is_no_chat() {
     let error = decoder
         .chat_prompt(&[Message::new(Role::User, "a")], 0)
         .unwrap_err();
-    assert!(
-        matches!(error, DecoderError::ChatTemplate { .. }),
-        "{error}"
-    );
+    assert!(matches!(error, DecoderError::NoChatTemplate), "{error}");
+    let options = LoadOptions {
+        read_as: Some(ReadAs::Chat),
+        ..LoadOptions::default()
+    };
+    let error = Decoder::load(dir.path(), &options).err().unwrap();
+    assert!(matches!(error, DecoderError::NoChatTemplate), "{error}");
 }
 
 /// Some tokenizers know tokens that were added after the model was trained.

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use ken_language::{
-    Examples, GenerateOptions, GenerateRequest, LanguageModel, ModelError, Prompt, Sampling,
+    Examples, GenerateOptions, GenerateRequest, LanguageModel, ModelError, Prompt, Reply, Sampling,
     WorkedExample,
 };
 use ken_model::remote::{Endpoint, RemoteModel, RemoteSettings};
@@ -23,6 +23,8 @@ pub(crate) fn prompt() -> Prompt {
         instruction: "Answer.",
         examples: Examples::Fixed(&EXAMPLES),
         input: "Q: c\nA:".to_owned(),
+        begun: String::new(),
+        reply: Reply::Line,
         sourced: None,
     }
 }

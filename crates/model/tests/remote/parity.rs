@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use ken_language::{
-    Examples, Finish, GenerateOptions, GenerateRequest, Generation, LanguageModel, Prompt,
+    Examples, Finish, GenerateOptions, GenerateRequest, Generation, LanguageModel, Prompt, Reply,
     Sampling, ScoreRequest, WorkedExample,
 };
 use ken_model::remote::{Endpoint, RemoteModel};
@@ -21,6 +21,8 @@ fn prompt(question: &str) -> Prompt {
         instruction: "Answer the question.",
         examples: Examples::Fixed(&EXAMPLES),
         input: format!("Question: {question}\nAnswer:"),
+        begun: String::new(),
+        reply: Reply::Line,
         sourced: None,
     }
 }

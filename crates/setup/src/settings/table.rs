@@ -5,19 +5,19 @@ use std::fmt::Display;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 
-use ken_answer::{Policy, Rerank};
+use ken_answer::{Policy, Rerank, Style};
 use ken_corpus::{Active, Cut, Filter, Segmentation};
 use ken_hub::ModelReference;
 use ken_index::{Mode, Recall};
 use ken_model::Precision;
-use ken_model::decoder::Device;
+use ken_model::decoder::{Device, ReadAs};
 use serde::{Serialize, Serializer};
 
 use super::address::CorpusAddress;
 use super::define::{Setting, settings};
 use super::keys::Keys;
 use super::source::CorpusSource;
-use super::values::{Bytes, Value};
+use super::values::{Bytes, OrAuto, Value};
 use crate::error::SetupError;
 
 settings! {
@@ -64,7 +64,7 @@ settings! {
     max_document_bytes: Bytes, "N" = "64M", see "[budgets](formats.md#budgets)";
 
     /// Longest answer, in tokens
-    max_tokens: usize, "N" = "64";
+    max_tokens: Option<usize>, "N" = "64, 512 in style full";
 
     /// Search: dense, lexical or hybrid. By meaning, by words, or both
     mode: Mode, "MODE" = "hybrid";
@@ -91,6 +91,11 @@ settings! {
     /// Precision of models on the CPU: f32, int8 (integers: faster, less exact) or auto
     #[serde(serialize_with = "as_text")]
     precision: Precision, "PRECISION" = "auto";
+
+    /// How a model on this machine reads prompts: auto (what suits the model), examples (text with worked
+    /// examples), chat (a conversation in its chat template) or bare (text without them)
+    #[serde(serialize_with = "as_text")]
+    prompt_form: OrAuto<ReadAs>, "FORM" = "auto", see "[forms of prompts](cli.md#forms-of-prompts)";
 
     /// Share of the nearest passages that dense search finds, on average. 1 scores every passage of a
     /// corpus on disk; Milvus does not take it
@@ -138,6 +143,11 @@ settings! {
     #[serde(skip)]
     sources: Vec<CorpusSource>, "[NAME=]DIR", only_flag "corpora";
 
+    /// How much an answer says: short (a name, a number, a phrase), full (sentences or steps that cite
+    /// passages) or auto (full where the model can)
+    #[serde(serialize_with = "as_text")]
+    style: OrAuto<Style>, "STYLE" = "auto", see "[styles of answers](cli.md#styles-of-answers)";
+
     /// Sampling temperature; 0 is greedy
     temperature: f64, "T" = "0";
 
@@ -158,7 +168,16 @@ fn as_text<S: Serializer>(value: &impl Display, serializer: S) -> Result<S::Ok, 
     serializer.collect_str(value)
 }
 
+/// The longest short answer, in tokens, if the settings do not say.
+const SHORT_TOKENS: usize = 64;
+
 impl Settings {
+    /// The longest short answer, in tokens.
+    #[must_use]
+    pub fn max_tokens(&self) -> usize {
+        self.max_tokens.unwrap_or(SHORT_TOKENS)
+    }
+
     /// The corpus.
     ///
     /// # Errors

@@ -1,14 +1,15 @@
 //! Tests of the settings' precedence and messages.
 
-use ken_answer::{Policy, Rerank};
+use ken_answer::{Policy, Rerank, Style};
 use ken_corpus::Segmentation;
 use ken_documents::Budget;
 use ken_hub::{DEFAULT_EMBEDDER, DEFAULT_GENERATOR};
 use ken_index::Mode;
 use ken_model::Precision;
-use ken_model::decoder::Device;
+use ken_model::decoder::{Device, ReadAs};
 use std::num::NonZeroUsize;
 
+use super::values::OrAuto;
 use super::*;
 
 fn file(text: &str) -> Result<Settings, SetupError> {
@@ -46,7 +47,7 @@ fn what_was_given_wins_over_variables_and_those_over_the_file() {
         .unwrap();
     assert_eq!(
         (settings.k, settings.seed, settings.max_tokens),
-        (Some(3), 2, 1)
+        (Some(3), 2, Some(1))
     );
     assert_eq!(settings.mode, Mode::Hybrid);
 }
@@ -99,7 +100,7 @@ fn the_settings_are_documented() {
 #[test]
 fn every_key_is_read_and_stands_over_a_lower_layer() {
     let text = "adapter = \"a\"\nallow_plaintext_keys = true\ncorpus = \"c\"\ndatastore = \"d\"\ndevice = \"cuda\"\nembedder = \"./e\"\nevidence_tokens = 7\nk = 2\nkbm = \"kb\"\nkbm_model = \"./s.gguf\"\nmax_document_bytes = \"8M\"\nmax_tokens = 3\nmode = \"dense\"\n\
-        model = \"./m.gguf\"\nmodel_name = \"m\"\npolicy = \"never\"\nprecision = \"int8\"\nrecall = 0.95\nrerank = \"likelihood\"\nrerank_chunk = \"sentence\"\nrerank_depth = 5\nrouter = \"r.json\"\nsamples = 9\nscale = 2\nseed = 4\nsegment = \"sentence\"\n\
+        model = \"./m.gguf\"\nmodel_name = \"m\"\npolicy = \"never\"\nprecision = \"int8\"\nprompt_form = \"chat\"\nrecall = 0.95\nrerank = \"likelihood\"\nrerank_chunk = \"sentence\"\nrerank_depth = 5\nrouter = \"r.json\"\nsamples = 9\nscale = 2\nseed = 4\nsegment = \"sentence\"\nstyle = \"full\"\n\
         temperature = 0.5\nthreads = 6\ntrust_corpus_embedder = true\nverbalize = true\n";
     let table: toml::Table = toml::from_str(text).unwrap();
     let keys: Vec<&str> = table.keys().map(String::as_str).collect();
@@ -112,10 +113,12 @@ fn every_key_is_read_and_stands_over_a_lower_layer() {
             "mode" => "lexical",
             "policy" => "always",
             "precision" => "f32",
+            "prompt_form" => "examples",
             "rerank" => "embedder",
             "rerank_chunk" | "segment" => "whole",
             truth if table[truth].is_bool() => "false",
             number if table[number].is_integer() || number.ends_with("bytes") => "77",
+            "style" => "short",
             "temperature" => "7",
             _ => "./lower",
         };
@@ -133,6 +136,8 @@ fn every_key_is_read_and_stands_over_a_lower_layer() {
     assert_eq!(settings.active, Active::First(2));
     assert_eq!(settings.policy, Policy::Never);
     assert_eq!(settings.precision, Precision::Int8);
+    assert_eq!(settings.prompt_form, OrAuto(Some(ReadAs::Chat)));
+    assert_eq!(settings.style, OrAuto(Some(Style::Full)));
     assert_eq!(settings.device, Device::Cuda);
     assert_eq!(settings.rerank, Rerank::Likelihood);
     assert_eq!(settings.rerank_chunk, Segmentation::Sentence);

@@ -1,6 +1,7 @@
 //! How values of settings are read, and the types of value that no other crate has.
 
 use std::ffi::OsStr;
+use std::fmt;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -123,6 +124,29 @@ impl Value for bool {
             Some("true") => Ok(true),
             Some("false") => Ok(false),
             _ => Err("it must be true or false".to_owned()),
+        }
+    }
+}
+
+/// A choice, or `auto`: what suits the model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OrAuto<T>(pub Option<T>);
+
+impl<T: FromStr<Err: ToString>> Value for OrAuto<T> {
+    fn read(given: &OsStr) -> Result<Self, String> {
+        match given.to_str() {
+            Some("auto") => Ok(Self(None)),
+            Some(text) => parsed(text).map(|choice| Self(Some(choice))),
+            None => Err("it is not UTF-8".to_owned()),
+        }
+    }
+}
+
+impl<T: fmt::Display> fmt::Display for OrAuto<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Some(choice) => choice.fmt(f),
+            None => f.write_str("auto"),
         }
     }
 }

@@ -35,8 +35,8 @@ named! {
 /// here: the completion follows a space and ends with the line.
 #[must_use]
 pub fn example_as(example: &TrainingExample, form: PromptForm, format: ExampleFormat) -> Value {
-    let (shared, input) = form.text(&example.prompt);
-    let prompt = format!("{shared}{input}");
+    let (shared, rest) = form.text(&example.prompt);
+    let prompt = format!("{shared}{rest}");
     let completion = format!(" {}\n", example.output);
     match format {
         ExampleFormat::Trl => json!({"prompt": prompt, "completion": completion}),

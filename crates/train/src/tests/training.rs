@@ -3,7 +3,9 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use ken_model::decoder::{Checkpoint, Decoder, DecoderError, Device, LoadOptions, PromptForm};
+use ken_model::decoder::{
+    Checkpoint, Decoder, DecoderError, Device, LoadOptions, PromptForm, ReadAs,
+};
 use tempfile::TempDir;
 
 use super::checkpoint::Tiny;
@@ -206,7 +208,7 @@ fn an_adapter_answers_as_the_trained_model() {
         };
         let decoder = Decoder::load(dir.path(), &options).unwrap();
         let plain = Decoder::load(dir.path(), &LoadOptions::default()).unwrap();
-        assert_eq!(decoder.prompt_form(), PromptForm::Bare);
+        assert_eq!(decoder.read_as(), ReadAs::Text(PromptForm::Bare));
         assert_ne!(decoder.fingerprint(), plain.fingerprint());
         let prompt = decoder.raw_prompt("the wren and").unwrap();
         let score = decoder.score(&prompt, &[" the garden"]).unwrap().remove(0);
