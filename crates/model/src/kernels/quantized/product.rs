@@ -292,7 +292,7 @@ pub(super) unsafe fn exact<I: Isa>(
                     let mut group = first / GROUP;
                     for panel in panel.chunks_mut(GROUP * of_block) {
                         unsafe {
-                            dequantize::<I>(tiles.layout, tile, group, half, panel, &mut factors)
+                            dequantize::<I>(tiles.layout, tile, group, half, panel, &mut factors);
                         };
                         group += of_block;
                     }
