@@ -112,6 +112,7 @@ fn every_key_is_read_and_stands_over_a_lower_layer() {
             "mode" => "lexical",
             "policy" => "always",
             "precision" => "f32",
+            "recall" => "0.9",
             "rerank" => "embedder",
             "rerank_chunk" | "segment" => "whole",
             truth if table[truth].is_bool() => "false",
