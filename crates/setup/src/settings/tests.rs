@@ -114,6 +114,7 @@ fn every_key_is_read_and_stands_over_a_lower_layer() {
             "policy" => "always",
             "precision" => "f32",
             "prompt_form" => "examples",
+            "recall" => "0.9",
             "rerank" => "embedder",
             "rerank_chunk" | "segment" => "whole",
             truth if table[truth].is_bool() => "false",
