@@ -300,7 +300,7 @@ fn random_adapter(folder: &Path) {
         let (outputs, inputs) = weight.dims2().unwrap();
         for (half, shape) in [("A", (RANK, inputs)), ("B", (outputs, RANK))] {
             let numbers: Vec<f32> = (0..shape.0 * shape.1)
-                .map(|_| random.random_range(-0.03..0.03))
+                .map(|_| random.random_range(-0.1..0.1))
                 .collect();
             tensors.insert(
                 format!("base_model.model.{module}_proj.lora_{half}.weight"),
