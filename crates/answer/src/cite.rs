@@ -175,13 +175,16 @@ mod tests {
         let found: Vec<_> = cited
             .citations
             .iter()
-            .map(|one| (one.number, one.doc_id.as_str(), one.places.as_slice()))
+            .map(|one| (one.number, one.doc_id.as_str(), format!("{:?}", one.places)))
             .collect();
         assert_eq!(
             found,
-            [(1, "a", &[7..8, 24..25][..]), (2, "b", &[18..19][..])]
+            [
+                (1, "a", "[7..8, 24..25]".into()),
+                (2, "b", "[18..19]".into())
+            ]
         );
-        assert_eq!(cited.unfounded, [21..22]);
+        assert_eq!(format!("{:?}", cited.unfounded), "[21..22]");
 
         let compared = cite("The capital is Paris", Style::Full, false, &passages);
         assert_eq!(compared.citations[0].number, 1);
