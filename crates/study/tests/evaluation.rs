@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ken_answer::{Answer, AnswerError, Calls, Retrieved, Tokens};
+use ken_answer::{Answer, AnswerError, Calls, Retrieved, Style, Tokens};
 use ken_route::Source;
 use ken_study::results::Difference;
 use ken_study::{
@@ -69,10 +69,12 @@ fn answer(question: &Question) -> Result<Answer, AnswerError> {
     Ok(Answer {
         question: question.question.clone(),
         answer,
+        style: Style::Short,
         policy: "prompt".to_owned(),
         route,
         reason: String::new(),
         citations: Vec::new(),
+        unfounded: Vec::new(),
         retrieved: hits,
         verbalized: None,
         calls: Calls {
