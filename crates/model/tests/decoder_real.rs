@@ -7,9 +7,9 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
-use ken_language::{Finish, GenerateOptions, Sampling};
+use ken_language::{Finish, GenerateOptions, Progress, Sampling};
 use ken_model::Precision;
-use ken_model::decoder::{Checkpoint, Decoder, LoadOptions, Message, Role};
+use ken_model::decoder::{Checkpoint, Decoder, GenerateRequest, LoadOptions, Message, Role};
 use serde::Deserialize;
 
 static MODEL: LazyLock<Decoder> = LazyLock::new(|| load(Precision::F32));
@@ -224,4 +224,58 @@ fn its_footprint_is_known_before_its_weights_are_read() {
     assert_eq!(auto, footprint(Precision::F32));
     let bits = 8.0 * auto.weight_bytes as f64 / auto.parameters as f64;
     assert!((5.0..8.0).contains(&bits), "{bits} bits a weight");
+}
+
+/// Texts of both ways to compute, probabilities and states, from several threads at once, some of
+/// them broken off.
+#[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
+fn callers_at_the_same_time_get_what_each_gets_alone() {
+    let questions = [
+        "Question: what is the capital of France\nAnswer:",
+        "Question: who wrote Faust\nAnswer:",
+        "Question: how many legs has a spider\nAnswer:",
+    ];
+    let shared = "Answer the question with a name, a number or a short phrase.\n\n";
+    let ask = |decoder: &Decoder, caller: usize| {
+        let prompts = questions.iter().cycle().skip(caller).take(1 + caller % 3);
+        let prompts: Vec<_> = prompts
+            .map(|question| decoder.prompt(shared, question).unwrap())
+            .collect();
+        let options = GenerateOptions {
+            sampling: Sampling::at(if caller % 2 == 0 { 1.0 } else { 0.0 }, caller as u64),
+            max_tokens: 8,
+            stop: vec![".".to_owned()],
+        };
+        let requests: Vec<_> = prompts
+            .iter()
+            .map(|prompt| GenerateRequest {
+                prompt,
+                samples: 1 + caller % 2,
+                options: &options,
+            })
+            .collect();
+        let written = decoder.generate_many(&requests, &mut |progress| match progress {
+            Progress::Text(piece) if caller == 3 || piece.text.contains('\n') => {
+                ControlFlow::Break(())
+            }
+            _ => ControlFlow::Continue(()),
+        });
+        let written = written.unwrap().into_iter().flatten();
+        let texts: Vec<_> = written
+            .map(|text| (text.tokens, text.text, text.logprobs, text.finish))
+            .collect();
+        let scores = decoder.score(&prompts[0], &[" Paris", " Goethe"]).unwrap();
+        let states = decoder.hidden(&[&prompts[0]], 15).unwrap();
+        (texts, scores, states)
+    };
+    let fresh = load(Precision::Auto);
+    let alone: Vec<_> = (0..5).map(|caller| ask(&fresh, caller)).collect();
+    let one = load(Precision::Auto);
+    std::thread::scope(|scope| {
+        for (caller, alone) in alone.iter().enumerate() {
+            let (one, ask) = (&one, &ask);
+            scope.spawn(move || assert_eq!(&ask(one, caller), alone, "caller {caller}"));
+        }
+    });
 }

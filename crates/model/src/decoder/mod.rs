@@ -8,7 +8,6 @@ mod checkpoint;
 mod choose_sources;
 mod config;
 mod cpu;
-mod engine;
 mod error;
 mod escaping;
 mod export;
@@ -28,6 +27,7 @@ mod prompt_form;
 mod replacement;
 mod runtime;
 mod sampling;
+mod scheduler;
 mod score;
 mod shards;
 mod shared_prefix;
@@ -43,6 +43,7 @@ mod untrained;
 mod weights;
 
 use std::path::Path;
+use std::sync::Arc;
 
 pub use adapter::{Adapter, AdapterSettings};
 pub use chat::{Message, Role};
@@ -68,15 +69,16 @@ pub use untrained::Untrained;
 
 use chat::ChatTemplate;
 use runtime::Engines;
+use scheduler::{Scheduler, Writer};
 use tokenizer::{Reading, TextTokenizer};
 
-/// A language model in memory. Calls from several threads are safe.
+/// A language model in memory. Threads share it: what they ask for is computed in one batch, and to
+/// wait for it takes none of the threads that compute.
 pub struct Decoder {
     config: DecoderConfig,
-    engines: Engines,
-    tokenizer: TextTokenizer,
+    scheduler: Scheduler,
+    tokenizer: Arc<TextTokenizer>,
     chat: Option<ChatTemplate>,
-    end_tokens: Vec<u32>,
     prompt_form: PromptForm,
     sources: Option<SourceTokens>,
     fingerprint: String,
@@ -88,25 +90,40 @@ impl Decoder {
     ///
     /// # Errors
     /// A file that is missing, broken or truncated; an architecture, quantization or tokenizer
-    /// that is not supported; an adapter that was made for another model.
+    /// that is not supported; an adapter that was made for another model; threads that cannot be
+    /// started.
     pub fn load(path: &Path, options: &LoadOptions) -> Result<Self, DecoderError> {
         let checkpoint = Checkpoint::open(path, options.adapter.as_deref())?;
         if options.device == Device::Cpu {
             checkpoint.footprint(options.precision)?.check(path)?;
         }
-        let engines = Engines::load(&checkpoint.config, &checkpoint.weights, options)?;
         let sources = checkpoint.origin.and_then(|origin| origin.sources);
         let mut end_tokens = checkpoint.end_tokens;
         if let Some(sources) = &sources {
             end_tokens.push(sources.end_of_knowledge);
             end_tokens.sort_unstable();
         }
+        let (config, weights) = (&checkpoint.config, &checkpoint.weights);
+        let tokenizer = Arc::new(checkpoint.tokenizer);
+        let writer = Writer {
+            tokenizer: Arc::clone(&tokenizer),
+            end_tokens: end_tokens.into(),
+        };
+        let scheduler = match options.device {
+            Device::Cpu => {
+                let engines = Engines::on_cpu(config, weights, options)?;
+                Scheduler::start(engines, writer, config, options)?
+            }
+            Device::Cuda | Device::Metal | Device::Reference => {
+                let engines = Engines::on_device(config, weights, options)?;
+                Scheduler::start(engines, writer, config, options)?
+            }
+        };
         Ok(Self {
             sources,
-            end_tokens,
+            scheduler,
+            tokenizer,
             config: checkpoint.config,
-            engines,
-            tokenizer: checkpoint.tokenizer,
             chat: checkpoint.chat,
             prompt_form: checkpoint.prompt_form,
             fingerprint: checkpoint.fingerprint,
