@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use ken_index::Mode;
 use ken_language::{
-    Finish, GenerateOptions, GenerateRequest, Generation, LanguageModel, Prompt, Sampling,
+    Finish, GenerateOptions, GenerateRequest, Generation, LanguageModel, Progress, Prompt, Sampling,
 };
 use ken_route::{Choice, Head, Source};
 
@@ -61,6 +61,8 @@ pub enum Event<'a> {
     Routed(&'a Choice),
     /// Passages were found and fitted.
     Retrieved(&'a [Retrieved]),
+    /// The question waits, or a prompt of it is being read. Told now and again, and maybe never.
+    Reading,
     /// A piece of what the model knows was written.
     Verbalized(&'a str),
     /// A piece of the answer was written.
@@ -375,7 +377,10 @@ impl Pipeline {
         let mut broken_off = vec![false; drafts.len()];
         let written = verbalize(self.model.as_ref(), &questions, &mut |place, piece| {
             let index = indices[place];
-            let flow = watch(index, Event::Verbalized(piece));
+            let flow = match piece {
+                "" => watch(index, Event::Reading),
+                piece => watch(index, Event::Verbalized(piece)),
+            };
             broken_off[index] = flow.is_break();
             flow
         })?;
@@ -447,15 +452,27 @@ impl Pipeline {
         });
         let requests: Vec<_> = requests.collect();
         let mut broken_off = vec![false; drafts.len()];
-        let written = self.model.generate(&requests, &mut |piece| {
-            let index = open[piece.request];
-            let line = &mut lines[index];
-            let part = line.take(piece.text);
-            if !part.is_empty() && watch(index, Event::Text(part)).is_break() || line.has_ended() {
-                broken_off[index] = true;
-                return ControlFlow::Break(());
+        let written = self.model.generate(&requests, &mut |progress| {
+            let (index, breaks) = match progress {
+                Progress::Reading { request, .. } => {
+                    let index = open[request];
+                    (index, watch(index, Event::Reading).is_break())
+                }
+                Progress::Text(piece) => {
+                    let index = open[piece.request];
+                    let line = &mut lines[index];
+                    let part = line.take(piece.text);
+                    let breaks = !part.is_empty() && watch(index, Event::Text(part)).is_break();
+                    (index, breaks || line.has_ended())
+                }
+            };
+            match breaks {
+                true => {
+                    broken_off[index] = true;
+                    ControlFlow::Break(())
+                }
+                false => ControlFlow::Continue(()),
             }
-            ControlFlow::Continue(())
         })?;
         let written: Vec<Generation> = written.into_iter().flatten().collect();
         let reading: Duration = written.iter().map(|written| written.prompt_time).sum();

@@ -21,7 +21,7 @@ pub use first_line::FirstLine;
 pub use model::{Capabilities, LanguageModel};
 pub use pair_scorer::PairScorer;
 pub use prompt::{Examples, Prompt, Reply, WorkedExample};
-pub use request::{GenerateOptions, GenerateRequest, Piece, Sampling, ScoreRequest};
+pub use request::{GenerateOptions, GenerateRequest, Piece, Progress, Sampling, ScoreRequest};
 pub use response::{Finish, Generation, Score, softmax, total};
 pub use source_chooser::{DoesNotChoose, SourceChoice, SourceChooser};
 pub use sourced::{Knowledge, Sourced};

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use crate::error::ModelError;
 use crate::prompt::Prompt;
-use crate::request::{GenerateRequest, Piece, ScoreRequest};
+use crate::request::{GenerateRequest, Progress, ScoreRequest};
 use crate::response::{Generation, Score, softmax};
 use crate::source_chooser::{DoesNotChoose, SourceChooser};
 
@@ -51,8 +51,8 @@ pub trait LanguageModel: Send + Sync {
     /// A text that the tokenizer refuses.
     fn count_prompt_tokens(&self, prompt: &Prompt) -> Result<usize, ModelError>;
 
-    /// Continues prompts. `on_piece` receives each text piece by piece as it is generated, and may
-    /// cancel that text. A model that is stopped from outside may return the texts that it has, and
+    /// Continues prompts. `on_progress` is told, on the caller's own thread, how prompts are read and each
+    /// text piece by piece as it is generated, and may cancel that. A model that is stopped from outside may return the texts that it has, and
     /// the others as cancelled.
     ///
     /// # Shapes
@@ -63,7 +63,7 @@ pub trait LanguageModel: Send + Sync {
     fn generate(
         &self,
         requests: &[GenerateRequest<'_, Prompt>],
-        on_piece: &mut dyn FnMut(Piece<'_>) -> ControlFlow<()>,
+        on_progress: &mut dyn FnMut(Progress<'_>) -> ControlFlow<()>,
     ) -> Result<Vec<Vec<Generation>>, ModelError>;
 
     /// Scores continuations of prompts.

@@ -68,6 +68,24 @@ pub struct GenerateRequest<'a, P> {
     pub options: &'a GenerateOptions,
 }
 
+/// What a caller is told while its requests are served. Its answer may cancel what it is told of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Progress<'a> {
+    /// So many tokens of a request's prompt have been read. A model on this machine says so after each
+    /// part of a prompt, and again from time to time while there is nothing else to say, so that a
+    /// caller that does not want the answer any longer can cancel the request.
+    Reading {
+        /// The request's index.
+        request: usize,
+        /// Tokens read.
+        read: usize,
+        /// Tokens of the prompt.
+        tokens: usize,
+    },
+    /// A text goes on. To break cancels the text.
+    Text(Piece<'a>),
+}
+
 /// A piece of generated text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Piece<'a> {

@@ -12,12 +12,13 @@ use std::sync::LazyLock;
 
 use candle_core::Tensor;
 use ken_language::{
-    Examples, Finish, GenerateOptions, LanguageModel, Reply, Sampling, ScoreRequest, WorkedExample,
+    Examples, Finish, GenerateOptions, LanguageModel, Progress, Reply, Sampling, ScoreRequest,
+    WorkedExample,
 };
 use ken_model::Precision;
 use ken_model::decoder::{
-    Checkpoint, Decoder, Device, Footprint, LoadOptions, Message, PromptForm, ReadAs, Role,
-    SETTINGS_FILE, TENSORS_FILE,
+    Checkpoint, Decoder, Device, Footprint, GenerateRequest, LoadOptions, Message, PromptForm,
+    ReadAs, Role, SETTINGS_FILE, TENSORS_FILE,
 };
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
@@ -444,4 +445,58 @@ fn the_fingerprint_follows_the_form() {
     assert!(!ken_storage::same_fingerprint(&chat, &plain));
     assert!(!ken_storage::same_fingerprint(&bare, &plain));
     assert!(!ken_storage::same_fingerprint(&bare, &chat));
+}
+
+/// Texts of both ways to compute, probabilities and states, from several threads at once, some of
+/// them broken off.
+#[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
+fn callers_at_the_same_time_get_what_each_gets_alone() {
+    let questions = [
+        "Question: what is the capital of France\nAnswer:",
+        "Question: who wrote Faust\nAnswer:",
+        "Question: how many legs has a spider\nAnswer:",
+    ];
+    let shared = "Answer the question with a name, a number or a short phrase.\n\n";
+    let ask = |decoder: &Decoder, caller: usize| {
+        let prompts = questions.iter().cycle().skip(caller).take(1 + caller % 3);
+        let prompts: Vec<_> = prompts
+            .map(|question| decoder.prompt(shared, question).unwrap())
+            .collect();
+        let options = GenerateOptions {
+            sampling: Sampling::at(if caller % 2 == 0 { 1.0 } else { 0.0 }, caller as u64),
+            max_tokens: 8,
+            stop: vec![".".to_owned()],
+        };
+        let requests: Vec<_> = prompts
+            .iter()
+            .map(|prompt| GenerateRequest {
+                prompt,
+                samples: 1 + caller % 2,
+                options: &options,
+            })
+            .collect();
+        let written = decoder.generate_many(&requests, &mut |progress| match progress {
+            Progress::Text(piece) if caller == 3 || piece.text.contains('\n') => {
+                ControlFlow::Break(())
+            }
+            _ => ControlFlow::Continue(()),
+        });
+        let written = written.unwrap().into_iter().flatten();
+        let texts: Vec<_> = written
+            .map(|text| (text.tokens, text.text, text.logprobs, text.finish))
+            .collect();
+        let scores = decoder.score(&prompts[0], &[" Paris", " Goethe"]).unwrap();
+        let states = decoder.hidden(&[&prompts[0]], 15).unwrap();
+        (texts, scores, states)
+    };
+    let fresh = load(Precision::Auto);
+    let alone: Vec<_> = (0..5).map(|caller| ask(&fresh, caller)).collect();
+    let one = load(Precision::Auto);
+    std::thread::scope(|scope| {
+        for (caller, alone) in alone.iter().enumerate() {
+            let (one, ask) = (&one, &ask);
+            scope.spawn(move || assert_eq!(&ask(one, caller), alone, "caller {caller}"));
+        }
+    });
 }

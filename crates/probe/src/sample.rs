@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use ken_language::{
     Finish, FirstLine, GenerateOptions, GenerateRequest, Generation, LanguageModel, ModelError,
-    Prompt, Sampling, total,
+    Progress, Prompt, Sampling, total,
 };
 use serde::{Deserialize, Serialize};
 
@@ -126,8 +126,8 @@ pub fn draw(
     draw_watched(model, requests, &mut |_, _| ControlFlow::Continue(()))
 }
 
-/// As [`draw`]. `watch` is given the place of the request and each piece of its answers, and may
-/// cancel that request.
+/// As [`draw`]. `watch` is given the place of the request and each piece of its answers, or an empty one
+/// while its prompt is read, and may cancel that request.
 ///
 /// # Shapes
 /// As [`draw`]; `None` also for a request that was cancelled.
@@ -157,14 +157,20 @@ pub fn draw_watched(
         .map(|asked| (0..asked.samples).map(|_| FirstLine::default()).collect())
         .collect();
     let mut cancelled = vec![false; asked.len()];
-    let written = model.generate(&requests, &mut |piece| {
-        let line = &mut lines[piece.request][piece.sample];
-        let part = line.take(piece.text);
-        if !part.is_empty() && watch(piece.request, part).is_break() {
-            cancelled[piece.request] = true;
+    let written = model.generate(&requests, &mut |progress| {
+        let (request, part, ended) = match progress {
+            Progress::Reading { request, .. } => (request, Some(""), false),
+            Progress::Text(piece) => {
+                let line = &mut lines[piece.request][piece.sample];
+                let part = Some(line.take(piece.text)).filter(|part| !part.is_empty());
+                (piece.request, part, line.has_ended())
+            }
+        };
+        if part.is_some_and(|part| watch(request, part).is_break()) {
+            cancelled[request] = true;
             return ControlFlow::Break(());
         }
-        match line.has_ended() {
+        match ended {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
         }

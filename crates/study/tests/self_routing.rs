@@ -169,7 +169,7 @@ fn written(model: &Decoder, prompt: &Prompt) -> String {
         samples: 1,
         options: &options,
     };
-    let mut go_on = |_: ken_language::Piece<'_>| ControlFlow::Continue(());
+    let mut go_on = |_: ken_language::Progress<'_>| ControlFlow::Continue(());
     let written = LanguageModel::generate(model, &[request], &mut go_on).unwrap();
     written[0][0].text.clone()
 }

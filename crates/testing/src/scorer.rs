@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use ken_language::{
-    Capabilities, GenerateRequest, Generation, LanguageModel, ModelError, Piece, Prompt, Score,
+    Capabilities, GenerateRequest, Generation, LanguageModel, ModelError, Progress, Prompt, Score,
     ScoreRequest,
 };
 
@@ -71,7 +71,7 @@ impl LanguageModel for FnModel {
     fn generate(
         &self,
         _: &[GenerateRequest<'_, Prompt>],
-        _: &mut dyn FnMut(Piece<'_>) -> ControlFlow<()>,
+        _: &mut dyn FnMut(Progress<'_>) -> ControlFlow<()>,
     ) -> Result<Vec<Vec<Generation>>, ModelError> {
         Ok(Vec::new())
     }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use ken_language::{
     Capabilities, Finish, GenerateOptions, GenerateRequest, Generation, LanguageModel, ModelError,
-    Piece, Prompt, Sampling, Score, ScoreRequest, fingerprint_of_texts, softmax,
+    Piece, Progress, Prompt, Sampling, Score, ScoreRequest, fingerprint_of_texts, softmax,
 };
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
@@ -332,7 +332,7 @@ impl LanguageModel for TableModel {
     fn generate(
         &self,
         requests: &[GenerateRequest<'_, Prompt>],
-        on_piece: &mut dyn FnMut(Piece<'_>) -> ControlFlow<()>,
+        on_progress: &mut dyn FnMut(Progress<'_>) -> ControlFlow<()>,
     ) -> Result<Vec<Vec<Generation>>, ModelError> {
         (self.on_call.0)(Call::Generate {
             requests: requests.len(),
@@ -351,7 +351,7 @@ impl LanguageModel for TableModel {
                     sample,
                     text: &generation.text,
                 };
-                if !piece.text.is_empty() && on_piece(piece).is_break() {
+                if !piece.text.is_empty() && on_progress(Progress::Text(piece)).is_break() {
                     generation.finish = Finish::Cancelled;
                 }
                 samples.push(generation);
@@ -475,7 +475,7 @@ mod tests {
             samples: 20_000,
             options: &options,
         }];
-        let mut ignore = |_: Piece<'_>| ControlFlow::Continue(());
+        let mut ignore = |_: Progress<'_>| ControlFlow::Continue(());
         let written = table.generate(&request, &mut ignore).unwrap();
         assert_eq!(written, table.generate(&request, &mut ignore).unwrap());
         for (answer, probability) in table.answers(&prompt) {
@@ -510,7 +510,7 @@ mod tests {
             samples: 1,
             options: &options,
         }];
-        let mut ignore = |_: Piece<'_>| ControlFlow::Continue(());
+        let mut ignore = |_: Progress<'_>| ControlFlow::Continue(());
         let written = table.generate(&request, &mut ignore).unwrap();
         assert_eq!(written[0][0].text, " What is known of it: Paris.");
     }

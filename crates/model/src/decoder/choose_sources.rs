@@ -1,19 +1,11 @@
 //! Which source a model would choose after a question (SR-RAG, section 3.4), and its hidden state there.
 
-use std::sync::Arc;
-
 use ken_language::{SourceChoice, softmax};
 
 use super::Decoder;
-use super::backend::Backend;
-use super::engine::{Depth, Engine, Reading};
 use super::error::DecoderError;
 use super::prompt::Prompt;
-use super::runtime::with_engine;
-use super::sampling::log_probability;
-
-/// Prompts that are read together.
-const GROUP: usize = 16;
+use super::scheduler::Work;
 
 impl Decoder {
     /// As [`ken_language::SourceChooser::choose_sources`], of tokenized prompts. `sources` are
@@ -24,74 +16,33 @@ impl Decoder {
         sources: &[u32],
         layer: usize,
     ) -> Result<Vec<SourceChoice>, DecoderError> {
-        self.check_states(prompts, layer)?;
-        with_engine!(self.engines.exact(), |engine| engine
-            .choose_sources(prompts, sources, layer))
-    }
-}
-
-impl<B: Backend> Engine<B> {
-    fn choose_sources(
-        &self,
-        prompts: &[Prompt],
-        sources: &[u32],
-        layer: usize,
-    ) -> Result<Vec<SourceChoice>, DecoderError> {
-        let mut choices = Vec::with_capacity(prompts.len());
-        for group in prompts.chunks(GROUP) {
-            let mut readings = group
-                .iter()
-                .map(|prompt| {
-                    let (sequence, read) = self.continuing(prompt)?;
-                    Ok(Reading {
-                        tokens: prompt.tokens()[read..].to_vec(),
-                        sequence,
-                        wanted: 1,
-                    })
-                })
-                .collect::<Result<Vec<_>, DecoderError>>()?;
-            let states = self.read(&mut readings, Depth::FinalAndResidual(layer))?;
-            let mut last = Vec::new();
-            let mut residuals = Vec::new();
-            for both in &states {
-                let (state, residual) = both.split_at(both.len() / 2);
-                last.extend_from_slice(state);
-                residuals.push(residual.to_vec());
+        let prompts: Vec<&Prompt> = prompts.iter().collect();
+        let states = self.states(&prompts, layer, |_| Work::Choose {
+            layer,
+            tokens: sources.to_vec(),
+        })?;
+        let choices = states.into_iter().map(|(state, logprobs)| {
+            let likely: Vec<f64> = logprobs.into_iter().map(f64::from).collect();
+            SourceChoice {
+                probabilities: softmax(&likely),
+                state,
             }
-            let mut chosen = Vec::with_capacity(group.len());
-            self.logits(&last, |_, logits| {
-                for logits in logits.chunks(self.vocabulary()) {
-                    let likely = sources.iter().map(|&token| {
-                        let likely = log_probability(logits, token);
-                        likely.map(f64::from).ok_or(DecoderError::NotFinite)
-                    });
-                    chosen.push(softmax(&likely.collect::<Result<Vec<f64>, _>>()?));
-                }
-                Ok(())
-            })?;
-            for (probabilities, state) in chosen.into_iter().zip(residuals) {
-                choices.push(SourceChoice {
-                    probabilities,
-                    state,
-                });
-            }
-            for (prompt, reading) in group.iter().zip(readings) {
-                self.hold(prompt.tokens().to_vec(), Arc::new(reading.sequence));
-            }
-        }
-        Ok(choices)
+        });
+        Ok(choices.collect())
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::ops::ControlFlow;
     use std::path::Path;
 
+    use ken_language::{GenerateOptions, Progress, Sampling};
     use serde_json::json;
 
     use super::*;
     use crate::decoder::prompt::Course;
-    use crate::decoder::{LoadOptions, PromptForm, Untrained};
+    use crate::decoder::{GenerateRequest, LoadOptions, PromptForm, Untrained};
 
     const WORDS: u32 = 32;
     const SOURCES: [u32; 3] = [5, 6, 7];
@@ -131,10 +82,21 @@ mod tests {
 
     /// How many of a prompt's tokens need not be read again.
     fn known(decoder: &Decoder, prompt: &Prompt) -> usize {
-        with_engine!(decoder.engines.exact(), |engine| engine
-            .continuing(prompt)
-            .unwrap()
-            .1)
+        let options = GenerateOptions::new(Sampling::Greedy, 1);
+        let request = GenerateRequest {
+            prompt,
+            samples: 1,
+            options: &options,
+        };
+        let mut known = None;
+        let mut cancel = |progress: Progress<'_>| {
+            if let Progress::Reading { read, .. } = progress {
+                known.get_or_insert(read);
+            }
+            ControlFlow::Break(())
+        };
+        decoder.generate_many(&[request], &mut cancel).unwrap();
+        known.unwrap()
     }
 
     #[test]

@@ -246,6 +246,26 @@ pub enum DecoderError {
         /// What candle says.
         reason: String,
     },
+    /// Too many callers at the same time.
+    #[error("{limit} callers are waiting for the model already, and no more may")]
+    #[diagnostic(remedy = "ask again later")]
+    QueueFull {
+        /// The most that may wait.
+        limit: usize,
+    },
+    /// The threads that compute could not be started.
+    #[error("the threads of the model cannot be started: {reason}")]
+    #[diagnostic(remedy = "end other programs, or raise the limit on threads")]
+    NoThreads {
+        /// What the system says.
+        reason: String,
+    },
+    /// The computation of a batch failed as a whole.
+    #[error("the model's batch broke off: {reason}")]
+    BrokenOff {
+        /// What went wrong in it.
+        reason: String,
+    },
     /// A tensor operation failed.
     #[error("the model could not be computed: {0}")]
     Compute(#[from] candle_core::Error),
@@ -265,6 +285,13 @@ impl DecoderError {
         Self::Compute(candle_core::Error::msg(format!(
             "matrix product: {error:?}"
         )))
+    }
+
+    /// A batch that failed as a whole.
+    pub(super) fn broken_off(reason: &str) -> Self {
+        Self::BrokenOff {
+            reason: reason.to_owned(),
+        }
     }
 
     pub(super) fn io(path: &Path, source: std::io::Error) -> Self {

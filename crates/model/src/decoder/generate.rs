@@ -1,29 +1,15 @@
-//! Generating continuations token by token: many prompts, and many samples of each, in one batch.
+//! Generating continuations token by token: many prompts, and many samples of each.
 
-use std::collections::VecDeque;
-use std::ops::{ControlFlow, Range};
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::ops::ControlFlow;
+use std::time::Duration;
 
-use ken_language::{Finish, GenerateOptions, Piece, Sampling};
-use rayon::prelude::*;
+use ken_language::{Finish, GenerateOptions, Piece, Progress, Sampling};
 
 use super::Decoder;
-use super::backend::{Backend, Sequence};
-use super::engine::{Depth, Engine};
 use super::error::DecoderError;
-use super::graph::Input;
-use super::prompt::{Course, Prompt};
-use super::runtime::with_engine;
-use super::sampling::Sampler;
-use super::streamed_text::StreamedText;
-use super::tokenizer::TextTokenizer;
-
-/// The most sequences that are generated at the same time.
-const MOST_BRANCHES: usize = 128;
-
-/// The capacity of a sequence in tokens at first; it grows where it needs more.
-const FIRST_CAPACITY: usize = 64;
+use super::prompt::Prompt;
+use super::scheduler::{Call, Job, Message, Work, Written};
+use super::shared_prefix::shared_lengths;
 
 /// A request for continuations of a tokenized prompt.
 pub type GenerateRequest<'a> = ken_language::GenerateRequest<'a, Prompt>;
@@ -47,7 +33,7 @@ pub struct Generation {
     pub finish: Finish,
     /// Tokens of the prompt.
     pub prompt_tokens: usize,
-    /// Time to read the prompt; its share where several were read at once.
+    /// Time to read the prompt; its share where others were computed with it.
     pub prompt_time: Duration,
     /// Time to generate the answer.
     pub write_time: Duration,
@@ -70,7 +56,10 @@ impl Decoder {
             samples: 1,
             options,
         };
-        let answers = self.generate_many(&[request], &mut |piece| on_text(piece.text))?;
+        let answers = self.generate_many(&[request], &mut |progress| match progress {
+            Progress::Text(piece) => on_text(piece.text),
+            Progress::Reading { .. } => ControlFlow::Continue(()),
+        })?;
         answers
             .into_iter()
             .flatten()
@@ -78,21 +67,21 @@ impl Decoder {
             .ok_or(DecoderError::NoSamples)
     }
 
-    /// Continues prompts. All are generated in one batch, as many at a time as memory allows; where
-    /// one ends, the next takes its place. The texts do not depend on the batch.
-    /// `on_piece` receives each text piece by piece as soon as it can no longer change, and may
-    /// cancel that text.
+    /// Continues prompts, in one batch with what other callers ask for, as much at a time as memory
+    /// allows. The texts do not depend on the batch. `on_progress` is called on the caller's own
+    /// thread: with the tokens read of each prompt, also while it waits, and with each text piece by
+    /// piece as soon as it can no longer change. It may cancel what it is called with.
     ///
     /// # Shapes
     /// Returns `[requests][samples]`.
     ///
     /// # Errors
-    /// A prompt that fills the context, a request for no sample, weights that give no
-    /// numbers.
+    /// A prompt that fills the context, a request for no sample, a full queue of callers, weights that
+    /// give no numbers.
     pub fn generate_many(
         &self,
         requests: &[GenerateRequest<'_>],
-        on_piece: &mut dyn FnMut(Piece<'_>) -> ControlFlow<()>,
+        on_progress: &mut dyn FnMut(Progress<'_>) -> ControlFlow<()>,
     ) -> Result<Vec<Vec<Generation>>, DecoderError> {
         let context = self.context_tokens();
         for request in requests {
@@ -104,351 +93,203 @@ impl Decoder {
                 return Err(DecoderError::NoSamples);
             }
         }
-        let writer = Writer {
-            tokenizer: &self.tokenizer,
-            end_tokens: &self.end_tokens,
-            context,
-        };
-        let exactly: Vec<bool> = requests
-            .iter()
-            .map(|request| {
-                request.options.sampling == Sampling::Greedy
-                    && request.prompt.course() != Course::Alone
-            })
-            .collect();
-        let mut answers = vec![Vec::new(); requests.len()];
-        for (runtime, indices) in self.engines.assign(&exactly) {
-            let own: Vec<_> = indices
-                .iter()
-                .map(|&index| GenerateRequest { ..requests[index] })
-                .collect();
-            let mut on_piece = |piece: Piece<'_>| {
-                on_piece(Piece {
-                    request: indices[piece.request],
-                    ..piece
-                })
-            };
-            let written = with_engine!(runtime, |engine| engine.generate(
-                &own,
-                &writer,
-                &mut on_piece
-            ))?;
-            for (&index, written) in indices.iter().zip(written) {
-                answers[index] = written;
-            }
-        }
-        Ok(answers)
-    }
-}
-
-/// What turns logits into text.
-struct Writer<'a> {
-    tokenizer: &'a TextTokenizer,
-    end_tokens: &'a [u32],
-    context: usize,
-}
-
-impl Writer<'_> {
-    /// The most tokens that a sample of a request may have.
-    fn budget(&self, request: &GenerateRequest<'_>) -> usize {
-        let left = self.context - request.prompt.tokens().len();
-        request.options.max_tokens.min(left)
-    }
-}
-
-/// A sequence that waits to be generated: its prompt has been read.
-struct Waiting<S> {
-    request: usize,
-    sample: usize,
-    prompt: Arc<ReadPrompt<S>>,
-}
-
-/// A prompt that has been read.
-struct ReadPrompt<S> {
-    sequence: Arc<S>,
-    /// What comes next.
-    logits: Vec<f32>,
-    time: Duration,
-}
-
-/// A sequence that is being generated.
-struct Branch<'a, S> {
-    request: usize,
-    sample: usize,
-    sequence: S,
-    sampler: Sampler,
-    text: StreamedText<'a>,
-    tokens: Vec<u32>,
-    logprobs: Vec<f32>,
-    entropies: Vec<f32>,
-    margins: Option<Vec<f32>>,
-    /// The most tokens.
-    budget: usize,
-    /// Tokens whose keys and values it is charged with.
-    held: usize,
-    /// What the last token released.
-    piece: String,
-    finish: Option<Finish>,
-    prompt_tokens: usize,
-    prompt_time: Duration,
-    started: Instant,
-}
-
-impl<B: Backend> Engine<B> {
-    fn generate(
-        &self,
-        requests: &[GenerateRequest<'_>],
-        writer: &Writer<'_>,
-        on_piece: &mut dyn FnMut(Piece<'_>) -> ControlFlow<()>,
-    ) -> Result<Vec<Vec<Generation>>, DecoderError> {
-        let mut done: Vec<Vec<Option<Generation>>> = requests
-            .iter()
-            .map(|request| vec![None; request.samples])
-            .collect();
-        let mut unread = 0..requests.len();
-        let mut waiting = VecDeque::new();
-        let mut active: Vec<Branch<'_, B::Sequence>> = Vec::new();
-        loop {
-            let free = MOST_BRANCHES.saturating_sub(active.len() + waiting.len());
-            if free > 0 && !unread.is_empty() {
-                let held = active.iter().map(|branch| branch.held).sum();
-                waiting.extend(self.read_prompts(requests, writer, &mut unread, free, held)?);
-            }
-            while active.len() < MOST_BRANCHES
-                && let Some(next) = waiting.pop_front()
-            {
-                active.push(Branch::begin(&next, requests, writer)?);
-            }
-            if active.is_empty() {
-                break;
-            }
-            stream(&mut active, on_piece);
-            self.retire(requests, &mut active, on_piece, &mut done);
-            self.step(&mut active, writer)?;
-        }
-        Ok(done
-            .into_iter()
-            .map(|samples| samples.into_iter().flatten().collect())
-            .collect())
-    }
-
-    /// Reads the prompts of the next requests: as many as fill the free places, or as memory
-    /// allows, but at least one where nothing else is going on.
-    ///
-    /// # Units
-    /// `held`: tokens whose keys and values are held already.
-    fn read_prompts(
-        &self,
-        requests: &[GenerateRequest<'_>],
-        writer: &Writer<'_>,
-        unread: &mut Range<usize>,
-        free: usize,
-        mut held: usize,
-    ) -> Result<Vec<Waiting<B::Sequence>>, DecoderError> {
-        let started = Instant::now();
-        let (mut places, mut prompts) = (0, Vec::new());
-        // Each request with the reading of its prompt.
-        let mut indices: Vec<(usize, usize)> = Vec::new();
-        for index in unread.clone() {
-            let request = &requests[index];
-            // A prompt that comes twice in a row is read once.
-            let last = indices
-                .last()
-                .filter(|(last, _)| requests[*last].prompt.tokens() == request.prompt.tokens());
-            let read = last.map(|(_, reading)| *reading);
-            let to_read = if read.is_some() {
-                0
-            } else {
-                request.prompt.parts().1.len()
-            };
-            let more = to_read + request.samples.min(free) * writer.budget(request);
-            if places >= free || (held > 0 && held + more > self.budget()) {
-                break;
-            }
-            held += more;
-            places += request.samples;
-            unread.start = index + 1;
-            indices.push((index, read.unwrap_or(prompts.len())));
-            if read.is_none() {
-                prompts.push(request.prompt);
-            }
-        }
-        let mut readings = self.readings(&prompts)?;
-        let hidden = self.read(&mut readings, Depth::Final)?.concat();
-        let mut rows: Vec<Vec<f32>> = Vec::with_capacity(indices.len());
-        self.logits(&hidden, |_, logits| {
-            rows.extend(logits.chunks(self.vocabulary()).map(<[f32]>::to_vec));
-            Ok(())
-        })?;
-        let time = started.elapsed() / u32::try_from(rows.len().max(1)).unwrap_or(u32::MAX);
-        let mut waiting = Vec::with_capacity(places);
-        let prompts: Vec<_> = readings
-            .into_iter()
-            .zip(rows)
-            .map(|(reading, logits)| {
-                Arc::new(ReadPrompt {
-                    sequence: Arc::new(reading.sequence),
-                    logits,
-                    time,
-                })
-            })
-            .collect();
-        for (request, reading) in indices {
-            let prompt = &prompts[reading];
-            waiting.extend((0..requests[request].samples).map(|sample| Waiting {
+        let mut answers: Vec<Answer> = requests.iter().map(Answer::new).collect();
+        let asked = answers.iter_mut().zip(requests).enumerate();
+        let asked = asked.filter(|(_, (_, request))| request.options.max_tokens > 0);
+        let mut asked: Vec<Asked<'_>> = asked
+            .map(|(index, (answer, request))| Asked {
+                index,
                 request,
-                sample,
-                prompt: Arc::clone(prompt),
-            }));
+                answer,
+            })
+            .collect();
+        if !asked.is_empty() {
+            let call = self.scheduler.call(jobs(&asked, context))?;
+            receive(&call, &mut asked, on_progress)?;
         }
-        Ok(waiting)
+        let texts = answers.into_iter().map(|answer| answer.texts);
+        Ok(texts.collect())
     }
+}
 
-    /// Takes out the branches that have ended.
-    fn retire(
-        &self,
-        requests: &[GenerateRequest<'_>],
-        active: &mut Vec<Branch<'_, B::Sequence>>,
-        on_piece: &mut dyn FnMut(Piece<'_>) -> ControlFlow<()>,
-        done: &mut [Vec<Option<Generation>>],
-    ) {
-        for mut branch in active.extract_if(.., |branch| branch.finish.is_some()) {
-            let finish = branch.finish.unwrap_or(Finish::Length);
-            if finish != Finish::Cancelled {
-                let text = branch.text.finish();
-                if !text.is_empty() {
-                    // There is nothing left to cancel.
-                    let _ = on_piece(Piece {
-                        request: branch.request,
-                        sample: branch.sample,
-                        text,
-                    });
+/// The answers to a request.
+struct Answer {
+    texts: Vec<Generation>,
+    /// Whether each is still being written.
+    open: Vec<bool>,
+    /// Tokens of the prompt that have been read.
+    read: usize,
+}
+
+/// A request of which something is to be written.
+struct Asked<'a> {
+    /// Its index among all.
+    index: usize,
+    request: &'a GenerateRequest<'a>,
+    answer: &'a mut Answer,
+}
+
+/// What the scheduler is asked for.
+fn jobs(asked: &[Asked<'_>], context: usize) -> Vec<Job> {
+    let prompts: Vec<&Prompt> = asked.iter().map(|asked| asked.request.prompt).collect();
+    let jobs = asked.iter().zip(shared_lengths(&prompts));
+    let job = |(asked, shared): (&Asked<'_>, _)| {
+        let GenerateRequest {
+            prompt,
+            samples,
+            options,
+        } = *asked.request;
+        Job {
+            prompt: prompt.clone(),
+            shared,
+            work: Work::Write {
+                samples,
+                sampling: options.sampling,
+                stop: options.stop.as_slice().into(),
+                most: options.max_tokens.min(context - prompt.tokens().len()),
+            },
+        }
+    };
+    jobs.map(job).collect()
+}
+
+/// Takes what is written until all texts have ended.
+fn receive(
+    call: &Call,
+    asked: &mut [Asked<'_>],
+    on_progress: &mut dyn FnMut(Progress<'_>) -> ControlFlow<()>,
+) -> Result<(), DecoderError> {
+    let mut open: usize = asked.iter().map(|asked| asked.request.samples).sum();
+    while open > 0 {
+        match call.next()? {
+            Some(Message::Read { request, tokens }) => {
+                asked[request].answer.read = tokens;
+                open -= asked[request].ask(call, request, on_progress);
+            }
+            Some(Message::Wrote(texts)) => {
+                for written in texts {
+                    open -= asked[written.request].take(call, written, on_progress);
+                }
+                call.seen();
+            }
+            // Nothing else is sent for a text.
+            Some(_) => {}
+            None => {
+                for (request, asked) in asked.iter_mut().enumerate() {
+                    open -= asked.ask(call, request, on_progress);
                 }
             }
-            let (request, sample) = (branch.request, branch.sample);
-            let prompt = requests[request].prompt;
-            let (sequence, written) = branch.end(finish);
-            if prompt.course() == Course::IsContinued {
-                let mut tokens = [prompt.tokens(), &written.tokens].concat();
-                // The last token was written and not read.
-                tokens.truncate(sequence.length());
-                self.hold(tokens, Arc::new(sequence));
-            }
-            done[request][sample] = Some(written);
         }
     }
+    Ok(())
+}
 
-    /// Writes one more token of every branch.
-    fn step(
-        &self,
-        active: &mut [Branch<'_, B::Sequence>],
-        writer: &Writer<'_>,
-    ) -> Result<(), DecoderError> {
-        let mut inputs: Vec<Input<'_, B::Sequence>> = active
-            .iter_mut()
-            .map(|branch| Input {
-                tokens: &branch.tokens[branch.tokens.len() - 1..],
-                sequence: &mut branch.sequence,
-            })
-            .collect();
-        let hidden = self.next(&mut inputs)?;
-        self.logits(&hidden, |first, logits| {
-            let rows = logits.par_chunks(self.vocabulary());
-            active[first..]
-                .par_iter_mut()
-                .zip(rows)
-                .try_for_each(|(branch, logits)| branch.take(logits, writer))
-        })
+impl Asked<'_> {
+    /// Says how much of the prompt has been read. Returns how many texts that ended.
+    fn ask(
+        &mut self,
+        call: &Call,
+        job: usize,
+        on_progress: &mut dyn FnMut(Progress<'_>) -> ControlFlow<()>,
+    ) -> usize {
+        let progress = Progress::Reading {
+            request: self.index,
+            read: self.answer.read,
+            tokens: self.request.prompt.tokens().len(),
+        };
+        let open = self.answer.open.iter().filter(|open| **open).count();
+        if open == 0 || on_progress(progress).is_continue() {
+            return 0;
+        }
+        call.cancel(job, None);
+        for sample in 0..self.answer.texts.len() {
+            self.answer.end(sample, Finish::Cancelled);
+        }
+        open
+    }
+
+    /// Takes what was written of a text. Returns 1 where that ended it.
+    fn take(
+        &mut self,
+        call: &Call,
+        written: Written,
+        on_progress: &mut dyn FnMut(Progress<'_>) -> ControlFlow<()>,
+    ) -> usize {
+        let Written { sample, .. } = written;
+        // What was written before a cancellation was heard does not count.
+        if !self.answer.open[sample] {
+            return 0;
+        }
+        let text = &mut self.answer.texts[sample];
+        text.take(&written);
+        let mut tell = |text: &str| {
+            let piece = Piece {
+                request: self.index,
+                sample,
+                text,
+            };
+            !text.is_empty() && on_progress(Progress::Text(piece)).is_break()
+        };
+        let broken_off = tell(&written.piece);
+        match written.end {
+            _ if broken_off => {
+                call.cancel(written.request, Some(sample));
+                self.answer.end(sample, Finish::Cancelled);
+            }
+            None => return 0,
+            Some(end) => {
+                // There is nothing left to cancel.
+                let _ = tell(&end.last_piece);
+                text.text = end.text;
+                self.answer.end(sample, end.finish);
+            }
+        }
+        1
     }
 }
 
-impl<'a, S: Sequence> Branch<'a, S> {
-    /// Begins a sequence and writes its first token.
-    fn begin(
-        waiting: &Waiting<S>,
-        requests: &[GenerateRequest<'a>],
-        writer: &Writer<'_>,
-    ) -> Result<Self, DecoderError> {
-        let request = &requests[waiting.request];
-        let prompt_tokens = request.prompt.tokens().len();
-        let budget = writer.budget(request);
-        let mut branch = Self {
-            request: waiting.request,
-            sample: waiting.sample,
-            sequence: waiting.prompt.sequence.branch(budget.min(FIRST_CAPACITY))?,
-            sampler: Sampler::new(request.options.sampling, waiting.sample),
-            text: StreamedText::new(&request.options.stop),
+impl Answer {
+    fn new(request: &GenerateRequest<'_>) -> Self {
+        let greedy = request.options.sampling == Sampling::Greedy;
+        let text = Generation {
+            text: String::new(),
             tokens: Vec::new(),
             logprobs: Vec::new(),
             entropies: Vec::new(),
-            margins: (request.options.sampling == Sampling::Greedy).then(Vec::new),
-            budget,
-            held: budget + request.prompt.parts().1.len().div_ceil(request.samples),
-            piece: String::new(),
-            finish: None,
-            prompt_tokens,
-            prompt_time: waiting.prompt.time,
-            started: Instant::now(),
+            margins: greedy.then(Vec::new),
+            finish: Finish::Length,
+            prompt_tokens: request.prompt.tokens().len(),
+            prompt_time: Duration::ZERO,
+            write_time: Duration::ZERO,
         };
-        if budget == 0 {
-            branch.finish = Some(Finish::Length);
-        } else {
-            branch.take(&waiting.prompt.logits, writer)?;
+        Self {
+            texts: vec![text; request.samples],
+            open: vec![true; request.samples],
+            read: 0,
         }
-        Ok(branch)
     }
 
-    /// Takes the logits of what comes next and writes a token.
-    fn take(&mut self, logits: &[f32], writer: &Writer<'_>) -> Result<(), DecoderError> {
-        let choice = self.sampler.next(logits).ok_or(DecoderError::NotFinite)?;
+    /// Ends a text that has not ended.
+    fn end(&mut self, sample: usize, finish: Finish) {
+        if std::mem::take(&mut self.open[sample]) {
+            self.texts[sample].finish = finish;
+        }
+    }
+}
+
+impl Generation {
+    fn take(&mut self, written: &Written) {
+        let choice = written.choice;
+        if written.is_text {
+            self.tokens.push(choice.token);
+        }
+        self.text.push_str(&written.piece);
         self.logprobs.push(choice.logprob);
         self.entropies.push(choice.entropy);
         if let Some(margins) = &mut self.margins {
             margins.extend(choice.margin);
         }
-        if writer.end_tokens.binary_search(&choice.token).is_ok() {
-            self.finish = Some(Finish::End);
-            return Ok(());
-        }
-        self.tokens.push(choice.token);
-        let whole = writer.tokenizer.decode(&self.tokens)?;
-        self.piece.push_str(self.text.extend(&whole));
-        if self.text.stopped {
-            self.finish = Some(Finish::StopString);
-        } else if self.tokens.len() == self.budget {
-            self.finish = Some(Finish::Length);
-        }
-        Ok(())
-    }
-
-    /// What was written, and the sequence that it was written in.
-    fn end(self, finish: Finish) -> (S, Generation) {
-        let written = Generation {
-            text: self.text.released().to_owned(),
-            tokens: self.tokens,
-            logprobs: self.logprobs,
-            entropies: self.entropies,
-            margins: self.margins,
-            finish,
-            prompt_tokens: self.prompt_tokens,
-            prompt_time: self.prompt_time,
-            write_time: self.started.elapsed(),
-        };
-        (self.sequence, written)
-    }
-}
-
-/// Streams what was released. A text whose receiver breaks is cancelled.
-fn stream<S>(active: &mut [Branch<'_, S>], on_piece: &mut dyn FnMut(Piece<'_>) -> ControlFlow<()>) {
-    for branch in active {
-        let text = std::mem::take(&mut branch.piece);
-        let piece = Piece {
-            request: branch.request,
-            sample: branch.sample,
-            text: &text,
-        };
-        if !text.is_empty() && on_piece(piece).is_break() {
-            branch.finish = Some(Finish::Cancelled);
-        }
+        self.prompt_time = written.prompt_time;
+        self.write_time = written.write_time;
     }
 }

@@ -154,13 +154,11 @@ impl<B: Backend> Graph<B> {
         inputs: &mut [Input<'_, B::Sequence>],
         selected: &[usize],
     ) -> Result<Vec<f32>> {
-        in_pool(|| {
-            let (x, _) = self.run(inputs, selected, self.network.blocks.len(), None)?;
-            let x = self
-                .backend
-                .norm(&x, &self.network.norm, self.network.epsilon)?;
-            self.backend.download(x)
-        })
+        let (x, _) = self.run(inputs, selected, self.network.blocks.len(), None)?;
+        let x = self
+            .backend
+            .norm(&x, &self.network.norm, self.network.epsilon)?;
+        self.backend.download(x)
     }
 
     /// As [`Graph::forward`], but returns the residual stream after layer `layer`, not
@@ -171,10 +169,8 @@ impl<B: Backend> Graph<B> {
         selected: &[usize],
         layer: usize,
     ) -> Result<Vec<f32>> {
-        in_pool(|| {
-            let (x, _) = self.run(inputs, selected, layer, None)?;
-            self.backend.download(x)
-        })
+        let (x, _) = self.run(inputs, selected, layer, None)?;
+        self.backend.download(x)
     }
 
     /// As [`Graph::forward`], each row followed by its residual stream after layer `layer`.
@@ -187,21 +183,18 @@ impl<B: Backend> Graph<B> {
         selected: &[usize],
         layer: usize,
     ) -> Result<Vec<f32>> {
-        in_pool(|| {
-            let (x, residual) =
-                self.run(inputs, selected, self.network.blocks.len(), Some(layer))?;
-            let x = self
-                .backend
-                .norm(&x, &self.network.norm, self.network.epsilon)?;
-            let last = self.backend.download(x)?;
-            let residual = residual.map(|x| self.backend.download(x)).transpose()?;
-            let residual = residual.unwrap_or_default();
-            let width = (last.len() / selected.len().max(1)).max(1);
-            let rows = last.chunks(width).zip(residual.chunks(width));
-            Ok(rows
-                .flat_map(|(last, residual)| [last, residual].concat())
-                .collect())
-        })
+        let (x, residual) = self.run(inputs, selected, self.network.blocks.len(), Some(layer))?;
+        let x = self
+            .backend
+            .norm(&x, &self.network.norm, self.network.epsilon)?;
+        let last = self.backend.download(x)?;
+        let residual = residual.map(|x| self.backend.download(x)).transpose()?;
+        let residual = residual.unwrap_or_default();
+        let width = (last.len() / selected.len().max(1)).max(1);
+        let rows = last.chunks(width).zip(residual.chunks(width));
+        Ok(rows
+            .flat_map(|(last, residual)| [last, residual].concat())
+            .collect())
     }
 
     /// The residual stream of the selected rows after the first `blocks` blocks, and after the first
@@ -267,11 +260,9 @@ impl<B: Backend> Graph<B> {
     /// # Shapes
     /// `hidden`: `[rows, hidden]`, normalized; returns `[rows, vocabulary]`.
     pub(super) fn logits(&self, hidden: Vec<f32>, width: usize) -> Result<Vec<f32>> {
-        in_pool(|| {
-            let hidden = self.backend.upload(hidden, width)?;
-            let logits = self.backend.project(&hidden, &self.network.output)?;
-            self.backend.download(logits)
-        })
+        let hidden = self.backend.upload(hidden, width)?;
+        let logits = self.backend.project(&hidden, &self.network.output)?;
+        self.backend.download(logits)
     }
 
     fn rotations(&self, inputs: &[Input<'_, B::Sequence>]) -> Result<Rotations<B::Rotation>> {
@@ -298,12 +289,6 @@ impl<B: Backend> Graph<B> {
         }
         self.backend.rotation(cos, sin, half)
     }
-}
-
-/// Runs a forward pass in a thread of the pool. From outside, each of its hundreds of parallel steps
-/// would wait for a thread to wake up.
-fn in_pool<R: Send>(pass: impl FnOnce() -> R + Send) -> R {
-    rayon::scope(|_| pass())
 }
 
 impl<B: Backend> Block<B> {

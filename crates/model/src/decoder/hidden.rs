@@ -1,14 +1,10 @@
 //! The hidden states of prompts.
 
 use super::Decoder;
-use super::backend::Backend;
-use super::engine::{Depth, Engine, Reading};
 use super::error::DecoderError;
 use super::prompt::Prompt;
-use super::runtime::with_engine;
-
-/// Prompts that are read together.
-const GROUP: usize = 16;
+use super::scheduler::{Job, Message, Work};
+use super::shared_prefix::shared_lengths;
 
 impl Decoder {
     /// The residual stream at the last token of each prompt, after layer `layer`, not
@@ -18,23 +14,20 @@ impl Decoder {
     /// Returns `[prompts][hidden]`.
     ///
     /// # Errors
-    /// A layer that the model does not have, a prompt that does not fit into the context.
+    /// A layer that the model does not have, a prompt that does not fit into the context, a full queue
+    /// of callers.
     pub fn hidden(&self, prompts: &[&Prompt], layer: usize) -> Result<Vec<Vec<f32>>, DecoderError> {
-        self.check_states(prompts.iter().copied(), layer)?;
-        let states = with_engine!(self.engines.exact(), |engine| engine.hidden(prompts, layer))?;
-        if states.iter().flatten().all(|number| number.is_finite()) {
-            Ok(states)
-        } else {
-            Err(DecoderError::NotFinite)
-        }
+        let states = self.states(prompts, layer, |_| Work::State(layer))?;
+        Ok(states.into_iter().map(|(state, _)| state).collect())
     }
 
-    /// Refuses a layer that does not exist, and prompts that do not fit.
-    pub(super) fn check_states<'p>(
+    /// The residual streams of prompts after a layer, and the log probabilities that the work asks for.
+    pub(super) fn states(
         &self,
-        prompts: impl IntoIterator<Item = &'p Prompt>,
+        prompts: &[&Prompt],
         layer: usize,
-    ) -> Result<(), DecoderError> {
+        work: impl Fn(usize) -> Work,
+    ) -> Result<Vec<(Vec<f32>, Vec<f32>)>, DecoderError> {
         let layers = self.config.layers;
         if layer > layers {
             return Err(DecoderError::NoSuchLayer { layer, layers });
@@ -46,27 +39,30 @@ impl Decoder {
                 return Err(DecoderError::ContextExceeded { received, context });
             }
         }
-        Ok(())
-    }
-}
-
-impl<B: Backend> Engine<B> {
-    fn hidden(&self, prompts: &[&Prompt], layer: usize) -> Result<Vec<Vec<f32>>, DecoderError> {
-        let mut states = Vec::with_capacity(prompts.len());
-        // A group's keys and values are dropped before the next begins.
-        for group in prompts.chunks(GROUP) {
-            let mut readings = group
-                .iter()
-                .map(|prompt| {
-                    let (shared, rest) = prompt.parts();
-                    Ok(Reading {
-                        tokens: rest.to_vec(),
-                        sequence: self.after(shared, rest.len())?,
-                        wanted: 1,
-                    })
-                })
-                .collect::<Result<Vec<_>, DecoderError>>()?;
-            states.extend(self.read(&mut readings, Depth::Residual(layer))?);
+        let jobs = prompts.iter().zip(shared_lengths(prompts)).enumerate();
+        let jobs = jobs.map(|(index, (prompt, shared))| Job {
+            prompt: (*prompt).clone(),
+            shared,
+            work: work(index),
+        });
+        let mut states = vec![(Vec::new(), Vec::new()); prompts.len()];
+        if states.is_empty() {
+            return Ok(states);
+        }
+        let call = self.scheduler.call(jobs.collect())?;
+        for _ in 0..prompts.len() {
+            let message = call.wait()?;
+            if let Message::State {
+                request,
+                state,
+                logprobs,
+            } = message
+            {
+                if !state.iter().all(|number| number.is_finite()) {
+                    return Err(DecoderError::NotFinite);
+                }
+                states[request] = (state, logprobs);
+            }
         }
         Ok(states)
     }

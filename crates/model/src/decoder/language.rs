@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use ken_language::{
     Capabilities, DoesNotChoose, GenerateRequest, Generation, Knowledge, LanguageModel, ModelError,
-    Piece, Prompt, Score, ScoreRequest, SourceChoice, SourceChooser,
+    Progress, Prompt, Score, ScoreRequest, SourceChoice, SourceChooser,
 };
 
 use super::Decoder;
@@ -78,7 +78,7 @@ impl LanguageModel for Decoder {
     fn generate(
         &self,
         requests: &[GenerateRequest<'_, Prompt>],
-        on_piece: &mut dyn FnMut(Piece<'_>) -> ControlFlow<()>,
+        on_progress: &mut dyn FnMut(Progress<'_>) -> ControlFlow<()>,
     ) -> Result<Vec<Vec<Generation>>, ModelError> {
         let prompts = self.all_tokenized(requests.iter().map(|request| request.prompt))?;
         let requests: Vec<_> = requests
@@ -90,7 +90,7 @@ impl LanguageModel for Decoder {
                 options: request.options,
             })
             .collect();
-        let written = self.generate_many(&requests, on_piece)?;
+        let written = self.generate_many(&requests, on_progress)?;
         Ok(written
             .into_iter()
             .map(|samples| samples.into_iter().map(Generation::from).collect())

@@ -8,7 +8,6 @@ mod checkpoint;
 mod choose_sources;
 mod config;
 mod cpu;
-mod engine;
 mod error;
 mod escaping;
 mod export;
@@ -29,6 +28,7 @@ mod read_as;
 mod replacement;
 mod runtime;
 mod sampling;
+mod scheduler;
 mod score;
 mod shards;
 mod shared_prefix;
@@ -44,6 +44,7 @@ mod untrained;
 mod weights;
 
 use std::path::Path;
+use std::sync::Arc;
 
 pub use adapter::{Adapter, AdapterSettings};
 pub use chat::{Message, Role};
@@ -70,19 +71,20 @@ pub use untrained::Untrained;
 
 use chat::ChatTemplate;
 use runtime::Engines;
+use scheduler::{Scheduler, Writer};
 use tokenizer::{Reading, TextTokenizer};
 
 /// From this many parameters on, instruction-tuned models write whole texts that are worth reading.
 /// Models that are called 0.5B have a little less than that.
 const CONVERSES_FROM: u64 = 450_000_000;
 
-/// A language model in memory. Calls from several threads are safe.
+/// A language model in memory. Threads share it: what they ask for is computed in one batch, and to
+/// wait for it takes none of the threads that compute.
 pub struct Decoder {
     config: DecoderConfig,
-    engines: Engines,
-    tokenizer: TextTokenizer,
+    scheduler: Scheduler,
+    tokenizer: Arc<TextTokenizer>,
     chat: Option<ChatTemplate>,
-    end_tokens: Vec<u32>,
     read_as: ReadAs,
     converses: bool,
     sources: Option<SourceTokens>,
@@ -95,14 +97,14 @@ impl Decoder {
     ///
     /// # Errors
     /// A file that is missing, broken or truncated; an architecture, quantization or tokenizer
-    /// that is not supported; an adapter that was made for another model.
+    /// that is not supported; an adapter that was made for another model; threads that cannot be
+    /// started.
     pub fn load(path: &Path, options: &LoadOptions) -> Result<Self, DecoderError> {
         let checkpoint = Checkpoint::open(path, options.adapter.as_deref())?;
         let footprint = checkpoint.footprint(options.precision)?;
         if options.device == Device::Cpu {
             footprint.check(path)?;
         }
-        let engines = Engines::load(&checkpoint.config, &checkpoint.weights, options)?;
         let (read_as, fingerprint) = checkpoint.read_as(options.read_as)?;
         let sources = checkpoint.origin.and_then(|origin| origin.sources);
         let mut end_tokens = checkpoint.end_tokens;
@@ -113,13 +115,28 @@ impl Decoder {
         // What was trained for prompts of ken's answers those in a line.
         let trained = sources.is_some() || read_as == ReadAs::Text(PromptForm::Bare);
         let large = footprint.parameters >= CONVERSES_FROM;
+        let (config, weights) = (&checkpoint.config, &checkpoint.weights);
+        let tokenizer = Arc::new(checkpoint.tokenizer);
+        let writer = Writer {
+            tokenizer: Arc::clone(&tokenizer),
+            end_tokens: end_tokens.into(),
+        };
+        let scheduler = match options.device {
+            Device::Cpu => {
+                let engines = Engines::on_cpu(config, weights, options)?;
+                Scheduler::start(engines, writer, config, options)?
+            }
+            Device::Cuda | Device::Metal | Device::Reference => {
+                let engines = Engines::on_device(config, weights, options)?;
+                Scheduler::start(engines, writer, config, options)?
+            }
+        };
         Ok(Self {
             converses: checkpoint.chat.is_some() && large && !trained,
             sources,
-            end_tokens,
+            scheduler,
+            tokenizer,
             config: checkpoint.config,
-            engines,
-            tokenizer: checkpoint.tokenizer,
             chat: checkpoint.chat,
             read_as,
             fingerprint,

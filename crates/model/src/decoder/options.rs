@@ -78,9 +78,12 @@ pub struct LoadOptions {
     pub precision: Precision,
     /// Where it computes.
     pub device: Device,
-    /// Memory in bytes that the keys and values of the sequences of one call take at most, as long
-    /// as a single prompt and its samples do not need more.
+    /// Memory in bytes that the keys and values of all callers' texts take at most, as long as a
+    /// single prompt and one text do not need more. A request waits until its own fit.
     pub cache_bytes: usize,
+    /// The most calls that wait at the same time for their first request to be taken up. One more is
+    /// refused.
+    pub most_waiting: usize,
     /// How it reads prompts; `None` for what suits the model.
     pub read_as: Option<ReadAs>,
     /// The folder of an adapter, in PEFT's format, on top of the weights.
@@ -93,6 +96,7 @@ impl Default for LoadOptions {
             precision: Precision::default(),
             device: Device::default(),
             cache_bytes: 1 << 30,
+            most_waiting: 256,
             read_as: None,
             adapter: None,
         }

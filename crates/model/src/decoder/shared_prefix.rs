@@ -1,67 +1,35 @@
-//! Neighboring prompts with a common prefix, such as one with evidence and one with the same evidence
-//! masked: the prefix is read once. Results do not depend on it, bit for bit.
+//! What the prompts of a call begin with in common: each prefix is read once. Results do not depend on
+//! it, bit for bit on the CPU.
 
 use std::ops::Range;
-use std::sync::Arc;
 
-use super::backend::{Backend, Sequence};
-use super::engine::{Depth, Engine, Reading};
-use super::error::DecoderError;
 use super::prompt::{Course, Prompt};
 
 /// The shortest common prefix, in tokens, that is worth a segment of its own.
 const SHORTEST: usize = 32;
 
-/// Neighboring prompts, and the length in tokens of their common prefix where they are several.
+/// Neighboring prompts, such as one with evidence and one with the same evidence masked, and the length
+/// in tokens of their common prefix where they are several.
 struct Group {
     prompts: Range<usize>,
     tokens: usize,
 }
 
-impl<B: Backend> Engine<B> {
-    /// Prepares to read prompts to their last tokens, whose hidden states are requested. Common
-    /// prefixes are read already.
-    pub(super) fn readings(
-        &self,
-        prompts: &[&Prompt],
-    ) -> Result<Vec<Reading<B::Sequence>>, DecoderError> {
-        let groups = groups(prompts);
-        let mut prefixes = groups
-            .iter()
-            .filter(|group| group.prompts.len() > 1)
-            .map(|group| {
-                let first = prompts[group.prompts.start];
-                let (known, _) = first.parts();
-                let tokens = &first.tokens()[known.len()..group.tokens];
-                Ok(Reading {
-                    sequence: self.after(known, tokens.len())?,
-                    tokens: tokens.to_vec(),
-                    wanted: 0,
-                })
-            })
-            .collect::<Result<Vec<_>, DecoderError>>()?;
-        self.read(&mut prefixes, Depth::Final)?;
-        let mut prefixes = prefixes.into_iter();
-        let mut readings = Vec::with_capacity(prompts.len());
-        for group in groups {
-            let several = group.prompts.len() > 1;
-            let prefix = several.then(|| prefixes.next()).flatten();
-            let prefix = prefix.map(|reading| Arc::new(reading.sequence));
-            for prompt in &prompts[group.prompts] {
-                let tokens = prompt.tokens();
-                let (sequence, known) = match &prefix {
-                    Some(read) => (read.branch(tokens.len() - group.tokens)?, group.tokens),
-                    None => self.continuing(prompt)?,
-                };
-                readings.push(Reading {
-                    tokens: tokens[known..].to_vec(),
-                    sequence,
-                    wanted: 1,
-                });
-            }
+/// The lengths in tokens of the prefixes that each prompt shares with others: the one that it names,
+/// and the longer one that its neighbors have as well.
+///
+/// # Shapes
+/// Returns `[prompts]`, each in ascending order and less than the prompt's length.
+pub(super) fn shared_lengths(prompts: &[&Prompt]) -> Vec<Vec<usize>> {
+    let mut lengths = Vec::with_capacity(prompts.len());
+    for group in groups(prompts) {
+        let common = (group.prompts.len() > 1).then_some(group.tokens);
+        for prompt in &prompts[group.prompts] {
+            let named = Some(prompt.parts().0.len()).filter(|&named| named > 0);
+            lengths.push(named.into_iter().chain(common).collect());
         }
-        Ok(readings)
     }
+    lengths
 }
 
 /// Groups neighboring prompts by common prefixes.

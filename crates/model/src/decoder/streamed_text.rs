@@ -1,17 +1,19 @@
 //! Incremental detokenization: which part of a growing text can be streamed.
 
+use std::sync::Arc;
+
 /// A growing text, and how much of it was released: the part that can no longer change, which are
 /// whole characters that cannot be the start of a stop string.
-pub(super) struct StreamedText<'a> {
-    stop: &'a [String],
+pub(super) struct StreamedText {
+    stop: Arc<[String]>,
     text: String,
     released: usize,
     /// Whether a stop string was generated.
     pub(super) stopped: bool,
 }
 
-impl<'a> StreamedText<'a> {
-    pub(super) fn new(stop: &'a [String]) -> Self {
+impl StreamedText {
+    pub(super) fn new(stop: Arc<[String]>) -> Self {
         Self {
             stop,
             text: String::new(),
@@ -85,7 +87,7 @@ mod tests {
 
     fn stream(pieces: &[&str], stop: &[&str]) -> (Vec<String>, String, bool) {
         let stop: Vec<String> = stop.iter().map(|s| (*s).to_owned()).collect();
-        let mut text = StreamedText::new(&stop);
+        let mut text = StreamedText::new(stop.into());
         let (mut whole, mut out) = (String::new(), Vec::new());
         for piece in pieces {
             whole.push_str(piece);
@@ -100,7 +102,7 @@ mod tests {
 
     #[test]
     fn characters_that_change_afterwards_break_nothing() {
-        let mut text = StreamedText::new(&[]);
+        let mut text = StreamedText::new([].into());
         assert_eq!(text.extend("ab\u{fffd}c"), "ab\u{fffd}c");
         // The bytes of before and after have become one character: what was given out ends inside.
         assert_eq!(text.extend("abc\u{1f600}"), "");

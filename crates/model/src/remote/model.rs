@@ -6,7 +6,8 @@ use std::time::Instant;
 
 use ken_language::{
     Capabilities, Examples, Finish, GenerateOptions, GenerateRequest, Generation, LanguageModel,
-    ModelError, Piece, Prompt, Reply, Sampling, Score, ScoreRequest, fingerprint_of_texts,
+    ModelError, Piece, Progress, Prompt, Reply, Sampling, Score, ScoreRequest,
+    fingerprint_of_texts,
 };
 
 use super::client::Client;
@@ -306,17 +307,17 @@ impl RemoteModel {
     fn generate_all(
         &self,
         requests: &[GenerateRequest<'_, Prompt>],
-        on_piece: &mut dyn FnMut(Piece<'_>) -> ControlFlow<()>,
+        on_progress: &mut dyn FnMut(Progress<'_>) -> ControlFlow<()>,
     ) -> Result<Vec<Vec<Generation>>, RemoteError> {
         if requests.iter().any(|request| request.samples == 0) {
             return Err(RemoteError::NoSamples);
         }
         let mut emit = |request, sample, text: &str| {
-            on_piece(Piece {
+            on_progress(Progress::Text(Piece {
                 request,
                 sample,
                 text,
-            })
+            }))
         };
         if let [request @ GenerateRequest { samples: 1, .. }] = requests {
             let request = self.completion_request(request, true)?;
@@ -451,9 +452,9 @@ impl LanguageModel for RemoteModel {
     fn generate(
         &self,
         requests: &[GenerateRequest<'_, Prompt>],
-        on_piece: &mut dyn FnMut(Piece<'_>) -> ControlFlow<()>,
+        on_progress: &mut dyn FnMut(Progress<'_>) -> ControlFlow<()>,
     ) -> Result<Vec<Vec<Generation>>, ModelError> {
-        Ok(self.generate_all(requests, on_piece)?)
+        Ok(self.generate_all(requests, on_progress)?)
     }
 
     fn score(&self, requests: &[ScoreRequest<'_, Prompt>]) -> Result<Vec<Vec<Score>>, ModelError> {

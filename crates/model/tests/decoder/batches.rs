@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::LazyLock;
 
-use ken_language::{GenerateOptions, Sampling};
+use ken_language::{GenerateOptions, Progress, Sampling};
 use ken_model::Precision;
 use ken_model::decoder::{
     Decoder, DecoderError, Device, GenerateRequest, Generation, LoadOptions, Prompt, ScoreRequest,
@@ -123,8 +123,10 @@ proptest! {
                 .collect();
             let mut texts = vec![vec![String::new(); samples + 1]; requests.len()];
             let together = decoder
-                .generate_many(&requests, &mut |piece| {
-                    texts[piece.request][piece.sample].push_str(piece.text);
+                .generate_many(&requests, &mut |progress| {
+                    if let Progress::Text(piece) = progress {
+                        texts[piece.request][piece.sample].push_str(piece.text);
+                    }
                     ControlFlow::Continue(())
                 })
                 .unwrap();

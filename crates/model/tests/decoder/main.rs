@@ -8,6 +8,7 @@ mod adapters;
 mod bad_files;
 mod batches;
 mod behaviour;
+mod callers;
 mod checkpoint;
 mod families;
 mod folder;

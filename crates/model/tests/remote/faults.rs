@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use ken_language::{
-    Examples, GenerateOptions, GenerateRequest, LanguageModel, ModelError, Prompt, Reply, Sampling,
-    WorkedExample,
+    Examples, GenerateOptions, GenerateRequest, LanguageModel, ModelError, Progress, Prompt, Reply,
+    Sampling, WorkedExample,
 };
 use ken_model::remote::{Endpoint, RemoteModel, RemoteSettings};
 use serde_json::{Value, json};
@@ -81,8 +81,10 @@ pub(crate) fn text_of(model: &RemoteModel, prompt: &Prompt) -> Result<String, Mo
         options: &options,
     };
     let mut pieces = String::new();
-    let written = model.generate(&[request], &mut |piece| {
-        pieces.push_str(piece.text);
+    let written = model.generate(&[request], &mut |progress| {
+        if let Progress::Text(piece) = progress {
+            pieces.push_str(piece.text);
+        }
         ControlFlow::Continue(())
     })?;
     assert_eq!(pieces, written[0][0].text);

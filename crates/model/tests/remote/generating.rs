@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use ken_language::{Finish, GenerateOptions, GenerateRequest, LanguageModel, Sampling};
+use ken_language::{Finish, GenerateOptions, GenerateRequest, LanguageModel, Progress, Sampling};
 use ken_model::remote::{Endpoint, RemoteModel};
 use serde_json::{Value, json};
 
@@ -121,7 +121,10 @@ fn requests_in_flight_are_as_many_as_allowed() {
     let caller = std::thread::current().id();
     let mut told = BTreeSet::new();
     let written = model
-        .generate(&requests, &mut |piece| {
+        .generate(&requests, &mut |progress| {
+            let Progress::Text(piece) = progress else {
+                panic!("an endpoint says nothing of reading");
+            };
             assert_eq!(std::thread::current().id(), caller);
             told.insert((piece.request, piece.text.to_owned()));
             ControlFlow::Continue(())
@@ -174,7 +177,7 @@ fn lines(
     let written = model
         .generate(
             &vec![request; times],
-            &mut |piece| match piece.text.contains('\n') {
+            &mut |progress| match matches!(progress, Progress::Text(piece) if piece.text.contains('\n')) {
                 true => ControlFlow::Break(()),
                 false => ControlFlow::Continue(()),
             },

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::{Arc, LazyLock, Mutex};
 
-use ken_language::{Finish, GenerateOptions, Sampling};
+use ken_language::{Finish, GenerateOptions, Progress, Sampling};
 use ken_model::decoder::{Decoder, GenerateRequest, Generation, LoadOptions};
 use serde_json::{Value, json};
 
@@ -150,8 +150,10 @@ fn write(manner: Manner, text: &str, body: &Value) -> Reply {
     };
     let mut pieces = Vec::new();
     let written = MODEL
-        .generate_many(&[request], &mut |piece| {
-            pieces.push(piece.text.to_owned());
+        .generate_many(&[request], &mut |progress| {
+            if let Progress::Text(piece) = progress {
+                pieces.push(piece.text.to_owned());
+            }
             ControlFlow::Continue(())
         })
         .unwrap()

@@ -3,8 +3,8 @@
 use std::ops::ControlFlow;
 
 use ken_language::{
-    Examples, Finish, GenerateOptions, GenerateRequest, Generation, LanguageModel, Prompt, Reply,
-    Sampling, ScoreRequest, WorkedExample,
+    Examples, Finish, GenerateOptions, GenerateRequest, Generation, LanguageModel, Progress,
+    Prompt, Reply, Sampling, ScoreRequest, WorkedExample,
 };
 use ken_model::remote::{Endpoint, RemoteModel};
 
@@ -50,8 +50,10 @@ fn written(
         .collect();
     let mut pieces = Vec::new();
     let written = model
-        .generate(&requests, &mut |piece| {
-            if (piece.request, piece.sample) == (0, 0) {
+        .generate(&requests, &mut |progress| {
+            if let Progress::Text(piece) = progress
+                && (piece.request, piece.sample) == (0, 0)
+            {
                 pieces.push(piece.text.to_owned());
             }
             ControlFlow::Continue(())

@@ -1,0 +1,212 @@
+//! Which requests are served: calls take turns, and each request waits until its keys and values fit
+//! into memory.
+
+use std::collections::VecDeque;
+use std::mem;
+use std::time::Duration;
+
+use super::batch::{Active, Batch, MOST_BRANCHES};
+use super::job::{CallId, Job, Place, Work};
+use super::prefixes::PrefixId;
+use super::reading::{Depth, Found, Goal, Lane, Reading, Wanted};
+use super::turns;
+use crate::decoder::backend::Backend;
+use crate::decoder::prompt::Course;
+
+/// The part of the memory that prefixes may take that no request uses: one n-th.
+const KEPT_SHARE: usize = 4;
+
+impl<B: Backend> Batch<B> {
+    /// Whether there is memory for more tokens. Prefixes that nobody uses give way.
+    pub(super) fn make_room(&mut self, more: usize) -> bool {
+        let active: usize = self.active.values().map(Active::charge).sum();
+        let branches: usize = self.branches.iter().map(|branch| branch.most).sum();
+        while active + branches + self.prefixes.tokens(|_| true) + more > self.budget {
+            if !self.evict() {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Drops prefixes that nobody uses: those that are not read yet, and the oldest beyond their share
+    /// of the memory.
+    pub(super) fn trim_prefixes(&mut self) {
+        let unread = self
+            .readings
+            .iter()
+            .filter_map(|reading| match reading.goal {
+                Goal::Prefix(id) if !self.is_used(id) => Some(id),
+                _ => None,
+            });
+        let unread: Vec<PrefixId> = unread.collect();
+        for id in unread {
+            self.prefixes.remove(id);
+            self.readings
+                .retain(|reading| reading.goal != Goal::Prefix(id));
+        }
+        while self.prefixes.tokens(|id| !self.is_used(id)) > self.budget / KEPT_SHARE {
+            if !self.evict() {
+                return;
+            }
+        }
+    }
+
+    fn evict(&mut self) -> bool {
+        let oldest = self.prefixes.oldest(|id| !self.is_used(id));
+        oldest.inspect(|&id| self.prefixes.remove(id)).is_some()
+    }
+
+    /// Whether a request needs a prefix, or a longer one that is to be read after it.
+    fn is_used(&self, id: PrefixId) -> bool {
+        let mut active = self.active.values();
+        let mut readings = self.readings.iter();
+        active.any(|active| active.prefixes.contains(&id))
+            || readings.any(|reading| reading.sequence.is_none() && reading.after == Some(id))
+    }
+
+    /// Admits waiting requests. Whoever's turn it is waits for memory before the others do, so that a
+    /// large request is not passed over forever; where nothing else goes on, it is admitted anyway.
+    pub(super) fn admit(&mut self) {
+        while let Some(next) = self.next_to_admit() {
+            let queue = self.calls.get(&next).map(|call| &call.queue);
+            let Some((_, job)) = queue.and_then(VecDeque::front) else {
+                return;
+            };
+            let unknown = job.prompt.tokens().len() - self.known(job);
+            let more = unknown + job.beside_prompt();
+            if !self.make_room(more) && !self.active.is_empty() {
+                return;
+            }
+            let Some(call) = self.calls.get_mut(&next) else {
+                return;
+            };
+            call.seat = None;
+            let job = call.queue.pop_front();
+            self.admitted = Some(next);
+            if let Some((place, job)) = job {
+                self.begin(place, job);
+            }
+        }
+    }
+
+    /// The call whose turn it is, of those that have something to admit. Once there are as many texts as
+    /// can be generated at the same time, only calls of which nothing is being done.
+    fn next_to_admit(&self) -> Option<CallId> {
+        let parts = self.active.values();
+        let parts: usize = parts.map(|active| active.job.parts() - active.ended).sum();
+        let is_active = |id: CallId| self.active.keys().any(|place| place.call == id);
+        let waiting = self.calls.iter().filter(|(id, call)| {
+            !call.queue.is_empty() && (parts < MOST_BRANCHES || !is_active(**id))
+        });
+        let waiting = waiting.map(|(id, _)| *id);
+        turns::after(self.admitted, waiting).first().copied()
+    }
+
+    /// Whether a request is computed exactly: also where there is no cheaper way.
+    fn exact(&self, job: &Job) -> bool {
+        job.exactly() || self.engines.cheaper.is_none()
+    }
+
+    /// The longest prefix that any prompt of a chain may continue, where this one is in a chain.
+    fn continued(&self, job: &Job) -> Option<(PrefixId, usize)> {
+        let in_chain = job.prompt.course() != Course::Alone;
+        let longest = || self.prefixes.longest(self.exact(job), job.prompt.tokens());
+        in_chain.then(longest).flatten()
+    }
+
+    /// How many tokens of a request's prompt are read, or being read, already.
+    fn known(&self, job: &Job) -> usize {
+        let (exact, tokens) = (self.exact(job), job.prompt.tokens());
+        let shared = job.shared.iter().copied();
+        let known = shared.filter(|&length| self.prefixes.find(exact, &tokens[..length]).is_some());
+        let continued = self.continued(job).map(|(_, length)| length);
+        known.chain(continued).max().unwrap_or_default()
+    }
+
+    /// Prepares to read what a request needs.
+    fn begin(&mut self, place: Place, mut job: Job) {
+        let exact = self.exact(&job);
+        let tokens = job.prompt.tokens();
+        let (mut prefixes, mut before) = (Vec::new(), 0);
+        if let Some((id, length)) = self.continued(&job) {
+            prefixes.push(id);
+            before = length;
+        }
+        for &length in &job.shared {
+            if length <= before {
+                continue;
+            }
+            let found = self.prefixes.find(exact, &tokens[..length]);
+            let id = found.unwrap_or_else(|| {
+                let id = self
+                    .prefixes
+                    .add(exact, tokens[..length].to_vec(), length - before);
+                self.readings.push(Reading {
+                    call: place.call,
+                    goal: Goal::Prefix(id),
+                    lane: Lane {
+                        exact,
+                        depth: Depth::Final,
+                    },
+                    after: prefixes.last().copied(),
+                    before,
+                    tokens: tokens[before..length].to_vec(),
+                    wanted: Wanted::Nothing,
+                    read: 0,
+                    sequence: None,
+                    found: Found::default(),
+                    time: Duration::ZERO,
+                });
+                id
+            });
+            prefixes.push(id);
+            before = length;
+        }
+        for &id in prefixes.iter().rev() {
+            self.prefixes.touch(id);
+        }
+        let mut rest = tokens[before..].to_vec();
+        let (depth, wanted) = wanted(&mut job.work, &mut rest);
+        let charge = rest.len();
+        self.readings.push(Reading {
+            call: place.call,
+            goal: Goal::Prompt(place),
+            lane: Lane { exact, depth },
+            after: prefixes.last().copied(),
+            before,
+            tokens: rest,
+            wanted,
+            read: 0,
+            sequence: None,
+            found: Found::default(),
+            time: Duration::ZERO,
+        });
+        self.active
+            .insert(place, Active::new(job, prefixes, charge));
+        self.tell_read(place, before);
+    }
+}
+
+/// How deep a request's prompt is read, and what is wanted of its last tokens. A single continuation is
+/// read with the prompt.
+fn wanted(work: &mut Work, rest: &mut Vec<u32>) -> (Depth, Wanted) {
+    match work {
+        Work::Write { .. } => (Depth::Final, Wanted::Logits),
+        Work::State(layer) => (Depth::Residual(*layer), Wanted::State),
+        Work::Choose { layer, tokens } => (
+            Depth::FinalAndResidual(*layer),
+            Wanted::Next(mem::take(tokens)),
+        ),
+        Work::Score(continuations) => match continuations.as_mut_slice() {
+            [only] => {
+                rest.extend_from_slice(&only[..only.len() - 1]);
+                (Depth::Final, Wanted::Each(mem::take(only)))
+            }
+            several => {
+                let firsts = several.iter().map(|tokens| tokens[0]).collect();
+                (Depth::Final, Wanted::Next(firsts))
+            }
+        },
+    }
+}

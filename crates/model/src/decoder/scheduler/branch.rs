@@ -1,0 +1,117 @@
+//! A text that is being generated: one sample of one request.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use ken_language::{Finish, Sampling};
+
+use super::job::{End, Place, Written};
+use crate::decoder::backend::Sequence;
+use crate::decoder::error::DecoderError;
+use crate::decoder::sampling::Sampler;
+use crate::decoder::streamed_text::StreamedText;
+use crate::decoder::tokenizer::TextTokenizer;
+
+/// The capacity of a sequence in tokens at first; it grows where it needs more.
+const FIRST_CAPACITY: usize = 64;
+
+/// What turns logits into text.
+pub(in crate::decoder) struct Writer {
+    pub(in crate::decoder) tokenizer: Arc<TextTokenizer>,
+    /// In ascending order.
+    pub(in crate::decoder) end_tokens: Arc<[u32]>,
+}
+
+/// A prompt that has been read.
+pub(super) struct ReadPrompt<S> {
+    pub(super) sequence: Arc<S>,
+    /// What comes next.
+    pub(super) logits: Vec<f32>,
+    pub(super) time: Duration,
+}
+
+/// A sequence that is being generated.
+pub(super) struct Branch<S> {
+    pub(super) place: Place,
+    pub(super) sample: usize,
+    /// Whether it is computed exactly.
+    pub(super) exact: bool,
+    pub(super) sequence: S,
+    pub(super) tokens: Vec<u32>,
+    /// The most tokens, whose keys and values it is charged with.
+    pub(super) most: usize,
+    /// What was written and not yet delivered.
+    pub(super) written: Option<Written>,
+    /// Why it cannot go on.
+    pub(super) failed: Option<DecoderError>,
+    sampler: Sampler,
+    text: StreamedText,
+    prompt_time: Duration,
+    started: Instant,
+}
+
+impl<S: Sequence> Branch<S> {
+    /// Begins a text after a prompt.
+    pub(super) fn begin(
+        place: Place,
+        sample: usize,
+        exact: bool,
+        prompt: &ReadPrompt<S>,
+        sampling: Sampling,
+        stop: &Arc<[String]>,
+        most: usize,
+    ) -> Result<Self, DecoderError> {
+        Ok(Self {
+            place,
+            sample,
+            exact,
+            sequence: prompt.sequence.branch(most.min(FIRST_CAPACITY))?,
+            tokens: Vec::new(),
+            most,
+            written: None,
+            failed: None,
+            sampler: Sampler::new(sampling, sample),
+            text: StreamedText::new(Arc::clone(stop)),
+            prompt_time: prompt.time,
+            started: Instant::now(),
+        })
+    }
+
+    /// Takes the logits of what comes next and writes a token.
+    pub(super) fn take(&mut self, logits: &[f32], writer: &Writer) {
+        match self.next(logits, writer) {
+            Ok(written) => self.written = Some(written),
+            Err(error) => self.failed = Some(error),
+        }
+    }
+
+    fn next(&mut self, logits: &[f32], writer: &Writer) -> Result<Written, DecoderError> {
+        let choice = self.sampler.next(logits).ok_or(DecoderError::NotFinite)?;
+        let is_text = writer.end_tokens.binary_search(&choice.token).is_err();
+        let mut piece = String::new();
+        if is_text {
+            self.tokens.push(choice.token);
+            let whole = writer.tokenizer.decode(&self.tokens)?;
+            piece.push_str(self.text.extend(&whole));
+        }
+        let finish = match is_text {
+            false => Some(Finish::End),
+            true if self.text.stopped => Some(Finish::StopString),
+            true => (self.tokens.len() == self.most).then_some(Finish::Length),
+        };
+        Ok(Written {
+            request: self.place.request,
+            sample: self.sample,
+            choice,
+            is_text,
+            piece,
+            end: finish.map(|finish| End {
+                finish,
+                last_piece: self.text.finish().to_owned(),
+                text: self.text.released().to_owned(),
+            }),
+            prompt_time: self.prompt_time,
+            write_time: self.started.elapsed(),
+        })
+    }
+}

@@ -1,0 +1,79 @@
+//! A call, as its caller sees it.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::time::Duration;
+
+use super::job::{CallId, Message, Order, Place};
+use crate::decoder::error::DecoderError;
+
+/// How long a caller waits for news before it is asked whether it still wants any.
+const PATIENCE: Duration = Duration::from_millis(250);
+
+/// A call that is being served. To drop it is to leave: its places are freed.
+pub(in crate::decoder) struct Call {
+    id: CallId,
+    orders: Sender<Order>,
+    messages: Receiver<Message>,
+}
+
+impl Call {
+    pub(super) fn new(id: CallId, orders: Sender<Order>, messages: Receiver<Message>) -> Self {
+        Self {
+            id,
+            orders,
+            messages,
+        }
+    }
+
+    /// The next message; `None` where there was none for a while.
+    ///
+    /// # Errors
+    /// What failed in the call's work.
+    pub(in crate::decoder) fn next(&self) -> Result<Option<Message>, DecoderError> {
+        match self.messages.recv_timeout(PATIENCE) {
+            Ok(Message::Failed(error)) => Err(error),
+            Ok(message) => Ok(Some(message)),
+            Err(RecvTimeoutError::Timeout) => Ok(None),
+            Err(RecvTimeoutError::Disconnected) => {
+                Err(DecoderError::broken_off("its thread ended"))
+            }
+        }
+    }
+
+    /// The next message, however long that takes.
+    ///
+    /// # Errors
+    /// What failed in the call's work.
+    pub(in crate::decoder) fn wait(&self) -> Result<Message, DecoderError> {
+        loop {
+            if let Some(message) = self.next()? {
+                return Ok(message);
+            }
+        }
+    }
+
+    /// Cancels a request, or one of its samples.
+    pub(in crate::decoder) fn cancel(&self, request: usize, sample: Option<usize>) {
+        let place = Place {
+            call: self.id,
+            request,
+        };
+        self.tell(Order::Cancel { place, sample });
+    }
+
+    /// Says that what was written has arrived, after whatever it cancels.
+    pub(in crate::decoder) fn seen(&self) {
+        self.tell(Order::Seen(self.id));
+    }
+
+    /// A scheduler that is gone has dropped the call's sender, which the caller notices.
+    fn tell(&self, order: Order) {
+        let _ = self.orders.send(order);
+    }
+}
+
+impl Drop for Call {
+    fn drop(&mut self) {
+        self.tell(Order::Leave(self.id));
+    }
+}

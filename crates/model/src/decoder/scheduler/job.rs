@@ -1,0 +1,159 @@
+//! What callers and the scheduler say to each other.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::Sender;
+use std::time::Duration;
+
+use ken_language::{Finish, Sampling};
+
+use crate::decoder::error::DecoderError;
+use crate::decoder::prompt::{Course, Prompt};
+use crate::decoder::sampling::Choice;
+
+/// Names a call; later ones are greater.
+pub(super) type CallId = u64;
+
+/// A request, by its call and its index there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Place {
+    pub(super) call: CallId,
+    pub(super) request: usize,
+}
+
+/// One request of a call.
+pub(in crate::decoder) struct Job {
+    pub(in crate::decoder) prompt: Prompt,
+    /// Lengths of the prefixes that others share, ascending; each is less than the prompt's.
+    pub(in crate::decoder) shared: Vec<usize>,
+    pub(in crate::decoder) work: Work,
+}
+
+/// What is to be done with a prompt.
+pub(in crate::decoder) enum Work {
+    /// Continuations are generated, at least one.
+    Write {
+        samples: usize,
+        sampling: Sampling,
+        stop: Arc<[String]>,
+        /// The most tokens of each, at least 1.
+        most: usize,
+    },
+    /// The probabilities of these continuations are computed; none is empty.
+    Score(Vec<Vec<u32>>),
+    /// The residual stream at the last token, after this layer.
+    State(usize),
+    /// The same, and how likely each of these tokens is to come next.
+    Choose { layer: usize, tokens: Vec<u32> },
+}
+
+impl Job {
+    /// Whether it needs the exact way to compute. What is written greedily is exact where it goes on with
+    /// what was read exactly.
+    pub(super) fn exactly(&self) -> bool {
+        match &self.work {
+            Work::Write { sampling, .. } => {
+                *sampling == Sampling::Greedy && self.prompt.course() != Course::Alone
+            }
+            Work::Score(_) | Work::State(_) | Work::Choose { .. } => true,
+        }
+    }
+
+    /// Texts or tasks that it consists of.
+    pub(super) fn parts(&self) -> usize {
+        match &self.work {
+            Work::Write { samples, .. } => *samples,
+            _ => 1,
+        }
+    }
+
+    /// Tokens that have to fit beside the prompt for the work to go on.
+    pub(super) fn beside_prompt(&self) -> usize {
+        match &self.work {
+            Work::Write { most, .. } => *most,
+            Work::Score(continuations) => continuations.iter().map(Vec::len).sum(),
+            Work::State(_) | Work::Choose { .. } => 0,
+        }
+    }
+}
+
+/// What a caller tells the scheduler.
+pub(super) enum Order {
+    Begin {
+        call: CallId,
+        jobs: Vec<Job>,
+        messages: Sender<Message>,
+        seat: Seat,
+    },
+    /// A request is not wanted any longer, or only one of its samples.
+    Cancel { place: Place, sample: Option<usize> },
+    /// What was written last has arrived, and what it cancels has been said.
+    Seen(CallId),
+    /// The caller is gone.
+    Leave(CallId),
+    /// The decoder is gone.
+    End,
+}
+
+/// What the scheduler tells a caller.
+pub(in crate::decoder) enum Message {
+    /// So many tokens of a request's prompt have been read.
+    Read { request: usize, tokens: usize },
+    /// What one step wrote for the call.
+    Wrote(Vec<Written>),
+    /// The natural-log probabilities of each continuation's tokens.
+    Scored {
+        request: usize,
+        logprobs: Vec<Vec<f32>>,
+    },
+    /// A residual stream, and the natural-log probabilities of the tokens asked for.
+    State {
+        request: usize,
+        state: Vec<f32>,
+        logprobs: Vec<f32>,
+    },
+    /// The call has failed.
+    Failed(DecoderError),
+}
+
+/// What one step wrote of one sample.
+pub(in crate::decoder) struct Written {
+    pub(in crate::decoder) request: usize,
+    pub(in crate::decoder) sample: usize,
+    pub(in crate::decoder) choice: Choice,
+    /// Whether the choice is a token of the text; otherwise it ends it.
+    pub(in crate::decoder) is_text: bool,
+    /// Text that can no longer change.
+    pub(in crate::decoder) piece: String,
+    pub(in crate::decoder) end: Option<End>,
+    /// Time to read the prompt, and to write so far.
+    pub(in crate::decoder) prompt_time: Duration,
+    pub(in crate::decoder) write_time: Duration,
+}
+
+/// How a sample ended.
+pub(in crate::decoder) struct End {
+    pub(in crate::decoder) finish: Finish,
+    /// What was held back until the end.
+    pub(in crate::decoder) last_piece: String,
+    /// The whole text.
+    pub(in crate::decoder) text: String,
+}
+
+/// A seat of the waiting room, taken until it is dropped.
+pub(super) struct Seat(Arc<AtomicUsize>);
+
+impl Seat {
+    /// `None` if all `limit` seats are taken.
+    pub(super) fn take(taken: &Arc<AtomicUsize>, limit: usize) -> Option<Self> {
+        let more = |taken| (taken < limit).then_some(taken + 1);
+        let before = taken.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
+        before.is_ok().then(|| Self(Arc::clone(taken)))
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}

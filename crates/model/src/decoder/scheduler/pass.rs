@@ -1,0 +1,176 @@
+//! One forward pass: the next token of every text that is being generated, and pieces of what is read.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use rayon::ThreadPool;
+use rayon::prelude::*;
+
+use super::branch::{Branch, Writer};
+use super::reading::{Depth, Lane, Reading};
+use crate::decoder::backend::Backend;
+use crate::decoder::error::DecoderError;
+use crate::decoder::graph::{Graph, Input};
+
+/// Rows whose logits are computed at once.
+const LOGIT_ROWS: usize = 64;
+
+/// What a pass computes with.
+pub(super) struct Computer<'a, B: Backend> {
+    pub(super) graph: &'a Graph<B>,
+    pub(super) writer: &'a Writer,
+    /// Width of a hidden state.
+    pub(super) hidden: usize,
+    /// Entries in the vocabulary.
+    pub(super) vocabulary: usize,
+}
+
+/// A piece of a reading.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Piece {
+    /// The reading's index.
+    pub(super) reading: usize,
+    pub(super) rows: usize,
+}
+
+/// A row whose hidden state a reading wants.
+struct Row {
+    reading: usize,
+    /// Its number among all that the reading wants.
+    number: usize,
+}
+
+impl<B: Backend> Computer<'_, B> {
+    /// Writes a token of every branch, and reads pieces. Returns which readings have met logits that are
+    /// no numbers.
+    ///
+    /// # Errors
+    /// A computation that failed as a whole.
+    pub(super) fn run(
+        &self,
+        lane: Lane,
+        branches: &mut [&mut Branch<B::Sequence>],
+        readings: &mut [Reading<B::Sequence>],
+        pieces: &[Piece],
+    ) -> Result<Vec<usize>, DecoderError> {
+        let mut selected: Vec<usize> = (0..branches.len()).collect();
+        let mut wanted = Vec::new();
+        let mut first = branches.len();
+        for piece in pieces {
+            for (row, number) in readings[piece.reading].wanted_rows(piece.rows) {
+                selected.push(first + row);
+                wanted.push(Row {
+                    reading: piece.reading,
+                    number,
+                });
+            }
+            first += piece.rows;
+        }
+        let states = self.forward(lane.depth, branches, readings, pieces, &selected)?;
+        let last = match lane.depth {
+            Depth::Final => states,
+            Depth::Residual(_) => {
+                for (row, state) in wanted.iter().zip(states.chunks(self.hidden)) {
+                    readings[row.reading].found.state = state.to_vec();
+                }
+                return Ok(Vec::new());
+            }
+            Depth::FinalAndResidual(_) => {
+                let mut last = Vec::with_capacity(states.len() / 2);
+                for (row, both) in wanted.iter().zip(states.chunks(2 * self.hidden)) {
+                    let (state, residual) = both.split_at(self.hidden);
+                    last.extend_from_slice(state);
+                    readings[row.reading].found.state = residual.to_vec();
+                }
+                last
+            }
+        };
+        self.take(&last, branches, readings, &wanted)
+    }
+
+    fn forward(
+        &self,
+        depth: Depth,
+        branches: &mut [&mut Branch<B::Sequence>],
+        readings: &mut [Reading<B::Sequence>],
+        pieces: &[Piece],
+        selected: &[usize],
+    ) -> Result<Vec<f32>, DecoderError> {
+        let mut inputs: Vec<Input<'_, B::Sequence>> = branches
+            .iter_mut()
+            .map(|branch| Input {
+                tokens: &branch.tokens[branch.tokens.len() - 1..],
+                sequence: &mut branch.sequence,
+            })
+            .collect();
+        let mut pieces = pieces.iter().peekable();
+        for (index, reading) in readings.iter_mut().enumerate() {
+            if let Some(piece) = pieces.next_if(|piece| piece.reading == index) {
+                inputs.extend(reading.input(piece.rows));
+            }
+        }
+        match depth {
+            Depth::Final => self.graph.forward(&mut inputs, selected),
+            Depth::Residual(layer) => self.graph.residual(&mut inputs, selected, layer),
+            Depth::FinalAndResidual(layer) => {
+                self.graph
+                    .forward_with_residual(&mut inputs, selected, layer)
+            }
+        }
+    }
+
+    /// Gives the logits of hidden states to the branches, and then to the readings that want them.
+    fn take(
+        &self,
+        states: &[f32],
+        branches: &mut [&mut Branch<B::Sequence>],
+        readings: &mut [Reading<B::Sequence>],
+        wanted: &[Row],
+    ) -> Result<Vec<usize>, DecoderError> {
+        let mut failed = Vec::new();
+        for (block, states) in states.chunks(LOGIT_ROWS * self.hidden).enumerate() {
+            let logits = self.graph.logits(states.to_vec(), self.hidden)?;
+            let first = block * LOGIT_ROWS;
+            let rows = logits.len() / self.vocabulary;
+            let writing = branches.len().saturating_sub(first).min(rows);
+            let (for_branches, for_readings) = logits.split_at(writing * self.vocabulary);
+            let from = first.min(branches.len());
+            branches[from..from + writing]
+                .par_iter_mut()
+                .zip(for_branches.par_chunks(self.vocabulary))
+                .for_each(|(branch, logits)| branch.take(logits, self.writer));
+            let from = (first + writing).saturating_sub(branches.len());
+            let rows = &wanted[from..];
+            let values: Vec<_> = for_readings
+                .par_chunks(self.vocabulary)
+                .zip(rows)
+                .map(|(logits, row)| readings[row.reading].value(row.number, logits))
+                .collect();
+            for (row, value) in rows.iter().zip(values) {
+                match value {
+                    Some(value) => readings[row.reading].found.take(value),
+                    None => failed.push(row.reading),
+                }
+            }
+        }
+        Ok(failed)
+    }
+}
+
+/// Computes in the threads of a pool. Says why that failed, be it by a panic.
+pub(super) fn in_pool<R: Send>(
+    pool: &ThreadPool,
+    compute: impl FnOnce() -> Result<R, DecoderError> + Send,
+) -> Result<R, String> {
+    match catch_unwind(AssertUnwindSafe(|| pool.install(compute))) {
+        Ok(computed) => computed.map_err(|error| error.to_string()),
+        Err(panic) => Err(words(panic.as_ref()).to_owned()),
+    }
+}
+
+/// What a panic says.
+fn words(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("a panic")
+}

@@ -1,0 +1,153 @@
+//! Known tokens that are read, piece by piece, into a sequence.
+
+use std::time::Duration;
+
+use super::job::{CallId, Place};
+use super::prefixes::PrefixId;
+use crate::decoder::graph::Input;
+use crate::decoder::sampling::log_probability;
+
+/// What can share a forward pass.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Lane {
+    /// Whether it is computed exactly.
+    pub(super) exact: bool,
+    pub(super) depth: Depth,
+}
+
+/// Which hidden states are requested.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Depth {
+    /// The final ones, normalized, from which logits are computed.
+    Final,
+    /// The residual stream after this layer. The sequences cannot be used afterwards.
+    Residual(usize),
+    /// Of each row the final one, followed by the residual stream after this layer.
+    FinalAndResidual(usize),
+}
+
+/// What is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Goal {
+    /// A prefix that several requests begin with.
+    Prefix(PrefixId),
+    /// The prompt of a request.
+    Prompt(Place),
+    /// One of the continuations to be scored.
+    Continuation(Place, usize),
+}
+
+/// What is wanted of the last tokens.
+#[derive(Debug)]
+pub(super) enum Wanted {
+    Nothing,
+    /// The logits after the last token.
+    Logits,
+    /// How likely each of these is after the last token.
+    Next(Vec<u32>),
+    /// How likely each of these is after the one before, the first one after the token that is as many
+    /// from the end.
+    Each(Vec<u32>),
+    /// The hidden state of the last token alone.
+    State,
+}
+
+impl Wanted {
+    /// For how many of the last tokens hidden states are requested.
+    fn rows(&self) -> usize {
+        match self {
+            Self::Nothing => 0,
+            Self::Logits | Self::Next(_) | Self::State => 1,
+            Self::Each(tokens) => tokens.len(),
+        }
+    }
+}
+
+/// What was found.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    pub(super) logits: Vec<f32>,
+    pub(super) logprobs: Vec<f32>,
+    pub(super) state: Vec<f32>,
+}
+
+/// Tokens to be read after a prefix.
+pub(super) struct Reading<S> {
+    pub(super) call: CallId,
+    pub(super) goal: Goal,
+    pub(super) lane: Lane,
+    /// What they follow; the start of a text where there is none.
+    pub(super) after: Option<PrefixId>,
+    /// Tokens of what they follow.
+    pub(super) before: usize,
+    pub(super) tokens: Vec<u32>,
+    pub(super) wanted: Wanted,
+    /// Tokens read.
+    pub(super) read: usize,
+    /// `None` until what it follows has been read.
+    pub(super) sequence: Option<S>,
+    pub(super) found: Found,
+    pub(super) time: Duration,
+}
+
+impl<S> Reading<S> {
+    /// Tokens that can be read now.
+    pub(super) fn left(&self) -> usize {
+        match self.sequence {
+            Some(_) => self.tokens.len() - self.read,
+            None => 0,
+        }
+    }
+
+    /// Whether all has been read.
+    pub(super) fn is_done(&self) -> bool {
+        self.read == self.tokens.len()
+    }
+
+    /// The rows of the next `rows` tokens whose hidden states are wanted, each with its number among
+    /// all that are.
+    pub(super) fn wanted_rows(&self, rows: usize) -> impl Iterator<Item = (usize, usize)> {
+        let first = self.tokens.len() - self.wanted.rows();
+        let read = self.read;
+        (first.max(read)..read + rows).map(move |place| (place - read, place - first))
+    }
+
+    /// The next `rows` tokens, to be read into the sequence.
+    pub(super) fn input(&mut self, rows: usize) -> Option<Input<'_, S>> {
+        Some(Input {
+            tokens: &self.tokens[self.read..self.read + rows],
+            sequence: self.sequence.as_mut()?,
+        })
+    }
+
+    /// What the logits of a wanted row give; `None` where they hold a number that is none.
+    pub(super) fn value(&self, number: usize, logits: &[f32]) -> Option<Value> {
+        match &self.wanted {
+            Wanted::Nothing | Wanted::State => Some(Value::Logprobs(Vec::new())),
+            Wanted::Logits => Some(Value::Logits(logits.to_vec())),
+            Wanted::Next(tokens) => {
+                let each = tokens.iter().map(|&token| log_probability(logits, token));
+                each.collect::<Option<_>>().map(Value::Logprobs)
+            }
+            Wanted::Each(tokens) => {
+                let logprob = log_probability(logits, tokens[number])?;
+                Some(Value::Logprobs(vec![logprob]))
+            }
+        }
+    }
+}
+
+/// What the logits of one row give.
+pub(super) enum Value {
+    Logits(Vec<f32>),
+    Logprobs(Vec<f32>),
+}
+
+impl Found {
+    pub(super) fn take(&mut self, value: Value) {
+        match value {
+            Value::Logits(logits) => self.logits = logits,
+            Value::Logprobs(logprobs) => self.logprobs.extend(logprobs),
+        }
+    }
+}

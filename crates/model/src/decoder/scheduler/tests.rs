@@ -1,0 +1,267 @@
+//! What must hold of the running batch whatever its callers do: who goes away, does not read, asks for
+//! too much or breaks something, is noticed by nobody else.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use ken_language::{Finish, GenerateOptions, Progress, Sampling};
+use serde_json::json;
+
+use super::*;
+use crate::decoder::prompt::Prompt;
+use crate::decoder::{Decoder, GenerateRequest, Generation, PromptForm, Untrained};
+
+const WORDS: u32 = 32;
+const CONTEXT: usize = 4096;
+
+/// A small model with weights of which no two are alike.
+fn decoder(folder: &Path, options: &LoadOptions) -> Decoder {
+    let words: serde_json::Map<_, _> = (0..WORDS)
+        .map(|word| (format!("w{word}"), json!(word)))
+        .collect();
+    let tokenizer = json!({
+        "version": "1.0", "added_tokens": [],
+        "pre_tokenizer": {"type": "Whitespace"},
+        "model": {"type": "WordLevel", "vocab": words, "unk_token": "w1"},
+    });
+    let untrained = Untrained {
+        vocabulary: WORDS as usize,
+        hidden: 16,
+        intermediate: 32,
+        layers: 2,
+        heads: 2,
+        context: CONTEXT,
+        end_token: 0,
+        prompt: PromptForm::Bare,
+    };
+    let mut number = 0.0_f32;
+    let mut normal = || {
+        number += 1.0;
+        20.0 * (number * 0.7).sin()
+    };
+    untrained.write(folder, &tokenizer, &mut normal).unwrap();
+    Decoder::load(folder, options).unwrap()
+}
+
+fn new(options: &LoadOptions) -> Decoder {
+    let folder = tempfile::tempdir().unwrap();
+    decoder(folder.path(), options)
+}
+
+/// A prompt of so many tokens.
+fn prompt(first: u32, tokens: usize) -> Prompt {
+    let tokens = (0..tokens as u32).map(|place| 1 + (first + place * 7) % (WORDS - 1));
+    Prompt::new(tokens.collect(), &[]).unwrap()
+}
+
+fn sampled(max_tokens: usize) -> GenerateOptions {
+    GenerateOptions::new(Sampling::at(1.0, 3), max_tokens)
+}
+
+fn go_on(_: Progress<'_>) -> ControlFlow<()> {
+    ControlFlow::Continue(())
+}
+
+fn write(
+    decoder: &Decoder,
+    prompt: &Prompt,
+    samples: usize,
+    on_progress: &mut dyn FnMut(Progress<'_>) -> ControlFlow<()>,
+) -> Result<Vec<Generation>, DecoderError> {
+    let options = sampled(20);
+    let request = GenerateRequest {
+        prompt,
+        samples,
+        options: &options,
+    };
+    Ok(decoder.generate_many(&[request], on_progress)?.remove(0))
+}
+
+fn tokens(texts: &[Generation]) -> Vec<&[u32]> {
+    texts.iter().map(|text| text.tokens.as_slice()).collect()
+}
+
+fn job(prompt: Prompt, samples: usize, most: usize) -> Job {
+    Job {
+        prompt,
+        shared: Vec::new(),
+        work: Work::Write {
+            samples,
+            sampling: Sampling::at(1.0, 3),
+            stop: [].into(),
+            most,
+        },
+    }
+}
+
+/// Runs one piece of work while another caller keeps the batch busy.
+fn beside_others(decoder: &Decoder, work: impl FnOnce()) {
+    let done = AtomicBool::new(false);
+    let started = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let prompts: Vec<Prompt> = (0..2000).map(|first| prompt(first, 9)).collect();
+            let options = sampled(300);
+            let requests = prompts.iter().map(|prompt| GenerateRequest {
+                prompt,
+                samples: 4,
+                options: &options,
+            });
+            let requests: Vec<_> = requests.collect();
+            let mut until_done = |_: Progress<'_>| {
+                started.store(true, Ordering::Relaxed);
+                match done.load(Ordering::Relaxed) {
+                    true => ControlFlow::Break(()),
+                    false => ControlFlow::Continue(()),
+                }
+            };
+            let texts = decoder.generate_many(&requests, &mut until_done).unwrap();
+            assert!(
+                texts
+                    .concat()
+                    .iter()
+                    .any(|text| text.finish == Finish::Cancelled)
+            );
+        });
+        while !started.load(Ordering::Relaxed) {
+            thread::yield_now();
+        }
+        work();
+        done.store(true, Ordering::Relaxed);
+    });
+}
+
+#[test]
+fn a_small_call_is_served_beside_a_huge_one_and_reads_in_pieces() {
+    let decoder = new(&LoadOptions::default());
+    let long = prompt(3, 1000);
+    let alone = write(&decoder, &long, 3, &mut go_on).unwrap();
+    let mut read = Vec::new();
+    beside_others(&decoder, || {
+        let together = write(&decoder, &long, 3, &mut |progress| {
+            if let Progress::Reading { read: now, .. } = progress {
+                read.push(now);
+            }
+            ControlFlow::Continue(())
+        });
+        assert_eq!(tokens(&together.unwrap()), tokens(&alone));
+    });
+    assert_eq!((read[0], read[read.len() - 1]), (0, 1000));
+    assert!(
+        read.windows(2).all(|pair| pair[1] - pair[0] <= 64),
+        "{read:?}"
+    );
+}
+
+#[test]
+fn a_caller_that_goes_away_while_its_prompt_is_read_frees_its_place() {
+    // With no memory to spare there is one place.
+    let decoder = new(&LoadOptions {
+        cache_bytes: 1,
+        ..LoadOptions::default()
+    });
+    let long = prompt(3, 3000);
+    let short = prompt(5, 4);
+    let alone = write(&decoder, &short, 2, &mut go_on).unwrap();
+    let texts = write(&decoder, &long, 2, &mut |_| ControlFlow::Break(())).unwrap();
+    assert!(texts.iter().all(|text| text.finish == Finish::Cancelled));
+    assert!(texts.iter().all(|text| text.tokens.is_empty()));
+    // One that does not even say so.
+    drop(decoder.scheduler.call(vec![job(long, 2, 1000)]).unwrap());
+    let after = write(&decoder, &short, 2, &mut go_on).unwrap();
+    assert_eq!(tokens(&after), tokens(&alone));
+}
+
+#[test]
+fn a_caller_that_never_reads_holds_up_nobody() {
+    let decoder = new(&LoadOptions::default());
+    let short = prompt(5, 4);
+    let alone = write(&decoder, &short, 2, &mut go_on).unwrap();
+    let silent = decoder
+        .scheduler
+        .call(vec![job(prompt(2, 100), 3, 50)])
+        .unwrap();
+    let after = write(&decoder, &short, 2, &mut go_on).unwrap();
+    assert_eq!(tokens(&after), tokens(&alone));
+    // What waits for it ends with its texts.
+    let (mut ended, mut written) = (0, 0);
+    while ended < 3 {
+        if let Message::Wrote(texts) = silent.wait().unwrap() {
+            written += texts.len();
+            ended += texts.iter().filter(|text| text.end.is_some()).count();
+        }
+    }
+    assert!(written <= 3 * 50);
+    assert!(silent.next().unwrap().is_none());
+}
+
+#[test]
+fn a_full_queue_is_an_error_that_names_the_limit() {
+    let decoder = new(&LoadOptions {
+        most_waiting: 2,
+        ..LoadOptions::default()
+    });
+    let short = prompt(5, 4);
+    let seat = || Seat::take(&decoder.scheduler.waiting, 2);
+    let first = seat().unwrap();
+    let second = seat().unwrap();
+    assert!(seat().is_none());
+    let error = write(&decoder, &short, 1, &mut go_on).unwrap_err();
+    assert_eq!(error.kind(), "queue_full");
+    assert_eq!(
+        error.to_string(),
+        "2 callers are waiting for the model already, and no more may"
+    );
+    drop(second);
+    // The bound is on callers, not on their requests.
+    let prompts: Vec<Prompt> = (0..3000).map(|first| prompt(first, 3)).collect();
+    let prompts: Vec<&Prompt> = prompts.iter().collect();
+    assert_eq!(decoder.hidden(&prompts, 1).unwrap().len(), 3000);
+    // Its seat was free as soon as its first request was taken up.
+    drop(first);
+    assert_eq!(decoder.scheduler.waiting.load(Ordering::Relaxed), 0);
+}
+
+#[test]
+fn a_prompt_without_end_is_refused_at_once() {
+    let decoder = new(&LoadOptions::default());
+    let endless = prompt(1, 1_000_000);
+    beside_others(&decoder, || {
+        let error = write(&decoder, &endless, 1, &mut go_on).unwrap_err();
+        assert_eq!(error.kind(), "context_exceeded");
+        let error = decoder.score(&endless, &["w3"]).unwrap_err();
+        assert_eq!(error.kind(), "context_exceeded");
+        let error = decoder.hidden(&[&endless], 1).unwrap_err();
+        assert_eq!(error.kind(), "context_exceeded");
+    });
+}
+
+#[test]
+fn a_panic_reaches_its_caller_and_the_batch_goes_on() {
+    let decoder = new(&LoadOptions::default());
+    let short = prompt(5, 4);
+    let alone = write(&decoder, &short, 2, &mut go_on).unwrap();
+    // There is no embedding for this token.
+    let broken = Prompt::new(vec![1, WORDS + 5], &[]).unwrap();
+    let error = write(&decoder, &broken, 2, &mut go_on).unwrap_err();
+    assert_eq!(error.kind(), "broken_off");
+    let broken = Prompt::new(vec![1, WORDS + 5, 3], &[1, WORDS + 5]).unwrap();
+    let error = decoder.score(&broken, &["w3", "w4 w5"]).unwrap_err();
+    assert_eq!(error.kind(), "broken_off");
+    let error = decoder.hidden(&[&broken], 1).unwrap_err();
+    assert_eq!(error.kind(), "broken_off");
+    let after = write(&decoder, &short, 2, &mut go_on).unwrap();
+    assert_eq!(tokens(&after), tokens(&alone));
+}
+
+#[test]
+fn the_threads_end_with_the_decoder() {
+    let decoder = new(&LoadOptions::default());
+    write(&decoder, &prompt(5, 4), 1, &mut go_on).unwrap();
+    let held_by_thread = Arc::downgrade(&decoder.tokenizer);
+    drop(decoder);
+    assert!(held_by_thread.upgrade().is_none());
+}

@@ -1,0 +1,231 @@
+//! Many callers of one decoder: whatever they ask for at the same time, each gets what it would get
+//! alone of a decoder that has done nothing before.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::Barrier;
+use std::thread;
+
+use ken_language::{GenerateOptions, Progress, Sampling};
+use ken_model::decoder::{Decoder, DecoderError, GenerateRequest, LoadOptions, ScoreRequest};
+use proptest::prelude::*;
+use tempfile::TempDir;
+
+use super::checkpoint::Tiny;
+use super::folder::{self, Layout};
+
+/// What one caller asks for in one call.
+#[derive(Debug, Clone)]
+enum Asked {
+    /// Texts with so many samples each, broken off after so many pieces.
+    Texts(Vec<(String, usize)>, Sampling, Option<usize>),
+    Scores(Vec<String>, Vec<String>),
+    States(Vec<String>, usize),
+}
+
+/// What it gets, to the last bit.
+type Got = Vec<(Vec<u32>, String, Vec<u32>)>;
+
+fn ask(decoder: &Decoder, shared: &str, asked: &Asked) -> Got {
+    let prompt = |text: &String| decoder.prompt(shared, text).unwrap();
+    let bits = |numbers: &[f32]| numbers.iter().map(|number| number.to_bits()).collect();
+    match asked {
+        Asked::Texts(texts, sampling, break_after) => {
+            let options = GenerateOptions {
+                sampling: *sampling,
+                max_tokens: 12,
+                stop: vec!["e".to_owned()],
+            };
+            let prompts: Vec<_> = texts.iter().map(|(text, _)| prompt(text)).collect();
+            let requests = prompts.iter().zip(texts);
+            let requests = requests.map(|(prompt, (_, samples))| GenerateRequest {
+                prompt,
+                samples: *samples,
+                options: &options,
+            });
+            let mut pieces = vec![[0; 4]; texts.len()];
+            let mut on_progress = |progress: Progress<'_>| {
+                let Progress::Text(piece) = progress else {
+                    return ControlFlow::Continue(());
+                };
+                let count = &mut pieces[piece.request][piece.sample];
+                *count += 1;
+                match Some(*count) == *break_after {
+                    true => ControlFlow::Break(()),
+                    false => ControlFlow::Continue(()),
+                }
+            };
+            let written = decoder
+                .generate_many(&requests.collect::<Vec<_>>(), &mut on_progress)
+                .unwrap();
+            let each = written.into_iter().flatten();
+            each.map(|text| {
+                let said = format!("{:?} {:?}", text.text, text.finish);
+                (
+                    text.tokens,
+                    said,
+                    bits(&[text.logprobs, text.entropies].concat()),
+                )
+            })
+            .collect()
+        }
+        Asked::Scores(texts, continuations) => {
+            let continuations: Vec<&str> = continuations.iter().map(String::as_str).collect();
+            let prompts: Vec<_> = texts.iter().map(prompt).collect();
+            let requests = prompts.iter().map(|prompt| ScoreRequest {
+                prompt,
+                continuations: &continuations,
+            });
+            let scores = decoder.score_many(&requests.collect::<Vec<_>>()).unwrap();
+            let each = scores.into_iter().flatten();
+            each.map(|score| (score.tokens, String::new(), bits(&score.logprobs)))
+                .collect()
+        }
+        Asked::States(texts, layer) => {
+            let prompts: Vec<_> = texts.iter().map(prompt).collect();
+            let states = decoder.hidden(&prompts.iter().collect::<Vec<_>>(), *layer);
+            let each = states.unwrap().into_iter();
+            each.map(|state| (Vec::new(), String::new(), bits(&state)))
+                .collect()
+        }
+    }
+}
+
+/// What a caller gets if each of its requests is the only one.
+fn alone(decoder: &Decoder, shared: &str, asked: &Asked) -> Got {
+    let each = |asked: Asked| ask(decoder, shared, &asked);
+    match asked {
+        Asked::Texts(texts, sampling, after) => texts
+            .iter()
+            .flat_map(|text| each(Asked::Texts(vec![text.clone()], *sampling, *after)))
+            .collect(),
+        Asked::Scores(texts, continuations) => texts
+            .iter()
+            .flat_map(|text| each(Asked::Scores(vec![text.clone()], continuations.clone())))
+            .collect(),
+        Asked::States(texts, layer) => texts
+            .iter()
+            .flat_map(|text| each(Asked::States(vec![text.clone()], *layer)))
+            .collect(),
+    }
+}
+
+/// Of a few letters, so that prompts often begin alike; now and then a long one.
+fn text() -> impl Strategy<Value = String> {
+    prop_oneof![
+        4 => "[a-c ]{1,20}",
+        1 => "[a-c ]{70,90}",
+        1 => "[ab]".prop_map(|letter| format!("{}{letter}", "the wren ".repeat(8))),
+    ]
+}
+
+fn asked() -> impl Strategy<Value = Asked> {
+    let sampling = prop_oneof![
+        Just(Sampling::Greedy),
+        any::<u64>().prop_map(|seed| Sampling::at(1.0, seed)),
+    ];
+    let texts = prop::collection::vec((text(), 1usize..4), 1..5);
+    prop_oneof![
+        3 => (texts, sampling, prop::option::of(1usize..4))
+            .prop_map(|(texts, sampling, after)| Asked::Texts(texts, sampling, after)),
+        1 => (
+            prop::collection::vec(text(), 1..4),
+            prop::collection::vec("[a-c ,.]{1,9}", 0..4),
+        )
+            .prop_map(|(texts, continuations)| Asked::Scores(texts, continuations)),
+        1 => (prop::collection::vec(text(), 1..4), 0usize..=2)
+            .prop_map(|(texts, layer)| Asked::States(texts, layer)),
+    ]
+}
+
+/// Holds what callers get at the same time against what each gets alone.
+fn hold(one: &Decoder, fresh: &Decoder, shared: &str, callers: &[Vec<Asked>]) {
+    let together = Barrier::new(callers.len());
+    thread::scope(|scope| {
+        for calls in callers {
+            scope.spawn(|| {
+                together.wait();
+                let got = calls.iter().map(|asked| ask(one, shared, asked));
+                let got: Vec<Got> = got.collect();
+                for (asked, got) in calls.iter().zip(got) {
+                    assert_eq!(got, alone(fresh, shared, asked), "{asked:?}");
+                }
+            });
+        }
+    });
+}
+
+fn write() -> TempDir {
+    let dir = TempDir::new().unwrap();
+    let tiny = Tiny {
+        window: Some(24),
+        context: 256,
+        ..Tiny::new("qwen3")
+    };
+    folder::write(&tiny, Layout::F32, dir.path());
+    dir
+}
+
+fn load(path: &Path, cache_bytes: usize) -> Decoder {
+    let options = LoadOptions {
+        cache_bytes,
+        ..LoadOptions::default()
+    };
+    Decoder::load(path, &options).unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+
+    /// With memory for all, for some, and for one at a time.
+    #[test]
+    fn each_caller_gets_what_it_would_get_alone(
+        callers in prop::collection::vec(prop::collection::vec(asked(), 1..4), 2..6),
+        shared in "[a-c ]{0,16}",
+        memory in prop_oneof![Just(1usize << 30), Just(1 << 16), Just(1)],
+    ) {
+        let dir = write();
+        let (one, fresh) = (load(dir.path(), memory), load(dir.path(), 1));
+        hold(&one, &fresh, &shared, &callers);
+    }
+}
+
+#[test]
+fn weights_that_are_no_numbers_are_noticed_by_those_who_use_them() {
+    let dir = write();
+    let healthy = load(dir.path(), 1 << 30);
+    let token = *healthy.prompt("", "q").unwrap().tokens().last().unwrap() as usize;
+    let broken = TempDir::new().unwrap();
+    let tiny = Tiny {
+        tied: false,
+        ..Tiny::new("qwen3")
+    };
+    let mut weights = folder::write(&tiny, Layout::F32, broken.path());
+    let embedding = weights.get_mut("model.embed_tokens.weight").unwrap();
+    embedding.1[token * tiny.hidden] = f32::NAN;
+    folder::write_tensors(
+        &broken.path().join("model.safetensors"),
+        &weights,
+        Layout::F32,
+    );
+    let decoder = load(broken.path(), 1 << 30);
+    let start = Barrier::new(4);
+    thread::scope(|scope| {
+        for caller in 0..4 {
+            let (start, decoder) = (&start, &decoder);
+            scope.spawn(move || {
+                start.wait();
+                for round in 0..20 {
+                    let good = decoder.prompt("", &"abc".repeat(1 + round % 5)).unwrap();
+                    let bad = decoder.prompt("", "abq").unwrap();
+                    if caller == 0 {
+                        let error = decoder.score(&bad, &["a"]).unwrap_err();
+                        assert!(matches!(error, DecoderError::NotFinite), "{error}");
+                    } else {
+                        decoder.score(&good, &["a", "bc"]).unwrap();
+                    }
+                }
+            });
+        }
+    });
+}
