@@ -464,7 +464,10 @@ fn callers_at_the_same_time_get_what_each_gets_alone() {
             .map(|question| decoder.prompt(shared, question).unwrap())
             .collect();
         let options = GenerateOptions {
-            sampling: Sampling::at(if caller % 2 == 0 { 1.0 } else { 0.0 }, caller as u64),
+            sampling: Sampling::at(
+                if caller.is_multiple_of(2) { 1.0 } else { 0.0 },
+                caller as u64,
+            ),
             max_tokens: 8,
             stop: vec![".".to_owned()],
         };

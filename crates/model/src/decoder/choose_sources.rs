@@ -21,11 +21,11 @@ impl Decoder {
             layer,
             tokens: sources.to_vec(),
         })?;
-        let choices = states.into_iter().map(|(state, logprobs)| {
-            let likely: Vec<f64> = logprobs.into_iter().map(f64::from).collect();
+        let choices = states.into_iter().map(|read| {
+            let likely: Vec<f64> = read.logprobs.into_iter().map(f64::from).collect();
             SourceChoice {
                 probabilities: softmax(&likely),
-                state,
+                state: read.residual,
             }
         });
         Ok(choices.collect())

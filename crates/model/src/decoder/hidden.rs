@@ -6,6 +6,15 @@ use super::prompt::Prompt;
 use super::scheduler::{Job, Message, Work};
 use super::shared_prefix::shared_lengths;
 
+/// What was read of a prompt.
+#[derive(Debug, Clone, Default)]
+pub(super) struct ReadState {
+    /// The residual stream at its last token.
+    pub(super) residual: Vec<f32>,
+    /// The natural-log probabilities of the tokens asked for.
+    pub(super) logprobs: Vec<f32>,
+}
+
 impl Decoder {
     /// The residual stream at the last token of each prompt, after layer `layer`, not
     /// normalized; 0 is the token's embedding.
@@ -18,7 +27,7 @@ impl Decoder {
     /// of callers.
     pub fn hidden(&self, prompts: &[&Prompt], layer: usize) -> Result<Vec<Vec<f32>>, DecoderError> {
         let states = self.states(prompts, layer, |_| Work::State(layer))?;
-        Ok(states.into_iter().map(|(state, _)| state).collect())
+        Ok(states.into_iter().map(|state| state.residual).collect())
     }
 
     /// The residual streams of prompts after a layer, and the log probabilities that the work asks for.
@@ -27,7 +36,7 @@ impl Decoder {
         prompts: &[&Prompt],
         layer: usize,
         work: impl Fn(usize) -> Work,
-    ) -> Result<Vec<(Vec<f32>, Vec<f32>)>, DecoderError> {
+    ) -> Result<Vec<ReadState>, DecoderError> {
         let layers = self.config.layers;
         if layer > layers {
             return Err(DecoderError::NoSuchLayer { layer, layers });
@@ -45,7 +54,7 @@ impl Decoder {
             shared,
             work: work(index),
         });
-        let mut states = vec![(Vec::new(), Vec::new()); prompts.len()];
+        let mut states = vec![ReadState::default(); prompts.len()];
         if states.is_empty() {
             return Ok(states);
         }
@@ -61,7 +70,10 @@ impl Decoder {
                 if !state.iter().all(|number| number.is_finite()) {
                     return Err(DecoderError::NotFinite);
                 }
-                states[request] = (state, logprobs);
+                states[request] = ReadState {
+                    residual: state,
+                    logprobs,
+                };
             }
         }
         Ok(states)

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use ken_language::{
-    Examples, GenerateOptions, GenerateRequest, LanguageModel, ModelError, Progress, Prompt, Reply,
+    Examples, GenerateOptions, GenerateRequest, LanguageModel, ModelError, Progress, Prompt,
     Sampling, WorkedExample,
 };
 use ken_model::remote::{Endpoint, RemoteModel, RemoteSettings};
@@ -24,7 +24,7 @@ pub(crate) fn prompt() -> Prompt {
         examples: Examples::Fixed(&EXAMPLES),
         input: "Q: c\nA:".to_owned(),
         begun: String::new(),
-        reply: Reply::Line,
+        reply: ken_language::Reply::Line,
         sourced: None,
     }
 }

@@ -32,7 +32,7 @@ const CONTEXT_WORDS: usize = 100;
 const STREAM_TOKENS: usize = 64;
 
 /// What all prompts of the bench begin with.
-pub(super) const SHARED: &str = "Answer the question with a name, a number or a short phrase.\n\n\
+const SHARED: &str = "Answer the question with a name, a number or a short phrase.\n\n\
     Question: what is the tallest land animal\nAnswer: the giraffe\n\n\
     Question: when did the first world war end\nAnswer: 11 November 1918\n\n\
     Question: how many strings does a violin have\nAnswer: four\n\n";
@@ -149,7 +149,7 @@ fn workload() -> Result<Workload> {
         .collect();
     let asked: Vec<String> = questions.iter().map(|q| ask(&q.question)).collect();
     Ok(Workload {
-        asked: Asked::new(&asked, &contexts),
+        asked: Asked::new(SHARED, &asked, &contexts),
         shared: SHARED,
         sampled: questions
             .iter()

@@ -9,7 +9,6 @@ use ken_language::{GenerateOptions, Sampling};
 use ken_model::decoder::{Decoder, DecoderError};
 use serde::Serialize;
 
-use super::bench::SHARED;
 use crate::failure::Result;
 
 /// Questions that all clients together ask.
@@ -21,6 +20,7 @@ const ANSWER_TOKENS: usize = 24;
 /// The texts, for whoever wants to ask the same by other means.
 #[derive(Debug, Serialize)]
 pub(super) struct Asked {
+    shared: &'static str,
     prompts: Vec<String>,
     max_tokens: usize,
     stop: Vec<String>,
@@ -37,8 +37,8 @@ pub(super) struct Company {
 }
 
 impl Asked {
-    /// Questions, each with passages of its own.
-    pub(super) fn new(questions: &[String], contexts: &[String]) -> Self {
+    /// Questions, each with passages of its own behind what all prompts begin with.
+    pub(super) fn new(shared: &'static str, questions: &[String], contexts: &[String]) -> Self {
         let mut contexts = contexts.iter().cycle();
         let prompts = questions.iter().cycle().take(ASKED).map(|question| {
             let passages = contexts.by_ref().take(EVIDENCE).enumerate();
@@ -46,6 +46,7 @@ impl Asked {
             format!("{}{question}", passages.collect::<String>())
         });
         Self {
+            shared,
             prompts: prompts.collect(),
             max_tokens: ANSWER_TOKENS,
             stop: vec!["\n".to_owned()],
@@ -65,7 +66,7 @@ impl Asked {
             while let Some(question) = self.prompts.get(next.fetch_add(1, Ordering::Relaxed)) {
                 let started = Instant::now();
                 let mut first = None;
-                let prompt = model.prompt(SHARED, question)?;
+                let prompt = model.prompt(self.shared, question)?;
                 model.generate(&prompt, &options, &mut |_| {
                     first.get_or_insert_with(|| started.elapsed());
                     ControlFlow::Continue(())
