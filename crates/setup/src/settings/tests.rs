@@ -240,7 +240,7 @@ fn keys_at_most_two_edits_away_are_suggested() {
     for (key, hint) in [
         ("modle", "did you mean `mode` or `model`?"),
         ("ral", "the keys are "),
-        ("sacle", "did you mean `scale`?"),
+        ("sclae", "did you mean `scale`?"),
     ] {
         let message = message(&format!("{key} = 1"));
         assert!(message.contains(hint), "{message}");
