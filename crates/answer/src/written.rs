@@ -4,41 +4,55 @@ use ken_language::FirstLine;
 
 use crate::style::Style;
 
+/// The shortest line, in bytes, whose repetition says that a model goes round in circles.
+const REPEATED_BYTES: usize = 40;
+
 /// Takes text piece by piece and keeps the answer.
 #[derive(Debug)]
 pub(crate) enum Written {
     Short(FirstLine),
-    Full(String),
+    Full { text: String, repeats: bool },
 }
 
 impl Written {
     pub(crate) fn new(style: Style) -> Self {
         match style {
             Style::Short => Self::Short(FirstLine::default()),
-            Style::Full => Self::Full(String::new()),
+            Style::Full => Self::Full {
+                text: String::new(),
+                repeats: false,
+            },
         }
     }
 
     /// Takes the next piece and returns what of it belongs to the answer.
     pub(crate) fn take<'p>(&mut self, piece: &'p str) -> &'p str {
-        match self {
-            Self::Short(line) => line.take(piece),
-            Self::Full(text) => {
-                let piece = match text.is_empty() {
-                    true => piece.trim_start(),
-                    false => piece,
-                };
-                text.push_str(piece);
-                piece
+        let (text, repeats) = match self {
+            Self::Short(line) => return line.take(piece),
+            Self::Full { text, repeats } => (text, repeats),
+        };
+        let piece = match text.is_empty() {
+            true => piece.trim_start(),
+            false => piece,
+        };
+        let mut taken = 0;
+        for part in piece.split_inclusive('\n') {
+            if *repeats {
+                break;
             }
+            text.push_str(part);
+            taken += part.len();
+            *repeats = part.ends_with('\n') && last_line_is_repeated(text);
         }
+        &piece[..taken]
     }
 
-    /// Whether nothing that follows belongs to the answer.
+    /// Whether nothing that follows belongs to the answer: a full one ends with a long line that it holds
+    /// already, since small models then write the same lines over and over.
     pub(crate) fn has_ended(&self) -> bool {
         match self {
             Self::Short(line) => line.has_ended(),
-            Self::Full(_) => false,
+            Self::Full { repeats, .. } => *repeats,
         }
     }
 
@@ -46,9 +60,21 @@ impl Written {
     pub(crate) fn answer(&self) -> &str {
         match self {
             Self::Short(line) => line.answer(),
-            Self::Full(text) => text.trim_end(),
+            Self::Full { text, .. } => text.trim_end(),
         }
     }
+}
+
+/// Whether the last line of a text is a long one that stands there twice. The number of a step does not
+/// count.
+fn last_line_is_repeated(text: &str) -> bool {
+    fn content(line: &str) -> &str {
+        line.trim()
+            .trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | ')' | ' '))
+    }
+    let mut lines = text.lines().rev().map(content);
+    let last = lines.next().unwrap_or_default();
+    last.len() >= REPEATED_BYTES && lines.any(|line| line == last)
 }
 
 #[cfg(test)]
@@ -69,5 +95,22 @@ mod tests {
         let mut written = Written::new(Style::Short);
         assert_eq!(written.take("Two\nlines"), "Two");
         assert!(written.has_ended());
+    }
+
+    #[test]
+    fn a_full_answer_ends_where_it_goes_round_in_circles() {
+        let step = "Open the file that the command names, and read it.";
+        let all = format!("1. {step}\n2. Yes.\n3. Yes.\n4. {step}\n5. Yes.\n6. {step}\n");
+        let end = all.find("5.").unwrap();
+        for size in [1, 7, all.len()] {
+            let mut written = Written::new(Style::Full);
+            let mut given = String::new();
+            for piece in all.as_bytes().chunks(size) {
+                given.push_str(written.take(std::str::from_utf8(piece).unwrap()));
+            }
+            assert_eq!(given, all[..end]);
+            assert_eq!(written.answer(), all[..end].trim_end());
+            assert!(written.has_ended());
+        }
     }
 }
