@@ -80,19 +80,8 @@ fn unread(wording: &Wording, known: &str, question: &str) -> Prompt {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::prompt::tests::passage;
     use crate::prompt::{CHINESE, ENGLISH};
-
-    fn passage(title: &str, text: &str) -> Retrieved {
-        Retrieved {
-            passage_id: String::new(),
-            doc_id: String::new(),
-            title: title.to_owned(),
-            text: text.to_owned(),
-            chunk: None,
-            score: 0.0,
-            in_prompt: true,
-        }
-    }
 
     #[test]
     fn passages_stand_in_the_order_of_their_numbers() {

@@ -313,7 +313,7 @@ pub fn verbalize_fingerprint() -> String {
 mod tests {
     use super::*;
 
-    fn passage(title: &str, text: &str) -> Retrieved {
+    pub(super) fn passage(title: &str, text: &str) -> Retrieved {
         Retrieved {
             passage_id: String::new(),
             doc_id: String::new(),

@@ -35,46 +35,15 @@ impl Decoder {
 #[cfg(test)]
 mod tests {
     use std::ops::ControlFlow;
-    use std::path::Path;
 
     use ken_language::{GenerateOptions, Progress, Sampling};
-    use serde_json::json;
 
     use super::*;
     use crate::decoder::prompt::Course;
-    use crate::decoder::{GenerateRequest, LoadOptions, PromptForm, Untrained};
+    use crate::decoder::scheduler::tests::decoder;
+    use crate::decoder::{GenerateRequest, LoadOptions};
 
-    const WORDS: u32 = 32;
     const SOURCES: [u32; 3] = [5, 6, 7];
-
-    /// A small model with weights of which no two are alike.
-    fn decoder(folder: &Path) -> Decoder {
-        let words: serde_json::Map<_, _> = (0..WORDS)
-            .map(|word| (format!("w{word}"), json!(word)))
-            .collect();
-        let tokenizer = json!({
-            "version": "1.0", "added_tokens": [],
-            "pre_tokenizer": {"type": "Whitespace"},
-            "model": {"type": "WordLevel", "vocab": words, "unk_token": "w1"},
-        });
-        let untrained = Untrained {
-            vocabulary: WORDS as usize,
-            hidden: 16,
-            intermediate: 32,
-            layers: 2,
-            heads: 2,
-            context: 64,
-            end_token: 0,
-            prompt: PromptForm::Bare,
-        };
-        let mut number = 0.0_f32;
-        let mut normal = || {
-            number += 1.0;
-            20.0 * (number * 0.7).sin()
-        };
-        untrained.write(folder, &tokenizer, &mut normal).unwrap();
-        Decoder::load(folder, &LoadOptions::default()).unwrap()
-    }
 
     fn going(tokens: &[u32]) -> Prompt {
         Prompt::on_course(tokens.to_vec(), Course::Continues).unwrap()
@@ -102,7 +71,7 @@ mod tests {
     #[test]
     fn what_goes_on_from_a_question_does_not_read_it_again() {
         let folder = tempfile::tempdir().unwrap();
-        let decoder = decoder(folder.path());
+        let decoder = decoder(folder.path(), &LoadOptions::default());
         let asked = going(&[1, 2, 3, 4]);
         assert_eq!(known(&decoder, &asked), 0);
         decoder
@@ -123,7 +92,7 @@ mod tests {
             .choose_sources(std::slice::from_ref(&longer), &SOURCES, 2)
             .unwrap();
         assert_eq!(known(&decoder, &going(&[1, 2, 3, 4, 8, 9, 3])), 6);
-        let fresh = self::decoder(folder.path());
+        let fresh = self::decoder(folder.path(), &LoadOptions::default());
         let whole = fresh.choose_sources(&[longer], &SOURCES, 2).unwrap();
         assert!((whole[0].probabilities.iter().sum::<f64>() - 1.0).abs() < 1e-9);
         assert_ne!(whole[0].probabilities[0], whole[0].probabilities[1]);

@@ -18,7 +18,7 @@ const WORDS: u32 = 32;
 const CONTEXT: usize = 4096;
 
 /// A small model with weights of which no two are alike.
-fn decoder(folder: &Path, options: &LoadOptions) -> Decoder {
+pub(in crate::decoder) fn decoder(folder: &Path, options: &LoadOptions) -> Decoder {
     let words: serde_json::Map<_, _> = (0..WORDS)
         .map(|word| (format!("w{word}"), json!(word)))
         .collect();
