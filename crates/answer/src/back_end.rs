@@ -2,6 +2,7 @@
 //! either; no question is embedded here.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use ken_corpus::{EmbedderIdentity, Filter, Selection};
 use ken_index::{Hit, Index, Mode, Query};
@@ -9,30 +10,42 @@ use ken_milvus::Collection;
 
 use crate::AnswerError;
 
-/// What is searched.
-// There is one of it in a program, so that its size does not matter.
-#[allow(clippy::large_enum_variant)]
+/// What is searched. A clone shares it, and may be narrowed by filters of its own.
+#[derive(Clone)]
 pub enum BackEnd {
-    /// A corpus on disk, and the passages that may be found; `None` for all.
-    Local(Index, Option<Selection>),
+    /// A corpus on disk.
+    Local(Local),
     /// A corpus in Milvus.
-    Milvus(Collection),
+    Milvus(Box<Collection>),
+}
+
+/// A corpus on disk, and which of its passages may be found.
+#[derive(Clone)]
+pub struct Local {
+    index: Arc<Index>,
+    filters: Vec<Filter>,
+    /// The passages that fit all filters; `None` for all.
+    selection: Option<Selection>,
 }
 
 impl From<Index> for BackEnd {
     fn from(index: Index) -> Self {
-        Self::Local(index, None)
+        Self::Local(Local {
+            index: Arc::new(index),
+            filters: Vec::new(),
+            selection: None,
+        })
     }
 }
 
 impl From<Collection> for BackEnd {
     fn from(collection: Collection) -> Self {
-        Self::Milvus(collection)
+        Self::Milvus(Box::new(collection))
     }
 }
 
 impl BackEnd {
-    /// Finds passages of documents only that fit all filters.
+    /// Finds passages of documents only that fit all filters, and those that were given before.
     ///
     /// # Errors
     /// A damaged corpus; a filter that Milvus cannot take.
@@ -41,12 +54,13 @@ impl BackEnd {
             return Ok(self);
         }
         Ok(match self {
-            Self::Local(index, _) => {
-                let selection = Selection::new(index.corpus(), filters);
-                let selection = selection.map_err(ken_index::IndexError::from)?;
-                Self::Local(index, Some(selection))
+            Self::Local(mut local) => {
+                local.filters.extend_from_slice(filters);
+                let selection = Selection::new(local.index.corpus(), &local.filters);
+                local.selection = Some(selection.map_err(ken_index::IndexError::from)?);
+                Self::Local(local)
             }
-            Self::Milvus(collection) => Self::Milvus(collection.within(filters)?),
+            Self::Milvus(collection) => Self::Milvus(Box::new(collection.within(filters)?)),
         })
     }
 
@@ -54,7 +68,7 @@ impl BackEnd {
     #[must_use]
     pub fn place(&self) -> PathBuf {
         match self {
-            Self::Local(index, _) => index.corpus().dir().to_path_buf(),
+            Self::Local(local) => local.index.corpus().dir().to_path_buf(),
             Self::Milvus(collection) => collection.address().to_string().into(),
         }
     }
@@ -63,7 +77,7 @@ impl BackEnd {
     #[must_use]
     pub fn embedder(&self) -> &EmbedderIdentity {
         match self {
-            Self::Local(index, _) => index.corpus().embedder(),
+            Self::Local(local) => local.index.corpus().embedder(),
             Self::Milvus(collection) => collection.embedder(),
         }
     }
@@ -72,7 +86,7 @@ impl BackEnd {
     #[must_use]
     pub fn passage_count(&self) -> usize {
         match self {
-            Self::Local(index, _) => index.corpus().passage_count(),
+            Self::Local(local) => local.index.corpus().passage_count(),
             Self::Milvus(collection) => collection.passage_count(),
         }
     }
@@ -81,7 +95,7 @@ impl BackEnd {
     #[must_use]
     pub fn generation(&self) -> u64 {
         match self {
-            Self::Local(index, _) => index.corpus().generation(),
+            Self::Local(local) => local.index.corpus().generation(),
             Self::Milvus(collection) => collection.info().generation,
         }
     }
@@ -90,7 +104,7 @@ impl BackEnd {
     #[must_use]
     pub fn fingerprint(&self) -> String {
         match self {
-            Self::Local(index, _) => index.fingerprint(),
+            Self::Local(local) => local.index.fingerprint(),
             Self::Milvus(collection) => collection.fingerprint(),
         }
     }
@@ -101,7 +115,7 @@ impl BackEnd {
     /// A query that does not fit, a damaged index, a server that fails.
     pub fn search(&self, query: &Query<'_>, mode: Mode, k: usize) -> Result<Vec<Hit>, AnswerError> {
         Ok(match self {
-            Self::Local(index, selection) => index.search(query, mode, k, selection.as_ref())?,
+            Self::Local(local) => (local.index).search(query, mode, k, local.selection.as_ref())?,
             Self::Milvus(collection) => collection.search(query, mode, k)?,
         })
     }

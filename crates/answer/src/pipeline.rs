@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use ken_index::Mode;
 use ken_language::{
-    Finish, GenerateOptions, GenerateRequest, Generation, LanguageModel, Progress, Prompt, Sampling,
+    Embedder, Finish, GenerateOptions, GenerateRequest, Generation, LanguageModel, Progress,
+    Prompt, Sampling,
 };
 use ken_route::{Choice, Head, Source};
 
@@ -21,7 +22,7 @@ use crate::error::AnswerError;
 use crate::evidence;
 use crate::prompt::{self, QuestionPrompt};
 use crate::retrieve::Retriever;
-use crate::router::Router;
+use crate::router::{Router, fits};
 use crate::signals::{Cost, RoutingModels, Step};
 use crate::style::Style;
 use crate::verbalize::verbalize;
@@ -69,16 +70,18 @@ pub enum Event<'a> {
     Text(&'a str),
 }
 
-/// Answers questions. Calls from several threads are safe.
+/// Answers questions. Calls from several threads are safe. A clone shares models and corpora, and may
+/// have settings of its own.
+#[derive(Clone)]
 pub struct Pipeline {
     /// The language model, to be shared.
     pub model: Arc<dyn LanguageModel>,
     retriever: Option<Retriever>,
     /// How questions are answered from here on.
     pub settings: AnswerSettings,
-    pub(crate) router: Option<Router>,
-    pub(crate) assessor: Option<Assessor>,
-    pub(crate) datastore: Option<Datastore>,
+    pub(crate) router: Option<Arc<Router>>,
+    pub(crate) assessor: Option<Arc<Assessor>>,
+    pub(crate) datastore: Option<Arc<Datastore>>,
     /// Corpora beside that of the retriever, by the names under which a model chooses them.
     pub extra_corpora: BTreeMap<String, Retriever>,
 }
@@ -109,8 +112,9 @@ impl Pipeline {
     /// A router that was learned with another model, embedder, assessor or other prompts.
     pub fn with_router(mut self, head: Head) -> Result<Self, AnswerError> {
         let embedder = self.retriever.as_ref().map(Retriever::embedder);
-        let router = Router::new(head, self.model.as_ref(), embedder, self.assessor.as_ref())?;
-        self.router = Some(router);
+        let assessor = self.assessor.as_deref();
+        let router = Router::new(head, self.model.as_ref(), embedder, assessor)?;
+        self.router = Some(Arc::new(router));
         Ok(self)
     }
 
@@ -120,7 +124,7 @@ impl Pipeline {
     /// One that was trained on another model or other prompts.
     pub fn with_assessor(mut self, assessor: Assessor) -> Result<Self, AnswerError> {
         assessor.check(self.model.fingerprint())?;
-        self.assessor = Some(assessor);
+        self.assessor = Some(Arc::new(assessor));
         Ok(self)
     }
 
@@ -130,7 +134,25 @@ impl Pipeline {
     /// One whose keys were taken with another model or other prompts.
     pub fn with_datastore(mut self, datastore: Datastore) -> Result<Self, AnswerError> {
         datastore.check(self.model.fingerprint())?;
-        self.datastore = Some(datastore);
+        self.datastore = Some(Arc::new(datastore));
+        Ok(self)
+    }
+
+    /// The same pipeline over another corpus, or over none.
+    ///
+    /// # Errors
+    /// A router that was learned with another embedder than that of the corpus.
+    pub fn over(mut self, retriever: Option<Retriever>) -> Result<Self, AnswerError> {
+        let embedder = retriever.as_ref().map(Retriever::embedder);
+        if let Some(router) = &self.router {
+            fits(
+                &router.head,
+                self.model.fingerprint(),
+                embedder.map(Embedder::fingerprint),
+                self.assessor.as_deref().map(Assessor::fingerprint),
+            )?;
+        }
+        self.retriever = retriever;
         Ok(self)
     }
 
@@ -139,15 +161,15 @@ impl Pipeline {
     pub fn routing_models(&self) -> RoutingModels<'_> {
         RoutingModels {
             router: self.router().map(|(_, fingerprint)| fingerprint),
-            assessor: self.assessor.as_ref().map(Assessor::fingerprint),
-            datastore: self.datastore.as_ref().map(Datastore::fingerprint),
+            assessor: self.assessor.as_deref().map(Assessor::fingerprint),
+            datastore: self.datastore.as_deref().map(Datastore::fingerprint),
         }
     }
 
     /// The router, where there is one, and its fingerprint.
     #[must_use]
     pub fn router(&self) -> Option<(&Head, &str)> {
-        let router = self.router.as_ref()?;
+        let router = self.router.as_deref()?;
         Some((&router.head, router.fingerprint.as_str()))
     }
 

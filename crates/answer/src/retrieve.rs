@@ -1,6 +1,7 @@
 //! Finding passages for a question: the query's embedding, the search, the reranking if any, and how
 //! long each took.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ken_corpus::Filter;
@@ -10,11 +11,13 @@ use ken_language::{Embedder, Role};
 use crate::rerank::{Reranked, Reranking};
 use crate::{AnswerError, BackEnd, SearchResult};
 
-/// What is searched, with the embedder of its passages.
+/// What is searched, with the embedder of its passages. A clone shares all of it, and may be narrowed
+/// or reranked differently.
+#[derive(Clone)]
 pub struct Retriever {
     back_end: BackEnd,
-    embedder: Box<dyn Embedder>,
-    reranking: Option<Reranking>,
+    embedder: Arc<dyn Embedder>,
+    reranking: Option<Arc<Reranking>>,
 }
 
 /// What was found for a question.
@@ -42,7 +45,7 @@ impl Retriever {
     /// An embedder other than the one that embedded the corpus.
     pub fn new(
         back_end: impl Into<BackEnd>,
-        embedder: Box<dyn Embedder>,
+        embedder: Arc<dyn Embedder>,
     ) -> Result<Self, AnswerError> {
         let back_end = back_end.into();
         if !ken_storage::same_fingerprint(&back_end.embedder().fingerprint, embedder.fingerprint())
@@ -62,7 +65,7 @@ impl Retriever {
 
     /// Its embedder alone.
     #[must_use]
-    pub fn into_embedder(self) -> Box<dyn Embedder> {
+    pub fn into_embedder(self) -> Arc<dyn Embedder> {
         self.embedder
     }
 
@@ -78,14 +81,21 @@ impl Retriever {
     /// Cuts what is found into chunks and ranks those.
     #[must_use]
     pub fn reranked(mut self, reranking: Reranking) -> Self {
-        self.reranking = Some(reranking);
+        self.reranking = Some(Arc::new(reranking));
+        self
+    }
+
+    /// Ranks passages by the search alone.
+    #[must_use]
+    pub fn not_reranked(mut self) -> Self {
+        self.reranking = None;
         self
     }
 
     /// How what is found is reranked.
     #[must_use]
     pub fn reranking(&self) -> Option<&Reranking> {
-        self.reranking.as_ref()
+        self.reranking.as_deref()
     }
 
     /// The embedder of the corpus.

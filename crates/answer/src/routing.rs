@@ -66,10 +66,10 @@ impl Pipeline {
                 max_tokens: self.settings.max_tokens,
             },
             seed: self.settings.seed,
-            router: self.router.as_ref(),
+            router: self.router.as_deref(),
             embedder: self.retriever().map(Retriever::embedder),
-            assessor: self.assessor.as_ref(),
-            datastore: self.datastore.as_ref(),
+            assessor: self.assessor.as_deref(),
+            datastore: self.datastore.as_deref(),
         };
         measuring.measure(signals, questions, prompts, before)
     }

@@ -4,6 +4,7 @@
 //! known: many ids fit into an answer, many texts do not.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use ken_corpus::{Active, CorpusInfo, EmbedderIdentity, Filter, Passage, PassageId};
 use ken_index::{Hit, Mode, Query, fused_depth, reciprocal_rank};
@@ -28,9 +29,11 @@ use crate::token::Token;
 /// How many passages are fetched at once; fewer where they do not fit into an answer.
 const FETCHED_AT_ONCE: usize = 256;
 
-/// A collection that holds a corpus, ready to search from any number of threads.
+/// A collection that holds a corpus, ready to search from any number of threads. A clone shares the
+/// connection.
+#[derive(Clone)]
 pub struct Collection {
-    connection: Connection,
+    connection: Arc<Connection>,
     identity: Identity,
     active: Active,
     /// The filter expression that every result matches.
@@ -70,7 +73,7 @@ impl Collection {
         }
         load(&connection)?;
         Ok(Self {
-            connection,
+            connection: Arc::new(connection),
             identity,
             active,
             condition: format!("{PRUNED} == false"),

@@ -14,6 +14,7 @@ use crate::index_kind::IndexKind;
 use crate::pushed::{Progress, Pushed};
 use crate::token::Token;
 
+#[derive(Clone)]
 pub enum Collection {}
 
 impl Collection {

@@ -58,17 +58,17 @@ impl Setup<'_> {
             Some(moved) => self.moved_embedder(&back_end, moved)?,
             None => self.own_embedder(&back_end)?,
         };
-        Ok(Retriever::new(back_end, embedder)?.within(&self.settings.filters)?)
+        Ok(Retriever::new(back_end, embedder.into())?.within(&self.settings.filters)?)
     }
 
     /// What embeds questions: the embedder of the corpus or, if none is named, that of the settings.
     ///
     /// # Errors
     /// A corpus or an embedder that cannot be used.
-    pub fn question_embedder(&self) -> Result<Box<dyn Embedder>, SetupError> {
+    pub fn question_embedder(&self) -> Result<Arc<dyn Embedder>, SetupError> {
         match &self.settings.corpus {
             Some(corpus) => Ok(self.retriever_of(corpus)?.into_embedder()),
-            None => self.embedder(&self.settings.embedder),
+            None => Ok(self.embedder(&self.settings.embedder)?.into()),
         }
     }
 

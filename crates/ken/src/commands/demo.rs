@@ -146,7 +146,7 @@ fn open_corpus(session: &Session<'_>) -> Result<Retriever> {
     fill(&corpus, documents, embedder.as_ref(), session)?;
     Ok(Retriever::new(
         Index::open(Corpus::open(&corpus)?.into())?,
-        embedder,
+        embedder.into(),
     )?)
 }
 
