@@ -16,6 +16,9 @@ pub struct Answer {
     pub question: String,
     /// The answer as the model wrote it.
     pub answer: String,
+    /// Whether it ended because it had as many tokens as it may have.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub truncated: bool,
     /// How much it says.
     pub style: Style,
     /// The policy that chose the route.
@@ -24,6 +27,10 @@ pub struct Answer {
     pub route: Source,
     /// Why that source was chosen.
     pub reason: String,
+    /// What the policy measured without evidence, where it measures: the larger, the more the question
+    /// needs retrieval.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub score: Option<f64>,
     /// The passages that the answer rests on.
     pub citations: Vec<Citation>,
     /// Where a full answer names a passage that the model has not read: the number, in characters of the

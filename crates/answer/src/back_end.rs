@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use ken_corpus::{EmbedderIdentity, Filter, Selection};
+use ken_corpus::{EmbedderIdentity, Filter, Passage, PassageId, Selection};
 use ken_index::{Hit, Index, Mode, Query};
 use ken_milvus::Collection;
 
@@ -107,6 +107,25 @@ impl BackEnd {
             Self::Local(local) => local.index.fingerprint(),
             Self::Milvus(collection) => collection.fingerprint(),
         }
+    }
+
+    /// The live passage of an id, where it fits the filters.
+    ///
+    /// # Errors
+    /// A damaged corpus, a server that fails.
+    pub fn find(&self, id: &str) -> Result<Option<Passage>, AnswerError> {
+        Ok(match self {
+            Self::Local(local) => {
+                let found = local.index.corpus().find(&PassageId(id.to_owned()));
+                let found = found.map_err(ken_index::IndexError::from)?;
+                let fits = |passage: &Passage| {
+                    let mut filters = local.filters.iter();
+                    filters.all(|filter| filter.matches(&passage.metadata))
+                };
+                found.filter(fits)
+            }
+            Self::Milvus(collection) => collection.find(id)?,
+        })
     }
 
     /// The `k` best passages, best first.

@@ -14,16 +14,17 @@ use ken_language::{
 use ken_route::{Choice, Head, Source};
 
 use crate::Policy;
-use crate::answer::{Answer, Calls, Retrieved, Tokens, Verbalized};
+use crate::answer::{Answer, Retrieved};
 use crate::assessor::Assessor;
-use crate::cite::cite;
+use crate::conversation::{Exchange, Standalone, standalone};
 use crate::datastore::Datastore;
+use crate::draft::Draft;
 use crate::error::AnswerError;
 use crate::evidence;
 use crate::prompt::{self, QuestionPrompt};
 use crate::retrieve::Retriever;
 use crate::router::{Router, fits};
-use crate::signals::{Cost, RoutingModels, Step};
+use crate::signals::RoutingModels;
 use crate::style::Style;
 use crate::verbalize::verbalize;
 use crate::written::Written;
@@ -179,6 +180,19 @@ impl Pipeline {
         self.retriever.as_ref()
     }
 
+    /// The question that a follow-up means, given what was said before it. What has nothing before it, or
+    /// what the model rewrites into words that were never said, stays as it is.
+    ///
+    /// # Errors
+    /// A model that fails or is stopped.
+    pub fn standalone(
+        &self,
+        before: &[Exchange],
+        question: &str,
+    ) -> Result<Standalone, AnswerError> {
+        standalone(self.model.as_ref(), before, question)
+    }
+
     /// Answers one question. `watch` may break off the writing of the answer; what was written
     /// until then is returned.
     ///
@@ -246,7 +260,7 @@ impl Pipeline {
             .map(|(mut draft, line)| {
                 draft.took("total", share);
                 let line = line.ok_or(AnswerError::Interrupted)?;
-                Ok(draft.finish(&self.settings, line.answer()))
+                Ok(draft.finish(self.settings.policy, self.settings.style, line.answer()))
             })
             .collect())
     }
@@ -507,109 +521,11 @@ impl Pipeline {
             draft.tokens.completion += written.tokens;
             draft.took("read", written.prompt_time);
             draft.took("write", writing);
+            draft.truncated = written.finish == Finish::Length;
             stopped[index] = written.finish == Finish::Cancelled && !broken_off[index];
         }
         let lines = lines.into_iter().zip(stopped);
         let lines = lines.map(|(line, stopped)| (!stopped).then_some(line));
         Ok(lines.collect())
-    }
-}
-
-/// An answer in the making.
-pub(crate) struct Draft<'q> {
-    pub(crate) question: &'q str,
-    pub(crate) choice: Choice,
-    /// Whether the caller wants the answer written.
-    pub(crate) go_on: bool,
-    pub(crate) retrieved: Vec<Retrieved>,
-    verbalized: Option<Verbalized>,
-    /// The corpus that the model chose, where it did.
-    pub(crate) corpus: Option<String>,
-    /// The policy's signal without evidence.
-    pub(crate) score: Option<f64>,
-    /// The answer from memory, where the policy had it written.
-    pub(crate) from_memory: Option<String>,
-    /// The answer, where the policy had it written.
-    pub(crate) written: Option<String>,
-    calls: Calls,
-    tokens: Tokens,
-    timing_ms: BTreeMap<String, f64>,
-}
-
-impl<'q> Draft<'q> {
-    pub(crate) fn new(question: &'q str, choice: Choice, go_on: bool) -> Self {
-        Self {
-            question,
-            choice,
-            go_on,
-            retrieved: Vec::new(),
-            verbalized: None,
-            corpus: None,
-            score: None,
-            from_memory: None,
-            written: None,
-            calls: Calls::default(),
-            tokens: Tokens::default(),
-            timing_ms: BTreeMap::new(),
-        }
-    }
-
-    fn took(&mut self, stage: &str, time: Duration) {
-        self.timing_ms
-            .insert(stage.to_owned(), time.as_secs_f64() * 1000.0);
-    }
-
-    /// Adds what measuring cost.
-    pub(crate) fn paid(&mut self, costs: &BTreeMap<Step, Cost>) {
-        for (step, cost) in costs {
-            self.calls.model += cost.calls.model;
-            self.tokens.prompt += cost.tokens.prompt;
-            self.tokens.completion += cost.tokens.completion;
-            *self.timing_ms.entry(step.name().to_owned()).or_default() +=
-                cost.ms.unwrap_or_default();
-        }
-    }
-
-    pub(crate) fn prompt(&self) -> Prompt {
-        if let Some(known) = self.verbalized.as_ref().filter(|known| known.in_prompt) {
-            return prompt::from_known(QuestionPrompt::open(self.question), &known.text);
-        }
-        let evidence: Vec<&Retrieved> = self.retrieved.iter().filter(|p| p.in_prompt).collect();
-        prompt::from_corpus(
-            QuestionPrompt::open(self.question),
-            self.corpus.as_deref(),
-            &evidence,
-        )
-    }
-
-    /// The prompt for a full answer.
-    fn full_prompt(&self) -> Prompt {
-        let known = self.verbalized.as_ref().filter(|known| known.in_prompt);
-        let evidence: Vec<&Retrieved> = self.retrieved.iter().filter(|p| p.in_prompt).collect();
-        match known {
-            Some(known) => prompt::full_from_known(self.question, &known.text),
-            None => prompt::full(self.question, &evidence),
-        }
-    }
-
-    fn finish(self, settings: &AnswerSettings, answer: &str) -> Answer {
-        let style = settings.style;
-        let says_nothing = style == Style::Full && prompt::says_nothing(self.question, answer);
-        let cited = cite(answer, style, says_nothing, &self.retrieved);
-        Answer {
-            question: self.question.to_owned(),
-            style,
-            policy: settings.policy.to_string(),
-            route: self.choice.source,
-            reason: self.choice.reason,
-            citations: cited.citations,
-            unfounded: cited.unfounded,
-            answer: answer.to_owned(),
-            retrieved: self.retrieved,
-            verbalized: self.verbalized,
-            calls: self.calls,
-            tokens: self.tokens,
-            timing_ms: self.timing_ms,
-        }
     }
 }

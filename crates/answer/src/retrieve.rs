@@ -63,6 +63,18 @@ impl Retriever {
         })
     }
 
+    /// The same embedder and reranking over another state of the corpus.
+    ///
+    /// # Errors
+    /// As [`Retriever::new`].
+    pub fn over(&self, back_end: BackEnd) -> Result<Self, AnswerError> {
+        let renewed = Self::new(back_end, Arc::clone(&self.embedder))?;
+        Ok(Self {
+            reranking: self.reranking.clone(),
+            ..renewed
+        })
+    }
+
     /// Its embedder alone.
     #[must_use]
     pub fn into_embedder(self) -> Arc<dyn Embedder> {

@@ -9,8 +9,9 @@ use ken_route::Source;
 
 use crate::Policy;
 use crate::answer::Retrieved;
+use crate::draft::Draft;
 use crate::error::AnswerError;
-use crate::pipeline::{Draft, Event, Pipeline};
+use crate::pipeline::{Event, Pipeline};
 use crate::prompt::{self, QuestionPrompt};
 use crate::retrieve::Retriever;
 use crate::signals::{Measurements, Measuring, Signal};

@@ -130,6 +130,8 @@ pub enum Action {
     EditDatastore,
     ListDatastore,
     MakeWorld,
+    /// Make a key for a server.
+    MakeServerKey,
 }
 
 impl Remedy {

@@ -228,6 +228,16 @@ impl Collection {
         Ok(ranking)
     }
 
+    /// The live passage of an id, where it fits the filters.
+    ///
+    /// # Errors
+    /// A server that fails.
+    pub fn find(&self, id: &str) -> Result<Option<Passage>, MilvusError> {
+        let one = id_in(std::iter::once(id));
+        let filter = format!("{} and ({one})", self.condition);
+        Ok(self.fetch_where(filter, 1)?.into_iter().next())
+    }
+
     /// Fetches the passages of ids.
     fn fetch(&self, best: Vec<(PassageId, f32)>) -> Result<Vec<Hit>, MilvusError> {
         let mut passages = HashMap::with_capacity(best.len());
@@ -256,10 +266,15 @@ impl Collection {
     }
 
     fn fetch_piece(&self, ids: &[&str]) -> Result<Vec<Passage>, MilvusError> {
+        self.fetch_where(id_in(ids.iter().copied()), ids.len())
+    }
+
+    /// At most `most` passages that a filter expression matches.
+    fn fetch_where(&self, filter: String, most: usize) -> Result<Vec<Passage>, MilvusError> {
         let request = QueryRequest::builder()
-            .filter(id_in(ids.iter().copied()))
+            .filter(filter)
             .output_fields([ID, DOC_ID, TITLE, TEXT, METADATA])
-            .limit(ids.len() as i64)
+            .limit(most as i64)
             .consistency_level(ConsistencyLevel::Bounded);
         let response = self.connection.query("read passages", SHORT, request)?;
         let rows = response.results().rows();

@@ -5,7 +5,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use ken_corpus::{Active, Corpus, CorpusInfo, EmbedderIdentity, Filter};
+use ken_corpus::{Active, Corpus, CorpusInfo, EmbedderIdentity, Filter, Passage};
 use ken_index::{Hit, Mode, Query};
 
 use crate::address::MilvusAddress;
@@ -47,6 +47,10 @@ impl Collection {
     }
 
     pub fn fingerprint(&self) -> String {
+        match *self {}
+    }
+
+    pub fn find(&self, _id: &str) -> Result<Option<Passage>, MilvusError> {
         match *self {}
     }
 

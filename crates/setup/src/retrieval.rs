@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ken_answer::{BackEnd, Rerank, Reranker, Reranking, Retriever};
-use ken_corpus::{Active, Corpus};
+use ken_corpus::{Active, Corpus, CorpusInfo};
 use ken_hub::{HubError, ModelReference};
 use ken_index::Index;
 use ken_language::{Embedder, LanguageModel};
@@ -45,20 +45,45 @@ impl Setup<'_> {
 
     /// A corpus with its index and the embedder that it was made with, not reranked.
     pub(crate) fn retriever_of(&self, corpus: &CorpusAddress) -> Result<Retriever, SetupError> {
+        let back_end = self.back_end(corpus)?;
+        let embedder = match &self.settings.moved_embedder {
+            Some(moved) => self.moved_embedder(&back_end, moved)?,
+            None => self.own_embedder(&back_end)?,
+        };
+        Ok(Retriever::new(back_end, embedder.into())?.within(&self.settings.filters)?)
+    }
+
+    /// The corpus of a retriever at its current generation; `None` where the retriever has that, and of
+    /// a corpus in Milvus.
+    ///
+    /// # Errors
+    /// A corpus that cannot be opened, or that was made anew with another embedder.
+    pub fn renewed(
+        &self,
+        retriever: &Retriever,
+        corpus: &CorpusAddress,
+    ) -> Result<Option<Retriever>, SetupError> {
+        let CorpusAddress::Folder(path) = corpus else {
+            return Ok(None);
+        };
+        if CorpusInfo::read(path)?.generation == retriever.back_end().generation() {
+            return Ok(None);
+        }
+        let renewed = retriever.over(self.back_end(corpus)?)?;
+        Ok(Some(renewed.within(&self.settings.filters)?))
+    }
+
+    /// What is searched.
+    fn back_end(&self, corpus: &CorpusAddress) -> Result<BackEnd, SetupError> {
         let active = self.settings.active;
-        let back_end: BackEnd = match corpus {
+        Ok(match corpus {
             CorpusAddress::Folder(path) => {
                 let corpus = Arc::new(Corpus::open_shards(path, active)?);
                 let index = Index::open(corpus)?.with_recall(self.settings.recall);
                 index.into()
             }
             CorpusAddress::Milvus(address) => self.collection(address, active)?.into(),
-        };
-        let embedder = match &self.settings.moved_embedder {
-            Some(moved) => self.moved_embedder(&back_end, moved)?,
-            None => self.own_embedder(&back_end)?,
-        };
-        Ok(Retriever::new(back_end, embedder.into())?.within(&self.settings.filters)?)
+        })
     }
 
     /// What embeds questions: the embedder of the corpus or, if none is named, that of the settings.

@@ -67,6 +67,8 @@ fn answer(question: &Question) -> Result<Answer, AnswerError> {
     }
     timing_ms.insert("total".to_owned(), timing_ms.values().sum());
     Ok(Answer {
+        truncated: false,
+        score: None,
         question: question.question.clone(),
         answer,
         style: Style::Short,

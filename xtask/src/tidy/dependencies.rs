@@ -47,7 +47,10 @@ const RULES: &[(&str, Forbidden)] = &[
         Forbidden::These(&["documents", "ingest", "study", "train"]),
     ),
     ("world", Forbidden::These(&["documents", "setup"])),
-    ("server", Forbidden::These(&["train"])),
+    (
+        "server",
+        Forbidden::These(&["documents", "ingest", "study", "train", "world"]),
+    ),
 ];
 
 /// Libraries that only some crates may name, crates of our own among them: by the start of their
@@ -66,7 +69,10 @@ const LIBRARIES: &[(&str, &[&str])] = &[
     ("anyhow", &["xtask"]),
     ("clap", &["ken"]),
     ("milvus-sdk", &["milvus"]),
-    ("tokio", &["milvus"]),
+    ("tokio", &["milvus", "server"]),
+    ("axum", &["server"]),
+    ("hyper", &["server"]),
+    ("ken-server", &["ken"]),
 ];
 
 /// Every crate keeps to its invariants.

@@ -17,7 +17,7 @@ fn answering() -> Vec<Arg> {
 }
 
 /// All settings that an answer to a person depends on.
-fn asking() -> Vec<Arg> {
+pub(super) fn asking() -> Vec<Arg> {
     let own = flags(&[Key::policy, Key::style]);
     [own, answering()].concat()
 }

@@ -12,6 +12,7 @@ pub(crate) mod model;
 pub(crate) mod probing;
 pub(crate) mod pruning;
 mod renamed;
+pub(crate) mod serving;
 pub(crate) mod training;
 pub(crate) mod tuning;
 pub(crate) mod world;
@@ -53,7 +54,7 @@ const GLOBAL: &str = "Global options";
 
 /// The verbs, as help groups them.
 const GROUPS: [(&str, &[&str]); 4] = [
-    ("Use", &["demo", "ingest", "search", "ask"]),
+    ("Use", &["demo", "ingest", "search", "ask", "serve"]),
     ("Measure", &["probe", "label", "eval", "calibrate"]),
     ("Learn", &["train", "datastore"]),
     ("Maintain", &["model", "corpus", "prune", "doctor"]),
@@ -114,6 +115,8 @@ pub(crate) enum Verb {
     Search(corpus::SearchArguments),
     /// Answer questions, with citations and the reason for the route
     Ask(answering::AskArguments),
+    /// Serve OpenAI's API over your documents
+    Serve(serving::ServeArguments),
     /// Measure what the model knows, and what evidence changes
     Probe(probing::ProbeArguments),
     /// Label questions by their best source, or sentences by mastery

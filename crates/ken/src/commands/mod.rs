@@ -22,5 +22,6 @@ mod push;
 mod records;
 mod score;
 pub(crate) mod search;
+pub(crate) mod serve;
 pub(crate) mod train;
 pub(crate) mod world;

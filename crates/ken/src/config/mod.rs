@@ -23,12 +23,14 @@ const COMMON: &[Key] = &[
     Key::filters,
     Key::k,
     Key::kbm,
+    Key::listen,
     Key::mode,
     Key::model,
     Key::policy,
     Key::rerank,
     Key::router,
     Key::segment,
+    Key::server_keys,
     Key::sources,
 ];
 

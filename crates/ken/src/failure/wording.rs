@@ -54,6 +54,7 @@ fn command(action: &Action) -> String {
         Action::EditDatastore => "ken datastore edit",
         Action::ListDatastore => "ken datastore list DIR",
         Action::MakeWorld => "ken world make",
+        Action::MakeServerKey => "ken serve key make NAME",
     };
     fixed.to_owned()
 }

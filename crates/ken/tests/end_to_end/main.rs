@@ -33,6 +33,8 @@ mod rerank;
 mod search;
 mod self_routing;
 #[cfg(unix)]
+mod serve;
+#[cfg(unix)]
 mod stopped;
 mod train;
 mod tuning;

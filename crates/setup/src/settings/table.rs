@@ -2,6 +2,7 @@
 //! `ken.toml`, the variable, the flag, the help and the line of `docs/reference/config.md`.
 
 use std::fmt::Display;
+use std::net::SocketAddr;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 
@@ -33,6 +34,10 @@ settings! {
     /// Datastore for the policy self-route. Made by `ken datastore make`
     datastore: Option<PathBuf>, "DIR";
 
+    /// With `serve`: how long a request may take, in seconds, waiting included
+    #[serde(skip)]
+    deadline: NonZeroU32, "SECONDS" = "300";
+
     /// Where the model runs: cpu, cuda, metal, or reference (the GPU code path on the CPU, slow)
     #[serde(serialize_with = "as_text")]
     device: Device, "DEVICE" = "cpu", see "[GPUs](../how-to/use-a-gpu.md)";
@@ -59,6 +64,10 @@ settings! {
     #[serde(skip_serializing_if = "Option::is_none")]
     kbm_model: Option<ModelReference>, "REF" = "same as `model`";
 
+    /// With `serve`: address to listen on. Any but one of this machine needs keys
+    #[serde(skip)]
+    listen: SocketAddr, "ADDRESS" = "127.0.0.1:8484", see "[access](../how-to/serve.md#give-others-access)";
+
     /// Largest document (file, line, record, row or wiki page), unpacked, as in 500K, 64M or 2G;
     /// larger ones count as broken
     max_document_bytes: Bytes, "N" = "64M", see "[budgets](formats.md#budgets)";
@@ -82,6 +91,10 @@ settings! {
     #[serde(skip)]
     moved_embedder: Option<ModelReference>, "REF", only_flag "embedder";
 
+    /// With `serve`: questions answered at once
+    #[serde(skip)]
+    parallel: NonZeroUsize, "N" = "16";
+
     /// When to retrieve: always, never, random:P or SIGNAL@THRESHOLD. `ken calibrate --help` lists the
     /// signals, such as certainty, uncertainty:margin or router; SIGNAL+double judges again with the
     /// evidence
@@ -96,6 +109,10 @@ settings! {
     /// examples), chat (a conversation in its chat template) or bare (text without them)
     #[serde(serialize_with = "as_text")]
     prompt_form: OrAuto<ReadAs>, "FORM" = "auto", see "[forms of prompts](cli.md#forms-of-prompts)";
+
+    /// With `serve`: requests that may wait to be answered; more are refused
+    #[serde(skip)]
+    queue: usize, "N" = "256";
 
     /// Share of the nearest passages that dense search finds, on average. 1 scores every passage of a
     /// corpus on disk; Milvus does not take it
@@ -143,6 +160,10 @@ settings! {
     #[serde(skip)]
     sources: Vec<CorpusSource>, "[NAME=]DIR", only_flag "corpora";
 
+    /// With `serve`: file of the keys that open the server. Made by `ken serve key make`
+    #[serde(skip)]
+    server_keys: PathBuf, "FILE" = "ken-server-keys.json";
+
     /// How much an answer says: short (a name, a number, a phrase), full (sentences or steps that cite
     /// passages) or auto (full where the model can)
     #[serde(serialize_with = "as_text")]
@@ -184,6 +205,18 @@ impl Settings {
     /// [`SetupError::CorpusNotNamed`].
     pub fn corpus(&self) -> Result<&CorpusAddress, SetupError> {
         self.corpus.as_ref().ok_or(SetupError::CorpusNotNamed)
+    }
+
+    /// All corpora under their names; the first is [`Settings::corpus`].
+    #[must_use]
+    pub fn corpora(&self) -> Vec<CorpusSource> {
+        match self.sources.as_slice() {
+            [] => {
+                let only = self.corpus.clone().map(CorpusSource::unnamed);
+                only.into_iter().collect()
+            }
+            sources => sources.to_vec(),
+        }
     }
 
     /// The corpus's folder, for what can be done with a folder only.

@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 use std::fmt;
+use std::net::SocketAddr;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -113,6 +114,7 @@ read_by!(
     Recall: parsed,
     Rerank: parsed,
     Segmentation: parsed,
+    SocketAddr: address,
     String: parsed,
 );
 
@@ -154,6 +156,12 @@ impl<T: fmt::Display> fmt::Display for OrAuto<T> {
 /// Reads what knows itself how it is written.
 fn parsed<T: FromStr<Err: ToString>>(text: &str) -> Result<T, String> {
     text.parse().map_err(|reason: T::Err| reason.to_string())
+}
+
+/// Reads an address with its port.
+fn address(text: &str) -> Result<SocketAddr, String> {
+    text.parse()
+        .map_err(|_| "it must be IP:PORT, such as 127.0.0.1:8484".to_owned())
 }
 
 /// Reads a number of things, at least 1 where `N` is never zero.

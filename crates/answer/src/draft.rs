@@ -1,0 +1,117 @@
+//! An answer in the making: what was chosen, found and written so far for one question, and what that
+//! cost.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use ken_language::Prompt;
+use ken_route::Choice;
+
+use crate::Policy;
+use crate::answer::{Answer, Calls, Retrieved, Tokens, Verbalized};
+use crate::cite::cite;
+use crate::prompt::{self, QuestionPrompt};
+use crate::signals::{Cost, Step};
+use crate::style::Style;
+
+/// An answer in the making.
+pub(crate) struct Draft<'q> {
+    pub(crate) question: &'q str,
+    pub(crate) choice: Choice,
+    /// Whether the caller wants the answer written.
+    pub(crate) go_on: bool,
+    pub(crate) retrieved: Vec<Retrieved>,
+    pub(crate) verbalized: Option<Verbalized>,
+    /// The corpus that the model chose, where it did.
+    pub(crate) corpus: Option<String>,
+    /// The policy's signal without evidence.
+    pub(crate) score: Option<f64>,
+    /// The answer from memory, where the policy had it written.
+    pub(crate) from_memory: Option<String>,
+    /// The answer, where the policy had it written.
+    pub(crate) written: Option<String>,
+    pub(crate) truncated: bool,
+    pub(crate) calls: Calls,
+    pub(crate) tokens: Tokens,
+    timing_ms: BTreeMap<String, f64>,
+}
+
+impl<'q> Draft<'q> {
+    pub(crate) fn new(question: &'q str, choice: Choice, go_on: bool) -> Self {
+        Self {
+            question,
+            choice,
+            go_on,
+            retrieved: Vec::new(),
+            verbalized: None,
+            corpus: None,
+            score: None,
+            from_memory: None,
+            written: None,
+            truncated: false,
+            calls: Calls::default(),
+            tokens: Tokens::default(),
+            timing_ms: BTreeMap::new(),
+        }
+    }
+
+    pub(crate) fn took(&mut self, stage: &str, time: Duration) {
+        self.timing_ms
+            .insert(stage.to_owned(), time.as_secs_f64() * 1000.0);
+    }
+
+    /// Adds what measuring cost.
+    pub(crate) fn paid(&mut self, costs: &BTreeMap<Step, Cost>) {
+        for (step, cost) in costs {
+            self.calls.model += cost.calls.model;
+            self.tokens.prompt += cost.tokens.prompt;
+            self.tokens.completion += cost.tokens.completion;
+            *self.timing_ms.entry(step.name().to_owned()).or_default() +=
+                cost.ms.unwrap_or_default();
+        }
+    }
+
+    pub(crate) fn prompt(&self) -> Prompt {
+        if let Some(known) = self.verbalized.as_ref().filter(|known| known.in_prompt) {
+            return prompt::from_known(QuestionPrompt::open(self.question), &known.text);
+        }
+        let evidence: Vec<&Retrieved> = self.retrieved.iter().filter(|p| p.in_prompt).collect();
+        prompt::from_corpus(
+            QuestionPrompt::open(self.question),
+            self.corpus.as_deref(),
+            &evidence,
+        )
+    }
+
+    /// The prompt for a full answer.
+    pub(crate) fn full_prompt(&self) -> Prompt {
+        let known = self.verbalized.as_ref().filter(|known| known.in_prompt);
+        let evidence: Vec<&Retrieved> = self.retrieved.iter().filter(|p| p.in_prompt).collect();
+        match known {
+            Some(known) => prompt::full_from_known(self.question, &known.text),
+            None => prompt::full(self.question, &evidence),
+        }
+    }
+
+    pub(crate) fn finish(self, policy: Policy, style: Style, answer: &str) -> Answer {
+        let says_nothing = style == Style::Full && prompt::says_nothing(self.question, answer);
+        let cited = cite(answer, style, says_nothing, &self.retrieved);
+        Answer {
+            question: self.question.to_owned(),
+            style,
+            policy: policy.to_string(),
+            route: self.choice.source,
+            reason: self.choice.reason,
+            score: policy.signal().and(self.score),
+            citations: cited.citations,
+            unfounded: cited.unfounded,
+            answer: answer.to_owned(),
+            truncated: self.truncated,
+            retrieved: self.retrieved,
+            verbalized: self.verbalized,
+            calls: self.calls,
+            tokens: self.tokens,
+            timing_ms: self.timing_ms,
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! The flags of `ken serve` and of the keys of a server. It opens nothing.
+
+use std::num::{NonZeroU32, NonZeroU64};
+
+use clap::{Arg, Args, Subcommand};
+use ken_server::Scope;
+
+use super::answering::asking;
+use crate::config::{Flag, Key, advanced, count};
+
+/// All settings that an answer depends on, and those of the server.
+fn serving() -> Vec<Arg> {
+    let own = [Key::listen.flag(), Key::server_keys.flag()].to_vec();
+    let load = advanced(&[Key::parallel, Key::queue, Key::deadline]);
+    [own, asking(), load].concat()
+}
+
+#[derive(Debug, Args)]
+#[command(args = serving(), args_conflicts_with_subcommands = true, after_long_help = "\
+Examples:
+  ken serve --corpus notes.ken
+  ken serve --corpus notes.ken --corpus wiki=big/wiki.ken --policy prompt
+  ken serve --corpus notes.ken --model http://127.0.0.1:8000/v1 --listen 127.0.0.1:9000
+  ken serve key make \"chat window\" --scope ask
+
+Clients of OpenAI's API find it at http://127.0.0.1:8484/v1; every policy is a model there, such as \
+ken/always or ken/prompt. One line of JSON on stderr tells of each request. New generations of a \
+corpus are served as soon as they are published. Ctrl-C ends it when what is being answered is \
+answered, after ten seconds at the latest.")]
+pub(crate) struct ServeArguments {
+    #[command(subcommand)]
+    pub(crate) verb: Option<ServeVerb>,
+}
+
+/// What there is beside serving.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ServeVerb {
+    /// Make, list and revoke the keys that open a server
+    Key(KeyArguments),
+    /// Serve an agent that starts ken, by MCP on stdin and stdout
+    Mcp(McpArguments),
+}
+
+#[derive(Debug, Args)]
+#[command(args = asking(), after_long_help = "\
+Examples:
+  ken serve mcp --corpus notes.ken
+  ken serve mcp --corpus notes.ken --policy prompt --model ./my-model.gguf
+
+The tools are search, fetch, ask and knows. A server offers the same at /mcp.")]
+pub(crate) struct McpArguments {}
+
+#[derive(Debug, Args)]
+pub(crate) struct KeyArguments {
+    #[command(subcommand)]
+    pub(crate) verb: KeyVerb,
+}
+
+/// What can be done with keys.
+#[derive(Debug, Subcommand)]
+pub(crate) enum KeyVerb {
+    /// Make a key, and print it once
+    Make(MakeKeyArguments),
+    /// List the keys, which no one can read any more
+    List(ListKeysArguments),
+    /// Revoke a key; a running server refuses it within a second
+    Revoke(RevokeKeyArguments),
+}
+
+#[derive(Debug, Args)]
+#[command(args = [Key::server_keys.flag()], after_long_help = "\
+Examples:
+  ken serve key make \"chat window\"
+  ken serve key make agent --scope search --only notes --days 30
+  ken serve key make prometheus --scope admin
+  ken serve key make trial --requests-per-minute 20 --tokens-per-day 100000")]
+pub(crate) struct MakeKeyArguments {
+    /// What the key is for
+    #[arg(value_name = "NAME")]
+    pub(crate) name: String,
+
+    /// What it allows: ask, search, admin (metrics)
+    #[arg(
+        long,
+        value_name = "SCOPES",
+        value_delimiter = ',',
+        default_value = "ask,search"
+    )]
+    pub(crate) scope: Vec<Scope>,
+
+    /// Only for the corpus of this name; may be repeated
+    #[arg(long, value_name = "CORPUS")]
+    pub(crate) only: Vec<String>,
+
+    /// Days until it expires
+    #[arg(long, value_name = "N", value_parser = count::<NonZeroU32>)]
+    pub(crate) days: Option<NonZeroU32>,
+
+    /// Most requests a minute
+    #[arg(long, value_name = "N", value_parser = count::<NonZeroU32>)]
+    pub(crate) requests_per_minute: Option<NonZeroU32>,
+
+    /// Most tokens a day, read and written
+    #[arg(long, value_name = "N", value_parser = count::<NonZeroU64>)]
+    pub(crate) tokens_per_day: Option<NonZeroU64>,
+}
+
+#[derive(Debug, Args)]
+#[command(args = [Key::server_keys.flag()], after_long_help = "\
+Examples:
+  ken serve key list")]
+pub(crate) struct ListKeysArguments {}
+
+#[derive(Debug, Args)]
+#[command(args = [Key::server_keys.flag()], after_long_help = "\
+Examples:
+  ken serve key revoke 3f6c2a91d0e4")]
+pub(crate) struct RevokeKeyArguments {
+    /// Its id, as listed
+    #[arg(value_name = "ID")]
+    pub(crate) id: String,
+}

@@ -1,0 +1,34 @@
+//! `ken serve mcp`: an agent's messages from stdin, a line each, and the responses to stdout.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use ken_server::{Access, Agent};
+
+use super::open;
+use crate::failure::{Failure, Result};
+use crate::interrupt;
+use crate::output;
+use crate::session::Session;
+
+pub(crate) fn run(session: &Session<'_>) -> Result<()> {
+    let access = Access::open(session.settings.server_keys.clone())?;
+    let gone = Arc::new(AtomicBool::new(false));
+    let is_gone = Arc::clone(&gone);
+    let reply = move |line: &str| {
+        if output::line(line).is_err() {
+            is_gone.store(true, Ordering::Relaxed);
+        }
+    };
+    let agent = Agent::new(open(session)?, access, reply).map_err(Failure::other)?;
+    while let Some(line) = interrupt::next_line()? {
+        if gone.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        if !line.trim().is_empty() {
+            agent.take(&line);
+        }
+    }
+    agent.finish();
+    Ok(())
+}

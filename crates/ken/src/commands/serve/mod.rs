@@ -1,0 +1,124 @@
+//! `ken serve`: models and corpora opened and served, with the log on stderr.
+
+mod keys;
+mod mcp;
+
+use std::io::Write;
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use ken_server::{Access, Entry, Log, Served};
+use ken_setup::Setup;
+use serde::Serialize;
+use serde_json::json;
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+use crate::arguments::serving::{ServeArguments, ServeVerb};
+use crate::failure::{Failure, Result};
+use crate::output;
+use crate::session::{Session, fetch_progress};
+
+/// How often it is looked whether opening is to stop.
+const LOOK: Duration = Duration::from_millis(50);
+
+pub(crate) fn run(arguments: &ServeArguments, session: &Session<'_>) -> Result<()> {
+    match &arguments.verb {
+        None => serve(session),
+        Some(ServeVerb::Key(key)) => keys::run(&key.verb, session),
+        Some(ServeVerb::Mcp(_)) => mcp::run(session),
+    }
+}
+
+fn serve(session: &Session<'_>) -> Result<()> {
+    let settings = session.settings;
+    let access = Access::open(settings.server_keys.clone())?;
+    // Before models are read, which may take a while.
+    let listener = ken_server::bind(settings.listen, &access)?;
+    let served = open(session)?;
+    announce(&served, &listener, session.json)?;
+    ken_server::serve(served, access, listener, Some(settings), session.stop)?;
+    Ok(())
+}
+
+/// Opens what the settings name. Ctrl-C stops that at once, but not what is answered later: the server
+/// ends that itself.
+fn open(session: &Session<'_>) -> Result<Served> {
+    let halted = Arc::new(AtomicBool::new(false));
+    let opening = AtomicBool::new(true);
+    let served = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while opening.load(Ordering::Relaxed) {
+                if session.is_stopped() {
+                    halted.store(true, Ordering::Relaxed);
+                }
+                std::thread::sleep(LOOK);
+            }
+        });
+        let setup = Setup {
+            settings: session.settings,
+            stop: &halted,
+            watch: &fetch_progress,
+        };
+        let served = Served::open(&setup, log());
+        opening.store(false, Ordering::Relaxed);
+        served
+    });
+    if session.is_stopped() {
+        return Err(Failure::stopped("stopped before the server was ready"));
+    }
+    Ok(served?)
+}
+
+/// Writes entries to stderr, each as one line of JSON.
+fn log() -> Log {
+    #[derive(Serialize)]
+    struct Line<'a> {
+        time: String,
+        #[serde(flatten)]
+        entry: &'a Entry,
+    }
+    Arc::new(|entry| {
+        let time = OffsetDateTime::now_utc().format(&Rfc3339);
+        let time = time.unwrap_or_default();
+        if let Ok(mut line) = serde_json::to_vec(&Line { time, entry }) {
+            line.push(b'\n');
+            // If stderr is gone there is nobody to tell.
+            let _ = std::io::stderr().lock().write_all(&line);
+        }
+    })
+}
+
+/// Says where the server is, and what it serves.
+fn announce(served: &Served, listener: &TcpListener, json: bool) -> Result<()> {
+    let url = format!("http://{}/v1", listener.local_addr()?);
+    let models = served.models();
+    let corpora = served.corpora();
+    if json {
+        let corpora = corpora.iter().map(|corpus| {
+            let searched = corpus.retriever.back_end();
+            json!({ "name": corpus.name, "generation": searched.generation() })
+        });
+        let corpora: Vec<_> = corpora.collect();
+        return output::json(&json!({ "url": url, "models": models, "corpora": corpora }));
+    }
+    let names: Vec<String> = corpora
+        .iter()
+        .map(|corpus| {
+            let searched = corpus.retriever.back_end();
+            let (generation, passages) = (searched.generation(), searched.passage_count());
+            format!(
+                "{} (generation {generation}, {passages} passages)",
+                corpus.name
+            )
+        })
+        .collect();
+    output::line(format!("serving OpenAI's API at {url}"))?;
+    output::line(format!("models: {}", models.join(", ")))?;
+    match names.as_slice() {
+        [] => Ok(()),
+        names => output::line(format!("corpora: {}", names.join(", "))),
+    }
+}

@@ -1,0 +1,251 @@
+//! `ken serve` with real models: over a socket with a plain client, with OpenAI's and the MCP's official
+//! Python clients where these are installed, and from its first line to its end.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::documents::ingest_notes;
+use crate::harness::Ken;
+use crate::stopped::interrupt;
+
+/// A running `ken serve`; dropped, it is killed.
+struct Serving {
+    child: Child,
+    /// `http://HOST:PORT/v1`.
+    url: String,
+    /// What it said when it listened.
+    announced: Value,
+    log: PathBuf,
+}
+
+impl Serving {
+    fn start(ken: &Ken, more: &[&str]) -> Self {
+        let own = ["serve", "--json", "--listen", "127.0.0.1:0"];
+        let log = ken.path("log.jsonl");
+        let mut child = ken
+            .command(&[&own, more].concat())
+            .stderr(File::create(&log).unwrap())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        stdout.read_line(&mut line).unwrap();
+        let said = std::fs::read_to_string(&log).unwrap();
+        let announced: Value =
+            serde_json::from_str(&line).unwrap_or_else(|_| panic!("{line}{said}"));
+        Self {
+            url: announced["url"].as_str().unwrap().to_owned(),
+            announced,
+            child,
+            log,
+        }
+    }
+
+    fn exchange(&self, method: &str, path: &str, body: &str) -> (u16, String) {
+        let address = self.url.strip_prefix("http://").unwrap();
+        let address = address.split('/').next().unwrap();
+        let mut stream = TcpStream::connect(address).unwrap();
+        let length = body.len();
+        let head = "HTTP/1.1\r\nhost: localhost\r\nconnection: close";
+        write!(
+            stream,
+            "{method} {path} {head}\r\ncontent-length: {length}\r\n\r\n{body}"
+        )
+        .unwrap();
+        let mut response = String::new();
+        stream.read_to_string(&mut response).unwrap();
+        let (head, body) = response.split_once("\r\n\r\n").unwrap();
+        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+        (status, body.to_owned())
+    }
+
+    fn post(&self, path: &str, body: &Value) -> Value {
+        let (status, body) = self.exchange("POST", path, &body.to_string());
+        assert_eq!(status, 200, "{body}");
+        serde_json::from_str(&body).unwrap()
+    }
+
+    fn chat(&self, model: &str, question: &str) -> Value {
+        let messages = json!([{"role": "user", "content": question}]);
+        self.post(
+            "/v1/chat/completions",
+            &json!({"model": model, "messages": messages}),
+        )
+    }
+
+    /// Waits for its end and returns the exit code.
+    fn end(&mut self) -> Option<i32> {
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while Instant::now() < deadline {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status.code();
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        panic!("it does not end");
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+#[ignore = "needs the models of KEN_TEST_MODELS"]
+fn what_is_served_is_what_is_asked() {
+    let ken = Ken::new();
+    ingest_notes(&ken);
+    let question = "Who is the keeper of the Orrin lighthouse?";
+    let asked = ken.json(&["ask", "--corpus", "island", question]);
+    let mut serving = Serving::start(&ken, &["--corpus", "notes=island"]);
+    assert_eq!(
+        serving.announced["corpora"],
+        json!([{"name": "notes", "generation": 1}])
+    );
+    let answer = serving.chat("ken/always", question);
+    assert_eq!(answer["choices"][0]["message"]["content"], asked["answer"]);
+    assert_eq!(answer["usage"]["prompt_tokens"], asked["tokens"]["prompt"]);
+    let cited: Vec<&Value> = asked["citations"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| &one["passage_id"])
+        .collect();
+    let served = answer["ken"]["citations"].as_array().unwrap().iter();
+    assert_eq!(
+        served.map(|one| &one["passage_id"]).collect::<Vec<_>>(),
+        cited
+    );
+    let knows = serving.post(
+        "/v1/ken/knows",
+        &json!({"question": question, "policy": "prompt"}),
+    );
+    assert!((0.0..=1.0).contains(&knows["score"].as_f64().unwrap()));
+    let greeting = serving.chat("ken/always", "Hello!");
+    assert_eq!(
+        (&greeting["ken"]["small_talk"], &greeting["ken"]["searches"]),
+        (&json!(true), &json!(0))
+    );
+
+    // What is added while it runs is found without a restart.
+    ken.write(
+        "more.jsonl",
+        json!({"id": "new", "contents": "The lantern of Quillby is lit by Orsolo Fenn."})
+            .to_string(),
+    );
+    ken.json(&["ingest", "more.jsonl", "--corpus", "island"]);
+    let deadline = Instant::now() + Duration::from_secs(20);
+    let query = json!({"query": "lantern of Quillby", "k": 1});
+    loop {
+        let found = serving.post("/v1/ken/search", &query);
+        if found["corpus"]["generation"] == 2 {
+            assert_eq!(found["hits"][0]["doc_id"], "new");
+            break;
+        }
+        assert!(Instant::now() < deadline, "{found}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+
+    interrupt(&serving.child);
+    assert_eq!(serving.end(), Some(0));
+    let log = std::fs::read_to_string(&serving.log).unwrap();
+    let lines = log.lines().filter(|line| line.starts_with('{'));
+    let events: Vec<Value> = lines
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    for event in ["answer", "request", "corpus"] {
+        assert!(
+            events.iter().any(|one| one["event"] == event),
+            "{event} in {log}"
+        );
+    }
+    assert!(!log.contains("Orrin") && !log.contains("Quillby"), "{log}");
+}
+
+#[test]
+#[ignore = "needs the models of KEN_TEST_MODELS"]
+fn the_official_clients_understand_it() {
+    let ken = Ken::new();
+    ingest_notes(&ken);
+    let serving = Serving::start(&ken, &["--corpus", "notes=island", "--policy", "prompt"]);
+    let corpus = ken.path("island");
+    for (package, script) in [("openai", "openai_client.py"), ("mcp", "mcp_client.py")] {
+        let python = std::env::var_os("KEN_TEST_PYTHON").unwrap_or_else(|| "python3".into());
+        let is_there = Command::new(&python)
+            .args(["-c", &format!("import {package}")])
+            .stderr(Stdio::null())
+            .status();
+        if !is_there.is_ok_and(|status| status.success()) {
+            continue;
+        }
+        let script = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("tests/clients")
+            .join(script);
+        let ran = ken
+            .command(&[])
+            .get_envs()
+            .fold(Command::new(&python), |mut command, (name, value)| {
+                match value {
+                    Some(value) => command.env(name, value),
+                    None => command.env_remove(name),
+                };
+                command
+            })
+            .arg(script)
+            .args([serving.url.as_str(), env!("CARGO_BIN_EXE_ken")])
+            .arg(&corpus)
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&ran.stdout).into_owned();
+        let failed = String::from_utf8_lossy(&ran.stderr).into_owned();
+        assert!(ran.status.success(), "{package}: {said}{failed}");
+        assert!(said.ends_with("all right\n"), "{package}: {said}");
+    }
+}
+
+#[test]
+fn keys_are_made_listed_and_revoked() {
+    let ken = Ken::new();
+    let made = ken.json(&[
+        "serve", "key", "make", "chat", "--scope", "ask", "--only", "notes", "--days", "3",
+    ]);
+    let (key, id) = (made["key"].as_str().unwrap(), made["id"].as_str().unwrap());
+    assert!(key.starts_with("ken-"));
+    assert_eq!(
+        ken.text(&["serve", "key", "make", "other"]).lines().count(),
+        1
+    );
+    assert!(!ken.read("ken-server-keys.json").contains(&key[4..]));
+    let listed = ken.json(&["serve", "key", "list"]);
+    assert_eq!(listed["keys"].as_array().unwrap().len(), 2);
+    assert_eq!(listed["keys"][0]["grant"]["corpora"], json!(["notes"]));
+    assert!(ken.text(&["serve", "key", "list"]).contains("ask,search"));
+    ken.text(&["serve", "key", "revoke", id]);
+    ken.refusal(&["serve", "key", "revoke", id])
+        .is("unknown_key", id, "");
+    assert_eq!(
+        ken.json(&["serve", "key", "list"])["keys"]
+            .as_array()
+            .unwrap()
+            .len(),
+        1
+    );
+}
+
+#[test]
+fn an_address_that_others_reach_is_refused_without_keys() {
+    let ken = Ken::new();
+    let refusal = ken.refusal(&["serve", "--corpus", "c", "--listen", "0.0.0.0:0"]);
+    refusal.is("no_server_keys", "0.0.0.0:0", "ken serve key make");
+    ken.refusal(&["serve", "--corpus", "c", "--listen", "127.0.0.1:0"])
+        .is("not_a_corpus", "c", "");
+}

@@ -1,0 +1,252 @@
+//! Who makes a request, and whether they may.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::{Instant, SystemTime};
+
+use axum::http::{HeaderMap, StatusCode, header};
+
+use super::host;
+use super::keys::{KeyRecord, Keys, KeysError, Scope};
+use super::quota::Quotas;
+use crate::wire::refusal::Refusal;
+
+/// Knows the keys, and what they have used.
+pub struct Access {
+    path: PathBuf,
+    known: RwLock<Known>,
+    /// Whether there ever were keys: a server does not open up when the last one is revoked.
+    guarded: AtomicBool,
+    quotas: Arc<Quotas>,
+}
+
+struct Known {
+    keys: Arc<Keys>,
+    /// Of the file that they are from.
+    changed: Option<SystemTime>,
+}
+
+/// Whoever makes a request.
+#[derive(Clone)]
+pub(crate) struct Caller {
+    /// `None` where the server has no keys.
+    key: Option<Arc<KeyRecord>>,
+    quotas: Arc<Quotas>,
+}
+
+impl Access {
+    /// Reads the keys of a file.
+    ///
+    /// # Errors
+    /// A file that cannot be read.
+    pub fn open(path: PathBuf) -> Result<Self, KeysError> {
+        let changed = changed(&path);
+        let keys = Arc::new(Keys::read(&path)?);
+        Ok(Self {
+            path,
+            guarded: AtomicBool::new(!keys.keys.is_empty()),
+            known: RwLock::new(Known { keys, changed }),
+            quotas: Arc::default(),
+        })
+    }
+
+    /// Reads the file again where it has changed: a key that was revoked is refused from then on.
+    ///
+    /// # Errors
+    /// A file that cannot be read; the keys stay as they are.
+    pub(crate) fn refresh(&self) -> Result<(), KeysError> {
+        let changed = changed(&self.path);
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        if known.changed == changed {
+            return Ok(());
+        }
+        drop(known);
+        let keys = Arc::new(Keys::read(&self.path)?);
+        if !keys.keys.is_empty() {
+            self.guarded.store(true, Ordering::Relaxed);
+        }
+        *self.known.write().unwrap_or_else(PoisonError::into_inner) = Known { keys, changed };
+        Ok(())
+    }
+
+    /// Whether a key is needed: there are some, or there were.
+    #[must_use]
+    pub fn has_keys(&self) -> bool {
+        self.guarded.load(Ordering::Relaxed)
+    }
+
+    fn keys(&self) -> Arc<Keys> {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(&known.keys)
+    }
+
+    /// Checks host and origin.
+    ///
+    /// # Errors
+    /// Another host or origin than those that are answered.
+    pub(crate) fn check_host(&self, headers: &HeaderMap) -> Result<(), Refusal> {
+        host::check(headers, self.has_keys())
+    }
+
+    /// Whoever it is, where no key is needed.
+    pub(crate) fn anyone(&self) -> Caller {
+        Caller {
+            key: None,
+            quotas: Arc::clone(&self.quotas),
+        }
+    }
+
+    /// Who makes a request, and counts it.
+    ///
+    /// # Errors
+    /// No key where one is needed, an unknown or expired one, one that has used what it may.
+    pub(crate) fn caller(&self, headers: &HeaderMap, now: u64) -> Result<Caller, Refusal> {
+        if !self.has_keys() {
+            return Ok(self.anyone());
+        }
+        let keys = self.keys();
+        let quotas = Arc::clone(&self.quotas);
+        let unauthorized = |code, message| Refusal::new(StatusCode::UNAUTHORIZED, code, message);
+        let given = headers.get(header::AUTHORIZATION);
+        let given = given.and_then(|given| given.to_str().ok());
+        let given = given.and_then(|given| given.split_once(' '));
+        let given = given.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
+        let Some((_, given)) = given else {
+            let message = "a key is needed: Authorization: Bearer KEY";
+            return Err(unauthorized("missing_api_key", message));
+        };
+        let Some(key) = keys.find(given.trim()) else {
+            return Err(unauthorized("invalid_api_key", "the key is not known"));
+        };
+        if key.grant.expires.is_some_and(|end| now >= end) {
+            return Err(unauthorized("expired_api_key", "the key has expired"));
+        }
+        quotas.request(key, Instant::now())?;
+        Ok(Caller {
+            key: Some(Arc::new(key.clone())),
+            quotas,
+        })
+    }
+}
+
+fn changed(path: &std::path::Path) -> Option<SystemTime> {
+    std::fs::metadata(path)
+        .and_then(|file| file.modified())
+        .ok()
+}
+
+impl Caller {
+    /// The id of the key.
+    pub(crate) fn key(&self) -> Option<&str> {
+        self.key.as_ref().map(|key| key.id.as_str())
+    }
+
+    /// Makes sure that the caller may do this.
+    ///
+    /// # Errors
+    /// A key without the scope.
+    pub(crate) fn may(&self, scope: Scope) -> Result<(), Refusal> {
+        match &self.key {
+            Some(key) if !key.grant.scopes.contains(&scope) => {
+                let message = format!("the key has not the scope `{scope}`");
+                Err(forbidden(message))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether the caller may see what is in a corpus.
+    pub(crate) fn may_read(&self, corpus: &str) -> bool {
+        let corpora = self.key.as_ref().and_then(|key| key.grant.corpora.as_ref());
+        corpora.is_none_or(|corpora| corpora.iter().any(|name| name == corpus))
+    }
+
+    /// Makes sure of that.
+    ///
+    /// # Errors
+    /// A key that is not for the corpus.
+    pub(crate) fn must_read(&self, corpus: &str) -> Result<(), Refusal> {
+        match self.may_read(corpus) {
+            true => Ok(()),
+            false => Err(forbidden(format!(
+                "the key is not for the corpus {corpus:?}"
+            ))),
+        }
+    }
+
+    /// Counts tokens that were spent.
+    pub(crate) fn spent(&self, tokens: usize) {
+        if let Some(key) = &self.key {
+            self.quotas.tokens(&key.id, tokens, Instant::now());
+        }
+    }
+}
+
+fn forbidden(message: String) -> Refusal {
+    Refusal::new(StatusCode::FORBIDDEN, "insufficient_scope", message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::access::keys::Grant;
+
+    #[test]
+    fn keys_open_what_they_are_for_until_they_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("keys.json");
+        let access = Access::open(path.clone()).unwrap();
+        let open = access.caller(&HeaderMap::new(), 0).unwrap();
+        assert!(open.may(Scope::Admin).is_ok() && open.may_read("any"));
+
+        let mut keys = Keys::default();
+        let grant = Grant {
+            name: "chat".to_owned(),
+            scopes: vec![Scope::Ask],
+            corpora: Some(vec!["notes".to_owned()]),
+            expires: Some(100),
+            requests_per_minute: None,
+            tokens_per_day: None,
+        };
+        let key = keys.make(grant, 0);
+        keys.write(&path).unwrap();
+        access.refresh().unwrap();
+        let code = |authorization: &str, now: u64| {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::AUTHORIZATION, authorization.parse().unwrap());
+            access
+                .caller(&headers, now)
+                .map_err(|refusal| refusal.code())
+        };
+        assert_eq!(
+            access.caller(&HeaderMap::new(), 0).err().unwrap().code(),
+            "missing_api_key"
+        );
+        for wrong in ["Bearer x", &format!("Bearer {key}x")] {
+            assert_eq!(code(wrong, 0).err(), Some("invalid_api_key"), "{wrong}");
+        }
+        assert_eq!(
+            code(&format!("Basic {key}"), 0).err(),
+            Some("missing_api_key")
+        );
+        let right = format!("bearer {key}");
+        assert_eq!(code(&right, 100).err(), Some("expired_api_key"));
+        let caller = code(&right, 99).unwrap();
+        assert!(caller.may(Scope::Ask).is_ok());
+        assert_eq!(
+            caller.may(Scope::Search).unwrap_err().code(),
+            "insufficient_scope"
+        );
+        assert!(caller.must_read("notes").is_ok() && caller.must_read("wiki").is_err());
+
+        // Nothing opens when the last key is gone.
+        Keys::default().write(&path).unwrap();
+        *access.known.write().unwrap() = Known {
+            keys: Arc::default(),
+            changed: None,
+        };
+        access.refresh().unwrap();
+        assert_eq!(code(&right, 0).err(), Some("invalid_api_key"));
+    }
+}

@@ -1,0 +1,260 @@
+//! The keys of a server: a file of their hashes with what each may do. The key itself is shown once, when
+//! it is made, and is kept nowhere.
+
+use std::fmt;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use ken_storage::StorageError;
+use rand::Rng;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+/// What every key begins with, so that it is known for one where it leaks.
+const START: &str = "ken-";
+
+/// The random part, in bytes.
+const RANDOM_BYTES: usize = 32;
+
+/// What a key lets its holder do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Scope {
+    /// Have questions answered.
+    Ask,
+    /// Search, read passages and embed texts.
+    Search,
+    /// Read metrics.
+    Admin,
+}
+
+impl Scope {
+    const ALL: [Self; 3] = [Self::Ask, Self::Search, Self::Admin];
+}
+
+impl fmt::Display for Scope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Ask => "ask",
+            Self::Search => "search",
+            Self::Admin => "admin",
+        })
+    }
+}
+
+/// A name that no scope has.
+#[derive(Debug, thiserror::Error)]
+#[error("unknown scope `{0}` (ask, search and admin are known)")]
+pub struct UnknownScope(String);
+
+impl FromStr for Scope {
+    type Err = UnknownScope;
+
+    fn from_str(name: &str) -> Result<Self, UnknownScope> {
+        let known = Self::ALL
+            .into_iter()
+            .find(|scope| scope.to_string() == name);
+        known.ok_or_else(|| UnknownScope(name.to_owned()))
+    }
+}
+
+/// What a key may do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Grant {
+    /// What it is for, as its maker says.
+    pub name: String,
+    /// What it lets its holder do.
+    pub scopes: Vec<Scope>,
+    /// With which corpora; `None` for all.
+    pub corpora: Option<Vec<String>>,
+    /// When it ends, in seconds since 1970 (UTC); `None` for never.
+    pub expires: Option<u64>,
+    /// The most requests a minute; `None` for any number.
+    pub requests_per_minute: Option<u32>,
+    /// The most tokens a day, read and written; `None` for any number.
+    pub tokens_per_day: Option<u64>,
+}
+
+/// A key as it is kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeyRecord {
+    /// By which it is listed and revoked; no secret.
+    pub id: String,
+    /// SHA-256 of the key, in hexadecimal digits.
+    hash: String,
+    /// When it was made, in seconds since 1970 (UTC).
+    pub created: u64,
+    /// What it may do.
+    #[serde(flatten)]
+    pub grant: Grant,
+}
+
+/// All keys of a server.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Keys {
+    /// Oldest first.
+    pub keys: Vec<KeyRecord>,
+}
+
+/// What is wrong with a file of keys, or with what is asked of it.
+#[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
+#[allow(missing_docs, reason = "the messages say what the fields are")]
+pub enum KeysError {
+    #[error("cannot read the keys in {path}: {source}")]
+    #[diagnostic(
+        kind = "server_keys_unreadable",
+        remedy = "check the path after <server_keys>"
+    )]
+    Unreadable {
+        path: PathBuf,
+        source: std::io::Error,
+    },
+    #[error("{path} holds no keys of a server: {reason}")]
+    #[diagnostic(
+        kind = "server_keys_broken",
+        remedy = "bring the file back, or remove it and make keys anew"
+    )]
+    Broken { path: PathBuf, reason: String },
+    #[error("there is no key {id} in {path}")]
+    UnknownKey { id: String, path: PathBuf },
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}
+
+impl Keys {
+    /// The keys in a file; none where it is not there.
+    ///
+    /// # Errors
+    /// A file that cannot be read or is none of keys.
+    pub fn read(path: &Path) -> Result<Self, KeysError> {
+        let text = match std::fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(cause) if cause.kind() == ErrorKind::NotFound => return Ok(Self::default()),
+            Err(source) => {
+                let path = path.to_owned();
+                return Err(KeysError::Unreadable { path, source });
+            }
+        };
+        serde_json::from_str(&text).map_err(|error| KeysError::Broken {
+            path: path.to_owned(),
+            reason: error.to_string(),
+        })
+    }
+
+    /// Writes them to a file.
+    ///
+    /// # Errors
+    /// A file that cannot be written.
+    pub fn write(&self, path: &Path) -> Result<(), KeysError> {
+        let mut text = serde_json::to_vec_pretty(self).map_err(|error| KeysError::Broken {
+            path: path.to_owned(),
+            reason: error.to_string(),
+        })?;
+        text.push(b'\n');
+        Ok(ken_storage::replace(path, &text)?)
+    }
+
+    /// Makes a key and returns it: there is no second chance to see it.
+    pub fn make(&mut self, grant: Grant, now: u64) -> String {
+        let mut random = [0_u8; RANDOM_BYTES];
+        rand::rng().fill(&mut random[..]);
+        let key = format!("{START}{}", URL_SAFE_NO_PAD.encode(random));
+        let hash = hash_of(&key);
+        // The hash tells nothing of the key, and its start nothing of the hash.
+        let id = hash.get(..12).unwrap_or_default().to_owned();
+        self.keys.push(KeyRecord {
+            id,
+            hash,
+            created: now,
+            grant,
+        });
+        key
+    }
+
+    /// Removes the key of an id; whether there was one.
+    pub fn revoke(&mut self, id: &str) -> bool {
+        let before = self.keys.len();
+        self.keys.retain(|key| key.id != id);
+        self.keys.len() < before
+    }
+
+    /// What is kept of a key.
+    pub(crate) fn find(&self, key: &str) -> Option<&KeyRecord> {
+        let hash = hash_of(key);
+        self.keys.iter().find(|known| known.hash == hash)
+    }
+}
+
+fn hash_of(key: &str) -> String {
+    let digest = Sha256::digest(key.as_bytes());
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn grant() -> Grant {
+        Grant {
+            name: "chat".to_owned(),
+            scopes: vec![Scope::Ask],
+            corpora: Some(vec!["notes".to_owned()]),
+            expires: Some(9),
+            requests_per_minute: None,
+            tokens_per_day: Some(5),
+        }
+    }
+
+    #[test]
+    fn a_key_is_found_by_itself_alone_and_is_not_in_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("keys.json");
+        assert_eq!(Keys::read(&path).unwrap(), Keys::default());
+        let mut keys = Keys::default();
+        let (one, other) = (keys.make(grant(), 7), keys.make(grant(), 8));
+        assert_ne!(one, other);
+        keys.write(&path).unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert!(!text.contains(&one[START.len()..]));
+        let mut read = Keys::read(&path).unwrap();
+        assert_eq!(read, keys);
+        let found = read.find(&one).unwrap().clone();
+        assert_eq!((found.created, &found.grant), (7, &grant()));
+        for wrong in [
+            "",
+            START,
+            &one[1..],
+            &one.to_uppercase(),
+            &found.hash,
+            &found.id,
+        ] {
+            assert_eq!(read.find(wrong), None, "{wrong}");
+        }
+        assert!(read.revoke(&found.id) && !read.revoke(&found.id));
+        assert_eq!(read.find(&one), None);
+        assert!(read.find(&other).is_some());
+    }
+
+    #[test]
+    fn a_broken_file_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("keys.json");
+        for text in ["", "[]", "{\"keys\": [{}]}", "{\"keys\": [1]}"] {
+            std::fs::write(&path, text).unwrap();
+            let error = Keys::read(&path).unwrap_err().to_string();
+            assert!(error.contains("keys.json"), "{error}");
+        }
+    }
+
+    #[test]
+    fn scopes_are_read_as_they_are_written() {
+        for scope in Scope::ALL {
+            assert_eq!(scope.to_string().parse::<Scope>().unwrap(), scope);
+        }
+        assert!("root".parse::<Scope>().is_err());
+    }
+}

@@ -1,0 +1,6 @@
+//! Who may do what: keys with scopes, expiry and quotas, and which hosts and origins are answered at all.
+
+pub(crate) mod caller;
+pub(crate) mod host;
+pub(crate) mod keys;
+pub(crate) mod quota;

@@ -1,0 +1,22 @@
+//! ken as a server: OpenAI's API and ken's own, over models and corpora that are opened by `ken-setup`, with
+//! the one pipeline of `ken-answer`. Wire types stand here and nowhere else. It trains nothing and reads no
+//! documents.
+
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+
+mod access;
+mod listen;
+mod log;
+mod mcp;
+mod metrics;
+mod routes;
+mod service;
+mod wire;
+
+pub use access::caller::Access;
+pub use access::keys::{Grant, KeyRecord, Keys, KeysError, Scope, UnknownScope};
+pub use listen::{ListenError, bind, serve};
+pub use log::{Entry, Log};
+pub use mcp::Agent;
+pub use service::corpora::Opened;
+pub use service::served::{Limits, Served};

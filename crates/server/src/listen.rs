@@ -1,0 +1,208 @@
+//! Listening: connections, how many and how slow they may be, and the end, which lets requests finish.
+
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use axum::Router;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::service::TowerToHyperService;
+use ken_setup::{FetchProgress, Settings, Setup};
+use tokio::sync::Semaphore;
+
+use crate::access::caller::Access;
+use crate::log::Entry;
+use crate::routes::router;
+use crate::service::corpora;
+use crate::service::served::Served;
+
+/// The most connections at once; further ones wait to be accepted.
+const CONNECTIONS: usize = 4096;
+
+/// How long a client may take to send the head of a request, or keep a connection without one.
+const HEAD_WITHIN: Duration = Duration::from_secs(15);
+
+/// The most headers of a request.
+const HEADERS: usize = 100;
+
+/// How long requests may still take when the server is told to end; then their work is broken off.
+const DRAIN: Duration = Duration::from_secs(8);
+
+/// How long what was broken off may take to say so.
+const BREAK_OFF: Duration = Duration::from_secs(1);
+
+/// How often the flag that ends the server is looked at.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// How often it is looked whether corpora and keys have changed.
+const RENEW: Duration = Duration::from_secs(1);
+
+/// Why nothing is served.
+#[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
+#[allow(missing_docs, reason = "the messages say what the fields are")]
+pub enum ListenError {
+    #[error("cannot listen on {address}: {source}")]
+    #[diagnostic(
+        kind = "cannot_listen",
+        remedy = "name another address by <listen> IP:PORT"
+    )]
+    Address {
+        address: SocketAddr,
+        source: std::io::Error,
+    },
+    #[error("{address} can be reached from other machines, and there are no keys")]
+    #[diagnostic(
+        kind = "no_server_keys",
+        remedy = "make one: <MakeServerKey>, or listen on an address of this machine by <listen> IP:PORT"
+    )]
+    NoKeys { address: SocketAddr },
+    #[error("cannot serve: {0}")]
+    #[diagnostic(kind = "io")]
+    Io(#[from] std::io::Error),
+}
+
+/// Opens the address. One that other machines reach needs keys.
+///
+/// # Errors
+/// An address that cannot be had, or that needs keys.
+pub fn bind(address: SocketAddr, access: &Access) -> Result<TcpListener, ListenError> {
+    if !address.ip().is_loopback() && !access.has_keys() {
+        return Err(ListenError::NoKeys { address });
+    }
+    TcpListener::bind(address).map_err(|source| ListenError::Address { address, source })
+}
+
+/// Serves until `stop` is raised, and then until what is being answered is answered, or for ten seconds.
+/// With settings, corpora are renewed when new generations of them are published.
+///
+/// # Errors
+/// Threads or sockets that cannot be had.
+pub fn serve(
+    served: Served,
+    access: Access,
+    listener: TcpListener,
+    settings: Option<&Settings>,
+    stop: &AtomicBool,
+) -> Result<(), ListenError> {
+    let (served, access) = (Arc::new(served), Arc::new(access));
+    let ending = Arc::new(AtomicBool::new(false));
+    let routes = router(
+        Arc::clone(&served),
+        Arc::clone(&access),
+        Arc::clone(&ending),
+    );
+    listener.set_nonblocking(true)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .max_blocking_threads(4 * served.limits.parallel + 16)
+        .enable_io()
+        .enable_time()
+        .build()?;
+    let halted = Arc::clone(&served.halted);
+    let over = AtomicBool::new(false);
+    let result = std::thread::scope(|scope| {
+        scope.spawn(|| renew(&served, &access, settings, &over));
+        let result = runtime.block_on(accept(listener, routes, stop, &ending, &halted));
+        over.store(true, Ordering::Relaxed);
+        result
+    });
+    halted.store(true, Ordering::Relaxed);
+    runtime.shutdown_timeout(BREAK_OFF);
+    Ok(result?)
+}
+
+async fn accept(
+    listener: TcpListener,
+    routes: Router,
+    stop: &AtomicBool,
+    ending: &AtomicBool,
+    halted: &AtomicBool,
+) -> std::io::Result<()> {
+    let listener = tokio::net::TcpListener::from_std(listener)?;
+    let places = Arc::new(Semaphore::new(CONNECTIONS));
+    let connections = GracefulShutdown::new();
+    let mut server = http1::Builder::new();
+    server
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_WITHIN)
+        .max_headers(HEADERS);
+    while !stop.load(Ordering::Relaxed) {
+        let Ok(Ok(place)) = tokio::time::timeout(LOOK, Arc::clone(&places).acquire_owned()).await
+        else {
+            continue;
+        };
+        let stream = match tokio::time::timeout(LOOK, listener.accept()).await {
+            Ok(Ok((stream, _))) => stream,
+            // Out of files, or a client that is gone already: others may fare better.
+            Ok(Err(_)) => {
+                tokio::time::sleep(LOOK).await;
+                continue;
+            }
+            Err(_) => continue,
+        };
+        // Pieces of an answer are small, and each is wanted at once.
+        let _ = stream.set_nodelay(true);
+        let service = TowerToHyperService::new(routes.clone());
+        let connection = server.serve_connection(TokioIo::new(stream), service);
+        let connection = connections.watch(connection);
+        tokio::spawn(async move {
+            // A connection that breaks is the client's affair.
+            let _ = connection.await;
+            drop(place);
+        });
+    }
+    ending.store(true, Ordering::Relaxed);
+    drop(listener);
+    let mut drained = std::pin::pin!(connections.shutdown());
+    if tokio::time::timeout(DRAIN, &mut drained).await.is_err() {
+        halted.store(true, Ordering::Relaxed);
+        let _ = tokio::time::timeout(BREAK_OFF, drained).await;
+    }
+    Ok(())
+}
+
+/// Renews corpora and keys until the server is over. What fails is told once, and tried again.
+fn renew(served: &Served, access: &Access, settings: Option<&Settings>, over: &AtomicBool) {
+    let silent = || -> FetchProgress { Box::new(|_| {}) };
+    let setup = settings.map(|settings| Setup {
+        settings,
+        stop: &served.halted,
+        watch: &silent,
+    });
+    let addresses = settings.map(corpora::addresses).unwrap_or_default();
+    let mut told: Vec<(String, String)> = Vec::new();
+    let mut last = Instant::now();
+    while !over.load(Ordering::Relaxed) {
+        std::thread::sleep(LOOK);
+        if last.elapsed() < RENEW {
+            continue;
+        }
+        last = Instant::now();
+        let mut failed = Vec::new();
+        if let Err(error) = access.refresh() {
+            failed.push(("keys".to_owned(), error.to_string()));
+        }
+        if let Some(setup) = &setup {
+            let (renewed, stale) = served.corpora.refresh(setup, &addresses);
+            for state in renewed {
+                served.metrics.corpus(&state);
+                (served.log)(&Entry::Corpus {
+                    name: state.name,
+                    generation: state.generation,
+                });
+            }
+            let stale = stale.into_iter();
+            failed.extend(stale.map(|(name, error)| (name, error.to_string())));
+        }
+        for (what, detail) in failed.iter().filter(|one| !told.contains(one)) {
+            (served.log)(&Entry::Stale {
+                what: what.clone(),
+                detail: detail.clone(),
+            });
+        }
+        told = failed;
+    }
+}

@@ -1,0 +1,76 @@
+//! The log: one entry for each request and for each answer, as data. It holds no questions, no answers, no
+//! keys and no addresses of clients.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+
+/// Takes entries; it must not block for long.
+pub type Log = Arc<dyn Fn(&Entry) + Send + Sync>;
+
+/// An entry of the log.
+#[derive(Debug, Clone, Serialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Entry {
+    /// A request was responded to; a stream only began.
+    Request {
+        /// As in the header `x-request-id`.
+        request_id: String,
+        /// `GET` or `POST`.
+        method: String,
+        /// The route, not the path; empty where there is none.
+        route: String,
+        /// The status of the response.
+        status: u16,
+        /// Milliseconds until its head.
+        ms: f64,
+        /// The id of the key, where one was given.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        key: Option<String>,
+        /// The code of the error, where it is one.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        code: Option<&'static str>,
+        /// What went wrong in the server, where something did.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        detail: Option<String>,
+    },
+    /// A question was answered.
+    Answer {
+        /// As in the header `x-request-id`.
+        request_id: String,
+        /// The policy.
+        policy: String,
+        /// `self` or `corpus`.
+        source: String,
+        /// Tokens read.
+        prompt_tokens: usize,
+        /// Tokens written.
+        completion_tokens: usize,
+        /// Milliseconds, waiting included.
+        ms: f64,
+    },
+    /// A question was not answered.
+    Failure {
+        /// As in the header `x-request-id`.
+        request_id: String,
+        /// The code of the error.
+        code: &'static str,
+        /// What went wrong in the server, where something did.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        detail: Option<String>,
+    },
+    /// A new generation of a corpus is served.
+    Corpus {
+        /// The corpus.
+        name: String,
+        /// The generation.
+        generation: u64,
+    },
+    /// Something could not be renewed; what was there is served further.
+    Stale {
+        /// What.
+        what: String,
+        /// Why.
+        detail: String,
+    },
+}

@@ -1,0 +1,109 @@
+//! Messages that come line by line, as from an agent that started the program. Several are served at once,
+//! and each can be cancelled.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rand::Rng;
+use serde_json::Value;
+use tokio::runtime::Runtime;
+use tokio::task::JoinHandle;
+
+use super::protocol::{Message, respond};
+use crate::access::caller::Access;
+use crate::routes::address::Addresses;
+use crate::service::answering::Request;
+use crate::service::served::Served;
+
+/// Takes a response, a line of JSON without its end.
+type Reply = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// Serves one agent.
+pub struct Agent {
+    runtime: Runtime,
+    served: Arc<Served>,
+    access: Access,
+    reply: Reply,
+    /// By the id of the request.
+    running: Arc<Mutex<HashMap<String, JoinHandle<()>>>>,
+}
+
+impl Agent {
+    /// An agent that is told everything by `reply`, from several threads.
+    ///
+    /// # Errors
+    /// Threads that cannot be had.
+    pub fn new(
+        served: Served,
+        access: Access,
+        reply: impl Fn(&str) + Send + Sync + 'static,
+    ) -> std::io::Result<Self> {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .max_blocking_threads(4 * served.limits.parallel + 16)
+            .enable_time()
+            .build()?;
+        Ok(Self {
+            runtime,
+            served: Arc::new(served),
+            access,
+            reply: Arc::new(reply),
+            running: Arc::default(),
+        })
+    }
+
+    /// Takes a message. Its response comes when it is there.
+    pub fn take(&self, line: &str) {
+        match Message::read(line.as_bytes()) {
+            Message::Broken(response) => (self.reply)(&response.to_string()),
+            Message::Notification { method, params } => {
+                if method == "notifications/cancelled"
+                    && let Some(id) = params.get("requestId")
+                {
+                    let mut running = lock(&self.running);
+                    if let Some(task) = running.remove(&id.to_string()) {
+                        task.abort();
+                    }
+                }
+            }
+            Message::Request { id, method, params } => self.start(id, method, params),
+        }
+    }
+
+    fn start(&self, id: Value, method: String, params: Value) {
+        let (served, reply) = (Arc::clone(&self.served), Arc::clone(&self.reply));
+        let running = Arc::clone(&self.running);
+        let request = Request {
+            id: format!("req_{:016x}", rand::rng().random::<u64>()),
+            // Whoever can start the program can read what it reads.
+            caller: self.access.anyone(),
+        };
+        let name = id.to_string();
+        // Locked until the task is known, so that it does not end before.
+        let mut known = lock(&self.running);
+        let task = self.runtime.spawn(async move {
+            let addresses = Addresses::none();
+            let asked = (&id, method.as_str(), &params);
+            let response = respond(&served, &request, &addresses, asked).await;
+            lock(&running).remove(&id.to_string());
+            reply(&response.to_string());
+        });
+        known.insert(name, task);
+    }
+
+    /// Waits until all messages that were taken are responded to.
+    pub fn finish(self) {
+        loop {
+            let next = lock(&self.running).drain().next();
+            let Some((_, task)) = next else {
+                return;
+            };
+            // One that was cancelled says nothing.
+            let _ = self.runtime.block_on(task);
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,303 @@
+//! The tools: what each takes and gives, as schemas that are made from its types, and calling it.
+
+use std::sync::Arc;
+
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use crate::access::keys::Scope;
+use crate::routes::address::Addresses;
+use crate::routes::{ask, corpora, knows, search};
+use crate::service::answering::Request;
+use crate::service::served::Served;
+use crate::wire::ken::{
+    AskRequest, AskResponse, KnowsRequest, KnowsResponse, Options, SearchRequest,
+};
+use crate::wire::refusal::Refusal;
+
+/// The most tokens of texts that a tool returns where nobody says how many.
+const TOKENS: usize = 4000;
+
+/// A query.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct SearchArguments {
+    /// What to find.
+    query: String,
+    /// The corpus, by its name; the first where none is named.
+    corpus: Option<String>,
+    /// How many passages, 10 by default.
+    k: Option<usize>,
+    /// The most tokens of all texts together, 4000 by default; further texts are left out.
+    max_tokens: Option<usize>,
+}
+
+/// What was found, best first.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Found {
+    results: Vec<FoundPassage>,
+}
+
+/// A passage.
+#[derive(Debug, Serialize, JsonSchema)]
+struct FoundPassage {
+    /// By which it can be fetched.
+    id: String,
+    /// The document's title, or else its id.
+    title: String,
+    /// Where it can be read.
+    url: String,
+    /// The text, where it fits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<String>,
+}
+
+/// A passage to read.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct FetchArguments {
+    /// As `search` gives it.
+    id: String,
+    /// The most tokens of its text, 4000 by default; the rest is cut.
+    max_tokens: Option<usize>,
+}
+
+/// A passage.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Fetched {
+    id: String,
+    /// The document's title, or else its id.
+    title: String,
+    text: String,
+    /// Where it can be read.
+    url: String,
+    /// What the document says of itself.
+    metadata: Map<String, Value>,
+}
+
+/// A question.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct AskArguments {
+    /// The question, complete in itself.
+    question: String,
+    /// The corpus, by its name; the first where none is named.
+    corpus: Option<String>,
+    /// When to retrieve, such as `always`; that of the server where none is named.
+    policy: Option<String>,
+    /// The longest answer, in tokens.
+    max_tokens: Option<usize>,
+}
+
+/// A question.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct KnowsArguments {
+    /// The question, complete in itself.
+    question: String,
+    /// By which policy it is judged; that of the server where none is named.
+    policy: Option<String>,
+    /// Nothing that it returns is long; taken so that it can be given to every tool.
+    #[serde(rename = "max_tokens")]
+    _max_tokens: Option<usize>,
+}
+
+/// All tools.
+pub(super) fn described() -> Value {
+    json!([
+        tool::<SearchArguments, Found>("search", "Find passages in the user's documents",),
+        tool::<FetchArguments, Fetched>("fetch", "Read a passage that `search` found"),
+        tool::<AskArguments, AskResponse>(
+            "ask",
+            "Answer a question from what the model knows or from the user's documents, whichever is \
+             better, with citations and the reason",
+        ),
+        tool::<KnowsArguments, KnowsResponse>(
+            "knows",
+            "How likely the model answers a question right without any search",
+        ),
+    ])
+}
+
+fn tool<A: JsonSchema, R: JsonSchema>(name: &str, description: &str) -> Value {
+    let settings = SchemaSettings::draft2020_12;
+    let arguments: Schema = settings().into_generator().into_root_schema_for::<A>();
+    let returned = settings().for_serialize().into_generator();
+    json!({
+        "name": name,
+        "description": description,
+        "inputSchema": arguments,
+        "outputSchema": returned.into_root_schema_for::<R>(),
+        "annotations": { "readOnlyHint": true, "openWorldHint": false },
+    })
+}
+
+/// Calls a tool; `None` where there is none of this name. A failure is a result too, since it is the model
+/// that can do something about it.
+pub(super) async fn call(
+    served: &Arc<Served>,
+    request: &Request,
+    addresses: &Addresses,
+    name: &str,
+    arguments: Value,
+) -> Option<Value> {
+    let called = match name {
+        "search" => structured(find(served, request, addresses, arguments).await),
+        "fetch" => structured(fetch(served, request, addresses, arguments).await),
+        "ask" => structured(answer(served, request, arguments).await),
+        "knows" => structured(judge(served, request, arguments).await),
+        _ => return None,
+    };
+    Some(called.unwrap_or_else(|refusal| {
+        let text = format!("{}: {}", refusal.code(), refusal.message());
+        json!({ "content": [{ "type": "text", "text": text }], "isError": true })
+    }))
+}
+
+/// A value as structure, and as text for clients that read only that.
+fn structured<T: Serialize>(value: Result<T, Refusal>) -> Result<Value, Refusal> {
+    let value = serde_json::to_value(value?);
+    let value = value.map_err(|error| Refusal::failed(&std::io::Error::other(error)))?;
+    let text = value.to_string();
+    Ok(json!({
+        "content": [{ "type": "text", "text": text }],
+        "structuredContent": value,
+    }))
+}
+
+fn taken<T: DeserializeOwned>(arguments: Value) -> Result<T, Refusal> {
+    serde_json::from_value(arguments)
+        .map_err(|error| Refusal::bad("invalid_value", error.to_string()))
+}
+
+async fn find(
+    served: &Arc<Served>,
+    request: &Request,
+    addresses: &Addresses,
+    arguments: Value,
+) -> Result<Found, Refusal> {
+    request.caller.may(Scope::Search)?;
+    let asked: SearchArguments = taken(arguments)?;
+    let searched = SearchRequest {
+        query: asked.query,
+        corpus: asked.corpus,
+        generation: None,
+        k: asked.k,
+        mode: None,
+        filter: Vec::new(),
+        rerank: None,
+    };
+    let found = search::find(served, searched, request).await?;
+    let corpus = &found.corpus.name;
+    let mut left = asked.max_tokens.unwrap_or(TOKENS);
+    let mut results = Vec::with_capacity(found.hits.len());
+    for hit in found.hits {
+        let tokens = count(served, &hit.text)?;
+        let fits = tokens <= left;
+        left = if fits { left - tokens } else { 0 };
+        results.push(FoundPassage {
+            id: format!("{corpus}/{}", hit.passage_id),
+            url: addresses.passage(corpus, &hit.passage_id),
+            title: title(hit.title, &hit.doc_id),
+            text: fits.then_some(hit.text),
+        });
+    }
+    Ok(Found { results })
+}
+
+async fn fetch(
+    served: &Arc<Served>,
+    request: &Request,
+    addresses: &Addresses,
+    arguments: Value,
+) -> Result<Fetched, Refusal> {
+    request.caller.may(Scope::Search)?;
+    let asked: FetchArguments = taken(arguments)?;
+    let Some((corpus, passage)) = asked.id.split_once('/') else {
+        return Err(Refusal::bad("invalid_value", "an id is CORPUS/PASSAGE").of("id"));
+    };
+    let (name, passage) = (corpus.to_owned(), passage.to_owned());
+    let found = corpora::read(served, name, passage, request).await?;
+    let most = asked.max_tokens.unwrap_or(TOKENS);
+    Ok(Fetched {
+        url: addresses.passage(corpus, &found.passage_id),
+        title: title(found.title, &found.doc_id),
+        text: cut(served, found.text, most)?,
+        metadata: found.metadata,
+        id: asked.id,
+    })
+}
+
+async fn answer(
+    served: &Arc<Served>,
+    request: &Request,
+    arguments: Value,
+) -> Result<AskResponse, Refusal> {
+    request.caller.may(Scope::Ask)?;
+    let asked: AskArguments = taken(arguments)?;
+    let asked = AskRequest {
+        question: asked.question,
+        before: Vec::new(),
+        max_tokens: asked.max_tokens,
+        temperature: None,
+        seed: None,
+        ken: Options {
+            policy: asked.policy,
+            corpus: asked.corpus,
+            trace: Some(false),
+            ..Options::default()
+        },
+    };
+    ask::answer(served, asked, request.clone()).await
+}
+
+async fn judge(
+    served: &Arc<Served>,
+    request: &Request,
+    arguments: Value,
+) -> Result<KnowsResponse, Refusal> {
+    request.caller.may(Scope::Ask)?;
+    let asked: KnowsArguments = taken(arguments)?;
+    let asked = KnowsRequest {
+        question: asked.question,
+        policy: asked.policy,
+    };
+    knows::judge(served, asked, request).await
+}
+
+fn title(title: String, doc_id: &str) -> String {
+    match title.is_empty() {
+        true => doc_id.to_owned(),
+        false => title,
+    }
+}
+
+fn count(served: &Served, text: &str) -> Result<usize, Refusal> {
+    let tokens = served.pipeline.model.count_tokens(text);
+    tokens.map_err(|error| Refusal::of_model(&error))
+}
+
+/// The longest start of a text that has no more tokens, at the end of a word.
+fn cut(served: &Served, text: String, most: usize) -> Result<String, Refusal> {
+    // A token has at least one byte.
+    if text.len() <= most || count(served, &text)? <= most {
+        return Ok(text);
+    }
+    let ends: Vec<usize> = text
+        .match_indices(char::is_whitespace)
+        .map(|(at, _)| at)
+        .collect();
+    let (mut fits, mut too_long) = (0, ends.len());
+    while fits < too_long {
+        let middle = (fits + too_long) / 2;
+        match count(served, &text[..ends[middle]])? <= most {
+            true => fits = middle + 1,
+            false => too_long = middle,
+        }
+    }
+    let end = fits.checked_sub(1).map_or(0, |last| ends[last]);
+    Ok(text[..end].to_owned())
+}

@@ -1,0 +1,172 @@
+//! What is counted, for Prometheus. Labels take few values, whatever clients ask for.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::{Registry, Unit};
+
+use crate::wire::ken::CorpusState;
+
+/// Names with their values.
+type Labels<const N: usize> = [(&'static str, String); N];
+
+/// All metrics.
+pub(crate) struct Metrics {
+    registry: Registry,
+    requests: Family<Labels<2>, Counter>,
+    answers: Family<Labels<2>, Counter>,
+    tokens: Family<Labels<1>, Counter>,
+    failures: Family<Labels<1>, Counter>,
+    first_token: Histogram,
+    answered: Histogram,
+    stages: Family<Labels<1>, Histogram>,
+    generations: Family<Labels<1>, Gauge>,
+    waiting: Gauge,
+    working: Gauge,
+}
+
+/// Upper bounds in seconds: each 2.5 or 2 times the one before.
+const SECONDS: [f64; 14] = [
+    0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 60.0,
+];
+
+fn histogram() -> Histogram {
+    Histogram::new(SECONDS)
+}
+
+impl Metrics {
+    pub(crate) fn new() -> Self {
+        let mut registry = Registry::with_prefix("ken");
+        let (requests, answers) = (Family::default(), Family::default());
+        let (tokens, failures) = (Family::default(), Family::default());
+        let (first_token, answered) = (histogram(), histogram());
+        let stages = Family::new_with_constructor(histogram as fn() -> Histogram);
+        let generations = Family::default();
+        let (waiting, working) = (Gauge::default(), Gauge::default());
+        registry.register(
+            "requests",
+            "Responses, by route and status",
+            requests.clone(),
+        );
+        let help = "Questions answered, by policy and by where the knowledge came from";
+        registry.register("answers", help, answers.clone());
+        let help = "Tokens that the language model read (prompt) and wrote (completion)";
+        registry.register("tokens", help, tokens.clone());
+        let help = "Questions not answered, by the code of the error";
+        registry.register("failures", help, failures.clone());
+        let help = "Time to the first piece of an answer, waiting included";
+        registry.register_with_unit("first_token", help, Unit::Seconds, first_token.clone());
+        let help = "Time to a whole answer, waiting included";
+        registry.register_with_unit("answer", help, Unit::Seconds, answered.clone());
+        let help = "Time of each stage of answering";
+        registry.register_with_unit("stage", help, Unit::Seconds, stages.clone());
+        let help = "The generation of each corpus";
+        registry.register("corpus_generation", help, generations.clone());
+        registry.register("waiting", "Questions that wait", waiting.clone());
+        registry.register("working", "Questions being answered", working.clone());
+        Self {
+            registry,
+            requests,
+            answers,
+            tokens,
+            failures,
+            first_token,
+            answered,
+            stages,
+            generations,
+            waiting,
+            working,
+        }
+    }
+
+    /// Counts a response.
+    pub(crate) fn request(&self, route: &str, status: u16) {
+        let labels = [("route", route.to_owned()), ("status", status.to_string())];
+        self.requests.get_or_create(&labels).inc();
+    }
+
+    /// Counts an answer: its policy's kind, its source, tokens read and written, and times.
+    pub(crate) fn answer(
+        &self,
+        policy: &'static str,
+        source: &str,
+        tokens: [usize; 2],
+        took: Duration,
+        stages: &BTreeMap<String, f64>,
+    ) {
+        let labels = [("policy", policy.to_owned()), ("source", source.to_owned())];
+        self.answers.get_or_create(&labels).inc();
+        for (kind, count) in ["prompt", "completion"].into_iter().zip(tokens) {
+            let kind = [("kind", kind.to_owned())];
+            self.tokens.get_or_create(&kind).inc_by(count as u64);
+        }
+        self.answered.observe(took.as_secs_f64());
+        for (stage, ms) in stages.iter().filter(|(stage, _)| *stage != "total") {
+            let stage = [("stage", stage.clone())];
+            self.stages.get_or_create(&stage).observe(ms / 1000.0);
+        }
+    }
+
+    /// Counts a question that was not answered.
+    pub(crate) fn failure(&self, code: &'static str) {
+        let labels = [("code", code.to_owned())];
+        self.failures.get_or_create(&labels).inc();
+    }
+
+    /// Notes when an answer began.
+    pub(crate) fn began(&self, after: Duration) {
+        self.first_token.observe(after.as_secs_f64());
+    }
+
+    /// Notes which state of a corpus is served.
+    pub(crate) fn corpus(&self, state: &CorpusState) {
+        let labels = [("corpus", state.name.clone())];
+        let generation = i64::try_from(state.generation).unwrap_or(i64::MAX);
+        self.generations.get_or_create(&labels).set(generation);
+    }
+
+    /// All of it as text, with how many questions wait and are being answered.
+    pub(crate) fn text(&self, (waiting, working): (usize, usize)) -> String {
+        self.waiting.set(i64::try_from(waiting).unwrap_or(i64::MAX));
+        self.working.set(i64::try_from(working).unwrap_or(i64::MAX));
+        let mut text = String::new();
+        // Writing to a string never fails.
+        let _ = encode(&mut text, &self.registry);
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_counted_is_told() {
+        let metrics = Metrics::new();
+        metrics.request("/v1/models", 200);
+        metrics.request("/v1/models", 200);
+        let stages = BTreeMap::from([("search".to_owned(), 2.0), ("total".to_owned(), 9.0)]);
+        let took = Duration::from_millis(9);
+        metrics.answer("never", "self", [5, 2], took, &stages);
+        metrics.failure("queue_full");
+        metrics.began(took);
+        let text = metrics.text((3, 1));
+        for line in [
+            "ken_requests_total{route=\"/v1/models\",status=\"200\"} 2",
+            "ken_answers_total{policy=\"never\",source=\"self\"} 1",
+            "ken_tokens_total{kind=\"prompt\"} 5",
+            "ken_failures_total{code=\"queue_full\"} 1",
+            "ken_first_token_seconds_count 1",
+            "ken_stage_seconds_count{stage=\"search\"} 1",
+            "ken_waiting 3",
+        ] {
+            assert!(text.lines().any(|one| one == line), "{line} in\n{text}");
+        }
+        assert!(!text.contains("stage=\"total\""));
+    }
+}

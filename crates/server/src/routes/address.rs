@@ -1,0 +1,69 @@
+//! The address at which a client can read a passage: that of the server as the client itself named it.
+
+use axum::http::{HeaderMap, header};
+
+/// Addresses of passages for one client.
+pub(crate) struct Addresses {
+    /// `None` where the client does not speak HTTP.
+    origin: Option<String>,
+}
+
+impl Addresses {
+    pub(crate) fn of(headers: &HeaderMap) -> Self {
+        let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+        let scheme = match text("x-forwarded-proto") {
+            Some("https") => "https",
+            _ => "http",
+        };
+        let host = text(header::HOST.as_str()).unwrap_or("localhost");
+        Self {
+            origin: Some(format!("{scheme}://{host}")),
+        }
+    }
+
+    /// For a client that cannot follow any.
+    pub(crate) fn none() -> Self {
+        Self { origin: None }
+    }
+
+    /// The address of a passage.
+    pub(crate) fn passage(&self, corpus: &str, passage_id: &str) -> String {
+        let (corpus, passage_id) = (escaped(corpus), escaped(passage_id));
+        match &self.origin {
+            Some(origin) => format!("{origin}/v1/ken/corpora/{corpus}/passages/{passage_id}"),
+            None => format!("ken:{corpus}/{passage_id}"),
+        }
+    }
+}
+
+/// A text as a part of a path.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => {
+                escaped.push(char::from(byte));
+            }
+            _ => escaped.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_those_that_the_client_knows() {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::HOST, "box:8484".parse().unwrap());
+        let of = |headers: &HeaderMap| Addresses::of(headers).passage("my notes", "a/é.md#0");
+        let path = "/v1/ken/corpora/my%20notes/passages/a/%C3%A9.md%230";
+        assert_eq!(of(&headers), format!("http://box:8484{path}"));
+        headers.insert("x-forwarded-proto", "https".parse().unwrap());
+        assert_eq!(of(&headers), format!("https://box:8484{path}"));
+        let named = Addresses::none().passage("my notes", "a#0");
+        assert_eq!(named, "ken:my%20notes/a%230");
+    }
+}

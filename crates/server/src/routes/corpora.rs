@@ -1,0 +1,82 @@
+//! `/v1/ken/corpora`: the corpora that are served, and their passages.
+
+use axum::Extension;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::response::Response;
+use ken_answer::AnswerError;
+
+use super::state::App;
+use crate::access::keys::Scope;
+use crate::service::answering::Request;
+use crate::service::asked::Searched;
+use crate::service::work;
+use crate::wire::body;
+use crate::wire::ken::{CorpusList, CorpusSummary, PassageResponse};
+use crate::wire::refusal::Refusal;
+
+/// The corpora that the caller may read.
+pub(crate) async fn list(
+    State(app): State<App>,
+    Extension(request): Extension<Request>,
+) -> Response {
+    let all = app.served.corpora.all().into_iter();
+    let readable = all.filter(|corpus| request.caller.may_read(&corpus.name));
+    let corpora = readable.map(|corpus| {
+        let searched = corpus.retriever.back_end();
+        CorpusSummary {
+            name: corpus.name.clone(),
+            generation: searched.generation(),
+            passages: searched.passage_count(),
+            embedder: searched.embedder().reference.clone(),
+        }
+    });
+    body::json(&CorpusList {
+        corpora: corpora.collect(),
+    })
+}
+
+/// A passage.
+pub(crate) async fn passage(
+    State(app): State<App>,
+    Extension(request): Extension<Request>,
+    Path((corpus, id)): Path<(String, String)>,
+) -> Result<Response, Refusal> {
+    request.caller.may(Scope::Search)?;
+    Ok(body::json(&read(&app.served, corpus, id, &request).await?))
+}
+
+/// A passage.
+///
+/// # Errors
+/// A corpus or passage that is not there or not for the caller.
+pub(crate) async fn read(
+    served: &std::sync::Arc<crate::service::served::Served>,
+    corpus: String,
+    id: String,
+    request: &Request,
+) -> Result<PassageResponse, Refusal> {
+    request.caller.must_read(&corpus)?;
+    let corpus = Searched::of(Some(corpus)).corpus(served)?;
+    let corpus = corpus.ok_or(AnswerError::NoCorpus)?;
+    work::run(
+        served,
+        |served| &served.searches,
+        move |_, _| {
+            let found = corpus.retriever.back_end().find(&id)?;
+            let passage = found.ok_or_else(|| {
+                let message = format!("there is no passage {id:?}");
+                Refusal::new(StatusCode::NOT_FOUND, "unknown_passage", message)
+            })?;
+            Ok(PassageResponse {
+                corpus: corpus.state(),
+                passage_id: passage.id.0,
+                doc_id: passage.doc_id,
+                title: passage.title,
+                text: passage.text,
+                metadata: passage.metadata,
+            })
+        },
+    )
+    .await
+}

@@ -1,0 +1,83 @@
+//! What stands around every route: an id for the request, where it is from, who makes it, and afterwards
+//! what is counted and logged.
+
+use std::time::Instant;
+
+use axum::extract::{MatchedPath, State};
+use axum::http::{HeaderName, HeaderValue, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use rand::Rng;
+
+use super::state::App;
+use crate::log::Entry;
+use crate::service::answering::{Request, milliseconds};
+use crate::service::served::unix_seconds;
+use crate::wire::refusal::Refusal;
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// What needs no key: whether the server lives says nothing of what it holds.
+const OPEN: &[&str] = &["/health", "/ready"];
+
+pub(crate) async fn around(
+    State(app): State<App>,
+    request: axum::extract::Request,
+    next: Next,
+) -> Response {
+    let started = Instant::now();
+    let id = format!("req_{:016x}", rand::rng().random::<u64>());
+    let method = request.method().to_string();
+    let route = request.extensions().get::<MatchedPath>();
+    let route = route.map_or_else(String::new, |path| path.as_str().to_owned());
+    let mut key = None;
+    let mut response = match admit(&app, &route, &id, &request) {
+        Ok(who) => {
+            key = who.caller.key().map(str::to_owned);
+            let mut request = request;
+            request.extensions_mut().insert(who);
+            next.run(request).await
+        }
+        Err(refusal) => refusal.into_response(),
+    };
+    let headers = response.headers_mut();
+    if let Ok(id) = HeaderValue::from_str(&id) {
+        headers.insert(REQUEST_ID, id);
+    }
+    headers.insert(
+        header::X_CONTENT_TYPE_OPTIONS,
+        HeaderValue::from_static("nosniff"),
+    );
+    let status = response.status().as_u16();
+    app.served.metrics.request(&route, status);
+    let refusal = response.extensions().get::<Refusal>();
+    (app.served.log)(&Entry::Request {
+        request_id: id,
+        method,
+        route,
+        status,
+        ms: milliseconds(started.elapsed()),
+        key,
+        code: refusal.map(Refusal::code),
+        detail: refusal.and_then(|refusal| refusal.detail.clone()),
+    });
+    response
+}
+
+fn admit(
+    app: &App,
+    route: &str,
+    id: &str,
+    request: &axum::extract::Request,
+) -> Result<Request, Refusal> {
+    let headers = request.headers();
+    app.access.check_host(headers)?;
+    let caller = match OPEN.contains(&route) {
+        true => app.access.anyone(),
+        false => app.access.caller(headers, unix_seconds())?,
+    };
+    Ok(Request {
+        id: id.to_owned(),
+        caller,
+    })
+}

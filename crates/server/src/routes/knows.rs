@@ -1,0 +1,129 @@
+//! `/v1/ken/knows`: what the model knows of a question, without answering it.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::Extension;
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::Response;
+use ken_answer::{AnswerError, Measurements, Pipeline, Policy, Signal};
+use ken_route::Source;
+
+use super::state::App;
+use crate::access::keys::Scope;
+use crate::service::answering::{Request, milliseconds};
+use crate::service::asked::Asked;
+use crate::service::cancel::Cancellable;
+use crate::service::served::Served;
+use crate::service::{policies, work};
+use crate::wire::body;
+use crate::wire::ken::{KnowsRequest, KnowsResponse, Learned, Options};
+use crate::wire::refusal::Refusal;
+
+/// Judges a question.
+pub(crate) async fn knows(
+    State(app): State<App>,
+    Extension(request): Extension<Request>,
+    body: Body,
+) -> Result<Response, Refusal> {
+    request.caller.may(Scope::Ask)?;
+    let asked: KnowsRequest = body::read(body).await?;
+    Ok(body::json(&judge(&app.served, asked, &request).await?))
+}
+
+/// Judges a question.
+///
+/// # Errors
+/// A policy that measures nothing or cannot choose here; a question that does not fit.
+pub(crate) async fn judge(
+    served: &Arc<Served>,
+    asked: KnowsRequest,
+    request: &Request,
+) -> Result<KnowsResponse, Refusal> {
+    let question = asked.question.trim().to_owned();
+    if question.is_empty() {
+        return Err(AnswerError::EmptyQuestion.into());
+    }
+    let options = Options {
+        policy: asked.policy,
+        ..Options::default()
+    };
+    let asked = Asked::by(None, &options)?;
+    let policy = asked.policy.unwrap_or_else(|| judging(&served.pipeline));
+    let (Some(signal), Policy::Measured { threshold, .. }) = (policy.signal(), policy) else {
+        let message = format!("the policy `{policy}` measures nothing of a question");
+        return Err(Refusal::bad("policy_without_signal", message).of("policy"));
+    };
+    policies::check(policy, &served.pipeline)?;
+    let request = request.clone();
+    work::run(
+        served,
+        |served| &served.answers,
+        move |served, cancel| {
+            let started = Instant::now();
+            // Embeddings, where a router reads them, are those of the first corpus.
+            let corpus = served.corpora.all().into_iter().next();
+            let mut pipeline = served.pipeline.clone();
+            if let Some(corpus) = corpus {
+                pipeline = pipeline.over(Some(corpus.retriever.clone()))?;
+            }
+            pipeline.model = Arc::new(Cancellable {
+                model: pipeline.model,
+                cancel: cancel.clone(),
+            });
+            let fresh = vec![Measurements::default()];
+            let measured = pipeline.measure(&[signal], &[&question], fresh, None);
+            let measured = measured.map_err(|error| match cancel.reason() {
+                Some(reason) => reason,
+                None => error.into(),
+            })?;
+            let measured = measured.into_iter().next().unwrap_or_default();
+            let costs = measured.costs.values().map(|cost| cost.tokens);
+            request
+                .caller
+                .spent(costs.map(|tokens| tokens.prompt + tokens.completion).sum());
+            let score = signal.of(&measured);
+            let choice = policy.choose(score).map_err(AnswerError::from)?;
+            Ok(KnowsResponse {
+                policy: policy.to_string(),
+                probability: predicts(signal)
+                    .then(|| score.map(|score| 1.0 - score))
+                    .flatten(),
+                score: score.unwrap_or_default(),
+                threshold: threshold.unwrap_or_default(),
+                retrieves: choice.source == Source::Corpus,
+                reason: choice.reason,
+                measures: signal.measures,
+                learned_with: learned(signal, &pipeline),
+                ms: milliseconds(started.elapsed()),
+            })
+        },
+    )
+    .await
+}
+
+/// The policy by which it is judged where none is named: that of the settings, or what best predicts.
+fn judging(pipeline: &Pipeline) -> Policy {
+    let set = pipeline.settings.policy;
+    let open = pipeline.routing_models();
+    match set.signal() {
+        Some(_) => set,
+        None if open.router.is_some() => Policy::measured(Signal::ROUTER),
+        None if open.assessor.is_some() => Policy::measured(Signal::MASTERY),
+        None => Policy::measured(Signal::JUDGMENT),
+    }
+}
+
+/// Whether a signal is the probability that the model does not answer right from memory.
+fn predicts(signal: Signal) -> bool {
+    signal == Signal::ROUTER || signal == Signal::MASTERY
+}
+
+fn learned(signal: Signal, pipeline: &Pipeline) -> Option<Learned> {
+    let by = pipeline.routing_models().fingerprint(signal.told_by?)?;
+    Some(Learned {
+        by: by.to_owned(),
+        model: pipeline.model.fingerprint().to_owned(),
+    })
+}

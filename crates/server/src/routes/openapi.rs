@@ -1,0 +1,192 @@
+//! `/openapi.json`: the routes, described from the types that they read and write.
+
+use axum::response::Response;
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, SchemaGenerator};
+use serde_json::{Map, Value, json};
+
+use crate::wire::body;
+use crate::wire::chat::{ChatCompletion, ChatRequest};
+use crate::wire::embeddings::{EmbeddingsRequest, EmbeddingsResponse};
+use crate::wire::ken::{
+    AskRequest, AskResponse, CorpusList, KnowsRequest, KnowsResponse, PassageResponse,
+    SearchRequest, SearchResponse,
+};
+use crate::wire::models::{Model, ModelList};
+use crate::wire::refusal::ErrorBody;
+
+/// The description.
+pub(crate) async fn document() -> Response {
+    body::json(&described())
+}
+
+/// Collects routes, with the schemas of their types.
+struct Routes {
+    read: SchemaGenerator,
+    written: SchemaGenerator,
+    paths: Map<String, Value>,
+}
+
+fn content<T: JsonSchema>(schemas: &mut SchemaGenerator) -> Value {
+    json!({ "application/json": { "schema": schemas.subschema_for::<T>() } })
+}
+
+impl Routes {
+    /// A route that takes nothing but its path.
+    fn get<R: JsonSchema>(&mut self, path: &str, summary: &str) {
+        let operation = self.operation::<R>(path, summary);
+        self.paths
+            .insert(path.to_owned(), json!({ "get": operation }));
+    }
+
+    /// A route that takes a body.
+    fn post<B: JsonSchema, R: JsonSchema>(&mut self, path: &str, summary: &str) {
+        let mut operation = self.operation::<R>(path, summary);
+        let content = content::<B>(&mut self.read);
+        operation["requestBody"] = json!({ "required": true, "content": content });
+        self.paths
+            .insert(path.to_owned(), json!({ "post": operation }));
+    }
+
+    fn operation<R: JsonSchema>(&mut self, path: &str, summary: &str) -> Value {
+        let names = path
+            .split('{')
+            .skip(1)
+            .filter_map(|rest| rest.split('}').next());
+        let parameters = names.map(|name| {
+            json!({ "name": name, "in": "path", "required": true, "schema": { "type": "string" } })
+        });
+        let parameters: Vec<Value> = parameters.collect();
+        let good = content::<R>(&mut self.written);
+        let bad = content::<ErrorBody>(&mut self.written);
+        json!({
+            "summary": summary,
+            "parameters": parameters,
+            "responses": {
+                "200": { "description": "done", "content": good },
+                "default": { "description": "refused", "content": bad },
+            },
+        })
+    }
+}
+
+/// A text that is no JSON.
+const TEXT: &str = "text/plain";
+
+/// All routes.
+fn routes() -> Routes {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.definitions_path = "/components/schemas".into();
+        settings.meta_schema = None;
+    });
+    let mut routes = Routes {
+        read: settings.clone().into_generator(),
+        written: settings.for_serialize().into_generator(),
+        paths: Map::new(),
+    };
+    routes.post::<ChatRequest, ChatCompletion>(
+        "/v1/chat/completions",
+        "Answer a conversation's last message; with `stream`, as server-sent events",
+    );
+    routes.post::<EmbeddingsRequest, EmbeddingsResponse>("/v1/embeddings", "Embed texts");
+    routes.get::<ModelList>("/v1/models", "The policies as models, and the embedder");
+    routes.get::<Model>("/v1/models/{id}", "One of them");
+    routes.post::<AskRequest, AskResponse>("/v1/ken/ask", "Answer a question with its whole trace");
+    routes.post::<SearchRequest, SearchResponse>("/v1/ken/search", "Find passages");
+    routes.post::<KnowsRequest, KnowsResponse>(
+        "/v1/ken/knows",
+        "What the model knows of a question, without answering it",
+    );
+    routes.get::<CorpusList>("/v1/ken/corpora", "The corpora");
+    routes.get::<PassageResponse>("/v1/ken/corpora/{name}/passages/{id}", "A passage");
+    for (path, summary) in [
+        ("/health", "Whether the server runs; needs no key"),
+        ("/ready", "Whether it takes work; needs no key"),
+        ("/metrics", "Metrics for Prometheus"),
+        ("/openapi.json", "This description"),
+    ] {
+        let good = json!({ "description": "done", "content": { TEXT: {} } });
+        let operation = json!({ "summary": summary, "responses": { "200": good } });
+        routes
+            .paths
+            .insert(path.to_owned(), json!({ "get": operation }));
+    }
+    routes
+}
+
+fn described() -> Value {
+    let mut routes = routes();
+    let mut schemas = routes.read.take_definitions(true);
+    schemas.extend(routes.written.take_definitions(true));
+    json!({
+        "openapi": "3.1.0",
+        "info": { "title": "ken", "version": env!("CARGO_PKG_VERSION") },
+        "paths": routes.paths,
+        "components": {
+            "schemas": schemas,
+            "securitySchemes": { "key": { "type": "http", "scheme": "bearer" } },
+        },
+        "security": [{ "key": [] }],
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every reference in a value.
+    fn references(value: &Value, found: &mut Vec<String>) {
+        match value {
+            Value::Object(fields) => {
+                if let Some(reference) = fields.get("$ref").and_then(Value::as_str) {
+                    found.push(reference.to_owned());
+                }
+                fields.values().for_each(|value| references(value, found));
+            }
+            Value::Array(values) => values.iter().for_each(|value| references(value, found)),
+            _ => {}
+        }
+    }
+
+    #[test]
+    fn all_that_is_referred_to_is_there() {
+        let described = described();
+        let mut found = Vec::new();
+        references(&described, &mut found);
+        assert!(found.len() > 20, "{}", found.len());
+        for reference in found {
+            let path = reference.strip_prefix('#').unwrap();
+            assert!(described.pointer(path).is_some(), "{reference}");
+        }
+        let strict = &described["components"]["schemas"]["Options"]["additionalProperties"];
+        assert_eq!(*strict, false);
+    }
+
+    #[test]
+    fn no_name_stands_for_two_schemas() {
+        let mut routes = routes();
+        let read = routes.read.take_definitions(true);
+        let written = routes.written.take_definitions(true);
+        assert!(read.len() > 5 && written.len() > 15);
+        let both: Vec<&String> = read
+            .keys()
+            .filter(|name| written.contains_key(*name))
+            .collect();
+        assert!(both.is_empty(), "{both:?}");
+    }
+
+    #[test]
+    fn every_route_is_described() {
+        let routes = include_str!("mod.rs");
+        let described = described();
+        let paths = described["paths"].as_object().unwrap();
+        let named = routes.split(".route(").skip(1);
+        let named = named.filter_map(|rest| rest.split('"').nth(1));
+        let mut count = 0;
+        for path in named.filter(|path| *path != "/mcp") {
+            assert!(paths.contains_key(&path.replace("{*", "{")), "{path}");
+            count += 1;
+        }
+        assert_eq!(count, paths.len());
+    }
+}

@@ -1,0 +1,289 @@
+//! Answering one question, on a thread of its own: its client is told what happens, and the work ends when
+//! nobody listens any more.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use ken_answer::{Answer, Event, Policy, is_small_talk};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+use super::asked::Asked;
+use super::cancel::{Cancel, Cancellable};
+use super::corpora::Opened;
+use super::policies;
+use super::served::Served;
+use crate::access::caller::Caller;
+use crate::log::Entry;
+use crate::wire::ken::{Citation, Retrieved, Trace};
+use crate::wire::refusal::Refusal;
+
+/// What happens to a question.
+pub(crate) enum News {
+    /// The answer begins; the trace holds what is known by then.
+    Begun(Box<Trace>),
+    /// It goes on.
+    Text(String),
+    /// It is complete.
+    Done(Box<Answered>),
+    /// There is none, or no more of it.
+    Failed(Refusal),
+}
+
+/// A complete answer.
+pub(crate) struct Answered {
+    /// The text.
+    pub(crate) text: String,
+    /// Whether it was cut off.
+    pub(crate) truncated: bool,
+    /// Tokens read and written by all calls.
+    pub(crate) tokens: [usize; 2],
+    /// How it came about.
+    pub(crate) trace: Trace,
+}
+
+/// Who asks: for the log, the quotas, and what may be read.
+#[derive(Clone)]
+pub(crate) struct Request {
+    pub(crate) id: String,
+    pub(crate) caller: Caller,
+}
+
+/// Begins to answer. The answer ends when the receiver is dropped.
+///
+/// # Errors
+/// What can be refused before any work: a corpus that is not served or not for the caller, values out of
+/// range, a full queue.
+pub(crate) fn start(
+    served: &Arc<Served>,
+    asked: Asked,
+    request: Request,
+) -> Result<UnboundedReceiver<News>, Refusal> {
+    let corpus = asked.corpus(served)?;
+    if let Some(corpus) = &corpus {
+        request.caller.must_read(&corpus.name)?;
+    }
+    asked.settings(served)?;
+    let ticket = served.answers.queue()?;
+    let started = Instant::now();
+    let deadline = started + served.limits.deadline;
+    let (tell, news) = unbounded_channel();
+    let served = Arc::clone(served);
+    tokio::spawn(async move {
+        let place = tokio::select! {
+            place = ticket.enter(deadline) => place,
+            () = tell.closed() => return,
+        };
+        let place = match place {
+            Ok(place) => place,
+            Err(refusal) => {
+                report(&served, &request, &refusal);
+                let _ = tell.send(News::Failed(refusal));
+                return;
+            }
+        };
+        let work = move || {
+            // Given back when the work is done, and not when the client has read all of it.
+            let _place = place;
+            let job = Job {
+                served: &served,
+                asked: &asked,
+                corpus: corpus.as_deref(),
+                request: &request,
+                started,
+                tell: &tell,
+            };
+            // Whoever does not listen any more needs no news.
+            let _ = tell.send(match job.run(deadline) {
+                Ok(answered) => News::Done(Box::new(answered)),
+                Err(refusal) => {
+                    report(&served, &request, &refusal);
+                    News::Failed(refusal)
+                }
+            });
+        };
+        // A panic drops the sender, which the client is told of.
+        let _ = tokio::task::spawn_blocking(work).await;
+    });
+    Ok(news)
+}
+
+fn report(served: &Served, request: &Request, refusal: &Refusal) {
+    served.metrics.failure(refusal.code());
+    (served.log)(&Entry::Failure {
+        request_id: request.id.clone(),
+        code: refusal.code(),
+        detail: refusal.detail.clone(),
+    });
+}
+
+struct Job<'a> {
+    served: &'a Arc<Served>,
+    asked: &'a Asked,
+    corpus: Option<&'a Opened>,
+    request: &'a Request,
+    started: Instant,
+    tell: &'a UnboundedSender<News>,
+}
+
+impl Job<'_> {
+    fn run(&self, deadline: Instant) -> Result<Answered, Refusal> {
+        let Self { served, asked, .. } = self;
+        let waited = self.started.elapsed();
+        let cancel = {
+            let tell = self.tell.clone();
+            let halted = Arc::clone(&served.halted);
+            Cancel::new(move || tell.is_closed(), deadline, halted)
+        };
+        let mut pipeline = asked.pipeline(served, self.corpus, &self.request.caller)?;
+        let small_talk = is_small_talk(&asked.question);
+        if small_talk {
+            pipeline.settings.policy = Policy::Never;
+        }
+        pipeline.model = Arc::new(Cancellable {
+            model: pipeline.model,
+            cancel: cancel.clone(),
+        });
+        let stopped = |error| match cancel.reason() {
+            Some(reason) => reason,
+            None => Refusal::from(error),
+        };
+        let before = if small_talk {
+            &[]
+        } else {
+            asked.before.as_slice()
+        };
+        let standalone = pipeline
+            .standalone(before, &asked.question)
+            .map_err(stopped)?;
+        let mut trace = Trace {
+            request_id: self.request.id.clone(),
+            question: standalone.question.clone(),
+            small_talk,
+            policy: pipeline.settings.policy.to_string(),
+            route: String::new(),
+            reason: String::new(),
+            score: None,
+            threshold: threshold(pipeline.settings.policy),
+            corpus: self.corpus.map(Opened::state),
+            citations: Vec::new(),
+            unfounded: Vec::new(),
+            retrieved: None,
+            verbalized: None,
+            model_calls: 0,
+            searches: 0,
+            timing_ms: [("wait", waited), ("rewrite", standalone.time)]
+                .into_iter()
+                .filter(|(_, time)| !time.is_zero())
+                .map(|(stage, time)| (stage.to_owned(), milliseconds(time)))
+                .collect(),
+        };
+        let mut begun = false;
+        let mut watch = |event: Event<'_>| -> ControlFlow<()> {
+            match event {
+                Event::Routed(choice) => {
+                    trace.route = choice.source.to_string();
+                    trace.reason.clone_from(&choice.reason);
+                }
+                Event::Retrieved(found) if asked.traced => {
+                    trace.retrieved = Some(found.iter().map(retrieved).collect());
+                }
+                Event::Text(text) if !text.is_empty() => {
+                    if !begun {
+                        begun = true;
+                        served.metrics.began(self.started.elapsed());
+                        let _ = self.tell.send(News::Begun(Box::new(trace.clone())));
+                    }
+                    let _ = self.tell.send(News::Text(text.to_owned()));
+                }
+                _ => {}
+            }
+            cancel.flow()
+        };
+        let answer = pipeline.answer(&standalone.question, &mut watch);
+        let answer = answer.map_err(stopped)?;
+        if let Some(reason) = cancel.reason() {
+            return Err(reason);
+        }
+        let rewritten = [standalone.tokens.prompt, standalone.tokens.completion];
+        let answered = finished(trace, answer, asked.traced, rewritten);
+        self.count(pipeline.settings.policy, &answered);
+        Ok(answered)
+    }
+
+    fn count(&self, policy: Policy, answered: &Answered) {
+        let Answered { trace, tokens, .. } = answered;
+        let took = self.started.elapsed();
+        self.request.caller.spent(tokens.iter().sum());
+        let kind = policies::kind(policy);
+        let metrics = &self.served.metrics;
+        metrics.answer(kind, &trace.route, *tokens, took, &trace.timing_ms);
+        (self.served.log)(&Entry::Answer {
+            request_id: self.request.id.clone(),
+            policy: trace.policy.clone(),
+            source: trace.route.clone(),
+            prompt_tokens: tokens[0],
+            completion_tokens: tokens[1],
+            ms: milliseconds(took),
+        });
+    }
+}
+
+/// The trace with what the answer says. `rewritten` are the tokens spent before, read and written.
+fn finished(mut trace: Trace, answer: Answer, traced: bool, rewritten: [usize; 2]) -> Answered {
+    trace.route = answer.route.to_string();
+    trace.reason = answer.reason;
+    trace.score = answer.score;
+    trace.citations = answer.citations.into_iter().map(cited).collect();
+    trace.unfounded = answer.unfounded.into_iter().map(Into::into).collect();
+    trace.retrieved = traced.then(|| answer.retrieved.iter().map(retrieved).collect());
+    trace.verbalized = answer.verbalized.map(|known| known.text);
+    trace.model_calls = answer.calls.model + usize::from(rewritten[1] > 0);
+    trace.searches = answer.calls.retriever;
+    trace.timing_ms.extend(answer.timing_ms);
+    Answered {
+        text: answer.answer,
+        truncated: answer.truncated,
+        tokens: [
+            answer.tokens.prompt + rewritten[0],
+            answer.tokens.completion + rewritten[1],
+        ],
+        trace,
+    }
+}
+
+fn threshold(policy: Policy) -> Option<f64> {
+    match policy {
+        Policy::Measured { threshold, .. } => threshold,
+        _ => None,
+    }
+}
+
+fn cited(citation: ken_answer::Citation) -> Citation {
+    Citation {
+        number: citation.number,
+        passage_id: citation.passage_id,
+        doc_id: citation.doc_id,
+        title: citation.title,
+        text: citation.text,
+        places: citation.places.into_iter().map(Into::into).collect(),
+    }
+}
+
+fn retrieved(found: &ken_answer::Retrieved) -> Retrieved {
+    Retrieved {
+        passage_id: found.passage_id.clone(),
+        doc_id: found.doc_id.clone(),
+        title: found.title.clone(),
+        text: found.text.clone(),
+        chunk: found.chunk.clone().map(Into::into),
+        score: found.score,
+        in_prompt: Some(found.in_prompt),
+        metadata: serde_json::Map::new(),
+    }
+}
+
+/// A time in milliseconds.
+pub(crate) fn milliseconds(time: Duration) -> f64 {
+    time.as_secs_f64() * 1000.0
+}

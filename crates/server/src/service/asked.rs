@@ -1,0 +1,270 @@
+//! From what a client asks for to how a question is answered: parameters are read and checked, and put
+//! over the settings of the server.
+
+use std::str::FromStr;
+use std::sync::Arc;
+
+use ken_answer::{
+    AnswerSettings, Exchange, Pipeline, Policy, Rerank, Reranker, Reranking, Retriever, Style,
+};
+use ken_corpus::Filter;
+use ken_index::Mode;
+use ken_language::Sampling;
+
+use super::corpora::Opened;
+use super::policies;
+use super::served::Served;
+use crate::access::caller::Caller;
+use crate::wire::ken::{Options, SearchRequest};
+use crate::wire::refusal::Refusal;
+
+/// The most passages that a client may ask for.
+const MOST_PASSAGES: usize = 100;
+
+/// The most filters.
+const MOST_FILTERS: usize = 16;
+
+/// A question with all that its client says of it, read and checked.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Asked {
+    pub(crate) question: String,
+    pub(crate) before: Vec<Exchange>,
+    /// Takes precedence over the settings.
+    pub(crate) policy: Option<Policy>,
+    pub(crate) searched: Searched,
+    pub(crate) style: Option<Style>,
+    pub(crate) generated: Generated,
+    /// Whether the trace holds all that was retrieved.
+    pub(crate) traced: bool,
+}
+
+/// How a client wants passages found.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Searched {
+    corpus: Option<String>,
+    generation: Option<u64>,
+    k: Option<usize>,
+    mode: Option<Mode>,
+    filters: Vec<Filter>,
+    rerank: Option<Rerank>,
+}
+
+/// How a client wants the answer's tokens chosen.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Generated {
+    pub(crate) max_tokens: Option<usize>,
+    pub(crate) temperature: Option<f64>,
+    pub(crate) top_p: Option<f64>,
+    pub(crate) seed: Option<u64>,
+}
+
+/// A value of a parameter, or the refusal that names it.
+fn parsed<T: FromStr<Err: ToString>>(
+    param: &str,
+    text: Option<&str>,
+) -> Result<Option<T>, Refusal> {
+    let parsed = text.map(str::parse::<T>).transpose();
+    parsed.map_err(|error| Refusal::bad("invalid_value", error.to_string()).of(param))
+}
+
+impl Asked {
+    /// Reads ken's own parameters; `model` is the policy that the model's name means.
+    ///
+    /// # Errors
+    /// A value that cannot be taken.
+    pub(crate) fn by(model: Option<Policy>, options: &Options) -> Result<Self, Refusal> {
+        Ok(Self {
+            policy: parsed("ken.policy", options.policy.as_deref())?.or(model),
+            searched: Searched {
+                corpus: options.corpus.clone(),
+                generation: options.generation,
+                k: options.k,
+                mode: parsed("ken.mode", options.mode.as_deref())?,
+                filters: filters("ken.filter", &options.filter)?,
+                rerank: parsed("ken.rerank", options.rerank.as_deref())?,
+            }
+            .checked("ken.k")?,
+            style: parsed("ken.style", options.style.as_deref())?,
+            traced: options.trace.unwrap_or(false),
+            ..Self::default()
+        })
+    }
+
+    /// The corpus to be searched.
+    ///
+    /// # Errors
+    /// A corpus or generation that is not served.
+    pub(crate) fn corpus(&self, served: &Served) -> Result<Option<Arc<Opened>>, Refusal> {
+        self.searched.corpus(served)
+    }
+
+    /// The policy and the pipeline by which it is answered, over a corpus.
+    ///
+    /// # Errors
+    /// A policy that cannot choose here, a value that is out of range, filters that cannot be applied.
+    pub(crate) fn pipeline(
+        &self,
+        served: &Served,
+        corpus: Option<&Opened>,
+        caller: &Caller,
+    ) -> Result<Pipeline, Refusal> {
+        let settings = self.settings(served)?;
+        let retriever = corpus.map(|corpus| self.searched.retriever(served, &corpus.retriever));
+        let mut pipeline = served.pipeline.clone().over(retriever.transpose()?)?;
+        pipeline.extra_corpora = served.extra_corpora(|name| caller.may_read(name));
+        policies::check(settings.policy, &pipeline)?;
+        pipeline.settings = settings;
+        Ok(pipeline)
+    }
+
+    /// How it is answered.
+    ///
+    /// # Errors
+    /// A value that is out of range.
+    pub(crate) fn settings(&self, served: &Served) -> Result<AnswerSettings, Refusal> {
+        let set = &served.pipeline.settings;
+        let Generated {
+            max_tokens,
+            temperature,
+            top_p,
+            seed,
+        } = self.generated;
+        let tokens = |most: usize| max_tokens.map_or(most, |wanted| wanted.min(most));
+        if max_tokens == Some(0) {
+            return Err(Refusal::bad("invalid_value", "it must be at least 1").of("max_tokens"));
+        }
+        Ok(AnswerSettings {
+            policy: self.policy.unwrap_or(set.policy),
+            mode: self.searched.mode.unwrap_or(set.mode),
+            k: self.searched.k.unwrap_or(set.k),
+            style: self.style.unwrap_or(set.style),
+            max_tokens: tokens(set.max_tokens),
+            full_tokens: tokens(set.full_tokens),
+            sampling: sampling(temperature, top_p, seed, set)?,
+            ..set.clone()
+        })
+    }
+}
+
+/// How tokens are chosen: as the settings say where the client says nothing.
+fn sampling(
+    temperature: Option<f64>,
+    top_p: Option<f64>,
+    seed: Option<u64>,
+    set: &AnswerSettings,
+) -> Result<Sampling, Refusal> {
+    let range = |value: Option<f64>, param, most: f64| match value {
+        Some(value) if !(0.0..=most).contains(&value) => {
+            let message = format!("it must be a number from 0 to {most}");
+            Err(Refusal::bad("invalid_value", message).of(param))
+        }
+        _ => Ok(()),
+    };
+    range(temperature, "temperature", 2.0)?;
+    range(top_p, "top_p", 1.0)?;
+    let sampling = match (temperature, set.sampling) {
+        (Some(temperature), _) => Sampling::at(temperature as f32, seed.unwrap_or(set.seed)),
+        (None, set) => set,
+    };
+    Ok(match sampling {
+        Sampling::Greedy => Sampling::Greedy,
+        // No share of the probability at all is the most likely token.
+        Sampling::Random { .. } if top_p == Some(0.0) => Sampling::Greedy,
+        Sampling::Random {
+            temperature,
+            top_k,
+            top_p: set,
+            seed: drawn,
+        } => Sampling::Random {
+            temperature,
+            top_k,
+            top_p: top_p.map(|share| share as f32).or(set),
+            seed: seed.unwrap_or(drawn),
+        },
+    })
+}
+
+fn filters(param: &str, given: &[String]) -> Result<Vec<Filter>, Refusal> {
+    if given.len() > MOST_FILTERS {
+        let message = format!("at most {MOST_FILTERS} filters can be given");
+        return Err(Refusal::bad("too_many_filters", message).of(param));
+    }
+    let each = given.iter().map(|text| parsed(param, Some(text)));
+    let each: Result<Vec<Option<Filter>>, Refusal> = each.collect();
+    Ok(each?.into_iter().flatten().collect())
+}
+
+impl Searched {
+    /// Reads the parameters of a search.
+    ///
+    /// # Errors
+    /// A value that cannot be taken.
+    pub(crate) fn by(request: &SearchRequest) -> Result<Self, Refusal> {
+        Self {
+            corpus: request.corpus.clone(),
+            generation: request.generation,
+            k: request.k,
+            mode: parsed("mode", request.mode.as_deref())?,
+            filters: filters("filter", &request.filter)?,
+            rerank: parsed("rerank", request.rerank.as_deref())?,
+        }
+        .checked("k")
+    }
+
+    /// A corpus by its name and nothing else.
+    pub(crate) fn of(corpus: Option<String>) -> Self {
+        Self {
+            corpus,
+            ..Self::default()
+        }
+    }
+
+    fn checked(self, param: &str) -> Result<Self, Refusal> {
+        match self.k {
+            Some(k) if !(1..=MOST_PASSAGES).contains(&k) => {
+                let message = format!("it must be a number from 1 to {MOST_PASSAGES}");
+                Err(Refusal::bad("invalid_value", message).of(param))
+            }
+            _ => Ok(self),
+        }
+    }
+
+    /// The corpus to be searched.
+    ///
+    /// # Errors
+    /// A corpus or generation that is not served.
+    pub(crate) fn corpus(&self, served: &Served) -> Result<Option<Arc<Opened>>, Refusal> {
+        served.corpora.find(self.corpus.as_deref(), self.generation)
+    }
+
+    /// The passages to find, and how, where the client does not say.
+    pub(crate) fn amount(&self, k: usize, mode: Mode) -> (usize, Mode) {
+        (self.k.unwrap_or(k), self.mode.unwrap_or(mode))
+    }
+
+    /// The corpus with filters and reranking as they are asked for.
+    ///
+    /// # Errors
+    /// Filters that cannot be applied; a reranker that is not open.
+    pub(crate) fn retriever(
+        &self,
+        served: &Served,
+        opened: &Retriever,
+    ) -> Result<Retriever, Refusal> {
+        let retriever = opened.clone().within(&self.filters)?;
+        let set = &served.reranking;
+        let by = match &self.rerank {
+            None => return Ok(retriever),
+            Some(asked) if *asked == set.by => return Ok(retriever),
+            Some(Rerank::None) => return Ok(retriever.not_reranked()),
+            Some(Rerank::Embedder) => Reranker::Embedder,
+            Some(Rerank::Likelihood) => Reranker::Likelihood(Arc::clone(&served.pipeline.model)),
+            // A request loads no model.
+            Some(Rerank::CrossEncoder(_)) => {
+                let message = "this reranker is not open here";
+                return Err(Refusal::bad("reranker_unavailable", message).of("rerank"));
+            }
+        };
+        Ok(retriever.reranked(Reranking::new(by, set.depth, set.chunk)))
+    }
+}

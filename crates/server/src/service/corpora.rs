@@ -1,0 +1,130 @@
+//! The corpora that are served, by name. A new generation that somebody publishes is opened beside the
+//! old one and takes its place; who works with the old one keeps it.
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use axum::http::StatusCode;
+use ken_answer::Retriever;
+use ken_setup::{CorpusAddress, Settings, Setup, SetupError};
+
+use crate::wire::ken::CorpusState;
+use crate::wire::refusal::Refusal;
+
+/// A corpus at one generation.
+#[derive(Clone)]
+pub struct Opened {
+    /// Its name.
+    pub name: String,
+    /// What is searched, and how.
+    pub retriever: Retriever,
+}
+
+impl Opened {
+    pub(crate) fn state(&self) -> CorpusState {
+        CorpusState {
+            name: self.name.clone(),
+            generation: self.retriever.back_end().generation(),
+        }
+    }
+}
+
+/// All corpora.
+pub(crate) struct Corpora {
+    /// The first is the one where none is named.
+    opened: RwLock<Vec<Arc<Opened>>>,
+}
+
+impl Corpora {
+    pub(crate) fn new(opened: Vec<Opened>) -> Self {
+        let opened = opened.into_iter().map(Arc::new).collect();
+        Self {
+            opened: RwLock::new(opened),
+        }
+    }
+
+    /// All of them as they are now.
+    pub(crate) fn all(&self) -> Vec<Arc<Opened>> {
+        let opened = self.opened.read();
+        opened.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The corpus of a name, or the first; `None` where there is no corpus at all and none is named.
+    ///
+    /// # Errors
+    /// A name that no corpus has; a generation that is not the one that is served.
+    pub(crate) fn find(
+        &self,
+        name: Option<&str>,
+        generation: Option<u64>,
+    ) -> Result<Option<Arc<Opened>>, Refusal> {
+        let all = self.all();
+        let found = match name {
+            Some(name) => {
+                let found = all.iter().find(|opened| opened.name == name);
+                Some(found.ok_or_else(|| unknown(name))?)
+            }
+            None => all.first(),
+        };
+        if let Some(pinned) = generation {
+            let served = found.map(|opened| opened.state());
+            if served.as_ref().map(|served| served.generation) != Some(pinned) {
+                return Err(elsewhere(pinned, served.as_ref()));
+            }
+        }
+        Ok(found.cloned())
+    }
+
+    /// Opens generations that are newer than those that are served. Returns the states that are new, and
+    /// what could not be opened, by name; that stays as it is.
+    pub(crate) fn refresh(
+        &self,
+        setup: &Setup<'_>,
+        addresses: &[(String, CorpusAddress)],
+    ) -> (Vec<CorpusState>, Vec<(String, SetupError)>) {
+        let (mut renewed, mut failed) = (Vec::new(), Vec::new());
+        for (place, opened) in self.all().into_iter().enumerate() {
+            let address = addresses.iter().find(|(name, _)| *name == opened.name);
+            let Some((name, address)) = address else {
+                continue;
+            };
+            match setup.renewed(&opened.retriever, address) {
+                Ok(None) => {}
+                Ok(Some(retriever)) => {
+                    let name = name.clone();
+                    let opened = Arc::new(Opened { name, retriever });
+                    renewed.push(opened.state());
+                    let all = self.opened.write();
+                    let mut all = all.unwrap_or_else(PoisonError::into_inner);
+                    // What was there is dropped behind the lock, when its last reader is done.
+                    let _old = std::mem::replace(&mut all[place], opened);
+                    drop(all);
+                }
+                Err(error) => failed.push((name.clone(), error)),
+            }
+        }
+        (renewed, failed)
+    }
+}
+
+fn unknown(name: &str) -> Refusal {
+    let message = format!("there is no corpus {name:?}");
+    Refusal::new(StatusCode::NOT_FOUND, "unknown_corpus", message).of("corpus")
+}
+
+fn elsewhere(pinned: u64, served: Option<&CorpusState>) -> Refusal {
+    let message = match served {
+        Some(CorpusState { name, generation }) => {
+            format!("the corpus {name:?} is at generation {generation}, not {pinned}")
+        }
+        None => "there is no corpus".to_owned(),
+    };
+    Refusal::new(StatusCode::CONFLICT, "other_generation", message).of("generation")
+}
+
+/// The corpora of some settings: their names and where they are.
+pub(crate) fn addresses(settings: &Settings) -> Vec<(String, CorpusAddress)> {
+    let sources = settings.corpora().into_iter();
+    sources
+        .map(|source| (source.name, source.address))
+        .collect()
+}

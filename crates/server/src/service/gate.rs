@@ -1,0 +1,120 @@
+//! How many requests work at once, and how many may wait for that.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::wire::refusal::Refusal;
+
+/// A door with a bounded queue before it.
+pub(crate) struct Gate {
+    places: Arc<Semaphore>,
+    all: usize,
+    waiting: Arc<AtomicUsize>,
+    most_waiting: usize,
+}
+
+/// A place in the queue. It is given back when dropped.
+pub(crate) struct Ticket {
+    places: Arc<Semaphore>,
+    waiting: Arc<AtomicUsize>,
+}
+
+/// A place at work. It is given back when dropped.
+pub(crate) struct Place {
+    _permit: Option<OwnedSemaphorePermit>,
+}
+
+impl Gate {
+    pub(crate) fn new(all: usize, most_waiting: usize) -> Self {
+        Self {
+            places: Arc::new(Semaphore::new(all)),
+            all,
+            waiting: Arc::default(),
+            most_waiting,
+        }
+    }
+
+    /// Queues up.
+    ///
+    /// # Errors
+    /// A queue that is full.
+    pub(crate) fn queue(&self) -> Result<Ticket, Refusal> {
+        // Whoever finds a free place does not wait, so there is always room for as many.
+        let most = self.most_waiting + self.places.available_permits();
+        let queued = self
+            .waiting
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |waiting| {
+                (waiting < most).then_some(waiting + 1)
+            });
+        match queued {
+            Ok(_) => Ok(Ticket {
+                places: Arc::clone(&self.places),
+                waiting: Arc::clone(&self.waiting),
+            }),
+            Err(_) => Err(Refusal::busy()),
+        }
+    }
+
+    /// How many wait, and how many work.
+    pub(crate) fn load(&self) -> (usize, usize) {
+        let working = self.all - self.places.available_permits();
+        (self.waiting.load(Ordering::Relaxed), working)
+    }
+}
+
+impl Ticket {
+    /// Waits for a place.
+    ///
+    /// # Errors
+    /// None until the deadline.
+    pub(crate) async fn enter(self, deadline: Instant) -> Result<Place, Refusal> {
+        let entered = Arc::clone(&self.places).acquire_owned();
+        match tokio::time::timeout_at(deadline.into(), entered).await {
+            Ok(permit) => Ok(Place {
+                _permit: permit.ok(),
+            }),
+            Err(_) => Err(Refusal::too_late()),
+        }
+    }
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        self.waiting.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_full_queue_refuses_and_places_come_back() {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .unwrap();
+        runtime.block_on(async {
+            let gate = Gate::new(2, 1);
+            let soon = || Instant::now() + Duration::from_millis(50);
+            let first = gate.queue().unwrap().enter(soon()).await.unwrap();
+            let second = gate.queue().unwrap().enter(soon()).await.unwrap();
+            assert_eq!(gate.load(), (0, 2));
+            let waits = gate.queue().unwrap();
+            assert_eq!(gate.queue().err().unwrap().code(), "queue_full");
+            let late = waits.enter(soon()).await.err().unwrap();
+            assert_eq!(late.code(), "deadline_exceeded");
+            assert_eq!(gate.load(), (0, 2));
+            let waits = gate.queue().unwrap();
+            drop(first);
+            let third = waits.enter(soon()).await.unwrap();
+            drop((second, third));
+            assert_eq!(gate.load(), (0, 0));
+        });
+    }
+}

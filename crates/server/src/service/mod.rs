@@ -1,0 +1,11 @@
+//! What is served, and the work for one request: opened models and corpora, how many work at once, and
+//! how work ends when nobody waits for it. It knows of no routes.
+
+pub(crate) mod answering;
+pub(crate) mod asked;
+pub(crate) mod cancel;
+pub(crate) mod corpora;
+pub(crate) mod gate;
+pub(crate) mod policies;
+pub(crate) mod served;
+pub(crate) mod work;

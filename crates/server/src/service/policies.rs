@@ -1,0 +1,126 @@
+//! The policies as names of models: `ken/always`, `ken/router@0.4`; `ken` is that of the settings.
+
+use axum::http::StatusCode;
+use ken_answer::{AnswerError, Pipeline, Policy, RoutingModel, Signal};
+
+use crate::wire::refusal::Refusal;
+
+/// What every name begins with, and the name of the policy of the settings.
+const KEN: &str = "ken";
+
+/// The embedder's name.
+pub(crate) const EMBEDDER: &str = "ken/embedder";
+
+/// The name of a policy.
+pub(crate) fn name_of(policy: Policy) -> String {
+    format!("{KEN}/{policy}")
+}
+
+/// The policy that a model's name means; `None` for that of the settings.
+///
+/// # Errors
+/// A name that is none.
+pub(crate) fn named(model: &str) -> Result<Option<Policy>, Refusal> {
+    if model == KEN {
+        return Ok(None);
+    }
+    let policy = model
+        .strip_prefix(KEN)
+        .and_then(|rest| rest.strip_prefix('/'));
+    match policy.map(str::parse::<Policy>) {
+        Some(Ok(policy)) => Ok(Some(policy)),
+        Some(Err(_)) | None => Err(unknown(model)),
+    }
+}
+
+/// A name that no model has.
+pub(crate) fn unknown(model: &str) -> Refusal {
+    let message = format!(
+        "there is no model {model:?}; each policy is one, such as `{KEN}/always`, and `{KEN}` is the \
+         policy of the server's settings"
+    );
+    Refusal::new(StatusCode::NOT_FOUND, "model_not_found", message).of("model")
+}
+
+/// Makes sure that a policy can choose with what is open.
+///
+/// # Errors
+/// A policy without a threshold, one that needs golden answers, or what is not open.
+pub(crate) fn check(policy: Policy, pipeline: &Pipeline) -> Result<(), AnswerError> {
+    policy.check()?;
+    let open = pipeline.routing_models();
+    let told_by = policy.signal().and_then(|signal| signal.told_by);
+    match told_by {
+        Some(RoutingModel::Router) if open.router.is_none() => Err(AnswerError::NoRouter),
+        Some(RoutingModel::Assessor) if open.assessor.is_none() => Err(AnswerError::NoAssessor),
+        Some(RoutingModel::Datastore) => Ok(pipeline.model.source_chooser().map(drop)?),
+        _ => Ok(()),
+    }
+}
+
+/// The policies that are listed: that of the settings, the fixed ones, and those of signals that have a
+/// threshold of their own and can be measured. Others may be named as well.
+pub(crate) fn listed(pipeline: &Pipeline, has_corpus: bool) -> Vec<Policy> {
+    if !has_corpus {
+        return vec![Policy::Never];
+    }
+    let can_judge = pipeline.model.capabilities().score;
+    let signals = Signal::ALL.iter().copied();
+    let signals = signals.filter(|signal| *signal != Signal::JUDGMENT || can_judge);
+    let mut listed = vec![pipeline.settings.policy];
+    let others = [Policy::Always, Policy::Never].into_iter();
+    for policy in others.chain(signals.map(Policy::measured)) {
+        if !listed.contains(&policy) && check(policy, pipeline).is_ok() {
+            listed.push(policy);
+        }
+    }
+    listed
+}
+
+/// What counts a policy in metrics: its signal, or its kind. There are few of these, whatever clients
+/// ask for.
+pub(crate) fn kind(policy: Policy) -> &'static str {
+    match policy {
+        Policy::Always => "always",
+        Policy::Never => "never",
+        Policy::Random { .. } => "random",
+        Policy::Oracle => "oracle",
+        Policy::Measured { signal, .. } => signal.name,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_those_of_policies() {
+        for policy in [
+            "always",
+            "never",
+            "random:0.5",
+            "certainty@0.4",
+            "router@0.2",
+            "prompt",
+        ] {
+            let policy: Policy = policy.parse().unwrap();
+            assert_eq!(named(&name_of(policy)).unwrap(), Some(policy));
+        }
+        assert_eq!(named("ken").unwrap(), None);
+        for unknown in [
+            "",
+            "ken/",
+            "kenalways",
+            "gpt-5",
+            "always",
+            "ken/certainty@x",
+            "ken//always",
+        ] {
+            assert_eq!(
+                named(unknown).unwrap_err().code(),
+                "model_not_found",
+                "{unknown}"
+            );
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Reading the JSON body of a request, within limits of size and time; and writing one.
+
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::refusal::Refusal;
+
+/// The largest body, in bytes.
+const LARGEST: usize = 4 << 20;
+
+/// How long a client may take to send one.
+const SENT_WITHIN: Duration = Duration::from_secs(30);
+
+/// The bytes of a body.
+///
+/// # Errors
+/// A body that is too large, too slow, cut off or missing.
+pub(crate) async fn bytes(body: Body) -> Result<Bytes, Refusal> {
+    let received = tokio::time::timeout(SENT_WITHIN, axum::body::to_bytes(body, LARGEST)).await;
+    let bytes = match received {
+        Ok(Ok(bytes)) => bytes,
+        Ok(Err(error)) => return Err(unreadable(&error)),
+        Err(_) => {
+            let message = "the body did not arrive in time";
+            let status = StatusCode::REQUEST_TIMEOUT;
+            return Err(Refusal::new(status, "body_timeout", message));
+        }
+    };
+    match bytes.is_empty() {
+        true => Err(Refusal::bad("missing_body", "the request has no body")),
+        false => Ok(bytes),
+    }
+}
+
+/// The value in a body.
+///
+/// # Errors
+/// As [`bytes`], and a body that is no JSON or of another form.
+pub(crate) async fn read<T: DeserializeOwned>(body: Body) -> Result<T, Refusal> {
+    let bytes = bytes(body).await?;
+    serde_json::from_slice(&bytes).map_err(|error| {
+        let (code, what) = match error.classify() {
+            serde_json::error::Category::Data => ("invalid_value", "the body is not as expected"),
+            _ => ("invalid_json", "the body is not JSON"),
+        };
+        Refusal::bad(code, format!("{what}: {error}"))
+    })
+}
+
+fn unreadable(error: &axum::Error) -> Refusal {
+    // The limit's own error type is not public.
+    match std::error::Error::source(error).map(ToString::to_string) {
+        Some(cause) if cause.contains("length limit") => {
+            let message = format!("the body has more than {LARGEST} bytes");
+            Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", message)
+        }
+        _ => Refusal::bad("body_cut", "the body was cut off"),
+    }
+}
+
+/// A response with a JSON body.
+pub(crate) fn json(value: &impl Serialize) -> Response {
+    match serde_json::to_vec(value) {
+        Ok(bytes) => ([(header::CONTENT_TYPE, "application/json")], bytes).into_response(),
+        Err(error) => {
+            let error = std::io::Error::other(error);
+            Refusal::failed(&error).into_response()
+        }
+    }
+}

@@ -1,0 +1,292 @@
+//! ken's own parameters, routes and traces.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// ken's own parameters of a question; what is left out is as in the server's settings.
+#[derive(Debug, Default, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Options {
+    /// When to retrieve; takes precedence over the model's name.
+    pub(crate) policy: Option<String>,
+    /// The corpus, by its name; the first where none is named.
+    pub(crate) corpus: Option<String>,
+    /// The generation that the corpus has to be at.
+    pub(crate) generation: Option<u64>,
+    /// Passages to retrieve; with a reranker, chunks to keep.
+    pub(crate) k: Option<usize>,
+    /// `dense`, `lexical` or `hybrid`.
+    pub(crate) mode: Option<String>,
+    /// Conditions on documents, such as `year>=2020`; all have to hold.
+    #[serde(default)]
+    pub(crate) filter: Vec<String>,
+    /// `none`, `embedder`, `likelihood`, or the reranker of the settings.
+    pub(crate) rerank: Option<String>,
+    /// `short` or `full`.
+    pub(crate) style: Option<String>,
+    /// Whether the trace holds all that was retrieved.
+    pub(crate) trace: Option<bool>,
+}
+
+/// A question for `/v1/ken/ask`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct AskRequest {
+    /// The question.
+    pub(crate) question: String,
+    /// What was said before, oldest first.
+    #[serde(default)]
+    pub(crate) before: Vec<Said>,
+    /// The longest answer, in tokens.
+    pub(crate) max_tokens: Option<usize>,
+    /// The temperature of sampling; 0 is greedy.
+    pub(crate) temperature: Option<f64>,
+    /// The seed of sampling.
+    pub(crate) seed: Option<u64>,
+    /// How it is answered.
+    #[serde(default)]
+    pub(crate) ken: Options,
+}
+
+/// An earlier question with its answer.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Said {
+    /// The question.
+    pub(crate) question: String,
+    /// The answer.
+    pub(crate) answer: String,
+}
+
+/// An answer with its whole trace.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct AskResponse {
+    /// The answer.
+    pub(crate) answer: String,
+    /// Whether it ended because it had as many tokens as it may have.
+    pub(crate) truncated: bool,
+    /// How it came about.
+    #[serde(flatten)]
+    pub(crate) trace: Trace,
+}
+
+/// How an answer came about.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub(crate) struct Trace {
+    /// As in the header `x-request-id`.
+    pub(crate) request_id: String,
+    /// The question as it was answered: a follow-up is rewritten into one of its own.
+    pub(crate) question: String,
+    /// Whether it was none but a greeting or thanks, for which nothing is retrieved.
+    pub(crate) small_talk: bool,
+    /// The policy that chose the route.
+    pub(crate) policy: String,
+    /// Where the knowledge came from: `self` or `corpus`.
+    pub(crate) route: String,
+    /// Why.
+    pub(crate) reason: String,
+    /// What the policy measured: the larger, the more the question needs retrieval.
+    pub(crate) score: Option<f64>,
+    /// What it was compared with.
+    pub(crate) threshold: Option<f64>,
+    /// The corpus, where there is one, and its generation.
+    pub(crate) corpus: Option<CorpusState>,
+    /// The passages that the answer rests on.
+    pub(crate) citations: Vec<Citation>,
+    /// Where the answer names passages that were not read, in code points.
+    pub(crate) unfounded: Vec<Span>,
+    /// All that was retrieved, best first, where it was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) retrieved: Option<Vec<Retrieved>>,
+    /// What the model wrote of what it knows, where it was to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) verbalized: Option<String>,
+    /// How often the model was called.
+    pub(crate) model_calls: usize,
+    /// How often the corpus was searched.
+    pub(crate) searches: usize,
+    /// Milliseconds by stage, and `total`.
+    pub(crate) timing_ms: BTreeMap<String, f64>,
+}
+
+/// Which state of a corpus.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub(crate) struct CorpusState {
+    /// The corpus.
+    pub(crate) name: String,
+    /// Its generation.
+    pub(crate) generation: u64,
+}
+
+/// From the first to behind the last.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub(crate) struct Span {
+    /// The first.
+    pub(crate) start: usize,
+    /// Behind the last.
+    pub(crate) end: usize,
+}
+
+impl From<Range<usize>> for Span {
+    fn from(range: Range<usize>) -> Self {
+        let Range { start, end } = range;
+        Self { start, end }
+    }
+}
+
+/// A passage that an answer rests on.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub(crate) struct Citation {
+    /// The passage's number in the prompt, from 1.
+    pub(crate) number: usize,
+    /// The passage.
+    pub(crate) passage_id: String,
+    /// Its document.
+    pub(crate) doc_id: String,
+    /// The document's title.
+    pub(crate) title: String,
+    /// What the model read.
+    pub(crate) text: String,
+    /// Where the answer names it, in code points; none where it was found by comparison.
+    pub(crate) places: Vec<Span>,
+}
+
+/// A passage that was found, or a chunk of one.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub(crate) struct Retrieved {
+    /// The passage.
+    pub(crate) passage_id: String,
+    /// Its document.
+    pub(crate) doc_id: String,
+    /// The document's title.
+    pub(crate) title: String,
+    /// The text that was found.
+    pub(crate) text: String,
+    /// Which characters of the passage it is, where it is a chunk.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) chunk: Option<Span>,
+    /// How well it fits; comparable within one search only.
+    pub(crate) score: f32,
+    /// Whether the model got to read it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) in_prompt: Option<bool>,
+    /// What the document says of itself.
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    pub(crate) metadata: Map<String, Value>,
+}
+
+/// A query for `/v1/ken/search`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SearchRequest {
+    /// The query.
+    pub(crate) query: String,
+    /// The corpus, by its name; the first where none is named.
+    pub(crate) corpus: Option<String>,
+    /// The generation that the corpus has to be at.
+    pub(crate) generation: Option<u64>,
+    /// How many passages.
+    pub(crate) k: Option<usize>,
+    /// `dense`, `lexical` or `hybrid`.
+    pub(crate) mode: Option<String>,
+    /// Conditions on documents, such as `year>=2020`; all have to hold.
+    #[serde(default)]
+    pub(crate) filter: Vec<String>,
+    /// `none`, `embedder`, `likelihood`, or the reranker of the settings.
+    pub(crate) rerank: Option<String>,
+}
+
+/// What was found.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct SearchResponse {
+    /// Where.
+    pub(crate) corpus: CorpusState,
+    /// Best first.
+    pub(crate) hits: Vec<Retrieved>,
+    /// How long it took, in milliseconds.
+    pub(crate) ms: f64,
+}
+
+/// A question for `/v1/ken/knows`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct KnowsRequest {
+    /// The question.
+    pub(crate) question: String,
+    /// By which policy it is judged; that of the settings where none is named.
+    pub(crate) policy: Option<String>,
+}
+
+/// What a policy makes of a question, without answering it.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct KnowsResponse {
+    /// The policy.
+    pub(crate) policy: String,
+    /// The probability that the model answers right from memory, where the signal is a prediction of
+    /// that; null where it is another measure.
+    pub(crate) probability: Option<f64>,
+    /// What was measured: the larger, the more the question needs retrieval.
+    pub(crate) score: f64,
+    /// Above this the question retrieves.
+    pub(crate) threshold: f64,
+    /// Whether it does.
+    pub(crate) retrieves: bool,
+    /// In a sentence.
+    pub(crate) reason: String,
+    /// What is measured.
+    pub(crate) measures: &'static str,
+    /// What the signal was learned with, where it was learned.
+    pub(crate) learned_with: Option<Learned>,
+    /// Milliseconds.
+    pub(crate) ms: f64,
+}
+
+/// What a signal was learned with.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Learned {
+    /// The fingerprint of what predicts.
+    pub(crate) by: String,
+    /// The fingerprint of the model whose knowledge it predicts.
+    pub(crate) model: String,
+}
+
+/// The corpora.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct CorpusList {
+    /// The first is the one that is searched where none is named.
+    pub(crate) corpora: Vec<CorpusSummary>,
+}
+
+/// A corpus.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct CorpusSummary {
+    /// Its name.
+    pub(crate) name: String,
+    /// The generation that is searched.
+    pub(crate) generation: u64,
+    /// Live passages in it.
+    pub(crate) passages: usize,
+    /// The embedder, as the corpus names it.
+    pub(crate) embedder: String,
+}
+
+/// A passage.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct PassageResponse {
+    /// The corpus.
+    pub(crate) corpus: CorpusState,
+    /// The passage.
+    pub(crate) passage_id: String,
+    /// Its document.
+    pub(crate) doc_id: String,
+    /// The document's title.
+    pub(crate) title: String,
+    /// The text.
+    pub(crate) text: String,
+    /// What the document says of itself.
+    pub(crate) metadata: Map<String, Value>,
+}

@@ -1,0 +1,9 @@
+//! What goes over the wire: bodies of requests and responses, and of errors. Nothing here decides
+//! anything, and no other crate knows these types.
+
+pub(crate) mod body;
+pub(crate) mod chat;
+pub(crate) mod embeddings;
+pub(crate) mod ken;
+pub(crate) mod models;
+pub(crate) mod refusal;

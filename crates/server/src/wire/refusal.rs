@@ -1,0 +1,199 @@
+//! Errors as clients of OpenAI's API read them: a status, a message, a type, and a code for machines.
+
+use std::time::Duration;
+
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use ken_answer::AnswerError;
+use ken_diagnostic::Diagnostic;
+use ken_language::ModelError;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// The body of every error.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct ErrorBody {
+    error: ErrorObject,
+}
+
+/// What went wrong.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub(crate) struct ErrorObject {
+    /// For people.
+    message: String,
+    /// The class of the error.
+    #[serde(rename = "type")]
+    class: &'static str,
+    /// The parameter at fault, where there is one.
+    param: Option<String>,
+    /// For machines.
+    code: &'static str,
+}
+
+/// Why a request is not served.
+#[derive(Debug, Clone)]
+pub(crate) struct Refusal {
+    pub(crate) status: StatusCode,
+    error: Box<ErrorObject>,
+    /// When it is worth asking again; `None` where it is not.
+    retry_after: Option<Duration>,
+    /// What stands in the log and not in the response.
+    pub(crate) detail: Option<String>,
+}
+
+const RETRY_AFTER_MS: HeaderName = HeaderName::from_static("retry-after-ms");
+const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
+
+/// When to come back to a server that is busy.
+const BUSY: Duration = Duration::from_secs(1);
+
+impl Refusal {
+    /// A request that can never be served as it is.
+    pub(crate) fn bad(code: &'static str, message: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, code, message)
+    }
+
+    /// Any other.
+    pub(crate) fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
+        let class = match status {
+            StatusCode::UNAUTHORIZED => "authentication_error",
+            StatusCode::FORBIDDEN => "permission_error",
+            StatusCode::TOO_MANY_REQUESTS => "rate_limit_error",
+            status if status.is_server_error() => "server_error",
+            _ => "invalid_request_error",
+        };
+        Self {
+            status,
+            error: Box::new(ErrorObject {
+                message: message.into(),
+                class,
+                param: None,
+                code,
+            }),
+            retry_after: None,
+            detail: None,
+        }
+    }
+
+    /// The same, with the parameter that is at fault.
+    pub(crate) fn of(mut self, param: &str) -> Self {
+        self.error.param = Some(param.to_owned());
+        self
+    }
+
+    /// The same, to be tried again after a time.
+    pub(crate) fn retried_after(mut self, time: Duration) -> Self {
+        self.retry_after = Some(time);
+        self
+    }
+
+    /// Too many requests wait already.
+    pub(crate) fn busy() -> Self {
+        let message = "too many requests wait already; try again later";
+        Self::new(StatusCode::TOO_MANY_REQUESTS, "queue_full", message).retried_after(BUSY)
+    }
+
+    /// The server is about to end.
+    pub(crate) fn ending() -> Self {
+        let message = "the server is shutting down";
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "shutting_down", message).retried_after(BUSY)
+    }
+
+    /// It took too long.
+    pub(crate) fn too_late() -> Self {
+        let message = "the answer was not complete by the deadline";
+        Self::new(StatusCode::GATEWAY_TIMEOUT, "deadline_exceeded", message)
+    }
+
+    /// Nobody waits for it any more; never seen by a client.
+    pub(crate) fn client_gone() -> Self {
+        let message = "the client closed the connection";
+        // What nginx made the custom for this.
+        let status = StatusCode::from_u16(499).unwrap_or(StatusCode::BAD_REQUEST);
+        Self::new(status, "client_gone", message)
+    }
+
+    /// Something of the server's own. The response does not say what: that may name paths.
+    pub(crate) fn failed(error: &dyn Diagnostic) -> Self {
+        let message = "the server could not do this; its log says why";
+        let mut refusal = Self::new(StatusCode::INTERNAL_SERVER_ERROR, error.kind(), message);
+        refusal.detail = Some(error.to_string());
+        refusal
+    }
+
+    /// Its code.
+    pub(crate) fn code(&self) -> &'static str {
+        self.error.code
+    }
+
+    /// Its message.
+    pub(crate) fn message(&self) -> &str {
+        &self.error.message
+    }
+
+    /// The body of the response, and the data of an event in a stream.
+    pub(crate) fn body(&self) -> ErrorBody {
+        ErrorBody {
+            error: (*self.error).clone(),
+        }
+    }
+}
+
+impl From<AnswerError> for Refusal {
+    fn from(error: AnswerError) -> Self {
+        match &error {
+            AnswerError::EmptyQuestion => Self::bad("empty_question", error.to_string()),
+            AnswerError::QuestionTooLong { .. } => {
+                Self::bad("context_length_exceeded", error.to_string())
+            }
+            AnswerError::EmptyCorpus { .. } => {
+                Self::bad("empty_corpus", "the corpus holds no passages").of("corpus")
+            }
+            AnswerError::NoCorpus => Self::bad("no_corpus", error.to_string()).of("corpus"),
+            AnswerError::NoRouter
+            | AnswerError::NoFirstToken
+            | AnswerError::OtherRouter { .. }
+            | AnswerError::NoAssessor
+            | AnswerError::Route(_) => Self::bad("policy_unavailable", error.to_string()),
+            AnswerError::Model(cause) => Self::of_model(cause),
+            _ => Self::failed(&error),
+        }
+    }
+}
+
+impl Refusal {
+    /// What a model or an embedder refuses.
+    pub(crate) fn of_model(error: &ModelError) -> Self {
+        match error.kind() {
+            "queue_full" => Self::busy(),
+            _ if error.concerns_input() => Self::bad("unusable_input", error.to_string()),
+            _ => Self::failed(error),
+        }
+    }
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        let body = serde_json::to_vec(&self.body()).unwrap_or_default();
+        let json = [(header::CONTENT_TYPE, "application/json")];
+        let mut response = (self.status, json, body).into_response();
+        let headers = response.headers_mut();
+        if let Some(time) = self.retry_after {
+            let ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+            headers.insert(RETRY_AFTER_MS, HeaderValue::from(ms));
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(ms.div_ceil(1000)));
+        }
+        let again = match self.retry_after {
+            Some(_) => "true",
+            None => "false",
+        };
+        headers.insert(SHOULD_RETRY, HeaderValue::from_static(again));
+        if self.status == StatusCode::UNAUTHORIZED {
+            let scheme = HeaderValue::from_static("Bearer");
+            headers.insert(header::WWW_AUTHENTICATE, scheme);
+        }
+        // For the log, which stands around all routes.
+        response.extensions_mut().insert(self);
+        response
+    }
+}

@@ -1,0 +1,116 @@
+//! A plain HTTP client, which hides nothing of what the server sends.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+use serde_json::Value;
+
+/// A response.
+pub(crate) struct Response {
+    pub(crate) status: u16,
+    head: String,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Response {
+    /// A header's value.
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        let mut lines = self.head.lines().filter_map(|line| line.split_once(':'));
+        let found = lines.find(|(found, _)| found.eq_ignore_ascii_case(name));
+        found.map(|(_, value)| value.trim())
+    }
+
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8(self.body.clone()).unwrap()
+    }
+
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or_else(|_| {
+            let text = String::from_utf8_lossy(&self.body);
+            let shown: String = text.chars().take(500).collect();
+            panic!("{}\n{shown}", self.head)
+        })
+    }
+
+    /// Checks that it is an error in OpenAI's form, and returns its code.
+    pub(crate) fn code(&self) -> String {
+        let value = self.json();
+        let error = value["error"]
+            .as_object()
+            .unwrap_or_else(|| panic!("{value}"));
+        let keys: Vec<&str> = error.keys().map(String::as_str).collect();
+        assert_eq!(keys, ["message", "type", "param", "code"]);
+        assert!(!error["message"].as_str().unwrap().is_empty());
+        assert!(self.header("x-request-id").is_some() && self.header("x-should-retry").is_some());
+        error["code"].as_str().unwrap().to_owned()
+    }
+
+    /// The data of the events of a stream, which has nothing else but pings.
+    pub(crate) fn events(&self) -> Vec<String> {
+        assert_eq!(self.header("content-type"), Some("text/event-stream"));
+        let text = self.text();
+        let events = text.split("\n\n").filter(|event| !event.is_empty());
+        let data = events.filter(|event| *event != ": ping");
+        data.map(|event| event.strip_prefix("data: ").unwrap().to_owned())
+            .collect()
+    }
+}
+
+/// Sends bytes and reads to the end.
+pub(crate) fn exchange(address: SocketAddr, request: &[u8]) -> Response {
+    let mut stream = connect(address);
+    // The server may answer and close before all of a request is sent.
+    let _ = stream.write_all(request);
+    read(stream)
+}
+
+pub(crate) fn connect(address: SocketAddr) -> TcpStream {
+    let stream = TcpStream::connect(address).unwrap();
+    stream
+        .set_read_timeout(Some(Duration::from_secs(60)))
+        .unwrap();
+    stream
+}
+
+/// A request as bytes.
+pub(crate) fn request(method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Vec<u8> {
+    let mut request = format!("{method} {path} HTTP/1.1\r\nconnection: close\r\n");
+    if !headers.iter().any(|(name, _)| *name == "host") {
+        request += "host: localhost\r\n";
+    }
+    for (name, value) in headers {
+        request += &format!("{name}: {value}\r\n");
+    }
+    request += &format!("content-length: {}\r\n\r\n{body}", body.len());
+    request.into_bytes()
+}
+
+/// Reads a response whose connection is closed behind it.
+pub(crate) fn read(mut stream: TcpStream) -> Response {
+    let mut bytes = Vec::new();
+    // A connection that is reset behind the response is one that was closed.
+    let _ = stream.read_to_end(&mut bytes);
+    let end = bytes.windows(4).position(|four| four == b"\r\n\r\n");
+    let end = end.unwrap_or_else(|| panic!("{:?}", String::from_utf8_lossy(&bytes)));
+    let head = String::from_utf8(bytes[..end].to_vec()).unwrap();
+    let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+    let body = bytes.split_off(end + 4);
+    let mut response = Response { status, head, body };
+    if response.header("transfer-encoding") == Some("chunked") {
+        response.body = joined(&response.body);
+    }
+    response
+}
+
+/// The chunks of a body as one.
+fn joined(mut chunked: &[u8]) -> Vec<u8> {
+    let mut body = Vec::new();
+    while let Some(end) = chunked.windows(2).position(|two| two == b"\r\n") {
+        let size = std::str::from_utf8(&chunked[..end]).unwrap();
+        let size = usize::from_str_radix(size, 16).unwrap();
+        body.extend_from_slice(&chunked[end + 2..end + 2 + size]);
+        chunked = &chunked[end + 4 + size..];
+    }
+    body
+}

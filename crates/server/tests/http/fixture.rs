@@ -1,0 +1,256 @@
+//! A server on a port of its own, over two small corpora.
+
+use std::net::{SocketAddr, TcpListener};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use ken_answer::{AnswerSettings, Pipeline, Policy, Retriever, Style};
+use ken_corpus::Corpus;
+use ken_documents::read_documents;
+use ken_index::{Index, Mode};
+use ken_ingest::{Cut, Ingest, ingest};
+use ken_language::{Embedder, LanguageModel, Sampling};
+use ken_server::{Access, Grant, Keys, Limits, Opened, Scope, Served, bind, serve};
+use ken_testing::{Fact, FnEmbedder, TableModel};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::client::{Response, exchange, request};
+use crate::slow_model::{Reading, SlowModel};
+
+/// A question that only the corpus answers right, one that the model knows, and a follow-up.
+pub(crate) const OIL: &str = "Who changes the oil?";
+pub(crate) const FRANCE: &str = "What is the capital of France?";
+pub(crate) const FOLLOW_UP: &str = "And in which month does that person do so?";
+pub(crate) const REWRITTEN: &str = "In which month does Ida change the oil?";
+
+/// Documents of the corpus `notes`.
+const NOTES: [(&str, &str, u32); 3] = [
+    (
+        "cars/oil.md",
+        "The oil of the car is changed every May; Ida changes it.",
+        2021,
+    ),
+    (
+        "cars/tires.md",
+        "The tires of the car are changed in October.",
+        2019,
+    ),
+    (
+        "house.md",
+        "The chimney of the house is swept in spring.",
+        2020,
+    ),
+];
+
+pub(crate) fn facts() -> Vec<Fact> {
+    let fact = |question: &str, answer: &str, wrong: &str, known| Fact {
+        question: question.to_owned(),
+        answer: answer.to_owned(),
+        wrong: vec![wrong.to_owned()],
+        known,
+        copied: 1.0,
+        ..Fact::default()
+    };
+    vec![
+        fact(OIL, "Ida", "Bob", 0.0),
+        fact(FRANCE, "Paris", "Rome", 1.0),
+        fact(FOLLOW_UP, REWRITTEN, "x", 1.0),
+        fact(REWRITTEN, "May", "June", 0.0),
+        fact("Hi!", "Hello", "x", 1.0),
+    ]
+}
+
+/// A running server; dropped, it ends.
+pub(crate) struct Running {
+    pub(crate) address: SocketAddr,
+    pub(crate) stop: Arc<AtomicBool>,
+    /// Lines of the log, as JSON.
+    pub(crate) log: Arc<Mutex<Vec<Value>>>,
+    thread: Option<JoinHandle<()>>,
+    folder: TempDir,
+}
+
+/// Limits that no test meets by chance.
+pub(crate) const LIMITS: Limits = Limits {
+    parallel: 4,
+    queue: 64,
+    deadline: Duration::from_secs(60),
+};
+
+impl Running {
+    /// Over a table, without keys.
+    pub(crate) fn start() -> Self {
+        Self::over(TableModel::new(facts()).unwrap(), LIMITS, &Keys::default())
+    }
+
+    /// Over a model that reads its prompts for as long as it is let.
+    pub(crate) fn slow(limits: Limits) -> (Self, Arc<Reading>) {
+        let reading = Arc::new(Reading::default());
+        let model = SlowModel {
+            table: TableModel::new(facts()).unwrap(),
+            reading: Arc::clone(&reading),
+        };
+        (Self::over(model, limits, &Keys::default()), reading)
+    }
+
+    pub(crate) fn over(model: impl LanguageModel + 'static, limits: Limits, keys: &Keys) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let log = Arc::new(Mutex::new(Vec::new()));
+        let served = served(&folder, model, limits, Arc::clone(&log));
+        let path = folder.path().join("keys.json");
+        keys.write(&path).unwrap();
+        let access = Access::open(path).unwrap();
+        let listener: TcpListener = bind("127.0.0.1:0".parse().unwrap(), &access).unwrap();
+        let address = listener.local_addr().unwrap();
+        let stop = Arc::new(AtomicBool::new(false));
+        let flag = Arc::clone(&stop);
+        let thread = std::thread::spawn(move || {
+            serve(served, access, listener, None, &flag).unwrap();
+        });
+        Self {
+            address,
+            stop,
+            log,
+            thread: Some(thread),
+            folder,
+        }
+    }
+
+    /// Its file of keys.
+    pub(crate) fn keys(&self) -> PathBuf {
+        self.folder.path().join("keys.json")
+    }
+
+    pub(crate) fn get(&self, path: &str) -> Response {
+        exchange(self.address, &request("GET", path, &[], ""))
+    }
+
+    pub(crate) fn post(&self, path: &str, body: &Value) -> Response {
+        self.post_as(&[], path, body)
+    }
+
+    pub(crate) fn post_as(&self, headers: &[(&str, &str)], path: &str, body: &Value) -> Response {
+        let request = request("POST", path, headers, &body.to_string());
+        exchange(self.address, &request)
+    }
+
+    /// A question to a policy, through chat completions.
+    pub(crate) fn chat(&self, policy: &str, question: &str, more: &Value) -> Response {
+        self.post("/v1/chat/completions", &chat(policy, question, more))
+    }
+
+    /// Waits for it to end by itself.
+    pub(crate) fn join(&mut self) {
+        if let Some(thread) = self.thread.take() {
+            thread.join().unwrap();
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::SeqCst);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// A request for chat completions, with more fields.
+pub(crate) fn chat(policy: &str, question: &str, more: &Value) -> Value {
+    let messages = json!([{ "role": "user", "content": question }]);
+    let mut body = json!({ "model": format!("ken/{policy}"), "messages": messages });
+    let fields = body.as_object_mut().unwrap();
+    for (name, value) in more.as_object().unwrap() {
+        fields.insert(name.clone(), value.clone());
+    }
+    body
+}
+
+/// What is served: two corpora and a model.
+pub(crate) fn served(
+    folder: &TempDir,
+    model: impl LanguageModel + 'static,
+    limits: Limits,
+    log: Arc<Mutex<Vec<Value>>>,
+) -> Served {
+    let notes = NOTES.map(
+        |(id, text, year)| json!({"id": id, "title": "Notes", "contents": text, "year": year}),
+    );
+    let other = [json!({"id": "z", "contents": "The oil of the boat is changed by Zoe."})];
+    let corpora = [
+        opened(folder, "notes", &notes),
+        opened(folder, "boats", &other),
+    ];
+    let settings = AnswerSettings {
+        policy: Policy::Always,
+        mode: Mode::Hybrid,
+        k: 2,
+        evidence_tokens: 500,
+        style: Style::Short,
+        max_tokens: 16,
+        full_tokens: 64,
+        sampling: Sampling::Greedy,
+        samples: 4,
+        seed: 3,
+        verbalize: false,
+    };
+    let pipeline = Pipeline::new(Arc::new(model), None, settings);
+    let log = move |entry: &ken_server::Entry| {
+        let line = serde_json::to_value(entry).unwrap();
+        log.lock().unwrap().push(line);
+    };
+    let halted = Arc::new(AtomicBool::new(false));
+    Served::new(pipeline, corpora.into(), limits, halted, Arc::new(log))
+}
+
+fn opened(folder: &TempDir, name: &str, documents: &[Value]) -> Opened {
+    let lines: Vec<String> = documents.iter().map(ToString::to_string).collect();
+    let file = folder.path().join(format!("{name}.jsonl"));
+    std::fs::write(&file, lines.join("\n")).unwrap();
+    let corpus = folder.path().join(name);
+    let embedder = FnEmbedder::bag_of_words();
+    let work = Ingest {
+        documents: read_documents(&[file]).unwrap(),
+        corpus: &corpus,
+        cut: Cut::Auto,
+        embedder: &embedder,
+        embedder_reference: embedder.fingerprint(),
+        sharding: None,
+        dense: None,
+        only_shard: None,
+        on_broken: None,
+    };
+    ingest(work, &mut |_| {}, &AtomicBool::new(false)).unwrap();
+    let index = Index::open(Corpus::open(&corpus).unwrap().into()).unwrap();
+    Opened {
+        name: name.to_owned(),
+        retriever: Retriever::new(index, Arc::new(embedder)).unwrap(),
+    }
+}
+
+/// What a key may do, without quotas.
+pub(crate) fn grant(scopes: &[Scope], corpora: Option<&[&str]>) -> Grant {
+    let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+    Grant {
+        name: "test".to_owned(),
+        scopes: scopes.to_vec(),
+        corpora: corpora.map(owned),
+        expires: None,
+        requests_per_minute: None,
+        tokens_per_day: None,
+    }
+}
+
+/// Waits for something to become true.
+pub(crate) fn wait_for(what: &str, happened: impl Fn() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while !happened() {
+        assert!(Instant::now() < deadline, "it never happened: {what}");
+        std::thread::sleep(Duration::from_millis(3));
+    }
+}

@@ -1,0 +1,161 @@
+//! ken's own routes, embeddings, metrics and the log.
+
+use base64::Engine;
+use serde_json::{Value, json};
+
+use crate::fixture::{FRANCE, OIL, Running};
+
+#[test]
+fn an_answer_comes_with_its_whole_trace() {
+    let server = Running::start();
+    let body = json!({"question": OIL, "ken": {"policy": "certainty@0.9"}});
+    let value = server.post("/v1/ken/ask", &body).json();
+    assert_eq!(
+        (&value["answer"], &value["route"]),
+        (&json!("Bob"), &json!("self"))
+    );
+    assert_eq!(value["threshold"], 0.9);
+    assert_eq!(value["score"], 0.0);
+    assert_eq!(value["retrieved"], json!([]));
+    let always = server.post("/v1/ken/ask", &json!({"question": OIL})).json();
+    assert_eq!(always["answer"], "Ida");
+    assert_eq!(always["retrieved"][0]["in_prompt"], true);
+    assert!(always["timing_ms"]["search"].as_f64().unwrap() > 0.0);
+    assert_eq!(
+        (&always["model_calls"], &always["searches"]),
+        (&json!(1), &json!(1))
+    );
+}
+
+#[test]
+fn a_search_finds_passages_and_a_judgment_finds_out_what_is_known() {
+    let server = Running::start();
+    let found = server
+        .post("/v1/ken/search", &json!({"query": "chimney", "k": 1}))
+        .json();
+    assert_eq!(found["hits"][0]["doc_id"], "house.md");
+    assert_eq!(found["hits"][0]["metadata"]["year"], 2020);
+    assert_eq!(found["corpus"]["generation"], 1);
+    let knows = |question: &str, policy: &str| {
+        let body = json!({"question": question, "policy": policy});
+        server.post("/v1/ken/knows", &body)
+    };
+    let value = knows(FRANCE, "certainty@0.5").json();
+    assert_eq!(
+        (&value["retrieves"], &value["threshold"]),
+        (&json!(false), &json!(0.5))
+    );
+    assert_eq!(value["probability"], Value::Null);
+    assert_eq!(knows(FRANCE, "always").code(), "policy_without_signal");
+    assert_eq!(knows(FRANCE, "router@0.5").code(), "policy_unavailable");
+    assert_eq!(knows(" ", "certainty@0.5").code(), "empty_question");
+}
+
+#[test]
+fn embeddings_are_the_same_in_both_encodings() {
+    let server = Running::start();
+    let embed = |encoding: &str| {
+        let body = json!({"model": "ken/embedder", "input": ["the oil", "x"], "encoding_format": encoding});
+        server.post("/v1/embeddings", &body).json()
+    };
+    let (floats, text) = (embed("float"), embed("base64"));
+    for (place, one) in floats["data"].as_array().unwrap().iter().enumerate() {
+        assert_eq!(one["index"], place);
+        let numbers: Vec<f32> = serde_json::from_value(one["embedding"].clone()).unwrap();
+        let written = text["data"][place]["embedding"].as_str().unwrap();
+        let bytes = base64::engine::general_purpose::STANDARD
+            .decode(written)
+            .unwrap();
+        let read = bytes
+            .chunks_exact(4)
+            .map(|four| f32::from_le_bytes(four.try_into().unwrap()));
+        assert_eq!(read.collect::<Vec<_>>(), numbers);
+    }
+    assert_eq!(floats["usage"]["prompt_tokens"], 2);
+}
+
+#[test]
+fn corpora_are_listed_and_passages_read() {
+    let server = Running::start();
+    let listed = server.get("/v1/ken/corpora").json();
+    let names: Vec<&Value> = listed["corpora"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| &one["name"])
+        .collect();
+    assert_eq!(names, ["notes", "boats"]);
+    assert_eq!(listed["corpora"][0]["passages"], 3);
+    for (path, code) in [
+        (
+            "/v1/ken/corpora/notes/passages/nothing%230",
+            "unknown_passage",
+        ),
+        ("/v1/ken/corpora/none/passages/z%230", "unknown_corpus"),
+        (
+            "/v1/ken/corpora/..%2f..%2fetc/passages/passwd",
+            "unknown_corpus",
+        ),
+        (
+            "/v1/ken/corpora/notes/passages/../../../x",
+            "unknown_passage",
+        ),
+        ("/v1/nothing", "unknown_route"),
+    ] {
+        let response = server.get(path);
+        assert_eq!(
+            (response.status, response.code().as_str()),
+            (404, code),
+            "{path}"
+        );
+    }
+}
+
+#[test]
+fn what_happened_is_counted_and_logged_without_content() {
+    let server = Running::start();
+    assert_eq!(server.get("/health").json()["status"], "ok");
+    assert_eq!(server.get("/ready").json()["status"], "ready");
+    server.chat("always", OIL, &json!({}));
+    server.chat("never", FRANCE, &json!({"stream": true}));
+    server.chat("never", "", &json!({}));
+    let metrics = server.get("/metrics").text();
+    for line in [
+        "ken_answers_total{policy=\"always\",source=\"corpus\"} 1",
+        "ken_answers_total{policy=\"never\",source=\"self\"} 1",
+        "ken_failures_total{code=\"empty_question\"} 1",
+        "ken_requests_total{route=\"/v1/chat/completions\",status=\"200\"} 2",
+        "ken_corpus_generation{corpus=\"notes\"} 1",
+        "ken_working 0",
+    ] {
+        assert!(
+            metrics.lines().any(|one| one == line),
+            "{line} in\n{metrics}"
+        );
+    }
+    assert!(metrics.ends_with("# EOF\n"));
+    let log = server.log.lock().unwrap();
+    let events: Vec<&str> = log
+        .iter()
+        .map(|entry| entry["event"].as_str().unwrap())
+        .collect();
+    for (event, count) in [("answer", 2), ("failure", 1), ("request", 6)] {
+        assert_eq!(
+            events.iter().filter(|one| **one == event).count(),
+            count,
+            "{event}: {log:?}"
+        );
+    }
+    let text = serde_json::to_string(&*log).unwrap();
+    for secret in ["oil", "Ida", "Paris", "France"] {
+        assert!(!text.contains(secret), "{secret} in {text}");
+    }
+}
+
+#[test]
+fn the_routes_describe_themselves() {
+    let server = Running::start();
+    let described = server.get("/openapi.json").json();
+    assert_eq!(described["openapi"], "3.1.0");
+    assert!(described["paths"]["/v1/chat/completions"]["post"]["requestBody"].is_object());
+}

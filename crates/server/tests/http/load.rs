@@ -1,0 +1,163 @@
+//! More than can be served, clients that go away, deadlines, and the end of the server.
+
+use std::io::Write;
+use std::sync::atomic::Ordering;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use ken_server::Limits;
+use serde_json::json;
+
+use crate::client::{connect, exchange, read, request};
+use crate::fixture::{LIMITS, OIL, Running, chat, wait_for};
+
+fn question(stream: bool) -> Vec<u8> {
+    let body = chat("always", OIL, &json!({ "stream": stream })).to_string();
+    request("POST", "/v1/chat/completions", &[], &body)
+}
+
+#[test]
+fn a_full_queue_refuses_and_says_when_to_come_back() {
+    let limits = Limits {
+        parallel: 2,
+        queue: 3,
+        ..LIMITS
+    };
+    let (server, reading) = Running::slow(limits);
+    let address = server.address;
+    let asked: Vec<_> = (0..5)
+        .map(|place| {
+            let asked = thread::spawn(move || exchange(address, &question(false)));
+            // In turn, so that it is known who waits.
+            wait_for("it is taken", || {
+                let metrics = server.get("/metrics").text();
+                let number = |name: &str| -> usize {
+                    let line = metrics.lines().find(|line| line.starts_with(name)).unwrap();
+                    line.rsplit(' ').next().unwrap().parse().unwrap()
+                };
+                number("ken_waiting ") + number("ken_working ") > place
+            });
+            asked
+        })
+        .collect();
+    for stream in [false, true] {
+        let refused = exchange(address, &question(stream));
+        assert_eq!(
+            (refused.status, refused.code().as_str()),
+            (429, "queue_full")
+        );
+        assert_eq!(refused.header("retry-after-ms"), Some("1000"));
+        assert_eq!(refused.header("x-should-retry"), Some("true"));
+    }
+    // Searches are not held up by answers.
+    assert_eq!(
+        server
+            .post("/v1/ken/search", &json!({"query": "oil"}))
+            .status,
+        200
+    );
+    reading.released.store(true, Ordering::SeqCst);
+    for asked in asked {
+        let response = asked.join().unwrap();
+        assert_eq!(response.json()["choices"][0]["message"]["content"], "Ida");
+    }
+}
+
+#[test]
+fn work_ends_when_its_client_goes_away_even_while_the_prompt_is_read() {
+    let (server, reading) = Running::slow(LIMITS);
+    for (round, stream) in [(1, false), (2, true)] {
+        let mut client = connect(server.address);
+        client.write_all(&question(stream)).unwrap();
+        wait_for("the prompt is read", || {
+            reading.now.load(Ordering::SeqCst) == 1
+        });
+        drop(client);
+        wait_for("it is cancelled", || {
+            reading.cancelled.load(Ordering::SeqCst) == round
+        });
+    }
+    let log = server.log.lock().unwrap();
+    let gone = log.iter().filter(|entry| entry["code"] == "client_gone");
+    assert!(gone.count() >= 2, "{log:?}");
+}
+
+#[test]
+fn many_clients_that_vanish_leave_nothing_behind() {
+    let limits = Limits {
+        queue: 1000,
+        ..LIMITS
+    };
+    let (server, reading) = Running::slow(limits);
+    for _ in 0..300 {
+        let mut client = connect(server.address);
+        client.write_all(&question(true)).unwrap();
+    }
+    wait_for("nothing is left", || {
+        let metrics = server.get("/metrics").text();
+        let is_zero = |line: &str| metrics.lines().any(|one| one == line);
+        is_zero("ken_waiting 0") && is_zero("ken_working 0")
+    });
+    assert_eq!(reading.now.load(Ordering::SeqCst), 0);
+    reading.released.store(true, Ordering::SeqCst);
+    assert_eq!(exchange(server.address, &question(false)).status, 200);
+}
+
+#[test]
+fn a_deadline_ends_the_work() {
+    let limits = Limits {
+        deadline: Duration::from_millis(300),
+        ..LIMITS
+    };
+    let (server, reading) = Running::slow(limits);
+    let response = exchange(server.address, &question(false));
+    assert_eq!(
+        (response.status, response.code().as_str()),
+        (504, "deadline_exceeded")
+    );
+    assert_eq!(response.header("x-should-retry"), Some("false"));
+    assert_eq!(reading.cancelled.load(Ordering::SeqCst), 1);
+}
+
+#[test]
+fn what_is_being_answered_is_answered_before_the_end() {
+    let (mut server, reading) = Running::slow(LIMITS);
+    let address = server.address;
+    let asked = thread::spawn(move || exchange(address, &question(true)));
+    wait_for("the prompt is read", || {
+        reading.now.load(Ordering::SeqCst) == 1
+    });
+    server.stop.store(true, Ordering::SeqCst);
+    wait_for("no one else is taken", || {
+        std::net::TcpStream::connect(address).is_err()
+    });
+    reading.released.store(true, Ordering::SeqCst);
+    let events = asked.join().unwrap().events();
+    assert_eq!(events.last().map(String::as_str), Some("[DONE]"));
+    assert!(events.iter().any(|event| event.contains("Ida")));
+    server.join();
+}
+
+#[test]
+fn what_takes_too_long_is_broken_off_at_the_end() {
+    let (mut server, reading) = Running::slow(LIMITS);
+    let mut client = connect(server.address);
+    client.write_all(&question(true)).unwrap();
+    wait_for("the prompt is read", || {
+        reading.now.load(Ordering::SeqCst) == 1
+    });
+    let started = Instant::now();
+    server.stop.store(true, Ordering::SeqCst);
+    let events = read(client).events();
+    assert!(
+        events[0].contains("\"code\":\"shutting_down\""),
+        "{events:?}"
+    );
+    assert_eq!(events[1..], ["[DONE]"]);
+    server.join();
+    assert!(
+        started.elapsed() < Duration::from_secs(11),
+        "{:?}",
+        started.elapsed()
+    );
+}

@@ -1,0 +1,161 @@
+//! Agents, by the Model Context Protocol: over HTTP, and line by line.
+
+use std::sync::{Arc, Mutex};
+
+use ken_server::{Access, Agent};
+use ken_testing::TableModel;
+use serde_json::{Value, json};
+
+use crate::fixture::{FRANCE, LIMITS, OIL, Running, facts, served, wait_for};
+use crate::slow_model::{Reading, SlowModel};
+
+fn request(id: u64, method: &str, params: &Value) -> Value {
+    json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+}
+
+fn call(server: &Running, tool: &str, arguments: &Value) -> Value {
+    let params = json!({"name": tool, "arguments": arguments});
+    let response = server.post("/mcp", &request(1, "tools/call", &params));
+    assert_eq!(response.status, 200);
+    response.json()["result"].clone()
+}
+
+#[test]
+fn tools_are_described_and_return_what_they_say() {
+    let server = Running::start();
+    let params = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+    let welcome = server
+        .post("/mcp", &request(1, "initialize", &params))
+        .json();
+    assert_eq!(welcome["result"]["protocolVersion"], "2025-06-18");
+    let begun = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    assert_eq!(server.post("/mcp", &begun).status, 202);
+    let listed = server
+        .post("/mcp", &request(2, "tools/list", &json!({})))
+        .json();
+    let tools = listed["result"]["tools"].as_array().unwrap();
+    let names: Vec<&Value> = tools.iter().map(|tool| &tool["name"]).collect();
+    assert_eq!(names, ["search", "fetch", "ask", "knows"]);
+    for tool in tools {
+        assert_eq!(tool["inputSchema"]["type"], "object");
+        assert_eq!(tool["outputSchema"]["type"], "object");
+        assert!(
+            tool["inputSchema"]["properties"]["max_tokens"].is_object(),
+            "{tool}"
+        );
+    }
+
+    let found = call(
+        &server,
+        "search",
+        &json!({"query": "who changes the oil", "k": 1}),
+    );
+    let structure = &found["structuredContent"];
+    let text: Value = serde_json::from_str(found["content"][0]["text"].as_str().unwrap()).unwrap();
+    assert_eq!(&text, structure);
+    let first = &structure["results"][0];
+    assert_eq!(first["id"], "notes/cars/oil.md#0");
+    let fetched = call(&server, "fetch", &json!({"id": first["id"]}));
+    let fetched = &fetched["structuredContent"];
+    assert_eq!(
+        (&fetched["title"], &fetched["url"]),
+        (&json!("Notes"), &first["url"])
+    );
+    assert_eq!(fetched["text"], first["text"]);
+    let short = call(
+        &server,
+        "fetch",
+        &json!({"id": first["id"], "max_tokens": 3}),
+    );
+    assert_eq!(short["structuredContent"]["text"], "The oil of");
+    let bare = call(&server, "search", &json!({"query": "oil", "max_tokens": 1}));
+    assert!(
+        bare["structuredContent"]["results"][0]
+            .get("text")
+            .is_none()
+    );
+
+    let answer = call(&server, "ask", &json!({"question": OIL, "max_tokens": 9}));
+    assert_eq!(answer["structuredContent"]["answer"], "Ida");
+    let knows = call(
+        &server,
+        "knows",
+        &json!({"question": FRANCE, "policy": "certainty@0.5"}),
+    );
+    assert_eq!(knows["structuredContent"]["retrieves"], false);
+}
+
+#[test]
+fn what_goes_wrong_is_told_to_the_model_or_to_the_client() {
+    let server = Running::start();
+    for (tool, arguments, expected) in [
+        (
+            "search",
+            json!({"query": "oil", "corpus": "none"}),
+            "unknown_corpus",
+        ),
+        ("search", json!({"q": "oil"}), "invalid_value"),
+        ("fetch", json!({"id": "oil"}), "invalid_value"),
+        ("fetch", json!({"id": "notes/none#0"}), "unknown_passage"),
+        ("ask", json!({"question": ""}), "empty_question"),
+        (
+            "knows",
+            json!({"question": "x", "policy": "never"}),
+            "policy_without_signal",
+        ),
+    ] {
+        let result = call(&server, tool, &arguments);
+        assert_eq!(result["isError"], true, "{tool} {arguments}");
+        let text = result["content"][0]["text"].as_str().unwrap();
+        assert!(text.starts_with(expected), "{text}");
+    }
+    for (body, code) in [
+        (request(1, "tools/call", &json!({"name": "rm"})), -32602),
+        (request(1, "resources/list", &json!({})), -32601),
+        (json!([]), -32600),
+        (json!({"id": 1}), -32600),
+    ] {
+        let response = server.post("/mcp", &body);
+        assert_eq!(response.json()["error"]["code"], code, "{body}");
+    }
+}
+
+#[test]
+fn lines_are_served_at_once_and_can_be_cancelled() {
+    let folder = tempfile::tempdir().unwrap();
+    let reading = Arc::new(Reading::default());
+    let model = SlowModel {
+        table: TableModel::new(facts()).unwrap(),
+        reading: Arc::clone(&reading),
+    };
+    let served = served(&folder, model, LIMITS, Arc::default());
+    let access = Access::open(folder.path().join("none.json")).unwrap();
+    let said: Arc<Mutex<Vec<Value>>> = Arc::default();
+    let heard = Arc::clone(&said);
+    let agent = Agent::new(served, access, move |line| {
+        heard
+            .lock()
+            .unwrap()
+            .push(serde_json::from_str(line).unwrap());
+    })
+    .unwrap();
+    let ask = json!({"name": "ask", "arguments": {"question": OIL}});
+    agent.take(&request(1, "tools/call", &ask).to_string());
+    agent.take(&request(2, "ping", &json!({})).to_string());
+    agent.take("{");
+    let has = |id: Value| said.lock().unwrap().iter().any(|one| one["id"] == id);
+    wait_for("the ping is answered before the question", || {
+        has(json!(2)) && has(Value::Null)
+    });
+    let now = || reading.now.load(std::sync::atomic::Ordering::SeqCst);
+    wait_for("the question is read", || now() == 1);
+    let cancel = json!({"method": "notifications/cancelled", "params": {"requestId": 1}});
+    agent.take(&cancel.to_string());
+    wait_for("it is cancelled", || now() == 0);
+    reading
+        .released
+        .store(true, std::sync::atomic::Ordering::SeqCst);
+    agent.take(&request(3, "tools/call", &ask).to_string());
+    agent.finish();
+    assert!(has(json!(3)) && !has(json!(1)));
+}

@@ -1,0 +1,94 @@
+//! A model that reads a prompt for as long as the test wants, and tells when it was stopped.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use ken_language::{
+    Capabilities, Finish, GenerateRequest, Generation, LanguageModel, ModelError, Progress, Prompt,
+    Score, ScoreRequest,
+};
+use ken_testing::TableModel;
+
+/// What the test sees of the model, and how it lets it go on.
+#[derive(Default)]
+pub(crate) struct Reading {
+    /// Raised to have all prompts read.
+    pub(crate) released: AtomicBool,
+    /// How many prompts are being read.
+    pub(crate) now: AtomicUsize,
+    /// How many were cancelled while they were read.
+    pub(crate) cancelled: AtomicUsize,
+}
+
+/// Answers as a table does, once a prompt is read.
+pub(crate) struct SlowModel {
+    pub(crate) table: TableModel,
+    pub(crate) reading: Arc<Reading>,
+}
+
+impl LanguageModel for SlowModel {
+    fn fingerprint(&self) -> &str {
+        self.table.fingerprint()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        self.table.capabilities()
+    }
+
+    fn context_tokens(&self) -> usize {
+        self.table.context_tokens()
+    }
+
+    fn count_tokens(&self, text: &str) -> Result<usize, ModelError> {
+        self.table.count_tokens(text)
+    }
+
+    fn count_prompt_tokens(&self, prompt: &Prompt) -> Result<usize, ModelError> {
+        self.table.count_prompt_tokens(prompt)
+    }
+
+    fn generate(
+        &self,
+        requests: &[GenerateRequest<'_, Prompt>],
+        on_progress: &mut dyn FnMut(Progress<'_>) -> ControlFlow<()>,
+    ) -> Result<Vec<Vec<Generation>>, ModelError> {
+        let Reading {
+            released,
+            now,
+            cancelled,
+        } = self.reading.as_ref();
+        now.fetch_add(1, Ordering::SeqCst);
+        let reading = Progress::Reading {
+            request: 0,
+            read: 1,
+            tokens: 2,
+        };
+        let mut wanted = true;
+        while wanted && !released.load(Ordering::SeqCst) {
+            std::thread::sleep(Duration::from_millis(2));
+            wanted = on_progress(reading).is_continue();
+        }
+        now.fetch_sub(1, Ordering::SeqCst);
+        if wanted {
+            return self.table.generate(requests, on_progress);
+        }
+        cancelled.fetch_add(1, Ordering::SeqCst);
+        let mut written = self
+            .table
+            .generate(requests, &mut |_| ControlFlow::Continue(()))?;
+        for text in written.iter_mut().flatten() {
+            text.finish = Finish::Cancelled;
+        }
+        Ok(written)
+    }
+
+    fn score(&self, requests: &[ScoreRequest<'_, Prompt>]) -> Result<Vec<Vec<Score>>, ModelError> {
+        self.table.score(requests)
+    }
+
+    fn hidden(&self, prompts: &[&Prompt], layer: usize) -> Result<Vec<Vec<f32>>, ModelError> {
+        self.table.hidden(prompts, layer)
+    }
+}
