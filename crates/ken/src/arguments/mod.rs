@@ -261,7 +261,7 @@ mod tests {
         let visible = command.get_subcommands().filter(|verb| !verb.is_hide_set());
         let visible: Vec<&str> = visible.map(Command::get_name).collect();
         assert_eq!(GROUPS.map(|(_, verbs)| verbs).concat(), visible);
-        assert_eq!(visible.len(), 14);
+        assert_eq!(visible.len(), 15);
     }
 
     #[test]
