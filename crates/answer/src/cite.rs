@@ -121,7 +121,7 @@ fn compare(answer: &str, retrieved: &[Retrieved]) -> Vec<Citation> {
 }
 
 /// The words of a text in lower case, without articles; a Han character is a word.
-fn words(text: &str) -> Vec<String> {
+pub(crate) fn words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word = String::new();
     for c in text
@@ -129,7 +129,7 @@ fn words(text: &str) -> Vec<String> {
         .flat_map(char::to_lowercase)
         .chain(std::iter::once(' '))
     {
-        let is_han = ('\u{3400}'..='\u{9fff}').contains(&c);
+        let is_han = is_han(c);
         if (is_han || !c.is_alphanumeric()) && !word.is_empty() {
             words.push(std::mem::take(&mut word));
         }
@@ -141,6 +141,10 @@ fn words(text: &str) -> Vec<String> {
     }
     words.retain(|word| !matches!(word.as_str(), "a" | "an" | "the"));
     words
+}
+
+pub(crate) fn is_han(c: char) -> bool {
+    ('\u{3400}'..='\u{9fff}').contains(&c)
 }
 
 #[cfg(test)]

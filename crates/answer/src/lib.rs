@@ -14,6 +14,7 @@
 
 mod answer;
 mod assessor;
+mod attribute;
 mod back_end;
 mod cite;
 mod conversation;

@@ -470,11 +470,14 @@ impl Pipeline {
             max_tokens: 0,
             ..options.clone()
         };
-        let mut lines: Vec<Written> = drafts.iter().map(|_| Written::new(style)).collect();
+        let mut lines: Vec<Written> = drafts
+            .iter()
+            .map(|draft| Written::new(style, &draft.retrieved))
+            .collect();
         for (index, (draft, line)) in drafts.iter_mut().zip(&mut lines).enumerate() {
             if let (true, Some(text)) = (draft.go_on, &draft.written) {
                 // There is nothing left to break off.
-                let _ = watch(index, Event::Text(line.take(text)));
+                let _ = watch(index, Event::Text(&line.take(text)));
             }
         }
         let open: Vec<usize> = (0..drafts.len())
@@ -487,7 +490,7 @@ impl Pipeline {
             options: options(index),
         });
         let requests: Vec<_> = requests.collect();
-        let mut broken_off = vec![false; drafts.len()];
+        let (mut broken_off, mut left) = (vec![false; drafts.len()], vec![false; drafts.len()]);
         let written = self.model.generate(&requests, &mut |progress| {
             let (index, breaks) = match progress {
                 Progress::Reading { request, .. } => {
@@ -498,8 +501,8 @@ impl Pipeline {
                     let index = open[piece.request];
                     let line = &mut lines[index];
                     let part = line.take(piece.text);
-                    let breaks = !part.is_empty() && watch(index, Event::Text(part)).is_break();
-                    (index, breaks || line.has_ended())
+                    left[index] = !part.is_empty() && watch(index, Event::Text(&part)).is_break();
+                    (index, left[index] || line.has_ended())
                 }
             };
             match breaks {
@@ -523,6 +526,13 @@ impl Pipeline {
             draft.took("write", writing);
             draft.truncated = written.finish == Finish::Length;
             stopped[index] = written.finish == Finish::Cancelled && !broken_off[index];
+        }
+        for (index, line) in lines.iter_mut().enumerate() {
+            let rest = line.finish();
+            if !rest.is_empty() && !left[index] {
+                // There is nothing left to break off.
+                let _ = watch(index, Event::Text(&rest));
+            }
         }
         let lines = lines.into_iter().zip(stopped);
         let lines = lines.map(|(line, stopped)| (!stopped).then_some(line));

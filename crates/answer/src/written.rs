@@ -1,7 +1,11 @@
 //! The answer in what a model writes: of a short one its first line, of a full one all of it.
 
+use std::borrow::Cow;
+
 use ken_language::FirstLine;
 
+use crate::answer::Retrieved;
+use crate::attribute::Attribution;
 use crate::style::Style;
 
 /// The shortest line, in bytes, whose repetition says that a model goes round in circles.
@@ -11,25 +15,40 @@ const REPEATED_BYTES: usize = 40;
 #[derive(Debug)]
 pub(crate) enum Written {
     Short(FirstLine),
-    Full { text: String, repeats: bool },
+    Full {
+        /// What the model wrote.
+        text: String,
+        repeats: bool,
+        attribution: Attribution,
+        /// The text with marks.
+        answer: String,
+    },
 }
 
 impl Written {
-    pub(crate) fn new(style: Style) -> Self {
+    /// Takes an answer that is written from these passages.
+    pub(crate) fn new(style: Style, retrieved: &[Retrieved]) -> Self {
         match style {
             Style::Short => Self::Short(FirstLine::default()),
             Style::Full => Self::Full {
                 text: String::new(),
                 repeats: false,
+                attribution: Attribution::new(retrieved),
+                answer: String::new(),
             },
         }
     }
 
-    /// Takes the next piece and returns what of it belongs to the answer.
-    pub(crate) fn take<'p>(&mut self, piece: &'p str) -> &'p str {
-        let (text, repeats) = match self {
-            Self::Short(line) => return line.take(piece),
-            Self::Full { text, repeats } => (text, repeats),
+    /// Takes the next piece and returns what follows in the answer.
+    pub(crate) fn take<'p>(&mut self, piece: &'p str) -> Cow<'p, str> {
+        let (text, repeats, attribution, answer) = match self {
+            Self::Short(line) => return Cow::Borrowed(line.take(piece)),
+            Self::Full {
+                text,
+                repeats,
+                attribution,
+                answer,
+            } => (text, repeats, attribution, answer),
         };
         let piece = match text.is_empty() {
             true => piece.trim_start(),
@@ -44,7 +63,25 @@ impl Written {
             taken += part.len();
             *repeats = part.ends_with('\n') && last_line_is_repeated(text);
         }
-        &piece[..taken]
+        let follows = attribution.take(&piece[..taken]);
+        answer.push_str(&follows);
+        Cow::Owned(follows)
+    }
+
+    /// Returns what of the answer was held back: no piece follows.
+    pub(crate) fn finish(&mut self) -> String {
+        match self {
+            Self::Short(_) => String::new(),
+            Self::Full {
+                attribution,
+                answer,
+                ..
+            } => {
+                let follows = attribution.finish();
+                answer.push_str(&follows);
+                follows
+            }
+        }
     }
 
     /// Whether nothing that follows belongs to the answer: a full one ends with a long line that it holds
@@ -60,7 +97,7 @@ impl Written {
     pub(crate) fn answer(&self) -> &str {
         match self {
             Self::Short(line) => line.answer(),
-            Self::Full { text, .. } => text.trim_end(),
+            Self::Full { answer, .. } => answer.trim_end(),
         }
     }
 }
@@ -83,16 +120,17 @@ mod tests {
 
     #[test]
     fn a_full_answer_is_all_that_is_written() {
-        let mut written = Written::new(Style::Full);
-        let given: Vec<&str> = [" \n", " Two", " lines.\n\nHere. "]
+        let mut written = Written::new(Style::Full, &[]);
+        let given: Vec<Cow<str>> = [" \n", " Two", " lines.\n\nHere. "]
             .into_iter()
             .map(|piece| written.take(piece))
             .collect();
-        assert_eq!(given, ["", "Two", " lines.\n\nHere. "]);
+        assert_eq!(given, ["", "Two", " lines.\n\nHere"]);
+        assert_eq!(written.finish(), ". ");
         assert_eq!(written.answer(), "Two lines.\n\nHere.");
         assert!(!written.has_ended());
 
-        let mut written = Written::new(Style::Short);
+        let mut written = Written::new(Style::Short, &[]);
         assert_eq!(written.take("Two\nlines"), "Two");
         assert!(written.has_ended());
     }
@@ -103,11 +141,12 @@ mod tests {
         let all = format!("1. {step}\n2. Yes.\n3. Yes.\n4. {step}\n5. Yes.\n6. {step}\n");
         let end = all.find("5.").unwrap();
         for size in [1, 7, all.len()] {
-            let mut written = Written::new(Style::Full);
+            let mut written = Written::new(Style::Full, &[]);
             let mut given = String::new();
             for piece in all.as_bytes().chunks(size) {
-                given.push_str(written.take(std::str::from_utf8(piece).unwrap()));
+                given.push_str(&written.take(std::str::from_utf8(piece).unwrap()));
             }
+            given.push_str(&written.finish());
             assert_eq!(given, all[..end]);
             assert_eq!(written.answer(), all[..end].trim_end());
             assert!(written.has_ended());
