@@ -3,17 +3,20 @@
 use std::io::{Cursor, Error, ErrorKind, Read, Result as IoResult, Seek, SeekFrom};
 use std::ops::Range;
 use std::path::Path;
+use std::sync::Arc;
 
 use candle_core::Device;
 use candle_core::quantized::{GgmlDType, QTensor, gguf_file};
 use ken_storage::ReadAt;
 
+use super::block_matrix::BlockMatrix;
 use super::error::DecoderError;
 use super::gguf_header;
+use super::stored::block_type;
 
 /// An open GGUF file.
 pub(super) struct GgufFile {
-    file: ReadAt,
+    file: Arc<ReadAt>,
     content: gguf_file::Content,
 }
 
@@ -67,7 +70,10 @@ impl GgufFile {
             let reason = format!("the tensors `{one}` and `{other}` overlap");
             return Err(corrupt(reason));
         }
-        Ok(Self { file, content })
+        Ok(Self {
+            file: Arc::new(file),
+            content,
+        })
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -105,17 +111,40 @@ impl GgufFile {
         Some(info.ggml_dtype)
     }
 
+    /// A matrix that is stored in blocks of a type that there are kernels for; `None` of any other.
+    ///
+    /// # Errors
+    /// A missing tensor.
+    pub(super) fn blocks(&self, name: &str) -> Result<Option<BlockMatrix>, DecoderError> {
+        let info = self.info(name)?;
+        let &[rows, inputs] = info.shape.dims() else {
+            return Ok(None);
+        };
+        Ok(block_type(info.ggml_dtype).map(|block| BlockMatrix {
+            file: Arc::clone(&self.file),
+            start: place(info, self.content.tensor_data_offset).start,
+            dtype: info.ggml_dtype,
+            block,
+            rows,
+            inputs,
+            paired: None,
+        }))
+    }
+
+    fn info(&self, name: &str) -> Result<&gguf_file::TensorInfo, DecoderError> {
+        let info = self.content.tensor_infos.get(name);
+        info.ok_or_else(|| DecoderError::MissingTensor {
+            path: self.path().to_path_buf(),
+            name: name.to_owned(),
+        })
+    }
+
     /// Reads a tensor as it is stored.
     ///
     /// # Errors
     /// A missing tensor or one that cannot be decoded.
     pub(super) fn tensor(&self, name: &str) -> Result<QTensor, DecoderError> {
-        if !self.content.tensor_infos.contains_key(name) {
-            return Err(DecoderError::MissingTensor {
-                path: self.path().to_path_buf(),
-                name: name.to_owned(),
-            });
-        }
+        self.info(name)?;
         self.content
             .tensor(&mut Reader::new(&self.file), name, &Device::Cpu)
             .map_err(|e| DecoderError::Corrupt {

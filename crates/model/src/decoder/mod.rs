@@ -3,6 +3,7 @@
 
 mod adapter;
 mod backend;
+mod block_matrix;
 mod chat;
 mod checkpoint;
 mod choose_sources;

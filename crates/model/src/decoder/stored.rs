@@ -1,8 +1,9 @@
 //! Weights as a file holds them, between reading and laying out for products.
 
-use candle_core::quantized::{GgmlDType, QTensor};
+use candle_core::quantized::GgmlDType;
 use candle_core::{Device, Tensor};
 
+use super::block_matrix::BlockMatrix;
 use super::error::DecoderError;
 use crate::kernels::quantized::BlockType;
 
@@ -17,8 +18,8 @@ pub(super) enum Stored {
 /// Quantized weights, and beside them what an adapter changes of them: merged, they would have to be
 /// floats.
 pub(super) struct Blocks {
-    /// Of types that there are kernels for; their rows follow one another.
-    pub(super) tensors: Vec<QTensor>,
+    /// Their rows follow one another.
+    pub(super) matrices: Vec<BlockMatrix>,
     /// What is added to the weights.
     pub(super) updates: Vec<Update>,
     /// What stands in place of some of them.
@@ -43,17 +44,13 @@ pub(super) struct Replaced {
 }
 
 impl Stored {
-    /// A tensor of GGUF.
-    pub(super) fn of(tensor: QTensor) -> Result<Self, DecoderError> {
-        if block_type(tensor.dtype()).is_some() {
-            Ok(Self::Blocks(Blocks {
-                tensors: vec![tensor],
-                updates: Vec::new(),
-                replaced: None,
-            }))
-        } else {
-            Ok(Self::Dense(tensor.dequantize(&Device::Cpu)?))
-        }
+    /// A matrix in blocks.
+    pub(super) fn blocks(matrix: BlockMatrix) -> Self {
+        Self::Blocks(Blocks {
+            matrices: vec![matrix],
+            updates: Vec::new(),
+            replaced: None,
+        })
     }
 
     /// The weights with an update of all rows, beside them where they are blocks.
@@ -86,7 +83,7 @@ impl Stored {
             return Ok(Self::Dense(Tensor::cat(&parts, 0)?));
         }
         let mut stack = Blocks {
-            tensors: Vec::new(),
+            matrices: Vec::new(),
             updates: Vec::new(),
             replaced: None,
         };
@@ -98,12 +95,8 @@ impl Stored {
                     first: first + update.first,
                     ..update
                 }));
-                first += part
-                    .tensors
-                    .iter()
-                    .map(|t| t.shape().dims()[0])
-                    .sum::<usize>();
-                stack.tensors.extend(part.tensors);
+                first += part.matrices.iter().map(|m| m.rows).sum::<usize>();
+                stack.matrices.extend(part.matrices);
             }
         }
         Ok(Self::Blocks(stack))
@@ -114,9 +107,8 @@ impl Stored {
         match self {
             Self::Dense(tensor) => Ok(tensor.clone()),
             Self::Blocks(blocks) => {
-                let dense = |tensor: &QTensor| tensor.dequantize(&Device::Cpu);
-                let parts: Vec<Tensor> =
-                    blocks.tensors.iter().map(dense).collect::<Result<_, _>>()?;
+                let parts = blocks.matrices.iter().map(BlockMatrix::dense);
+                let parts: Vec<Tensor> = parts.collect::<Result<_, _>>()?;
                 let mut weight = Tensor::cat(&parts, 0)?;
                 for update in &blocks.updates {
                     weight = update.added_to(&weight)?;

@@ -5,12 +5,12 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use candle_core::quantized::{QStorage, QTensor};
 use candle_core::{Device, Tensor};
 use ken_storage::ReadAt;
 use safetensors::tensor::TensorInfo;
 
 use super::adapter::Adapter;
+use super::block_matrix::BlockMatrix;
 use super::config::DecoderConfig;
 use super::error::DecoderError;
 use super::family::Family;
@@ -272,11 +272,14 @@ impl WeightFile {
         match self {
             Self::Gguf(file) => {
                 self.check_shape(name, &shape)?;
-                let tensor = file.tensor(name)?;
-                Stored::of(match paired {
-                    Some(head_width) => halve_rotary_pairs(&tensor, head_width)?,
-                    None => tensor,
-                })
+                if let Some(matrix) = file.blocks(name)? {
+                    return Ok(Stored::blocks(BlockMatrix { paired, ..matrix }));
+                }
+                let weights = file.tensor(name)?.dequantize(&Device::Cpu)?;
+                Ok(Stored::Dense(match paired {
+                    Some(head_width) => halve_rotary_pairs(&weights, head_width)?,
+                    None => weights,
+                }))
             }
             Self::Safetensors { .. } => self.dense(name, &shape).map(Stored::Dense),
         }
@@ -474,20 +477,10 @@ impl Weights {
     }
 }
 
-/// llama.cpp stores the rows of Llama's query and key projections so that a rotary pair is
-/// side by side (row `2i + j` of a head); the graph wants the pair half a head apart, as Hugging
-/// Face stores it (row `i + j * width / 2`). Rows are moved as stored bytes, whatever their type.
-fn halve_rotary_pairs(tensor: &QTensor, head_width: usize) -> Result<QTensor, DecoderError> {
-    let (rows, _) = tensor.shape().dims2()?;
-    let data = tensor.data()?;
-    let row_bytes = data.len() / rows;
-    let mut moved = Vec::with_capacity(data.len());
-    for row in 0..rows {
-        let (head, place) = (row / head_width, row % head_width);
-        let (j, i) = (place / (head_width / 2), place % (head_width / 2));
-        let from = head * head_width + 2 * i + j;
-        moved.extend_from_slice(&data[from * row_bytes..(from + 1) * row_bytes]);
-    }
-    let storage = QStorage::from_data(moved.into(), &Device::Cpu, tensor.dtype())?;
-    Ok(QTensor::new(storage, tensor.shape())?)
+/// llama.cpp stores the rows of Llama's query and key projections so that a rotary pair is side by
+/// side; the graph wants them as Hugging Face stores them, see [`BlockMatrix::paired`].
+fn halve_rotary_pairs(weights: &Tensor, head_width: usize) -> Result<Tensor, DecoderError> {
+    let (rows, inputs) = weights.dims2()?;
+    let pairs = weights.reshape((rows / head_width, head_width / 2, 2, inputs))?;
+    Ok(pairs.transpose(1, 2)?.reshape((rows, inputs))?)
 }

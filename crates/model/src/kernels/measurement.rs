@@ -3,7 +3,9 @@
 //!
 //! `RAYON_NUM_THREADS=1 cargo test --release -p ken-model --lib measurement:: -- --ignored --nocapture`
 
+use std::convert::Infallible;
 use std::hint::black_box;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -33,6 +35,42 @@ fn billions(operations: usize, time: Duration) -> f64 {
     operations as f64 / time.as_secs_f64() / 1e9
 }
 
+/// A matrix whose bytes are all the same.
+fn of_ones(block: BlockType, outputs: usize, inputs: usize) -> Arc<QuantizedMatrix> {
+    let read = |_: Range<usize>, rows: &mut [u8]| {
+        rows.fill(0x31);
+        Ok::<(), Infallible>(())
+    };
+    let Ok(matrix) = QuantizedMatrix::read(block, outputs, inputs, read);
+    Arc::new(matrix)
+}
+
+#[test]
+#[ignore = "measures"]
+fn one_row_by_weights_out_of_memory() {
+    let bytes = 256 << 20;
+    println!("GB of weights a second, one row; exactly, in integers");
+    for block in [
+        BlockType::Q4_0,
+        BlockType::Q4_1,
+        BlockType::Q4K,
+        BlockType::Q5_0,
+        BlockType::Q5K,
+        BlockType::Q6K,
+        BlockType::Q8_0,
+    ] {
+        let inputs = 1536;
+        let outputs = bytes / QuantizedMatrix::bytes(Some(block), 16, inputs) * 16;
+        let matrices = [of_ones(block, outputs, inputs)];
+        let bytes = QuantizedMatrix::bytes(Some(block), outputs, inputs);
+        let x = Rows::new(numbers(inputs), inputs);
+        let mut out = Rows::zeros(1, outputs);
+        let rates = [Operand::Exact(&x), Operand::Integer(QuantizedRows::new(&x))]
+            .map(|x| billions(bytes, best(|| products(&matrices, &x, &mut out))));
+        println!("{block:?}: {:.1}, {:.1}", rates[0], rates[1]);
+    }
+}
+
 #[test]
 #[ignore = "measures"]
 fn products_with_weights_of_every_type() {
@@ -46,9 +84,7 @@ fn products_with_weights_of_every_type() {
         BlockType::Q6K,
         BlockType::Q8_0,
     ] {
-        let data = vec![0x31; inputs / block.inputs() * outputs * block.bytes()];
-        let matrix = QuantizedMatrix::from_blocks(&data, block, outputs, inputs).map(Arc::new);
-        let matrices: Vec<_> = matrix.into_iter().collect();
+        let matrices = [of_ones(block, outputs, inputs)];
         let bits = 8 * QuantizedMatrix::bytes(Some(block), outputs, inputs);
         let bits = bits as f64 / (outputs * inputs) as f64;
         for name in ["exact", "integer"] {

@@ -11,13 +11,13 @@ mod segment;
 use std::sync::Arc;
 
 use candle_core::Tensor;
-use candle_core::quantized::QTensor;
 use rayon::prelude::*;
 
 use super::backend::{AttentionLayer, Backend, Heads, Run};
+use super::block_matrix::BlockMatrix;
 use super::config::Activation;
 use super::error::DecoderError;
-use super::stored::{Replaced, Stored, Update, block_type};
+use super::stored::{Replaced, Stored, Update};
 
 use crate::kernels::elementwise;
 use crate::kernels::low_rank::{LowRank, OwnRows};
@@ -49,18 +49,8 @@ pub(super) enum Table {
 }
 
 /// Lays out stored blocks.
-fn quantized(tensor: &QTensor) -> Result<Arc<QuantizedMatrix>> {
-    let (outputs, inputs) = tensor.shape().dims2()?;
-    let block = block_type(tensor.dtype());
-    let matrix = match block {
-        Some(block) => QuantizedMatrix::from_blocks(&tensor.data()?, block, outputs, inputs),
-        None => None,
-    };
-    matrix.map(Arc::new).ok_or_else(|| {
-        let (dtype, shape) = (tensor.dtype(), tensor.shape());
-        let message = format!("blocks of the type {dtype:?} do not make up the shape {shape:?}");
-        DecoderError::Compute(candle_core::Error::msg(message))
-    })
+fn quantized(matrix: &BlockMatrix) -> Result<Arc<QuantizedMatrix>> {
+    matrix.laid_out().map(Arc::new)
 }
 
 fn low_rank(update: &Update) -> Result<LowRank> {
@@ -95,7 +85,7 @@ impl Backend for Cpu {
             }
             Stored::Blocks(blocks) => Ok(Matrix::Quantized(QuantizedProjection {
                 matrices: blocks
-                    .tensors
+                    .matrices
                     .iter()
                     .map(quantized)
                     .collect::<Result<_>>()?,
@@ -111,10 +101,10 @@ impl Backend for Cpu {
 
     fn table(&self, weight: Stored) -> Result<Table> {
         if let Stored::Blocks(blocks) = &weight
-            && let [tensor] = blocks.tensors.as_slice()
+            && let [matrix] = blocks.matrices.as_slice()
         {
             return Ok(Table::Quantized {
-                matrix: quantized(tensor)?,
+                matrix: quantized(matrix)?,
                 own_rows: blocks.replaced.as_ref().map(own_rows).transpose()?,
             });
         }

@@ -15,7 +15,7 @@ pub(super) const GROUP: usize = 32;
 pub(super) const LINE: usize = 64;
 
 /// Groups of a block of k-quants.
-const SUPER_GROUPS: usize = 8;
+pub(super) const SUPER_GROUPS: usize = 8;
 
 /// How the codes of a group are stored. Code line `q` holds inputs `4q..4q + 4` of each output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub(super) enum Codes {
 
 impl Codes {
     /// Lines of a group.
-    pub(super) fn lines(self) -> usize {
+    pub(super) const fn lines(self) -> usize {
         match self {
             Self::Nibbles => 4,
             Self::FiveBits => 5,
@@ -65,7 +65,7 @@ pub(super) enum Scales {
 
 impl Scales {
     /// Groups of a block.
-    pub(super) fn groups(self) -> usize {
+    pub(super) const fn groups(self) -> usize {
         match self {
             Self::WideZero(_) | Self::Offset => 1,
             Self::Zero(_) => 2,
@@ -74,7 +74,7 @@ impl Scales {
     }
 
     /// Lines of the header.
-    fn lines(self) -> usize {
+    pub(super) const fn lines(self) -> usize {
         match self {
             Self::Zero(_) | Self::WideZero(_) | Self::Offset => 1,
             Self::Super => 4,
@@ -83,7 +83,7 @@ impl Scales {
     }
 
     /// The code that stands for zero; `None` where each group has an offset of its own.
-    pub(super) fn zero(self) -> Option<u8> {
+    pub(super) const fn zero(self) -> Option<u8> {
         match self {
             Self::Zero(zero) | Self::WideZero(zero) => Some(zero),
             Self::Halves => Some(32),
@@ -93,25 +93,77 @@ impl Scales {
 }
 
 /// The layout of a matrix.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Layout {
     pub(super) codes: Codes,
     pub(super) scales: Scales,
 }
 
+/// A layout that kernels are compiled for, so that they decide nothing while they run.
+pub(super) trait Known {
+    const LAYOUT: Layout;
+}
+
+/// Names layouts.
+macro_rules! layouts {
+    ($($name:ident: $codes:expr, $scales:expr;)*) => {$(
+        #[allow(non_camel_case_types)] // The names of the format.
+        pub(super) struct $name;
+
+        impl Known for $name {
+            const LAYOUT: Layout = Layout { codes: $codes, scales: $scales };
+        }
+    )*};
+}
+
+layouts! {
+    Q4_0: Codes::Nibbles, Scales::Zero(8);
+    Q4_1: Codes::Nibbles, Scales::Offset;
+    Q5_0: Codes::FiveBits, Scales::Zero(16);
+    Q5_1: Codes::FiveBits, Scales::Offset;
+    Q8_0: Codes::Bytes, Scales::Zero(128);
+    Q4K: Codes::Nibbles, Scales::Super;
+    Q5K: Codes::FiveBits, Scales::Super;
+    Q6K: Codes::SixBits, Scales::Halves;
+    Rounded: Codes::Bytes, Scales::WideZero(128);
+}
+
+/// What is done with a layout, once it is known.
+pub(super) trait OfLayout {
+    type Output;
+
+    fn run<L: Known>(self) -> Self::Output;
+}
+
 impl Layout {
+    /// Does something that is compiled for each layout.
+    #[inline(always)]
+    pub(super) fn dispatch<W: OfLayout>(self, work: W) -> W::Output {
+        match self {
+            Q4_0::LAYOUT => work.run::<Q4_0>(),
+            Q4_1::LAYOUT => work.run::<Q4_1>(),
+            Q5_0::LAYOUT => work.run::<Q5_0>(),
+            Q5_1::LAYOUT => work.run::<Q5_1>(),
+            Q8_0::LAYOUT => work.run::<Q8_0>(),
+            Q4K::LAYOUT => work.run::<Q4K>(),
+            Q5K::LAYOUT => work.run::<Q5K>(),
+            Q6K::LAYOUT => work.run::<Q6K>(),
+            _ => work.run::<Rounded>(),
+        }
+    }
+
     /// Lines of a block.
-    pub(super) fn block_lines(self) -> usize {
+    pub(super) const fn block_lines(self) -> usize {
         self.scales.lines() + self.scales.groups() * self.codes.lines()
     }
 
     /// Lines of a tile.
-    pub(super) fn tile_lines(self, inputs: usize) -> usize {
+    pub(super) const fn tile_lines(self, inputs: usize) -> usize {
         inputs.div_ceil(GROUP * self.scales.groups()) * self.block_lines()
     }
 
     /// The line at which the codes of a group of a block start.
-    pub(super) fn codes_of(self, group: usize) -> usize {
+    pub(super) const fn codes_of(self, group: usize) -> usize {
         self.scales.lines() + group * self.codes.lines()
     }
 }
@@ -143,6 +195,11 @@ impl Line {
     /// Writes to a line that holds a number for each output.
     pub(super) fn set_float(&mut self, output: usize, number: f32) {
         self.0[4 * output..][..4].copy_from_slice(&number.to_ne_bytes());
+    }
+
+    /// Writes to a line that holds four bytes side by side for each output.
+    pub(super) fn set_quad(&mut self, output: usize, bytes: [u8; 4]) {
+        self.0[4 * output..][..4].copy_from_slice(&bytes);
     }
 
     /// Writes to a line that holds two numbers of 16 bits for each output; `stored` is little-endian.

@@ -2,18 +2,23 @@
 //! activations quantized on the fly, or exactly, with the weights dequantized in the cache.
 //!
 //! `layout` says how weights lie in memory, `pack` brings them there, `activations` quantizes rows,
-//! `product` multiplies, over what `isa` offers of each instruction set.
+//! `integer`, `exact` and `exact_row` multiply, over what `isa` offers of each instruction set.
 
 mod activations;
+mod codes;
+mod exact;
+mod exact_row;
+mod integer;
 mod isa;
 mod layout;
 mod lines;
 mod pack;
-mod product;
 mod scales;
 #[cfg(test)]
 mod tests;
+mod tiles;
 
+use std::marker::PhantomData;
 use std::ops::Range;
 
 use rayon::prelude::*;
@@ -21,11 +26,11 @@ use rayon::prelude::*;
 use super::rows::Rows;
 use activations::Activations;
 pub use isa::InstructionSet;
-use isa::Plain;
-use layout::{Codes, GROUP, Layout, Line, Scales, TILE};
+use isa::{Isa, Plain};
+use layout::{GROUP, Known, Layout, Line, OfLayout, Rounded, TILE};
 use lines::Lines;
-use product::{Columns, Tiles};
-use scales::Header;
+use scales::{Factors, Header};
+use tiles::{Columns, Tiles};
 
 /// Multiplications that are worth a task.
 const TASK_PRODUCTS: usize = 1 << 18;
@@ -75,17 +80,16 @@ impl BlockType {
     }
 
     fn layout(self) -> Layout {
-        let (codes, scales) = match self {
-            Self::Q4_0 => (Codes::Nibbles, Scales::Zero(8)),
-            Self::Q4_1 => (Codes::Nibbles, Scales::Offset),
-            Self::Q5_0 => (Codes::FiveBits, Scales::Zero(16)),
-            Self::Q5_1 => (Codes::FiveBits, Scales::Offset),
-            Self::Q8_0 => (Codes::Bytes, Scales::Zero(128)),
-            Self::Q4K => (Codes::Nibbles, Scales::Super),
-            Self::Q5K => (Codes::FiveBits, Scales::Super),
-            Self::Q6K => (Codes::SixBits, Scales::Halves),
-        };
-        Layout { codes, scales }
+        match self {
+            Self::Q4_0 => layout::Q4_0::LAYOUT,
+            Self::Q4_1 => layout::Q4_1::LAYOUT,
+            Self::Q5_0 => layout::Q5_0::LAYOUT,
+            Self::Q5_1 => layout::Q5_1::LAYOUT,
+            Self::Q8_0 => layout::Q8_0::LAYOUT,
+            Self::Q4K => layout::Q4K::LAYOUT,
+            Self::Q5K => layout::Q5K::LAYOUT,
+            Self::Q6K => layout::Q6K::LAYOUT,
+        }
     }
 }
 
@@ -116,25 +120,25 @@ impl QuantizedRows {
 }
 
 impl QuantizedMatrix {
-    /// Weights as a file stores them. `None` where `data` is not as long as the shape says.
+    /// Weights as a file stores them; `inputs` are whole blocks. `read` fills room for some rows, and is
+    /// called from several threads.
     ///
     /// # Shapes
-    /// `data`: `[outputs, inputs]` in blocks.
-    pub(crate) fn from_blocks(
-        data: &[u8],
+    /// `read`: `[rows, inputs]` in blocks.
+    ///
+    /// # Errors
+    /// Those of `read`.
+    pub(crate) fn read<E: Send>(
         block: BlockType,
         outputs: usize,
         inputs: usize,
-    ) -> Option<Self> {
-        let blocks = inputs / block.inputs() * outputs;
-        if !inputs.is_multiple_of(block.inputs()) || data.len() != blocks * block.bytes() {
-            return None;
-        }
-        Some(Self {
+        read: impl Fn(Range<usize>, &mut [u8]) -> Result<(), E> + Sync,
+    ) -> Result<Self, E> {
+        Ok(Self {
             layout: block.layout(),
             outputs,
             inputs,
-            lines: pack::pack_blocks(data, block, outputs, inputs),
+            lines: pack::pack_blocks(block, outputs, inputs, read)?,
         })
     }
 
@@ -144,7 +148,7 @@ impl QuantizedMatrix {
     /// `weights`: `[outputs, inputs]`.
     pub(crate) fn from_floats(weights: &[f32], outputs: usize, inputs: usize) -> Self {
         Self {
-            layout: pack::FROM_FLOATS,
+            layout: Rounded::LAYOUT,
             outputs,
             inputs,
             lines: pack::pack_floats(weights, outputs, inputs),
@@ -153,7 +157,7 @@ impl QuantizedMatrix {
 
     /// Bytes that a matrix takes whose weights come in blocks of a type, or as floats.
     pub(crate) fn bytes(block: Option<BlockType>, outputs: usize, inputs: usize) -> usize {
-        let layout = block.map_or(pack::FROM_FLOATS, BlockType::layout);
+        let layout = block.map_or(Rounded::LAYOUT, BlockType::layout);
         outputs.div_ceil(TILE) * layout.tile_lines(inputs) * size_of::<Line>()
     }
 
@@ -173,15 +177,32 @@ impl QuantizedMatrix {
         let tile_lines = self.layout.tile_lines(self.inputs);
         let tile = &self.lines[output / TILE * tile_lines..][..tile_lines];
         let place = output % TILE;
-        let groups = self.layout.scales.groups();
-        let mut factors = bytemuck::Zeroable::zeroed();
-        for (group, out) in out.chunks_mut(GROUP).enumerate() {
-            let block = &tile[group / groups * self.layout.block_lines()..];
-            let lines = &block[self.layout.codes_of(group % groups)..];
-            let codes = pack::codes(self.layout.codes, lines, place);
+        self.layout.dispatch(Dequantize { tile, place, out });
+    }
+}
+
+/// Reads the weights of one output of a tile.
+struct Dequantize<'a> {
+    tile: &'a [Line],
+    place: usize,
+    /// `[inputs]`
+    out: &'a mut [f32],
+}
+
+impl OfLayout for Dequantize<'_> {
+    type Output = ();
+
+    fn run<L: Known>(self) {
+        let (layout, place) = (L::LAYOUT, self.place);
+        let groups = layout.scales.groups();
+        let mut factors: Factors = bytemuck::Zeroable::zeroed();
+        for (group, out) in self.out.chunks_mut(GROUP).enumerate() {
+            let block = &self.tile[group / groups * layout.block_lines()..];
+            let lines = &block[layout.codes_of(group % groups)..];
+            let codes = pack::codes(layout.codes, lines, place);
             // SAFETY: every processor has plain code's instructions.
             #[allow(unsafe_code)]
-            let header = unsafe { Header::<Plain>::read(self.layout.scales, block, &mut factors) };
+            let header = unsafe { Header::<Plain, L>::read(block, &mut factors) };
             let halves = out.chunks_mut(GROUP / 2).zip(codes.chunks(GROUP / 2));
             for (half, (out, codes)) in halves.enumerate() {
                 // SAFETY: as above.
@@ -242,11 +263,11 @@ impl QuantizedMatrix {
         self.outputs.div_ceil(TILE)
     }
 
-    /// See [`product::starts`].
+    /// See [`integer::starts`].
     fn starts(&self, x: &Operand<'_>) -> Vec<[i32; 2]> {
         match x {
             Operand::Exact(_) => Vec::new(),
-            Operand::Integer(x) => product::starts(self.layout.scales, &x.0),
+            Operand::Integer(x) => integer::starts(self.layout.scales, &x.0),
         }
     }
 
@@ -273,7 +294,7 @@ struct Shared<'a> {
     start: *mut f32,
     rows: usize,
     width: usize,
-    matrix: std::marker::PhantomData<&'a mut Rows>,
+    matrix: PhantomData<&'a mut Rows>,
 }
 
 // SAFETY: no two tasks have the same tile, so none writes where another one does, and nobody reads
@@ -289,7 +310,7 @@ impl<'a> Shared<'a> {
             start: out.numbers.as_mut_ptr(),
             rows: out.count(),
             width: out.width,
-            matrix: std::marker::PhantomData,
+            matrix: PhantomData,
         }
     }
 }
@@ -349,22 +370,54 @@ fn multiply(
     }
 }
 
+/// What a task computes, by the kernels of an instruction set.
+struct Multiply<'a, I> {
+    tiles: &'a Tiles<'a>,
+    x: &'a Operand<'a>,
+    starts: &'a [[i32; 2]],
+    rows: Range<usize>,
+    out: Shared<'a>,
+    isa: PhantomData<I>,
+}
+
+impl<I: Isa> OfLayout for Multiply<'_, I> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<L: Known>(mut self) {
+        let (tiles, rows, out) = (self.tiles, self.rows, &mut self.out);
+        // SAFETY: whoever made this has checked for the instructions.
+        #[allow(unsafe_code)]
+        unsafe {
+            match self.x {
+                Operand::Exact(x) if rows.len() == 1 => {
+                    exact_row::products::<I, L>(tiles, x.row(rows.start), rows.start, out);
+                }
+                Operand::Exact(x) => {
+                    exact::products::<I, L>(tiles, &x.numbers, x.width, rows, out);
+                }
+                Operand::Integer(x) => {
+                    integer::products::<I, L>(tiles, &x.0, self.starts, rows, out);
+                }
+            }
+        }
+    }
+}
+
 #[inline(always)]
-fn run<I: isa::Isa>(
+fn run<I: Isa>(
     tiles: &Tiles<'_>,
     x: &Operand<'_>,
     starts: &[[i32; 2]],
     rows: Range<usize>,
-    mut out: Shared<'_>,
+    out: Shared<'_>,
 ) {
-    // SAFETY: the caller has checked for the instructions.
-    #[allow(unsafe_code)]
-    unsafe {
-        match x {
-            Operand::Exact(x) => {
-                product::exact::<I>(tiles, &x.numbers, x.width, rows, &mut out);
-            }
-            Operand::Integer(x) => product::integer::<I>(tiles, &x.0, starts, rows, &mut out),
-        }
-    }
+    tiles.layout.dispatch(Multiply::<I> {
+        tiles,
+        x,
+        starts,
+        rows,
+        out,
+        isa: PhantomData,
+    });
 }

@@ -1,72 +1,84 @@
 //! From rows of weights, as GGUF stores them or as numbers, to tiles.
 
+use std::convert::Infallible;
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use super::BlockType;
-use super::layout::{Codes, GROUP, Layout, Line, Scales, TILE};
+use super::layout::{Codes, GROUP, Known, Layout, Line, Rounded, TILE};
 use super::lines::Lines;
 
-/// The tiles of rows stored as blocks of a type.
+/// The tiles of rows stored as blocks of a type, read tile by tile, so that they are nowhere in memory
+/// twice.
 ///
 /// # Shapes
-/// `data`: `[outputs, inputs]` in blocks; returns `[tiles, lines of a tile]`.
-pub(super) fn pack_blocks(data: &[u8], block: BlockType, outputs: usize, inputs: usize) -> Lines {
+/// `read` fills `[rows, bytes of a row]`; returns `[tiles, lines of a tile]`.
+pub(super) fn pack_blocks<E: Send>(
+    block: BlockType,
+    outputs: usize,
+    inputs: usize,
+    read: impl Fn(Range<usize>, &mut [u8]) -> Result<(), E> + Sync,
+) -> Result<Lines, E> {
     let row_bytes = inputs / block.inputs() * block.bytes();
-    pack(block.layout(), outputs, inputs, |output, tile, place| {
-        let row = &data[output * row_bytes..][..row_bytes];
-        for (index, stored) in row.chunks_exact(block.bytes()).enumerate() {
-            block.pack(stored, index, tile, place);
+    pack(block.layout(), outputs, inputs, |rows, tile, stored| {
+        stored.resize(rows.len() * row_bytes, 0);
+        read(rows, stored)?;
+        for (place, row) in stored.chunks_exact(row_bytes.max(1)).enumerate() {
+            for (index, stored) in row.chunks_exact(block.bytes()).enumerate() {
+                block.pack(stored, index, tile, place);
+            }
         }
+        Ok(())
     })
 }
-
-/// The layout of weights that are quantized here: to 8 bits, in groups of 32.
-pub(super) const FROM_FLOATS: Layout = Layout {
-    codes: Codes::Bytes,
-    scales: Scales::WideZero(128),
-};
 
 /// The tiles of numbers, rounded to 8 bits. A group that holds NaN or infinity gets the scale NaN.
 ///
 /// # Shapes
 /// `weights`: `[outputs, inputs]`; returns `[tiles, lines of a tile]`.
 pub(super) fn pack_floats(weights: &[f32], outputs: usize, inputs: usize) -> Lines {
-    pack(FROM_FLOATS, outputs, inputs, |output, tile, place| {
-        let row = &weights[output * inputs..][..inputs];
-        let blocks = tile.chunks_exact_mut(FROM_FLOATS.block_lines());
-        for (group, lines) in row.chunks(GROUP).zip(blocks) {
-            let most = group.iter().fold(0.0f32, |most, w| most.max(w.abs()));
-            let trace: f32 = group.iter().map(|w| w * 0.0).sum();
-            let scale = if most > 0.0 { most / 127.0 } else { 1.0 };
-            lines[0].set_float(place, scale + trace);
-            let mut codes = [128; GROUP];
-            for (code, weight) in codes.iter_mut().zip(group) {
-                *code = ((weight / scale).round() as i8 as u8) ^ 0x80;
+    let layout = Rounded::LAYOUT;
+    let packed = pack(layout, outputs, inputs, |rows, tile, _| {
+        for (place, row) in rows.enumerate() {
+            let row = &weights[row * inputs..][..inputs];
+            let blocks = tile.chunks_exact_mut(layout.block_lines());
+            for (group, lines) in row.chunks(GROUP).zip(blocks) {
+                let most = group.iter().fold(0.0f32, |most, w| most.max(w.abs()));
+                let trace: f32 = group.iter().map(|w| w * 0.0).sum();
+                let scale = if most > 0.0 { most / 127.0 } else { 1.0 };
+                lines[0].set_float(place, scale + trace);
+                let mut codes = [128; GROUP];
+                for (code, weight) in codes.iter_mut().zip(group) {
+                    *code = ((weight / scale).round() as i8 as u8) ^ 0x80;
+                }
+                set_codes(layout.codes, &mut lines[1..], place, &codes);
             }
-            set_codes(Codes::Bytes, &mut lines[1..], place, &codes);
         }
-    })
+        Ok::<(), Infallible>(())
+    });
+    let Ok(lines) = packed;
+    lines
 }
 
-/// Packs tile by tile, in parallel. `pack_row` is given an output, its tile and its place there.
-fn pack(
+/// Packs tile by tile, in parallel. `pack_rows` is given the outputs of a tile, the tile, and room of
+/// its thread.
+fn pack<E: Send>(
     layout: Layout,
     outputs: usize,
     inputs: usize,
-    pack_row: impl Fn(usize, &mut [Line], usize) + Sync,
-) -> Lines {
+    pack_rows: impl Fn(Range<usize>, &mut [Line], &mut Vec<u8>) -> Result<(), E> + Sync,
+) -> Result<Lines, E> {
     let tile_lines = layout.tile_lines(inputs);
     let mut lines = Lines::zeros(outputs.div_ceil(TILE) * tile_lines);
     lines
         .par_chunks_mut(tile_lines.max(1))
         .enumerate()
-        .for_each(|(index, tile)| {
+        .try_for_each_init(Vec::new, |room, (index, tile)| {
             let first = index * TILE;
-            for output in first..outputs.min(first + TILE) {
-                pack_row(output, tile, output - first);
-            }
-        });
-    lines
+            pack_rows(first..outputs.min(first + TILE), tile, room)
+        })?;
+    Ok(lines)
 }
 
 impl BlockType {
@@ -186,19 +198,37 @@ fn set_factors(lines: &mut [Line], place: usize, packed: &[u8]) {
     }
 }
 
-/// Writes the codes of a group and an output to lines of zeros.
+/// Writes the codes of a group and an output, four at a time.
 fn set_codes(kind: Codes, lines: &mut [Line], place: usize, codes: &[u8; GROUP]) {
-    for (i, &code) in codes.iter().enumerate() {
-        let (line, at) = (i / 4, 4 * place + i % 4);
-        if kind == Codes::Bytes {
-            lines[line].0[at] = code;
-            continue;
+    let (quads, _) = codes.as_chunks::<4>();
+    let quad = |line: usize| u32::from_ne_bytes(quads[line]);
+    /// A part of each of four bytes.
+    const fn bytes_of(part: u8) -> u32 {
+        u32::from_ne_bytes([part; 4])
+    }
+    // The bits above the fourth.
+    let high = |line: usize| quad(line) >> 4 & bytes_of(15);
+    if kind == Codes::Bytes {
+        for (line, quad) in lines.iter_mut().zip(quads) {
+            line.set_quad(place, *quad);
         }
-        lines[line % 4].0[at] |= (code & 15) << (line / 4 * 4);
-        match kind {
-            Codes::Nibbles | Codes::Bytes => {}
-            Codes::FiveBits => lines[4].0[at] |= (code >> 4) << line,
-            Codes::SixBits => lines[4 + line / 4].0[at] |= (code >> 4) << (line % 4 * 2),
+        return;
+    }
+    for (line, into) in lines[..4].iter_mut().enumerate() {
+        let low = [line, line + 4].map(|line| quad(line) & bytes_of(15));
+        into.set_quad(place, (low[0] | low[1] << 4).to_ne_bytes());
+    }
+    match kind {
+        Codes::Nibbles | Codes::Bytes => {}
+        Codes::FiveBits => {
+            let fifth = (0..8).fold(0, |bits, line| bits | high(line) << line);
+            lines[4].set_quad(place, fifth.to_ne_bytes());
+        }
+        Codes::SixBits => {
+            for (side, into) in lines[4..6].iter_mut().enumerate() {
+                let pairs = (0..4).fold(0, |bits, line| bits | high(4 * side + line) << (2 * line));
+                into.set_quad(place, pairs.to_ne_bytes());
+            }
         }
     }
 }

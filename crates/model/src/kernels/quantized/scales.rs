@@ -2,25 +2,28 @@
 
 #![allow(unsafe_code)] // Calls of vector instructions; see `Isa`.
 
+use std::marker::PhantomData;
+
 use super::isa::Isa;
-use super::layout::{Line, Scales, TILE};
+use super::layout::{Known, Line, Scales, TILE};
 
 /// Room for the factors of a block, once they are bytes: of the scales, then of the offsets, group by
 /// group.
 pub(super) type Factors = [Line; 4];
 
 /// The header of a block, read once for all of its groups.
-pub(super) struct Header<'a, I: Isa> {
-    scales: Scales,
+pub(super) struct Header<'a, I: Isa, L> {
     numbers: [I::Floats; 2],
     factors: &'a [Line],
+    layout: PhantomData<L>,
 }
 
-impl<'a, I: Isa> Header<'a, I> {
+impl<'a, I: Isa, L: Known> Header<'a, I, L> {
     /// # Safety
     /// As for [`Isa`], here and below.
     #[inline(always)]
-    pub(super) unsafe fn read(scales: Scales, block: &'a [Line], room: &'a mut Factors) -> Self {
+    pub(super) unsafe fn read(block: &'a [Line], room: &'a mut Factors) -> Self {
+        let scales = L::LAYOUT.scales;
         unsafe {
             let numbers = match scales {
                 Scales::WideZero(_) => [I::load(block[0].floats()); 2],
@@ -35,9 +38,9 @@ impl<'a, I: Isa> Header<'a, I> {
                 _ => &[],
             };
             Self {
-                scales,
                 numbers,
                 factors,
+                layout: PhantomData,
             }
         }
     }
@@ -47,7 +50,7 @@ impl<'a, I: Isa> Header<'a, I> {
     pub(super) unsafe fn scale(&self, group: usize, half: usize) -> I::Floats {
         let [first, second] = self.numbers;
         unsafe {
-            match self.scales {
+            match L::LAYOUT.scales {
                 Scales::WideZero(_) | Scales::Offset => first,
                 Scales::Zero(_) if group == 0 => first,
                 Scales::Zero(_) => second,
@@ -61,7 +64,7 @@ impl<'a, I: Isa> Header<'a, I> {
     #[inline(always)]
     pub(super) unsafe fn offset(&self, group: usize, scale: I::Floats) -> I::Floats {
         unsafe {
-            match (self.scales.zero(), self.scales) {
+            match (L::LAYOUT.scales.zero(), L::LAYOUT.scales) {
                 (Some(zero), _) => I::mul(scale, I::splat(f32::from(zero))),
                 (None, Scales::Super) => I::mul(self.numbers[1], I::bytes(self.factor(8 + group))),
                 (None, _) => self.numbers[1],

@@ -4,7 +4,7 @@
 use std::arch::x86_64::*;
 
 use super::Isa;
-use crate::kernels::quantized::layout::{LINE, TILE};
+use crate::kernels::quantized::layout::{LINE, Line, TILE};
 
 /// AVX2; with AVX-VNNI, if `VNNI`.
 pub(in crate::kernels::quantized) struct Avx2<const VNNI: bool>;
@@ -102,6 +102,11 @@ impl<const VNNI: bool> Isa for Avx2<VNNI> {
                 _mm256_cvtepi8_epi32(_mm_srli_si128::<8>(bytes)),
             ])
         }
+    }
+
+    #[inline(always)]
+    unsafe fn prefetch(line: *const Line) {
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(line.cast()) }
     }
 
     #[inline(always)]

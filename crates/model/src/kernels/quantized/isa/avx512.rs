@@ -3,7 +3,7 @@
 use std::arch::x86_64::*;
 
 use super::Isa;
-use crate::kernels::quantized::layout::{LINE, TILE};
+use crate::kernels::quantized::layout::{LINE, Line, TILE};
 
 pub(in crate::kernels::quantized) struct Avx512Vnni;
 
@@ -71,6 +71,11 @@ impl Isa for Avx512Vnni {
             let bytes = _mm_loadu_si128(numbers.as_ptr().cast());
             _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(bytes))
         }
+    }
+
+    #[inline(always)]
+    unsafe fn prefetch(line: *const Line) {
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(line.cast()) }
     }
 
     #[inline(always)]

@@ -15,7 +15,7 @@ pub(super) use plain::Plain;
 
 use std::fmt;
 
-use super::layout::{LINE, TILE};
+use super::layout::{LINE, Line, TILE};
 
 /// The operations of one instruction set. All sets compute the same bits.
 ///
@@ -49,6 +49,8 @@ pub(super) trait Isa {
     unsafe fn bytes(numbers: &[u8; TILE]) -> Self::Floats;
     unsafe fn signed_bytes(numbers: &[u8; TILE]) -> Self::Floats;
 
+    /// Brings a line to the first cache, if it is memory of this process.
+    unsafe fn prefetch(line: *const Line);
     unsafe fn codes(line: &[u8; LINE]) -> Self::Codes;
     unsafe fn store_codes(codes: Self::Codes, line: &mut [u8; LINE]);
     /// The low and the high half of each byte.
@@ -71,6 +73,19 @@ pub(super) trait Isa {
         wide: bool,
     ) -> Self::Sums;
     unsafe fn floats(sums: Self::Sums) -> Self::Floats;
+}
+
+/// Asks memory for what comes some lines after these. A single row is multiplied faster than memory
+/// answers, and what processors ask for by themselves is too little and too late.
+///
+/// # Safety
+/// As for [`Isa`].
+#[inline(always)]
+#[allow(unsafe_code)]
+pub(super) unsafe fn prefetch<I: Isa>(lines: &[Line], ahead: usize) {
+    for line in lines {
+        unsafe { I::prefetch(std::ptr::from_ref(line).wrapping_add(ahead)) };
+    }
 }
 
 /// The instruction sets that there are kernels for.

@@ -3,7 +3,7 @@
 use half::f16;
 
 use super::Isa;
-use crate::kernels::quantized::layout::{LINE, TILE};
+use crate::kernels::quantized::layout::{LINE, Line, TILE};
 
 pub(in crate::kernels::quantized) struct Plain;
 
@@ -64,6 +64,9 @@ impl Isa for Plain {
     unsafe fn signed_bytes(numbers: &[u8; TILE]) -> [f32; TILE] {
         numbers.map(|number| f32::from(number as i8))
     }
+
+    #[inline(always)]
+    unsafe fn prefetch(_line: *const Line) {}
 
     #[inline(always)]
     unsafe fn codes(line: &[u8; LINE]) -> [u8; LINE] {
