@@ -46,7 +46,7 @@ pub use passage_features::{PassageFeatures, passage_features};
 pub use pipeline::{AnswerSettings, Event, Pipeline};
 pub use prompt::QuestionPrompt;
 pub use rerank::{Rerank, Reranker, Reranking, UnknownRerank};
-pub use retrieve::Retriever;
+pub use retrieve::{Found, RerankCost, Retriever};
 pub use router::{Representation, Routed, fits, represent};
 pub use routing::{SAMPLES, chance};
 pub use search_result::SearchResult;

@@ -1,7 +1,7 @@
 //! The pipeline: measure what the policy asks for, let it choose a source, gather that source's
 //! knowledge, write the answer, keep the trace.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -20,7 +20,7 @@ use crate::datastore::Datastore;
 use crate::error::AnswerError;
 use crate::evidence;
 use crate::prompt::{self, QuestionPrompt};
-use crate::retrieve::Retriever;
+use crate::retrieve::{Found, Retriever};
 use crate::router::Router;
 use crate::signals::{Cost, RoutingModels, Step};
 use crate::style::Style;
@@ -81,6 +81,9 @@ pub struct Pipeline {
     pub(crate) datastore: Option<Datastore>,
     /// Corpora beside that of the retriever, by the names under which a model chooses them.
     pub extra_corpora: BTreeMap<String, Retriever>,
+    /// What was found before, by the question without white space around it: this is read instead of
+    /// being searched again, at the time that it took then.
+    pub found: HashMap<String, Found>,
 }
 
 impl Pipeline {
@@ -99,6 +102,7 @@ impl Pipeline {
             assessor: None,
             datastore: None,
             extra_corpora: BTreeMap::new(),
+            found: HashMap::new(),
         }
     }
 
@@ -222,7 +226,7 @@ impl Pipeline {
             .into_iter()
             .zip(lines)
             .map(|(mut draft, line)| {
-                draft.took("total", share);
+                draft.took("total", share + draft.found_in);
                 let line = line.ok_or(AnswerError::Interrupted)?;
                 Ok(draft.finish(&self.settings, line.answer()))
             })
@@ -320,12 +324,19 @@ impl Pipeline {
         let wanted = self.settings.evidence_tokens;
         let mut all = Vec::new();
         for (corpus, indices) in by_corpus {
+            let questions: Vec<&str> = indices.iter().map(|&at| drafts[at].question).collect();
+            if let Some(found) = self.found_before(&questions) {
+                for (&index, found) in indices.iter().zip(&found) {
+                    drafts[index].found_in = found.time();
+                }
+                all.extend(indices.into_iter().zip(found));
+                continue;
+            }
             let retriever = match &corpus {
                 Some(name) => self.extra_corpora.get(name),
                 None => self.retriever.as_ref(),
             };
             let retriever = retriever.ok_or(AnswerError::NoCorpus)?;
-            let questions: Vec<&str> = indices.iter().map(|&at| drafts[at].question).collect();
             let found = retriever.find(&questions, self.settings.mode, self.settings.k)?;
             all.extend(indices.into_iter().zip(found));
         }
@@ -352,6 +363,13 @@ impl Pipeline {
             }
         }
         Ok(())
+    }
+
+    /// What was found before for questions, where that is known of all.
+    fn found_before(&self, questions: &[&str]) -> Option<Vec<Found>> {
+        let each = questions.iter();
+        each.map(|question| self.found.get(*question).cloned())
+            .collect()
     }
 
     /// Verbalizes what the model knows, where it is to answer from that.
@@ -500,6 +518,8 @@ pub(crate) struct Draft<'q> {
     /// Whether the caller wants the answer written.
     pub(crate) go_on: bool,
     pub(crate) retrieved: Vec<Retrieved>,
+    /// How long finding them took, where that was before.
+    found_in: Duration,
     verbalized: Option<Verbalized>,
     /// The corpus that the model chose, where it did.
     pub(crate) corpus: Option<String>,
@@ -521,6 +541,7 @@ impl<'q> Draft<'q> {
             choice,
             go_on,
             retrieved: Vec::new(),
+            found_in: Duration::ZERO,
             verbalized: None,
             corpus: None,
             score: None,

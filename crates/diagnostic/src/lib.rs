@@ -130,6 +130,8 @@ pub enum Action {
     EditDatastore,
     ListDatastore,
     MakeWorld,
+    /// Run a study of models and corpus scales.
+    Study,
 }
 
 impl Remedy {

@@ -12,6 +12,7 @@ pub(crate) mod model;
 pub(crate) mod probing;
 pub(crate) mod pruning;
 mod renamed;
+pub(crate) mod studying;
 pub(crate) mod training;
 pub(crate) mod tuning;
 pub(crate) mod world;
@@ -54,7 +55,10 @@ const GLOBAL: &str = "Global options";
 /// The verbs, as help groups them.
 const GROUPS: [(&str, &[&str]); 4] = [
     ("Use", &["demo", "ingest", "search", "ask"]),
-    ("Measure", &["probe", "label", "eval", "calibrate"]),
+    (
+        "Measure",
+        &["probe", "label", "eval", "calibrate", "study", "plan"],
+    ),
     ("Learn", &["train", "datastore"]),
     ("Maintain", &["model", "corpus", "prune", "doctor"]),
 ];
@@ -122,6 +126,10 @@ pub(crate) enum Verb {
     Eval(answering::EvalArguments),
     /// Choose a policy's threshold, with a guarantee if you want one
     Calibrate(calibrating::CalibrateArguments),
+    /// Measure models against corpus scales
+    Study(studying::StudyArguments),
+    /// Choose model, corpus scale and policy for a budget or an accuracy
+    Plan(studying::PlanArguments),
     /// Train a router, a pruner or a language model
     Train(training::TrainArguments),
     /// Build and edit the datastore of a model that chooses its source
@@ -258,7 +266,7 @@ mod tests {
         let visible = command.get_subcommands().filter(|verb| !verb.is_hide_set());
         let visible: Vec<&str> = visible.map(Command::get_name).collect();
         assert_eq!(GROUPS.map(|(_, verbs)| verbs).concat(), visible);
-        assert_eq!(visible.len(), 14);
+        assert_eq!(visible.len(), 16);
     }
 
     #[test]

@@ -54,6 +54,7 @@ fn command(action: &Action) -> String {
         Action::EditDatastore => "ken datastore edit",
         Action::ListDatastore => "ken datastore list DIR",
         Action::MakeWorld => "ken world make",
+        Action::Study => "ken study run QUESTIONS --corpus DIR --model NAME=REF --out DIR",
     };
     fixed.to_owned()
 }

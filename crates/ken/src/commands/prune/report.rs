@@ -2,10 +2,10 @@
 //! and compacted in a copy, which is removed again; the corpus itself stays as it is.
 
 use std::num::NonZeroUsize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ken_corpus::{CorpusInfo, Writer};
+use ken_corpus::{CorpusInfo, PlaceMark, Writer};
 use ken_ingest::compact;
 use ken_language::LanguageModel;
 use ken_setup::{CorpusAddress, Settings, Setup};
@@ -81,22 +81,8 @@ struct Measuring<'a> {
 
 impl Measuring<'_> {
     fn row(&self, plan: &PrunePlan, ratio: f64) -> Result<PrunedRow> {
-        let copy = CorpusCopy::new(self.corpus, self.out.join("copy"))?;
-        let marks = plan.marks(ratio)?;
-        let mut writer = Writer::open(copy.dir())?;
-        writer.replace_pruned(pruning::REASON, &plan.reason, &marks)?;
-        {
-            let mut display = Display::new();
-            let label = format!("compacting at {ratio}");
-            let mut progress = |step: ken_ingest::CompactProgress| {
-                display.show_items(&label, step.passages, step.passages_total);
-            };
-            let (_, interrupted) = compact(&mut writer, &mut progress, self.session.stop)?;
-            if interrupted {
-                return Err(PruningError::Stopped.into());
-            }
-        }
-        drop(writer);
+        let place = self.out.join("copy");
+        let (copy, marks) = pruned_copy(self.corpus, place, plan, ratio, self.session)?;
         let info = CorpusInfo::read(copy.dir())?;
         let (method, identity) = (plan.method, plan.identity_without(&marks));
         let summary = self.answered(copy.dir(), &format!("{method}-{ratio}"), &identity)?;
@@ -121,6 +107,30 @@ impl Measuring<'_> {
         let run = records::drawn(self.batch, Some(policy.clone()), self.session);
         let outcome = evaluate_pipeline(&pipeline, self.questions, &path, run_settings, run)?;
         Ok(summarize(&policy, &outcome.records))
+    }
+}
+
+/// A copy of a corpus at a place, pruned by a plan and compacted, and what was pruned.
+pub(crate) fn pruned_copy(
+    corpus: &Path,
+    place: PathBuf,
+    plan: &PrunePlan,
+    ratio: f64,
+    session: &Session<'_>,
+) -> Result<(CorpusCopy, Vec<PlaceMark>)> {
+    let copy = CorpusCopy::new(corpus, place)?;
+    let marks = plan.marks(ratio)?;
+    let mut writer = Writer::open(copy.dir())?;
+    writer.replace_pruned(pruning::REASON, &plan.reason, &marks)?;
+    let mut display = Display::new();
+    let label = format!("compacting at {ratio}");
+    let mut progress = |step: ken_ingest::CompactProgress| {
+        display.show_items(&label, step.passages, step.passages_total);
+    };
+    let (_, interrupted) = compact(&mut writer, &mut progress, session.stop)?;
+    match interrupted {
+        true => Err(PruningError::Stopped.into()),
+        false => Ok((copy, marks)),
     }
 }
 
