@@ -79,7 +79,7 @@ pub(crate) struct StudyRunArguments {
     #[arg(long, value_name = "NAME=REF[+ADAPTER]", required = true)]
     pub(crate) model: Vec<NamedModel>,
 
-    /// Parameters of a model behind an endpoint, which does not tell them
+    /// Parameters of a model behind an endpoint, or if they are not those of its file
     #[arg(long, value_name = "NAME=N")]
     pub(crate) parameters: Vec<NamedSize>,
 

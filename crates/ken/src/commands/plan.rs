@@ -286,7 +286,7 @@ fn show_around(plan: &Plan<'_>) -> Result<()> {
         output::line(format!(
             "projection, not measured: {} of {} = {:.3} + {:.3} ln n, off by {:.3} on scales held out: {}",
             one.quantity,
-            one.model,
+            one.name,
             one.at_one,
             one.slope,
             one.held_out_error,

@@ -34,6 +34,7 @@ mod search;
 mod self_routing;
 #[cfg(unix)]
 mod stopped;
+mod study;
 mod train;
 mod tuning;
 mod world;

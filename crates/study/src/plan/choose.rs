@@ -164,6 +164,9 @@ fn unmet(
     }))
 }
 
+/// A quantity of a set-up: over all questions, or as set-ups are chosen by.
+pub type ValueOf = fn(&Candidate, Quantity) -> Option<f64>;
+
 /// The set-ups than which no other is both at least as accurate and at most as dear, and one of both
 /// strictly; from cheap to dear.
 #[must_use]
@@ -171,25 +174,23 @@ pub fn front<'c>(
     candidates: &[&'c Candidate],
     accuracy: Quantity,
     cost: Quantity,
+    of: ValueOf,
 ) -> Vec<&'c Candidate> {
-    let of = |one: &Candidate| {
-        one.value_for_choice(accuracy)
-            .zip(one.value_for_choice(cost))
-    };
-    let known = candidates.iter().copied();
-    let mut known: Vec<&Candidate> = known.filter(|one| of(one).is_some()).collect();
-    known.sort_by(|one, other| {
-        let cost = |one: &Candidate| one.value_for_choice(cost).unwrap_or(f64::NAN);
-        cost(one)
-            .total_cmp(&cost(other))
-            .then(better(one, other, accuracy))
+    let known = candidates.iter().filter_map(|one| {
+        let (accuracy, cost) = of(one, accuracy).zip(of(one, cost))?;
+        Some((*one, accuracy, cost))
     });
-    let mut front: Vec<&Candidate> = Vec::new();
+    let mut known: Vec<(&Candidate, f64, f64)> = known.collect();
+    known.sort_by(|one, other| {
+        let by_cost = one.2.total_cmp(&other.2);
+        let by_accuracy = other.1.total_cmp(&one.1);
+        by_cost.then(by_accuracy).then(better(one.0, other.0, cost))
+    });
+    let mut front = Vec::new();
     let mut best = f64::NEG_INFINITY;
-    for one in known {
-        let value = one.value_for_choice(accuracy).unwrap_or(f64::NEG_INFINITY);
-        if value > best {
-            best = value;
+    for (one, accuracy, _) in known {
+        if accuracy > best {
+            best = accuracy;
             front.push(one);
         }
     }
@@ -282,7 +283,7 @@ mod tests {
                 .enumerate()
                 .map(|(at, (em, cost))| candidate(&at.to_string(), f64::from(*em) / 8.0, f64::from(*cost), 1.0))
                 .collect();
-            let front = front(&all.iter().collect::<Vec<_>>(), Quantity::Em, Quantity::Memory);
+            let front = front(&all.iter().collect::<Vec<_>>(), Quantity::Em, Quantity::Memory, Candidate::value);
             let of = |one: &Candidate| (one.accuracy["em"], one.costs["memory"]);
             let dominated = |one: &Candidate| all.iter().any(|other| {
                 let ((em, cost), (other_em, other_cost)) = (of(one), of(other));

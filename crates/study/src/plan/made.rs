@@ -139,7 +139,7 @@ impl<'c> Plan<'c> {
                 Goal::Like(..) => true,
             },
             promise,
-            front: front(&all, accuracy, cost),
+            front: front(&all, accuracy, cost, Candidate::value),
             buys: buys(candidates, chosen, accuracy, seed),
             projections: match scales {
                 [] => Vec::new(),

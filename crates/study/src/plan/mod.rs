@@ -15,7 +15,7 @@ pub use buys::{Buy, buys, gain};
 pub use candidate::{
     Answered, CHOOSING, Candidate, REPORTING, candidates_of_study, candidates_of_table,
 };
-pub use choose::{Bounds, Constraint, Unmet, choose, front};
+pub use choose::{Bounds, Constraint, Unmet, ValueOf, choose, front};
 pub use made::{Goal, Plan, PlanError, Promised};
 pub use prices::{NotAPrice, Prices};
 pub use project::{Projection, project};

@@ -14,8 +14,8 @@ const LEAST: usize = 3;
 /// What one model might be at scales that were not measured.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Projection {
-    /// The model.
-    pub model: String,
+    /// The set-up, without its scale.
+    pub name: String,
     /// The accuracy.
     pub quantity: Quantity,
     /// Its value at one shard.
@@ -60,7 +60,9 @@ pub fn project(candidates: &[Candidate], quantity: Quantity, scales: &[u32]) -> 
             .map(|(x, y)| (before.at(*x) - y).abs())
             .collect();
         Some(Projection {
-            model: first.model.clone(),
+            name: first
+                .name
+                .replacen(&format!("@{}", first.condition.n), "", 1),
             quantity,
             at_one: line.at(0.0),
             slope: line.slope,

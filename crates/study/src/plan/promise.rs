@@ -78,7 +78,12 @@ pub fn walk<'c>(
     let cheaper = candidates.iter().filter(|one| {
         one.value(cost).is_some_and(|value| value <= dear) && !std::ptr::eq(*one, reference)
     });
-    let mut path = front(&cheaper.collect::<Vec<_>>(), accuracy, cost);
+    let mut path = front(
+        &cheaper.collect::<Vec<_>>(),
+        accuracy,
+        cost,
+        Candidate::value_for_choice,
+    );
     // From dear to cheap.
     path.sort_by(|one, other| better(other, one, cost));
     let mut chosen = reference;
@@ -86,7 +91,7 @@ pub fn walk<'c>(
     for candidate in path {
         let losses = |half| losses(reference, candidate, accuracy, half);
         let (before, tested) = (losses(CHOOSING), losses(REPORTING));
-        let stake = stake(&before, promise.max_loss);
+        let stake = stake(&before, before.len(), promise.max_loss);
         let evidence = evidence(&tested, promise.max_loss, stake);
         let passes = evidence >= 1.0 / (1.0 - confidence);
         steps.push(Step {
@@ -97,7 +102,7 @@ pub fn walk<'c>(
             passes,
             needed: match passes {
                 true => None,
-                false => needed(&before, promise, stake),
+                false => needed(&before, promise),
             },
         });
         if !passes {
@@ -129,11 +134,11 @@ fn losses(
 /// Stakes that are tried.
 const STAKES: u32 = 200;
 
-/// How much is staked on each question: what would have grown most on these losses and half a loss more,
-/// since what never failed on a few questions may fail on the next.
-fn stake(losses: &[f64], max_loss: f64) -> f64 {
+/// How much is staked on each question: what would have grown most on `questions` with losses like these
+/// and half a loss more, since what never failed on a few questions may fail on the next.
+fn stake(losses: &[f64], questions: usize, max_loss: f64) -> f64 {
     let grown = |stake: f64| {
-        let of_these = growth(losses, max_loss, stake) * losses.len() as f64;
+        let of_these = growth(losses, max_loss, stake) * questions as f64;
         of_these + 0.5 * growth(&[1.0], max_loss, stake)
     };
     // Above this, a whole loss would turn the stake negative.
@@ -157,11 +162,29 @@ fn evidence(losses: &[f64], max_loss: f64, stake: f64) -> f64 {
     (growth(losses, max_loss, stake) * losses.len() as f64).exp()
 }
 
+/// More questions than anybody has.
+const MOST_NEEDED: usize = 1 << 30;
+
 /// How many questions in all, half of them to choose on, would do if they are like these.
-fn needed(losses: &[f64], promise: Promise, stake: f64) -> Option<usize> {
-    let growth = growth(losses, promise.max_loss, stake);
-    let tested = (1.0 / (1.0 - promise.confidence)).ln() / growth;
-    (growth > 0.0 && tested < 1e9).then(|| 2 * tested.ceil() as usize)
+fn needed(losses: &[f64], promise: Promise) -> Option<usize> {
+    let enough = |questions: &usize| {
+        let stake = stake(losses, *questions, promise.max_loss);
+        let grown = growth(losses, promise.max_loss, stake) * *questions as f64;
+        grown >= (1.0 / (1.0 - promise.confidence)).ln()
+    };
+    let doubled = std::iter::successors(Some(1_usize), |most| most.checked_mul(2));
+    let most = doubled
+        .take_while(|most| *most <= MOST_NEEDED)
+        .find(enough)?;
+    let (mut low, mut high) = (most / 2, most);
+    while low + 1 < high {
+        let middle = low.midpoint(high);
+        match enough(&middle) {
+            true => high = middle,
+            false => low = middle,
+        }
+    }
+    Some(2 * high)
 }
 
 #[cfg(test)]
@@ -182,7 +205,8 @@ mod tests {
     fn passing(lost: f64, gained: f64, n: usize, max_loss: f64) -> f64 {
         let (mut state, mut passed, times) = (11, 0, 2000);
         for _ in 0..times {
-            let stake = stake(&drawn(&mut state, n, lost, gained), max_loss);
+            let before = drawn(&mut state, n, lost, gained);
+            let stake = stake(&before, n, max_loss);
             let evidence = evidence(&drawn(&mut state, n, lost, gained), max_loss, stake);
             passed += usize::from(evidence >= 20.0);
         }
@@ -214,11 +238,11 @@ mod tests {
     #[test]
     fn a_stake_never_turns_negative() {
         for losses in [vec![], vec![-1.0; 30], vec![1.0; 30], vec![0.0; 300]] {
-            let stake = stake(&losses, 0.02);
+            let stake = stake(&losses, losses.len(), 0.02);
             assert!(evidence(&[1.0; 5], 0.02, stake) >= 0.0);
             assert!(stake * (1.0 - 0.02) < 1.0, "{stake}");
         }
-        assert_eq!(stake(&[1.0; 30], 0.02), 0.0);
+        assert_eq!(stake(&[1.0; 30], 30, 0.02), 0.0);
     }
 
     #[test]
@@ -229,17 +253,15 @@ mod tests {
             max_loss: 0.02,
             confidence: 0.95,
         };
-        let losses = vec![0.0; 60];
-        let stake = stake(&losses, 0.02);
-        let needed = needed(&losses, promise, stake).unwrap();
-        assert!(
-            evidence(&vec![0.0; needed / 2], 0.02, stake) >= 20.0,
-            "{needed}"
-        );
-        assert!(
-            evidence(&vec![0.0; needed / 2 - 1], 0.02, stake) < 20.0,
-            "{needed}"
-        );
-        assert_eq!(super::needed(&[0.5; 60], promise, 0.0), None);
+        // Even a few questions tell how many would do.
+        for few in [4, 60] {
+            let needed = needed(&vec![0.0; few], promise).unwrap();
+            let passes = |half: usize| {
+                let losses = vec![0.0; half];
+                evidence(&losses, 0.02, stake(&losses, half, 0.02)) >= 20.0
+            };
+            assert!(passes(needed / 2) && !passes(needed / 2 - 1), "{needed}");
+        }
+        assert_eq!(needed(&[0.5; 60], promise), None);
     }
 }

@@ -82,7 +82,7 @@ impl Quantity {
         match self {
             Self::Em | Self::F1 | Self::Contains => format!("{value:.3}"),
             Self::Memory | Self::Disk => in_units(value, "B", &["", "k", "M", "G", "T"]),
-            Self::Parameters => in_units(value, "", &["", "k", "M", "G", "T"]),
+            Self::Parameters => in_units(value, "", &["", "k", "M", "B", "T"]),
             Self::Flop => in_units(value, "FLOP", &["", "k", "M", "G", "T", "P"]),
             Self::Shards => format!("{value:.0}"),
             Self::P50 | Self::P95 => format!("{value:.0} ms"),

@@ -92,6 +92,20 @@ impl Evidence {
         self.embed_ms + self.search_ms + self.rerank_ms.unwrap_or_default()
     }
 
+    /// Tells which passages, or chunks of them, were found, in their order.
+    #[must_use]
+    pub(super) fn passages_told(&self) -> String {
+        let told = |one: &FoundPassage| match &one.chunk {
+            Some(chunk) => format!("{}[{}..{}]", one.id, chunk.start, chunk.end),
+            None => one.id.clone(),
+        };
+        self.passages
+            .iter()
+            .map(told)
+            .collect::<Vec<_>>()
+            .join("\n")
+    }
+
     fn found(&self) -> Found {
         let time = |ms: f64| Duration::from_secs_f64(ms.max(0.0) / 1000.0);
         let results = self.passages.iter().map(|one| SearchResult {

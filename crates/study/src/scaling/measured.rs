@@ -1,6 +1,6 @@
 //! The records of a study, read from its folder and checked against one another.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 
 use ken_answer::Policy;
@@ -51,12 +51,14 @@ pub struct Measured {
 pub struct StudyTime {
     /// Searching, once for all models.
     pub retrieval_s: f64,
-    /// What searching would have taken for each model anew.
-    pub retrieval_for_each_s: f64,
     /// Reading and writing.
     pub answering_s: f64,
+    /// What it would all have taken as evaluations of the single cells.
+    pub as_evaluations_s: f64,
     /// Answers.
     pub answers: usize,
+    /// How many of them were copied, since the same passages were found in another cell of the model.
+    pub copied: usize,
 }
 
 /// The file of what policies decide by, below the folder of the study.
@@ -262,24 +264,34 @@ fn time(
 ) -> Result<StudyTime, ScalingError> {
     let mut time = StudyTime::default();
     for dataset in manifest.datasets.keys() {
+        let mut read: HashSet<(&str, &str, String)> = HashSet::new();
         for one in &manifest.conditions {
             let path = folder.join(evidence_file(dataset, &one.condition));
-            if one.condition.n == 0 || !path.exists() {
-                continue;
-            }
-            let evidence: Vec<Evidence> = read_results(&path)?;
-            let seconds = evidence.iter().map(Evidence::ms).sum::<f64>() / 1000.0;
+            let evidence: Vec<Evidence> = match one.condition.n > 0 && path.exists() {
+                true => read_results(&path)?,
+                false => Vec::new(),
+            };
+            time.retrieval_s += evidence.iter().map(Evidence::ms).sum::<f64>() / 1000.0;
+            let found: HashMap<&str, String> = evidence
+                .iter()
+                .map(|one| (one.id.as_str(), one.passages_told()))
+                .collect();
             let is_of_it =
                 |cell: &&Cell| cell.dataset == *dataset && cell.condition == one.condition;
-            time.retrieval_s += seconds;
-            time.retrieval_for_each_s += seconds * cells.keys().filter(is_of_it).count() as f64;
+            for cell in cells.keys().filter(is_of_it) {
+                for record in &cells[cell] {
+                    let of = |stage: &str| record.timing_ms.get(stage).copied().unwrap_or_default();
+                    let found_in = of("embed") + of("search") + of("rerank");
+                    let passages = found.get(record.id.as_str()).cloned().unwrap_or_default();
+                    time.answers += 1;
+                    time.as_evaluations_s += of("total") / 1000.0;
+                    match read.insert((&cell.model, &record.id, passages)) || one.condition.n == 0 {
+                        true => time.answering_s += (of("total") - found_in).max(0.0) / 1000.0,
+                        false => time.copied += 1,
+                    }
+                }
+            }
         }
-    }
-    for record in cells.values().flatten() {
-        let of = |stage: &str| record.timing_ms.get(stage).copied().unwrap_or_default();
-        let found = of("embed") + of("search") + of("rerank");
-        time.answering_s += (of("total") - found).max(0.0) / 1000.0;
-        time.answers += 1;
     }
     Ok(time)
 }

@@ -18,7 +18,7 @@ mod measured;
 mod measures;
 mod table;
 
-pub use cell::answer_cell;
+pub use cell::{CellWork, KnownAnswers};
 pub use compensation::{ByMetric, Compensation, MissingScale, compensations};
 pub use condition::{Cell, Condition, NotARatio, Order, PruneRatio, Retrieval};
 pub use curve::{Curve, Metric, Scores};

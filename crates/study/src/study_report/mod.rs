@@ -259,7 +259,7 @@ fn fronts(dataset: &str, candidates: &[Candidate]) -> Vec<Front> {
     let all: Vec<&Candidate> = candidates.iter().collect();
     let accuracy = Quantity::Em;
     let placed = |one: &Candidate, cost: Quantity| {
-        let (cost, accuracy) = one.value(cost).zip(one.value_for_choice(accuracy))?;
+        let (cost, accuracy) = one.value(cost).zip(one.value(accuracy))?;
         let name = one.name.clone();
         Some(Placed {
             name,
@@ -268,7 +268,7 @@ fn fronts(dataset: &str, candidates: &[Candidate]) -> Vec<Front> {
         })
     };
     let of_cost = |cost: Quantity| {
-        let on_front = front(&all, accuracy, cost);
+        let on_front = front(&all, accuracy, cost, Candidate::value);
         let is_on_it = |one: &&&Candidate| on_front.iter().any(|on_it| std::ptr::eq(*on_it, **one));
         let behind = all.iter().filter(|one| !is_on_it(one));
         Front {

@@ -137,8 +137,8 @@ pub(super) fn opened(
         ken_hub::ModelReference::Remote { .. } => None,
         _ => Some(setup.footprint()?),
     };
-    let parameters = footprint.as_ref().map(|footprint| footprint.parameters);
-    let parameters = parameters.or(declared.map(|declared| declared.parameters));
+    let parameters = declared.map(|declared| declared.parameters);
+    let parameters = parameters.or(footprint.as_ref().map(|footprint| footprint.parameters));
     let Some(parameters) = parameters else {
         return Err(Failure::refused(
             "parameters_not_declared",

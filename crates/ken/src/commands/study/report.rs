@@ -97,10 +97,12 @@ fn show(report: &StudyReport, out: &Path) -> Result<()> {
     if let Some(time) = report.time {
         let all = (time.retrieval_s + time.answering_s).max(1e-9);
         output::line(format!(
-            "{} answers, {:.1} a second; {:.1}% of the time for retrieval",
+            "{} answers, {} of them copied, in {all:.0} s: {:.1} a second, {:.1}% of the time for retrieval; as evaluations of the single cells {:.0} s",
             time.answers,
+            time.copied,
             time.answers as f64 / all,
-            100.0 * time.retrieval_s / all
+            100.0 * time.retrieval_s / all,
+            time.as_evaluations_s
         ))?;
     }
     output::line(format!("report: {}", out.join("report.html").display()))

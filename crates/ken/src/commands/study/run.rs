@@ -8,8 +8,8 @@ use ken_language::LanguageModel;
 use ken_setup::{Settings, Setup};
 use ken_study::compare::{Known, RequiredSignals, SignalWork, measure_signals};
 use ken_study::scaling::{
-    Cell, Condition, Manifest, PASSAGES_READ, ScalingError, answer_cell, as_found, passages_read,
-    signals_file, told,
+    Cell, CellWork, Condition, KnownAnswers, Manifest, PASSAGES_READ, ScalingError, as_found,
+    passages_read, signals_file, told,
 };
 use ken_study::{ResultsFile, RunSettings};
 
@@ -145,45 +145,45 @@ fn answer(
         model: model.name.clone(),
         condition,
     };
-    let answered = |set: &QuestionSet, pipeline: &Pipeline, cell: &Cell, more: RunSettings| {
-        let mut identity = settings.identity(pipeline);
+    let answered = |work: &CellWork<'_>, cell: &Cell, more: RunSettings| {
+        let mut identity = settings.identity(work.pipeline);
         identity.insert("timed".to_owned(), arguments.timed.to_string());
         identity.extend(more);
         let path = arguments.out.join(cell.file());
         let run = |batch: Option<usize>| {
             let batch = batch.and_then(std::num::NonZeroUsize::new);
-            records::drawn(
-                batch.unwrap_or(arguments.batch),
-                Some(cell.to_string()),
-                session,
-            )
+            let batch = batch.unwrap_or(arguments.batch);
+            records::drawn(batch, Some(cell.to_string()), session)
         };
-        answer_cell(
-            pipeline,
-            &set.questions,
-            arguments.timed,
-            &path,
-            &identity,
-            &run,
-        )
+        work.answer(&path, &identity, &run)
     };
     if arguments.scales.0.contains(&0) {
         for set in sets {
+            let work = CellWork {
+                pipeline: &pipeline(&opened, &settings, None),
+                questions: &set.questions,
+                timed: arguments.timed,
+                evidence: &[],
+                known: &KnownAnswers::default(),
+            };
             let cell = cell(set, Condition::FROM_MEMORY);
-            answered(
-                set,
-                &pipeline(&opened, &settings, None),
-                &cell,
-                RunSettings::new(),
-            )?;
+            answered(&work, &cell, RunSettings::new())?;
         }
     }
+    let mut known: Vec<KnownAnswers> = sets.iter().map(|_| KnownAnswers::default()).collect();
     for (found, read) in found.iter().zip(read) {
         let set = &sets[found.dataset];
         let mut more = found.identity.clone();
         more.insert(PASSAGES_READ.to_owned(), told(read));
-        let pipeline = pipeline(&opened, &settings, Some(found));
-        answered(set, &pipeline, &cell(set, found.condition), more)?;
+        let work = CellWork {
+            pipeline: &pipeline(&opened, &settings, Some(found)),
+            questions: &set.questions,
+            timed: arguments.timed,
+            evidence: &found.evidence,
+            known: &known[found.dataset],
+        };
+        let records = answered(&work, &cell(set, found.condition), more)?;
+        known[found.dataset].add(&records, &found.evidence);
     }
     signals(model, opened, sets, arguments, session)
 }
