@@ -24,6 +24,7 @@ pub mod mastery;
 mod page;
 pub mod plan;
 pub mod probe;
+mod probe_page;
 pub mod pruning;
 pub mod record;
 mod record_files;
@@ -56,6 +57,7 @@ pub use mastery::{
     sample_sentences, summarize_mastery,
 };
 pub use probe::{Probe, ProbeRecord, ProbeSummary, probe, summarize_probe};
+pub use probe_page::probe_to_html;
 pub use pruning::PruningError;
 pub use record::Record;
 pub use record_files::{default_file, with_ending};

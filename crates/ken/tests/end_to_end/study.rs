@@ -103,10 +103,16 @@ fn a_grid_answers_as_evaluations_do_and_is_reported_and_planned_from() {
     let cells = ken.path("st/cells/q/s");
     assert_eq!(fs::read_dir(&cells).unwrap().count(), 1 + 2 * SCALES);
 
-    for (file, flags) in [
-        ("n2-forward-k2-pruned0.jsonl", ["--scale", "2"]),
-        ("n0.jsonl", ["--policy", "never"]),
-    ] {
+    let cases: [(&str, &[&str]); 3] = [
+        ("n2-forward-k2-pruned0.jsonl", &["--scale", "2"]),
+        // Copied, since the same passages are found by all shards in either order.
+        (
+            "n3-reversed-k2-pruned0.jsonl",
+            &["--scale", "3", "--reverse"],
+        ),
+        ("n0.jsonl", &["--policy", "never"]),
+    ];
+    for (file, flags) in cases {
         let eval = [
             "eval",
             "q.jsonl",
@@ -119,7 +125,7 @@ fn a_grid_answers_as_evaluations_do_and_is_reported_and_planned_from() {
             "--out",
             file,
         ];
-        ken.text(&[&eval[..], &flags].concat());
+        ken.text(&[&eval[..], flags].concat());
         assert_eq!(
             answers(&cells.join(file)),
             answers(&ken.path(file)),
@@ -365,6 +371,13 @@ fn what_cannot_be_compared_is_refused_before_it_is_answered() {
         "what to prune first",
         "--pruner FILE",
     );
+    let endpoint = ["--model", "e=http://127.0.0.1:9/v1"];
+    is(
+        &endpoint,
+        "parameters_not_declared",
+        "endpoint of e",
+        "--parameters e=N",
+    );
     let refusal = ken.refusal(&study("st", "0-4", &small, &[]));
     assert!(
         refusal.message.contains('4') && refusal.message.contains("shards"),
@@ -373,9 +386,9 @@ fn what_cannot_be_compared_is_refused_before_it_is_answered() {
     );
 
     // A model whose context holds less of what is found.
-    let world = [
-        "world", "make", "island", "--people", "40", "--books", "10", "--towns", "5",
-    ];
+    let people = ["--people", "24", "--unseen", "4", "--strangers", "4"];
+    let world = ["world", "make", "island", "--sequences", "40"];
+    let world = [&world[..], &people].concat();
     ken.text(&world);
     ken.text(&[
         "world", "model", "island", "--size", "small", "--out", "blank",

@@ -16,6 +16,7 @@ pub(crate) use comparison::composed;
 pub use comparison::{Comparison, Difference, Point, PolicyResult, compare};
 pub use compose::Answered;
 pub use csv::to_csv;
+pub(crate) use report::distributions;
 pub use report::{to_html, untimed};
 pub use run::ComparisonWork;
 pub use signals::{Known, RequiredSignals, SignalWork, Signals, measure_signals};

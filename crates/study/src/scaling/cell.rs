@@ -88,15 +88,11 @@ impl CellWork<'_> {
     ) -> Result<Vec<Record>, RunError> {
         self.copy(file, identity)?;
         let alone = self.questions.get(..self.timed).unwrap_or(self.questions);
-        for (questions, batch) in [(alone, Some(1)), (self.questions, None)] {
-            let identity = identity.clone();
-            let run = run(batch);
-            let answered = evaluate_pipeline(self.pipeline, questions, file, identity, run)?;
-            if questions.len() == self.questions.len() {
-                return Ok(answered.records);
-            }
-        }
-        Ok(Vec::new())
+        let answered = |questions: &[Question], batch| {
+            evaluate_pipeline(self.pipeline, questions, file, identity.clone(), run(batch))
+        };
+        answered(alone, Some(1))?;
+        Ok(answered(self.questions, None)?.records)
     }
 
     /// Copies what is known.

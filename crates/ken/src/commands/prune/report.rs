@@ -9,7 +9,7 @@ use ken_corpus::{CorpusInfo, PlaceMark, Writer};
 use ken_ingest::compact;
 use ken_language::LanguageModel;
 use ken_setup::{CorpusAddress, Settings, Setup};
-use ken_study::pruning::{self, CorpusCopy, PrunePlan, PrunedRow};
+use ken_study::pruning::{self, CorpusCopy, PrunePlan, PrunedRow, pruned_to_html};
 use ken_study::{PruningError, Question, Summary, evaluate_pipeline, summarize};
 use serde_json::json;
 
@@ -56,6 +56,9 @@ pub(super) fn run(arguments: &PruneReportArguments, session: &Session<'_>) -> Re
             rows.push(row);
         }
     }
+    let name = session.settings.folder()?.display();
+    let page = pruned_to_html(&format!("Pruning {name}"), &rows);
+    ken_storage::replace(&out.join("report.html"), page.as_bytes())?;
     if session.json {
         let answering = session.settings.answering();
         return output::json(&json!({
@@ -155,8 +158,9 @@ fn show(rows: &[PrunedRow], questions: &[Question], out: &Path) -> Result<()> {
     }));
     output::table(&table)?;
     output::line(format!(
-        "{} questions; the corpus is unchanged; answers: {}",
+        "{} questions; the corpus is unchanged; answers: {}; report: {}",
         questions.len(),
-        out.display()
+        out.display(),
+        out.join("report.html").display()
     ))
 }

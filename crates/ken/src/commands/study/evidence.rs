@@ -10,7 +10,7 @@ use ken_study::scaling::{
     Condition, Evidence, Order, PruneRatio, Retrieval, StudiedCondition, evidence_file,
     find_evidence,
 };
-use ken_study::{ResultsFile, RunSettings};
+use ken_study::{ResultsFile, RunSettings, read_results};
 
 use super::grid::{QuestionSet, retrievals};
 use crate::arguments::pruning::{PruneBasis, PruneMethod};
@@ -24,9 +24,17 @@ use crate::session::Session;
 pub(super) struct Found {
     pub(super) condition: Condition,
     pub(super) dataset: usize,
-    pub(super) evidence: Vec<Evidence>,
+    /// The file.
+    path: PathBuf,
     /// What it depends on.
     pub(super) identity: RunSettings,
+}
+
+impl Found {
+    /// Reads it.
+    pub(super) fn evidence(&self) -> Result<Vec<Evidence>> {
+        Ok(read_results(&self.path)?)
+    }
 }
 
 /// Searches for all questions under all conditions with retrieval.
@@ -76,12 +84,11 @@ pub(super) fn find(
                     conditions.push(studied(condition, &retriever));
                     let identity = searched.identity(&retriever, condition, session.settings);
                     for (dataset, set) in sets.iter().enumerate() {
-                        let evidence =
-                            kept(set, condition, &retriever, &identity, arguments, session)?;
+                        let path = kept(set, condition, &retriever, &identity, arguments, session)?;
                         all.push(Found {
                             condition,
                             dataset,
-                            evidence,
+                            path,
                             identity: identity.clone(),
                         });
                     }
@@ -92,7 +99,8 @@ pub(super) fn find(
     Ok((conditions, all))
 }
 
-/// Searches for the questions of a file, the first ones one at a time.
+/// Searches for the questions of a file, the first ones one at a time, and keeps what is found in the file
+/// that is returned.
 fn kept(
     set: &QuestionSet,
     condition: Condition,
@@ -100,7 +108,7 @@ fn kept(
     identity: &RunSettings,
     arguments: &StudyRunArguments,
     session: &Session<'_>,
-) -> Result<Vec<Evidence>> {
+) -> Result<PathBuf> {
     let path = arguments.out.join(evidence_file(&set.name, &condition));
     let mut file = ResultsFile::open(&path, identity.clone())?;
     let (mode, k) = (session.settings.mode, condition.retrieval.k);
@@ -111,13 +119,9 @@ fn kept(
     let one = std::num::NonZeroUsize::MIN;
     for (questions, batch) in [(alone, one), (&set.questions[..], arguments.batch)] {
         let run = records::drawn(batch, None, session);
-        let outcome =
-            find_evidence(retriever, mode, k, questions, &mut file, run)?.complete(&path)?;
-        if questions.len() == set.questions.len() {
-            return Ok(outcome.records);
-        }
+        find_evidence(retriever, mode, k, questions, &mut file, run)?.complete(&path)?;
     }
-    Ok(Vec::new())
+    Ok(path)
 }
 
 fn studied(condition: Condition, retriever: &Retriever) -> StudiedCondition {

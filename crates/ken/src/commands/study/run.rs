@@ -8,8 +8,8 @@ use ken_language::LanguageModel;
 use ken_setup::{Settings, Setup};
 use ken_study::compare::{Known, RequiredSignals, SignalWork, measure_signals};
 use ken_study::scaling::{
-    Cell, CellWork, Condition, KnownAnswers, Manifest, PASSAGES_READ, ScalingError, as_found,
-    passages_read, signals_file, told,
+    Cell, CellWork, Condition, Evidence, KnownAnswers, Manifest, PASSAGES_READ, ScalingError,
+    as_found, passages_read, signals_file, told,
 };
 use ken_study::{ResultsFile, RunSettings};
 
@@ -63,14 +63,14 @@ pub(super) fn run(arguments: &StudyRunArguments, session: &Session<'_>) -> Resul
 /// Which passages a model reads under one condition, by question.
 type Marks = Vec<Vec<bool>>;
 
-/// A pipeline that reads what was found, under the settings of one model.
+/// A pipeline under the settings of one model that reads what was found, or answers from memory.
 fn pipeline(
     model: &Arc<dyn LanguageModel>,
     settings: &Settings,
-    found: Option<&Found>,
+    found: Option<(Condition, &[Evidence])>,
 ) -> Pipeline {
     let settings = Settings {
-        k: found.map_or(settings.k, |found| Some(found.condition.retrieval.k)),
+        k: found.map_or(settings.k, |(condition, _)| Some(condition.retrieval.k)),
         policy: match found {
             Some(_) => Policy::Always,
             None => Policy::Never,
@@ -79,7 +79,7 @@ fn pipeline(
     };
     let mut pipeline = Pipeline::new(Arc::clone(model), None, settings.answering());
     pipeline.found = found
-        .map(|found| as_found(&found.evidence))
+        .map(|(_, evidence)| as_found(evidence))
         .unwrap_or_default();
     pipeline
 }
@@ -93,7 +93,8 @@ fn marks(
 ) -> Result<Vec<Marks>> {
     let settings = settings_of(model, session);
     let read = found.iter().map(|one| {
-        let pipeline = pipeline(opened, &settings, Some(one));
+        let evidence = one.evidence()?;
+        let pipeline = pipeline(opened, &settings, Some((one.condition, &evidence)));
         Ok(passages_read(&pipeline, &sets[one.dataset].questions)?)
     });
     read.collect()
@@ -175,15 +176,16 @@ fn answer(
         let set = &sets[found.dataset];
         let mut more = found.identity.clone();
         more.insert(PASSAGES_READ.to_owned(), told(read));
+        let evidence = found.evidence()?;
         let work = CellWork {
-            pipeline: &pipeline(&opened, &settings, Some(found)),
+            pipeline: &pipeline(&opened, &settings, Some((found.condition, &evidence))),
             questions: &set.questions,
             timed: arguments.timed,
-            evidence: &found.evidence,
+            evidence: &evidence,
             known: &known[found.dataset],
         };
         let records = answered(&work, &cell(set, found.condition), more)?;
-        known[found.dataset].add(&records, &found.evidence);
+        known[found.dataset].add(&records, &evidence);
     }
     signals(model, opened, sets, arguments, session)
 }

@@ -18,7 +18,7 @@ const EFFECTS: [(Effect, &str); 3] = [
 type Indicator = fn(&ProbeRecord) -> (Conditions<Option<f64>>, Option<Effect>);
 
 /// The diagrams under a heading; nothing where nothing was probed.
-pub(super) fn section(probed: &[ProbeRecord]) -> String {
+pub(crate) fn section(probed: &[ProbeRecord]) -> String {
     let indicators: [(&str, Indicator); 2] = [
         ("confidence", |r| (r.confidence, r.effect.confidence)),
         ("certainty", |r| (r.certainty, r.effect.certainty)),

@@ -1,7 +1,7 @@
 //! A comparison as one self-contained page of HTML: the table, accuracy against retrieval
 //! ratio, reliability diagrams, and the distributions of KBM's figure 3 where questions were probed.
 
-mod distributions;
+pub(crate) mod distributions;
 
 use std::fmt::Write;
 
