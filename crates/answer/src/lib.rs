@@ -19,6 +19,7 @@ mod cite;
 pub mod datastore;
 mod error;
 mod evidence;
+mod found;
 mod marks;
 mod mismatch;
 mod passage_features;

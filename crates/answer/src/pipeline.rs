@@ -325,23 +325,12 @@ impl Pipeline {
         let mut all = Vec::new();
         for (corpus, indices) in by_corpus {
             let questions: Vec<&str> = indices.iter().map(|&at| drafts[at].question).collect();
-            if let Some(found) = self.found_before(&questions) {
-                for (&index, found) in indices.iter().zip(&found) {
-                    drafts[index].found_in = found.time();
-                }
-                all.extend(indices.into_iter().zip(found));
-                continue;
-            }
-            let retriever = match &corpus {
-                Some(name) => self.extra_corpora.get(name),
-                None => self.retriever.as_ref(),
-            };
-            let retriever = retriever.ok_or(AnswerError::NoCorpus)?;
-            let found = retriever.find(&questions, self.settings.mode, self.settings.k)?;
+            let found = self.find(corpus.as_deref(), &questions)?;
             all.extend(indices.into_iter().zip(found));
         }
-        for (index, found) in all {
+        for (index, (found, before)) in all {
             let (draft, limit) = (&mut drafts[index], budgets[index]);
+            draft.found_in = before;
             draft.calls.retriever += 1;
             draft.took("embed", found.embed_time);
             draft.took("search", found.search_time);
@@ -363,13 +352,6 @@ impl Pipeline {
             }
         }
         Ok(())
-    }
-
-    /// What was found before for questions, where that is known of all.
-    fn found_before(&self, questions: &[&str]) -> Option<Vec<Found>> {
-        let each = questions.iter();
-        each.map(|question| self.found.get(*question).cloned())
-            .collect()
     }
 
     /// Verbalizes what the model knows, where it is to answer from that.

@@ -315,6 +315,13 @@ fn parts_of_several_machines_are_joined_and_what_is_missing_is_named() {
     refusal.is("other_questions", "questions of q are others", "--limit");
     let refusal = ken.refusal(&study("all", "1", &small, &["--mode", "lexical"]));
     refusal.is("other_settings", "mode was hybrid and is now lexical", "");
+    // A scale that was not searched before finds what the corpus holds now.
+    ken.write("more.txt", "The clock of the mill has stopped.");
+    ken.text(&["ingest", "more.txt", "--corpus", "w"]);
+    let refusal = ken.refusal(&study("a", "2", &small, &[]));
+    refusal.is("other_corpus", "w holds something else", "--out");
+    let refusal = ken.refusal(&study("a", "1", &small, &[]));
+    refusal.is("other_settings", "corpus was generation 1", "");
     fs::write(
         ken.path("b/cells/q/s/n2-forward-k2-pruned0.jsonl"),
         "{\"settings\":{}}\nx\n",

@@ -54,6 +54,12 @@ pub enum ScalingError {
         remedy = "use the same file of questions, <limit> and <seed> in all of a study, or name a new folder by <out>"
     )]
     OtherQuestions { dataset: String },
+    #[error("the corpus {now} holds something else than {was} did when the study was begun")]
+    #[diagnostic(
+        kind = "other_corpus",
+        remedy = "use the same generation of the same corpus in all of a study, or name a new folder by <out>"
+    )]
+    OtherCorpus { was: String, now: String },
     #[error("the study's setting {name} was {was:?} and is now {now:?}")]
     #[diagnostic(
         kind = "other_settings",

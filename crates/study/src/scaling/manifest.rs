@@ -21,6 +21,8 @@ const FILE: &str = "study.json";
 pub struct Manifest {
     /// The corpus, as it was named.
     pub corpus: String,
+    /// Tells what it holds, all shards together.
+    pub corpus_fingerprint: String,
     /// What all cells have in common.
     pub settings: RunSettings,
     /// Of each data set, the first questions that are answered one at a time, so that their times are
@@ -154,6 +156,10 @@ impl Manifest {
     /// # Errors
     /// What is the same in one study and differs: settings, questions, a model of the same name.
     pub fn joined(mut self, other: Self) -> Result<Self, ScalingError> {
+        if self.corpus_fingerprint != other.corpus_fingerprint {
+            let (was, now) = (self.corpus, other.corpus);
+            return Err(ScalingError::OtherCorpus { was, now });
+        }
         let timed = |one: &Self| format!("{} of seed {}", one.timed, one.seed);
         if timed(&self) != timed(&other) {
             let (was, now) = (timed(&self), timed(&other));

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ken_answer::{Pipeline, Policy};
+use ken_corpus::Corpus;
 use ken_language::LanguageModel;
 use ken_setup::{Settings, Setup};
 use ken_study::compare::{Known, RequiredSignals, SignalWork, measure_signals};
@@ -38,6 +39,7 @@ pub(super) fn run(arguments: &StudyRunArguments, session: &Session<'_>) -> Resul
     }
     let manifest = Manifest {
         corpus: session.settings.folder()?.display().to_string(),
+        corpus_fingerprint: Corpus::open(session.settings.folder()?)?.fingerprint(),
         settings: grid::common(session.settings)?,
         timed: arguments.timed,
         seed: session.settings.seed,
