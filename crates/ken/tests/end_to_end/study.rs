@@ -406,20 +406,19 @@ fn what_cannot_be_compared_is_refused_before_it_is_answered() {
         .collect();
     ken.write("long.jsonl", lines.join("\n"));
     ken.text(&["ingest", "long.jsonl", "--corpus", "w"]);
+    let question = "When is the clock of the tower wound, and when is it oiled?";
+    let line = json!({"id": "q", "question": question, "golden_answers": ["at noon"]});
+    ken.write("q.jsonl", line.to_string());
     let blank = format!("w={}", argument(&ken.path("blank")));
-    is(
-        &[
-            "--model",
-            &blank,
-            "--parameters",
-            "w=1e6",
-            "--evidence-tokens",
-            "4000",
-        ],
+    let more = ["--model", &blank, "--parameters", "w=1e6"];
+    let more = [&more[..], &["--evidence-tokens", "4000"]].concat();
+    let refusal = ken.refusal(&study("other", "0-3", &small, &more));
+    refusal.is(
         "models_read_differently",
         "would read different passages",
         "--evidence-tokens",
     );
+    assert!(!ken.path("other/cells").exists());
 }
 
 #[cfg(unix)]
