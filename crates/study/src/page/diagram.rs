@@ -156,7 +156,7 @@ impl<'a> Diagram<'a> {
         let (width, height) = (self.width, self.height);
         let whole = height + ENTRY * self.legends as f64;
         format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {whole}\" width=\"{width}\" \
+            "<svg viewBox=\"0 0 {width} {whole}\" width=\"{width}\" \
              height=\"{whole}\" role=\"img\" font-family=\"sans-serif\" font-size=\"12\" \
              fill=\"currentColor\">{axes}{}{}<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>\
              <text transform=\"translate(12 {}) rotate(-90)\" text-anchor=\"middle\">{}</text></svg>",
