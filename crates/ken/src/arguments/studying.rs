@@ -1,12 +1,13 @@
 //! The flags of `ken study` and `ken plan`.
 
 use std::num::{NonZeroU32, NonZeroUsize};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use clap::{Arg, Args, Subcommand};
 use ken_answer::Policy;
 use ken_hub::ModelReference;
+use ken_study::default_file;
 use ken_study::plan::{Bound, Prices, Quantity};
 use ken_study::scaling::PruneRatio;
 
@@ -75,8 +76,8 @@ pub(crate) struct StudyRunArguments {
 
     /// Model under the name that the study calls it; may be repeated
     ///
-    /// ADAPTER is a LoRA adapter on top of it.
-    #[arg(long, value_name = "NAME=REF[+ADAPTER]", required = true)]
+    /// NAME=REF+ADAPTER puts a LoRA adapter on top of it.
+    #[arg(long, value_name = "NAME=REF", required = true)]
     pub(crate) model: Vec<NamedModel>,
 
     /// Parameters of a model behind an endpoint, or if they are not those of its file
@@ -111,9 +112,11 @@ pub(crate) struct StudyRunArguments {
     #[arg(long, value_name = "N", value_parser = count::<NonZeroUsize>)]
     pub(crate) limit: Option<NonZeroUsize>,
 
-    /// Write all records to DIR
+    /// Write all records to DIR [default: NAME.study]
+    ///
+    /// The first file of questions is NAME.jsonl.
     #[arg(long, value_name = "DIR")]
-    pub(crate) out: PathBuf,
+    out: Option<PathBuf>,
 
     /// Questions of each file that are answered one at a time
     ///
@@ -125,6 +128,19 @@ pub(crate) struct StudyRunArguments {
     /// Questions answered at once
     #[arg(long, value_name = "N", default_value = "16", value_parser = count::<NonZeroUsize>, help_heading = ADVANCED)]
     pub(crate) batch: NonZeroUsize,
+}
+
+impl StudyRunArguments {
+    /// Where all records go.
+    pub(crate) fn out(&self) -> PathBuf {
+        let first = self
+            .questions
+            .first()
+            .map_or(Path::new(""), PathBuf::as_path);
+        self.out
+            .clone()
+            .unwrap_or_else(|| default_file(first, "study"))
+    }
 }
 
 #[derive(Debug, Args)]
@@ -204,7 +220,7 @@ pub(crate) struct PlanArguments {
     #[arg(long, value_name = "NAME", value_parser = cost)]
     pub(crate) minimize: Option<Quantity>,
 
-    /// Take the cheapest that answers as right as this set-up, such as l@12
+    /// Take the cheapest that answers as right as NAME, such as l@12
     #[arg(long, value_name = "NAME", requires = "max_loss", conflicts_with_all = ["max", "at_least"])]
     pub(crate) like: Option<String>,
 
@@ -216,11 +232,16 @@ pub(crate) struct PlanArguments {
     #[arg(long, value_name = "C", value_parser = open_share, default_value_t = ken_route::CONFIDENCE, requires = "like")]
     pub(crate) confidence: f64,
 
-    /// What a month costs: memory_gb=4,disk_gb=0.1,million_tokens=0.5,questions=100000
-    #[arg(long, value_name = "NAME=PRICE,…")]
+    /// Prices a month, such as memory_gb=4
+    ///
+    /// memory_gb, disk_gb, million_tokens, and questions, the number of them a month:
+    /// memory_gb=4,million_tokens=0.5,questions=100000
+    #[arg(long, value_name = "NAME=PRICE")]
     pub(crate) prices: Option<Prices>,
 
-    /// Also project to these scales, by a line in the logarithm of n
+    /// Also project to these scales
+    ///
+    /// By a line in the logarithm of n.
     #[arg(long, value_name = "N", value_delimiter = ',')]
     pub(crate) project: Vec<NonZeroU32>,
 }

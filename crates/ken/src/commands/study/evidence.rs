@@ -109,7 +109,7 @@ fn kept(
     arguments: &StudyRunArguments,
     session: &Session<'_>,
 ) -> Result<PathBuf> {
-    let path = arguments.out.join(evidence_file(&set.name, &condition));
+    let path = arguments.out().join(evidence_file(&set.name, &condition));
     let mut file = ResultsFile::open(&path, identity.clone())?;
     let (mode, k) = (session.settings.mode, condition.retrieval.k);
     let alone = set
@@ -154,8 +154,8 @@ impl Searched {
             });
         }
         let plan = plan(&folder, arguments, session)?;
-        ken_storage::create_dir_all(&arguments.out)?;
-        let place = arguments.out.join(format!("pruned-{ratio}"));
+        ken_storage::create_dir_all(&arguments.out())?;
+        let place = arguments.out().join(format!("pruned-{ratio}"));
         let (copy, marks) = pruned_copy(&folder, place, &plan, ratio.share(), session)?;
         let identity = plan.identity_without(&marks);
         Ok(Self {

@@ -51,15 +51,15 @@ pub(super) fn run(arguments: &StudyRunArguments, session: &Session<'_>) -> Resul
         conditions,
         policies: arguments.policy.iter().map(Policy::to_string).collect(),
     };
-    let manifest = match Manifest::read_any(&arguments.out)? {
+    let manifest = match Manifest::read_any(&arguments.out())? {
         Some(before) => before.joined(manifest)?,
         None => manifest,
     };
-    manifest.write(&arguments.out)?;
+    manifest.write(&arguments.out())?;
     for (model, read) in readers {
         answer(model, &read, &found, &sets, arguments, session)?;
     }
-    report::told(&arguments.out, None, session)
+    report::told(&arguments.out(), None, session)
 }
 
 /// Which passages a model reads under one condition, by question.
@@ -152,7 +152,7 @@ fn answer(
         let mut identity = settings.identity(work.pipeline);
         identity.insert("timed".to_owned(), arguments.timed.to_string());
         identity.extend(more);
-        let path = arguments.out.join(cell.file());
+        let path = arguments.out().join(cell.file());
         let run = |batch: Option<usize>| {
             let batch = batch.and_then(std::num::NonZeroUsize::new);
             let batch = batch.unwrap_or(arguments.batch);
@@ -211,7 +211,7 @@ fn signals(
     };
     let pipeline = setup.pipeline_for(Some(opened), true, &arguments.policy)?;
     for set in sets {
-        let path = arguments.out.join(signals_file(&set.name, &model.name));
+        let path = arguments.out().join(signals_file(&set.name, &model.name));
         let mut identity = settings.identity(&pipeline);
         for varied in ["policy", "k", "corpus"] {
             identity.remove(varied);
