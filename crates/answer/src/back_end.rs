@@ -91,6 +91,18 @@ impl BackEnd {
         }
     }
 
+    /// The bytes of the index's files, and of the whole corpus; none where Milvus keeps them.
+    #[must_use]
+    pub fn bytes(&self) -> (u64, u64) {
+        match self {
+            Self::Local(local) => {
+                let corpus = local.index.corpus();
+                (corpus.index_bytes(), corpus.bytes())
+            }
+            Self::Milvus(_) => (0, 0),
+        }
+    }
+
     /// The number of the generation that is searched.
     #[must_use]
     pub fn generation(&self) -> u64 {

@@ -21,6 +21,8 @@ pub(crate) struct Draft<'q> {
     /// Whether the caller wants the answer written.
     pub(crate) go_on: bool,
     pub(crate) retrieved: Vec<Retrieved>,
+    /// How long finding them took, where that was before.
+    pub(crate) found_in: Duration,
     pub(crate) verbalized: Option<Verbalized>,
     /// The corpus that the model chose, where it did.
     pub(crate) corpus: Option<String>,
@@ -43,6 +45,7 @@ impl<'q> Draft<'q> {
             choice,
             go_on,
             retrieved: Vec::new(),
+            found_in: Duration::ZERO,
             verbalized: None,
             corpus: None,
             score: None,

@@ -1,7 +1,7 @@
 //! The pipeline: measure what the policy asks for, let it choose a source, gather that source's
 //! knowledge, write the answer, keep the trace.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -22,7 +22,7 @@ use crate::draft::Draft;
 use crate::error::AnswerError;
 use crate::evidence;
 use crate::prompt::{self, QuestionPrompt};
-use crate::retrieve::Retriever;
+use crate::retrieve::{Found, Retriever};
 use crate::router::{Router, fits};
 use crate::signals::RoutingModels;
 use crate::style::Style;
@@ -85,6 +85,9 @@ pub struct Pipeline {
     pub(crate) datastore: Option<Arc<Datastore>>,
     /// Corpora beside that of the retriever, by the names under which a model chooses them.
     pub extra_corpora: BTreeMap<String, Retriever>,
+    /// What was found before, by the question without white space around it: this is read instead of
+    /// being searched again, at the time that it took then.
+    pub found: HashMap<String, Found>,
 }
 
 impl Pipeline {
@@ -103,6 +106,7 @@ impl Pipeline {
             assessor: None,
             datastore: None,
             extra_corpora: BTreeMap::new(),
+            found: HashMap::new(),
         }
     }
 
@@ -258,7 +262,7 @@ impl Pipeline {
             .into_iter()
             .zip(lines)
             .map(|(mut draft, line)| {
-                draft.took("total", share);
+                draft.took("total", share + draft.found_in);
                 let line = line.ok_or(AnswerError::Interrupted)?;
                 Ok(draft.finish(self.settings.policy, self.settings.style, line.answer()))
             })
@@ -356,17 +360,13 @@ impl Pipeline {
         let wanted = self.settings.evidence_tokens;
         let mut all = Vec::new();
         for (corpus, indices) in by_corpus {
-            let retriever = match &corpus {
-                Some(name) => self.extra_corpora.get(name),
-                None => self.retriever.as_ref(),
-            };
-            let retriever = retriever.ok_or(AnswerError::NoCorpus)?;
             let questions: Vec<&str> = indices.iter().map(|&at| drafts[at].question).collect();
-            let found = retriever.find(&questions, self.settings.mode, self.settings.k)?;
+            let found = self.find(corpus.as_deref(), &questions)?;
             all.extend(indices.into_iter().zip(found));
         }
-        for (index, found) in all {
+        for (index, (found, before)) in all {
             let (draft, limit) = (&mut drafts[index], budgets[index]);
+            draft.found_in = before;
             draft.calls.retriever += 1;
             draft.took("embed", found.embed_time);
             draft.took("search", found.search_time);

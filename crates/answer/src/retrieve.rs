@@ -21,21 +21,34 @@ pub struct Retriever {
 }
 
 /// What was found for a question.
-pub(crate) struct Found {
-    pub(crate) results: Vec<SearchResult>,
+#[derive(Debug, Clone, PartialEq)]
+pub struct Found {
+    /// The passages, or the chunks of them that were kept, best first.
+    pub results: Vec<SearchResult>,
     /// Its share of the time to embed all questions.
-    pub(crate) embed_time: Duration,
-    pub(crate) search_time: Duration,
+    pub embed_time: Duration,
+    /// The time of its own search.
+    pub search_time: Duration,
     /// What reranking took, where there was one.
-    pub(crate) rerank: Option<RerankCost>,
+    pub rerank: Option<RerankCost>,
+}
+
+impl Found {
+    /// What finding it took in all.
+    #[must_use]
+    pub fn time(&self) -> Duration {
+        let rerank = self.rerank.map(|rerank| rerank.time);
+        self.embed_time + self.search_time + rerank.unwrap_or_default()
+    }
 }
 
 /// What reranking took for a question.
-pub(crate) struct RerankCost {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RerankCost {
     /// Its share of the time for all questions.
-    pub(crate) time: Duration,
+    pub time: Duration,
     /// Tokens that a language model read.
-    pub(crate) tokens: usize,
+    pub tokens: usize,
 }
 
 impl Retriever {
@@ -149,12 +162,10 @@ impl Retriever {
     }
 
     /// As [`Retriever::search_many`], with what it cost.
-    pub(crate) fn find(
-        &self,
-        queries: &[&str],
-        mode: Mode,
-        k: usize,
-    ) -> Result<Vec<Found>, AnswerError> {
+    ///
+    /// # Errors
+    /// As [`Retriever::search`].
+    pub fn find(&self, queries: &[&str], mode: Mode, k: usize) -> Result<Vec<Found>, AnswerError> {
         let Some(reranking) = &self.reranking else {
             return self.find_passages(queries, mode, k);
         };

@@ -132,6 +132,8 @@ pub enum Action {
     MakeWorld,
     /// Make a key for a server.
     MakeServerKey,
+    /// Run a study of models and corpus scales.
+    Study,
 }
 
 impl Remedy {

@@ -82,6 +82,8 @@ fn run(arguments: &Arguments, matches: &ArgMatches) -> Result<()> {
         },
         Verb::Eval(eval) => commands::eval::run(eval, session),
         Verb::Calibrate(calibrate) => commands::calibrate::run(calibrate, session),
+        Verb::Study(study) => commands::study::run(&study.verb, session),
+        Verb::Plan(plan) => commands::plan::run(plan, session),
         Verb::Train(train) => commands::train::run(&train.verb, session),
         Verb::Datastore(store) => commands::datastore::run(&store.verb, session),
         Verb::Model(model) => match &model.verb {

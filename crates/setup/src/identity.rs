@@ -12,14 +12,6 @@ impl Settings {
     #[must_use]
     pub fn identity(&self, pipeline: &Pipeline) -> BTreeMap<String, String> {
         let answering = &pipeline.settings;
-        let searched = |retriever: &Retriever| {
-            let searched = retriever.back_end();
-            format!(
-                "generation {} of fingerprint {}",
-                searched.generation(),
-                searched.fingerprint()
-            )
-        };
         let retriever = pipeline.retriever();
         let signal = answering.policy.signal();
         let decider = signal.and_then(|signal| {
@@ -30,22 +22,13 @@ impl Settings {
         let always = [
             ("policy", answering.policy.to_string()),
             ("model", pipeline.model.fingerprint().to_owned()),
-            (
-                "corpus",
-                retriever.map_or_else(|| "none".to_owned(), searched),
-            ),
-            ("filters", self.filters_in_words()),
-            ("mode", answering.mode.to_string()),
-            ("k", answering.k.to_string()),
             ("evidence_tokens", answering.evidence_tokens.to_string()),
             ("max_tokens", answering.max_tokens.to_string()),
             ("temperature", self.temperature.to_string()),
             ("seed", self.seed.to_string()),
         ];
-        let reranking = retriever.and_then(Retriever::reranking);
         let sampled = signal.filter(|signal| signal.is_of_samples());
         let sometimes = [
-            reranking.map(|reranking| ("rerank", reranking.identity())),
             answering.verbalize.then(|| ("verbalize", true.to_string())),
             sampled.map(|_| ("samples", answering.samples.to_string())),
             decider,
@@ -54,8 +37,31 @@ impl Settings {
         let sources = pipeline.extra_corpora.iter();
         named
             .map(|(name, value)| (name.to_owned(), value))
+            .chain(self.retrieval_identity(retriever, answering.k))
             .chain(sources.map(|(name, corpus)| (format!("source {name}"), searched(corpus))))
             .chain(self.computing())
+            .collect()
+    }
+
+    /// All that the passages depend on which a retriever finds, `k` for each question, by name.
+    #[must_use]
+    pub fn retrieval_identity(
+        &self,
+        retriever: Option<&Retriever>,
+        k: usize,
+    ) -> BTreeMap<String, String> {
+        let reranking = retriever.and_then(Retriever::reranking);
+        let corpus = retriever.map_or_else(|| "none".to_owned(), searched);
+        let pairs = [
+            ("corpus", Some(corpus)),
+            ("filters", Some(self.filters_in_words())),
+            ("mode", Some(self.mode.to_string())),
+            ("k", Some(k.to_string())),
+            ("rerank", reranking.map(ken_answer::Reranking::identity)),
+        ];
+        let known = pairs.into_iter();
+        known
+            .filter_map(|(name, value)| Some((name.to_owned(), value?)))
             .collect()
     }
 
@@ -75,4 +81,14 @@ impl Settings {
         let filters: Vec<String> = self.filters.iter().map(ToString::to_string).collect();
         filters.join(" ")
     }
+}
+
+/// What a retriever searches.
+fn searched(retriever: &Retriever) -> String {
+    let searched = retriever.back_end();
+    format!(
+        "generation {} of fingerprint {}",
+        searched.generation(),
+        searched.fingerprint()
+    )
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ken_hub::{ModelCache, ModelReference};
 use ken_language::{Embedder, LanguageModel};
-use ken_model::decoder::{Checkpoint, Decoder, LoadOptions, ReadAs};
+use ken_model::decoder::{Checkpoint, Decoder, Footprint, LoadOptions, ReadAs};
 use ken_model::encoder::Encoder;
 use ken_model::remote::{Endpoint, RemoteEmbedder, RemoteModel};
 
@@ -133,6 +133,15 @@ impl Setup<'_> {
             }
             fetched => fetched.to_string(),
         })
+    }
+
+    /// How large the language model is, with its adapter.
+    ///
+    /// # Errors
+    /// Files that cannot be used, or an endpoint.
+    pub fn footprint(&self) -> Result<Footprint, SetupError> {
+        let footprint = self.checkpoint()?.footprint(self.settings.precision);
+        Ok(footprint?)
     }
 
     /// The weights of the language model, to be trained or written, with the adapter merged in.

@@ -6,7 +6,8 @@
 //! [`mod@probe`] measures what a model knows, and [`calibration`] derives from it what thresholds are
 //! chosen on. [`mod@label`] finds the source of knowledge that helps most with each question, and
 //! [`mod@mastery`] how much of a corpus a model already knows. [`learn`] trains heads on these
-//! measurements, and [`pruning`] finds the passages that a corpus can do without. Whatever asks a model
+//! measurements, and [`pruning`] finds the passages that a corpus can do without. [`scaling`] runs grids of
+//! models and corpus scales, of which [`study_report`] tells and [`plan`] chooses a set-up. Whatever asks a model
 //! about many questions or sentences is one resumable [`run`]; [`table`] exports its records. This crate
 //! loads no model and opens no corpus: it is given them.
 
@@ -21,13 +22,17 @@ pub mod label;
 pub mod learn;
 pub mod mastery;
 mod page;
+pub mod plan;
 pub mod probe;
+mod probe_page;
 pub mod pruning;
 pub mod record;
 mod record_files;
 pub mod results;
 pub mod run;
+pub mod scaling;
 pub mod statistics;
+pub mod study_report;
 pub mod summary;
 pub mod table;
 pub mod training_examples;
@@ -52,6 +57,7 @@ pub use mastery::{
     sample_sentences, summarize_mastery,
 };
 pub use probe::{Probe, ProbeRecord, ProbeSummary, probe, summarize_probe};
+pub use probe_page::probe_to_html;
 pub use pruning::PruningError;
 pub use record::Record;
 pub use record_files::{default_file, with_ending};

@@ -2,7 +2,7 @@
 
 use ken_train::History;
 
-use crate::page::{Axis, Diagram, page};
+use crate::page::{Axis, Diagram, figure, page};
 
 /// Colors that are distinct to most people, after Okabe and Ito.
 const TRAINING: &str = "#56b4e9";
@@ -44,13 +44,13 @@ fn diagram(name: &str, training: &[(f64, f64)], validation: &[(f64, f64)]) -> St
     let up = values(|point| point.1);
     let (across, up) = (Axis::around("step", &across), Axis::around(name, &up));
     let mut diagram = Diagram::new(720.0, 300.0, across, up);
-    diagram.line(training, TRAINING, false);
+    diagram.line("training", training, TRAINING, false);
     diagram.legend("training", TRAINING);
     if !validation.is_empty() {
-        diagram.line(validation, VALIDATION, false);
+        diagram.line("validation", validation, VALIDATION, false);
         diagram.legend("validation", VALIDATION);
     }
-    diagram.svg()
+    figure(name, &diagram, "")
 }
 
 #[cfg(test)]

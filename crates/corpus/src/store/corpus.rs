@@ -93,6 +93,22 @@ impl Corpus {
         &self.manifest.settings.embedder
     }
 
+    /// The length of all files of the active shards.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.manifest_segments().map(SegmentManifest::bytes).sum()
+    }
+
+    /// The length of those files of the active shards that searches go through: all but the texts. They
+    /// stay in memory where there is enough of it.
+    #[must_use]
+    pub fn index_bytes(&self) -> u64 {
+        let is_text = |name: &str| [layout::DOCUMENTS, layout::PASSAGES].contains(&name);
+        let files = self.manifest_segments().flat_map(|segment| &segment.files);
+        let searched = files.filter(|file| !is_text(&file.name));
+        searched.map(|file| file.bytes).sum()
+    }
+
     /// What all segments have in common.
     #[must_use]
     pub fn settings(&self) -> &Settings {

@@ -13,6 +13,7 @@ pub(crate) mod probing;
 pub(crate) mod pruning;
 mod renamed;
 pub(crate) mod serving;
+pub(crate) mod studying;
 pub(crate) mod training;
 pub(crate) mod tuning;
 pub(crate) mod world;
@@ -55,7 +56,10 @@ const GLOBAL: &str = "Global options";
 /// The verbs, as help groups them.
 const GROUPS: [(&str, &[&str]); 4] = [
     ("Use", &["demo", "ingest", "search", "ask", "serve"]),
-    ("Measure", &["probe", "label", "eval", "calibrate"]),
+    (
+        "Measure",
+        &["probe", "label", "eval", "calibrate", "study", "plan"],
+    ),
     ("Learn", &["train", "datastore"]),
     ("Maintain", &["model", "corpus", "prune", "doctor"]),
 ];
@@ -125,6 +129,10 @@ pub(crate) enum Verb {
     Eval(answering::EvalArguments),
     /// Choose a policy's threshold, with a guarantee if you want one
     Calibrate(calibrating::CalibrateArguments),
+    /// Measure models against corpus scales
+    Study(studying::StudyArguments),
+    /// Choose model, corpus scale and policy for a budget or an accuracy
+    Plan(studying::PlanArguments),
     /// Train a router, a pruner or a language model
     Train(training::TrainArguments),
     /// Build and edit the datastore of a model that chooses its source
@@ -249,7 +257,7 @@ mod tests {
         each_verb(&mut |command, name| {
             let help = command.clone().term_width(80).render_help().to_string();
             let lines = help.lines().count();
-            assert!(lines <= 30, "`{name} -h` has {lines} lines:\n{help}");
+            assert!(lines <= 32, "`{name} -h` has {lines} lines:\n{help}");
             let widest = help.lines().map(|line| line.chars().count()).max();
             assert!(widest <= Some(80), "`{name} -h` is too wide:\n{help}");
         });
@@ -261,7 +269,7 @@ mod tests {
         let visible = command.get_subcommands().filter(|verb| !verb.is_hide_set());
         let visible: Vec<&str> = visible.map(Command::get_name).collect();
         assert_eq!(GROUPS.map(|(_, verbs)| verbs).concat(), visible);
-        assert_eq!(visible.len(), 15);
+        assert_eq!(visible.len(), 17);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use ken_answer::{Pipeline, Retriever};
 use ken_language::{Embedder, LanguageModel};
 use ken_probe::{Grouping, SampleOptions};
 use ken_study::probe::{Conditions, EffectShares};
-use ken_study::{Probe, ProbeSummary, probe, summarize_probe};
+use ken_study::{Probe, ProbeSummary, probe, probe_to_html, summarize_probe, with_ending};
 
 use crate::arguments::probing::ProbeArguments;
 use crate::commands::records;
@@ -46,6 +46,9 @@ pub(crate) fn run(arguments: &ProbeArguments, session: &Session<'_>) -> Result<(
     let probed = records::resumed(&out, identity, batch, session, |file, run| {
         probe(&work, &questions, file, run)
     })?;
+    let page = with_ending(&out, "html");
+    let title = format!("What the model knows: {}", out.display());
+    ken_storage::replace(&page, probe_to_html(&title, &probed).as_bytes())?;
     records::report(&probed, &out, session.json, |table| {
         show(&summarize_probe(&probed), &out, table)
     })
@@ -104,6 +107,7 @@ fn show(summary: &ProbeSummary, out: &Path, table: &Path) -> Result<()> {
         ("mask copied", share(summary.mask_copied)),
         ("per question", out.display().to_string()),
         ("as a table", table.display().to_string()),
+        ("as a page", with_ending(out, "html").display().to_string()),
     ]);
     output::pairs(rows)
 }

@@ -55,6 +55,7 @@ fn command(action: &Action) -> String {
         Action::ListDatastore => "ken datastore list DIR",
         Action::MakeWorld => "ken world make",
         Action::MakeServerKey => "ken serve key make NAME",
+        Action::Study => "ken study run QUESTIONS --corpus DIR --model NAME=REF --out DIR",
     };
     fixed.to_owned()
 }

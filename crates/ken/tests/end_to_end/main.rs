@@ -36,6 +36,7 @@ mod self_routing;
 mod serve;
 #[cfg(unix)]
 mod stopped;
+mod study;
 mod train;
 mod tuning;
 mod world;

@@ -5,10 +5,11 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::checkpoint::{Checkpoint, biases, headers, matrices, norms};
+use super::checkpoint::{Checkpoint, headers, matrices};
 use super::config::DecoderConfig;
 use super::error::DecoderError;
 use super::runtime::weight_format;
+use super::size::{parameters, vectors};
 use super::weights::Weights;
 use crate::available_memory;
 use crate::kernels::Precision;
@@ -56,7 +57,8 @@ impl Footprint {
         weights: &Weights,
         precision: Precision,
     ) -> Result<Self, DecoderError> {
-        let format = weight_format(config, precision);
+        let parameters = parameters(config, weights);
+        let format = weight_format(parameters, precision);
         let table = [config.vocabulary, config.hidden];
         let mut sum = Sum::default();
         for (layer, part, shape) in matrices(config) {
@@ -77,13 +79,11 @@ impl Footprint {
         if block.is_some() {
             sum.bytes += OwnRows::bytes(weights.replaced_rows(), config.hidden) as u64;
         }
-        let widths = norms(config).into_iter().chain(biases(config));
-        let widths = widths.map(|(_, _, width)| width as u64);
-        let vectors = widths.sum::<u64>() + config.hidden as u64;
+        let vectors = vectors(config);
         let mut types: Vec<(String, u64)> = sum.types.into_iter().collect();
         types.sort_by_key(|(_, weights)| std::cmp::Reverse(*weights));
         Ok(Self {
-            parameters: types.iter().map(|(_, weights)| weights).sum::<u64>() + vectors,
+            parameters,
             stored_as: types.into_iter().map(|(name, _)| name).collect(),
             weight_bytes: sum.bytes + vectors * size_of::<f32>() as u64,
             bytes_per_token: config.bytes_per_token() as u64,

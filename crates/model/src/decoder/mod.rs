@@ -33,6 +33,7 @@ mod scheduler;
 mod score;
 mod shards;
 mod shared_prefix;
+mod size;
 mod source_tokens;
 mod source_vocabulary;
 mod stored;

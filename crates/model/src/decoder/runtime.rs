@@ -6,6 +6,7 @@ use super::cpu::Cpu;
 use super::error::DecoderError;
 use super::graph::Graph;
 use super::options::LoadOptions;
+use super::size::parameters;
 use super::tensors::Tensors;
 use super::weights::Weights;
 use crate::kernels::Precision;
@@ -13,7 +14,7 @@ use crate::kernels::matrix::{Arithmetic, Matrix, WeightFormat};
 
 /// From this many parameters on, weights in floats are stored in 8 bits by default: in 32 they would
 /// not fit into the memory of most machines.
-const LARGE: usize = 2_000_000_000;
+const LARGE: u64 = 2_000_000_000;
 
 /// What computes. Both graphs share the weights.
 pub(super) struct Engines<B: Backend> {
@@ -63,7 +64,7 @@ impl Engines<Cpu> {
         weights: &Weights,
         options: &LoadOptions,
     ) -> Result<Self, DecoderError> {
-        let weight_format = weight_format(config, options.precision);
+        let weight_format = weight_format(parameters(config, weights), options.precision);
         let cpu = |arithmetic| Cpu {
             weight_format,
             arithmetic,
@@ -81,11 +82,11 @@ impl Engines<Cpu> {
     }
 }
 
-/// How the weights of a decoder are stored that come as floats.
-pub(super) fn weight_format(config: &DecoderConfig, precision: Precision) -> WeightFormat {
+/// How the weights of a decoder with this many are stored that come as floats.
+pub(super) fn weight_format(parameters: u64, precision: Precision) -> WeightFormat {
     match precision {
         Precision::Int8 => WeightFormat::Int8,
-        Precision::Auto if config.parameters() > LARGE => WeightFormat::Int8,
+        Precision::Auto if parameters > LARGE => WeightFormat::Int8,
         Precision::Auto | Precision::F32 => WeightFormat::F32,
     }
 }

@@ -119,17 +119,35 @@ fn gain(one: &Answered<'_>) -> f64 {
     number(one.always.em) - number(one.never.em)
 }
 
-fn result(policy: Policy, answered: &[Answered<'_>], seed: u64) -> PolicyResult {
+/// What a policy would have left of each question.
+pub(crate) fn composed(policy: Policy, answered: &[Answered<'_>], seed: u64) -> Vec<Record> {
+    let decided = decisions(policy, answered, seed).1;
+    let pairs = answered.iter().zip(decided);
+    pairs
+        .map(|(one, decision)| compose(policy, decision, one))
+        .collect()
+}
+
+/// The thresholds of a policy and what it decides for each question.
+fn decisions(
+    policy: Policy,
+    answered: &[Answered<'_>],
+    seed: u64,
+) -> (Option<Thresholds>, Vec<Decision>) {
     let halves: Vec<usize> = answered
         .iter()
         .map(|one| half(seed, &one.never.id))
         .collect();
     let thresholds = thresholds(policy, answered, &halves);
-    let decisions: Vec<Decision> = answered
+    let decided = answered
         .iter()
         .zip(&halves)
-        .map(|(one, &half)| decide(policy, thresholds, half, seed, one))
-        .collect();
+        .map(|(one, &half)| decide(policy, thresholds, half, seed, one));
+    (thresholds, decided.collect())
+}
+
+fn result(policy: Policy, answered: &[Answered<'_>], seed: u64) -> PolicyResult {
+    let (thresholds, decisions) = decisions(policy, answered, seed);
     let records: Vec<Record> = answered
         .iter()
         .zip(&decisions)

@@ -12,10 +12,13 @@ mod run;
 mod signals;
 mod threshold;
 
+pub(crate) use comparison::composed;
 pub use comparison::{Comparison, Difference, Point, PolicyResult, compare};
 pub use compose::Answered;
 pub use csv::to_csv;
+pub(crate) use report::distributions;
 pub use report::{to_html, untimed};
 pub use run::ComparisonWork;
 pub use signals::{Known, RequiredSignals, SignalWork, Signals, measure_signals};
 pub use threshold::Thresholds;
+pub(crate) use threshold::half;

@@ -33,7 +33,7 @@ impl Thresholds {
 }
 
 /// The half that a question belongs to: 0 or 1, by the seed.
-pub(super) fn half(seed: u64, id: &str) -> usize {
+pub(crate) fn half(seed: u64, id: &str) -> usize {
     usize::from(chance(seed, id) >= 0.5)
 }
 

@@ -87,6 +87,7 @@ impl RunError {
             Task::LabelMastery => return Self::OtherSentence { recorded },
             Task::Answer => ("results file", "file"),
             Task::Signals => ("file of signals", "folder"),
+            Task::Retrieve => ("file of what was found", "folder"),
             Task::Probe | Task::FirstText | Task::LabelSource => ("file of records", "file"),
         };
         Self::OtherQuestion {

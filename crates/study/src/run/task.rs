@@ -17,6 +17,8 @@ pub enum Task {
     LabelMastery,
     /// Takes the signals of a question that policies decide by.
     Signals,
+    /// Finds passages for a question.
+    Retrieve,
 }
 
 impl Task {
@@ -28,6 +30,7 @@ impl Task {
             Self::FirstText => ["questions", "first texts", "label the question"],
             Self::LabelSource => ["questions", "labeled", "label the question"],
             Self::LabelMastery => ["sentences", "labeled", "label the sentence"],
+            Self::Retrieve => ["questions", "searched", "find passages for the question"],
             Self::Signals => {
                 let take = "take what the policies need of the question";
                 ["questions", "measured", take]

@@ -14,7 +14,7 @@ use crate::progress::counting;
 use crate::session::Session;
 
 /// Reads what the methods need.
-pub(super) fn read(arguments: &PruneBasis) -> Result<Basis> {
+pub(crate) fn read(arguments: &PruneBasis) -> Result<Basis> {
     let needs = |method| arguments.method.contains(&method);
     let head = match &arguments.pruner {
         _ if !needs(PruneMethod::Pruner) => None,
@@ -45,7 +45,7 @@ pub(super) fn read(arguments: &PruneBasis) -> Result<Basis> {
 }
 
 /// Scores the passages of a corpus by a method; `reader` reads them for a pruner that needs that.
-pub(super) fn plan(
+pub(crate) fn plan(
     corpus: &Path,
     method: PruneMethod,
     basis: &Basis,

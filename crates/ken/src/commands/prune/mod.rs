@@ -1,7 +1,9 @@
 //! `ken prune`: leaves out of a corpus what the language model knows without it.
 
-mod basis;
+pub(crate) mod basis;
 mod report;
+
+pub(crate) use report::pruned_copy;
 
 use std::path::Path;
 

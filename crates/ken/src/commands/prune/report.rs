@@ -2,14 +2,14 @@
 //! and compacted in a copy, which is removed again; the corpus itself stays as it is.
 
 use std::num::NonZeroUsize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ken_corpus::{CorpusInfo, Writer};
+use ken_corpus::{CorpusInfo, PlaceMark, Writer};
 use ken_ingest::compact;
 use ken_language::LanguageModel;
 use ken_setup::{CorpusAddress, Settings, Setup};
-use ken_study::pruning::{self, CorpusCopy, PrunePlan, PrunedRow};
+use ken_study::pruning::{self, CorpusCopy, PrunePlan, PrunedRow, pruned_to_html};
 use ken_study::{PruningError, Question, Summary, evaluate_pipeline, summarize};
 use serde_json::json;
 
@@ -56,6 +56,9 @@ pub(super) fn run(arguments: &PruneReportArguments, session: &Session<'_>) -> Re
             rows.push(row);
         }
     }
+    let name = session.settings.folder()?.display();
+    let page = pruned_to_html(&format!("Pruning {name}"), &rows);
+    ken_storage::replace(&out.join("report.html"), page.as_bytes())?;
     if session.json {
         let answering = session.settings.answering();
         return output::json(&json!({
@@ -81,22 +84,8 @@ struct Measuring<'a> {
 
 impl Measuring<'_> {
     fn row(&self, plan: &PrunePlan, ratio: f64) -> Result<PrunedRow> {
-        let copy = CorpusCopy::new(self.corpus, self.out.join("copy"))?;
-        let marks = plan.marks(ratio)?;
-        let mut writer = Writer::open(copy.dir())?;
-        writer.replace_pruned(pruning::REASON, &plan.reason, &marks)?;
-        {
-            let mut display = Display::new();
-            let label = format!("compacting at {ratio}");
-            let mut progress = |step: ken_ingest::CompactProgress| {
-                display.show_items(&label, step.passages, step.passages_total);
-            };
-            let (_, interrupted) = compact(&mut writer, &mut progress, self.session.stop)?;
-            if interrupted {
-                return Err(PruningError::Stopped.into());
-            }
-        }
-        drop(writer);
+        let place = self.out.join("copy");
+        let (copy, marks) = pruned_copy(self.corpus, place, plan, ratio, self.session)?;
         let info = CorpusInfo::read(copy.dir())?;
         let (method, identity) = (plan.method, plan.identity_without(&marks));
         let summary = self.answered(copy.dir(), &format!("{method}-{ratio}"), &identity)?;
@@ -124,6 +113,30 @@ impl Measuring<'_> {
     }
 }
 
+/// A copy of a corpus at a place, pruned by a plan and compacted, and what was pruned.
+pub(crate) fn pruned_copy(
+    corpus: &Path,
+    place: PathBuf,
+    plan: &PrunePlan,
+    ratio: f64,
+    session: &Session<'_>,
+) -> Result<(CorpusCopy, Vec<PlaceMark>)> {
+    let copy = CorpusCopy::new(corpus, place)?;
+    let marks = plan.marks(ratio)?;
+    let mut writer = Writer::open(copy.dir())?;
+    writer.replace_pruned(pruning::REASON, &plan.reason, &marks)?;
+    let mut display = Display::new();
+    let label = format!("compacting at {ratio}");
+    let mut progress = |step: ken_ingest::CompactProgress| {
+        display.show_items(&label, step.passages, step.passages_total);
+    };
+    let (_, interrupted) = compact(&mut writer, &mut progress, session.stop)?;
+    match interrupted {
+        true => Err(PruningError::Stopped.into()),
+        false => Ok((copy, marks)),
+    }
+}
+
 fn show(rows: &[PrunedRow], questions: &[Question], out: &Path) -> Result<()> {
     let ms = |value: Option<f64>| output::number(value, 2);
     let mut table = vec![output::head(
@@ -145,8 +158,9 @@ fn show(rows: &[PrunedRow], questions: &[Question], out: &Path) -> Result<()> {
     }));
     output::table(&table)?;
     output::line(format!(
-        "{} questions; the corpus is unchanged; answers: {}",
+        "{} questions; the corpus is unchanged; answers: {}; report: {}",
         questions.len(),
-        out.display()
+        out.display(),
+        out.join("report.html").display()
     ))
 }

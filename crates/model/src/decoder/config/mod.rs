@@ -67,19 +67,6 @@ fn embedding_scale(family: Family, hidden: usize) -> f32 {
 }
 
 impl DecoderConfig {
-    /// The approximate number of weights of all blocks, the embedding and the output projection.
-    #[must_use]
-    pub(super) fn parameters(&self) -> usize {
-        // The weights have not been checked yet, so the sizes need not be those of a model.
-        let attention = (2 * self.head_width).saturating_mul(self.heads + self.kv_heads);
-        let widths = attention.saturating_add(3 * self.intermediate);
-        let blocks = self
-            .hidden
-            .saturating_mul(widths)
-            .saturating_mul(self.layers);
-        blocks.saturating_add(2 * self.vocabulary * self.hidden)
-    }
-
     /// Bytes that the keys and values of a token take on the CPU.
     pub(super) fn bytes_per_token(&self) -> usize {
         2 * self.layers * self.kv_heads * self.head_width * size_of::<f32>()

@@ -3,8 +3,7 @@
 
 use ken_probe::Effect;
 
-use super::COLORS;
-use crate::page::{Axis, Diagram, figure};
+use crate::page::{Axis, COLORS, Diagram, figure};
 use crate::probe::{Conditions, ProbeRecord};
 
 /// Bars of a distribution.
@@ -19,7 +18,7 @@ const EFFECTS: [(Effect, &str); 3] = [
 type Indicator = fn(&ProbeRecord) -> (Conditions<Option<f64>>, Option<Effect>);
 
 /// The diagrams under a heading; nothing where nothing was probed.
-pub(super) fn section(probed: &[ProbeRecord]) -> String {
+pub(crate) fn section(probed: &[ProbeRecord]) -> String {
     let indicators: [(&str, Indicator); 2] = [
         ("confidence", |r| (r.confidence, r.effect.confidence)),
         ("certainty", |r| (r.certainty, r.effect.certainty)),
@@ -36,7 +35,8 @@ pub(super) fn section(probed: &[ProbeRecord]) -> String {
             if known.is_empty() {
                 continue;
             }
-            figures += &figure(&distribution(name, &known), &format!("{name} {condition}"));
+            let caption = format!("{name} {condition}");
+            figures += &figure(&caption, &distribution(name, &known), &caption);
         }
     }
     if figures.is_empty() {
@@ -72,7 +72,7 @@ fn distribution<'n>(name: &'n str, known: &[(f64, Effect)]) -> Diagram<'n> {
             .enumerate()
             .map(|(bin, share)| ((bin as f64 + 0.5) / BINS as f64, share))
             .collect();
-        diagram.line(&points, color, false);
+        diagram.line(label, &points, color, false);
         diagram.legend(&format!("{label} ({})", values.len()), color);
     }
     diagram

@@ -1,18 +1,13 @@
 //! A comparison as one self-contained page of HTML: the table, accuracy against retrieval
 //! ratio, reliability diagrams, and the distributions of KBM's figure 3 where questions were probed.
 
-mod distributions;
+pub(crate) mod distributions;
 
 use std::fmt::Write;
 
 use super::comparison::{Comparison, Difference, PolicyResult};
-use crate::page::{Axis, Diagram, escaped, figure, page, table};
+use crate::page::{Axis, COLORS, Diagram, PLAIN, escaped, figure, page, table};
 use crate::probe::ProbeRecord;
-
-/// Colors that are distinct to most people, after Okabe and Ito.
-const COLORS: [&str; 8] = [
-    "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#8a7a00",
-];
 
 /// The page.
 pub fn to_html(title: &str, comparison: &Comparison, probed: &[ProbeRecord]) -> String {
@@ -160,13 +155,13 @@ fn accuracy(comparison: &Comparison) -> String {
         Axis::around("exact match", &heights),
     );
     if let (Some(never), Some(always)) = (comparison.never_em, comparison.always_em) {
-        diagram.line(&[(0.0, never), (1.0, always)], "#999999", true);
-        diagram.legend("chance", "#999999");
+        diagram.line("chance", &[(0.0, never), (1.0, always)], PLAIN, true);
+        diagram.legend("chance", PLAIN);
     }
     for (policy, color) in colored(comparison) {
         let points = policy.curve.iter();
         let points: Vec<(f64, f64)> = points.map(|p| (p.retrieval_ratio, p.em)).collect();
-        diagram.line(&points, color, false);
+        diagram.line(&policy.summary.policy, &points, color, false);
         diagram.legend(&policy.summary.policy, color);
     }
     for policy in &comparison.policies {
@@ -177,6 +172,7 @@ fn accuracy(comparison: &Comparison) -> String {
     format!(
         "<h2>Accuracy against retrieval ratio</h2>\n{}\n",
         figure(
+            "accuracy-by-retrieval-ratio",
             &diagram,
             "Lines: every threshold of a score. Dots: the policies as compared. Dashed: choosing by chance."
         )
@@ -195,16 +191,17 @@ fn reliability(comparison: &Comparison) -> String {
             Axis::share("1 less the score"),
             Axis::share("retrieval not needed"),
         );
-        diagram.line(&[(0.0, 0.0), (1.0, 1.0)], "#999999", true);
+        diagram.line("calibrated", &[(0.0, 0.0), (1.0, 1.0)], PLAIN, true);
         let filled = bins.iter().filter(|bin| bin.questions > 0);
         let points: Vec<(f64, f64)> = filled.clone().map(|b| (b.probability, b.share)).collect();
-        diagram.line(&points, color, false);
+        diagram.line(&policy.summary.policy, &points, color, false);
         for bin in filled {
             let name = format!("{} questions", bin.questions);
             diagram.dot((bin.probability, bin.share), &name);
         }
         let policy_name = escaped(&policy.summary.policy);
         figures += &figure(
+            &format!("reliability {}", policy.summary.policy),
             &diagram,
             &format!("{policy_name}, ECE {}", share(policy.ece)),
         );

@@ -1,0 +1,232 @@
+//! The searches of a study: each once for all models.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use ken_answer::Retriever;
+use ken_corpus::Active;
+use ken_setup::{CorpusAddress, Settings, Setup};
+use ken_study::scaling::{
+    Condition, Evidence, Order, PruneRatio, Retrieval, StudiedCondition, evidence_file,
+    find_evidence,
+};
+use ken_study::{ResultsFile, RunSettings, read_results};
+
+use super::grid::{QuestionSet, retrievals};
+use crate::arguments::pruning::{PruneBasis, PruneMethod};
+use crate::arguments::studying::StudyRunArguments;
+use crate::commands::prune::{basis, pruned_copy};
+use crate::commands::records;
+use crate::failure::{Failure, Result};
+use crate::session::Session;
+
+/// What was found under one condition for one data set.
+pub(super) struct Found {
+    pub(super) condition: Condition,
+    pub(super) dataset: usize,
+    /// The file.
+    path: PathBuf,
+    /// What it depends on.
+    pub(super) identity: RunSettings,
+}
+
+impl Found {
+    /// Reads it.
+    pub(super) fn evidence(&self) -> Result<Vec<Evidence>> {
+        Ok(read_results(&self.path)?)
+    }
+}
+
+/// Searches for all questions under all conditions with retrieval.
+pub(super) fn find(
+    arguments: &StudyRunArguments,
+    sets: &[QuestionSet],
+    session: &Session<'_>,
+) -> Result<(Vec<StudiedCondition>, Vec<Found>)> {
+    let (mut conditions, mut all) = (Vec::new(), Vec::new());
+    if arguments.scales.0.contains(&0) {
+        conditions.push(StudiedCondition {
+            condition: Condition::FROM_MEMORY,
+            passages: 0,
+            index_bytes: 0,
+            disk_bytes: 0,
+        });
+    }
+    let mut by_ratio: BTreeMap<PruneRatio, Vec<Retrieval>> = BTreeMap::new();
+    for retrieval in retrievals(arguments, session.settings) {
+        by_ratio
+            .entry(retrieval.pruned)
+            .or_default()
+            .push(retrieval);
+    }
+    let scales = arguments.scales.0.iter().filter(|n| **n > 0);
+    let scales: Vec<u32> = scales.copied().collect();
+    for (ratio, retrievals) in by_ratio {
+        let searched = Searched::at(ratio, arguments, session)?;
+        let orders = [Order::Forward, Order::Reversed];
+        for order in orders {
+            let ks = retrievals.iter().filter(|one| one.order == order);
+            let ks: Vec<usize> = ks.map(|one| one.k).collect();
+            if ks.is_empty() {
+                continue;
+            }
+            for &n in &scales {
+                let retriever = searched.retriever(order, n, session)?;
+                for &k in &ks {
+                    let condition = Condition {
+                        n,
+                        retrieval: Retrieval {
+                            order,
+                            pruned: ratio,
+                            k,
+                        },
+                    };
+                    conditions.push(studied(condition, &retriever));
+                    let identity = searched.identity(&retriever, condition, session.settings);
+                    for (dataset, set) in sets.iter().enumerate() {
+                        let path = kept(set, condition, &retriever, &identity, arguments, session)?;
+                        all.push(Found {
+                            condition,
+                            dataset,
+                            path,
+                            identity: identity.clone(),
+                        });
+                    }
+                }
+            }
+        }
+    }
+    Ok((conditions, all))
+}
+
+/// Searches for the questions of a file, the first ones one at a time, and keeps what is found in the file
+/// that is returned.
+fn kept(
+    set: &QuestionSet,
+    condition: Condition,
+    retriever: &Retriever,
+    identity: &RunSettings,
+    arguments: &StudyRunArguments,
+    session: &Session<'_>,
+) -> Result<PathBuf> {
+    let path = arguments.out().join(evidence_file(&set.name, &condition));
+    let mut file = ResultsFile::open(&path, identity.clone())?;
+    let (mode, k) = (session.settings.mode, condition.retrieval.k);
+    let alone = set
+        .questions
+        .get(..arguments.timed)
+        .unwrap_or(&set.questions);
+    let one = std::num::NonZeroUsize::MIN;
+    for (questions, batch) in [(alone, one), (&set.questions[..], arguments.batch)] {
+        let run = records::drawn(batch, None, session);
+        find_evidence(retriever, mode, k, questions, &mut file, run)?.complete(&path)?;
+    }
+    Ok(path)
+}
+
+fn studied(condition: Condition, retriever: &Retriever) -> StudiedCondition {
+    let (index_bytes, disk_bytes) = retriever.back_end().bytes();
+    StudiedCondition {
+        condition,
+        passages: retriever.back_end().passage_count() as u64,
+        index_bytes,
+        disk_bytes,
+    }
+}
+
+/// A corpus, or the copy of it in which a share is pruned.
+struct Searched {
+    folder: PathBuf,
+    /// The copy, which is removed when this is dropped, and what it holds.
+    pruned: Option<(ken_study::pruning::CorpusCopy, String)>,
+}
+
+impl Searched {
+    fn at(ratio: PruneRatio, arguments: &StudyRunArguments, session: &Session<'_>) -> Result<Self> {
+        let folder = session.settings.folder()?.to_owned();
+        if ratio == PruneRatio::NONE {
+            return Ok(Self {
+                folder,
+                pruned: None,
+            });
+        }
+        let plan = plan(&folder, arguments, session)?;
+        ken_storage::create_dir_all(&arguments.out())?;
+        let place = arguments.out().join(format!("pruned-{ratio}"));
+        let (copy, marks) = pruned_copy(&folder, place, &plan, ratio.share(), session)?;
+        let identity = plan.identity_without(&marks);
+        Ok(Self {
+            folder: copy.dir().to_owned(),
+            pruned: Some((copy, identity)),
+        })
+    }
+
+    fn retriever(&self, order: Order, n: u32, session: &Session<'_>) -> Result<Retriever> {
+        let active = match order {
+            Order::Forward => Active::First(n),
+            Order::Reversed => Active::Last(n),
+        };
+        let settings = Settings {
+            corpus: Some(CorpusAddress::Folder(self.folder.clone())),
+            active,
+            ..session.settings.clone()
+        };
+        let setup = Setup {
+            settings: &settings,
+            ..session.setup()
+        };
+        Ok(setup.retriever()?)
+    }
+
+    /// What is found depends on.
+    fn identity(
+        &self,
+        retriever: &Retriever,
+        condition: Condition,
+        settings: &Settings,
+    ) -> RunSettings {
+        let mut identity = settings.retrieval_identity(Some(retriever), condition.retrieval.k);
+        identity.extend(settings.computing());
+        if let Some((_, pruned)) = &self.pruned {
+            // Copies differ in their generations and files, and not in what they hold.
+            let Condition { n, retrieval } = condition;
+            let held = format!("{pruned}, {n} shards {}", retrieval.order);
+            identity.insert("corpus".to_owned(), held);
+        }
+        identity
+    }
+}
+
+/// What is pruned first.
+fn plan(
+    folder: &Path,
+    arguments: &StudyRunArguments,
+    session: &Session<'_>,
+) -> Result<ken_study::pruning::PrunePlan> {
+    if arguments.pruner.is_none() {
+        return Err(Failure::refused(
+            "no_pruner",
+            "what to prune first is not said",
+            "add --pruner FILE, which `ken train pruner LABELS --corpus DIR --out FILE` makes, or leave --prune out",
+        ));
+    }
+    let by = PruneBasis {
+        pruner: arguments.pruner.clone(),
+        labels: None,
+        method: vec![PruneMethod::Pruner],
+        questions: None,
+        limit: None,
+    };
+    let basis = basis::read(&by)?;
+    let reader = match basis.has_passages_read() {
+        true => Some(session.setup().language_model()?),
+        false => None,
+    };
+    basis::plan(
+        folder,
+        PruneMethod::Pruner,
+        &basis,
+        reader.as_deref(),
+        session,
+    )
+}

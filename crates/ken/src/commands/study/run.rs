@@ -1,0 +1,230 @@
+//! `ken study run`: searches once, checks that all models read the same, and has every cell answered.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use ken_answer::{Pipeline, Policy};
+use ken_corpus::Corpus;
+use ken_language::LanguageModel;
+use ken_setup::{Settings, Setup};
+use ken_study::compare::{Known, RequiredSignals, SignalWork, measure_signals};
+use ken_study::scaling::{
+    Cell, CellWork, Condition, Evidence, KnownAnswers, Manifest, PASSAGES_READ, ScalingError,
+    as_found, passages_read, signals_file, told,
+};
+use ken_study::{ResultsFile, RunSettings};
+
+use super::evidence::{self, Found};
+use super::grid::{self, QuestionSet, settings_of};
+use super::report;
+use crate::arguments::studying::{NamedModel, StudyRunArguments};
+use crate::commands::records;
+use crate::failure::Result;
+use crate::session::Session;
+
+pub(super) fn run(arguments: &StudyRunArguments, session: &Session<'_>) -> Result<()> {
+    grid::check(arguments, session.settings)?;
+    let sets = grid::question_sets(arguments, session)?;
+    let (conditions, found) = evidence::find(arguments, &sets, session)?;
+    let mut models = BTreeMap::new();
+    let mut readers: Vec<(&NamedModel, Vec<Marks>)> = Vec::new();
+    for model in &arguments.model {
+        let (opened, studied) = grid::opened(model, arguments, session)?;
+        models.insert(model.name.clone(), studied);
+        let read = marks(model, &opened, &found, &sets, session)?;
+        if let Some((first, expected)) = readers.first() {
+            compare(first, expected, model, &read, &found, &sets)?;
+        }
+        readers.push((model, read));
+    }
+    let manifest = Manifest {
+        corpus: session.settings.folder()?.display().to_string(),
+        corpus_fingerprint: Corpus::open(session.settings.folder()?)?.fingerprint(),
+        settings: grid::common(session.settings)?,
+        timed: arguments.timed,
+        seed: session.settings.seed,
+        datasets: sets
+            .iter()
+            .map(|set| (set.name.clone(), set.kept.clone()))
+            .collect(),
+        models,
+        conditions,
+        policies: arguments.policy.iter().map(Policy::to_string).collect(),
+    };
+    let manifest = match Manifest::read_any(&arguments.out())? {
+        Some(before) => before.joined(manifest)?,
+        None => manifest,
+    };
+    manifest.write(&arguments.out())?;
+    for (model, read) in readers {
+        answer(model, &read, &found, &sets, arguments, session)?;
+    }
+    report::told(&arguments.out(), None, session)
+}
+
+/// Which passages a model reads under one condition, by question.
+type Marks = Vec<Vec<bool>>;
+
+/// A pipeline under the settings of one model that reads what was found, or answers from memory.
+fn pipeline(
+    model: &Arc<dyn LanguageModel>,
+    settings: &Settings,
+    found: Option<(Condition, &[Evidence])>,
+) -> Pipeline {
+    let settings = Settings {
+        k: found.map_or(settings.k, |(condition, _)| Some(condition.retrieval.k)),
+        policy: match found {
+            Some(_) => Policy::Always,
+            None => Policy::Never,
+        },
+        ..settings.clone()
+    };
+    let mut pipeline = Pipeline::new(Arc::clone(model), None, settings.answering());
+    pipeline.found = found
+        .map(|(_, evidence)| as_found(evidence))
+        .unwrap_or_default();
+    pipeline
+}
+
+fn marks(
+    model: &NamedModel,
+    opened: &Arc<dyn LanguageModel>,
+    found: &[Found],
+    sets: &[QuestionSet],
+    session: &Session<'_>,
+) -> Result<Vec<Marks>> {
+    let settings = settings_of(model, session);
+    let read = found.iter().map(|one| {
+        let evidence = one.evidence()?;
+        let pipeline = pipeline(opened, &settings, Some((one.condition, &evidence)));
+        Ok(passages_read(&pipeline, &sets[one.dataset].questions)?)
+    });
+    read.collect()
+}
+
+/// Refuses a model that would read other passages than the first.
+fn compare(
+    first: &NamedModel,
+    expected: &[Marks],
+    model: &NamedModel,
+    read: &[Marks],
+    found: &[Found],
+    sets: &[QuestionSet],
+) -> Result<()> {
+    for ((expected, read), found) in expected.iter().zip(read).zip(found) {
+        let questions = &sets[found.dataset].questions;
+        for ((one, other), question) in expected.iter().zip(read).zip(questions) {
+            if one != other {
+                let count = |marks: &[bool]| marks.iter().filter(|read| **read).count();
+                return Err(ScalingError::ReadDifferently {
+                    question: question.id.clone(),
+                    condition: found.condition.to_string(),
+                    reader: first.name.clone(),
+                    read: count(one),
+                    other: model.name.clone(),
+                    other_read: count(other),
+                    found: one.len().max(other.len()),
+                }
+                .into());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Has all cells of a model answered, and measures what policies decide by.
+fn answer(
+    model: &NamedModel,
+    read: &[Marks],
+    found: &[Found],
+    sets: &[QuestionSet],
+    arguments: &StudyRunArguments,
+    session: &Session<'_>,
+) -> Result<()> {
+    let (opened, _) = grid::opened(model, arguments, session)?;
+    let settings = settings_of(model, session);
+    let cell = |set: &QuestionSet, condition: Condition| Cell {
+        dataset: set.name.clone(),
+        model: model.name.clone(),
+        condition,
+    };
+    let answered = |work: &CellWork<'_>, cell: &Cell, more: RunSettings| {
+        let mut identity = settings.identity(work.pipeline);
+        identity.insert("timed".to_owned(), arguments.timed.to_string());
+        identity.extend(more);
+        let path = arguments.out().join(cell.file());
+        let run = |batch: Option<usize>| {
+            let batch = batch.and_then(std::num::NonZeroUsize::new);
+            let batch = batch.unwrap_or(arguments.batch);
+            records::drawn(batch, Some(cell.to_string()), session)
+        };
+        work.answer(&path, &identity, &run)
+    };
+    if arguments.scales.0.contains(&0) {
+        for set in sets {
+            let work = CellWork {
+                pipeline: &pipeline(&opened, &settings, None),
+                questions: &set.questions,
+                timed: arguments.timed,
+                evidence: &[],
+                known: &KnownAnswers::default(),
+            };
+            let cell = cell(set, Condition::FROM_MEMORY);
+            answered(&work, &cell, RunSettings::new())?;
+        }
+    }
+    let mut known: Vec<KnownAnswers> = sets.iter().map(|_| KnownAnswers::default()).collect();
+    for (found, read) in found.iter().zip(read) {
+        let set = &sets[found.dataset];
+        let mut more = found.identity.clone();
+        more.insert(PASSAGES_READ.to_owned(), told(read));
+        let evidence = found.evidence()?;
+        let work = CellWork {
+            pipeline: &pipeline(&opened, &settings, Some((found.condition, &evidence))),
+            questions: &set.questions,
+            timed: arguments.timed,
+            evidence: &evidence,
+            known: &known[found.dataset],
+        };
+        let records = answered(&work, &cell(set, found.condition), more)?;
+        known[found.dataset].add(&records, &evidence);
+    }
+    signals(model, opened, sets, arguments, session)
+}
+
+/// Measures what policies decide by, once for all scales.
+fn signals(
+    model: &NamedModel,
+    opened: Arc<dyn LanguageModel>,
+    sets: &[QuestionSet],
+    arguments: &StudyRunArguments,
+    session: &Session<'_>,
+) -> Result<()> {
+    let required = RequiredSignals::by(&arguments.policy);
+    if required == RequiredSignals::default() {
+        return Ok(());
+    }
+    let settings = settings_of(model, session);
+    let setup = Setup {
+        settings: &settings,
+        ..session.setup()
+    };
+    let pipeline = setup.pipeline_for(Some(opened), true, &arguments.policy)?;
+    for set in sets {
+        let path = arguments.out().join(signals_file(&set.name, &model.name));
+        let mut identity = settings.identity(&pipeline);
+        for varied in ["policy", "k", "corpus"] {
+            identity.remove(varied);
+        }
+        identity.insert("samples".to_owned(), settings.samples.to_string());
+        let mut file = ResultsFile::open(&path, identity)?;
+        let work = SignalWork {
+            pipeline: &pipeline,
+            required: &required,
+            known: &Known::default(),
+        };
+        let run = records::drawn(arguments.batch, None, session);
+        measure_signals(work, &set.questions, &mut file, run)?.complete(&path)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,519 @@
+//! `ken study` and `ken plan`: a grid of models and corpus scales, resumed, joined, reported and planned
+//! from.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::harness::{Ken, argument, generator, keys, number};
+
+/// Documents, three a shard.
+const CLOCKS: usize = 9;
+
+const SCALES: usize = 3;
+
+/// Takes in documents of which each answers a question, and writes the questions.
+fn ingest(ken: &Ken) {
+    let makers = [
+        "Pell", "Marrow", "Brann", "Lund", "Finch", "Ost", "Tarn", "Vey", "Holm",
+    ];
+    let lines = |of: &dyn Fn(usize, &str) -> Value| {
+        let each = makers.iter().enumerate().take(CLOCKS);
+        let lines: Vec<String> = each.map(|(n, maker)| of(n, maker).to_string()).collect();
+        lines.join("\n")
+    };
+    ken.write(
+        "clocks.jsonl",
+        lines(&|n, maker| {
+            let text = format!("The clock number {n} of the tower was made by Mr {maker}.");
+            json!({"id": format!("clock-{n}"), "contents": text})
+        }),
+    );
+    ken.write(
+        "q.jsonl",
+        lines(&|n, maker| {
+            let question = format!("Who made the clock number {n} of the tower?");
+            json!({"id": format!("q{n}"), "question": question,
+                   "golden_answers": [maker, format!("Mr {maker}")]})
+        }),
+    );
+    ken.text(&["ingest", "clocks.jsonl", "--corpus", "w", "--shards", "3"]);
+}
+
+/// A study of one model into a folder; `more` may name others.
+fn study<'a>(out: &'a str, scales: &'a str, model: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    let base = [
+        "study",
+        "run",
+        "q.jsonl",
+        "--corpus",
+        "w",
+        "--max-tokens",
+        "8",
+    ];
+    let own = [
+        "--ks", "2", "--timed", "2", "--out", out, "--scales", scales, "--model", model,
+    ];
+    [&base[..], &own, more].concat()
+}
+
+fn small() -> String {
+    format!("s={}", generator().display())
+}
+
+fn records(path: &Path) -> Vec<Value> {
+    let text = fs::read_to_string(path).unwrap();
+    let lines = text.lines().skip(1);
+    let mut records: Vec<Value> = lines
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    records.sort_by_key(|one| one["id"].to_string());
+    records
+}
+
+fn answers(path: &Path) -> Vec<(Value, Value, Value)> {
+    let each = records(path).into_iter();
+    each.map(|one| {
+        (
+            one["id"].clone(),
+            one["answer"].clone(),
+            one["retrieved"].clone(),
+        )
+    })
+    .collect()
+}
+
+#[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
+fn a_grid_answers_as_evaluations_do_and_is_reported_and_planned_from() {
+    let ken = Ken::new();
+    ingest(&ken);
+    let (small, large) = (small(), format!("l={}", generator().display()));
+    let more = [
+        "--model",
+        &large,
+        "--parameters",
+        "l=2e9",
+        "--reverse",
+        "--policy",
+        "prompt@0.5,random:0.5",
+    ];
+    let report = ken.json(&study("st", "0-3", &small, &more));
+    let cells = ken.path("st/cells/q/s");
+    assert_eq!(fs::read_dir(&cells).unwrap().count(), 1 + 2 * SCALES);
+
+    let cases: [(&str, &[&str]); 3] = [
+        ("n2-forward-k2-pruned0.jsonl", &["--scale", "2"]),
+        // Copied, since the same passages are found by all shards in either order.
+        (
+            "n3-reversed-k2-pruned0.jsonl",
+            &["--scale", "3", "--reverse"],
+        ),
+        ("n0.jsonl", &["--policy", "never"]),
+    ];
+    for (file, flags) in cases {
+        let eval = [
+            "eval",
+            "q.jsonl",
+            "--corpus",
+            "w",
+            "--k",
+            "2",
+            "--max-tokens",
+            "8",
+            "--out",
+            file,
+        ];
+        ken.text(&[&eval[..], flags].concat());
+        assert_eq!(
+            answers(&cells.join(file)),
+            answers(&ken.path(file)),
+            "{file}"
+        );
+    }
+
+    // The same model twice is as good as itself with one shard.
+    let compensation = report["compensation"].as_array().unwrap();
+    assert_eq!(compensation.len(), 2, "forward and reversed");
+    for one in compensation {
+        assert_eq!(
+            (&one["smaller"], &one["larger"], &one["n_star"]),
+            (&json!("s"), &json!("l"), &json!(1))
+        );
+        assert_eq!(one["by_metric"], json!({"em": 1, "f1": 1}));
+    }
+    let series = &report["series"][0];
+    assert_eq!(series["parameters"], 134_515_008);
+    let last = &series["scales"][SCALES - 1];
+    assert_eq!(last["coverage"]["value"], 1.0);
+    let known = number(&series["known"]["value"]);
+    let value = |name: &str| last[name]["value"].as_f64().unwrap_or_default();
+    let em = known * (1.0 - value("harmed")) + (1.0 - known) * value("benefited");
+    assert!((value("em") - em).abs() < 1e-9, "{last}");
+    // Three shards are three shards in either order.
+    let time = &report["time"];
+    assert!(
+        time["copied"].as_u64().unwrap() >= 2 * CLOCKS as u64,
+        "{time}"
+    );
+    assert_eq!(time["answers"], 2 * CLOCKS * (1 + 2 * SCALES));
+    assert_eq!(report["missing"], json!([]));
+
+    let page = ken.read("st/report.html");
+    assert!(
+        !page.contains(" src=") && !page.contains("http://127"),
+        "it is self-contained"
+    );
+    assert!(page.contains("<figure id=\"q-em\">") && page.contains("reversed"));
+    let vega: Value = serde_json::from_str(&ken.read("st/vega/q-em.vl.json")).unwrap();
+    assert_eq!(vega["data"]["values"].as_array().unwrap().len(), 4 * SCALES);
+
+    plan(&ken);
+    // Nothing is answered twice.
+    let before: Vec<String> = cell_files(&cells);
+    ken.text(&study("st", "0-3", &small, &more));
+    assert_eq!(cell_files(&cells), before);
+}
+
+fn cell_files(cells: &Path) -> Vec<String> {
+    let mut paths: Vec<_> = fs::read_dir(cells)
+        .unwrap()
+        .map(|one| one.unwrap().path())
+        .collect();
+    paths.sort();
+    paths
+        .iter()
+        .map(|path| fs::read_to_string(path).unwrap())
+        .collect()
+}
+
+/// Plans from the study, and runs what is printed.
+fn plan(ken: &Ken) {
+    let plan = ken.json(&[
+        "plan",
+        "st",
+        "--max",
+        "memory=8GB,shards=3",
+        "--maximize",
+        "em",
+    ]);
+    assert_eq!(
+        keys(&plan),
+        ["dataset", "candidates", "plan", "prune", "ask", "toml"]
+    );
+    // Each model from memory, and under three policies at each scale in each order.
+    assert_eq!(plan["candidates"], 2 * (1 + 3 * 2 * SCALES));
+    let chosen = &plan["plan"]["chosen"];
+    assert_eq!(chosen["model"], "s", "of equals the smaller");
+    for cost in ["memory", "disk", "p50_ms", "p95_ms", "tokens", "flop"] {
+        assert!(chosen["costs"][cost].as_f64().is_some(), "{cost}: {chosen}");
+    }
+    let ask = plan["ask"]
+        .as_str()
+        .unwrap()
+        .replace("\"QUESTION\"", "Who?");
+    let words: Vec<&str> = ask.split_whitespace().skip(1).collect();
+    let answer = ken.json(&words);
+    assert_eq!(answer["policy"], chosen["policy"]);
+    ken.write("ken.toml", plan["toml"].as_str().unwrap());
+    ken.text(&["search", "clock", "--config", "ken.toml"]);
+    fs::remove_file(ken.path("ken.toml")).unwrap();
+
+    let like = ken.json(&[
+        "plan",
+        "st",
+        "--like",
+        "l@3",
+        "--max-loss",
+        "0.02",
+        "--minimize",
+        "parameters",
+    ]);
+    let promise = &like["plan"]["promise"];
+    let step = &promise["steps"][0];
+    assert_eq!(
+        step["passes"], false,
+        "nine questions promise nothing: {promise}"
+    );
+    assert!(step["needed"].as_u64().unwrap() > 100, "{promise}");
+    assert_eq!(like["plan"]["chosen"]["name"], "l@3");
+    let text = ken.text(&[
+        "plan",
+        "st",
+        "--at-least",
+        "em=0",
+        "--minimize",
+        "memory",
+        "--project",
+        "30",
+    ]);
+    for part in [
+        "set-up",
+        "s@0",
+        "next shards (s@1)",
+        "projection, not measured",
+        "ken ask --model",
+    ] {
+        assert!(text.contains(part), "{part:?} is not in\n{text}");
+    }
+
+    let refusal = ken.refusal(&["plan", "st", "--max", "memory=1MB,tokens=1e6"]);
+    refusal.is(
+        "no_setup_within_bounds",
+        "the tightest is memory at most 1.0 MB",
+        "loosen",
+    );
+    let refusal = ken.refusal(&["plan", "st", "--like", "x@1", "--max-loss", "0.02"]);
+    refusal.is(
+        "unknown_setup",
+        "no set-up is called x@1",
+        "name one of these",
+    );
+    let refusal = ken.refusal(&["plan", "st", "--dataset", "nq"]);
+    refusal.is("dataset_not_named", "no data set nq", "one of q");
+}
+
+#[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
+fn parts_of_several_machines_are_joined_and_what_is_missing_is_named() {
+    let ken = Ken::new();
+    ingest(&ken);
+    let small = small();
+    ken.text(&study("a", "0-1", &small, &[]));
+    ken.text(&study("b", "2,3", &small, &[]));
+    let whole = ken.json(&["study", "join", "a", "b", "--out", "all"]);
+    assert_eq!(whole, json!({"cells": 4, "missing": []}));
+    ken.text(&study("once", "0-3", &small, &[]));
+    for n in ["n0", "n1-forward-k2-pruned0", "n3-forward-k2-pruned0"] {
+        let cell = |folder: &str| ken.path(&format!("{folder}/cells/q/s/{n}.jsonl"));
+        assert_eq!(answers(&cell("all")), answers(&cell("once")), "{n}");
+    }
+    let gone = ken.path("all/cells/q/s/n2-forward-k2-pruned0.jsonl");
+    fs::remove_file(&gone).unwrap();
+    let report = ken.json(&["study", "report", "all"]);
+    assert_eq!(report["missing"][0]["n"], 2);
+    assert_eq!(report["series"][0]["scales"].as_array().unwrap().len(), 2);
+    // The study is completed where it was joined.
+    ken.text(&study("all", "0-3", &small, &[]));
+    assert!(gone.exists());
+
+    let refusal = ken.refusal(&study(
+        "all",
+        "1",
+        &format!("s={}", argument(&ken.path("none"))),
+        &[],
+    ));
+    refusal.is("local_missing", "none", "");
+    let refusal = ken.refusal(&study("all", "1", &small, &["--parameters", "s=5e9"]));
+    refusal.is(
+        "two_models_of_one_name",
+        "two models are called s",
+        "a name of its own",
+    );
+    let refusal = ken.refusal(&study("all", "1", &small, &["--limit", "5"]));
+    refusal.is("other_questions", "questions of q are others", "--limit");
+    let refusal = ken.refusal(&study("all", "1", &small, &["--mode", "lexical"]));
+    refusal.is("other_settings", "mode was hybrid and is now lexical", "");
+    // A scale that was not searched before finds what the corpus holds now.
+    ken.write("more.txt", "The clock of the mill has stopped.");
+    ken.text(&["ingest", "more.txt", "--corpus", "w"]);
+    let refusal = ken.refusal(&study("a", "2", &small, &[]));
+    refusal.is("other_corpus", "w holds something else", "--out");
+    let refusal = ken.refusal(&study("a", "1", &small, &[]));
+    refusal.is("other_settings", "corpus was generation 1", "");
+    fs::write(
+        ken.path("b/cells/q/s/n2-forward-k2-pruned0.jsonl"),
+        "{\"settings\":{}}\nx\n",
+    )
+    .unwrap();
+    let refusal = ken.refusal(&["study", "join", "b", "once", "--out", "both"]);
+    refusal.is("cells_overlap", "q s n2-forward-k2-pruned0", "leave one");
+}
+
+#[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
+fn what_cannot_be_compared_is_refused_before_it_is_answered() {
+    let ken = Ken::new();
+    ingest(&ken);
+    let small = small();
+    let is = |more: &[&str], kind: &str, message: &str, hint: &str| {
+        ken.refusal(&study("st", "0-3", &small, more))
+            .is(kind, message, hint);
+        assert!(!ken.path("st/cells").exists(), "{kind}");
+    };
+    is(
+        &["--model", &small],
+        "two_models_of_one_name",
+        "two models are called s",
+        "--model NAME=REF",
+    );
+    is(
+        &["--rerank", "likelihood"],
+        "rerank_by_studied_model",
+        "by each model in its own way",
+        "--rerank",
+    );
+    is(
+        &["--policy", "certainty"],
+        "policy_not_studied",
+        "it has no threshold",
+        "certainty@0.5",
+    );
+    is(
+        &["--policy", "certainty@0.5+double"],
+        "policy_not_studied",
+        "judges each passage again",
+        "",
+    );
+    is(
+        &["--policy", "oracle"],
+        "policy_not_studied",
+        "knows the right answers",
+        "",
+    );
+    is(
+        &["--prune", "0,0.3"],
+        "no_pruner",
+        "what to prune first",
+        "--pruner FILE",
+    );
+    let endpoint = ["--model", "e=http://127.0.0.1:9/v1"];
+    is(
+        &endpoint,
+        "parameters_not_declared",
+        "endpoint of e",
+        "--parameters e=N",
+    );
+    let refusal = ken.refusal(&study("st", "0-4", &small, &[]));
+    assert!(
+        refusal.message.contains('4') && refusal.message.contains("shards"),
+        "{}",
+        refusal.message
+    );
+
+    // A model whose context holds less of what is found.
+    let people = ["--people", "24", "--unseen", "4", "--strangers", "4"];
+    let world = ["world", "make", "island", "--sequences", "40"];
+    let world = [&world[..], &people].concat();
+    ken.text(&world);
+    ken.text(&[
+        "world", "model", "island", "--size", "small", "--out", "blank",
+    ]);
+    let long = "The clock of the tower is wound at noon and oiled in autumn. ".repeat(40);
+    let lines: Vec<String> = (0..6)
+        .map(|n| json!({"id": format!("long-{n}"), "contents": format!("{long} {n}")}).to_string())
+        .collect();
+    ken.write("long.jsonl", lines.join("\n"));
+    ken.text(&["ingest", "long.jsonl", "--corpus", "w"]);
+    let question = "When is the clock of the tower wound, and when is it oiled?";
+    let line = json!({"id": "q", "question": question, "golden_answers": ["at noon"]});
+    ken.write("q.jsonl", line.to_string());
+    let blank = format!("w={}", argument(&ken.path("blank")));
+    let more = ["--model", &blank, "--parameters", "w=1e6"];
+    let more = [&more[..], &["--evidence-tokens", "4000"]].concat();
+    let refusal = ken.refusal(&study("other", "0-3", &small, &more));
+    refusal.is(
+        "models_read_differently",
+        "would read different passages",
+        "--evidence-tokens",
+    );
+    assert!(!ken.path("other/cells").exists());
+}
+
+#[cfg(unix)]
+#[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
+fn an_interrupted_study_is_resumed() {
+    use crate::harness::refused;
+    use crate::stopped::{interrupt, wait_for};
+
+    let ken = Ken::new();
+    ingest(&ken);
+    let small = small();
+    let run = study("st", "0-3", &small, &["--batch", "1", "--json"]);
+    let mut child = ken.command(&run).spawn().unwrap();
+    let cell = ken.path("st/cells/q/s/n1-forward-k2-pruned0.jsonl");
+    let lines = || {
+        fs::read_to_string(&cell)
+            .unwrap_or_default()
+            .lines()
+            .count()
+    };
+    wait_for(&mut child, "an answer of the second cell", || lines() > 1);
+    interrupt(&child);
+    let refusal = refused(child.wait_with_output().unwrap());
+    refusal.is("interrupted", "stopped after", "run the same command again");
+    let before = fs::read_to_string(&cell).unwrap();
+    let report = ken.json(&run[..run.len() - 1]);
+    assert_eq!(report["missing"], json!([]));
+    let now = fs::read_to_string(&cell).unwrap();
+    assert!(now.starts_with(&before), "what was answered is kept");
+}
+
+#[test]
+fn a_table_is_reported_without_any_model() {
+    let ken = Ken::new();
+    let table =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../study/tests/fixtures/less-llm-tables.csv");
+    let report = ken.json(&["study", "report", argument(&table), "--out", "r"]);
+    let of = |dataset: &str, smaller: &str, larger: &str| {
+        let all = report["compensation"].as_array().unwrap().iter();
+        let is_it = |one: &&Value| {
+            one["dataset"] == dataset && one["smaller"] == smaller && one["larger"] == larger
+        };
+        all.clone().find(is_it).unwrap().clone()
+    };
+    assert_eq!(of("NQ", "0.6B", "1.7B")["n_star"], 5);
+    assert_eq!(
+        of("WebQ", "1.7B", "4B")["by_metric"],
+        json!({"em": 4, "f1": null})
+    );
+    assert_eq!(of("NQ", "0.6B", "4B")["n_star"], Value::Null);
+    assert_eq!(
+        report["series"][0]["scales"][0]["benefited"]["value"],
+        Value::Null
+    );
+    assert!(ken.path("r/report.html").is_file());
+    let plan = [
+        "plan",
+        argument(&table),
+        "--at-least",
+        "em=0.7",
+        "--minimize",
+        "shards",
+    ];
+    ken.refusal(&plan)
+        .is("dataset_not_named", "3 data sets", "NQ, TriviaQA, WebQ");
+    let plan = ken.json(&[&plan[..], &["--dataset", "TriviaQA"]].concat());
+    assert_eq!(plan["plan"]["chosen"]["name"], "14B@2");
+    let like = [
+        "plan",
+        argument(&table),
+        "--dataset",
+        "NQ",
+        "--like",
+        "8B@1",
+        "--max-loss",
+        "0.02",
+    ];
+    ken.refusal(&like)
+        .is("promise_of_table", "averages only", "ken study run");
+
+    ken.write(
+        "bad.csv",
+        "dataset,model,parameters,n,em,f1\nnq,s,1e9,1,0.2,O.3\n",
+    );
+    let refusal = ken.refusal(&["study", "report", "bad.csv"]);
+    refusal.is(
+        "table_value",
+        "line 2, column f1: \"O.3\"",
+        "shares from 0 to 1",
+    );
+    let refusal = ken.refusal(&["study", "report", "."]);
+    refusal.is(
+        "not_a_study",
+        "is not the folder of a study",
+        "ken study run",
+    );
+}

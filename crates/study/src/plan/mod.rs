@@ -1,0 +1,23 @@
+//! Choosing a set-up: which model over how much of a corpus, pruned how far, under which policy, keeps an
+//! accuracy or a budget. Only what a study measured is chosen from; accuracy is chosen by one half of
+//! the questions and told by the other.
+
+mod buys;
+mod candidate;
+mod choose;
+mod made;
+mod prices;
+mod project;
+mod promise;
+mod quantity;
+
+pub use buys::{Buy, buys, gain};
+pub use candidate::{
+    Answered, CHOOSING, Candidate, REPORTING, candidates_of_study, candidates_of_table,
+};
+pub use choose::{Bounds, Constraint, Unmet, ValueOf, choose, front};
+pub use made::{Goal, Plan, PlanError, Promised};
+pub use prices::{NotAPrice, Prices};
+pub use project::{Projection, project};
+pub use promise::{Promise, Step, Walk, walk};
+pub use quantity::{Bound, Quantity, UnknownQuantity};

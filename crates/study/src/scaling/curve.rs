@@ -1,0 +1,70 @@
+//! How right a model answers at each corpus scale.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+/// What scores are compared by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Metric {
+    /// Exact match.
+    Em,
+    /// Token F1.
+    F1,
+}
+
+impl Metric {
+    /// Both, in the order in which they are told.
+    pub const ALL: [Self; 2] = [Self::Em, Self::F1];
+}
+
+/// The scores at one scale, shares from 0 to 1.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Scores {
+    /// Exact match.
+    pub em: f64,
+    /// Token F1.
+    pub f1: f64,
+}
+
+impl Scores {
+    /// One of them.
+    #[must_use]
+    pub fn of(&self, metric: Metric) -> f64 {
+        match metric {
+            Metric::Em => self.em,
+            Metric::F1 => self.f1,
+        }
+    }
+}
+
+/// One model on one data set.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Curve {
+    /// The data set.
+    pub dataset: String,
+    /// The model.
+    pub model: String,
+    /// Its parameters.
+    pub parameters: u64,
+    /// The scores by corpus scale in shards; 0 is without retrieval.
+    pub scores: BTreeMap<u32, Scores>,
+}
+
+/// The curves by data set, of each the models from small to large. Data sets come in the order in which
+/// they are first named.
+#[must_use]
+pub(super) fn by_dataset(curves: &[Curve]) -> Vec<(&str, Vec<&Curve>)> {
+    let mut sets: Vec<(&str, Vec<&Curve>)> = Vec::new();
+    for curve in curves {
+        match sets.iter_mut().find(|(name, _)| *name == curve.dataset) {
+            Some((_, of_it)) => of_it.push(curve),
+            None => sets.push((&curve.dataset, vec![curve])),
+        }
+    }
+    for (_, of_it) in &mut sets {
+        of_it.sort_by_key(|curve| curve.parameters);
+    }
+    sets
+}

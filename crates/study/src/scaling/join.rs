@@ -1,0 +1,93 @@
+//! Joining what several machines measured of one study: their cells side by side in a new folder.
+
+use std::path::{Path, PathBuf};
+
+use ken_storage::{StorageError, create_dir_all, replace};
+
+use super::condition::Cell;
+use super::error::ScalingError;
+use super::evidence::evidence_file;
+use super::manifest::Manifest;
+use super::measured::signals_file;
+
+/// Joins the folders of some studies into `out`, which may be a study already; returns the whole and
+/// the cells that have no records in any of them.
+///
+/// # Errors
+/// Studies that are not of one grid, cells that two of them have and that differ, files that cannot be
+/// read or written.
+pub fn join(parts: &[PathBuf], out: &Path) -> Result<(Manifest, Vec<Cell>), ScalingError> {
+    let mut whole = Manifest::read_any(out)?;
+    for part in parts {
+        let manifest = Manifest::read(part)?;
+        whole = Some(match whole {
+            Some(whole) => whole.joined(manifest)?,
+            None => manifest,
+        });
+    }
+    let Some(whole) = whole else {
+        return Err(ScalingError::NotAStudy {
+            path: out.to_owned(),
+        });
+    };
+    let mut missing = Vec::new();
+    for cell in whole.cells() {
+        let copied = copy(parts, out, &cell.file(), &cell.to_string())?;
+        let evidence = evidence_file(&cell.dataset, &cell.condition);
+        copy_first(parts, out, &evidence)?;
+        let signals = signals_file(&cell.dataset, &cell.model);
+        copy_first(parts, out, &signals)?;
+        if !copied {
+            missing.push(cell);
+        }
+    }
+    whole.write(out)?;
+    Ok((whole, missing))
+}
+
+/// Copies a file of records from whichever part has it; of several the same, or the longest where it
+/// begins with all others. Tells whether there is one.
+fn copy(parts: &[PathBuf], out: &Path, file: &Path, cell: &str) -> Result<bool, ScalingError> {
+    let mut best: Option<(PathBuf, Vec<u8>)> = None;
+    for part in std::iter::once(out).chain(parts.iter().map(PathBuf::as_path)) {
+        let path = part.join(file);
+        if !path.exists() {
+            continue;
+        }
+        let bytes = std::fs::read(&path).map_err(StorageError::new("read", &path))?;
+        best = Some(match best {
+            Some((one, known)) if known.starts_with(&bytes) => (one, known),
+            Some((_, known)) if bytes.starts_with(&known) => (part.to_owned(), bytes),
+            Some((one, _)) => {
+                let (cell, other) = (cell.to_owned(), part.to_owned());
+                return Err(ScalingError::CellTwice { cell, one, other });
+            }
+            None => (part.to_owned(), bytes),
+        });
+    }
+    let Some((part, bytes)) = best else {
+        return Ok(false);
+    };
+    if part != out {
+        write(out, file, &bytes)?;
+    }
+    Ok(true)
+}
+
+/// Copies a file that is not there yet from the first part that has it.
+fn copy_first(parts: &[PathBuf], out: &Path, file: &Path) -> Result<(), ScalingError> {
+    let mut all = parts.iter().map(|part| part.join(file));
+    match all.find(|path| path.exists()) {
+        Some(path) if !out.join(file).exists() => {
+            let bytes = std::fs::read(&path).map_err(StorageError::new("read", &path))?;
+            write(out, file, &bytes)
+        }
+        _ => Ok(()),
+    }
+}
+
+fn write(out: &Path, file: &Path, bytes: &[u8]) -> Result<(), ScalingError> {
+    let target = out.join(file);
+    create_dir_all(target.parent().unwrap_or(out))?;
+    Ok(replace(&target, bytes)?)
+}
