@@ -56,6 +56,19 @@ pub enum AnswerError {
         mismatch: Mismatch,
         renewal: ken_diagnostic::Action,
     },
+    #[error("the policy `evidence:gate` needs a gate, and none is named")]
+    #[diagnostic(remedy = "name it by <gate> FILE; <TrainGate> makes one")]
+    NoGate,
+    #[error("the gate was trained with {0}")]
+    #[diagnostic(
+        remedy = "use what it was trained with, or train it anew: <TrainGate>, from records of <ProbeWithCorpus>"
+    )]
+    OtherGate(Mismatch),
+    #[error("the gate needs the log probabilities of answers, which this model does not report")]
+    #[diagnostic(
+        remedy = "use a model that does, or <policy> evidence:cosine, which needs none"
+    )]
+    NoEvidenceNumbers,
     #[error(
         "the policy `kbm`, or a router that looks at it, needs a model that was trained on what the language model knows, and none is named"
     )]

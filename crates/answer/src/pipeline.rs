@@ -19,10 +19,11 @@ use crate::cite::cite;
 use crate::datastore::Datastore;
 use crate::error::AnswerError;
 use crate::evidence;
+use crate::gate::Gate;
 use crate::prompt::{self, QuestionPrompt};
 use crate::retrieve::Retriever;
 use crate::router::Router;
-use crate::signals::{Cost, RoutingModels, Step};
+use crate::signals::{Cost, Measurements, RoutingModels, Step};
 use crate::style::Style;
 use crate::verbalize::verbalize;
 use crate::written::Written;
@@ -79,6 +80,7 @@ pub struct Pipeline {
     pub(crate) router: Option<Router>,
     pub(crate) assessor: Option<Assessor>,
     pub(crate) datastore: Option<Datastore>,
+    pub(crate) gate: Option<Gate>,
     /// Corpora beside that of the retriever, by the names under which a model chooses them.
     pub extra_corpora: BTreeMap<String, Retriever>,
 }
@@ -98,6 +100,7 @@ impl Pipeline {
             router: None,
             assessor: None,
             datastore: None,
+            gate: None,
             extra_corpora: BTreeMap::new(),
         }
     }
@@ -134,6 +137,16 @@ impl Pipeline {
         Ok(self)
     }
 
+    /// The same pipeline with a gate, by which the policy `evidence:gate` weighs evidence.
+    ///
+    /// # Errors
+    /// One that was trained with another model, embedder or other prompts.
+    pub fn with_gate(mut self, head: Head) -> Result<Self, AnswerError> {
+        let embedder = self.retriever.as_ref().map(Retriever::embedder);
+        self.gate = Some(Gate::new(head, self.model.fingerprint(), embedder)?);
+        Ok(self)
+    }
+
     /// The fingerprints of the routing models.
     #[must_use]
     pub fn routing_models(&self) -> RoutingModels<'_> {
@@ -141,6 +154,7 @@ impl Pipeline {
             router: self.router().map(|(_, fingerprint)| fingerprint),
             assessor: self.assessor.as_ref().map(Assessor::fingerprint),
             datastore: self.datastore.as_ref().map(Datastore::fingerprint),
+            gate: self.gate().map(|(_, fingerprint)| fingerprint),
         }
     }
 
@@ -149,6 +163,13 @@ impl Pipeline {
     pub fn router(&self) -> Option<(&Head, &str)> {
         let router = self.router.as_ref()?;
         Some((&router.head, router.fingerprint.as_str()))
+    }
+
+    /// The gate, where there is one, and its fingerprint.
+    #[must_use]
+    pub fn gate(&self) -> Option<(&Head, &str)> {
+        let gate = self.gate.as_ref()?;
+        Some((&gate.head, gate.fingerprint.as_str()))
     }
 
     /// The retriever, where there is a corpus.
@@ -214,7 +235,7 @@ impl Pipeline {
         self.check(&questions, &budgets)?;
         let mut drafts = self.route(&questions, watch)?;
         self.gather(&mut drafts, &budgets, watch)?;
-        self.judge_again(&mut drafts, watch)?;
+        self.review(&mut drafts, watch)?;
         self.verbalize(&mut drafts, &budgets, watch)?;
         let lines = self.write(&mut drafts, watch)?;
         let share = started.elapsed() / drafts.len().max(1) as u32;
@@ -503,10 +524,8 @@ pub(crate) struct Draft<'q> {
     verbalized: Option<Verbalized>,
     /// The corpus that the model chose, where it did.
     pub(crate) corpus: Option<String>,
-    /// The policy's signal without evidence.
-    pub(crate) score: Option<f64>,
-    /// The answer from memory, where the policy had it written.
-    pub(crate) from_memory: Option<String>,
+    /// What the policy measured without evidence.
+    pub(crate) measured: Measurements,
     /// The answer, where the policy had it written.
     pub(crate) written: Option<String>,
     calls: Calls,
@@ -523,8 +542,7 @@ impl<'q> Draft<'q> {
             retrieved: Vec::new(),
             verbalized: None,
             corpus: None,
-            score: None,
-            from_memory: None,
+            measured: Measurements::default(),
             written: None,
             calls: Calls::default(),
             tokens: Tokens::default(),
@@ -541,6 +559,7 @@ impl<'q> Draft<'q> {
     pub(crate) fn paid(&mut self, costs: &BTreeMap<Step, Cost>) {
         for (step, cost) in costs {
             self.calls.model += cost.calls.model;
+            self.calls.retriever += cost.calls.retriever;
             self.tokens.prompt += cost.tokens.prompt;
             self.tokens.completion += cost.tokens.completion;
             *self.timing_ms.entry(step.name().to_owned()).or_default() +=

@@ -21,8 +21,8 @@ impl Settings {
             )
         };
         let retriever = pipeline.retriever();
-        let signal = answering.policy.signal();
-        let decider = signal.and_then(|signal| {
+        let signals = || answering.policy.signals();
+        let deciders = signals().filter_map(|signal| {
             let model = signal.told_by?;
             let by = pipeline.routing_models().fingerprint(model)?;
             Some((model.setting(), by.to_owned()))
@@ -43,14 +43,14 @@ impl Settings {
             ("seed", self.seed.to_string()),
         ];
         let reranking = retriever.and_then(Retriever::reranking);
-        let sampled = signal.filter(|signal| signal.is_of_samples());
+        let sampled = signals().find(|signal| signal.is_of_samples());
         let sometimes = [
             reranking.map(|reranking| ("rerank", reranking.identity())),
             answering.verbalize.then(|| ("verbalize", true.to_string())),
             sampled.map(|_| ("samples", answering.samples.to_string())),
-            decider,
         ];
-        let named = always.into_iter().chain(sometimes.into_iter().flatten());
+        let sometimes = sometimes.into_iter().flatten().chain(deciders);
+        let named = always.into_iter().chain(sometimes);
         let sources = pipeline.extra_corpora.iter();
         named
             .map(|(name, value)| (name.to_owned(), value))

@@ -51,7 +51,7 @@ impl Setup<'_> {
     ) -> Result<Pipeline, SetupError> {
         let settings = self.settings;
         let decides = |model| {
-            let mut signals = policies.iter().filter_map(|policy| policy.signal());
+            let mut signals = policies.iter().flat_map(|policy| policy.signals());
             signals.any(|signal| signal.told_by == Some(model))
         };
         let router = decides(RoutingModel::Router)
@@ -77,6 +77,9 @@ impl Setup<'_> {
         }
         if let Some(router) = router {
             pipeline = pipeline.with_router(router)?;
+        }
+        if decides(RoutingModel::Gate) {
+            pipeline = pipeline.with_gate(self.gate()?)?;
         }
         if let Some(folder) = &settings.datastore
             && decides(RoutingModel::Datastore)
@@ -132,6 +135,15 @@ impl Setup<'_> {
     pub fn router(&self) -> Result<Head, SetupError> {
         let path = self.settings.router.as_ref().ok_or(AnswerError::NoRouter)?;
         Ok(Head::read(path, Purpose::Router)?)
+    }
+
+    /// The gate.
+    ///
+    /// # Errors
+    /// None is named, or its file cannot be read.
+    pub fn gate(&self) -> Result<Head, SetupError> {
+        let path = self.settings.gate.as_ref().ok_or(AnswerError::NoGate)?;
+        Ok(Head::read(path, Purpose::Gate)?)
     }
 }
 

@@ -37,10 +37,11 @@ pub mod tuning;
 use ken_random as random;
 
 pub use calibration::{
-    CalibrationError, Observed, check_sampling, observe, observe_scored, recorded,
+    CalibrationError, Observed, check_sampling, observe, observe_jointly, recorded,
+    recorded_with_evidence, signal_scores,
 };
 pub use compare::{Comparison, compare};
-pub use dataset::{DatasetError, Question, read_questions, sample};
+pub use dataset::{DatasetError, Question, check_field, read_questions, sample};
 pub use discrimination::auroc;
 pub use evaluate::{AnswerMany, evaluate, evaluate_pipeline};
 pub use label::{

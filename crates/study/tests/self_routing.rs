@@ -198,7 +198,7 @@ fn needs(pipeline: &Pipeline, records: &[SourceRecord]) -> Vec<f64> {
         .collect();
     let nothing = vec![Measurements::default(); questions.len()];
     let taken = pipeline
-        .measure(&[Signal::SELF_ROUTE], &questions, nothing, None)
+        .measure(&[Signal::SELF_ROUTE], &questions, nothing)
         .unwrap();
     let need = |taken: &Measurements| Signal::SELF_ROUTE.of(taken).unwrap();
     taken.iter().map(need).collect()

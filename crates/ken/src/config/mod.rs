@@ -21,6 +21,7 @@ const COMMON: &[Key] = &[
     Key::datastore,
     Key::embedder,
     Key::filters,
+    Key::gate,
     Key::k,
     Key::kbm,
     Key::mode,
@@ -61,6 +62,7 @@ pub(crate) const FINDING: &[Key] = &[
 pub(crate) const DECIDING: &[Key] = &[
     Key::samples,
     Key::router,
+    Key::gate,
     Key::kbm,
     Key::kbm_model,
     Key::datastore,

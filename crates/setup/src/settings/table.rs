@@ -49,6 +49,9 @@ settings! {
     #[serde(skip)]
     filters: Vec<Filter>, "KEY=VALUE", only_flag "filter";
 
+    /// Gate for the policy evidence:gate. Made by `ken train gate`
+    gate: Option<PathBuf>, "FILE";
+
     /// Passages to retrieve. With --rerank, chunks to keep, 8 by default
     k: Option<usize>, "N" = "3, 10 for `search`";
 
@@ -83,8 +86,8 @@ settings! {
     moved_embedder: Option<ModelReference>, "REF", only_flag "embedder";
 
     /// When to retrieve: always, never, random:P or SIGNAL@THRESHOLD. `ken calibrate --help` lists the
-    /// signals, such as certainty, uncertainty:margin or router; SIGNAL+double judges again with the
-    /// evidence
+    /// signals, such as certainty, uncertainty:margin or router. After +, what reviews the evidence:
+    /// double, relative, or a signal of the evidence, such as evidence:cosine@0.5
     #[serde(serialize_with = "as_text")]
     policy: Policy, "POLICY" = "always", see "[policies](cli.md#policies)";
 

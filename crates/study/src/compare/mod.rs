@@ -4,6 +4,7 @@
 //! is summed up with its statistics (`comparison`), as a table, as CSV (`csv`) and as a page
 //! (`report`).
 
+mod breakdown;
 mod comparison;
 mod compose;
 mod csv;
@@ -11,11 +12,14 @@ mod report;
 mod run;
 mod signals;
 mod threshold;
+mod yardstick;
 
+pub use breakdown::{Breakdown, Group, GroupResult, grouped};
 pub use comparison::{Comparison, Difference, Point, PolicyResult, compare};
 pub use compose::Answered;
 pub use csv::to_csv;
 pub use report::{to_html, untimed};
 pub use run::ComparisonWork;
 pub use signals::{Known, RequiredSignals, SignalWork, Signals, measure_signals};
-pub use threshold::Thresholds;
+pub use threshold::{Cut, Thresholds};
+pub use yardstick::{LOSS, Yardstick};

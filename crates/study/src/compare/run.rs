@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use ken_answer::{Pipeline, Policy};
 use ken_storage::{create_dir_all, replace};
 
+use super::breakdown::break_down;
 use super::comparison::{Comparison, compare};
 use super::compose::Answered;
 use super::csv::to_csv;
@@ -30,6 +31,8 @@ pub struct ComparisonWork<'a> {
     pub policies: &'a [Policy],
     /// What was probed of the questions, if anything was.
     pub probed: &'a [ProbeRecord],
+    /// The field of the questions' metadata by whose values the comparison is broken down, if any.
+    pub by: Option<&'a str>,
     /// Names what the answers of a pipeline depend on.
     pub identity: &'a dyn Fn(&Pipeline) -> RunSettings,
 }
@@ -63,13 +66,21 @@ impl ComparisonWork<'_> {
         let measured = measure_signals(work, self.questions, &mut file, run(None))?;
         let measured = measured.complete(&signals)?.records;
         let answers = never.iter().zip(&always).zip(&measured);
-        let answered = answers.map(|((never, always), signals)| Answered {
+        let answered = answers.zip(self.questions);
+        let answered = answered.map(|(((never, always), signals), question)| Answered {
             never,
             always,
             signals: Some(signals),
+            subject: question.subject(),
         });
         let answered: Vec<Answered<'_>> = answered.collect();
-        let comparison = compare(self.policies, &answered, pipeline.settings.seed);
+        let seed = pipeline.settings.seed;
+        let mut comparison = compare(self.policies, &answered, seed);
+        if let Some(field) = self.by {
+            let values = self.questions.iter().map(|question| question.value_of(field));
+            let values: Vec<String> = values.collect();
+            comparison.by = Some(break_down(field, &values, self.policies, &answered, seed));
+        }
         let page = to_html(self.title, &comparison, self.probed);
         for (name, text) in [("policies.csv", to_csv(&comparison)), ("report.html", page)] {
             replace(&self.folder.join(name), text.as_bytes())?;
