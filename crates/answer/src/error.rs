@@ -65,9 +65,7 @@ pub enum AnswerError {
     )]
     OtherGate(Mismatch),
     #[error("the gate needs the log probabilities of answers, which this model does not report")]
-    #[diagnostic(
-        remedy = "use a model that does, or <policy> evidence:cosine, which needs none"
-    )]
+    #[diagnostic(remedy = "use a model that does, or <policy> evidence:cosine, which needs none")]
     NoEvidenceNumbers,
     #[error(
         "the policy `kbm`, or a router that looks at it, needs a model that was trained on what the language model knows, and none is named"
@@ -76,7 +74,7 @@ pub enum AnswerError {
     NoAssessor,
     #[error("the model of the policy `kbm` was trained on {0}")]
     #[diagnostic(
-        remedy = "use the model that it was trained on, or train it anew: <TrainKbm>, from records of <Probe>"
+        remedy = "use the model that it was trained on, train it anew: <TrainKbm>, from records of <Probe>; or let it decide for another model: <kbm_for_any_model>"
     )]
     OtherAssessor(Mismatch),
     #[error("the keys of the datastore were taken with {0}")]

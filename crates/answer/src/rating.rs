@@ -28,14 +28,17 @@ pub struct Rating {
 impl Rating {
     /// The rating of what both searches found, each best first.
     pub(crate) fn of(dense: &[SearchResult], lexical: &[SearchResult]) -> Self {
-        let score = |hits: &[SearchResult], place: usize| hits.get(place).map(|hit| f64::from(hit.score));
+        let score =
+            |hits: &[SearchResult], place: usize| hits.get(place).map(|hit| f64::from(hit.score));
         let cosine = score(dense, 0);
         let bm25 = score(lexical, 0).unwrap_or_default();
         let words: HashSet<&str> = ids(lexical).collect();
         let both = ids(dense).filter(|id| words.contains(id)).count();
         Self {
             cosine: cosine.unwrap_or(-1.0),
-            lead: cosine.zip(score(dense, 1)).map_or(0.0, |(best, next)| best - next),
+            lead: cosine
+                .zip(score(dense, 1))
+                .map_or(0.0, |(best, next)| best - next),
             bm25,
             bm25_lead: bm25 - score(lexical, 1).unwrap_or_default(),
             agreement: both as f64 / dense.len().max(1) as f64,
@@ -81,7 +84,10 @@ mod tests {
     #[test]
     fn nothing_found_is_the_worst_fit() {
         let nothing = Rating::of(&[], &[]);
-        assert_eq!((nothing.cosine, nothing.bm25, nothing.agreement), (-1.0, 0.0, 0.0));
+        assert_eq!(
+            (nothing.cosine, nothing.bm25, nothing.agreement),
+            (-1.0, 0.0, 0.0)
+        );
         let one = Rating::of(&hits(&[("a", 0.5)]), &hits(&[("a", 3.0)]));
         assert_eq!((one.lead, one.bm25_lead, one.agreement), (0.0, 3.0, 1.0));
     }

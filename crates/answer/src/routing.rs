@@ -149,7 +149,10 @@ impl Pipeline {
         let nothing = vec![Measurements::default(); indices.len()];
         let found = Some(Found { without: &without });
         let with = self.measure_by(&[reviewer], &questions, &prompts, nothing, found)?;
-        let each = indices.into_iter().zip(before).zip(without.iter().zip(with));
+        let each = indices
+            .into_iter()
+            .zip(before)
+            .zip(without.iter().zip(with));
         for ((index, before), (without, with)) in each {
             let draft = &mut drafts[index];
             let is_new = |step: &Step| !before.costs.contains_key(step);

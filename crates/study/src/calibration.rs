@@ -150,9 +150,10 @@ pub fn recorded_with_evidence(record: &ProbeRecord) -> Measurements {
             ms: None,
             ..Cost::of_model(1, 0, draft.answer.tokens, 0.0)
         };
-        costs
-            .entry(Step::Draft)
-            .or_insert_with(|| same.filter(|_| record.evidence.is_empty()).unwrap_or(unknown));
+        costs.entry(Step::Draft).or_insert_with(|| {
+            same.filter(|_| record.evidence.is_empty())
+                .unwrap_or(unknown)
+        });
     }
     Measurements {
         draft: draft.map(|greedy| greedy.answer.clone()),

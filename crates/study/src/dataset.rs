@@ -5,8 +5,8 @@
 //! multiple choice `"choices": [..]`. Other fields are ignored. Nothing is downloaded here, and
 //! answers are not scored here.
 
-use std::collections::{BTreeSet, HashMap};
 use std::collections::hash_map::Entry;
+use std::collections::{BTreeSet, HashMap};
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};

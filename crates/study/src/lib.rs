@@ -47,7 +47,10 @@ pub use evaluate::{AnswerMany, evaluate, evaluate_pipeline};
 pub use label::{
     FirstText, Labeling, NamedCorpus, SourceRecord, SourceSummary, label_sources, summarize_sources,
 };
-pub use learn::{LayerChoice, LearnError, LearnOptions, datastore::make_datastore};
+pub use learn::{
+    LayerChoice, LearnError, LearnOptions,
+    datastore::{MakeOptions, make_datastore},
+};
 pub use mastery::{
     MasteryRecord, MasterySummary, MasteryWork, Sentence, label_mastery, mastery_of_probed,
     sample_sentences, summarize_mastery,
@@ -62,6 +65,6 @@ pub use summary::{Summary, summarize};
 pub use table::{ExportError, Table, write_parquet};
 pub use training_examples::{
     AssessorExampleOptions, ExampleKind, ExamplesError, LabelRule, Labels, NoiseTolerant,
-    RoutingExample, RoutingStage, TrainingExample, assessor_examples, is_held_out, noise_tolerant,
-    place_in_split, routing_examples,
+    RoutingExample, RoutingExampleOptions, RoutingStage, TrainingExample, assessor_examples,
+    is_held_out, noise_tolerant, place_in_split, routing_examples,
 };

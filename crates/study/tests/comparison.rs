@@ -113,7 +113,10 @@ fn what_is_put_together_is_what_the_pipeline_does() {
         ratios.push(summary.retrieval_ratio.unwrap());
         dropped += usize::from(summary.evidence_ratio < summary.retrieval_ratio);
     }
-    assert!(dropped >= 5, "of most reviews some questions drop the evidence: {dropped}");
+    assert!(
+        dropped >= 5,
+        "of most reviews some questions drop the evidence: {dropped}"
+    );
     // Of each policy some questions retrieve and some do not.
     assert!(
         ratios[2..]
@@ -248,7 +251,7 @@ fn a_run_that_is_stopped_goes_on() {
     let cancel = AtomicBool::new(false);
     let mut file = ResultsFile::open(&folder.path().join("s"), RunSettings::new()).unwrap();
     let stop = |step: RunProgress| cancel.store(step.done >= 7, Ordering::Relaxed);
-    let wanted = RequiredSignals::by(&policies("certainty"));
+    let wanted = RequiredSignals::by(&policies("certainty"), &pipeline);
     let known = Known::default();
     let work = SignalWork {
         pipeline: &pipeline,

@@ -6,13 +6,16 @@
 mod fixture;
 
 use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
 use ken_answer::{Pipeline, Policy};
 use ken_route::{Head, Input, JointObservation, Source};
-use ken_study::compare::Thresholds;
+use ken_study::compare::{ComparisonWork, Thresholds};
 use ken_study::learn::gate::{GateReport, gate_labels, gate_scores, learn_gate};
 use ken_study::{
-    LearnOptions, ProbeRecord, Question, observe, observe_jointly, signal_scores, summarize,
+    LearnOptions, ProbeRecord, Question, Run, RunSettings, observe, observe_jointly, signal_scores,
+    summarize,
 };
 use ken_testing::{Fact, FnEmbedder, TableModel};
 use ken_train::heads::{HeadOptions, Shape};
@@ -28,7 +31,11 @@ const FACTS: usize = 160;
 fn facts() -> Vec<Fact> {
     let each = (0..FACTS).map(|number| {
         let covered = number % 2 == 0;
-        let known = if number % 4 == 1 || number % 8 == 0 { 1.0 } else { 0.1 };
+        let known = if number % 4 == 1 || number % 8 == 0 {
+            1.0
+        } else {
+            0.1
+        };
         Fact {
             question: format!("who made the brass clock number{number} of hall{number}?"),
             answer: format!("Maker{number}"),
@@ -97,18 +104,26 @@ fn a_gate_refuses_what_misleads() {
         let (gate, _) = learned(&pipeline, &records, input);
         let scores = gate_scores(&gate, &records).unwrap();
         let unseen = scores.iter().flatten().count();
-        assert_eq!(unseen, report.held_out, "it tells nothing of what it learned from");
+        assert_eq!(
+            unseen, report.held_out,
+            "it tells nothing of what it learned from"
+        );
         pipeline = pipeline.with_gate(gate).unwrap();
-        let policies: Vec<Policy> = ["evidence:gate", "uncertainty:perplexity@1.2+evidence:gate@0.5"]
-            .map(|name| name.parse().unwrap())
-            .to_vec();
+        let policies: Vec<Policy> = [
+            "evidence:gate",
+            "uncertainty:perplexity@1.2+evidence:gate@0.5",
+        ]
+        .map(|name| name.parse().unwrap())
+        .to_vec();
         // Once with what was probed and once without, the same comes out.
         let own = tempfile::tempdir().unwrap();
         let comparison = compared(&own, &mut pipeline, &policies, &questions, &[], BATCH);
         let own = tempfile::tempdir().unwrap();
         let again = compared(&own, &mut pipeline, &policies, &questions, &records, BATCH);
-        for ((&policy, put_together), again) in
-            policies.iter().zip(&comparison.policies).zip(&again.policies)
+        for ((&policy, put_together), again) in policies
+            .iter()
+            .zip(&comparison.policies)
+            .zip(&again.policies)
         {
             let answers = live(&mut pipeline, policy, &questions, BATCH);
             let done = summarize(&policy.to_string(), &answers);
@@ -122,6 +137,50 @@ fn a_gate_refuses_what_misleads() {
         }
         assert!(comparison.misled.unwrap() > 0.0);
     }
+}
+
+#[test]
+fn without_a_gate_each_half_is_weighed_by_one_of_the_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut pipeline = pipeline(&folder);
+    let mut questions = questions_of(&facts());
+    for (number, question) in questions.iter_mut().enumerate() {
+        let kind = if number % 2 == 0 { "covered" } else { "other" };
+        question.metadata.insert("kind".to_owned(), kind.into());
+    }
+    let policies: Vec<Policy> = ["always", "evidence:gate"]
+        .map(|name| name.parse().unwrap())
+        .to_vec();
+    let cancel = AtomicBool::new(false);
+    let out = folder.path().join("compared");
+    let mut compare = |questions: &[Question], out: &Path| {
+        let work = ComparisonWork {
+            folder: out,
+            title: "Clocks",
+            questions,
+            policies: &policies,
+            probed: &[],
+            by: Some("kind"),
+            identity: &|_| RunSettings::new(),
+        };
+        work.run(&mut pipeline, &|_| Run::new(BATCH, &cancel, |_| {}))
+    };
+    let comparison = compare(&questions, &out).unwrap();
+    let gated = &comparison.policies[1];
+    assert!(gated.of_oracle_lead.unwrap() > 0.8, "{gated:?}");
+    // By kind: what is covered uses its evidence, what is not answers from memory.
+    let by = comparison.by.unwrap();
+    let groups: Vec<(&str, usize)> = by.groups.iter().map(|one| (&*one.value, one.n)).collect();
+    assert_eq!(groups, [("covered", FACTS / 2), ("other", FACTS / 2)]);
+    let used = |group: usize| by.groups[group].policies[1].evidence_ratio.unwrap();
+    assert!(used(0) > 0.9 && used(1) < 0.6, "{by:?}");
+    assert!(by.groups[1].misled.unwrap() > 0.9);
+    let page = std::fs::read_to_string(out.join("report.html")).unwrap();
+    assert!(page.contains("By kind") && page.contains("Needless"));
+
+    let error = compare(&questions[..12], &folder.path().join("few")).unwrap_err();
+    assert_eq!(error.kind(), "too_few_labels");
+    assert!(error.remedy().is_some());
 }
 
 #[test]
@@ -142,7 +201,11 @@ fn refused_evidence_leaves_the_answer_from_memory() {
         (refused.route, refused.answer.as_str()),
         (Source::SelfKnowledge, known.answer.as_str())
     );
-    assert!(refused.reason.contains("not above 1000, so the evidence is dropped"));
+    assert!(
+        refused
+            .reason
+            .contains("not above 1000, so the evidence is dropped")
+    );
     assert!(refused.retrieved.iter().all(|passage| !passage.in_prompt));
     assert!(!refused.retrieved.is_empty() && refused.citations.is_empty());
     // One search for the passages and two to rate them.
@@ -175,7 +238,14 @@ fn thresholds_come_from_what_was_probed() {
     .unwrap();
     assert_eq!((both.len(), left_out), (FACTS, 0));
     let policies: Vec<Policy> = vec!["uncertainty:perplexity+evidence:bm25".parse().unwrap()];
-    let comparison = compared(&folder, &mut pipeline, &policies, &questions, &records, BATCH);
+    let comparison = compared(
+        &folder,
+        &mut pipeline,
+        &policies,
+        &questions,
+        &records,
+        BATCH,
+    );
     let result = &comparison.policies[0];
     assert!(matches!(
         result.cut.evidence_threshold,

@@ -203,7 +203,10 @@ impl Measuring<'_> {
     }
 
     fn rate(&self, open: &Open<'_>) -> Taken<Rating> {
-        rate(self.retriever.ok_or(AnswerError::NoCorpus)?, &open.questions)
+        rate(
+            self.retriever.ok_or(AnswerError::NoCorpus)?,
+            &open.questions,
+        )
     }
 
     /// What the gate makes of what was measured without and with the evidence.
@@ -296,10 +299,7 @@ pub fn judge(
 ///
 /// # Errors
 /// As [`Retriever::rate`].
-pub fn rate(
-    retriever: &Retriever,
-    questions: &[&str],
-) -> Result<Vec<(Rating, Cost)>, AnswerError> {
+pub fn rate(retriever: &Retriever, questions: &[&str]) -> Result<Vec<(Rating, Cost)>, AnswerError> {
     /// Each question is searched for by vectors and by words.
     const SEARCHES: usize = 2;
     let started = Instant::now();

@@ -421,7 +421,9 @@ impl Score for Signal {
             Some(RoutingModel::Datastore) => {
                 remedy!("name a model that was trained by <TrainSelfRoute>")
             }
-            Some(RoutingModel::Gate) => remedy!("name a gate by <gate> FILE; <TrainGate> makes one"),
+            Some(RoutingModel::Gate) => {
+                remedy!("name a gate by <gate> FILE; <TrainGate> makes one")
+            }
             Some(RoutingModel::Assessor) | None => {
                 "use `certainty`, which needs no more than the answers, or a model on this machine"
                     .into()

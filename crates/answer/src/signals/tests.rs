@@ -70,7 +70,10 @@ fn what_is_wrong_is_named() {
         ("router@0.4+double", "cannot judge twice"),
         ("prompt+relative", "cannot judge twice"),
         ("evidence:cosine@0.5+double", "cannot judge twice"),
-        ("certainty@0.5+prompt", "`prompt`, which is no signal of evidence"),
+        (
+            "certainty@0.5+prompt",
+            "`prompt`, which is no signal of evidence",
+        ),
         ("evidence:cosine+evidence:bm25", "no signal of evidence"),
         ("certainty@0.5+evidence:agreement@7", "from 0 to 1"),
     ] {
@@ -153,7 +156,10 @@ fn evidence_is_kept_as_its_review_says() {
     assert!(!keeps("certainty@0.4+evidence:cosine@0.5", 0.9, 0.2));
     assert!(keeps("always", 0.0, 0.0));
     let policy: Policy = "certainty@0.4+evidence:cosine@0.5".parse().unwrap();
-    assert_eq!(policy.review(Some(0.9), None).unwrap_err().kind(), "not_measured");
+    assert_eq!(
+        policy.review(Some(0.9), None).unwrap_err().kind(),
+        "not_measured"
+    );
     let reason = policy.review(Some(0.9), Some(0.2)).unwrap().reason;
     assert_eq!(
         reason,

@@ -53,6 +53,7 @@ Several policies are compared on the same answers: each question is answered onc
 without retrieval, and each signal is measured once. The --out directory then also gets \
 policies.csv and report.html, and policies added later cost only what is missing. A policy without \
 a threshold is cross-fitted: each half of the questions uses the best threshold of the other. \
+Without --gate, evidence:gate is trained on the other half too. \
 Questions with the same `subject` in their metadata are in one half. The yardstick for all is the \
 share of needless retrievals (memory is right) that a policy spares at a loss of at most 0.01, \
 likewise with thresholds from the other half.")]

@@ -33,7 +33,9 @@ impl FromStr for Calibrated {
         let (question, evidence) = (signal(question)?, signal(evidence)?);
         match (question.weighs_evidence(), evidence.weighs_evidence()) {
             (false, true) => Ok(Self::Both { question, evidence }),
-            _ => Err("a signal of the question, +, and one of the evidence are expected".to_owned()),
+            _ => {
+                Err("a signal of the question, +, and one of the evidence are expected".to_owned())
+            }
         }
     }
 }
@@ -46,6 +48,7 @@ fn settings() -> Vec<Arg> {
         Key::router,
         Key::kbm,
         Key::kbm_model,
+        Key::kbm_for_any_model,
         Key::datastore,
         Key::corpus,
     ]);

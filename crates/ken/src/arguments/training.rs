@@ -88,7 +88,18 @@ pub(crate) enum PassageSource {
 /// The settings of `ken train router`.
 fn deciding() -> Vec<Arg> {
     let embedder = "Embedder, if no --corpus is given. That of the corpus to be searched";
-    let mut deciding = flags(&[&[Key::corpus, Key::kbm, Key::kbm_model], MODEL].concat());
+    let mut deciding = flags(
+        &[
+            &[
+                Key::corpus,
+                Key::kbm,
+                Key::kbm_model,
+                Key::kbm_for_any_model,
+            ],
+            MODEL,
+        ]
+        .concat(),
+    );
     deciding.push(Key::embedder.flag_for(embedder));
     deciding
 }
@@ -137,8 +148,7 @@ pub(crate) struct TrainRouterArguments {
 
 /// The settings of `ken train gate`.
 fn weighing() -> Vec<Arg> {
-    let embedder =
-        "Embedder, if no --corpus is given. That of the corpus that was probed with";
+    let embedder = "Embedder, if no --corpus is given. That of the corpus that was probed with";
     let mut weighing = flags(&[Key::corpus, Key::seed]);
     weighing.push(Key::embedder.flag_for(embedder));
     weighing

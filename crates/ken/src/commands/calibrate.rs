@@ -56,7 +56,14 @@ fn scores(
             let (assessor, held_out) = session.setup().assessor()?;
             let mut progress = counting("assessed");
             let stop = session.stop;
-            Ok(assessor_scores(&assessor, held_out, signal, records, &mut progress, stop)?)
+            Ok(assessor_scores(
+                &assessor,
+                held_out,
+                signal,
+                records,
+                &mut progress,
+                stop,
+            )?)
         }
         Some(RoutingModel::Datastore) => by_choice(records, session),
         Some(RoutingModel::Gate) => Ok(gate_scores(&session.setup().gate()?, records)?),
@@ -103,11 +110,7 @@ fn by_choice(records: &[ProbeRecord], session: &Session<'_>) -> Result<Vec<Optio
     let settings = session.settings;
     let policy = Policy::measured(Signal::SELF_ROUTE);
     let pipeline = session.setup().pipeline_for(None, false, &[policy])?;
-    let folder = match &settings.adapter {
-        Some(adapter) => adapter.clone(),
-        None => session.setup().fetched(&settings.model)?,
-    };
-    let held_out = untaught_share(&folder)?;
+    let held_out = untaught_share(&session.setup().trained_folder()?)?;
     let datastore = settings
         .datastore
         .as_ref()
@@ -161,7 +164,10 @@ fn show_one(
         ("threshold", threshold),
         (ratio, percent(chosen.retrieval_ratio)),
         ("accuracy", percent(chosen.accuracy)),
-        ("lost against always", lost(arguments, chosen.loss, chosen.loss_bound)),
+        (
+            "lost against always",
+            lost(arguments, chosen.loss, chosen.loss_bound),
+        ),
         ("AUROC of \"retrieval helps\"", auroc),
         ("questions", chosen.questions.to_string()),
     ])?;
@@ -231,7 +237,10 @@ fn show_both(
         ("retrieval ratio", percent(chosen.retrieval_ratio)),
         ("evidence used", percent(chosen.evidence_ratio)),
         ("accuracy", percent(chosen.accuracy)),
-        ("lost against always", lost(arguments, chosen.loss, chosen.loss_bound)),
+        (
+            "lost against always",
+            lost(arguments, chosen.loss, chosen.loss_bound),
+        ),
         ("questions", chosen.questions.to_string()),
     ])?;
     let to_use = match (chosen.question, chosen.evidence) {
@@ -302,5 +311,7 @@ fn show_use(arguments: &CalibrateArguments, policy: Policy, settings: &Settings)
         flags.extend(flag(RoutingModel::Assessor));
     }
     let flags = flags.concat();
-    output::line(format!("to use it: ken ask --policy {policy}{samples}{flags}"))
+    output::line(format!(
+        "to use it: ken ask --policy {policy}{samples}{flags}"
+    ))
 }

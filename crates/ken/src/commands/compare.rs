@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use ken_answer::Policy;
+use ken_answer::{Policy, RoutingModel};
 use ken_study::compare::{Breakdown, Comparison, ComparisonWork, Difference, untimed};
 use ken_study::{ProbeRecord, Question, check_sampling, read_results, read_settings};
 
@@ -67,6 +67,13 @@ pub(crate) fn run(
         return output::json(&comparison);
     }
     show(&comparison, &folder)?;
+    let mut signals = policies.iter().flat_map(|policy| policy.signals());
+    let gates = signals.any(|signal| signal.told_by == Some(RoutingModel::Gate));
+    if gates && pipeline.gate().is_none() {
+        output::line(
+            "gate: none is named, so each half of the questions is weighed by one trained on the other half",
+        )?;
+    }
     for (name, head) in [("router", pipeline.router()), ("gate", pipeline.gate())] {
         let Some((head, _)) = head else { continue };
         let knows = |question: &&Question| head.knows(&question.question);

@@ -37,7 +37,12 @@ struct Group {
 }
 
 /// The answers by the values of a field, each group summed up.
-fn broken_down(field: &str, policy: &str, questions: &[Question], records: &[Record]) -> Vec<Group> {
+fn broken_down(
+    field: &str,
+    policy: &str,
+    questions: &[Question],
+    records: &[Record],
+) -> Vec<Group> {
     let values: Vec<String> = questions.iter().map(|one| one.value_of(field)).collect();
     let mut groups: BTreeMap<(usize, String), Vec<Record>> = BTreeMap::new();
     for (group, record) in grouped(&values).into_iter().zip(records) {
@@ -141,7 +146,9 @@ fn show(evaluated: &Evaluated, out: &Path) -> Result<()> {
     if by.is_empty() {
         return Ok(());
     }
-    let mut rows = vec![output::head("group|questions|EM|F1|contains|retrieves|with evidence")];
+    let mut rows = vec![output::head(
+        "group|questions|EM|F1|contains|retrieves|with evidence",
+    )];
     rows.extend(by.iter().map(|Group { value, summary }| {
         vec![
             value.clone(),

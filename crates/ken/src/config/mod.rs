@@ -65,6 +65,7 @@ pub(crate) const DECIDING: &[Key] = &[
     Key::gate,
     Key::kbm,
     Key::kbm_model,
+    Key::kbm_for_any_model,
     Key::datastore,
 ];
 

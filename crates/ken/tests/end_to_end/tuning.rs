@@ -364,7 +364,9 @@ fn a_boundary_is_learned_and_the_policy_kbm_goes_by_it() {
     ken.json(&medium);
     let other = ["--model", "./medium", "--kbm-model", "./blank"];
     ken.refusal(&[&ask[..], &other, &by("kbm@0.5")].concat())
-        .is("other_assessor", "another model", "ken train kbm");
+        .is("other_assessor", "another model", "--kbm-for-any-model");
+    let any = [&ask[..], &other, &by("kbm@1"), &["--kbm-for-any-model"]].concat();
+    assert_eq!(ken.json(&any)["route"], "self");
     let one = [
         "train",
         "kbm",

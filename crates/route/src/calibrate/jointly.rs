@@ -79,17 +79,27 @@ pub fn calibrate_jointly(
     let of_evidence = candidates(given.1, |one| one.evidence);
     let pairs: Vec<Pair> = candidates(given.0, |one| one.question)
         .into_iter()
-        .flat_map(|question| of_evidence.iter().map(move |evidence| (question, *evidence)))
+        .flat_map(|question| {
+            of_evidence
+                .iter()
+                .map(move |evidence| (question, *evidence))
+        })
         .collect();
     let (chosen, proved, confidence) = match goal {
         Goal::Guarantee {
             max_loss,
             confidence,
         } => {
-            let (second, first): (Vec<_>, Vec<_>) =
-                observations.iter().copied().partition(|one| one.second_half);
+            let (second, first): (Vec<_>, Vec<_>) = observations
+                .iter()
+                .copied()
+                .partition(|one| one.second_half);
             let delta = 1.0 - confidence;
-            (guaranteed(&first, &second, &pairs, max_loss, delta), second, confidence)
+            (
+                guaranteed(&first, &second, &pairs, max_loss, delta),
+                second,
+                confidence,
+            )
         }
         goal => (
             best(observations, &pairs, given, goal),
@@ -132,7 +142,9 @@ fn best(observations: &[JointObservation], pairs: &[Pair], given: Pair, goal: Go
             _ => [outcome.right, used, retrieved],
         }
     };
-    let met = pairs.iter().map(|&pair| (pair, outcome(observations, pair)));
+    let met = pairs
+        .iter()
+        .map(|&pair| (pair, outcome(observations, pair)));
     let met = met.filter(|(_, outcome)| meets(outcome));
     let best = met.max_by(|(_, one), (_, other)| {
         worth(one)
@@ -207,7 +219,9 @@ fn quantiles(mut scores: Vec<f64>) -> Vec<Option<f64>> {
 
 fn is_exact(observations: &[JointObservation]) -> bool {
     let lost = |one: &JointObservation| (one.with - one.without).max(0.0);
-    observations.iter().all(|one| [0.0, 1.0].contains(&lost(one)))
+    observations
+        .iter()
+        .all(|one| [0.0, 1.0].contains(&lost(one)))
 }
 
 #[cfg(test)]
@@ -222,7 +236,11 @@ mod tests {
         let each = (0..count).map(|number| {
             let (without, with) = [(1.0, 1.0), (0.0, 1.0), (1.0, 0.0)][number % 3];
             JointObservation {
-                question: if (without, with) == (1.0, 1.0) { 0.0 } else { 0.5 } + 0.4 * unit(&mut state),
+                question: if (without, with) == (1.0, 1.0) {
+                    0.0
+                } else {
+                    0.5
+                } + 0.4 * unit(&mut state),
                 evidence: with + 0.4 * unit(&mut state),
                 without,
                 with,
@@ -260,11 +278,17 @@ mod tests {
         };
         let observations = mixed(2, 900);
         let found = calibrate_jointly(&observations, (None, None), goal(0.02));
-        assert!(found.evidence_ratio < 0.5 && found.loss_bound <= 0.02, "{found:?}");
+        assert!(
+            found.evidence_ratio < 0.5 && found.loss_bound <= 0.02,
+            "{found:?}"
+        );
         let half = observations.iter().filter(|one| one.second_half).count();
         assert_eq!(found.questions, half);
         let few = calibrate_jointly(&observations[..60], (None, None), goal(0.02));
-        assert_eq!((few.question, few.evidence, few.evidence_ratio), (None, None, 1.0));
+        assert_eq!(
+            (few.question, few.evidence, few.evidence_ratio),
+            (None, None, 1.0)
+        );
     }
 
     #[test]

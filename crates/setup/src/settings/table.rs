@@ -58,6 +58,9 @@ settings! {
     /// Model for the policy kbm. Made by `ken train kbm`; routers may take its verdict as input, too
     kbm: Option<PathBuf>, "DIR";
 
+    /// Let the model of --kbm decide for a model that it was not trained on
+    kbm_for_any_model: bool, "BOOL" = "false";
+
     /// Base model of --kbm, if it is not the one that answers
     #[serde(skip_serializing_if = "Option::is_none")]
     kbm_model: Option<ModelReference>, "REF" = "same as `model`";

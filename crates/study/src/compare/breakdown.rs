@@ -78,7 +78,11 @@ pub(super) fn break_down(
             let spares = cut(free, answered, &halves, Goal::AtMostLost(LOSS));
             let with = decisions(free, spares, answered, seed);
             let with = with.iter().map(|one| *one == Decision::Kept);
-            (policy, decisions(policy, best, answered, seed), with.collect())
+            (
+                policy,
+                decisions(policy, best, answered, seed),
+                with.collect(),
+            )
         })
         .collect();
     let mut places: BTreeMap<(usize, String), Vec<usize>> = BTreeMap::new();
@@ -138,9 +142,9 @@ pub fn grouped(values: &[String]) -> Vec<(usize, String)> {
             return (BINS, value.clone());
         };
         let bin = (1..BINS).filter(|&bin| first(bin) <= *number).count();
-        let within = sorted.iter().filter(|other| {
-            **other >= first(bin) && (bin + 1 == BINS || **other < first(bin + 1))
-        });
+        let within = sorted
+            .iter()
+            .filter(|other| **other >= first(bin) && (bin + 1 == BINS || **other < first(bin + 1)));
         let last = within.last().copied().unwrap_or(*number);
         (bin, format!("{} to {last}", first(bin)))
     });

@@ -34,9 +34,7 @@ impl Answered<'_> {
     /// The signal by which a policy reviews the evidence; `None` likewise.
     pub(super) fn review_score(&self, policy: Policy) -> Option<f64> {
         let signals = self.signals?;
-        policy
-            .reviews_by()?
-            .review(&signals.without, &signals.with)
+        policy.reviews_by()?.review(&signals.without, &signals.with)
     }
 }
 
@@ -100,9 +98,7 @@ pub(super) fn compose(policy: Policy, decision: Decision, answered: &Answered<'_
     }
     // What decided may have been the answer itself, which is not written again.
     let (drafted, measured) = match decision {
-        Decision::Spared | Decision::Dropped => {
-            (before.contains(&Step::Draft), &signals.without)
-        }
+        Decision::Spared | Decision::Dropped => (before.contains(&Step::Draft), &signals.without),
         Decision::Kept => (of_evidence.contains(&Step::Draft), &signals.with),
     };
     // An answer from verbalized knowledge is not the draft.

@@ -19,7 +19,7 @@ pub use comparison::{Comparison, Difference, Point, PolicyResult, compare};
 pub use compose::Answered;
 pub use csv::to_csv;
 pub use report::{to_html, untimed};
-pub use run::ComparisonWork;
+pub use run::{ComparisonError, ComparisonWork};
 pub use signals::{Known, RequiredSignals, SignalWork, Signals, measure_signals};
 pub use threshold::{Cut, Thresholds};
 pub use yardstick::{LOSS, Yardstick};

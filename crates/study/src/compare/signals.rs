@@ -73,7 +73,10 @@ impl Signals {
     fn lacks(&self, required: &RequiredSignals) -> bool {
         let lacks = |measured: &Measurements, step: &Step| !measured.costs.contains_key(step);
         let mut before = required.without.iter().flat_map(|signal| signal.steps);
-        let mut review = required.with.iter().flat_map(|signal| signal.steps_of_review());
+        let mut review = required
+            .with
+            .iter()
+            .flat_map(|signal| signal.steps_of_review());
         self.error.is_none()
             && (before.any(|step| lacks(&self.without, step))
                 || review.any(|step| lacks(&self.with, step)))
@@ -90,13 +93,35 @@ pub struct RequiredSignals {
 }
 
 impl RequiredSignals {
-    /// What some policies need.
-    pub fn by(policies: &[Policy]) -> Self {
+    /// What some policies need of a pipeline. One without a gate gives the numbers that gates take.
+    pub fn by(policies: &[Policy], pipeline: &Pipeline) -> Self {
+        if policies_need_gate(policies) && pipeline.gate().is_none() {
+            let numbers = [Signal::EVIDENCE_COSINE, Signal::EVIDENCE_GAIN];
+            let gate = |signal: &Signal| *signal != Signal::EVIDENCE_GATE;
+            let without = policies.iter().flat_map(|policy| policy.signals());
+            let with = policies.iter().filter_map(|policy| policy.reviews_by());
+            return Self {
+                without: without.filter(gate).chain(numbers).collect(),
+                with: with.filter(gate).chain(numbers).collect(),
+            };
+        }
         Self {
-            without: policies.iter().flat_map(|policy| policy.signals()).collect(),
-            with: policies.iter().filter_map(|policy| policy.reviews_by()).collect(),
+            without: policies
+                .iter()
+                .flat_map(|policy| policy.signals())
+                .collect(),
+            with: policies
+                .iter()
+                .filter_map(|policy| policy.reviews_by())
+                .collect(),
         }
     }
+}
+
+/// Whether some of the policies decide by a gate.
+pub(super) fn policies_need_gate(policies: &[Policy]) -> bool {
+    let mut signals = policies.iter().flat_map(|policy| policy.signals());
+    signals.any(|signal| signal == Signal::EVIDENCE_GATE)
 }
 
 /// The measurements that probing has already made with this model and these prompts, by question: without

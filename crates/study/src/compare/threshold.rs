@@ -1,9 +1,7 @@
 //! The thresholds that a policy is compared at: those given, or the best on other questions.
 
 use ken_answer::{Policy, chance};
-use ken_route::{
-    Goal, JointObservation, Observation, Review, calibrate, calibrate_jointly,
-};
+use ken_route::{Goal, JointObservation, Observation, Review, calibrate, calibrate_jointly};
 use serde::Serialize;
 
 use super::compose::Answered;
@@ -233,7 +231,12 @@ mod tests {
             Goal::BestAccuracy,
         );
         assert_eq!(given.threshold, Some(Thresholds::Given(0.4)));
-        let alone = cut("prompt".parse().unwrap(), &answered, &halves, Goal::BestAccuracy);
+        let alone = cut(
+            "prompt".parse().unwrap(),
+            &answered,
+            &halves,
+            Goal::BestAccuracy,
+        );
         assert_eq!(alone.threshold, Some(Thresholds::Given(0.5)));
         assert_eq!(alone.evidence_threshold, None);
         let none = cut(Policy::Always, &answered, &halves, Goal::BestAccuracy);

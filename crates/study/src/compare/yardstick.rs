@@ -41,7 +41,12 @@ pub struct Yardstick {
 /// Measures a policy.
 pub(super) fn yardstick(policy: Policy, answered: &[Answered<'_>], seed: u64) -> Yardstick {
     let policy = uncut(policy);
-    let cut = cut(policy, answered, &halves(answered, seed), Goal::AtMostLost(LOSS));
+    let cut = cut(
+        policy,
+        answered,
+        &halves(answered, seed),
+        Goal::AtMostLost(LOSS),
+    );
     let decisions = decisions(policy, cut, answered, seed);
     let with: Vec<bool> = decisions.iter().map(|one| *one == Decision::Kept).collect();
     of_answers(answered, &with, cut, seed)

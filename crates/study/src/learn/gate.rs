@@ -5,7 +5,7 @@
 
 use ken_answer::{Measurements, evidence_vector, gate_fits};
 use ken_route::{Head, Input, MeasuredOn, Purpose, digest_of};
-use ken_train::heads::{Watch, regress};
+use ken_train::heads::{HeadError, HeadOptions, Watch, regress};
 use serde::Serialize;
 
 use super::{CandidateLoss, LearnError, LearnOptions, select};
@@ -127,6 +127,63 @@ pub fn gate_labels(records: &[ProbeRecord]) -> Result<GateLabels, LearnError> {
     }
 }
 
+/// A question with what was measured of it, and whether its answers are right, for cross-fitting.
+#[derive(Debug, Clone, Copy)]
+pub struct Weighable<'a> {
+    /// What was measured without evidence.
+    pub without: &'a Measurements,
+    /// What was measured with it.
+    pub with: &'a Measurements,
+    /// Whether the answers from memory and with evidence are right.
+    pub right: [bool; 2],
+    /// The half that the question belongs to, 0 or 1.
+    pub half: usize,
+}
+
+/// What gates make of questions that they were not trained on: for each half of the questions, one that was
+/// trained on the other half. `None` for a question without its numbers.
+///
+/// # Shapes
+/// Returns `[questions]`.
+///
+/// # Errors
+/// Too few questions in a half, or evidence that changes nothing in one; a `watch` that ended it.
+pub fn cross_fitted_worth(
+    questions: &[Weighable<'_>],
+    options: HeadOptions,
+    watch: Watch<'_>,
+) -> Result<Vec<Option<f64>>, LearnError> {
+    let vectors: Vec<Option<Vec<f32>>> = questions
+        .iter()
+        .map(|one| evidence_vector(Input::EvidenceAndAnswer, one.without, one.with))
+        .collect();
+    let mut worth = vec![None; questions.len()];
+    for half in [0, 1] {
+        let others = questions.iter().zip(&vectors);
+        let others = others.filter_map(|(one, vector)| {
+            let [without, with] = one.right.map(number);
+            let vector = vector.as_deref().filter(|_| one.half != half)?;
+            Some((vector, f64::midpoint(1.0, with - without)))
+        });
+        let (vectors_of_others, targets): (Vec<&[f32]>, Vec<f64>) = others.unzip();
+        let fitted = regress(&vectors_of_others, &targets, options, watch);
+        let network = fitted.map_err(of_gate)?.network;
+        for ((one, vector), worth) in questions.iter().zip(&vectors).zip(&mut worth) {
+            if one.half == half {
+                *worth = vector.as_deref().map(|vector| network.apply(vector));
+            }
+        }
+    }
+    Ok(worth)
+}
+
+fn of_gate(source: HeadError) -> LearnError {
+    LearnError::Head {
+        purpose: Purpose::Gate,
+        source,
+    }
+}
+
 /// Trains a gate on the labels that are not held out, on the candidate that fits best, and evaluates it on
 /// those that are. The split is by the question's words. `embedder` is the fingerprint of the one that the
 /// numbers come from.
@@ -154,10 +211,7 @@ pub fn learn_gate(
         let own = vectors(input, &learned_from);
         let own: Vec<&[f32]> = own.iter().map(Vec::as_slice).collect();
         let fitted = regress(&own, &targets, options.head, watch);
-        let fitted = fitted.map_err(|source| LearnError::Head {
-            purpose: Purpose::Gate,
-            source,
-        })?;
+        let fitted = fitted.map_err(of_gate)?;
         Ok((input, (), fitted))
     })?;
     let worth: Vec<f64> = vectors(input, &judged_on)
@@ -177,7 +231,12 @@ pub fn learn_gate(
         .map(|(label, worth)| (*worth, label.right[1] > label.right[0]))
         .collect();
     let right = |place: usize| -> Option<f64> {
-        mean(&judged_on.iter().map(|label| label.right[place]).collect::<Vec<_>>())
+        mean(
+            &judged_on
+                .iter()
+                .map(|label| label.right[place])
+                .collect::<Vec<_>>(),
+        )
     };
     let report = GateReport {
         input,
@@ -192,7 +251,12 @@ pub fn learn_gate(
         em: mean(&answered),
         vs_always: mean(&ahead),
         vs_always_interval: interval(&ahead, DRAWS, options.head.seed, mean),
-        evidence_ratio: mean(&worth.iter().map(|one| number(*one > 0.5)).collect::<Vec<_>>()),
+        evidence_ratio: mean(
+            &worth
+                .iter()
+                .map(|one| number(*one > 0.5))
+                .collect::<Vec<_>>(),
+        ),
         candidates: losses,
     };
     let measured_on = MeasuredOn {
@@ -217,10 +281,7 @@ pub fn learn_gate(
 ///
 /// # Errors
 /// Records without labels, of several models, or of another model than the gate.
-pub fn gate_scores(
-    head: &Head,
-    records: &[ProbeRecord],
-) -> Result<Vec<Option<f64>>, LearnError> {
+pub fn gate_scores(head: &Head, records: &[ProbeRecord]) -> Result<Vec<Option<f64>>, LearnError> {
     gate_fits(head, &gate_labels(records)?.model, None)?;
     let each = records.iter().map(|record| {
         let with = recorded_with_evidence(record);

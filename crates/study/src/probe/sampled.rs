@@ -3,7 +3,9 @@
 //! answering does, so that each has its time.
 
 use ken_answer::prompt::{self, QuestionPrompt};
-use ken_answer::{AnswerError, Pipeline, Retrieved, Step, draw_answers, inspect_answers, judge, rate};
+use ken_answer::{
+    AnswerError, Pipeline, Retrieved, Step, draw_answers, inspect_answers, judge, rate,
+};
 use ken_language::{Embedder, LanguageModel, Prompt};
 use ken_probe::{
     Correctness, DrawRequest, Drawn, Golden, Grouping, Sample, SampleOptions, are_right, draw,

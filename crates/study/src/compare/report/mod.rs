@@ -125,7 +125,8 @@ fn broken_down(comparison: &Comparison) -> String {
     let Some(by) = &comparison.by else {
         return String::new();
     };
-    let names = "questions|never|always|misled|policy|EM|retrieval ratio|with evidence|needless skipped";
+    let names =
+        "questions|never|always|misled|policy|EM|retrieval ratio|with evidence|needless skipped";
     let field = escaped(&by.field);
     let rows = by.groups.iter().flat_map(|group| {
         group.policies.iter().map(|policy| {
