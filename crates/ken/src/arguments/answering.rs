@@ -95,7 +95,7 @@ pub(crate) struct EvalArguments {
     /// Break the report down by a field of the questions' metadata
     ///
     /// Many numbers are put into four bins.
-    #[arg(long, value_name = "FIELD")]
+    #[arg(long, value_name = "FIELD", help_heading = ADVANCED)]
     pub(crate) by: Option<String>,
 
     /// Questions answered at once

@@ -302,7 +302,7 @@ pub(crate) struct KbmExampleFlags {
     pub(crate) threshold: f64,
 
     /// Certainty from which answers count as alike
-    #[arg(long, value_name = "T", value_parser = share, default_value_t = 0.5)]
+    #[arg(long, value_name = "T", value_parser = share, default_value_t = 0.5, help_heading = ADVANCED)]
     pub(crate) certainty_threshold: f64,
 
     /// Share of the questions to hold out

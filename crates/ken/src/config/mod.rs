@@ -21,7 +21,6 @@ const COMMON: &[Key] = &[
     Key::datastore,
     Key::embedder,
     Key::filters,
-    Key::gate,
     Key::k,
     Key::kbm,
     Key::mode,

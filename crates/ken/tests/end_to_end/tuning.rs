@@ -244,6 +244,7 @@ fn write_records(ken: &Ken, limit: &str, name: &str) {
         let mut record: Value = serde_json::from_str(line).unwrap();
         if record.get("question").is_some() {
             record["confidence"]["self"] = json!(if at % 2 == 0 { 0.75 } else { 0.0 });
+            record["certainty"]["self"] = json!(if at % 2 == 0 { 0.9 } else { 0.1 });
             record["likeliest"]["self"]["correct"] = json!(at % 2 == 0);
         }
         record.to_string()
