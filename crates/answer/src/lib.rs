@@ -17,6 +17,7 @@ mod assessor;
 mod back_end;
 mod cite;
 pub mod datastore;
+mod deciding;
 mod error;
 mod evidence;
 mod gate;

@@ -10,7 +10,7 @@ use ken_index::Mode;
 use ken_language::{
     Finish, GenerateOptions, GenerateRequest, Generation, LanguageModel, Progress, Prompt, Sampling,
 };
-use ken_route::{Choice, Head, Source};
+use ken_route::{Choice, Source};
 
 use crate::Policy;
 use crate::answer::{Answer, Calls, Retrieved, Tokens, Verbalized};
@@ -23,7 +23,7 @@ use crate::gate::Gate;
 use crate::prompt::{self, QuestionPrompt};
 use crate::retrieve::Retriever;
 use crate::router::Router;
-use crate::signals::{Cost, Measurements, RoutingModels, Step};
+use crate::signals::{Cost, Measurements, Step};
 use crate::style::Style;
 use crate::verbalize::verbalize;
 use crate::written::Written;
@@ -103,73 +103,6 @@ impl Pipeline {
             gate: None,
             extra_corpora: BTreeMap::new(),
         }
-    }
-
-    /// The same pipeline with a router, by which the policy of that name decides. One that looks at an
-    /// assessor's verdicts takes that of [`Pipeline::with_assessor`].
-    ///
-    /// # Errors
-    /// A router that was learned with another model, embedder, assessor or other prompts.
-    pub fn with_router(mut self, head: Head) -> Result<Self, AnswerError> {
-        let embedder = self.retriever.as_ref().map(Retriever::embedder);
-        let router = Router::new(head, self.model.as_ref(), embedder, self.assessor.as_ref())?;
-        self.router = Some(router);
-        Ok(self)
-    }
-
-    /// The same pipeline with an assessor, by which the policy `kbm` decides.
-    ///
-    /// # Errors
-    /// One that was trained on another model or other prompts.
-    pub fn with_assessor(mut self, assessor: Assessor) -> Result<Self, AnswerError> {
-        assessor.check(self.model.fingerprint())?;
-        self.assessor = Some(assessor);
-        Ok(self)
-    }
-
-    /// The same pipeline with a datastore, which votes on the source that the model chooses.
-    ///
-    /// # Errors
-    /// One whose keys were taken with another model or other prompts.
-    pub fn with_datastore(mut self, datastore: Datastore) -> Result<Self, AnswerError> {
-        datastore.check(self.model.fingerprint())?;
-        self.datastore = Some(datastore);
-        Ok(self)
-    }
-
-    /// The same pipeline with a gate, by which the policy `evidence:gate` weighs evidence.
-    ///
-    /// # Errors
-    /// One that was trained with another model, embedder or other prompts.
-    pub fn with_gate(mut self, head: Head) -> Result<Self, AnswerError> {
-        let embedder = self.retriever.as_ref().map(Retriever::embedder);
-        self.gate = Some(Gate::new(head, self.model.fingerprint(), embedder)?);
-        Ok(self)
-    }
-
-    /// The fingerprints of the routing models.
-    #[must_use]
-    pub fn routing_models(&self) -> RoutingModels<'_> {
-        RoutingModels {
-            router: self.router().map(|(_, fingerprint)| fingerprint),
-            assessor: self.assessor.as_ref().map(Assessor::fingerprint),
-            datastore: self.datastore.as_ref().map(Datastore::fingerprint),
-            gate: self.gate().map(|(_, fingerprint)| fingerprint),
-        }
-    }
-
-    /// The router, where there is one, and its fingerprint.
-    #[must_use]
-    pub fn router(&self) -> Option<(&Head, &str)> {
-        let router = self.router.as_ref()?;
-        Some((&router.head, router.fingerprint.as_str()))
-    }
-
-    /// The gate, where there is one, and its fingerprint.
-    #[must_use]
-    pub fn gate(&self) -> Option<(&Head, &str)> {
-        let gate = self.gate.as_ref()?;
-        Some((&gate.head, gate.fingerprint.as_str()))
     }
 
     /// The retriever, where there is a corpus.

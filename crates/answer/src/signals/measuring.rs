@@ -47,6 +47,7 @@ struct Open<'a> {
 }
 
 /// That evidence was found.
+#[derive(Clone, Copy)]
 pub(crate) struct Found<'a> {
     /// What was measured without it: `[questions]`.
     pub(crate) without: &'a [Measurements],
@@ -130,7 +131,7 @@ impl Measuring<'_> {
                     all.rating = Some(rating);
                 }),
                 Step::Gate => {
-                    let without = found.as_ref().map_or(&[][..], |found| found.without);
+                    let without = found.map_or(&[][..], |found| found.without);
                     let gated = self.weigh(&open, without, slots.all)?;
                     slots.fill(gated, |all, gated| all.gated = Some(gated));
                 }

@@ -111,7 +111,7 @@ pub fn calibrate(observations: &[Observation], goal: Goal) -> Calibration {
         Goal::AtMostLost(most) => {
             let least = steps.first().map_or(0.0, |all| all.right) - most * n as f64;
             let holds = |step: &&Step| step.right + 1e-9 >= least;
-            steps.iter().filter(holds).last()
+            steps.iter().rev().find(holds)
         }
         Goal::Guarantee { max_loss, .. } => {
             let holds = |step: &&Step| {

@@ -6,9 +6,8 @@ use ken_answer::Policy;
 use ken_route::Goal;
 use serde::Serialize;
 
-use super::comparison::{decisions, halves};
 use super::compose::{Answered, Decision};
-use super::threshold::{Cut, cut, uncut};
+use super::threshold::{Cut, cut, decisions, halves, uncut};
 use super::yardstick::{LOSS, of_answers};
 use crate::statistics::share;
 
@@ -142,10 +141,9 @@ pub fn grouped(values: &[String]) -> Vec<(usize, String)> {
             return (BINS, value.clone());
         };
         let bin = (1..BINS).filter(|&bin| first(bin) <= *number).count();
-        let within = sorted
-            .iter()
-            .filter(|other| **other >= first(bin) && (bin + 1 == BINS || **other < first(bin + 1)));
-        let last = within.last().copied().unwrap_or(*number);
+        let within =
+            |other: &&f64| **other >= first(bin) && (bin + 1 == BINS || **other < first(bin + 1));
+        let last = sorted.iter().rev().find(within).copied().unwrap_or(*number);
         (bin, format!("{} to {last}", first(bin)))
     });
     each.collect()

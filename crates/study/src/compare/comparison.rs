@@ -5,8 +5,8 @@ use ken_route::Goal;
 use serde::Serialize;
 
 use super::breakdown::Breakdown;
-use super::compose::{Answered, Decision, compose, decide};
-use super::threshold::{Cut, cut, half};
+use super::compose::{Answered, Decision, compose, gain};
+use super::threshold::{Cut, cut, decisions, halves};
 use super::yardstick::{Yardstick, yardstick};
 use crate::bootstrap::{DRAWS, interval};
 use crate::discrimination::{
@@ -135,29 +135,6 @@ pub fn compare(policies: &[Policy], answered: &[Answered<'_>], seed: u64) -> Com
             .map(|&policy| result(policy, answered, seed))
             .collect(),
     }
-}
-
-/// What retrieval adds to the exact match of a question: 1, 0 or -1.
-pub(super) fn gain(one: &Answered<'_>) -> f64 {
-    number(one.always.em) - number(one.never.em)
-}
-
-/// What a policy at its thresholds decides for each question.
-pub(super) fn decisions(
-    policy: Policy,
-    cut: Cut,
-    answered: &[Answered<'_>],
-    seed: u64,
-) -> Vec<Decision> {
-    let each = answered.iter();
-    each.map(|one| decide(cut.at(policy, half(seed, one.subject)), seed, one))
-        .collect()
-}
-
-/// The half that each question belongs to.
-pub(super) fn halves(answered: &[Answered<'_>], seed: u64) -> Vec<usize> {
-    let each = answered.iter().map(|one| half(seed, one.subject));
-    each.collect()
 }
 
 fn result(policy: Policy, answered: &[Answered<'_>], seed: u64) -> PolicyResult {

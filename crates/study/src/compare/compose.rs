@@ -7,6 +7,7 @@ use ken_answer::{Cost, Measurements, Policy, Step, chance};
 
 use super::signals::Signals;
 use crate::record::Record;
+use crate::statistics::number;
 
 /// A question with both answers and what policies decide by.
 #[derive(Debug, Clone, Copy)]
@@ -63,6 +64,11 @@ pub(super) fn decide(policy: Policy, seed: u64, answered: &Answered<'_>) -> Deci
         true => Decision::Kept,
         false => Decision::Dropped,
     }
+}
+
+/// What retrieval adds to the exact match of a question: 1, 0 or -1.
+pub(super) fn gain(one: &Answered<'_>) -> f64 {
+    number(one.always.em) - number(one.never.em)
 }
 
 /// The stages of retrieval among the times of a trace.

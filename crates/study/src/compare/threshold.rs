@@ -4,7 +4,7 @@ use ken_answer::{Policy, chance};
 use ken_route::{Goal, JointObservation, Observation, Review, calibrate, calibrate_jointly};
 use serde::Serialize;
 
-use super::compose::Answered;
+use super::compose::{Answered, Decision, decide};
 use crate::statistics::number;
 
 /// The thresholds of a signal; numbers above them have the corpus used.
@@ -27,6 +27,9 @@ impl Thresholds {
         }
     }
 }
+
+/// The thresholds of both signals of a policy on one half; `None` where everything has to be above one.
+type Pair = (Option<f64>, Option<f64>);
 
 /// The thresholds of a policy.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
@@ -85,7 +88,7 @@ pub(super) fn cut(policy: Policy, answered: &[Answered<'_>], halves: &[usize], g
         (Some(_), None) if !is_gate => [given; 2],
         _ => [on_other(0), on_other(1)],
     };
-    let thresholds = |given: Option<f64>, of: fn((Option<f64>, Option<f64>)) -> Option<f64>| {
+    let thresholds = |given: Option<f64>, of: fn(Pair) -> Option<f64>| {
         given.map_or_else(|| Thresholds::OfOtherHalf(pairs.map(of)), Thresholds::Given)
     };
     Cut {
@@ -100,12 +103,7 @@ pub(super) fn uncut(policy: Policy) -> Policy {
 }
 
 /// The best thresholds on some questions.
-fn chosen(
-    policy: Policy,
-    given: (Option<f64>, Option<f64>),
-    answered: &[&Answered<'_>],
-    goal: Goal,
-) -> (Option<f64>, Option<f64>) {
+fn chosen(policy: Policy, given: Pair, answered: &[&Answered<'_>], goal: Goal) -> Pair {
     let right = |one: &Answered<'_>| (number(one.never.em), number(one.always.em));
     if let Policy::Measured {
         review: Review::Gate { .. },
@@ -145,6 +143,24 @@ fn chosen(
     });
     let best = calibrate(&each.collect::<Vec<_>>(), goal);
     (best.threshold, None)
+}
+
+/// What a policy at its thresholds decides for each question.
+pub(super) fn decisions(
+    policy: Policy,
+    cut: Cut,
+    answered: &[Answered<'_>],
+    seed: u64,
+) -> Vec<Decision> {
+    let each = answered.iter();
+    each.map(|one| decide(cut.at(policy, half(seed, one.subject)), seed, one))
+        .collect()
+}
+
+/// The half that each question belongs to.
+pub(super) fn halves(answered: &[Answered<'_>], seed: u64) -> Vec<usize> {
+    let each = answered.iter().map(|one| half(seed, one.subject));
+    each.collect()
 }
 
 /// The half that the questions about a subject belong to: 0 or 1, by the seed.

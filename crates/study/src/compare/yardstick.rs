@@ -5,9 +5,8 @@ use ken_answer::Policy;
 use ken_route::Goal;
 use serde::Serialize;
 
-use super::comparison::{decisions, gain, halves};
-use super::compose::{Answered, Decision};
-use super::threshold::{Cut, cut, uncut};
+use super::compose::{Answered, Decision, gain};
+use super::threshold::{Cut, cut, decisions, halves, uncut};
 use crate::bootstrap::interval;
 use crate::statistics::{mean, number, wilson_interval};
 

@@ -89,6 +89,9 @@ struct Answers {
     written: Vec<usize>,
 }
 
+/// The greedy answer to a prompt, and the samples; `None` where the model was stopped.
+type GreedyAndSamples = (Option<Drawn>, Option<Drawn>);
+
 impl Answers {
     fn of(greedy: Drawn, samples: Drawn) -> Option<Self> {
         Some(Self {
@@ -199,7 +202,7 @@ impl Probe<'_> {
     fn drawn_with_evidence(
         &self,
         drafts: &mut [Draft<'_>],
-    ) -> Result<Vec<(Option<Drawn>, Option<Drawn>)>, AnswerError> {
+    ) -> Result<Vec<GreedyAndSamples>, AnswerError> {
         let model = self.pipeline.model.as_ref();
         let others: Vec<(usize, usize)> = drafts
             .iter()
