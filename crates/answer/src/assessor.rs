@@ -23,6 +23,8 @@ pub struct AssessedModel {
 pub struct Assessor {
     model: Arc<dyn LanguageModel>,
     assessed: AssessedModel,
+    /// Whether it may decide for other models.
+    for_any_model: bool,
 }
 
 /// An assessor's verdict on a question.
@@ -38,7 +40,20 @@ impl Assessor {
     /// An assessor of what a model knows.
     #[must_use]
     pub fn new(model: Arc<dyn LanguageModel>, assessed: AssessedModel) -> Self {
-        Self { model, assessed }
+        Self {
+            model,
+            assessed,
+            for_any_model: false,
+        }
+    }
+
+    /// The same, to decide for models that it was not trained on as well (KBM, Table 4).
+    #[must_use]
+    pub fn for_any_model(self) -> Self {
+        Self {
+            for_any_model: true,
+            ..self
+        }
     }
 
     /// Identifies it.
@@ -47,12 +62,17 @@ impl Assessor {
         self.model.fingerprint()
     }
 
-    /// Makes sure that it was trained on the model that answers.
+    /// Makes sure that it was trained on the model that answers, unless it may decide for any, and on the
+    /// prompts of now.
     ///
     /// # Errors
     /// [`AnswerError::OtherAssessor`].
     pub fn check(&self, model: &str) -> Result<(), AnswerError> {
-        let made_with = [&*self.assessed.model, &self.assessed.prompt];
+        let expected = match self.for_any_model {
+            true => model,
+            false => &self.assessed.model,
+        };
+        let made_with = [expected, &self.assessed.prompt];
         let mismatch = Mismatch::of_model(made_with, [model, &prompt::fingerprint()]);
         mismatch.map_or(Ok(()), |mismatch| Err(AnswerError::OtherAssessor(mismatch)))
     }

@@ -11,7 +11,7 @@ use crate::Policy;
 use crate::answer::{Answer, Calls, Retrieved, Tokens, Verbalized};
 use crate::cite::cite;
 use crate::prompt::{self, QuestionPrompt};
-use crate::signals::{Cost, Step};
+use crate::signals::{Cost, Measurements, Step};
 use crate::style::Style;
 
 /// An answer in the making.
@@ -26,10 +26,8 @@ pub(crate) struct Draft<'q> {
     pub(crate) verbalized: Option<Verbalized>,
     /// The corpus that the model chose, where it did.
     pub(crate) corpus: Option<String>,
-    /// The policy's signal without evidence.
-    pub(crate) score: Option<f64>,
-    /// The answer from memory, where the policy had it written.
-    pub(crate) from_memory: Option<String>,
+    /// What the policy measured without evidence.
+    pub(crate) measured: Measurements,
     /// The answer, where the policy had it written.
     pub(crate) written: Option<String>,
     pub(crate) truncated: bool,
@@ -48,8 +46,7 @@ impl<'q> Draft<'q> {
             found_in: Duration::ZERO,
             verbalized: None,
             corpus: None,
-            score: None,
-            from_memory: None,
+            measured: Measurements::default(),
             written: None,
             truncated: false,
             calls: Calls::default(),
@@ -67,6 +64,7 @@ impl<'q> Draft<'q> {
     pub(crate) fn paid(&mut self, costs: &BTreeMap<Step, Cost>) {
         for (step, cost) in costs {
             self.calls.model += cost.calls.model;
+            self.calls.retriever += cost.calls.retriever;
             self.tokens.prompt += cost.tokens.prompt;
             self.tokens.completion += cost.tokens.completion;
             *self.timing_ms.entry(step.name().to_owned()).or_default() +=
@@ -105,7 +103,7 @@ impl<'q> Draft<'q> {
             policy: policy.to_string(),
             route: self.choice.source,
             reason: self.choice.reason,
-            score: policy.signal().and(self.score),
+            score: policy.signal().and_then(|signal| signal.of(&self.measured)),
             citations: cited.citations,
             unfounded: cited.unfounded,
             answer: answer.to_owned(),

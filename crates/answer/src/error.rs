@@ -56,6 +56,17 @@ pub enum AnswerError {
         mismatch: Mismatch,
         renewal: ken_diagnostic::Action,
     },
+    #[error("the policy `evidence:gate` needs a gate, and none is named")]
+    #[diagnostic(remedy = "name it by <gate> FILE; <TrainGate> makes one")]
+    NoGate,
+    #[error("the gate was trained with {0}")]
+    #[diagnostic(
+        remedy = "use what it was trained with, or train it anew: <TrainGate>, from records of <ProbeWithCorpus>"
+    )]
+    OtherGate(Mismatch),
+    #[error("the gate needs the log probabilities of answers, which this model does not report")]
+    #[diagnostic(remedy = "use a model that does, or <policy> evidence:cosine, which needs none")]
+    NoEvidenceNumbers,
     #[error(
         "the policy `kbm`, or a router that looks at it, needs a model that was trained on what the language model knows, and none is named"
     )]
@@ -63,7 +74,7 @@ pub enum AnswerError {
     NoAssessor,
     #[error("the model of the policy `kbm` was trained on {0}")]
     #[diagnostic(
-        remedy = "use the model that it was trained on, or train it anew: <TrainKbm>, from records of <Probe>"
+        remedy = "use the model that it was trained on, train it anew: <TrainKbm>, from records of <Probe>; or let it decide for another model: <kbm_for_any_model>"
     )]
     OtherAssessor(Mismatch),
     #[error("the keys of the datastore were taken with {0}")]

@@ -19,15 +19,18 @@ mod back_end;
 mod cite;
 mod conversation;
 pub mod datastore;
+mod deciding;
 mod draft;
 mod error;
 mod evidence;
 mod found;
+mod gate;
 mod marks;
 mod mismatch;
 mod passage_features;
 mod pipeline;
 pub mod prompt;
+mod rating;
 mod rerank;
 mod retrieve;
 mod router;
@@ -46,18 +49,20 @@ pub use back_end::BackEnd;
 pub use conversation::{Exchange, Standalone, is_small_talk};
 pub use datastore::{Datastore, DatastoreError};
 pub use error::AnswerError;
+pub use gate::{evidence_vector, gate_fits};
 pub use mismatch::Mismatch;
 pub use passage_features::{PassageFeatures, passage_features};
 pub use pipeline::{AnswerSettings, Event, Pipeline};
 pub use prompt::QuestionPrompt;
+pub use rating::Rating;
 pub use rerank::{Rerank, Reranker, Reranking, UnknownRerank};
 pub use retrieve::{Found, RerankCost, Retriever};
 pub use router::{Representation, Routed, fits, represent};
 pub use routing::{SAMPLES, chance};
 pub use search_result::SearchResult;
 pub use signals::{
-    ChosenSource, Cost, Definition, Measurements, RoutingModel, RoutingModels, Signal, Step,
-    UnknownSignal, Verdicts, draw_answers, inspect_answers, judge, share,
+    ChosenSource, Cost, Definition, Gated, Measurements, RoutingModel, RoutingModels, Signal, Step,
+    UnknownSignal, Verdicts, draw_answers, inspect_answers, judge, rate, share,
 };
 pub use style::{Style, UnknownStyle};
 pub use truncate::SPARE_TOKENS;

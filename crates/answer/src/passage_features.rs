@@ -41,7 +41,9 @@ impl PassageFeatures {
             | Input::QuestionEmbedding
             | Input::HiddenState { .. }
             | Input::FirstToken
-            | Input::FirstTokenAndMastery => None,
+            | Input::FirstTokenAndMastery
+            | Input::Evidence
+            | Input::EvidenceAndAnswer => None,
         }
     }
 

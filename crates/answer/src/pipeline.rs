@@ -8,10 +8,9 @@ use std::time::{Duration, Instant};
 
 use ken_index::Mode;
 use ken_language::{
-    Embedder, Finish, GenerateOptions, GenerateRequest, Generation, LanguageModel, Progress,
-    Prompt, Sampling,
+    Finish, GenerateOptions, GenerateRequest, Generation, LanguageModel, Progress, Prompt, Sampling,
 };
-use ken_route::{Choice, Head, Source};
+use ken_route::{Choice, Source};
 
 use crate::Policy;
 use crate::answer::{Answer, Retrieved};
@@ -21,10 +20,10 @@ use crate::datastore::Datastore;
 use crate::draft::Draft;
 use crate::error::AnswerError;
 use crate::evidence;
+use crate::gate::Gate;
 use crate::prompt::{self, QuestionPrompt};
 use crate::retrieve::{Found, Retriever};
-use crate::router::{Router, fits};
-use crate::signals::RoutingModels;
+use crate::router::Router;
 use crate::style::Style;
 use crate::verbalize::verbalize;
 use crate::written::Written;
@@ -77,12 +76,13 @@ pub enum Event<'a> {
 pub struct Pipeline {
     /// The language model, to be shared.
     pub model: Arc<dyn LanguageModel>,
-    retriever: Option<Retriever>,
+    pub(crate) retriever: Option<Retriever>,
     /// How questions are answered from here on.
     pub settings: AnswerSettings,
     pub(crate) router: Option<Arc<Router>>,
     pub(crate) assessor: Option<Arc<Assessor>>,
     pub(crate) datastore: Option<Arc<Datastore>>,
+    pub(crate) gate: Option<Arc<Gate>>,
     /// Corpora beside that of the retriever, by the names under which a model chooses them.
     pub extra_corpora: BTreeMap<String, Retriever>,
     /// What was found before, by the question without white space around it: this is read instead of
@@ -105,77 +105,10 @@ impl Pipeline {
             router: None,
             assessor: None,
             datastore: None,
+            gate: None,
             extra_corpora: BTreeMap::new(),
             found: HashMap::new(),
         }
-    }
-
-    /// The same pipeline with a router, by which the policy of that name decides. One that looks at an
-    /// assessor's verdicts takes that of [`Pipeline::with_assessor`].
-    ///
-    /// # Errors
-    /// A router that was learned with another model, embedder, assessor or other prompts.
-    pub fn with_router(mut self, head: Head) -> Result<Self, AnswerError> {
-        let embedder = self.retriever.as_ref().map(Retriever::embedder);
-        let assessor = self.assessor.as_deref();
-        let router = Router::new(head, self.model.as_ref(), embedder, assessor)?;
-        self.router = Some(Arc::new(router));
-        Ok(self)
-    }
-
-    /// The same pipeline with an assessor, by which the policy `kbm` decides.
-    ///
-    /// # Errors
-    /// One that was trained on another model or other prompts.
-    pub fn with_assessor(mut self, assessor: Assessor) -> Result<Self, AnswerError> {
-        assessor.check(self.model.fingerprint())?;
-        self.assessor = Some(Arc::new(assessor));
-        Ok(self)
-    }
-
-    /// The same pipeline with a datastore, which votes on the source that the model chooses.
-    ///
-    /// # Errors
-    /// One whose keys were taken with another model or other prompts.
-    pub fn with_datastore(mut self, datastore: Datastore) -> Result<Self, AnswerError> {
-        datastore.check(self.model.fingerprint())?;
-        self.datastore = Some(Arc::new(datastore));
-        Ok(self)
-    }
-
-    /// The same pipeline over another corpus, or over none.
-    ///
-    /// # Errors
-    /// A router that was learned with another embedder than that of the corpus.
-    pub fn over(mut self, retriever: Option<Retriever>) -> Result<Self, AnswerError> {
-        let embedder = retriever.as_ref().map(Retriever::embedder);
-        if let Some(router) = &self.router {
-            fits(
-                &router.head,
-                self.model.fingerprint(),
-                embedder.map(Embedder::fingerprint),
-                self.assessor.as_deref().map(Assessor::fingerprint),
-            )?;
-        }
-        self.retriever = retriever;
-        Ok(self)
-    }
-
-    /// The fingerprints of the routing models.
-    #[must_use]
-    pub fn routing_models(&self) -> RoutingModels<'_> {
-        RoutingModels {
-            router: self.router().map(|(_, fingerprint)| fingerprint),
-            assessor: self.assessor.as_deref().map(Assessor::fingerprint),
-            datastore: self.datastore.as_deref().map(Datastore::fingerprint),
-        }
-    }
-
-    /// The router, where there is one, and its fingerprint.
-    #[must_use]
-    pub fn router(&self) -> Option<(&Head, &str)> {
-        let router = self.router.as_deref()?;
-        Some((&router.head, router.fingerprint.as_str()))
     }
 
     /// The retriever, where there is a corpus.
@@ -254,7 +187,7 @@ impl Pipeline {
         self.check(&questions, &budgets)?;
         let mut drafts = self.route(&questions, watch)?;
         self.gather(&mut drafts, &budgets, watch)?;
-        self.judge_again(&mut drafts, watch)?;
+        self.review(&mut drafts, watch)?;
         self.verbalize(&mut drafts, &budgets, watch)?;
         let lines = self.write(&mut drafts, watch)?;
         let share = started.elapsed() / drafts.len().max(1) as u32;

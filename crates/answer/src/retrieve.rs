@@ -8,6 +8,7 @@ use ken_corpus::Filter;
 use ken_index::{Mode, Query};
 use ken_language::{Embedder, Role};
 
+use crate::rating::{COMPARED, Rating};
 use crate::rerank::{Reranked, Reranking};
 use crate::{AnswerError, BackEnd, SearchResult};
 
@@ -180,6 +181,19 @@ impl Retriever {
             found.rerank = Some(RerankCost { time, tokens });
         }
         Ok(found)
+    }
+
+    /// How well the passages fit each query.
+    ///
+    /// # Errors
+    /// As [`Retriever::search`].
+    pub fn rate(&self, queries: &[&str]) -> Result<Vec<Rating>, AnswerError> {
+        let by = |mode| self.find_passages(queries, mode, COMPARED);
+        let (dense, lexical) = (by(Mode::Dense)?, by(Mode::Lexical)?);
+        let each = dense.into_iter().zip(lexical);
+        Ok(each
+            .map(|(dense, lexical)| Rating::of(&dense.results, &lexical.results))
+            .collect())
     }
 
     /// The first stage: passages as they were ingested.

@@ -72,7 +72,9 @@ impl<'a> Representation<'a> {
             Input::QuestionEmbedding
             | Input::PassageEmbedding
             | Input::PassageState { .. }
-            | Input::PassageLikelihood => {
+            | Input::PassageLikelihood
+            | Input::Evidence
+            | Input::EvidenceAndAnswer => {
                 embedder.map(Self::Embedding).ok_or(AnswerError::NoCorpus)
             }
         }

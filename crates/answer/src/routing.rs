@@ -1,5 +1,4 @@
-//! The policy's part of the pipeline: measuring before a source is chosen, and judging again with
-//! the evidence.
+//! The policy's part of the pipeline: measuring before a source is chosen, and reviewing the evidence.
 
 use std::ops::ControlFlow;
 
@@ -7,14 +6,12 @@ use ken_language::{Prompt, Sampling};
 use ken_probe::{SampleOptions, seed_of};
 use ken_route::Source;
 
-use crate::Policy;
 use crate::answer::Retrieved;
 use crate::draft::Draft;
 use crate::error::AnswerError;
 use crate::pipeline::{Event, Pipeline};
 use crate::prompt::{self, QuestionPrompt};
-use crate::retrieve::Retriever;
-use crate::signals::{Measurements, Measuring, Signal};
+use crate::signals::{Found, Measurements, Measuring, Signal, Step};
 use crate::style::Style;
 
 /// How many answers a policy samples by default: more are more precise, and cost more.
@@ -24,11 +21,11 @@ pub const SAMPLES: usize = 10;
 const AS_IT_IS: f32 = 1.0;
 
 impl Pipeline {
-    /// Measures of every question what the signals need beyond what was measured `before`: with the
-    /// evidence given, of which the passages count that are marked as in the prompt, or without any.
+    /// Measures of every question what the signals need beyond what was measured `before`, without any
+    /// evidence.
     ///
     /// # Shapes
-    /// `before` and `evidence`: `[questions]`. Returns `[questions]`.
+    /// `before`: `[questions]`. Returns the same.
     ///
     /// # Errors
     /// A question that does not fit, a model that fails or is stopped, or that cannot do what a
@@ -38,18 +35,36 @@ impl Pipeline {
         signals: &[Signal],
         questions: &[&str],
         before: Vec<Measurements>,
-        evidence: Option<&[Vec<Retrieved>]>,
     ) -> Result<Vec<Measurements>, AnswerError> {
-        let prompts: Vec<Prompt> = questions
-            .iter()
-            .enumerate()
-            .map(|(at, question)| {
-                let found = evidence.map_or(&[][..], |evidence| &evidence[at]);
-                let read: Vec<&Retrieved> = found.iter().filter(|one| one.in_prompt).collect();
-                prompt::from_evidence(QuestionPrompt::open(question), &read)
-            })
-            .collect();
-        self.measure_by(signals, questions, &prompts, before)
+        let asked = questions.iter().copied().map(QuestionPrompt::open);
+        let prompts: Vec<Prompt> = asked.map(prompt::from_memory).collect();
+        self.measure_by(signals, questions, &prompts, before, None)
+    }
+
+    /// The same of the review of evidence, of which the passages count that are marked as in the prompt.
+    /// `without` was measured before there was any.
+    ///
+    /// # Shapes
+    /// `before`, `evidence` and `without`: `[questions]`. Returns `[questions]`.
+    ///
+    /// # Errors
+    /// As [`Pipeline::measure`].
+    pub fn measure_review(
+        &self,
+        signals: &[Signal],
+        questions: &[&str],
+        before: Vec<Measurements>,
+        evidence: &[Vec<Retrieved>],
+        without: &[Measurements],
+    ) -> Result<Vec<Measurements>, AnswerError> {
+        let each = questions.iter().zip(evidence);
+        let prompts = each.map(|(question, found)| {
+            let read: Vec<&Retrieved> = found.iter().filter(|one| one.in_prompt).collect();
+            prompt::from_evidence(QuestionPrompt::open(question), &read)
+        });
+        let prompts: Vec<Prompt> = prompts.collect();
+        let found = Some(Found { without });
+        self.measure_by(signals, questions, &prompts, before, found)
     }
 
     fn measure_by(
@@ -58,6 +73,7 @@ impl Pipeline {
         questions: &[&str],
         prompts: &[Prompt],
         before: Vec<Measurements>,
+        found: Option<Found<'_>>,
     ) -> Result<Vec<Measurements>, AnswerError> {
         let measuring = Measuring {
             model: self.model.as_ref(),
@@ -68,14 +84,15 @@ impl Pipeline {
             },
             seed: self.settings.seed,
             router: self.router.as_deref(),
-            embedder: self.retriever().map(Retriever::embedder),
+            retriever: self.retriever(),
+            gate: self.gate.as_deref(),
             assessor: self.assessor.as_deref(),
             datastore: self.datastore.as_deref(),
         };
-        measuring.measure(signals, questions, prompts, before)
+        measuring.measure(signals, questions, prompts, before, found)
     }
 
-    /// Measures what the policy needs, and nothing else, and lets it choose.
+    /// Measures what the policy needs to decide whether to retrieve, and nothing else, and lets it choose.
     pub(crate) fn route<'q>(
         &self,
         questions: &[&'q str],
@@ -84,8 +101,8 @@ impl Pipeline {
         let policy = self.settings.policy;
         policy.check()?;
         let mut measured = vec![Measurements::default(); questions.len()];
-        if let Some(signal) = policy.signal() {
-            measured = self.measure(&[signal], questions, measured, None)?;
+        if let Some(signal) = policy.searches_by() {
+            measured = self.measure(&[signal], questions, measured)?;
         }
         questions
             .iter()
@@ -100,26 +117,25 @@ impl Pipeline {
                 let go_on = watch(index, Event::Routed(&choice)).is_continue();
                 let mut draft = Draft::new(question, choice, go_on);
                 draft.paid(&measured.costs);
-                draft.score = score;
                 draft.corpus = measured.chosen.as_ref().map(|chosen| chosen.corpus.clone());
-                draft.from_memory = self.as_answer(measured);
                 if draft.choice.source == Source::SelfKnowledge {
-                    draft.written.clone_from(&draft.from_memory);
+                    draft.written = self.as_answer(&measured);
                 }
+                draft.measured = measured;
                 Ok(draft)
             })
             .collect()
     }
 
-    /// Where the policy judges twice: measures its signal again with the evidence, and drops evidence
-    /// that does not lower it.
-    pub(crate) fn judge_again(
+    /// Where the policy reviews evidence: measures what it takes, and drops the evidence that it does not
+    /// keep. The answer is then the one from memory.
+    pub(crate) fn review(
         &self,
         drafts: &mut [Draft<'_>],
         watch: &mut dyn FnMut(usize, Event<'_>) -> ControlFlow<()>,
     ) -> Result<(), AnswerError> {
         let policy = self.settings.policy;
-        let Some(signal) = policy.signal().filter(|_| policy.judges_twice()) else {
+        let Some(reviewer) = policy.reviews_by() else {
             return Ok(());
         };
         let indices: Vec<usize> = (0..drafts.len())
@@ -128,22 +144,31 @@ impl Pipeline {
             .collect();
         let questions: Vec<&str> = indices.iter().map(|&at| drafts[at].question).collect();
         let prompts: Vec<Prompt> = indices.iter().map(|&at| drafts[at].prompt()).collect();
+        let before = indices.iter().map(|&at| drafts[at].measured.clone());
+        let before: Vec<Measurements> = before.collect();
+        let without = self.measure(&[reviewer], &questions, before.clone())?;
         let nothing = vec![Measurements::default(); indices.len()];
-        let measured = self.measure_by(&[signal], &questions, &prompts, nothing)?;
-        for (index, measured) in indices.into_iter().zip(measured) {
+        let found = Some(Found { without: &without });
+        let with = self.measure_by(&[reviewer], &questions, &prompts, nothing, found)?;
+        let each = indices
+            .into_iter()
+            .zip(before)
+            .zip(without.iter().zip(with));
+        for ((index, before), (without, with)) in each {
             let draft = &mut drafts[index];
-            draft.paid(&measured.costs);
-            let missing = || policy.not_measured();
-            let without = draft.score.ok_or_else(missing)?;
-            let with = signal.of(&measured).ok_or_else(missing)?;
-            if Policy::keeps(without, with) {
-                draft.choice.reason += &format!("; with the evidence it is {with:.3}");
-                draft.written = self.as_answer(measured);
+            let is_new = |step: &Step| !before.costs.contains_key(step);
+            let paid = without.costs.iter().filter(|(step, _)| is_new(step));
+            draft.paid(&paid.map(|(step, cost)| (*step, *cost)).collect());
+            draft.paid(&with.costs);
+            let first = policy.searches_by().and_then(|signal| signal.of(without));
+            let decided = policy.review(first, reviewer.review(without, &with))?;
+            draft.choice.source = decided.source;
+            draft.choice.reason += &format!("; {}", decided.reason);
+            if decided.source == Source::Corpus {
+                draft.written = self.as_answer(&with);
             } else {
-                draft.choice.source = Source::SelfKnowledge;
-                draft.choice.reason +=
-                    &format!("; the evidence, with which it is {with:.3}, is dropped");
-                draft.written = draft.from_memory.take();
+                draft.choice.reason += ", so the evidence is dropped";
+                draft.written = self.as_answer(without);
                 for passage in &mut draft.retrieved {
                     passage.in_prompt = false;
                 }
@@ -154,10 +179,11 @@ impl Pipeline {
     }
 
     /// The short greedy answer, where that is what answers are.
-    fn as_answer(&self, measured: Measurements) -> Option<String> {
+    fn as_answer(&self, measured: &Measurements) -> Option<String> {
         let is_answer =
             self.settings.sampling == Sampling::Greedy && self.settings.style == Style::Short;
-        measured.draft.filter(|_| is_answer).map(|draft| draft.text)
+        let draft = measured.draft.as_ref().filter(|_| is_answer)?;
+        Some(draft.text.clone())
     }
 }
 

@@ -123,6 +123,8 @@ pub enum Action {
     TrainRouter,
     TrainEmbeddingRouter,
     TrainPruner,
+    /// Train a gate, which weighs evidence.
+    TrainGate,
     /// Train a model to say what another one knows.
     TrainKbm,
     TrainSelfRoute,

@@ -2,8 +2,7 @@
 
 use ken_diagnostic::{Remedy, remedy};
 
-use crate::policy::DOUBLE;
-use crate::{Policy, Score, Source};
+use crate::{Policy, Review, Score, Source};
 
 /// A source and why it was chosen.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,17 +37,73 @@ impl<S: Score> Policy<S> {
     /// # Errors
     /// The oracle, and a policy without a threshold.
     pub fn check(self) -> Result<(), CannotChoose> {
-        self.choose(Some(0.0)).map(drop)
+        match self {
+            Self::Measured {
+                threshold: None, ..
+            }
+            | Self::Measured {
+                review: Review::Gate {
+                    threshold: None, ..
+                },
+                ..
+            } => Err(self.without_threshold()),
+            Self::Oracle => Err(CannotChoose::NoGoldenAnswers),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether a question retrieves, by numbers alone: as [`Policy::choose`], where what is missing
+    /// retrieves. `None` of the oracle.
+    #[must_use]
+    pub fn retrieves(self, score: Option<f64>) -> Option<bool> {
+        match self {
+            Self::Always => Some(true),
+            Self::Never => Some(false),
+            Self::Random { share } => Some(score.is_none_or(|drawn| drawn < share)),
+            Self::Oracle => None,
+            Self::Measured {
+                signal, threshold, ..
+            } => Some(signal.weighs_evidence() || is_above(score, threshold)),
+        }
+    }
+
+    /// Whether retrieved evidence is used, by numbers alone: as [`Policy::review`], where what is missing
+    /// keeps it.
+    #[must_use]
+    pub fn keeps(self, without: Option<f64>, with: Option<f64>) -> bool {
+        match self {
+            Self::Measured {
+                review: Review::Gate { threshold, .. },
+                ..
+            } => is_above(with, threshold),
+            Self::Measured {
+                threshold,
+                review: Review::Double,
+                ..
+            } => with.is_none() || !is_above(with, threshold),
+            Self::Measured {
+                review: Review::Relative,
+                ..
+            } => without
+                .zip(with)
+                .is_none_or(|(without, with)| with < without),
+            Self::Measured {
+                signal, threshold, ..
+            } if signal.weighs_evidence() => is_above(with, threshold),
+            _ => true,
+        }
     }
 
     /// Chooses the source for a question.
     ///
     /// # Units
-    /// `score`: its signal; for `random:P` a number drawn from `[0, 1)`, which retrieves below P.
+    /// `score`: its signal; for `random:P` a number drawn from `[0, 1)`, which retrieves below P. A
+    /// policy that weighs the evidence needs none: it always retrieves.
     ///
     /// # Errors
     /// As [`Policy::check`], and a missing number.
     pub fn choose(self, score: Option<f64>) -> Result<Choice, CannotChoose> {
+        self.check()?;
         let measured = || score.ok_or_else(|| self.not_measured());
         let (retrieves, reason) = match self {
             Self::Always => (true, "the policy always retrieves".to_owned()),
@@ -61,42 +116,111 @@ impl<S: Score> Policy<S> {
                     format!("{drawn:.3} was drawn, which is {side} {share}"),
                 )
             }
+            Self::Measured { signal, .. } if signal.weighs_evidence() => {
+                (true, "the policy weighs what is retrieved".to_owned())
+            }
             Self::Measured {
                 signal,
                 threshold: Some(threshold),
                 ..
-            } => {
-                let score = measured()?;
-                // NaN, from a broken model, retrieves: the safer choice.
-                let spared = score <= threshold;
-                let side = if spared { "not above" } else { "above" };
-                let what = signal.subject();
-                (
-                    !spared,
-                    format!("{what}, {score:.3}, is {side} {threshold}"),
-                )
-            }
-            Self::Oracle => return Err(CannotChoose::NoGoldenAnswers),
+            } => compared(signal, measured()?, threshold),
+            Self::Oracle
+            | Self::Measured {
+                threshold: None, ..
+            } => return Err(self.without_threshold()),
+        };
+        Ok(Choice {
+            source: Source::of(retrieves),
+            reason,
+        })
+    }
+
+    /// Decides whether retrieved evidence is used.
+    ///
+    /// # Units
+    /// `without`: the policy's signal before there was evidence; only the review `relative` needs it.
+    /// `with`: the signal that reviews, of the evidence or measured again with it.
+    ///
+    /// # Errors
+    /// As [`Policy::check`], and a missing number.
+    pub fn review(self, without: Option<f64>, with: Option<f64>) -> Result<Choice, CannotChoose> {
+        self.check()?;
+        let missing = || self.not_measured();
+        let weighed = |signal: S, threshold: Option<f64>| {
+            let threshold = threshold.ok_or_else(|| self.without_threshold())?;
+            Ok::<_, CannotChoose>(compared(signal, with.ok_or_else(missing)?, threshold))
+        };
+        let (used, reason) = match self {
+            Self::Measured {
+                review: Review::Gate { signal, threshold },
+                ..
+            } => weighed(signal, threshold)?,
             Self::Measured {
                 signal,
-                threshold: None,
-                double,
+                threshold,
+                review: Review::Nothing,
+            } if signal.weighs_evidence() => weighed(signal, threshold)?,
+            Self::Measured {
+                signal,
+                threshold: Some(threshold),
+                review: Review::Double,
             } => {
-                // Thresholds apply before there is evidence to judge again with.
-                let (once, double) = (signal.name(), if double { DOUBLE } else { "" });
-                return Err(CannotChoose::NoThreshold {
-                    policy: self.to_string(),
-                    remedy: remedy!(
-                        "write `{once}@THRESHOLD{double}`; <Calibrate {once}> finds one"
-                    ),
-                });
+                let (still_needed, reason) = compared(signal, with.ok_or_else(missing)?, threshold);
+                (!still_needed, format!("with the evidence, {reason}"))
+            }
+            Self::Measured {
+                review: Review::Relative,
+                ..
+            } => {
+                let (without, with) = without.zip(with).ok_or_else(missing)?;
+                let lowers = with < without;
+                let side = if lowers { "" } else { "not " };
+                (
+                    lowers,
+                    format!("with the evidence it is {with:.3}, {side}less than without"),
+                )
+            }
+            _ => (true, String::new()),
+        };
+        Ok(Choice {
+            source: Source::of(used),
+            reason,
+        })
+    }
+
+    fn without_threshold(self) -> CannotChoose {
+        let Self::Measured {
+            signal,
+            threshold,
+            review,
+        } = self
+        else {
+            return CannotChoose::NoGoldenAnswers;
+        };
+        let first = match threshold {
+            None => format!("{}@THRESHOLD", signal.name()),
+            Some(threshold) => format!("{}@{threshold}", signal.name()),
+        };
+        // What is calibrated: a review by the same signal applies the same threshold.
+        let (second, calibrated) = match review {
+            Review::Nothing => (String::new(), signal.name().to_owned()),
+            Review::Double => ("+double".to_owned(), signal.name().to_owned()),
+            Review::Relative => ("+relative".to_owned(), signal.name().to_owned()),
+            Review::Gate {
+                signal: gate,
+                threshold,
+            } => {
+                let both = format!("{}+{}", signal.name(), gate.name());
+                match threshold {
+                    None => (format!("+{}@THRESHOLD", gate.name()), both),
+                    Some(threshold) => (format!("+{}@{threshold}", gate.name()), both),
+                }
             }
         };
-        let source = match retrieves {
-            true => Source::Corpus,
-            false => Source::SelfKnowledge,
-        };
-        Ok(Choice { source, reason })
+        CannotChoose::NoThreshold {
+            policy: self.to_string(),
+            remedy: remedy!("write `{first}{second}`; <Calibrate {calibrated}> finds one"),
+        }
     }
 
     /// The error of a policy whose signal is missing.
@@ -107,11 +231,20 @@ impl<S: Score> Policy<S> {
             remedy: self.signal().map(Score::remedy),
         }
     }
+}
 
-    /// The second judgment: whether evidence lowers the signal and is therefore kept (of KBM's classes
-    /// by certainty, only beneficial evidence is).
-    #[must_use]
-    pub fn keeps(without: f64, with: f64) -> bool {
-        with < without
-    }
+/// Whether a number is above a threshold. What is missing is, and NaN, from a broken model: the corpus is
+/// the safer choice. Without a threshold everything is.
+fn is_above(score: Option<f64>, threshold: Option<f64>) -> bool {
+    !score
+        .zip(threshold)
+        .is_some_and(|(score, threshold)| score <= threshold)
+}
+
+/// Whether a signal is above a threshold, and that in words.
+fn compared<S: Score>(signal: S, score: f64, threshold: f64) -> (bool, String) {
+    let above = is_above(Some(score), Some(threshold));
+    let side = if above { "above" } else { "not above" };
+    let what = signal.subject();
+    (above, format!("{what}, {score:.3}, is {side} {threshold}"))
 }

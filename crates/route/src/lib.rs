@@ -7,13 +7,16 @@ mod head;
 mod policy;
 mod signal;
 
-pub use calibrate::{CONFIDENCE, Calibration, Goal, Observation, calibrate};
+pub use calibrate::{
+    CONFIDENCE, Calibration, Goal, JointCalibration, JointObservation, Observation, calibrate,
+    calibrate_jointly,
+};
 pub use choice::{CannotChoose, Choice};
 pub use head::{
     BadNetwork, Head, HeadFileError, Input, Layer, MeasuredOn, Network, Purpose, digest_of, dot,
     logistic,
 };
-pub use policy::{Policy, UnknownPolicy};
+pub use policy::{Policy, Review, UnknownPolicy};
 pub use signal::Score;
 
 use serde::{Deserialize, Serialize};
@@ -27,6 +30,17 @@ pub enum Source {
     /// The corpus.
     #[serde(rename = "corpus")]
     Corpus,
+}
+
+impl Source {
+    /// The corpus, or the model itself.
+    #[must_use]
+    pub(crate) fn of(corpus: bool) -> Self {
+        match corpus {
+            true => Self::Corpus,
+            false => Self::SelfKnowledge,
+        }
+    }
 }
 
 impl std::fmt::Display for Source {

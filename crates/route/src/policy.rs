@@ -20,20 +20,41 @@ pub enum Policy<S> {
     /// A question retrieves where that turns a wrong answer into a right one, which only golden answers
     /// can tell.
     Oracle,
-    /// A question retrieves where a signal is above a threshold.
+    /// A question is answered with evidence where a signal is above a threshold.
     Measured {
+        /// The signal. One of the question decides whether it retrieves, one of the evidence whether
+        /// what was retrieved is used.
+        signal: S,
+        /// The threshold; `None` before calibration.
+        threshold: Option<f64>,
+        /// What decides whether evidence is used that a signal of the question had retrieved.
+        review: Review<S>,
+    },
+}
+
+/// What decides whether retrieved evidence is used. Where it is not, the answer from memory stands.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub enum Review<S> {
+    /// Nothing: it is.
+    #[default]
+    Nothing,
+    /// The policy's signal, measured again with the evidence: it must not be above the threshold any
+    /// longer (KBM's double judgment, figure 8).
+    Double,
+    /// The same: it must be lower than without the evidence.
+    Relative,
+    /// A signal of the evidence: it must be above a threshold of its own.
+    Gate {
         /// The signal.
         signal: S,
         /// The threshold; `None` before calibration.
         threshold: Option<f64>,
-        /// Whether the signal is measured again with the evidence, which is dropped unless it lowers
-        /// the signal (KBM's double judgment, figure 8).
-        double: bool,
     },
 }
 
-/// The suffix of a policy with double judgment.
-pub(crate) const DOUBLE: &str = "+double";
+/// The suffixes of reviews by the policy's own signal.
+const DOUBLE: &str = "double";
+const RELATIVE: &str = "relative";
 
 impl<S: Score> Policy<S> {
     /// The policy of a signal with its default threshold.
@@ -42,11 +63,11 @@ impl<S: Score> Policy<S> {
         Self::Measured {
             signal,
             threshold: signal.threshold(),
-            double: false,
+            review: Review::Nothing,
         }
     }
 
-    /// Its signal.
+    /// Its signal, the first where it has two.
     #[must_use]
     pub fn signal(self) -> Option<S> {
         match self {
@@ -55,15 +76,39 @@ impl<S: Score> Policy<S> {
         }
     }
 
-    /// Whether it judges again with the evidence.
+    /// The signal by which it decides whether to retrieve.
     #[must_use]
-    pub fn judges_twice(self) -> bool {
-        matches!(self, Self::Measured { double: true, .. })
+    pub fn searches_by(self) -> Option<S> {
+        self.signal().filter(|signal| !signal.weighs_evidence())
+    }
+
+    /// The signal by which it decides whether evidence is used, measured of the evidence or once more with
+    /// it.
+    #[must_use]
+    pub fn reviews_by(self) -> Option<S> {
+        match self {
+            Self::Measured {
+                review: Review::Gate { signal, .. },
+                ..
+            } => Some(signal),
+            Self::Measured {
+                signal,
+                review: Review::Double | Review::Relative,
+                ..
+            } => Some(signal),
+            _ => self.signal().filter(|signal| signal.weighs_evidence()),
+        }
+    }
+
+    /// All its signals.
+    pub fn signals(self) -> impl Iterator<Item = S> {
+        let second = self.reviews_by().filter(|one| Some(*one) != self.signal());
+        self.signal().into_iter().chain(second)
     }
 }
 
-/// `always`, `never`, `oracle`, `random:P`, or a signal's name, `@` and the threshold where there is
-/// one that is not the signal's own, and `+double` where it judges twice.
+/// `always`, `never`, `oracle`, `random:P`, or a signal's name with `@` and the threshold where there is
+/// one that is not the signal's own, followed by `+` and what reviews the evidence.
 impl<S: Score> fmt::Display for Policy<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -74,15 +119,32 @@ impl<S: Score> fmt::Display for Policy<S> {
             Self::Measured {
                 signal,
                 threshold,
-                double,
+                review,
             } => {
-                f.write_str(signal.name())?;
-                if let Some(given) = threshold.filter(|given| signal.threshold() != Some(*given)) {
-                    write!(f, "@{given}")?;
+                write_test(f, *signal, *threshold)?;
+                match *review {
+                    Review::Nothing => Ok(()),
+                    Review::Double => write!(f, "+{DOUBLE}"),
+                    Review::Relative => write!(f, "+{RELATIVE}"),
+                    Review::Gate { signal, threshold } => {
+                        f.write_str("+")?;
+                        write_test(f, signal, threshold)
+                    }
                 }
-                f.write_str(if *double { DOUBLE } else { "" })
             }
         }
+    }
+}
+
+fn write_test<S: Score>(
+    f: &mut fmt::Formatter<'_>,
+    signal: S,
+    threshold: Option<f64>,
+) -> fmt::Result {
+    f.write_str(signal.name())?;
+    match threshold.filter(|given| signal.threshold() != Some(*given)) {
+        Some(given) => write!(f, "@{given}"),
+        None => Ok(()),
     }
 }
 
@@ -106,20 +168,14 @@ pub enum UnknownPolicy {
     },
     #[error("`{policy}` cannot judge twice: its signal cannot be measured with evidence")]
     NotTwice { policy: String },
+    #[error("`{policy}` reviews evidence by `{review}`, which is no signal of evidence")]
+    NoReview { policy: String, review: String },
 }
 
 impl<S: Score> FromStr for Policy<S> {
     type Err = UnknownPolicy;
 
     fn from_str(text: &str) -> Result<Self, UnknownPolicy> {
-        let number = |number: &str, expected, holds: fn(f64) -> bool| match number.parse::<f64>() {
-            Ok(value) if holds(value) => Ok(value),
-            _ => Err(UnknownPolicy::Number {
-                policy: text.to_owned(),
-                number: number.to_owned(),
-                expected,
-            }),
-        };
         match text {
             "always" => return Ok(Self::Always),
             "never" => return Ok(Self::Never),
@@ -127,38 +183,78 @@ impl<S: Score> FromStr for Policy<S> {
             _ => {}
         }
         if let Some(share) = text.strip_prefix("random:") {
-            let share = number(share, "a share from 0 to 1", is_share)?;
+            let share = number(text, share, "a share from 0 to 1", is_share)?;
             return Ok(Self::Random { share });
         }
-        let (rest, double) = match text.strip_suffix(DOUBLE) {
-            Some(rest) => (rest, true),
-            None => (text, false),
+        let (first, review) = match text.split_once('+') {
+            Some((first, review)) => (first, Some(review)),
+            None => (text, None),
         };
-        let (name, given) = match rest.split_once('@') {
-            Some((name, threshold)) => (name, Some(threshold)),
-            None => (rest, None),
+        let (signal, threshold) = test::<S>(text, first)?;
+        let review = match review {
+            None => Review::Nothing,
+            Some(DOUBLE | RELATIVE) if !signal.takes_evidence() => {
+                return Err(UnknownPolicy::NotTwice {
+                    policy: text.to_owned(),
+                });
+            }
+            Some(DOUBLE) => Review::Double,
+            Some(RELATIVE) => Review::Relative,
+            Some(review) => {
+                let (gate, threshold) = test::<S>(text, review)?;
+                if !gate.weighs_evidence() || signal.weighs_evidence() {
+                    return Err(UnknownPolicy::NoReview {
+                        policy: text.to_owned(),
+                        review: gate.name().to_owned(),
+                    });
+                }
+                Review::Gate {
+                    signal: gate,
+                    threshold,
+                }
+            }
         };
-        let known = S::all().find(|signal| signal.name() == name);
-        let signal = known.ok_or_else(|| UnknownPolicy::Name {
-            name: text.to_owned(),
-            signals: S::all().map(Score::name).collect(),
-        })?;
-        if double && !signal.takes_evidence() {
-            return Err(UnknownPolicy::NotTwice {
-                policy: text.to_owned(),
-            });
-        }
-        let given = given
-            .map(|threshold| match signal.is_share() {
-                true => number(threshold, "a threshold from 0 to 1", is_share),
-                false => number(threshold, "a threshold", f64::is_finite),
-            })
-            .transpose()?;
         Ok(Self::Measured {
             signal,
-            threshold: given.or(signal.threshold()),
-            double,
+            threshold,
+            review,
         })
+    }
+}
+
+/// A signal by its name, with the threshold after `@`, or its own.
+fn test<S: Score>(policy: &str, text: &str) -> Result<(S, Option<f64>), UnknownPolicy> {
+    let (name, given) = match text.split_once('@') {
+        Some((name, threshold)) => (name, Some(threshold)),
+        None => (text, None),
+    };
+    let known = S::all().find(|signal| signal.name() == name);
+    let signal = known.ok_or_else(|| UnknownPolicy::Name {
+        name: policy.to_owned(),
+        signals: S::all().map(Score::name).collect(),
+    })?;
+    let given = given
+        .map(|threshold| match signal.is_share() {
+            true => number(policy, threshold, "a threshold from 0 to 1", is_share),
+            false => number(policy, threshold, "a threshold", f64::is_finite),
+        })
+        .transpose()?;
+    Ok((signal, given.or(signal.threshold())))
+}
+
+fn number(
+    policy: &str,
+    number: &str,
+    expected: &'static str,
+    holds: fn(f64) -> bool,
+) -> Result<f64, UnknownPolicy> {
+    match number.parse::<f64>() {
+        Ok(value) if holds(value) => Ok(value),
+        _ => Err(UnknownPolicy::Number {
+            policy: policy.to_owned(),
+            number: number.to_owned(),
+            expected,
+        }),
     }
 }
 

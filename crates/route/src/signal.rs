@@ -4,7 +4,8 @@ use std::fmt;
 
 use ken_diagnostic::Remedy;
 
-/// A signal of a question: the larger, the more the question needs retrieval.
+/// A signal of a question, or of the evidence for it: the larger, the more is to be answered from the
+/// corpus.
 pub trait Score: Copy + PartialEq + fmt::Debug + 'static {
     /// Every signal.
     fn all() -> impl Iterator<Item = Self>;
@@ -23,6 +24,9 @@ pub trait Score: Copy + PartialEq + fmt::Debug + 'static {
 
     /// Whether it can be measured again with evidence.
     fn takes_evidence(self) -> bool;
+
+    /// Whether it is one of the evidence: the larger, the more the evidence is worth using.
+    fn weighs_evidence(self) -> bool;
 
     /// What to do when it is missing.
     fn remedy(self) -> Remedy;

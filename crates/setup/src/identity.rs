@@ -13,8 +13,8 @@ impl Settings {
     pub fn identity(&self, pipeline: &Pipeline) -> BTreeMap<String, String> {
         let answering = &pipeline.settings;
         let retriever = pipeline.retriever();
-        let signal = answering.policy.signal();
-        let decider = signal.and_then(|signal| {
+        let signals = || answering.policy.signals();
+        let deciders = signals().filter_map(|signal| {
             let model = signal.told_by?;
             let by = pipeline.routing_models().fingerprint(model)?;
             Some((model.setting(), by.to_owned()))
@@ -27,13 +27,13 @@ impl Settings {
             ("temperature", self.temperature.to_string()),
             ("seed", self.seed.to_string()),
         ];
-        let sampled = signal.filter(|signal| signal.is_of_samples());
+        let sampled = signals().find(|signal| signal.is_of_samples());
         let sometimes = [
             answering.verbalize.then(|| ("verbalize", true.to_string())),
             sampled.map(|_| ("samples", answering.samples.to_string())),
-            decider,
         ];
-        let named = always.into_iter().chain(sometimes.into_iter().flatten());
+        let sometimes = sometimes.into_iter().flatten().chain(deciders);
+        let named = always.into_iter().chain(sometimes);
         let sources = pipeline.extra_corpora.iter();
         named
             .map(|(name, value)| (name.to_owned(), value))

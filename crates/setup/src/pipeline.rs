@@ -1,5 +1,6 @@
 //! Opening everything that answering takes: the model, the corpora, and what the policies decide by.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use ken_answer::{
@@ -23,8 +24,8 @@ impl Setup<'_> {
     /// # Errors
     /// A policy that cannot choose; models, corpora or files that cannot be used.
     pub fn pipeline(&self) -> Result<Pipeline, SetupError> {
+        self.check_policy()?;
         let policy = self.settings.policy;
-        policy.check().map_err(AnswerError::from)?;
         let needs_corpus = policy != Policy::Never || self.settings.corpus.is_some();
         self.pipeline_for(None, needs_corpus, &[policy])
     }
@@ -34,8 +35,19 @@ impl Setup<'_> {
     /// # Errors
     /// As [`Setup::pipeline`].
     pub fn pipeline_by(&self, model: Arc<dyn LanguageModel>) -> Result<Pipeline, SetupError> {
-        self.settings.policy.check().map_err(AnswerError::from)?;
+        self.check_policy()?;
         self.pipeline_for(Some(model), true, &[self.settings.policy])
+    }
+
+    /// Refuses a policy that cannot choose.
+    fn check_policy(&self) -> Result<(), AnswerError> {
+        let policy = self.settings.policy;
+        policy.check()?;
+        let mut models = policy.signals().filter_map(|signal| signal.told_by);
+        match models.any(|model| model == RoutingModel::Gate) && self.settings.gate.is_none() {
+            true => Err(AnswerError::NoGate),
+            false => Ok(()),
+        }
     }
 
     /// Everything that answering under some policies takes, with the corpus or without; the language
@@ -51,7 +63,7 @@ impl Setup<'_> {
     ) -> Result<Pipeline, SetupError> {
         let settings = self.settings;
         let decides = |model| {
-            let mut signals = policies.iter().filter_map(|policy| policy.signal());
+            let mut signals = policies.iter().flat_map(|policy| policy.signals());
             signals.any(|signal| signal.told_by == Some(model))
         };
         let router = decides(RoutingModel::Router)
@@ -78,6 +90,9 @@ impl Setup<'_> {
         if let Some(router) = router {
             pipeline = pipeline.with_router(router)?;
         }
+        if decides(RoutingModel::Gate) && settings.gate.is_some() {
+            pipeline = pipeline.with_gate(self.gate()?)?;
+        }
         if let Some(folder) = &settings.datastore
             && decides(RoutingModel::Datastore)
         {
@@ -91,6 +106,17 @@ impl Setup<'_> {
             pipeline.extra_corpora = extra.into_iter().collect();
         }
         Ok(pipeline)
+    }
+
+    /// The folder of what was trained last: the adapter, or else the model.
+    ///
+    /// # Errors
+    /// A model that cannot be fetched.
+    pub fn trained_folder(&self) -> Result<PathBuf, SetupError> {
+        match &self.settings.adapter {
+            Some(adapter) => Ok(adapter.clone()),
+            None => self.fetched(&self.settings.model),
+        }
     }
 
     /// The model of the policy `kbm`, and the share of questions that it was not trained on.
@@ -122,7 +148,12 @@ impl Setup<'_> {
             model: boundary.model,
             prompt: boundary.prompt,
         };
-        Ok((Assessor::new(model, known), boundary.held_out))
+        let assessor = Assessor::new(model, known);
+        let assessor = match self.settings.kbm_for_any_model {
+            true => assessor.for_any_model(),
+            false => assessor,
+        };
+        Ok((assessor, boundary.held_out))
     }
 
     /// The router.
@@ -132,6 +163,15 @@ impl Setup<'_> {
     pub fn router(&self) -> Result<Head, SetupError> {
         let path = self.settings.router.as_ref().ok_or(AnswerError::NoRouter)?;
         Ok(Head::read(path, Purpose::Router)?)
+    }
+
+    /// The gate.
+    ///
+    /// # Errors
+    /// None is named, or its file cannot be read.
+    pub fn gate(&self) -> Result<Head, SetupError> {
+        let path = self.settings.gate.as_ref().ok_or(AnswerError::NoGate)?;
+        Ok(Head::read(path, Purpose::Gate)?)
     }
 }
 

@@ -3,10 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ken_answer::{Calls, Cost, Measurements, Signal, Step, Tokens};
+use ken_answer::{Calls, Cost, Measurements, Signal, Step, Tokens, chance};
 use ken_diagnostic::{Remedy, remedy};
 use ken_probe::{Sample, types_by_string};
-use ken_route::Observation;
+use ken_route::{JointObservation, Observation, Score};
 
 use crate::discrimination::auroc;
 use crate::probe::{ProbeAnswer, ProbeRecord, ProbeSample};
@@ -139,6 +139,30 @@ pub fn recorded(record: &ProbeRecord, samples: usize) -> Measurements {
     }
 }
 
+/// The measurements of a probed question with evidence: its rating and the greedy answer.
+pub fn recorded_with_evidence(record: &ProbeRecord) -> Measurements {
+    let draft = record.greedy.corpus.as_ref();
+    let mut costs = record.costs_with_evidence.clone();
+    if let Some(draft) = draft {
+        // Where nothing was found, the answer is the one from memory, at its cost.
+        let same = record.costs.get(&Step::Draft).copied();
+        let unknown = Cost {
+            ms: None,
+            ..Cost::of_model(1, 0, draft.answer.tokens, 0.0)
+        };
+        costs.entry(Step::Draft).or_insert_with(|| {
+            same.filter(|_| record.evidence.is_empty())
+                .unwrap_or(unknown)
+        });
+    }
+    Measurements {
+        draft: draft.map(|greedy| greedy.answer.clone()),
+        rating: record.rating,
+        costs,
+        ..Measurements::default()
+    }
+}
+
 fn sample(sample: &ProbeSample) -> Sample {
     Sample {
         text: sample.text.clone(),
@@ -148,14 +172,15 @@ fn sample(sample: &ProbeSample) -> Sample {
     }
 }
 
-/// The observations for a threshold where each record's score was measured elsewhere.
+/// The observations for a threshold: each record's score by a signal, and whether its greedy answers, which are
+/// the ones given, are correct.
 ///
 /// # Shapes
 /// `scores`: `[records]`; `None` for a record that is to be left out.
 ///
 /// # Errors
 /// Where that is nothing.
-pub fn observe_scored(
+pub fn observe(
     records: &[ProbeRecord],
     signal: Signal,
     scores: &[Option<f64>],
@@ -171,7 +196,7 @@ pub fn observe_scored(
 }
 
 /// How right the greedy answers without and with evidence are, where there are both.
-fn both_right(record: &ProbeRecord) -> Option<(f64, f64)> {
+pub(crate) fn both_right(record: &ProbeRecord) -> Option<(f64, f64)> {
     let right = |answer: &Option<ProbeAnswer>| answer.as_ref()?.correct.map(number);
     right(&record.greedy.from_self).zip(right(&record.greedy.corpus))
 }
@@ -202,24 +227,25 @@ fn observed(
     })
 }
 
-/// The observations for a threshold of `signal` where a policy draws `samples`: each question's signal,
-/// and whether its greedy answers, which are the ones given, are correct.
+/// A signal of each record where a policy draws `samples`: `[records]`; `None` where it is not recorded, or the
+/// question was not answered with and without evidence.
 ///
 /// # Errors
-/// Where that is nothing, and where the records hold fewer samples.
-pub fn observe(
+/// Records that hold fewer samples.
+pub fn signal_scores(
     records: &[ProbeRecord],
     signal: Signal,
     samples: usize,
-) -> Result<Observed, CalibrationError> {
-    let mut compared = Vec::new();
+) -> Result<Vec<Option<f64>>, CalibrationError> {
+    let mut scores = Vec::with_capacity(records.len());
     let of_samples = signal.is_of_samples();
     // What was measured on all samples cannot be measured again on fewer.
     let exactly = signal.steps.contains(&Step::Inspect);
     for record in records {
-        let Some((without, with)) = both_right(record) else {
+        if both_right(record).is_none() {
+            scores.push(None);
             continue;
-        };
+        }
         let drawn = record.samples.from_self.as_ref().map_or(0, Vec::len);
         if of_samples && (drawn < samples || exactly && drawn != samples) {
             return Err(CalibrationError::OtherSamples {
@@ -227,15 +253,65 @@ pub fn observe(
                 wanted: samples,
             });
         }
-        compared.push((without, with, signal.of(&recorded(record, samples))));
+        let without = recorded(record, samples);
+        scores.push(match signal.weighs_evidence() {
+            true => signal.weigh(&without, &recorded_with_evidence(record)),
+            false => signal.of(&without),
+        });
     }
-    observed(records.len(), signal, &compared)
+    Ok(scores)
+}
+
+/// The observations for two thresholds: of a signal of the question, and of one of the evidence. The seed
+/// draws the halves. Returns them with the number of records that are left out.
+///
+/// # Shapes
+/// `question`, `evidence`: each signal with its scores, `[records]`; `None` for a record that is to be left out.
+///
+/// # Errors
+/// Where that is nothing.
+pub fn observe_jointly(
+    records: &[ProbeRecord],
+    (question, of_question): (Signal, &[Option<f64>]),
+    (evidence, of_evidence): (Signal, &[Option<f64>]),
+    seed: u64,
+) -> Result<(Vec<JointObservation>, usize), CalibrationError> {
+    for (signal, scores) in [(question, of_question), (evidence, of_evidence)] {
+        observe(records, signal, scores)?;
+    }
+    let each = records.iter().zip(of_question).zip(of_evidence);
+    let both = each.filter_map(|((record, question), evidence)| {
+        let (without, with) = both_right(record)?;
+        Some(JointObservation {
+            question: (*question)?,
+            evidence: (*evidence)?,
+            without,
+            with,
+            second_half: chance(seed, record.question.trim()) >= 0.5,
+        })
+    });
+    let both: Vec<JointObservation> = both.collect();
+    match both.is_empty() {
+        true => Err(CalibrationError::NotMeasured { signal: evidence }),
+        false => {
+            let left_out = records.len() - both.len();
+            Ok((both, left_out))
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::probe::Conditions;
+
+    fn observe(
+        records: &[ProbeRecord],
+        signal: Signal,
+        samples: usize,
+    ) -> Result<Observed, CalibrationError> {
+        super::observe(records, signal, &signal_scores(records, signal, samples)?)
+    }
 
     fn record(answers: &[&str], without: bool, with: Option<bool>) -> ProbeRecord {
         let samples = answers.iter().enumerate().map(|(at, text)| ProbeSample {

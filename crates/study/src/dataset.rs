@@ -5,8 +5,8 @@
 //! multiple choice `"choices": [..]`. Other fields are ignored. Nothing is downloaded here, and
 //! answers are not scored here.
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{BTreeSet, HashMap};
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -85,6 +85,22 @@ impl Question {
         }
     }
 
+    /// What the question is about: the `subject` in its metadata, else its id. Questions about one subject
+    /// are never on both sides of a split.
+    pub fn subject(&self) -> &str {
+        let subject = self.metadata.get("subject").and_then(Value::as_str);
+        subject.unwrap_or(&self.id)
+    }
+
+    /// The value of a field of its metadata, as text; a dash where there is none.
+    pub fn value_of(&self, field: &str) -> String {
+        match self.metadata.get(field) {
+            Some(Value::String(text)) => text.clone(),
+            Some(Value::Null) | None => "-".to_owned(),
+            Some(value) => value.to_string(),
+        }
+    }
+
     /// The passage (`doc#3`) or document (`doc`) that answers the question, where the file names it.
     pub fn gold_passage(&self) -> Option<&str> {
         self.metadata.get("gold_passage").and_then(Value::as_str)
@@ -94,6 +110,13 @@ impl Question {
 const QUESTION: &str = "each line is one object {\"id\", \"question\", \"golden_answers\": [..]}, with [] \
      where no answer is known; docs/reference/formats.md, Questions, has all fields";
 
+fn other_fields(known: &[String]) -> Remedy {
+    match known {
+        [] => "leave it out: the questions have no metadata".into(),
+        known => format!("name one of {}", known.join(", ")).into(),
+    }
+}
+
 fn to_read(refusal: std::io::ErrorKind) -> Remedy {
     match refusal {
         std::io::ErrorKind::NotFound => "check the path of the question file".into(),
@@ -101,10 +124,31 @@ fn to_read(refusal: std::io::ErrorKind) -> Remedy {
     }
 }
 
+/// Makes sure that some question has a field in its metadata.
+///
+/// # Errors
+/// [`DatasetError::NoField`].
+pub fn check_field(questions: &[Question], field: &str) -> Result<(), DatasetError> {
+    let mut known: BTreeSet<&str> = BTreeSet::new();
+    for question in questions {
+        known.extend(question.metadata.keys().map(String::as_str));
+    }
+    match known.contains(field) {
+        true => Ok(()),
+        false => Err(DatasetError::NoField {
+            field: field.to_owned(),
+            known: known.into_iter().map(str::to_owned).collect(),
+        }),
+    }
+}
+
 /// Why a question file cannot be used.
 #[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
 #[allow(missing_docs, reason = "the messages say what the fields are")]
 pub enum DatasetError {
+    #[error("no question has the field {field:?} in its metadata")]
+    #[diagnostic(remedy = other_fields(known))]
+    NoField { field: String, known: Vec<String> },
     #[error("cannot read the questions in {path}, line {line}: {source}")]
     #[diagnostic(kind = "questions_unreadable", remedy = to_read(source.kind()))]
     Read {

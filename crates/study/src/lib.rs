@@ -42,16 +42,20 @@ pub mod tuning;
 use ken_random as random;
 
 pub use calibration::{
-    CalibrationError, Observed, check_sampling, observe, observe_scored, recorded,
+    CalibrationError, Observed, check_sampling, observe, observe_jointly, recorded,
+    recorded_with_evidence, signal_scores,
 };
 pub use compare::{Comparison, compare};
-pub use dataset::{DatasetError, Question, read_questions, sample};
+pub use dataset::{DatasetError, Question, check_field, read_questions, sample};
 pub use discrimination::auroc;
 pub use evaluate::{AnswerMany, evaluate, evaluate_pipeline};
 pub use label::{
     FirstText, Labeling, NamedCorpus, SourceRecord, SourceSummary, label_sources, summarize_sources,
 };
-pub use learn::{LayerChoice, LearnError, LearnOptions, datastore::make_datastore};
+pub use learn::{
+    LayerChoice, LearnError, LearnOptions,
+    datastore::{MakeOptions, make_datastore},
+};
 pub use mastery::{
     MasteryRecord, MasterySummary, MasteryWork, Sentence, label_mastery, mastery_of_probed,
     sample_sentences, summarize_mastery,
@@ -67,6 +71,6 @@ pub use summary::{Summary, summarize};
 pub use table::{ExportError, Table, write_parquet};
 pub use training_examples::{
     AssessorExampleOptions, ExampleKind, ExamplesError, LabelRule, Labels, NoiseTolerant,
-    RoutingExample, RoutingStage, TrainingExample, assessor_examples, is_held_out, noise_tolerant,
-    place_in_split, routing_examples,
+    RoutingExample, RoutingExampleOptions, RoutingStage, TrainingExample, assessor_examples,
+    is_held_out, noise_tolerant, place_in_split, routing_examples,
 };

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use ken_route::Source;
 use serde::Serialize;
 
 use crate::record::Record;
@@ -29,6 +30,9 @@ pub struct Summary {
     pub contains: Option<f64>,
     /// Share of questions for which the corpus was searched.
     pub retrieval_ratio: Option<f64>,
+    /// Share of questions that were answered with evidence; smaller than that where a policy reviews evidence
+    /// and drops some.
+    pub evidence_ratio: Option<f64>,
     /// Gold-answer coverage: of the questions that retrieved passages and have a gold answer, the
     /// share for which at least one passage in the prompt holds a gold answer, compared after the
     /// normalization of exact match ("Less LLM, More Documents", section 5.1). With the policy
@@ -110,6 +114,7 @@ pub fn summarize(policy: &str, records: &[Record]) -> Summary {
         f1: mean(&f1),
         contains: share(records.iter().map(|r| r.contains)),
         retrieval_ratio: share(records.iter().map(Record::searched)),
+        evidence_ratio: share(records.iter().map(|r| r.route == Some(Source::Corpus))),
         gold_coverage: share(records.iter().filter_map(|r| r.gold_covered)),
         gold_recall: share(with_gold_passage().map(|r| r.gold_rank.is_some())),
         gold_first: share(with_gold_passage().map(|r| r.gold_rank == Some(1))),

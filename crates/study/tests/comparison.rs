@@ -86,10 +86,15 @@ fn what_is_put_together_is_what_the_pipeline_does() {
          uncertainty:perplexity@1.5,uncertainty:perplexity@1.5+double,\
          uncertainty:mean-token-entropy@0.4,uncertainty:max-token-entropy@0.4+double,\
          uncertainty:margin@0.5,uncertainty:margin@0.7+double,\
-         uncertainty:semantic-entropy@0.5,uncertainty:lexical-similarity@0.4",
+         uncertainty:semantic-entropy@0.5,uncertainty:lexical-similarity@0.4,\
+         certainty@0.3+relative,uncertainty:perplexity@1.5+relative,evidence:bm25@2,\
+         evidence:agreement@0.5,evidence:confidence@-0.4,evidence:gain@0.1,evidence:doubt@1.2,\
+         uncertainty:perplexity@1.2+evidence:gain@0.1,prompt@0.4+evidence:doubt@1.2,\
+         certainty@0.3+evidence:confidence@-0.4",
     );
     let comparison = compared(&folder, &mut pipeline, &policies, &questions(), &[], BATCH);
     let mut ratios = Vec::new();
+    let mut dropped = 0;
     for (&policy, put_together) in policies.iter().zip(&comparison.policies) {
         let mut done = summarize(
             &policy.to_string(),
@@ -106,7 +111,12 @@ fn what_is_put_together_is_what_the_pipeline_does() {
         done.policy.clone_from(&summary.policy);
         assert_eq!(summary, done, "{policy}");
         ratios.push(summary.retrieval_ratio.unwrap());
+        dropped += usize::from(summary.evidence_ratio < summary.retrieval_ratio);
     }
+    assert!(
+        dropped >= 5,
+        "of most reviews some questions drop the evidence: {dropped}"
+    );
     // Of each policy some questions retrieve and some do not.
     assert!(
         ratios[2..]
@@ -149,6 +159,24 @@ fn statistics_are_those_of_the_set_boundary() {
         (Some(1.0), Some(1.0))
     );
     assert!((oracle.vs_always.em.unwrap() - 0.2).abs() < 1e-12);
+    // Of three kinds known from memory one is misled.
+    assert!((comparison.misled.unwrap() - 1.0 / 3.0).abs() < 1e-12);
+    let [low, high] = comparison.misled_interval.unwrap();
+    assert!(low < 1.0 / 3.0 && 1.0 / 3.0 < high);
+    assert_eq!(
+        (oracle.of_oracle_lead, of("always").of_oracle_lead),
+        (Some(1.0), Some(0.0))
+    );
+    let spares = |name: &str| {
+        let yardstick = &of(name).yardstick;
+        (yardstick.needless_skipped.unwrap(), yardstick.loss.unwrap())
+    };
+    assert_eq!(spares("never"), (1.0, 0.0));
+    assert_eq!(spares("always"), (0.0, 0.0));
+    assert_eq!(spares("oracle").0, 1.0);
+    // Half of the known questions are as sure as those can be that need no evidence.
+    let (skipped, lost) = spares("uncertainty:perplexity");
+    assert!(skipped > 0.3 && lost <= 0.1, "{skipped} {lost}");
     let always = of("always");
     assert_eq!(always.vs_always.em, Some(0.0));
     assert_eq!(
@@ -167,7 +195,7 @@ fn statistics_are_those_of_the_set_boundary() {
     );
     // Between them lie thresholds that beat chance, and each half finds one on the other.
     assert!(matches!(
-        certainty.threshold,
+        certainty.cut.threshold,
         Some(Thresholds::OfOtherHalf([Some(_), Some(_)]))
     ));
     assert!(perplexity.vs_random.em.unwrap() > 0.05, "{perplexity:?}");
@@ -223,7 +251,7 @@ fn a_run_that_is_stopped_goes_on() {
     let cancel = AtomicBool::new(false);
     let mut file = ResultsFile::open(&folder.path().join("s"), RunSettings::new()).unwrap();
     let stop = |step: RunProgress| cancel.store(step.done >= 7, Ordering::Relaxed);
-    let wanted = RequiredSignals::by(&policies("certainty"));
+    let wanted = RequiredSignals::by(&policies("certainty"), &pipeline);
     let known = Known::default();
     let work = SignalWork {
         pipeline: &pipeline,

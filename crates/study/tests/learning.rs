@@ -176,7 +176,7 @@ fn what_is_compared_is_what_the_router_says_and_not_what_another_said() {
     let mut signals = |pipeline: &Pipeline| {
         let work = SignalWork {
             pipeline,
-            required: &RequiredSignals::by(&policies),
+            required: &RequiredSignals::by(&policies, pipeline),
             known: &Known::default(),
         };
         let cancel = AtomicBool::new(false);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use ken_answer::datastore::{By, Datastore, DatastoreError, Entry, KeyedBy};
+use ken_answer::datastore::{By, Datastore, DatastoreError, Entry, KeyedBy, NEIGHBORS};
 
 use crate::world::{Contents, KEPT, Refusal, World};
 
@@ -19,6 +19,7 @@ fn entry(id: &str, source: &str) -> Entry {
         id: id.to_owned(),
         question: format!("who is {id}?"),
         source: source.to_owned(),
+        shares: None,
         by: By::Measured,
     }
 }
@@ -41,7 +42,14 @@ fn change(folder: &Path, step: usize) -> Result<(), DatastoreError> {
         };
         let entries = (0..6).map(|n| entry(&format!("q{n}"), ["self", "notes"][n % 2]));
         let states: Vec<Vec<f32>> = (0..6).map(state).collect();
-        let made = Datastore::create(folder, keyed_by, &["notes"], entries.collect(), &states);
+        let made = Datastore::create(
+            folder,
+            keyed_by,
+            NEIGHBORS,
+            &["notes"],
+            entries.collect(),
+            &states,
+        );
         return made.map(|_| ());
     }
     let mut store = Datastore::open(folder)?;

@@ -31,6 +31,11 @@ pub enum DatastoreError {
     #[error("no entry has the id {id:?}")]
     #[diagnostic(remedy = "<ListDatastore> shows them")]
     NoSuchEntry { id: String },
+    #[error(
+        "the vote of the entry {id:?} is not divided into shares from 0 to 1 of sources that there are"
+    )]
+    #[diagnostic(remedy = "give it one source, or shares of known sources")]
+    BadShares { id: String },
     #[error("two entries have the id {id:?}")]
     #[diagnostic(remedy = "give each an id of its own")]
     SameId { id: String },

@@ -14,7 +14,7 @@ use ken_storage::{
 use serde::{Deserialize, Serialize};
 
 use super::error::DatastoreError;
-use super::{Entry, KeyedBy, SELF};
+use super::{Entry, KeyedBy, NEIGHBORS, SELF};
 
 const FILE: &str = "datastore.json";
 const LOCK: &str = "LOCK";
@@ -37,7 +37,14 @@ pub(super) struct Header {
     pub(super) generation: u64,
     pub(super) keyed_by: KeyedBy,
     pub(super) corpora: Vec<String>,
+    /// How many vote.
+    #[serde(default = "usual_neighbors")]
+    pub(super) neighbors: usize,
     parts: Vec<Part>,
+}
+
+fn usual_neighbors() -> usize {
+    NEIGHBORS
 }
 
 /// A folder of keys.
@@ -175,12 +182,13 @@ impl Header {
         }
     }
 
-    pub(super) fn new(keyed_by: KeyedBy, corpora: &[&str]) -> Self {
+    pub(super) fn new(keyed_by: KeyedBy, neighbors: usize, corpora: &[&str]) -> Self {
         Self {
             format: FORMAT.to_owned(),
             version: VERSION,
             generation: 0,
             keyed_by,
+            neighbors,
             corpora: corpora.iter().map(|name| (*name).to_owned()).collect(),
             parts: Vec::new(),
         }
@@ -189,6 +197,27 @@ impl Header {
     /// The model itself, and the corpora.
     pub(super) fn sources(&self) -> impl Iterator<Item = &str> {
         std::iter::once(SELF).chain(self.corpora.iter().map(String::as_str))
+    }
+
+    /// The share of each source in the vote of an entry, `[sources]`; `None` where it names a source that there
+    /// is not, or divides its vote into what are no shares.
+    pub(super) fn vote(&self, entry: &Entry) -> Option<Vec<f64>> {
+        let sources: Vec<&str> = self.sources().collect();
+        let place = |name: &str| sources.iter().position(|source| *source == name);
+        let mut vote = vec![0.0; sources.len()];
+        let own = place(&entry.source)?;
+        match &entry.shares {
+            None => vote[own] = 1.0,
+            Some(shares) => {
+                for (name, share) in shares {
+                    if !(0.0..=1.0).contains(share) {
+                        return None;
+                    }
+                    vote[place(name)?] = *share;
+                }
+            }
+        }
+        Some(vote)
     }
 
     fn dimensions(&self) -> usize {

@@ -34,6 +34,7 @@ fn of_many_entries() {
     let store = Datastore::create(
         &path,
         keyed_by,
+        NEIGHBORS,
         &["notes", "wiki"],
         entries.collect(),
         &states,
@@ -69,6 +70,7 @@ fn entry(number: usize, source: &str) -> Entry {
         id: number.to_string(),
         question: String::new(),
         source: source.to_owned(),
+        shares: None,
         by: By::Measured,
     }
 }

@@ -4,8 +4,9 @@
 
 mod error;
 mod files;
+mod votes;
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use ken_index::VectorSet;
@@ -16,8 +17,9 @@ use crate::mismatch::Mismatch;
 use crate::prompt;
 pub use error::DatastoreError;
 use files::Header;
+pub use votes::shares_of_votes;
 
-/// Neighbors that vote (SR-RAG, section 4.1).
+/// Neighbors that vote where a datastore does not say (SR-RAG, section 4.1).
 pub const NEIGHBORS: usize = 30;
 
 /// How often opening retries when files are replaced at the same moment.
@@ -27,7 +29,7 @@ const ATTEMPTS: usize = 1000;
 pub const SELF: &str = "self";
 
 /// A question and the source that answers it best.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
     /// Unique among the entries.
     pub id: String,
@@ -35,6 +37,10 @@ pub struct Entry {
     pub question: String,
     /// `self`, or the name of a corpus.
     pub source: String,
+    /// How its vote is divided among the sources, where it is not all for that one; those that are missing have
+    /// none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shares: Option<BTreeMap<String, f64>>,
     /// Where that comes from.
     pub by: By,
 }
@@ -94,9 +100,9 @@ pub struct Datastore {
     header: Header,
     /// In the order of their keys.
     entries: Vec<Entry>,
-    /// The source of each key, by its place among the model and the corpora; `None` of keys whose
-    /// entry is removed. `[keys]`
-    votes: Vec<Option<usize>>,
+    /// The vote of each key, its share for the model and for the corpora; `None` of keys whose entry is
+    /// removed. `[keys][sources]`
+    votes: Vec<Option<Vec<f64>>>,
     keys: VectorSet,
     fingerprint: String,
 }
@@ -109,7 +115,7 @@ impl std::fmt::Debug for Datastore {
 }
 
 impl Datastore {
-    /// Writes a new datastore into a folder, which must be missing or empty.
+    /// Writes a new datastore into a folder, which must be missing or empty. So many neighbors vote.
     ///
     /// # Shapes
     /// `states`: `[entries][hidden]`, the residual streams at the end of the questions.
@@ -120,12 +126,13 @@ impl Datastore {
     pub fn create(
         folder: &Path,
         keyed_by: KeyedBy,
+        neighbors: usize,
         corpora: &[&str],
         entries: Vec<Entry>,
         states: &[Vec<f32>],
     ) -> Result<Self, DatastoreError> {
         files::prepare(folder)?;
-        let mut header = Header::new(keyed_by, corpora);
+        let mut header = Header::new(keyed_by, neighbors, corpora);
         check(&header, &entries)?;
         let keys: Vec<Vec<f32>> = states.iter().map(|s| header.keyed_by.key(s)).collect();
         header.add_part(folder, &keys)?;
@@ -158,22 +165,26 @@ impl Datastore {
         // The header's counts are checked against file sizes before memory is allocated for them.
         let keys = header.open_keys(folder)?;
         let rows = header.entries(folder)?;
-        let sources: HashMap<&str, usize> = header.sources().zip(0..).collect();
         let mut votes = vec![None; header.keys()];
         let by = &header.keyed_by;
         let (layer, center) = (by.layer.to_string(), bits_of(&by.center));
-        let mut texts = vec![by.model.as_str(), &by.prompt, &layer, &center];
+        let neighbors = header.neighbors.to_string();
+        let mut texts = vec![by.model.as_str(), &by.prompt, &layer, &center, &neighbors];
         texts.extend(header.sources());
-        for (entry, row) in &rows {
-            let source = sources.get(entry.source.as_str()).copied();
-            let vote = votes.get_mut(*row).zip(source);
-            let (vote, source) = vote.ok_or_else(|| DatastoreError::Damaged {
+        let divided = rows.iter().map(|(entry, _)| match &entry.shares {
+            Some(shares) => serde_json::to_string(shares).unwrap_or_default(),
+            None => String::new(),
+        });
+        let divided: Vec<String> = divided.collect();
+        for ((entry, row), divided) in rows.iter().zip(&divided) {
+            let vote = votes.get_mut(*row).zip(header.vote(entry));
+            let (vote, shares) = vote.ok_or_else(|| DatastoreError::Damaged {
                 path: folder.to_path_buf(),
                 reason: format!("the entry {:?} has no key, or an unknown source", entry.id),
             })?;
-            *vote = Some(source);
+            *vote = Some(shares);
             // The question and what stands above make the key.
-            texts.extend([entry.id.as_str(), &entry.question, &entry.source]);
+            texts.extend([entry.id.as_str(), &entry.question, &entry.source, divided]);
         }
         let fingerprint = ken_language::fingerprint_of_texts(&texts);
         Ok(Self {
@@ -221,8 +232,14 @@ impl Datastore {
         &self.fingerprint
     }
 
-    /// The share of each source among the nearest entries, the model itself first: p_D (SR-RAG,
-    /// Eq. 7). Even shares where there is no entry.
+    /// How many neighbors vote.
+    #[must_use]
+    pub fn neighbors(&self) -> usize {
+        self.header.neighbors
+    }
+
+    /// The share of each source in the votes of the nearest entries, the model itself first: p_D (SR-RAG,
+    /// Eq. 7), as of [`shares_of_votes`]. Even shares where there is no entry.
     ///
     /// # Shapes
     /// `state`: `[hidden]`, the residual stream at the end of the question.
@@ -232,17 +249,12 @@ impl Datastore {
     pub fn shares(&self, state: &[f32]) -> Result<Vec<f64>, DatastoreError> {
         let sources = 1 + self.header.corpora.len();
         let key = self.header.keyed_by.key(state);
-        let nearest = self.keys.nearest(&key, NEIGHBORS)?;
-        if nearest.is_empty() {
-            return Ok(vec![1.0 / sources as f64; sources]);
-        }
-        let mut shares = vec![0.0; sources];
-        for number in &nearest {
-            if let Some(source) = self.votes.get(*number).copied().flatten() {
-                shares[source] += 1.0 / nearest.len() as f64;
-            }
-        }
-        Ok(shares)
+        let nearest = self.keys.nearest(&key, self.header.neighbors)?;
+        let votes = nearest.iter().filter_map(|(number, cosine)| {
+            let vote = self.votes.get(*number)?.as_deref()?;
+            Some((*cosine, vote))
+        });
+        Ok(shares_of_votes(&votes.collect::<Vec<_>>(), sources))
     }
 
     /// Changes the sources of entries on a person's word, and adds new ones, all at once. A new entry
@@ -268,6 +280,7 @@ impl Datastore {
         let changed = self.rows_without(&replaced).map(|(mut entry, row)| {
             if let Some(source) = sources.get(entry.id.as_str()) {
                 (*source).clone_into(&mut entry.source);
+                entry.shares = None;
                 entry.by = By::Person;
             }
             (entry, row)
@@ -351,6 +364,11 @@ fn check<'a>(
             return Err(DatastoreError::NoSuchSource {
                 name: entry.source.clone(),
                 known: header.sources().map(str::to_owned).collect(),
+            });
+        }
+        if header.vote(entry).is_none() {
+            return Err(DatastoreError::BadShares {
+                id: entry.id.clone(),
             });
         }
         if !ids.insert(entry.id.as_str()) {

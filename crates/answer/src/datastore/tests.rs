@@ -9,6 +9,7 @@ fn entry(id: &str, source: &str) -> Entry {
         id: id.to_owned(),
         question: format!("who is {id}?"),
         source: source.to_owned(),
+        shares: None,
         by: By::Measured,
     }
 }
@@ -37,7 +38,7 @@ fn states(count: usize) -> (Vec<Entry>, Vec<Vec<f32>>) {
 
 fn made(folder: &Path, count: usize) -> Datastore {
     let (entries, states) = states(count);
-    Datastore::create(folder, keyed_by(), &CORPORA, entries, &states).unwrap()
+    Datastore::create(folder, keyed_by(), NEIGHBORS, &CORPORA, entries, &states).unwrap()
 }
 
 #[test]
@@ -52,8 +53,12 @@ fn the_nearest_entries_vote() {
         let mut state = vec![1.0, 0.0, 0.0];
         state[axis] += 3.0;
         let shares = store.shares(&state).unwrap();
+        // All thirty vote for one, and each source has a vote from the start.
         let mut each = shares.iter().zip(expected);
-        assert!(each.all(|(x, y)| (x - y).abs() < 1e-9), "{shares:?}");
+        assert!(
+            each.all(|(x, y)| (x - (30.0 * y + 1.0) / 33.0).abs() < 1e-9),
+            "{shares:?}"
+        );
     }
     store.check("m").unwrap();
     assert_eq!(store.check("n").unwrap_err().kind(), "other_datastore");
@@ -67,7 +72,8 @@ fn shares_are_those_of_a_plain_search() {
         entry.source = if number % 5 == 0 { "self" } else { "wiki" }.to_owned();
     }
     let path = folder.path().join("d");
-    let store = Datastore::create(&path, keyed_by(), &CORPORA, entries, &states).unwrap();
+    let store =
+        Datastore::create(&path, keyed_by(), NEIGHBORS, &CORPORA, entries, &states).unwrap();
     let query = vec![1.3, 0.8, 0.4];
     let key = keyed_by().key(&query);
     let mut near: Vec<(f32, usize)> = states
@@ -79,11 +85,51 @@ fn shares_are_those_of_a_plain_search() {
         })
         .collect();
     near.sort_by(|one, other| other.0.total_cmp(&one.0));
-    let nearest = near.iter().take(NEIGHBORS);
-    let own = nearest.filter(|(_, number)| number % 5 == 0).count();
+    let weight = |cosine: f32| (f64::from(cosine) * 10.0).exp();
+    let (mut own, mut all) = (0.0, 0.0);
+    for (cosine, number) in near.iter().take(NEIGHBORS) {
+        all += weight(*cosine);
+        own += if number % 5 == 0 {
+            weight(*cosine)
+        } else {
+            0.0
+        };
+    }
+    let expected = (NEIGHBORS as f64 * own / all + 1.0) / (NEIGHBORS as f64 + 3.0);
     let shares = store.shares(&query).unwrap();
-    assert!((shares[0] - own as f64 / NEIGHBORS as f64).abs() < 1e-9);
+    assert!((shares[0] - expected).abs() < 1e-6, "{shares:?} {expected}");
     assert!((shares.iter().sum::<f64>() - 1.0).abs() < 1e-9);
+}
+
+#[test]
+fn votes_may_be_divided_until_a_person_decides() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("d");
+    let divided = |wiki: f64| Entry {
+        shares: Some([("self".to_owned(), 1.0 - wiki), ("wiki".to_owned(), wiki)].into()),
+        ..entry("a", "wiki")
+    };
+    let (state, many) = (vec![0.0, 0.0, 4.0], keyed_by());
+    let states = std::slice::from_ref(&state);
+    let entries = vec![divided(0.75)];
+    let mut store = Datastore::create(&path, many, 1, &CORPORA, entries, states).unwrap();
+    assert_eq!(store.neighbors(), 1);
+    assert_eq!(
+        store.shares(&state).unwrap(),
+        [1.25 / 4.0, 1.0 / 4.0, 1.75 / 4.0]
+    );
+    store
+        .change(&BTreeMap::from([("a", "self")]), Vec::new(), &[])
+        .unwrap();
+    assert_eq!(
+        store.shares(&state).unwrap(),
+        [2.0 / 4.0, 1.0 / 4.0, 1.0 / 4.0]
+    );
+
+    let bad = folder.path().join("bad");
+    let entries = vec![divided(1.5)];
+    let error = Datastore::create(&bad, keyed_by(), 1, &CORPORA, entries, states).unwrap_err();
+    assert_eq!(error.kind(), "bad_shares");
 }
 
 #[test]
@@ -97,7 +143,8 @@ fn what_people_change_counts_from_then_on() {
     store.change(&sources, Vec::new(), &[]).unwrap();
     assert_ne!(store.fingerprint(), before);
     let state = vec![9.0, 0.0, 0.0];
-    assert!(store.shares(&state).unwrap()[0] < 1e-9);
+    // Nobody votes for the model any more, and it keeps the share that it has from the start.
+    assert!((store.shares(&state).unwrap()[0] - 1.0 / 33.0).abs() < 1e-9);
     let by_people = store.entries().iter().filter(|e| e.by == By::Person);
     assert_eq!(by_people.count(), 20);
 
@@ -108,7 +155,8 @@ fn what_people_change_counts_from_then_on() {
         store.change(&BTreeMap::new(), new, &states).unwrap();
     }
     assert_eq!(store.entries().len(), 72);
-    assert!((store.shares(&state).unwrap()[0] - 12.0 / 30.0).abs() < 1e-9);
+    // The twelve new ones are as near as can be.
+    assert!(store.shares(&state).unwrap()[0] > 13.0 / 33.0);
 
     let gone: Vec<String> = (0..12).map(|round| format!("new{round}")).collect();
     let gone: Vec<&str> = gone.iter().map(String::as_str).collect();
@@ -118,7 +166,7 @@ fn what_people_change_counts_from_then_on() {
         (again.entries().len(), again.fingerprint()),
         (60, store.fingerprint())
     );
-    assert!(again.shares(&state).unwrap()[0] < 0.05);
+    assert!(again.shares(&state).unwrap()[0] < 0.1);
     // Nothing is left behind of what was replaced.
     let entries = std::fs::read_dir(&path).unwrap().flatten();
     let lists = entries.filter(|one| one.file_name().to_string_lossy().starts_with("entries-"));
@@ -152,7 +200,7 @@ fn what_cannot_be_changes_nothing() {
     assert_eq!(Datastore::open(&path).unwrap().entries(), before);
 
     let (entries, states) = super::tests::states(3);
-    let again = Datastore::create(&path, keyed_by(), &CORPORA, entries, &states);
+    let again = Datastore::create(&path, keyed_by(), NEIGHBORS, &CORPORA, entries, &states);
     assert_eq!(again.unwrap_err().kind(), "out_not_empty");
     std::fs::write(path.join("datastore.json"), "{").unwrap();
     assert_eq!(
@@ -199,7 +247,10 @@ fn a_fingerprint_tells_all_apart_that_votes_may_depend_on() {
         change(&mut keyed_by);
         keyed_by
     };
+    let mut divided = entries.clone();
+    divided[1].shares = Some([("self".to_owned(), 0.25)].into());
     let stores = [
+        (keyed_by(), &CORPORA[..], &divided),
         (keyed_by(), &CORPORA[..], &entries),
         (keyed_by(), &CORPORA[..], &asked),
         (keyed_by(), &["notes", "wiki", "web"], &entries),
@@ -210,7 +261,15 @@ fn a_fingerprint_tells_all_apart_that_votes_may_depend_on() {
     let mut fingerprints = HashSet::new();
     for (number, (keyed_by, corpora, entries)) in stores.into_iter().enumerate() {
         let path = folder.path().join(number.to_string());
-        let store = Datastore::create(&path, keyed_by, corpora, entries.clone(), &states).unwrap();
+        let store = Datastore::create(
+            &path,
+            keyed_by,
+            NEIGHBORS,
+            corpora,
+            entries.clone(),
+            &states,
+        )
+        .unwrap();
         assert!(
             fingerprints.insert(store.fingerprint().to_owned()),
             "{number}"

@@ -280,12 +280,15 @@ fn line(number: usize, title: &str, text: &str) -> String {
     }
 }
 
-/// Identifies the wording of prompts: measurements made with different wordings must not be mixed.
+/// Identifies the wording of prompts, and of an assessor's verdicts: measurements made with different wordings
+/// must not be mixed.
 #[must_use]
 pub fn fingerprint() -> String {
     let mut words = Vec::new();
     for wording in [&ENGLISH, &CHINESE] {
         words.extend([wording.question, wording.answer]);
+        words.extend([wording.mastered, wording.certain]);
+        words.extend(wording.verdicts);
         for task in [
             &wording.from_memory,
             &wording.from_evidence,

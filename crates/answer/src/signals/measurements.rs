@@ -8,6 +8,7 @@ use ken_probe::Sample;
 use serde::{Deserialize, Serialize};
 
 use crate::answer::{Calls, Tokens};
+use crate::rating::Rating;
 use crate::router::Routed;
 
 /// What is asked of the model for a signal. Steps are taken in this order.
@@ -30,6 +31,10 @@ pub enum Step {
     AssessCertainty,
     /// Which source a model takes that was trained to choose.
     ChooseSource,
+    /// How well passages fit the question.
+    Rate,
+    /// What a trained gate makes of the evidence.
+    Gate,
 }
 
 impl Step {
@@ -45,6 +50,8 @@ impl Step {
             Self::AssessMastery => "assess mastery",
             Self::AssessCertainty => "assess certainty",
             Self::ChooseSource => "choose source",
+            Self::Rate => "rate",
+            Self::Gate => "gate",
         }
     }
 
@@ -66,6 +73,8 @@ impl Step {
             Self::ChooseSource => {
                 "nothing but the neighbor search: what is read to choose is not read again"
             }
+            Self::Rate => "two searches, one by vectors and one by words",
+            Self::Gate => "nothing",
         }
     }
 }
@@ -128,6 +137,12 @@ pub struct Measurements {
     /// What a model chose that was trained to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chosen: Option<ChosenSource>,
+    /// How well passages fit the question; with evidence only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rating: Option<Rating>,
+    /// The gate's prediction; with evidence only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gated: Option<Gated>,
     /// Costs by step.
     pub costs: BTreeMap<Step, Cost>,
 }
@@ -143,6 +158,10 @@ impl Measurements {
         let other = |routed: &mut Routed| Some(routed.router.as_str()) != models.router;
         if self.routed.take_if(other).is_some() {
             self.costs.remove(&Step::Represent);
+        }
+        let other = |gated: &mut Gated| Some(gated.gate.as_str()) != models.gate;
+        if self.gated.take_if(other).is_some() {
+            self.costs.remove(&Step::Gate);
         }
         if Some(self.assessed.by.as_str()) != models.assessor {
             self.assessed = Verdicts::default();
@@ -162,6 +181,8 @@ pub enum RoutingModel {
     Assessor,
     /// A policy datastore, which votes on the source that a model chooses.
     Datastore,
+    /// A head over numbers of the evidence.
+    Gate,
 }
 
 impl RoutingModel {
@@ -172,6 +193,7 @@ impl RoutingModel {
             Self::Router => "router",
             Self::Assessor => "kbm",
             Self::Datastore => "datastore",
+            Self::Gate => "gate",
         }
     }
 }
@@ -185,6 +207,8 @@ pub struct RoutingModels<'a> {
     pub assessor: Option<&'a str>,
     /// The policy datastore.
     pub datastore: Option<&'a str>,
+    /// The gate.
+    pub gate: Option<&'a str>,
 }
 
 impl<'a> RoutingModels<'a> {
@@ -195,6 +219,7 @@ impl<'a> RoutingModels<'a> {
             RoutingModel::Router => self.router,
             RoutingModel::Assessor => self.assessor,
             RoutingModel::Datastore => self.datastore,
+            RoutingModel::Gate => self.gate,
         }
     }
 }
@@ -208,6 +233,17 @@ pub struct ChosenSource {
     pub need: f64,
     /// The corpus with the largest product.
     pub corpus: String,
+}
+
+/// What a gate predicts of evidence.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Gated {
+    /// The gate's fingerprint.
+    pub gate: String,
+    /// Half of 1 plus the exact match that the evidence is expected to add, in `[0, 1]`.
+    pub worth: f64,
+    /// Whether the gate reads the answer with the evidence.
+    pub reads_answer: bool,
 }
 
 /// What an assessor predicts of a question.

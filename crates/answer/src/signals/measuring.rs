@@ -4,16 +4,20 @@
 use std::collections::BTreeSet;
 use std::time::Instant;
 
-use ken_language::{Embedder, LanguageModel, Prompt};
+use ken_language::{LanguageModel, Prompt};
 use ken_probe::{
     DrawRequest, Drawn, SampleOptions, draw, eigenscores, judge_need, seed_of, types_by_string,
 };
 
-use super::{ChosenSource, Cost, Measurements, Signal, Step, share};
+use super::{ChosenSource, Cost, Gated, Measurements, Signal, Step, share};
+use crate::answer::Calls;
 use crate::assessor::Assessor;
 use crate::datastore::Datastore;
 use crate::error::AnswerError;
+use crate::gate::Gate;
 use crate::prompt::{self, Indicator, QuestionPrompt};
+use crate::rating::Rating;
+use crate::retrieve::Retriever;
 use crate::router::{Representation, Routed, Router, represent};
 
 /// The models and options for measuring.
@@ -22,9 +26,12 @@ pub(crate) struct Measuring<'a> {
     pub(crate) model: &'a dyn LanguageModel,
     pub(crate) options: SampleOptions,
     pub(crate) seed: u64,
-    /// The router and the embedder of its vectors, where there are any.
+    /// The router, where there is any.
     pub(crate) router: Option<&'a Router>,
-    pub(crate) embedder: Option<&'a dyn Embedder>,
+    /// What is searched, where there is a corpus; its embedder gives routers their vectors.
+    pub(crate) retriever: Option<&'a Retriever>,
+    /// What weighs evidence, where there is any.
+    pub(crate) gate: Option<&'a Gate>,
     /// What says whether the model knows, where there is any.
     pub(crate) assessor: Option<&'a Assessor>,
     /// Votes on the source that the model chooses, where there is any.
@@ -39,13 +46,20 @@ struct Open<'a> {
     prompts: Vec<&'a Prompt>,
 }
 
+/// That evidence was found.
+#[derive(Clone, Copy)]
+pub(crate) struct Found<'a> {
+    /// What was measured without it: `[questions]`.
+    pub(crate) without: &'a [Measurements],
+}
+
 /// What a step gives and costs, for each open question.
 type Taken<T> = Result<Vec<(T, Cost)>, AnswerError>;
 
 impl Measuring<'_> {
-    /// Takes for every question the steps that the signals need, and no others. The judgment reads the
-    /// questions themselves, all other steps the prompts. A step whose cost is recorded in `all` is not
-    /// taken again.
+    /// Takes for every question the steps that the signals need, and no others: those before there is
+    /// evidence, or those of their review. The judgment and the rating read the questions themselves, all
+    /// other steps the prompts. A step whose cost is recorded in `all` is not taken again.
     ///
     /// # Shapes
     /// `questions`, `prompts` and `all`: `[questions]`. Returns the same.
@@ -58,8 +72,16 @@ impl Measuring<'_> {
         questions: &[&str],
         prompts: &[Prompt],
         mut all: Vec<Measurements>,
+        found: Option<Found<'_>>,
     ) -> Result<Vec<Measurements>, AnswerError> {
-        let steps: BTreeSet<Step> = signals.iter().flat_map(|one| one.steps).copied().collect();
+        let steps = signals.iter().flat_map(|signal| match found {
+            Some(_) => signal.steps_of_review(),
+            None => signal.steps,
+        });
+        let mut steps: BTreeSet<Step> = steps.copied().collect();
+        if steps.contains(&Step::Gate) && self.gate.is_some_and(Gate::reads_answer) {
+            steps.insert(Step::Draft);
+        }
         for step in steps {
             let is_open = |&place: &usize| !all[place].costs.contains_key(&step);
             let places: Vec<usize> = (0..all.len()).filter(is_open).collect();
@@ -105,6 +127,14 @@ impl Measuring<'_> {
                 Step::ChooseSource => slots.fill(self.choose_source(&open)?, |all, chosen| {
                     all.chosen = Some(chosen);
                 }),
+                Step::Rate => slots.fill(self.rate(&open)?, |all, rating| {
+                    all.rating = Some(rating);
+                }),
+                Step::Gate => {
+                    let without = found.map_or(&[][..], |found| found.without);
+                    let gated = self.weigh(&open, without, slots.all)?;
+                    slots.fill(gated, |all, gated| all.gated = Some(gated));
+                }
             }
         }
         Ok(all)
@@ -135,7 +165,8 @@ impl Measuring<'_> {
     fn represent(&self, open: &Open<'_>) -> Taken<Routed> {
         let router = self.router.ok_or(AnswerError::NoRouter)?;
         let started = Instant::now();
-        let by = Representation::of(router.head.input, self.model, self.embedder, self.assessor)?;
+        let embedder = self.retriever.map(Retriever::embedder);
+        let by = Representation::of(router.head.input, self.model, embedder, self.assessor)?;
         let vectors = represent(by, &open.questions)?;
         let ms = share(started.elapsed(), open.places.len());
         let each = vectors.iter().zip(&open.prompts).zip(&open.questions);
@@ -170,6 +201,30 @@ impl Measuring<'_> {
             (verdict, Cost::of_model(1, one.prompt_tokens, 0, ms))
         });
         Ok(each.collect())
+    }
+
+    fn rate(&self, open: &Open<'_>) -> Taken<Rating> {
+        rate(
+            self.retriever.ok_or(AnswerError::NoCorpus)?,
+            &open.questions,
+        )
+    }
+
+    /// What the gate makes of what was measured without and with the evidence.
+    fn weigh(
+        &self,
+        open: &Open<'_>,
+        without: &[Measurements],
+        with: &[Measurements],
+    ) -> Taken<Gated> {
+        let gate = self.gate.ok_or(AnswerError::NoGate)?;
+        let each = open.places.iter().map(|&place| {
+            let started = Instant::now();
+            let nothing = Measurements::default();
+            let gated = gate.weigh(without.get(place).unwrap_or(&nothing), &with[place])?;
+            Ok((gated, Cost::of_model(0, 0, 0, share(started.elapsed(), 1))))
+        });
+        each.collect()
     }
 
     fn choose_source(&self, open: &Open<'_>) -> Taken<ChosenSource> {
@@ -239,6 +294,26 @@ pub fn judge(
     Ok(judged
         .map(|one| (one.need, cost(one.prompt_tokens)))
         .collect())
+}
+
+/// How well passages fit each question, and what it cost to find out.
+///
+/// # Errors
+/// As [`Retriever::rate`].
+pub fn rate(retriever: &Retriever, questions: &[&str]) -> Result<Vec<(Rating, Cost)>, AnswerError> {
+    /// Each question is searched for by vectors and by words.
+    const SEARCHES: usize = 2;
+    let started = Instant::now();
+    let ratings = retriever.rate(questions)?;
+    let cost = Cost {
+        calls: Calls {
+            model: 0,
+            retriever: SEARCHES,
+        },
+        ms: Some(share(started.elapsed(), questions.len())),
+        ..Cost::default()
+    };
+    Ok(ratings.into_iter().map(|rating| (rating, cost)).collect())
 }
 
 /// The answers to each prompt, and what they cost; `None` where the model was stopped.

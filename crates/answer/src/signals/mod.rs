@@ -17,12 +17,13 @@ use ken_probe::{certainty, lexical_similarity, perplexity, semantic_entropy};
 use ken_route::Score;
 
 pub use measurements::{
-    ChosenSource, Cost, Measurements, RoutingModel, RoutingModels, Step, Verdicts, share,
+    ChosenSource, Cost, Gated, Measurements, RoutingModel, RoutingModels, Step, Verdicts, share,
 };
-pub(crate) use measuring::Measuring;
-pub use measuring::{draw_answers, inspect_answers, judge};
+pub(crate) use measuring::{Found, Measuring};
+pub use measuring::{draw_answers, inspect_answers, judge, rate};
 
-/// A signal, which is what its definition says.
+/// A signal, which is what its definition says. Most are of the question; those of the evidence weigh
+/// what was retrieved for it.
 #[derive(Clone, Copy)]
 pub struct Signal(&'static Definition);
 
@@ -34,8 +35,10 @@ pub struct Definition {
     pub measures: &'static str,
     /// What a reason calls it.
     pub subject: &'static str,
-    /// What the model is asked for it, and so what it costs.
+    /// What the model is asked for it before there is evidence, and so what it costs.
     pub steps: &'static [Step],
+    /// What is taken of the evidence for it; nothing of signals of the question.
+    pub steps_of_evidence: &'static [Step],
     /// What it needs of the model, as the reference says it.
     pub needs: &'static str,
     /// The routing model that it comes from, where there is one.
@@ -50,6 +53,8 @@ pub struct Definition {
     direction: Direction,
     /// The number in what was recorded; `None` where it is not there.
     recorded: fn(&Measurements) -> Option<f64>,
+    /// The number in what was recorded without and with evidence, of signals of the evidence.
+    weighed: Option<fn(&Measurements, &Measurements) -> Option<f64>>,
 }
 
 /// How a number moves with the need for retrieval.
@@ -66,6 +71,7 @@ const UNCERTAINTY: Definition = Definition {
     measures: "",
     subject: "the model's uncertainty",
     steps: &[],
+    steps_of_evidence: &[],
     needs: "answers",
     told_by: None,
     with_evidence: true,
@@ -73,7 +79,26 @@ const UNCERTAINTY: Definition = Definition {
     threshold: None,
     direction: Direction::Rises,
     recorded: |_| None,
+    weighed: None,
 };
+
+/// Signals of the evidence: whether it is worth using. They are never measured before there is any.
+const EVIDENCE: Definition = Definition {
+    subject: "the worth of the evidence",
+    steps_of_evidence: &[Step::Rate],
+    needs: "nothing",
+    with_evidence: false,
+    ..UNCERTAINTY
+};
+
+/// The least mean log probability that is told apart: an empty answer may have none.
+const LEAST_CONFIDENCE: f64 = -20.0;
+
+/// The mean natural-log probability of a greedy answer's tokens.
+pub(crate) fn confidence(measured: &Measurements) -> Option<f64> {
+    let perplexity = perplexity(measured.draft.as_ref()?)?;
+    Some((-perplexity.ln()).max(LEAST_CONFIDENCE))
+}
 
 /// Signals that a model was trained to predict: probabilities.
 const TRAINED: Definition = Definition {
@@ -217,6 +242,69 @@ signals! {
         recorded: |measured| Some(measured.chosen.as_ref()?.need),
         ..TRAINED
     }
+    EVIDENCE_COSINE: "evidence:cosine"
+    "the cosine of the question and the passage most similar to it" {
+        subject: "the similarity of the best passage",
+        weighed: Some(|_, with| Some(with.rating?.cosine)),
+        ..EVIDENCE
+    }
+    EVIDENCE_LEAD: "evidence:lead"
+    "how much larger that cosine is than the next passage's" {
+        subject: "the lead of the best passage",
+        weighed: Some(|_, with| Some(with.rating?.lead)),
+        ..EVIDENCE
+    }
+    EVIDENCE_BM25: "evidence:bm25"
+    "the largest BM25 score of a passage" {
+        subject: "the BM25 score of the best passage",
+        weighed: Some(|_, with| Some(with.rating?.bm25)),
+        ..EVIDENCE
+    }
+    EVIDENCE_AGREEMENT: "evidence:agreement"
+    "the share of the ten most similar passages that are among the ten best by words" {
+        subject: "the agreement of both searches",
+        is_share: true,
+        weighed: Some(|_, with| Some(with.rating?.agreement)),
+        ..EVIDENCE
+    }
+    EVIDENCE_CONFIDENCE: "evidence:confidence"
+    "the mean log probability of the tokens of the greedy answer with the evidence" {
+        subject: "the model's confidence with the evidence",
+        steps_of_evidence: &[Step::Draft],
+        needs: "log probabilities",
+        weighed: Some(|_, with| confidence(with)),
+        ..EVIDENCE
+    }
+    EVIDENCE_GAIN: "evidence:gain"
+    "how much larger that is than the same of the greedy answer from memory" {
+        subject: "the model's gain in confidence",
+        steps: &[Step::Draft],
+        steps_of_evidence: &[Step::Draft],
+        needs: "log probabilities",
+        weighed: Some(|without, with| Some(confidence(with)? - confidence(without)?)),
+        ..EVIDENCE
+    }
+    EVIDENCE_DOUBT: "evidence:doubt"
+    "the cosine of the question and the passage most similar to it, less the mean log probability of the tokens of the greedy answer from memory" {
+        subject: "the similarity of the best passage and the doubt in the answer from memory",
+        steps: &[Step::Draft],
+        needs: "log probabilities",
+        weighed: Some(|without, with| Some(with.rating?.cosine - confidence(without)?)),
+        ..EVIDENCE
+    }
+    EVIDENCE_GATE: "evidence:gate"
+    "half of 1 plus the exact match that the evidence adds, predicted by the head in `--gate` from the numbers above" {
+        subject: "the worth of the evidence that the gate predicts",
+        steps: &[Step::Draft],
+        steps_of_evidence: &[Step::Rate, Step::Gate],
+        needs: "what the head reads",
+        told_by: Some(RoutingModel::Gate),
+        is_share: true,
+        // Where the evidence adds as much as it takes.
+        threshold: Some(0.5),
+        weighed: Some(|_, with| Some(with.gated.as_ref()?.worth)),
+        ..EVIDENCE
+    }
 }
 
 impl Signal {
@@ -231,10 +319,56 @@ impl Signal {
         })
     }
 
+    /// The number of the evidence: the larger, the more it is worth using. `None` of signals of the
+    /// question, where it was not recorded, or where the model does not report what it needs.
+    #[must_use]
+    pub fn weigh(self, without: &Measurements, with: &Measurements) -> Option<f64> {
+        (self.weighed?)(without, with)
+    }
+
+    /// What reviews evidence: the number of the evidence, or the same number as without it.
+    #[must_use]
+    pub fn review(self, without: &Measurements, with: &Measurements) -> Option<f64> {
+        match self.weighed {
+            Some(weighed) => weighed(without, with),
+            None => self.of(with),
+        }
+    }
+
+    /// What is taken with the evidence where it reviews that. A gate that reads the answer has that
+    /// written first.
+    #[must_use]
+    pub fn steps_of_review(self) -> &'static [Step] {
+        match self.weighed {
+            Some(_) => self.steps_of_evidence,
+            None => self.steps,
+        }
+    }
+
+    /// The same as it was taken of one question.
+    #[must_use]
+    pub fn taken_in_review(self, with: &Measurements) -> Vec<Step> {
+        let mut steps = self.steps_of_review().to_vec();
+        let reads_answer = with.gated.as_ref().is_some_and(|gated| gated.reads_answer);
+        if steps.contains(&Step::Gate) && reads_answer {
+            steps.insert(0, Step::Draft);
+        }
+        steps
+    }
+
     /// What it costs beside the answer, as the reference says it.
     #[must_use]
     pub fn costs(self) -> String {
-        let steps: Vec<&str> = self.steps.iter().map(|step| step.costs()).collect();
+        let before = self.steps.iter().map(|step| step.costs());
+        let of_evidence = self.steps_of_evidence.iter().filter_map(|step| match step {
+            // The gate only computes.
+            Step::Gate => None,
+            Step::Draft => Some(
+                "nothing if the greedy answer with the evidence stays the answer; otherwise that answer",
+            ),
+            step => Some(step.costs()),
+        });
+        let steps: Vec<&str> = before.chain(of_evidence).collect();
         steps.join(", plus ")
     }
 
@@ -277,11 +411,18 @@ impl Score for Signal {
         self.with_evidence
     }
 
+    fn weighs_evidence(self) -> bool {
+        self.weighed.is_some()
+    }
+
     fn remedy(self) -> Remedy {
         match self.told_by {
             Some(RoutingModel::Router) => remedy!("name a router by <router> FILE"),
             Some(RoutingModel::Datastore) => {
                 remedy!("name a model that was trained by <TrainSelfRoute>")
+            }
+            Some(RoutingModel::Gate) => {
+                remedy!("name a gate by <gate> FILE; <TrainGate> makes one")
             }
             Some(RoutingModel::Assessor) | None => {
                 "use `certainty`, which needs no more than the answers, or a model on this machine"

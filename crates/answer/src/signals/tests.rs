@@ -44,7 +44,9 @@ fn signals_read_back() {
 fn names_read_back() {
     let policies = "always never oracle random:0.25 prompt prompt@0.3 certainty certainty@0.61 \
                     certainty@0.61+double uncertainty:eigenscore@-3.5 router router@0.4 self-route \
-                    self-route@0.1";
+                    self-route@0.1 certainty@0.61+relative evidence:cosine evidence:bm25@12.5 \
+                    evidence:gate uncertainty:perplexity@1.5+evidence:gain@-0.1 \
+                    prompt+evidence:gate router@0.4+evidence:gate@0.6 certainty+evidence:cosine";
     for text in policies.split(' ') {
         let policy: Policy = text.parse().unwrap();
         assert_eq!(policy.to_string(), text);
@@ -66,6 +68,14 @@ fn what_is_wrong_is_named() {
         ("uncertainty:perplexity@nan", "is not a threshold"),
         ("prompt+double", "cannot judge twice"),
         ("router@0.4+double", "cannot judge twice"),
+        ("prompt+relative", "cannot judge twice"),
+        ("evidence:cosine@0.5+double", "cannot judge twice"),
+        (
+            "certainty@0.5+prompt",
+            "`prompt`, which is no signal of evidence",
+        ),
+        ("evidence:cosine+evidence:bm25", "no signal of evidence"),
+        ("certainty@0.5+evidence:agreement@7", "from 0 to 1"),
     ] {
         let error = text.parse::<Policy>().unwrap_err();
         assert!(error.to_string().contains(part), "{error}");
@@ -112,4 +122,47 @@ fn what_is_missing_is_told() {
     let twice = hint("certainty+double".parse().unwrap());
     assert!(twice.contains("`certainty@THRESHOLD+double`"), "{twice}");
     assert!(twice.contains("Calibrate(\"certainty\")"), "{twice}");
+    let both = hint("certainty@0.4+evidence:cosine".parse().unwrap());
+    assert!(
+        both.contains("`certainty@0.4+evidence:cosine@THRESHOLD`"),
+        "{both}"
+    );
+    assert!(
+        both.contains("Calibrate(\"certainty+evidence:cosine\")"),
+        "{both}"
+    );
+}
+
+#[test]
+fn evidence_is_kept_as_its_review_says() {
+    let keeps = |policy: &str, without: f64, with: f64| {
+        let policy: Policy = policy.parse().unwrap();
+        let kept = policy.review(Some(without), Some(with)).unwrap().source == Source::Corpus;
+        assert_eq!(kept, policy.keeps(Some(without), Some(with)));
+        kept
+    };
+    // The verdict with the evidence alone counts, on its side of the threshold.
+    assert!(keeps("certainty@0.4+double", 0.9, 0.4));
+    assert!(!keeps("certainty@0.4+double", 0.9, 0.41));
+    assert!(keeps("certainty@0.4+double", 0.1, 0.2));
+    // The change counts alone.
+    assert!(keeps("certainty@0.4+relative", 0.9, 0.8));
+    assert!(!keeps("certainty@0.4+relative", 0.1, 0.2));
+    assert!(!keeps("certainty@0.4+relative", 0.2, 0.2));
+    // The signal of the evidence counts alone.
+    assert!(keeps("evidence:cosine@0.5", 0.0, 0.51));
+    assert!(!keeps("evidence:cosine@0.5", 0.9, 0.5));
+    assert!(keeps("certainty@0.4+evidence:cosine@0.5", 0.9, f64::NAN));
+    assert!(!keeps("certainty@0.4+evidence:cosine@0.5", 0.9, 0.2));
+    assert!(keeps("always", 0.0, 0.0));
+    let policy: Policy = "certainty@0.4+evidence:cosine@0.5".parse().unwrap();
+    assert_eq!(
+        policy.review(Some(0.9), None).unwrap_err().kind(),
+        "not_measured"
+    );
+    let reason = policy.review(Some(0.9), Some(0.2)).unwrap().reason;
+    assert_eq!(
+        reason,
+        "the similarity of the best passage, 0.200, is not above 0.5"
+    );
 }

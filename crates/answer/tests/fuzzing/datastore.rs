@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use ken_answer::datastore::{By, Entry, KeyedBy};
+use ken_answer::datastore::{By, Entry, KeyedBy, NEIGHBORS};
 use ken_answer::{Datastore, DatastoreError};
 use tempfile::TempDir;
 
@@ -33,11 +33,12 @@ impl Place {
             id: format!("q{number}"),
             question: format!("who is {number}?"),
             source: ["self", "wiki"][number % 2].to_owned(),
+            shares: None,
             by: By::Measured,
         };
         let states: Vec<Vec<f32>> = (0..6).map(|n| vec![n as f32, 1.0]).collect();
         let entries = (0..states.len()).map(entry).collect();
-        Datastore::create(&folder, keyed_by, &["wiki"], entries, &states).unwrap();
+        Datastore::create(&folder, keyed_by, NEIGHBORS, &["wiki"], entries, &states).unwrap();
         let mut valid = std::fs::read(folder.join(HEADER)).unwrap();
         valid.push(b'\n');
         valid.extend(std::fs::read(folder.join(ENTRIES)).unwrap());

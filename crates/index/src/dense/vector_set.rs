@@ -91,15 +91,15 @@ impl VectorSet {
         self
     }
 
-    /// The numbers of the `k` live vectors with the largest dot product with the query, best first;
-    /// approximate where there are many.
+    /// The numbers of the `k` live vectors with the largest dot product with the query, and that product,
+    /// best first; approximate where there are many.
     ///
     /// # Shapes
     /// `query`: `[dimensions]`.
     ///
     /// # Errors
     /// Vectors that cannot be read.
-    pub fn nearest(&self, query: &[f32], k: usize) -> Result<Vec<usize>, IndexError> {
+    pub fn nearest(&self, query: &[f32], k: usize) -> Result<Vec<(usize, f32)>, IndexError> {
         let number = |place: Place| {
             let start = self.starts.get(place.segment as usize).copied();
             start
@@ -110,6 +110,7 @@ impl VectorSet {
         let live_count = |part: u32| self.live_counts.get(part as usize).copied().unwrap_or(0);
         let effort = Effort::Recall(Recall::default());
         let found = search(&self.parts, query, k, effort, &live, &live_count)?;
-        Ok(found.into_iter().map(|one| number(one.place)).collect())
+        let each = found.into_iter();
+        Ok(each.map(|one| (number(one.place), one.score)).collect())
     }
 }

@@ -68,8 +68,15 @@ impl Segment {
             Err(error) => return refused(&error),
         };
         assert!(found.len() <= 10);
-        assert!(found.iter().all(|&number| is_live[number]));
-        assert_eq!(found.iter().collect::<HashSet<_>>().len(), found.len());
+        assert!(found.iter().all(|&(number, _)| is_live[number]));
+        assert_eq!(
+            found
+                .iter()
+                .map(|(number, _)| number)
+                .collect::<HashSet<_>>()
+                .len(),
+            found.len()
+        );
         match SegmentVectors::open(self.0.path(), VECTORS, DIMENSIONS) {
             Ok(vectors) => {
                 let mut buffer = Default::default();

@@ -52,7 +52,11 @@ answered twice.
 Several policies are compared on the same answers: each question is answered once with and once \
 without retrieval, and each signal is measured once. The --out directory then also gets \
 policies.csv and report.html, and policies added later cost only what is missing. A policy without \
-a threshold is cross-fitted: each half of the questions uses the best threshold of the other.")]
+a threshold is cross-fitted: each half of the questions uses the best threshold of the other. \
+Without --gate, evidence:gate is trained on the other half too. \
+Questions with the same `subject` in their metadata are in one half. The yardstick for all is the \
+share of needless retrievals (memory is right) that a policy spares at a loss of at most 0.01, \
+likewise with thresholds from the other half.")]
 pub(crate) struct EvalArguments {
     /// JSON Lines file of questions, plain or .gz
     #[arg(value_name = "QUESTIONS")]
@@ -87,6 +91,12 @@ pub(crate) struct EvalArguments {
     /// With several policies. Tokens and times count as they did when the questions were probed.
     #[arg(long, value_name = "RECORDS")]
     pub(crate) records: Option<PathBuf>,
+
+    /// Break the report down by a field of the questions' metadata
+    ///
+    /// Many numbers are put into four bins.
+    #[arg(long, value_name = "FIELD", help_heading = ADVANCED)]
+    pub(crate) by: Option<String>,
 
     /// Questions answered at once
     ///

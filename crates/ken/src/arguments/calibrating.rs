@@ -2,22 +2,53 @@
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::{Arg, Args};
 use ken_answer::Signal;
-use ken_route::Goal;
+use ken_route::{Goal, Score};
 
 use crate::config::{Flag, Key, count, flags, open_share, share};
 
 /// The default of `ken ask`.
 const DEFAULT_SAMPLES: NonZeroUsize = NonZeroUsize::new(ken_answer::SAMPLES).unwrap();
 
+/// The signals whose thresholds are chosen.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Calibrated {
+    /// Of the question, or of the evidence.
+    One(Signal),
+    /// Of the question, and of the evidence that it has retrieved.
+    Both { question: Signal, evidence: Signal },
+}
+
+impl FromStr for Calibrated {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let signal = |name: &str| name.parse::<Signal>().map_err(|error| error.to_string());
+        let Some((question, evidence)) = text.split_once('+') else {
+            return signal(text).map(Self::One);
+        };
+        let (question, evidence) = (signal(question)?, signal(evidence)?);
+        match (question.weighs_evidence(), evidence.weighs_evidence()) {
+            (false, true) => Ok(Self::Both { question, evidence }),
+            _ => {
+                Err("a signal of the question, +, and one of the evidence are expected".to_owned())
+            }
+        }
+    }
+}
+
 /// The settings of `ken calibrate`.
 fn settings() -> Vec<Arg> {
     let mut settings = flags(&[
+        Key::gate,
+        Key::seed,
         Key::router,
         Key::kbm,
         Key::kbm_model,
+        Key::kbm_for_any_model,
         Key::datastore,
         Key::corpus,
     ]);
@@ -35,12 +66,14 @@ Examples:
   ken calibrate known.jsonl --policy certainty
   ken calibrate known.jsonl --policy certainty --max-loss 0.02 --confidence 0.95
   ken calibrate known.jsonl --policy router --router router.json --corpus notes.ken
+  ken calibrate known.jsonl --policy uncertainty:perplexity+evidence:cosine
 
 RECORDS is what `ken probe` wrote with a corpus. A question retrieves if its signal is above the \
 threshold: use it as --policy NAME@THRESHOLD. By default the threshold maximizes accuracy. With \
 --max-loss it saves as many retrievals as possible while accuracy drops by at most E compared with \
 always retrieving; with the given confidence, this holds for new questions of the same kind, asked \
-of the same model and corpus. Questions that a router was trained on are left out: on those it \
+of the same model and corpus. Of SIGNAL+evidence:MEASURE both thresholds are chosen together, and what \
+counts is the evidence used. Questions that a router or gate was trained on are left out: on those it \
 looks better than it is.")]
 pub(crate) struct CalibrateArguments {
     /// Records written by `ken probe`
@@ -48,11 +81,12 @@ pub(crate) struct CalibrateArguments {
     pub(crate) records: PathBuf,
 
     #[arg(long, value_name = "POLICY", help = "Policy whose threshold to choose", long_help = format!(
-        "Policy whose threshold to choose, by its signal: {}", Signal::names()
+        "Policy whose threshold to choose, by its signal: {}. Of one of the question and one of the evidence \
+         with + between, both thresholds", Signal::names()
     ))]
-    pub(crate) policy: Signal,
+    pub(crate) policy: Calibrated,
 
-    /// Let at most this share of the questions retrieve
+    /// Let at most this share of the questions use evidence
     #[arg(long, value_name = "R", value_parser = share, conflicts_with = "max_loss")]
     ratio: Option<f64>,
 

@@ -2,6 +2,7 @@
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::{Args, Subcommand};
 use ken_study::{LabelRule, LayerChoice};
@@ -106,9 +107,10 @@ Examples:
   ken datastore make labels.jsonl --adapter routing --out routes
   ken ask --corpus notes.ken --adapter routing --datastore routes --policy self-route \"Who keeps the keys?\"
 
-LABELS is what `ken label sources` wrote, preferably with the same --adapter, since training \
-changes what a model knows. Keys are the model's hidden states at the end of the questions, at the \
-layer whose nearest neighbors separate the sources best (SR-RAG, section 3.4).")]
+LABELS is what `ken label sources` wrote with the same --adapter, since training changes what a model \
+knows. Of them, those vote that training held out, except a share left to evaluate on. Keys are the \
+model's hidden states at the end of the questions (SR-RAG, section 3.4); the layer, and how many \
+neighbors vote, are the best on a quarter of the questions by the votes of the others.")]
 pub(crate) struct DatastoreMakeArguments {
     /// Labels written by `ken label sources`
     #[arg(value_name = "LABELS")]
@@ -126,9 +128,50 @@ pub(crate) struct DatastoreMakeArguments {
     #[arg(long, value_name = "LAYER", default_value = "auto", help_heading = ADVANCED)]
     pub(crate) layer: LayerChoice,
 
-    /// Share of the questions to hold out; use the share of the training
-    #[arg(long, value_name = "R", value_parser = share, default_value_t = 0.3)]
-    pub(crate) held_out: f64,
+    /// Divide votes by the sources' shares of the sum of likelihoods
+    #[arg(long)]
+    pub(crate) soft: bool,
+
+    /// How many neighbors vote: auto (the best of 10, 30 and 100) or a number
+    #[arg(long, value_name = "N", default_value = "auto", help_heading = ADVANCED)]
+    pub(crate) neighbors: Neighbors,
+
+    /// Share of the questions to leave for evaluation [default: half of what training held out]
+    #[arg(long, value_name = "R", value_parser = share)]
+    pub(crate) held_out: Option<f64>,
+}
+
+/// How many neighbors vote.
+#[derive(Debug, Clone)]
+pub(crate) enum Neighbors {
+    /// The best of several.
+    Auto,
+    /// So many.
+    Exactly(NonZeroUsize),
+}
+
+impl Neighbors {
+    /// The numbers to choose from.
+    pub(crate) fn tried(&self) -> Vec<usize> {
+        match self {
+            Self::Auto => vec![10, 30, 100],
+            Self::Exactly(number) => vec![number.get()],
+        }
+    }
+}
+
+impl FromStr for Neighbors {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "auto" => Ok(Self::Auto),
+            number => match number.parse() {
+                Ok(number) => Ok(Self::Exactly(number)),
+                Err(_) => Err("auto or a number from 1 is expected".to_owned()),
+            },
+        }
+    }
 }
 
 #[derive(Debug, Args)]

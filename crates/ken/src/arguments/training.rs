@@ -32,6 +32,8 @@ pub(crate) enum TrainVerb {
     SelfRoute(Box<TrainSelfRouteArguments>),
     /// Train a router to predict which questions the model knows
     Router(Box<TrainRouterArguments>),
+    /// Train a gate to predict which evidence is worth using
+    Gate(Box<TrainGateArguments>),
     /// Train a pruner to predict which passages the model knows
     Pruner(Box<TrainPrunerArguments>),
 }
@@ -63,6 +65,15 @@ pub(crate) enum VectorSource {
     FirstTokenAndKbm,
 }
 
+/// The features that a gate takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum GateSource {
+    /// How well passages fit, and how sure the model is of its answer from memory
+    Evidence,
+    /// The same, how sure it is of its answer with the evidence, and whether both are the same
+    Answers,
+}
+
 /// The features of passages that a pruner takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum PassageSource {
@@ -77,7 +88,18 @@ pub(crate) enum PassageSource {
 /// The settings of `ken train router`.
 fn deciding() -> Vec<Arg> {
     let embedder = "Embedder, if no --corpus is given. That of the corpus to be searched";
-    let mut deciding = flags(&[&[Key::corpus, Key::kbm, Key::kbm_model], MODEL].concat());
+    let mut deciding = flags(
+        &[
+            &[
+                Key::corpus,
+                Key::kbm,
+                Key::kbm_model,
+                Key::kbm_for_any_model,
+            ],
+            MODEL,
+        ]
+        .concat(),
+    );
     deciding.push(Key::embedder.flag_for(embedder));
     deciding
 }
@@ -119,6 +141,50 @@ pub(crate) struct TrainRouterArguments {
     /// The layer after which hidden states are taken; auto is the best of four on training questions.
     #[arg(long, value_name = "LAYER", default_value = "middle")]
     pub(crate) layer: LayerChoice,
+
+    #[command(flatten)]
+    pub(crate) head: HeadFlags,
+}
+
+/// The settings of `ken train gate`.
+fn weighing() -> Vec<Arg> {
+    let embedder = "Embedder, if no --corpus is given. That of the corpus that was probed with";
+    let mut weighing = flags(&[Key::corpus, Key::seed]);
+    weighing.push(Key::embedder.flag_for(embedder));
+    weighing
+}
+
+#[derive(Debug, Args)]
+#[command(args = weighing(), after_long_help = "\
+Examples:
+  ken train gate known.jsonl --corpus notes.ken --out gate.json
+  ken ask --corpus notes.ken --policy evidence:gate --gate gate.json \"Who keeps the keys?\"
+  ken calibrate known.jsonl --policy uncertainty:perplexity+evidence:gate --gate gate.json
+
+RECORDS is what `ken probe` wrote with a corpus, best of questions that it covers and of others that it \
+does not. The gate predicts how much exact match the evidence adds, from numbers that are there \
+anyway: how well passages fit by vectors and by words, and how sure the model is of its greedy answers. \
+Evidence that adds nothing is refused, and the answer from memory stands. Held-out questions, chosen \
+by a hash of their words, evaluate it.")]
+pub(crate) struct TrainGateArguments {
+    /// Records written by `ken probe` with a corpus
+    #[arg(value_name = "RECORDS")]
+    pub(crate) records: PathBuf,
+
+    /// Write the gate to FILE
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: PathBuf,
+
+    /// What the gate takes as input
+    ///
+    /// answers knows more; with evidence, the model does not read what is refused.
+    #[arg(
+        long = "features",
+        value_name = "FEATURES",
+        value_enum,
+        default_value = "answers"
+    )]
+    pub(crate) from: GateSource,
 
     #[command(flatten)]
     pub(crate) head: HeadFlags,

@@ -129,6 +129,12 @@ pub(crate) struct SelfRouteExampleFlags {
     #[arg(long, value_name = "R", value_parser = share, default_value_t = 0.3)]
     pub(crate) held_out: f64,
 
+    /// Teach it to retrieve or not, without writing what it knows
+    ///
+    /// The baseline of selective retrieval.
+    #[arg(long, help_heading = ADVANCED)]
+    pub(crate) no_verbalization: bool,
+
     /// Second stage: DPO's beta
     #[arg(long, value_name = "B", default_value_t = 0.3, help_heading = ADVANCED)]
     pub(crate) beta: f64,
@@ -158,10 +164,10 @@ LABELS is what `ken label sources` wrote about the model to train. First, the mo
 the most helpful source for a question, to write the most helpful text if that source is itself, and \
 to answer from the most helpful context; then it learns to prefer that text to the least helpful one \
 (SR-RAG, Eq. 4 to 6). Special tokens mark sources and where question and knowledge end. `ken \
-datastore make` then builds a datastore of neighbors that improves the choice.
+datastore make` then builds a datastore of neighbors that advises the choice; measure whether it helps.
 
-Held-out questions, chosen by a hash of their words, are left for `ken calibrate` and `ken eval`; \
-give `ken datastore make` the same share. --export writes the examples of the first stage or, with \
+Held-out questions, chosen by a hash of their words, are left for `ken datastore make`, `ken calibrate` and \
+`ken eval`. --export writes the examples of the first stage or, with \
 --preferences, the pairs of the second.")]
 pub(crate) struct TrainSelfRouteArguments {
     #[command(flatten)]
@@ -291,11 +297,13 @@ pub(crate) struct KbmExampleFlags {
     #[arg(value_name = "RECORDS")]
     pub(crate) records: PathBuf,
 
-    /// Indicator that counts as known
-    ///
-    /// At least this confidence, or this certainty.
+    /// Confidence from which an answer counts as mastered
     #[arg(long, value_name = "T", value_parser = share, default_value_t = 0.5)]
     pub(crate) threshold: f64,
+
+    /// Certainty from which answers count as alike
+    #[arg(long, value_name = "T", value_parser = share, default_value_t = 0.5, help_heading = ADVANCED)]
+    pub(crate) certainty_threshold: f64,
 
     /// Share of the questions to hold out
     #[arg(long, value_name = "R", value_parser = share, default_value_t = 0.3)]
@@ -308,7 +316,8 @@ pub(crate) struct KbmExampleFlags {
 impl KbmExampleFlags {
     pub(crate) fn labels(&self) -> Labels {
         Labels::Hard {
-            threshold: self.threshold,
+            mastery: self.threshold,
+            certainty: self.certainty_threshold,
         }
     }
 }
@@ -322,10 +331,11 @@ Examples:
   ken train kbm known.jsonl --export trl --out examples.jsonl
 
 RECORDS is what `ken probe` wrote. The model learns to say whether a question's answer is mastered \
-(its probed confidence reaches the threshold) and whether sampled answers agree (its certainty \
-does); with --soft, it learns the probability of each. With --corpus, it also learns this for the \
-question with the evidence it was probed with, which +double policies ask for (KBM, section 4.1). \
-The model trained need not be the one probed: a small model here can learn what an endpoint knows.
+(its probed confidence reaches --threshold) and whether sampled answers agree (its certainty reaches \
+--certainty-threshold); with --soft, it learns the probability of each. With --corpus, half of what it \
+learns is about questions with the evidence they were probed with, which +double policies ask for (KBM, \
+section 4.1). The model trained need not be the one probed: a small model here can learn what an \
+endpoint knows; with --kbm-for-any-model it serves a third one.
 
 Held-out questions, chosen by a hash of their words, are left for `ken calibrate` and `ken eval`.")]
 pub(crate) struct TrainKbmArguments {
@@ -335,7 +345,7 @@ pub(crate) struct TrainKbmArguments {
     /// Train on indicators as probabilities
     ///
     /// Instead of on which side of the threshold they are.
-    #[arg(long, conflicts_with_all = ["threshold", "export"])]
+    #[arg(long, conflicts_with_all = ["threshold", "certainty_threshold", "export"])]
     pub(crate) soft: bool,
 
     #[command(flatten)]

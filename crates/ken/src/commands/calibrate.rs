@@ -1,17 +1,19 @@
-//! `ken calibrate`: the threshold of a policy, chosen on probed questions.
-
-use std::path::PathBuf;
+//! `ken calibrate`: the threshold of a policy, or both of its thresholds, chosen on probed questions.
 
 use ken_answer::{Datastore, Policy, Representation, RoutingModel, Signal};
-use ken_route::{Calibration, Goal, Input, calibrate};
+use ken_route::{
+    Calibration, Goal, Input, JointCalibration, Review, Score, calibrate, calibrate_jointly,
+};
 use ken_setup::Settings;
+use ken_study::learn::gate::gate_scores;
 use ken_study::learn::{assessor_scores, choice_scores, router_scores, untaught_share};
 use ken_study::{
-    ProbeRecord, check_sampling, observe, observe_scored, read_results, read_settings,
+    Observed, ProbeRecord, check_sampling, observe, observe_jointly, read_results, read_settings,
+    signal_scores,
 };
 use serde_json::json;
 
-use crate::arguments::calibrating::CalibrateArguments;
+use crate::arguments::calibrating::{CalibrateArguments, Calibrated};
 use crate::failure::Result;
 use crate::output;
 use crate::progress::counting;
@@ -19,53 +21,59 @@ use crate::session::Session;
 
 pub(crate) fn run(arguments: &CalibrateArguments, session: &Session<'_>) -> Result<()> {
     let records: Vec<ProbeRecord> = read_results(&arguments.records)?;
-    let signal = arguments.policy;
-    let observed = match signal.told_by {
-        Some(model) => {
-            let scores = match model {
-                RoutingModel::Router => by_router(&records, session)?,
-                RoutingModel::Assessor => {
-                    let (assessor, held_out) = session.setup().assessor()?;
-                    let mut progress = counting("assessed");
-                    let stop = session.stop;
-                    assessor_scores(&assessor, held_out, signal, &records, &mut progress, stop)?
-                }
-                RoutingModel::Datastore => by_choice(&records, session)?,
-            };
-            observe_scored(&records, signal, &scores)?
+    match arguments.policy {
+        Calibrated::One(signal) => {
+            let scores = scores(arguments, signal, &records, session)?;
+            let observed = observe(&records, signal, &scores)?;
+            let chosen = calibrate(&observed.observations, arguments.goal());
+            show_one(arguments, signal, &chosen, &observed, session)
         }
+        Calibrated::Both { question, evidence } => {
+            let of_question = scores(arguments, question, &records, session)?;
+            let of_evidence = scores(arguments, evidence, &records, session)?;
+            let (observed, left_out) = observe_jointly(
+                &records,
+                (question, &of_question),
+                (evidence, &of_evidence),
+                session.settings.seed,
+            )?;
+            let chosen = calibrate_jointly(&observed, (None, None), arguments.goal());
+            show_both(arguments, [question, evidence], &chosen, left_out, session)
+        }
+    }
+}
+
+/// A signal of each record, from what was probed or by what was trained.
+fn scores(
+    arguments: &CalibrateArguments,
+    signal: Signal,
+    records: &[ProbeRecord],
+    session: &Session<'_>,
+) -> Result<Vec<Option<f64>>> {
+    match signal.told_by {
+        Some(RoutingModel::Router) => by_router(records, session),
+        Some(RoutingModel::Assessor) => {
+            let (assessor, held_out) = session.setup().assessor()?;
+            let mut progress = counting("assessed");
+            let stop = session.stop;
+            Ok(assessor_scores(
+                &assessor,
+                held_out,
+                signal,
+                records,
+                &mut progress,
+                stop,
+            )?)
+        }
+        Some(RoutingModel::Datastore) => by_choice(records, session),
+        Some(RoutingModel::Gate) => Ok(gate_scores(&session.setup().gate()?, records)?),
         None => {
             if signal.is_of_samples() {
                 check_sampling(&read_settings(&arguments.records)?)?;
             }
-            observe(&records, signal, arguments.samples.get())?
+            Ok(signal_scores(records, signal, arguments.samples.get())?)
         }
-    };
-    let goal = arguments.goal();
-    let chosen = calibrate(&observed.observations, goal);
-    let auroc = observed.auroc();
-    if session.json {
-        return output::json(&json!({
-            "policy": arguments.policy.to_string(),
-            "threshold": chosen.threshold,
-            "samples": arguments.samples,
-            "retrieval_ratio": chosen.retrieval_ratio,
-            "loss": { "estimate": chosen.loss, "bound": chosen.loss_bound },
-            "accuracy": chosen.accuracy,
-            "auroc": auroc,
-            "n": chosen.questions,
-            "left_out": observed.left_out,
-            "needed": chosen.needed,
-        }));
     }
-    show(
-        arguments,
-        session.settings,
-        goal,
-        &chosen,
-        auroc,
-        observed.left_out,
-    )
 }
 
 /// What the router of the settings says of recorded questions.
@@ -102,11 +110,7 @@ fn by_choice(records: &[ProbeRecord], session: &Session<'_>) -> Result<Vec<Optio
     let settings = session.settings;
     let policy = Policy::measured(Signal::SELF_ROUTE);
     let pipeline = session.setup().pipeline_for(None, false, &[policy])?;
-    let folder = match &settings.adapter {
-        Some(adapter) => adapter.clone(),
-        None => session.setup().fetched(&settings.model)?,
-    };
-    let held_out = untaught_share(&folder)?;
+    let held_out = untaught_share(&session.setup().trained_folder()?)?;
     let datastore = settings
         .datastore
         .as_ref()
@@ -124,68 +128,59 @@ fn by_choice(records: &[ProbeRecord], session: &Session<'_>) -> Result<Vec<Optio
     )?)
 }
 
-fn show(
+fn show_one(
     arguments: &CalibrateArguments,
-    settings: &Settings,
-    goal: Goal,
+    signal: Signal,
     chosen: &Calibration,
-    auroc: Option<f64>,
-    left_out: usize,
+    observed: &Observed,
+    session: &Session<'_>,
 ) -> Result<()> {
-    let percent = |share: f64| format!("{:.1}%", 100.0 * share);
-    let confidence = match goal {
-        Goal::Guarantee { confidence, .. } => confidence,
-        Goal::RetrievalRatio(_) | Goal::BestAccuracy => ken_route::CONFIDENCE,
+    let auroc = observed.auroc();
+    if session.json {
+        return output::json(&json!({
+            "policy": signal.to_string(),
+            "threshold": chosen.threshold,
+            "samples": arguments.samples,
+            "retrieval_ratio": chosen.retrieval_ratio,
+            "loss": { "estimate": chosen.loss, "bound": chosen.loss_bound },
+            "accuracy": chosen.accuracy,
+            "auroc": auroc,
+            "n": chosen.questions,
+            "left_out": observed.left_out,
+            "needed": chosen.needed,
+        }));
+    }
+    let (above, ratio) = match signal.weighs_evidence() {
+        true => ("evidence above it is used", "evidence used"),
+        false => ("questions above it retrieve", "retrieval ratio"),
     };
     let threshold = match chosen.threshold {
-        Some(threshold) => format!("{threshold} (questions above it retrieve)"),
-        None => "none: every question has to retrieve".to_owned(),
+        Some(threshold) => format!("{threshold} ({above})"),
+        None => "none: every question needs its evidence".to_owned(),
     };
-    let loss = format!(
-        "{}, at most {} with confidence {confidence}",
-        percent(chosen.loss),
-        percent(chosen.loss_bound)
-    );
     let auroc = auroc.map_or("undefined".to_owned(), |area| format!("{area:.3}"));
-    let rows = [
-        ("policy", arguments.policy.to_string()),
+    output::pairs([
+        ("policy", signal.to_string()),
         ("threshold", threshold),
-        ("retrieval ratio", percent(chosen.retrieval_ratio)),
+        (ratio, percent(chosen.retrieval_ratio)),
         ("accuracy", percent(chosen.accuracy)),
-        ("lost against always", loss),
+        (
+            "lost against always",
+            lost(arguments, chosen.loss, chosen.loss_bound),
+        ),
         ("AUROC of \"retrieval helps\"", auroc),
         ("questions", chosen.questions.to_string()),
-    ];
-    output::pairs(rows)?;
+    ])?;
     if let Some(threshold) = chosen.threshold {
         let policy = Policy::Measured {
-            signal: arguments.policy,
+            signal,
             threshold: Some(threshold),
-            double: false,
+            review: Review::Nothing,
         };
-        let samples = match arguments.policy.is_of_samples() {
-            true => format!(" --samples {}", arguments.samples),
-            false => String::new(),
-        };
-        let flag = |model: RoutingModel, path: Option<&PathBuf>| {
-            path.map(|path| format!(" --{} {}", model.setting(), path.display()))
-        };
-        let kbm = || flag(RoutingModel::Assessor, settings.kbm.as_ref());
-        let by = arguments.policy.told_by.and_then(|model| match model {
-            RoutingModel::Router => {
-                let router = flag(model, settings.router.as_ref())?;
-                Some(router + &kbm().unwrap_or_default())
-            }
-            RoutingModel::Assessor => kbm(),
-            RoutingModel::Datastore => flag(model, settings.datastore.as_ref()),
-        });
-        let by = by.unwrap_or_default();
-        output::line(format!("to use it: ken ask --policy {policy}{samples}{by}"))?;
+        show_use(arguments, policy, session.settings)?;
     }
-    if left_out > 0 {
-        output::line(format!("{left_out} questions could not be used"))?;
-    }
-    if let (Goal::Guarantee { .. }, None) = (goal, chosen.threshold) {
+    show_left_out(observed.left_out)?;
+    if let (Goal::Guarantee { .. }, None) = (arguments.goal(), chosen.threshold) {
         output::line(match chosen.needed {
             Some(needed) => format!(
                 "The guarantee cannot be kept with {} questions; about {needed} like these would be needed.",
@@ -197,4 +192,126 @@ fn show(
         })?;
     }
     Ok(())
+}
+
+fn show_both(
+    arguments: &CalibrateArguments,
+    [question, evidence]: [Signal; 2],
+    chosen: &JointCalibration,
+    left_out: usize,
+    session: &Session<'_>,
+) -> Result<()> {
+    let policy = format!("{question}+{evidence}");
+    if session.json {
+        return output::json(&json!({
+            "policy": policy,
+            "threshold": chosen.question,
+            "evidence_threshold": chosen.evidence,
+            "samples": arguments.samples,
+            "retrieval_ratio": chosen.retrieval_ratio,
+            "evidence_ratio": chosen.evidence_ratio,
+            "loss": { "estimate": chosen.loss, "bound": chosen.loss_bound },
+            "accuracy": chosen.accuracy,
+            "n": chosen.questions,
+            "left_out": left_out,
+        }));
+    }
+    let threshold = |threshold: Option<f64>, above: &str, all: &str| match threshold {
+        Some(threshold) => format!("{threshold} ({above})"),
+        None => format!("none: {all}"),
+    };
+    let questions = threshold(
+        chosen.question,
+        "questions above it retrieve",
+        "every question retrieves",
+    );
+    let used = threshold(
+        chosen.evidence,
+        "evidence above it is used",
+        "all evidence is used",
+    );
+    output::pairs([
+        ("policy", policy),
+        ("threshold of the question", questions),
+        ("threshold of the evidence", used),
+        ("retrieval ratio", percent(chosen.retrieval_ratio)),
+        ("evidence used", percent(chosen.evidence_ratio)),
+        ("accuracy", percent(chosen.accuracy)),
+        (
+            "lost against always",
+            lost(arguments, chosen.loss, chosen.loss_bound),
+        ),
+        ("questions", chosen.questions.to_string()),
+    ])?;
+    let to_use = match (chosen.question, chosen.evidence) {
+        (Some(threshold), gate) => Some(Policy::Measured {
+            signal: question,
+            threshold: Some(threshold),
+            review: gate.map_or(Review::Nothing, |gate| Review::Gate {
+                signal: evidence,
+                threshold: Some(gate),
+            }),
+        }),
+        (None, Some(gate)) => Some(Policy::Measured {
+            signal: evidence,
+            threshold: Some(gate),
+            review: Review::Nothing,
+        }),
+        (None, None) => None,
+    };
+    match (to_use, arguments.goal()) {
+        (Some(policy), _) => show_use(arguments, policy, session.settings)?,
+        (None, Goal::Guarantee { .. }) => output::line(format!(
+            "The guarantee cannot be kept with {} questions.",
+            chosen.questions
+        ))?,
+        (None, _) => {}
+    }
+    show_left_out(left_out)
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.1}%", 100.0 * share)
+}
+
+fn lost(arguments: &CalibrateArguments, loss: f64, bound: f64) -> String {
+    let confidence = match arguments.goal() {
+        Goal::Guarantee { confidence, .. } => confidence,
+        _ => ken_route::CONFIDENCE,
+    };
+    let (loss, bound) = (percent(loss), percent(bound));
+    format!("{loss}, at most {bound} with confidence {confidence}")
+}
+
+fn show_left_out(left_out: usize) -> Result<()> {
+    match left_out {
+        0 => Ok(()),
+        left_out => output::line(format!("{left_out} questions could not be used")),
+    }
+}
+
+/// The flags under which a policy is used.
+fn show_use(arguments: &CalibrateArguments, policy: Policy, settings: &Settings) -> Result<()> {
+    let samples = match policy.signals().any(Signal::is_of_samples) {
+        true => format!(" --samples {}", arguments.samples),
+        false => String::new(),
+    };
+    let flag = |model: RoutingModel| {
+        let path = match model {
+            RoutingModel::Router => settings.router.as_ref(),
+            RoutingModel::Assessor => settings.kbm.as_ref(),
+            RoutingModel::Datastore => settings.datastore.as_ref(),
+            RoutingModel::Gate => settings.gate.as_ref(),
+        };
+        path.map(|path| format!(" --{} {}", model.setting(), path.display()))
+    };
+    let models: Vec<RoutingModel> = policy.signals().filter_map(|one| one.told_by).collect();
+    let mut flags: Vec<String> = models.iter().filter_map(|model| flag(*model)).collect();
+    if models.contains(&RoutingModel::Router) {
+        flags.extend(flag(RoutingModel::Assessor));
+    }
+    let flags = flags.concat();
+    output::line(format!(
+        "to use it: ken ask --policy {policy}{samples}{flags}"
+    ))
 }

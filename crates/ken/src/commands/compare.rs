@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
-use ken_answer::Policy;
-use ken_study::compare::{Comparison, ComparisonWork, Difference, untimed};
+use ken_answer::{Policy, RoutingModel};
+use ken_study::compare::{Breakdown, Comparison, ComparisonWork, Difference, untimed};
 use ken_study::{ProbeRecord, Question, check_sampling, read_results, read_settings};
 
 use crate::arguments::answering::EvalArguments;
@@ -56,6 +56,7 @@ pub(crate) fn run(
         questions,
         policies,
         probed: &probed,
+        by: arguments.by.as_deref(),
         identity: &|pipeline| session.settings.identity(pipeline),
     };
     let comparison = work.run(&mut pipeline, &|policy| {
@@ -66,16 +67,48 @@ pub(crate) fn run(
         return output::json(&comparison);
     }
     show(&comparison, &folder)?;
-    let knows = |question: &&Question| {
-        let router = pipeline.router();
-        router.is_some_and(|(router, _)| router.knows(&question.question))
-    };
-    match questions.iter().filter(knows).count() {
-        0 => Ok(()),
-        known => output::line(format!(
-            "router: it was trained on {known} of these questions, on which it looks better than it is"
-        )),
+    let mut signals = policies.iter().flat_map(|policy| policy.signals());
+    let gates = signals.any(|signal| signal.told_by == Some(RoutingModel::Gate));
+    if gates && pipeline.gate().is_none() {
+        output::line(
+            "gate: none is named, so each half of the questions is weighed by one trained on the other half",
+        )?;
     }
+    for (name, head) in [("router", pipeline.router()), ("gate", pipeline.gate())] {
+        let Some((head, _)) = head else { continue };
+        let knows = |question: &&Question| head.knows(&question.question);
+        match questions.iter().filter(knows).count() {
+            0 => {}
+            known => output::line(format!(
+                "{name}: it was trained on {known} of these questions, on which it looks better than it is"
+            ))?,
+        }
+    }
+    Ok(())
+}
+
+fn show_breakdown(breakdown: &Breakdown) -> Result<()> {
+    let field = &breakdown.field;
+    let mut rows = vec![output::head(&format!(
+        "{field}|questions|never|always|misled|policy|EM|retrieves|with evidence|needless skipped"
+    ))];
+    for group in &breakdown.groups {
+        rows.extend(group.policies.iter().map(|policy| {
+            vec![
+                group.value.clone(),
+                group.n.to_string(),
+                share(group.never_em),
+                share(group.always_em),
+                share(group.misled),
+                policy.policy.clone(),
+                share(policy.em),
+                share(policy.retrieval_ratio),
+                share(policy.evidence_ratio),
+                share(policy.needless_skipped),
+            ]
+        }));
+    }
+    output::table(&rows)
 }
 
 fn show(comparison: &Comparison, folder: &Path) -> Result<()> {
@@ -85,7 +118,7 @@ fn show(comparison: &Comparison, folder: &Path) -> Result<()> {
         None => share(difference.em),
     };
     let mut rows = vec![output::head(
-        "policy|EM|F1|retrieves|calls|tokens|p50 ms|AUROC|not harming|by chance|against always|against chance",
+        "policy|EM|F1|retrieves|with evidence|calls|tokens|p50 ms|AUROC|not harming|by chance|against always|of oracle's lead|against chance",
     )];
     for policy in &comparison.policies {
         let summary = &policy.summary;
@@ -99,6 +132,7 @@ fn show(comparison: &Comparison, folder: &Path) -> Result<()> {
             share(summary.em),
             share(summary.f1),
             share(summary.retrieval_ratio),
+            share(summary.evidence_ratio),
             one(summary.model_calls.mean),
             one(tokens.map(|(read, written)| read + written)),
             one(summary.latency_ms.p50),
@@ -106,6 +140,7 @@ fn show(comparison: &Comparison, folder: &Path) -> Result<()> {
             share(policy.not_harming),
             share(policy.random.em),
             difference(&policy.vs_always),
+            share(policy.of_oracle_lead),
             difference(&policy.vs_random),
         ]);
     }
@@ -116,6 +151,28 @@ fn show(comparison: &Comparison, folder: &Path) -> Result<()> {
         share(comparison.beneficial),
         share(comparison.harmful)
     ))?;
+    output::line(format!(
+        "of the answers that are right from memory, evidence turns {}{} wrong",
+        share(comparison.misled),
+        output::interval(comparison.misled_interval)
+    ))?;
+    let mut rows = vec![output::head(
+        "needless retrievals skipped at a loss of at most 0.01|share|loss|with evidence",
+    )];
+    rows.extend(comparison.policies.iter().map(|policy| {
+        let yardstick = &policy.yardstick;
+        vec![
+            policy.summary.policy.clone(),
+            share(yardstick.needless_skipped)
+                + &output::interval(yardstick.needless_skipped_interval),
+            share(yardstick.loss) + &output::interval(yardstick.loss_interval),
+            share(yardstick.evidence_ratio),
+        ]
+    }));
+    output::table(&rows)?;
+    if let Some(breakdown) = &comparison.by {
+        show_breakdown(breakdown)?;
+    }
     for policy in comparison.policies.iter().filter(|one| one.unscored > 0) {
         output::line(format!(
             "{}: {} questions have no score, since the model does not tell what it takes; they retrieve",

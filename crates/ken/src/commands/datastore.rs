@@ -8,7 +8,8 @@ use ken_answer::Datastore;
 use ken_answer::datastore::Entry;
 use ken_storage::AtomicFile;
 use ken_study::learn::datastore::{EntryChanges, GivenEntry, MakeError, read_entries};
-use ken_study::{SourceRecord, make_datastore, place_in_split, read_results};
+use ken_study::learn::untaught_share;
+use ken_study::{MakeOptions, SourceRecord, make_datastore, read_results};
 use serde_json::json;
 
 use crate::arguments::datastore::{DatastoreListArguments, DatastoreMakeArguments, DatastoreVerb};
@@ -65,17 +66,23 @@ pub(crate) fn run(verb: &DatastoreVerb, session: &Session<'_>) -> Result<()> {
 }
 
 fn make(arguments: &DatastoreMakeArguments, session: &Session<'_>) -> Result<()> {
-    let mut records: Vec<SourceRecord> = read_results(&arguments.labels)?;
-    records.retain(|record| place_in_split(&record.question) >= arguments.held_out);
+    let records: Vec<SourceRecord> = read_results(&arguments.labels)?;
     let model = session.setup().language_model()?;
+    let untaught = untaught_share(&session.setup().trained_folder()?)?;
     let made = {
         let mut draw = counting("keys");
         make_datastore(
             &arguments.out,
             &records,
-            arguments.rule,
             model.as_ref(),
-            &arguments.layer.for_keys(model.as_ref()),
+            MakeOptions {
+                rule: arguments.rule,
+                soft: arguments.soft,
+                layers: &arguments.layer.for_keys(model.as_ref()),
+                neighbors: &arguments.neighbors.tried(),
+                held_out: arguments.held_out.unwrap_or(untaught / 2.0),
+                untaught,
+            },
             &mut |done, total| {
                 draw(done, total);
                 !session.is_stopped()
@@ -86,18 +93,28 @@ fn make(arguments: &DatastoreMakeArguments, session: &Session<'_>) -> Result<()>
     if session.json {
         return output::json(&json!({ "datastore": arguments.out, "made": made }));
     }
-    let mut rows = vec![vec!["entries".to_owned(), made.entries.to_string()]];
+    let mut rows = vec![
+        vec!["entries".to_owned(), made.entries.to_string()],
+        vec![
+            "left out".to_owned(),
+            format!(
+                "{} that the model was taught or that are held out",
+                made.left_out
+            ),
+        ],
+    ];
     for (source, count) in &made.sources {
         rows.push(vec![format!("answered by {source}"), count.to_string()]);
     }
     for tried in &made.tried {
-        let taken = match tried.layer == made.layer {
+        let is_taken = tried.layer == made.layer && tried.neighbors == made.neighbors;
+        let taken = match is_taken {
             true => ", taken",
             false => "",
         };
         let auroc = output::number(tried.auroc, 3);
         rows.push(vec![
-            format!("layer {}", tried.layer),
+            format!("layer {}, {} neighbors", tried.layer, tried.neighbors),
             format!("AUROC {auroc}{taken}"),
         ]);
     }

@@ -107,10 +107,7 @@ pub(crate) fn run(arguments: &DemoArguments, session: &Session<'_>) -> Result<()
 
 /// Refuses what the demo cannot answer under: it has no head and no model that was trained.
 fn check(policy: Policy) -> Result<()> {
-    if policy
-        .signal()
-        .is_some_and(|signal| signal.told_by.is_some())
-    {
+    if policy.signals().any(|signal| signal.told_by.is_some()) {
         let message =
             format!("the policy `{policy}` decides by what was trained, which the demo has not");
         return Err(Failure::refused(
@@ -309,6 +306,8 @@ mod tests {
             "kbm@0.5",
             "kbm:certainty@0.5+double",
             "self-route",
+            "evidence:gate",
+            "certainty@0.5+evidence:gate",
         ] {
             let error = check(policy.parse().unwrap()).unwrap_err();
             assert!(error.hint().unwrap().contains("ken ask"), "{policy}");

@@ -1,8 +1,13 @@
 //! `ken eval`: a policy measured over a file of questions. Several are compared in `compare`.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
-use ken_study::{Summary, evaluate_pipeline, is_held_out, read_questions, summarize};
+use ken_study::compare::grouped;
+use ken_study::{
+    Question, Record, Summary, check_field, evaluate_pipeline, is_held_out, read_questions,
+    summarize,
+};
 use serde::Serialize;
 
 use crate::arguments::answering::EvalArguments;
@@ -16,8 +21,38 @@ use crate::session::Session;
 struct Evaluated {
     #[serde(flatten)]
     summary: Summary,
+    /// The same by the values of a field of the questions' metadata.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    by: Vec<Group>,
     /// Questions whose answers, and times, are those of an earlier run.
     resumed: usize,
+}
+
+/// The questions with one value of a field.
+#[derive(Serialize)]
+struct Group {
+    value: String,
+    #[serde(flatten)]
+    summary: Summary,
+}
+
+/// The answers by the values of a field, each group summed up.
+fn broken_down(
+    field: &str,
+    policy: &str,
+    questions: &[Question],
+    records: &[Record],
+) -> Vec<Group> {
+    let values: Vec<String> = questions.iter().map(|one| one.value_of(field)).collect();
+    let mut groups: BTreeMap<(usize, String), Vec<Record>> = BTreeMap::new();
+    for (group, record) in grouped(&values).into_iter().zip(records) {
+        groups.entry(group).or_default().push(record.clone());
+    }
+    let groups = groups.into_iter().map(|((_, value), records)| Group {
+        value,
+        summary: summarize(policy, &records),
+    });
+    groups.collect()
 }
 
 pub(crate) fn run(arguments: &EvalArguments, session: &Session<'_>) -> Result<()> {
@@ -26,6 +61,9 @@ pub(crate) fn run(arguments: &EvalArguments, session: &Session<'_>) -> Result<()
         questions.retain(|question| is_held_out(question, share));
     }
     let questions = records::sampled(questions, arguments.limit, session.settings);
+    if let Some(field) = &arguments.by {
+        check_field(&questions, field)?;
+    }
     match arguments.policy[..] {
         [] => {}
         [policy] if policy.check().is_ok() => {}
@@ -50,6 +88,9 @@ pub(crate) fn run(arguments: &EvalArguments, session: &Session<'_>) -> Result<()
     let outcome = evaluate_pipeline(&pipeline, &questions, &out, run_settings, run)?;
     let evaluated = Evaluated {
         summary: summarize(&policy, &outcome.records),
+        by: arguments.by.as_ref().map_or_else(Vec::new, |field| {
+            broken_down(field, &policy, &questions, &outcome.records)
+        }),
         resumed: outcome.resumed,
     };
     if session.json {
@@ -59,7 +100,12 @@ pub(crate) fn run(arguments: &EvalArguments, session: &Session<'_>) -> Result<()
     }
 }
 
-fn show(Evaluated { summary, resumed }: &Evaluated, out: &Path) -> Result<()> {
+fn show(evaluated: &Evaluated, out: &Path) -> Result<()> {
+    let Evaluated {
+        summary,
+        by,
+        resumed,
+    } = evaluated;
     let ms = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |v| format!("{v:.0} ms"));
     let interval = output::interval(summary.em_interval);
     let mut rows = vec![
@@ -70,6 +116,7 @@ fn show(Evaluated { summary, resumed }: &Evaluated, out: &Path) -> Result<()> {
         ("F1", share(summary.f1)),
         ("contains", share(summary.contains)),
         ("retrieval ratio", share(summary.retrieval_ratio)),
+        ("with evidence", share(summary.evidence_ratio)),
         ("gold coverage", share(summary.gold_coverage)),
         ("gold recall", share(summary.gold_recall)),
         ("gold first", share(summary.gold_first)),
@@ -95,5 +142,23 @@ fn show(Evaluated { summary, resumed }: &Evaluated, out: &Path) -> Result<()> {
         rows.push(("from the file", of_earlier));
     }
     rows.push(("per question", out.display().to_string()));
-    output::pairs(rows)
+    output::pairs(rows)?;
+    if by.is_empty() {
+        return Ok(());
+    }
+    let mut rows = vec![output::head(
+        "group|questions|EM|F1|contains|retrieves|with evidence",
+    )];
+    rows.extend(by.iter().map(|Group { value, summary }| {
+        vec![
+            value.clone(),
+            summary.n.to_string(),
+            share(summary.em),
+            share(summary.f1),
+            share(summary.contains),
+            share(summary.retrieval_ratio),
+            share(summary.evidence_ratio),
+        ]
+    }));
+    output::table(&rows)
 }

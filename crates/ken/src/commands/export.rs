@@ -75,7 +75,10 @@ pub(crate) fn exported(verb: &TrainVerb, session: &Session<'_>) -> Option<Result
             });
             (values, format, &arguments.tuning.out)
         }
-        TrainVerb::Examples(_) | TrainVerb::Router(_) | TrainVerb::Pruner(_) => return None,
+        TrainVerb::Examples(_)
+        | TrainVerb::Router(_)
+        | TrainVerb::Gate(_)
+        | TrainVerb::Pruner(_) => return None,
     };
     Some(values.and_then(|values| {
         let written = write(&values, prefers, format, out)?;

@@ -63,8 +63,10 @@ pub(crate) const FINDING: &[Key] = &[
 pub(crate) const DECIDING: &[Key] = &[
     Key::samples,
     Key::router,
+    Key::gate,
     Key::kbm,
     Key::kbm_model,
+    Key::kbm_for_any_model,
     Key::datastore,
 ];
 

@@ -47,6 +47,7 @@ fn command(action: &Action) -> String {
         Action::Train => "ken train",
         Action::TrainRouter => "ken train router RECORDS --out FILE",
         Action::TrainEmbeddingRouter => "ken train router RECORDS --features embedding --out FILE",
+        Action::TrainGate => "ken train gate RECORDS --out FILE",
         Action::TrainPruner => "ken train pruner LABELS --corpus DIR --out FILE",
         Action::TrainKbm => "ken train kbm RECORDS --out DIR",
         Action::TrainSelfRoute => "ken train self-route LABELS --out DIR",

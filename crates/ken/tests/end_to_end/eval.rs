@@ -102,6 +102,7 @@ fn check_summary(summary: &Value) {
             "f1",
             "contains",
             "retrieval_ratio",
+            "evidence_ratio",
             "gold_coverage",
             "gold_recall",
             "gold_first",

@@ -14,6 +14,7 @@ mod documents;
 mod eval;
 #[cfg(unix)]
 mod full_disk;
+mod gate;
 mod harness;
 mod ingest;
 mod keys;

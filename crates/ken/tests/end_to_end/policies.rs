@@ -125,6 +125,8 @@ fn policies_are_compared_and_the_run_is_resumed() {
             "always_em",
             "beneficial",
             "harmful",
+            "misled",
+            "misled_interval",
             "seed",
             "policies"
         ]
@@ -139,7 +141,10 @@ fn policies_are_compared_and_the_run_is_resumed() {
         "ece",
         "model_calls",
         "retriever_calls",
+        "evidence_threshold",
         "vs_always",
+        "of_oracle_lead",
+        "yardstick",
         "curve",
     ] {
         assert!(keys(named("certainty")).contains(&field), "{field}");

@@ -27,8 +27,10 @@ fn write_questions(ken: &Ken) {
 fn untimed(records: &str) -> Vec<Value> {
     let each = records.lines().map(|line| {
         let mut record: Value = serde_json::from_str(line).unwrap();
-        let costs = record.as_object_mut().unwrap().remove("costs");
-        let costs = costs.expect("costs");
+        let fields = record.as_object_mut().unwrap();
+        let of_evidence = fields.remove("costs_with_evidence").expect("costs");
+        assert_eq!(of_evidence["rate"]["calls"]["retriever"], 2);
+        let costs = fields.remove("costs").expect("costs");
         assert!(costs["sample"]["ms"].as_f64().unwrap() > 0.0, "{costs}");
         record
     });

@@ -6,9 +6,15 @@ use serde_json::{Value, json};
 use crate::harness::{Ken, keys, number};
 use crate::tuning::{MODEL, SMALL, prepared};
 
-/// Labels of which source helps, `labels.jsonl`. A model that knows nothing prefers by chance: what it is
+/// Labels of which source helps a model, in `out`. A model that knows nothing prefers by chance: what it is
 /// to prefer is set, one source after the other.
-fn write_source_labels(ken: &Ken, corpora: &[&str], preferred: &[&str]) {
+fn write_source_labels(
+    ken: &Ken,
+    model: &[&'static str],
+    out: &'static str,
+    corpora: &[&'static str],
+    preferred: &[&str],
+) {
     let mut label = vec![
         "label",
         "sources",
@@ -20,12 +26,12 @@ fn write_source_labels(ken: &Ken, corpora: &[&str], preferred: &[&str]) {
         "--contexts",
         "2",
         "--out",
-        "labels.jsonl",
+        out,
     ];
     label.extend(corpora.iter().flat_map(|corpus| ["--corpus", corpus]));
-    label.extend(MODEL);
+    label.extend(model);
     ken.text(&label);
-    let labels = ken.read("labels.jsonl");
+    let labels = ken.read(out);
     let set = labels.lines().enumerate().map(|(at, line)| {
         let mut record: Value = serde_json::from_str(line).unwrap();
         if !record["preferred"].is_null() && record.get("question").is_some() {
@@ -34,7 +40,7 @@ fn write_source_labels(ken: &Ken, corpora: &[&str], preferred: &[&str]) {
         }
         record.to_string()
     });
-    ken.write("labels.jsonl", set.collect::<Vec<_>>().join("\n") + "\n");
+    ken.write(out, set.collect::<Vec<_>>().join("\n") + "\n");
 }
 
 #[test]
@@ -46,23 +52,21 @@ fn of_two_corpora_the_one_is_searched_that_was_chosen() {
         "{\"id\": \"tower\", \"contents\": \"The tower is kept by a Quunx, who asked for it.\"}",
     );
     ken.json(&["ingest", "tower.jsonl", "--corpus", "tower.ken"]);
-    write_source_labels(
-        &ken,
-        &["island.ken", "tower.ken"],
-        &["self", "island", "tower"],
-    );
+    let (corpora, preferred) = (["island.ken", "tower.ken"], ["self", "island", "tower"]);
+    write_source_labels(&ken, &MODEL, "labels.jsonl", &corpora, &preferred);
     let train = ["train", "self-route", "labels.jsonl", "--out", "routing"];
-    let all = ["--held-out", "0", "--soft"];
-    ken.json(&[&train[..], &all, &MODEL, &SMALL].concat());
+    let half = ["--held-out", "0.5", "--soft"];
+    ken.json(&[&train[..], &half, &MODEL, &SMALL].concat());
     let origin: Value = serde_json::from_str(&ken.read("routing/ken.json")).unwrap();
-    let corpora = origin["sources"]["corpora"].as_array().unwrap();
-    let named: Vec<&str> = corpora
+    let taught = origin["sources"]["corpora"].as_array().unwrap();
+    let named: Vec<&str> = taught
         .iter()
         .map(|corpus| corpus["name"].as_str().unwrap())
         .collect();
     assert_eq!(named, ["island", "tower"], "{origin}");
     let trained = [&MODEL[..], &["--adapter", "routing"]].concat();
-    let make = ["datastore", "make", "labels.jsonl", "--out", "routes"];
+    write_source_labels(&ken, &trained, "again.jsonl", &corpora, &preferred);
+    let make = ["datastore", "make", "again.jsonl", "--out", "routes"];
     ken.json(&[&make[..], &["--held-out", "0"], &trained].concat());
 
     // The votes of all neighbours go to one corpus, and then to the other.
@@ -129,7 +133,8 @@ fn of_two_corpora_the_one_is_searched_that_was_chosen() {
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_model_chooses_its_source_and_people_correct_it() {
     let ken = prepared();
-    write_source_labels(&ken, &["island.ken"], &["self", "island"]);
+    let (corpora, preferred) = (["island.ken"], ["self", "island"]);
+    write_source_labels(&ken, &MODEL, "labels.jsonl", &corpora, &preferred);
 
     let export = ["train", "self-route", "labels.jsonl", "--held-out", "0"];
     let to = ["--export", "trl", "--out", "examples.jsonl"];
@@ -173,20 +178,20 @@ fn a_model_chooses_its_source_and_people_correct_it() {
     ken.refusal(&[&train[..3], &later, &MODEL].concat())
         .is("setting", "learning rate", "");
     assert!(!ken.path("early").exists());
-    let report = ken.json(&[&train[..], &["--held-out", "0"], &MODEL, &SMALL].concat());
+    let report = ken.json(&[&train[..], &["--held-out", "0.6"], &MODEL, &SMALL].concat());
     assert_eq!(report["purpose"], "self-route", "{report}");
     let origin: Value = serde_json::from_str(&ken.read("routing/ken.json")).unwrap();
     assert_eq!(
         origin["sources"]["corpora"][0]["name"], "island",
         "{origin}"
     );
-    assert_eq!(origin["held_out"], json!(0.0), "{origin}");
+    assert_eq!(origin["held_out"], json!(0.6), "{origin}");
     let trained = [&MODEL[..], &["--adapter", "routing"]].concat();
 
     let make = [
         "datastore",
         "make",
-        "labels.jsonl",
+        "again.jsonl",
         "--out",
         "routes",
         "--layer",
@@ -194,6 +199,20 @@ fn a_model_chooses_its_source_and_people_correct_it() {
         "--held-out",
         "0",
     ];
+    // Labels of the model before it was trained say nothing of it after.
+    let before = make.map(|part| match part {
+        "again.jsonl" => "labels.jsonl",
+        part => part,
+    });
+    ken.refusal(&[&before[..], &trained].concat()).is(
+        "other_model",
+        "another model",
+        "ken label sources",
+    );
+    write_source_labels(&ken, &trained, "again.jsonl", &corpora, &preferred);
+    let nothing = make.map(|part| if part == "0" { "0.6" } else { part });
+    ken.refusal(&[&nothing[..], &trained].concat())
+        .is("all_taught", "taught all", "--held-out");
     let made = ken.json(&[&make[..], &trained].concat());
     let entries = number(&made["made"]["entries"]);
     assert!(
@@ -219,7 +238,7 @@ fn a_model_chooses_its_source_and_people_correct_it() {
     assert!(own["timing_ms"]["choose source"].is_number(), "{own}");
     assert_eq!(ask("self-route@0")["route"], "corpus");
 
-    // All entries are told to be of one source: the corpus has no share any more.
+    // All entries are told to be of one source: the corpus keeps but the share that it has from the start.
     let exported = ken.text(&["datastore", "export", "routes"]);
     let all = exported.replace("\"source\":\"island\"", "\"source\":\"self\"");
     ken.write(
@@ -233,7 +252,8 @@ fn a_model_chooses_its_source_and_people_correct_it() {
         (1.0, entries + 1.0)
     );
     assert!(number(&changed["edited"]) > 3.0, "{changed}");
-    assert_eq!(ask("self-route@0")["route"], "self");
+    assert_eq!(ask("self-route@0")["route"], "corpus");
+    assert_eq!(ask("self-route@0.1")["route"], "self");
     let listed = ken.text(&["datastore", "list", "routes", "--source", "self", "--json"]);
     assert_eq!(listed.lines().count() as f64, entries + 1.0);
     let first: Value = serde_json::from_str(listed.lines().next().unwrap()).unwrap();
@@ -299,11 +319,15 @@ fn a_model_chooses_its_source_and_people_correct_it() {
     ken.text(&[&probe[..], &trained].concat());
     let calibrate = ["calibrate", "probed.jsonl", "--policy", "self-route"];
     let calibrate = [&calibrate[..], &["--ratio", "0.5"], &trained].concat();
+    let taught_all = origin
+        .to_string()
+        .replace("\"held_out\":0.6", "\"held_out\":0.0");
+    ken.write("routing/ken.json", taught_all);
     ken.refusal(&calibrate)
         .is("not_measured", "self-route", "other questions");
     let taught_of_none = origin
         .to_string()
-        .replace("\"held_out\":0.0", "\"held_out\":1.0");
+        .replace("\"held_out\":0.6", "\"held_out\":1.0");
     ken.write("routing/ken.json", taught_of_none);
     assert!(number(&ken.json(&calibrate)["n"]) >= 1.0);
     let probed = ken.read("probed.jsonl");

@@ -363,7 +363,7 @@ fn what_cannot_be_compared_is_refused_before_it_is_answered() {
     is(
         &["--policy", "certainty@0.5+double"],
         "policy_not_studied",
-        "judges each passage again",
+        "reviews the evidence",
         "",
     );
     is(

@@ -244,6 +244,7 @@ fn write_records(ken: &Ken, limit: &str, name: &str) {
         let mut record: Value = serde_json::from_str(line).unwrap();
         if record.get("question").is_some() {
             record["confidence"]["self"] = json!(if at % 2 == 0 { 0.75 } else { 0.0 });
+            record["certainty"]["self"] = json!(if at % 2 == 0 { 0.9 } else { 0.1 });
             record["likeliest"]["self"]["correct"] = json!(at % 2 == 0);
         }
         record.to_string()
@@ -364,7 +365,9 @@ fn a_boundary_is_learned_and_the_policy_kbm_goes_by_it() {
     ken.json(&medium);
     let other = ["--model", "./medium", "--kbm-model", "./blank"];
     ken.refusal(&[&ask[..], &other, &by("kbm@0.5")].concat())
-        .is("other_assessor", "another model", "ken train kbm");
+        .is("other_assessor", "another model", "--kbm-for-any-model");
+    let any = [&ask[..], &other, &by("kbm@1"), &["--kbm-for-any-model"]].concat();
+    assert_eq!(ken.json(&any)["route"], "self");
     let one = [
         "train",
         "kbm",

@@ -5,8 +5,11 @@
 //! its score is above the threshold. Nothing is measured here.
 
 mod bounds;
+mod jointly;
 
 use self::bounds::{risk_bound, risk_p_value};
+
+pub use self::jointly::{JointCalibration, JointObservation, calibrate_jointly};
 
 /// A question with known correctness.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -34,6 +37,9 @@ pub enum Goal {
     RetrievalRatio(f64),
     /// The highest accuracy on these questions, with the fewest retrievals among equals.
     BestAccuracy,
+    /// The fewest retrievals at which the accuracy on these questions falls by at most this much, compared
+    /// with always retrieving.
+    AtMostLost(f64),
     /// The fewest retrievals with the guarantee that, with this confidence, new questions of the same
     /// kind lose at most `max_loss` of the accuracy of always retrieving.
     Guarantee {
@@ -84,7 +90,7 @@ pub fn calibrate(observations: &[Observation], goal: Goal) -> Calibration {
     let n = observations.len();
     let delta = match goal {
         Goal::Guarantee { confidence, .. } => 1.0 - confidence,
-        Goal::RetrievalRatio(_) | Goal::BestAccuracy => 1.0 - CONFIDENCE,
+        Goal::RetrievalRatio(_) | Goal::BestAccuracy | Goal::AtMostLost(_) => 1.0 - CONFIDENCE,
     };
     let exact = observations
         .iter()
@@ -102,6 +108,11 @@ pub fn calibrate(observations: &[Observation], goal: Goal) -> Calibration {
                 false => best,
             }
         }),
+        Goal::AtMostLost(most) => {
+            let least = steps.first().map_or(0.0, |all| all.right) - most * n as f64;
+            let holds = |step: &&Step| step.right + 1e-9 >= least;
+            steps.iter().rev().find(holds)
+        }
         Goal::Guarantee { max_loss, .. } => {
             let holds = |step: &&Step| {
                 step.threshold.is_none() || risk_p_value(step.lost, n, max_loss, exact) <= delta

@@ -71,6 +71,7 @@ fn renewal(purpose: Purpose) -> Action {
     match purpose {
         Purpose::Router => Action::TrainRouter,
         Purpose::Pruner => Action::TrainPruner,
+        Purpose::Gate => Action::TrainGate,
     }
 }
 

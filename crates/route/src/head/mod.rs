@@ -18,6 +18,8 @@ pub enum Purpose {
     Router,
     /// The model's mastery of a passage (Zero-RAG, Eq. 4): the larger, the less the corpus needs it.
     Pruner,
+    /// Half of 1 plus the exact match that evidence adds to an answer: the larger, the more it is worth using.
+    Gate,
 }
 
 impl Purpose {
@@ -27,6 +29,7 @@ impl Purpose {
         match self {
             Self::Router => "router",
             Self::Pruner => "pruner",
+            Self::Gate => "gate",
         }
     }
 }
@@ -57,6 +60,11 @@ pub enum Input {
     },
     /// The log-probabilities of the passage's tokens.
     PassageLikelihood,
+    /// How well passages fit the question, and how sure the model is of its answer from memory.
+    Evidence,
+    /// As [`Input::Evidence`], with how sure the model is of its answer with the evidence, and whether both
+    /// answers are the same.
+    EvidenceAndAnswer,
 }
 
 /// What a head was trained with, as fingerprints; `None` for what it does not depend on.

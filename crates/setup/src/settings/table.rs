@@ -54,11 +54,17 @@ settings! {
     #[serde(skip)]
     filters: Vec<Filter>, "KEY=VALUE", only_flag "filter";
 
+    /// Gate for the policy evidence:gate. Made by `ken train gate`
+    gate: Option<PathBuf>, "FILE";
+
     /// Passages to retrieve. With --rerank, chunks to keep, 8 by default
     k: Option<usize>, "N" = "3, 10 for `search`";
 
     /// Model for the policy kbm. Made by `ken train kbm`; routers may take its verdict as input, too
     kbm: Option<PathBuf>, "DIR";
+
+    /// Let the model of --kbm decide for a model that it was not trained on
+    kbm_for_any_model: bool, "BOOL" = "false";
 
     /// Base model of --kbm, if it is not the one that answers
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -96,8 +102,8 @@ settings! {
     parallel: NonZeroUsize, "N" = "16";
 
     /// When to retrieve: always, never, random:P or SIGNAL@THRESHOLD. `ken calibrate --help` lists the
-    /// signals, such as certainty, uncertainty:margin or router; SIGNAL+double judges again with the
-    /// evidence
+    /// signals, such as certainty, uncertainty:margin or router. After +, what reviews the evidence:
+    /// double, relative, or a signal of the evidence, such as evidence:cosine@0.5
     #[serde(serialize_with = "as_text")]
     policy: Policy, "POLICY" = "always", see "[policies](cli.md#policies)";
 

@@ -99,7 +99,7 @@ fn the_settings_are_documented() {
 
 #[test]
 fn every_key_is_read_and_stands_over_a_lower_layer() {
-    let text = "adapter = \"a\"\nallow_plaintext_keys = true\ncorpus = \"c\"\ndatastore = \"d\"\ndeadline = 8\ndevice = \"cuda\"\nembedder = \"./e\"\nevidence_tokens = 7\nk = 2\nkbm = \"kb\"\nkbm_model = \"./s.gguf\"\nlisten = \"[::1]:9\"\nmax_document_bytes = \"8M\"\nmax_tokens = 3\nmode = \"dense\"\n\
+    let text = "adapter = \"a\"\nallow_plaintext_keys = true\ncorpus = \"c\"\ndatastore = \"d\"\ndeadline = 8\ndevice = \"cuda\"\nembedder = \"./e\"\nevidence_tokens = 7\ngate = \"g.json\"\nk = 2\nkbm = \"kb\"\nkbm_for_any_model = true\nkbm_model = \"./s.gguf\"\nlisten = \"[::1]:9\"\nmax_document_bytes = \"8M\"\nmax_tokens = 3\nmode = \"dense\"\n\
         model = \"./m.gguf\"\nmodel_name = \"m\"\nparallel = 3\npolicy = \"never\"\nprecision = \"int8\"\nprompt_form = \"chat\"\nqueue = 11\nrecall = 0.95\nrerank = \"likelihood\"\nrerank_chunk = \"sentence\"\nrerank_depth = 5\nrouter = \"r.json\"\nsamples = 9\nscale = 2\nseed = 4\nsegment = \"sentence\"\nserver_keys = \"sk.json\"\nstyle = \"full\"\n\
         temperature = 0.5\nthreads = 6\ntrust_corpus_embedder = true\nverbalize = true\n";
     let table: toml::Table = toml::from_str(text).unwrap();
@@ -147,8 +147,10 @@ fn every_key_is_read_and_stands_over_a_lower_layer() {
     assert_eq!(settings.recall, "0.95".parse().unwrap());
     assert_eq!(settings.max_document_bytes, Bytes(8 << 20));
     assert_eq!(settings.router.as_deref(), Some(Path::new("shelf/r.json")));
+    assert_eq!(settings.gate.as_deref(), Some(Path::new("shelf/g.json")));
     assert_eq!(settings.threads, NonZeroUsize::new(6));
     assert!(settings.verbalize && settings.allow_plaintext_keys && settings.trust_corpus_embedder);
+    assert!(settings.kbm_for_any_model);
 }
 
 #[test]

@@ -1,18 +1,20 @@
 //! The statistics of policies that are compared on the same questions. Nothing is formatted here.
 
 use ken_answer::Policy;
-use ken_route::Observation;
+use ken_route::Goal;
 use serde::Serialize;
 
-use super::compose::{Answered, Decision, compose, decide};
-use super::threshold::{Thresholds, half};
+use super::breakdown::Breakdown;
+use super::compose::{Answered, Decision, compose, gain};
+use super::threshold::{Cut, cut, decisions, halves};
+use super::yardstick::{Yardstick, yardstick};
 use crate::bootstrap::{DRAWS, interval};
 use crate::discrimination::{
     Bin, Prediction, auroc, average_precision, expected_calibration_error, reliability,
 };
 use crate::random::shuffle;
 use crate::record::Record;
-use crate::statistics::{mean, number, percentile, share};
+use crate::statistics::{mean, number, percentile, share, wilson_interval};
 use crate::summary::{Summary, summarize};
 
 /// Bars of a reliability diagram.
@@ -32,12 +34,20 @@ pub struct Comparison {
     pub always_em: Option<f64>,
     /// The share of questions that retrieval turns from wrong to right.
     pub beneficial: Option<f64>,
-    /// The share of questions that retrieval turns from right to wrong.
+    /// The share of questions that retrieval turns from right to wrong. By so much a choice of the better
+    /// source for each question would be ahead of always retrieving.
     pub harmful: Option<f64>,
+    /// Of the questions that memory answers right, the share that retrieval turns wrong (Zero-RAG, Fig. 1b).
+    pub misled: Option<f64>,
+    /// Its 95 % Wilson interval, low and high.
+    pub misled_interval: Option<[f64; 2]>,
     /// The seed of all that is drawn.
     pub seed: u64,
     /// The policies, as they were named.
     pub policies: Vec<PolicyResult>,
+    /// The same by the values of a field of the questions' metadata, where one is asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by: Option<Breakdown>,
 }
 
 /// One policy. Values are `None` where no question counts for them.
@@ -46,8 +56,9 @@ pub struct PolicyResult {
     /// The averages over its answers.
     #[serde(flatten)]
     pub summary: Summary,
-    /// Scores above it retrieve; `None` of a policy without scores.
-    pub threshold: Option<Thresholds>,
+    /// At which thresholds.
+    #[serde(flatten)]
+    pub cut: Cut,
     /// Questions without a score, which retrieve: the model does not report what the score needs.
     pub unscored: usize,
     /// How well the negative score predicts that retrieval is not needed: that it turns no wrong answer
@@ -65,14 +76,21 @@ pub struct PolicyResult {
     /// The share of questions that retrieve exactly where that answers strictly better (SR-RAG,
     /// Table 2: strict preference).
     pub strict_preference: Option<f64>,
-    /// Choosing by chance at the same retrieval ratio: mean exact match, and the interval that holds 95%
-    /// of the draws.
+    /// Choosing by chance with evidence for as many questions: mean exact match, and the interval that holds
+    /// 95% of the draws.
     pub random: Difference,
     /// Against always retrieving.
     pub vs_always: Difference,
-    /// Against choosing by chance at the same retrieval ratio.
+    /// The same as a share of what choosing the better source for each question is ahead by.
+    pub of_oracle_lead: Option<f64>,
+    /// Its 95 % bootstrap interval, low and high.
+    pub of_oracle_lead_interval: Option<[f64; 2]>,
+    /// Against choosing by chance with evidence for as many questions.
     pub vs_random: Difference,
-    /// Exact match at each retrieval ratio that a threshold gives, from none to all.
+    /// What it spares at hardly any loss.
+    pub yardstick: Yardstick,
+    /// Exact match at each share of questions with evidence that a threshold of its first signal gives, from
+    /// none to all.
     pub curve: Vec<Point>,
 }
 
@@ -100,13 +118,18 @@ pub struct Point {
 pub fn compare(policies: &[Policy], answered: &[Answered<'_>], seed: u64) -> Comparison {
     let gains: Vec<f64> = answered.iter().map(gain).collect();
     let with_gain = |sign: f64| share(gains.iter().map(|&gain| gain == sign));
+    let known = answered.iter().filter(|one| one.never.em);
+    let misled: Vec<bool> = known.map(|one| !one.always.em).collect();
     Comparison {
         n: answered.len(),
         never_em: share(answered.iter().map(|one| one.never.em)),
         always_em: share(answered.iter().map(|one| one.always.em)),
         beneficial: with_gain(1.0),
         harmful: with_gain(-1.0),
+        misled: share(misled.iter().copied()),
+        misled_interval: wilson_interval(misled.iter().filter(|one| **one).count(), misled.len()),
         seed,
+        by: None,
         policies: policies
             .iter()
             .map(|&policy| result(policy, answered, seed))
@@ -114,47 +137,32 @@ pub fn compare(policies: &[Policy], answered: &[Answered<'_>], seed: u64) -> Com
     }
 }
 
-/// What retrieval adds to the exact match of a question: 1, 0 or -1.
-fn gain(one: &Answered<'_>) -> f64 {
-    number(one.always.em) - number(one.never.em)
-}
-
 /// What a policy would have left of each question.
 pub(crate) fn composed(policy: Policy, answered: &[Answered<'_>], seed: u64) -> Vec<Record> {
-    let decided = decisions(policy, answered, seed).1;
+    let cut = cut(
+        policy,
+        answered,
+        &halves(answered, seed),
+        Goal::BestAccuracy,
+    );
+    let decided = decisions(policy, cut, answered, seed);
     let pairs = answered.iter().zip(decided);
     pairs
         .map(|(one, decision)| compose(policy, decision, one))
         .collect()
 }
 
-/// The thresholds of a policy and what it decides for each question.
-fn decisions(
-    policy: Policy,
-    answered: &[Answered<'_>],
-    seed: u64,
-) -> (Option<Thresholds>, Vec<Decision>) {
-    let halves: Vec<usize> = answered
-        .iter()
-        .map(|one| half(seed, &one.never.id))
-        .collect();
-    let thresholds = thresholds(policy, answered, &halves);
-    let decided = answered
-        .iter()
-        .zip(&halves)
-        .map(|(one, &half)| decide(policy, thresholds, half, seed, one));
-    (thresholds, decided.collect())
-}
-
 fn result(policy: Policy, answered: &[Answered<'_>], seed: u64) -> PolicyResult {
-    let (thresholds, decisions) = decisions(policy, answered, seed);
+    let halves = halves(answered, seed);
+    let cut = cut(policy, answered, &halves, Goal::BestAccuracy);
+    let decisions = decisions(policy, cut, answered, seed);
     let records: Vec<Record> = answered
         .iter()
         .zip(&decisions)
         .map(|(one, &decision)| compose(policy, decision, one))
         .collect();
     let summary = summarize(&policy.to_string(), &records);
-    let ratio = summary.retrieval_ratio.unwrap_or_default();
+    let ratio = summary.evidence_ratio.unwrap_or_default();
     let kept = |decision: &Decision| *decision == Decision::Kept;
     let harmless = answered.iter().zip(&decisions).map(|(one, decision)| {
         if kept(decision) {
@@ -175,6 +183,18 @@ fn result(policy: Policy, answered: &[Answered<'_>], seed: u64) -> PolicyResult 
             interval: interval(&differences, DRAWS, seed, mean),
         }
     };
+    let leads: Vec<[f64; 2]> = records
+        .iter()
+        .zip(answered)
+        .map(|(record, one)| {
+            let ahead = number(record.em) - number(one.always.em);
+            [ahead, (-gain(one)).max(0.0)]
+        })
+        .collect();
+    let of_lead = |leads: &[[f64; 2]]| {
+        let sum = |place: usize| leads.iter().map(|pair| pair[place]).sum::<f64>();
+        (sum(1) > 0.0).then(|| sum(0) / sum(1))
+    };
     let predictions = predictions(policy, answered);
     // The score is the probability that retrieval is needed; its complement is predicted here.
     let probable =
@@ -187,7 +207,7 @@ fn result(policy: Policy, answered: &[Answered<'_>], seed: u64) -> PolicyResult 
                     .collect()
             });
     PolicyResult {
-        threshold: thresholds,
+        cut,
         unscored: match policy.signal() {
             Some(_) => answered.len() - predictions.len(),
             None => 0,
@@ -204,36 +224,14 @@ fn result(policy: Policy, answered: &[Answered<'_>], seed: u64) -> PolicyResult 
         strict_preference: share(strict),
         random: by_chance(answered, ratio, seed),
         vs_always: against(&|one| number(one.always.em)),
+        of_oracle_lead: of_lead(&leads),
+        of_oracle_lead_interval: interval(&leads, DRAWS, seed, of_lead),
         // Choosing by chance at this ratio answers a question right this often on average.
         vs_random: against(&|one| number(one.never.em) + ratio * gain(one)),
+        yardstick: yardstick(policy, answered, seed),
         curve: curve(policy, answered),
         summary,
     }
-}
-
-fn thresholds(policy: Policy, answered: &[Answered<'_>], halves: &[usize]) -> Option<Thresholds> {
-    let Policy::Measured { threshold, .. } = policy else {
-        return None;
-    };
-    if let Some(threshold) = threshold {
-        return Some(Thresholds::Given(threshold));
-    }
-    let of_half = |wanted: usize| -> Vec<Observation> {
-        let of_it = answered
-            .iter()
-            .zip(halves)
-            .filter(|(_, half)| **half == wanted);
-        of_it
-            .filter_map(|(one, _)| {
-                Some(Observation {
-                    score: one.score(policy)?,
-                    without: number(one.never.em),
-                    with: number(one.always.em),
-                })
-            })
-            .collect()
-    };
-    Some(Thresholds::crossed([&of_half(0), &of_half(1)]))
 }
 
 /// Of each scored question the negative score, and whether retrieval is not needed.

@@ -1,11 +1,13 @@
 //! What a policy would have answered at what cost: for each question one of its two answers, with
 //! what deciding took. That this is what the pipeline does is tested in `tests/comparison.rs`.
 
+use std::collections::BTreeSet;
+
 use ken_answer::{Cost, Measurements, Policy, Step, chance};
 
 use super::signals::Signals;
-use super::threshold::Thresholds;
 use crate::record::Record;
+use crate::statistics::number;
 
 /// A question with both answers and what policies decide by.
 #[derive(Debug, Clone, Copy)]
@@ -16,12 +18,24 @@ pub struct Answered<'a> {
     pub always: &'a Record,
     /// What was measured to decide by; `None` where no policy needs it.
     pub signals: Option<&'a Signals>,
+    /// What it is about. A threshold is never chosen on questions about the same.
+    pub subject: &'a str,
 }
 
 impl Answered<'_> {
-    /// The signal of a policy without evidence; `None` where it has none or it was not measured.
+    /// The first signal of a policy; `None` where it has none or it was not measured.
     pub(super) fn score(&self, policy: Policy) -> Option<f64> {
-        policy.signal()?.of(&self.signals?.without)
+        let (signal, signals) = (policy.signal()?, self.signals?);
+        match policy.searches_by() {
+            Some(signal) => signal.of(&signals.without),
+            None => signal.weigh(&signals.without, &signals.with),
+        }
+    }
+
+    /// The signal by which a policy reviews the evidence; `None` likewise.
+    pub(super) fn review_score(&self, policy: Policy) -> Option<f64> {
+        let signals = self.signals?;
+        policy.reviews_by()?.review(&signals.without, &signals.with)
     }
 }
 
@@ -32,49 +46,29 @@ pub(super) enum Decision {
     Spared,
     /// Retrieved, and answered from that.
     Kept,
-    /// Retrieved, judged again, and answered from memory.
+    /// Retrieved, reviewed, and answered from memory.
     Dropped,
 }
 
-/// Decides for a question of a half.
-pub(super) fn decide(
-    policy: Policy,
-    thresholds: Option<Thresholds>,
-    half: usize,
-    seed: u64,
-    answered: &Answered<'_>,
-) -> Decision {
-    let retrieves = |yes| {
-        if yes {
-            Decision::Kept
-        } else {
-            Decision::Spared
-        }
+/// Decides for a question, by a policy with its thresholds.
+pub(super) fn decide(policy: Policy, seed: u64, answered: &Answered<'_>) -> Decision {
+    let score = match policy {
+        Policy::Random { .. } => Some(chance(seed, answered.never.question.trim())),
+        _ => answered.score(policy),
     };
-    match policy {
-        Policy::Always => Decision::Kept,
-        Policy::Never => Decision::Spared,
-        Policy::Random { share } => retrieves(chance(seed, answered.never.question.trim()) < share),
-        Policy::Oracle => retrieves(answered.always.em && !answered.never.em),
-        Policy::Measured { signal, double, .. } => {
-            let score = answered.score(policy);
-            let threshold = thresholds.and_then(|thresholds| thresholds.of(half));
-            // As in the pipeline: what is no number retrieves.
-            let spared = score
-                .zip(threshold)
-                .is_some_and(|(score, threshold)| score <= threshold);
-            if spared {
-                return Decision::Spared;
-            }
-            let with = answered
-                .signals
-                .and_then(|signals| signal.of(&signals.with));
-            match score.zip(with).filter(|_| double) {
-                Some((without, with)) if !Policy::keeps(without, with) => Decision::Dropped,
-                _ => Decision::Kept,
-            }
-        }
+    let helps = answered.always.em && !answered.never.em;
+    if !policy.retrieves(score).unwrap_or(helps) {
+        return Decision::Spared;
     }
+    match policy.keeps(score, answered.review_score(policy)) {
+        true => Decision::Kept,
+        false => Decision::Dropped,
+    }
+}
+
+/// What retrieval adds to the exact match of a question: 1, 0 or -1.
+pub(super) fn gain(one: &Answered<'_>) -> f64 {
+    number(one.always.em) - number(one.never.em)
 }
 
 /// The stages of retrieval among the times of a trace.
@@ -99,27 +93,31 @@ pub(super) fn compose(policy: Policy, decision: Decision, answered: &Answered<'_
             }
         }
     }
-    let (Some(signal), Some(signals)) = (policy.signal(), answered.signals) else {
+    let Some(signals) = answered.signals else {
         return record;
     };
-    let twice = policy.judges_twice() && decision != Decision::Spared;
+    let (mut before, mut of_evidence) = (BTreeSet::new(), Vec::new());
+    before.extend(policy.searches_by().iter().flat_map(|signal| signal.steps));
+    if let Some(reviewer) = policy.reviews_by().filter(|_| decision != Decision::Spared) {
+        before.extend(reviewer.steps);
+        of_evidence = reviewer.taken_in_review(&signals.with);
+    }
     // What decided may have been the answer itself, which is not written again.
-    let answer = match decision {
-        Decision::Spared | Decision::Dropped => Some(&signals.without),
-        Decision::Kept => twice.then_some(&signals.with),
+    let (drafted, measured) = match decision {
+        Decision::Spared | Decision::Dropped => (before.contains(&Step::Draft), &signals.without),
+        Decision::Kept => (of_evidence.contains(&Step::Draft), &signals.with),
     };
     // An answer from verbalized knowledge is not the draft.
-    let verbalized = record.timing_ms.contains_key("verbalize");
-    let drafted = signal.steps.contains(&Step::Draft) && !verbalized;
-    if let Some(draft) = answer.filter(|_| drafted) {
-        forget_writing(&mut record, draft);
+    if drafted && !record.timing_ms.contains_key("verbalize") {
+        forget_writing(&mut record, measured);
     }
-    let measured = [Some(&signals.without), twice.then_some(&signals.with)];
+    let before = before.iter().map(|step| (*step, &signals.without));
+    let of_evidence = of_evidence.iter().map(|step| (*step, &signals.with));
     let mut is_timed = true;
-    for step in signal.steps {
-        for cost in measured.iter().flatten().filter_map(|t| t.costs.get(step)) {
+    for (step, measured) in before.chain(of_evidence) {
+        if let Some(cost) = measured.costs.get(&step) {
             is_timed &= cost.ms.is_some();
-            pay(&mut record, *step, cost);
+            pay(&mut record, step, cost);
         }
     }
     if !is_timed {
@@ -149,6 +147,7 @@ fn forget_writing(record: &mut Record, draft: &Measurements) {
 
 fn pay(record: &mut Record, step: Step, cost: &Cost) {
     record.calls.model += cost.calls.model;
+    record.calls.retriever += cost.calls.retriever;
     record.tokens.prompt += cost.tokens.prompt;
     record.tokens.completion += cost.tokens.completion;
     if let Some(ms) = cost.ms {

@@ -4,7 +4,7 @@ use super::comparison::{Comparison, PolicyResult};
 
 type Column = (&'static str, fn(&PolicyResult) -> Option<f64>);
 
-const COLUMNS: [Column; 26] = [
+const COLUMNS: [Column; 30] = [
     ("n", |one| Some(one.summary.n as f64)),
     ("failed", |one| Some(one.summary.failed as f64)),
     ("em", |one| one.summary.em),
@@ -13,6 +13,7 @@ const COLUMNS: [Column; 26] = [
     ("f1", |one| one.summary.f1),
     ("contains", |one| one.summary.contains),
     ("retrieval_ratio", |one| one.summary.retrieval_ratio),
+    ("evidence_ratio", |one| one.summary.evidence_ratio),
     ("model_calls", |one| one.summary.model_calls.mean),
     ("retriever_calls", |one| one.summary.retriever_calls.mean),
     ("prompt_tokens", |one| one.summary.tokens.prompt.mean),
@@ -30,6 +31,9 @@ const COLUMNS: [Column; 26] = [
     ("vs_always", |one| one.vs_always.em),
     ("vs_always_low", |one| low(one.vs_always.interval)),
     ("vs_always_high", |one| high(one.vs_always.interval)),
+    ("of_oracle_lead", |one| one.of_oracle_lead),
+    ("needless_skipped", |one| one.yardstick.needless_skipped),
+    ("loss", |one| one.yardstick.loss),
     ("vs_random", |one| one.vs_random.em),
     ("vs_random_low", |one| low(one.vs_random.interval)),
     ("vs_random_high", |one| high(one.vs_random.interval)),

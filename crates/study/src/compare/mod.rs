@@ -4,6 +4,7 @@
 //! is summed up with its statistics (`comparison`), as a table, as CSV (`csv`) and as a page
 //! (`report`).
 
+mod breakdown;
 mod comparison;
 mod compose;
 mod csv;
@@ -11,14 +12,17 @@ mod report;
 mod run;
 mod signals;
 mod threshold;
+mod yardstick;
 
+pub use breakdown::{Breakdown, Group, GroupResult, grouped};
 pub(crate) use comparison::composed;
 pub use comparison::{Comparison, Difference, Point, PolicyResult, compare};
 pub use compose::Answered;
 pub use csv::to_csv;
 pub(crate) use report::distributions;
 pub use report::{to_html, untimed};
-pub use run::ComparisonWork;
+pub use run::{ComparisonError, ComparisonWork};
 pub use signals::{Known, RequiredSignals, SignalWork, Signals, measure_signals};
-pub use threshold::Thresholds;
 pub(crate) use threshold::half;
+pub use threshold::{Cut, Thresholds};
+pub use yardstick::{LOSS, Yardstick};

@@ -1,22 +1,41 @@
 //! A comparison in a folder: the answers without and with retrieval and the signals, each in a file that
 //! a later run resumes, and the comparison as CSV and as a page.
 
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use ken_answer::{Pipeline, Policy};
+use ken_answer::{Gated, Pipeline, Policy};
 use ken_storage::{create_dir_all, replace};
+use ken_train::heads::{HeadOptions, Shape};
 
+use super::breakdown::break_down;
 use super::comparison::{Comparison, compare};
 use super::compose::Answered;
 use super::csv::to_csv;
 use super::report::to_html;
-use super::signals::{Known, RequiredSignals, SignalWork, measure_signals};
+use super::signals::{
+    Known, RequiredSignals, SignalWork, Signals, measure_signals, policies_need_gate,
+};
+use super::threshold::half;
 use crate::dataset::Question;
 use crate::evaluate::evaluate_pipeline;
+use crate::learn::LearnError;
+use crate::learn::gate::{Weighable, cross_fitted_worth};
 use crate::probe::ProbeRecord;
 use crate::record::Record;
 use crate::results::{ResultsFile, RunSettings};
 use crate::run::{Run, RunError};
+
+/// Why policies cannot be compared.
+#[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
+pub enum ComparisonError {
+    /// Answering or measuring failed or was stopped.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// No gate can be cross-fitted.
+    #[error(transparent)]
+    Gate(#[from] LearnError),
+}
 
 /// What is compared, and where it is kept.
 pub struct ComparisonWork<'a> {
@@ -30,6 +49,8 @@ pub struct ComparisonWork<'a> {
     pub policies: &'a [Policy],
     /// What was probed of the questions, if anything was.
     pub probed: &'a [ProbeRecord],
+    /// The field of the questions' metadata by whose values the comparison is broken down, if any.
+    pub by: Option<&'a str>,
     /// Names what the answers of a pipeline depend on.
     pub identity: &'a dyn Fn(&Pipeline) -> RunSettings,
 }
@@ -39,42 +60,88 @@ impl ComparisonWork<'_> {
     /// run: that of the answers under a policy, or that of the signals.
     ///
     /// # Errors
-    /// Records of probing that do not fit, a run that fails or is stopped, a file that cannot be written.
+    /// Records of probing that do not fit, a run that fails or is stopped, a file that cannot be written, too
+    /// few questions for a gate where one is cross-fitted.
     pub fn run<'r>(
         &self,
         pipeline: &mut Pipeline,
         run: &dyn Fn(Option<Policy>) -> Run<'r>,
-    ) -> Result<Comparison, RunError> {
+    ) -> Result<Comparison, ComparisonError> {
         let samples = pipeline.settings.samples;
         let known = Known::of(self.probed, samples, pipeline)?;
-        create_dir_all(self.folder)?;
+        create_dir_all(self.folder).map_err(RunError::from)?;
         let never = self.answers(pipeline, Policy::Never, run)?;
         let always = self.answers(pipeline, Policy::Always, run)?;
         let signals = self.file("signals");
         let mut identity = (self.identity)(pipeline);
         identity.remove("policy");
         identity.insert("samples".to_owned(), samples.to_string());
-        let mut file = ResultsFile::open(&signals, identity)?;
+        let mut file = ResultsFile::open(&signals, identity).map_err(RunError::from)?;
         let work = SignalWork {
             pipeline,
-            required: &RequiredSignals::by(self.policies),
+            required: &RequiredSignals::by(self.policies, pipeline),
             known: &known,
         };
         let measured = measure_signals(work, self.questions, &mut file, run(None))?;
-        let measured = measured.complete(&signals)?.records;
+        let mut measured = measured.complete(&signals)?.records;
+        let seed = pipeline.settings.seed;
+        if policies_need_gate(self.policies) && pipeline.gate().is_none() {
+            self.cross_fit_gate(&mut measured, &never, &always, seed)?;
+        }
         let answers = never.iter().zip(&always).zip(&measured);
-        let answered = answers.map(|((never, always), signals)| Answered {
+        let answered = answers.zip(self.questions);
+        let answered = answered.map(|(((never, always), signals), question)| Answered {
             never,
             always,
             signals: Some(signals),
+            subject: question.subject(),
         });
         let answered: Vec<Answered<'_>> = answered.collect();
-        let comparison = compare(self.policies, &answered, pipeline.settings.seed);
+        let mut comparison = compare(self.policies, &answered, seed);
+        if let Some(field) = self.by {
+            let values = self
+                .questions
+                .iter()
+                .map(|question| question.value_of(field));
+            let values: Vec<String> = values.collect();
+            comparison.by = Some(break_down(field, &values, self.policies, &answered, seed));
+        }
         let page = to_html(self.title, &comparison, self.probed);
         for (name, text) in [("policies.csv", to_csv(&comparison)), ("report.html", page)] {
-            replace(&self.folder.join(name), text.as_bytes())?;
+            replace(&self.folder.join(name), text.as_bytes()).map_err(RunError::from)?;
         }
         Ok(comparison)
+    }
+
+    /// Weighs the evidence of each half of the questions by a gate that is trained on the other half.
+    fn cross_fit_gate(
+        &self,
+        measured: &mut [Signals],
+        never: &[Record],
+        always: &[Record],
+        seed: u64,
+    ) -> Result<(), LearnError> {
+        let each = measured.iter().zip(never).zip(always).zip(self.questions);
+        let weighable = each.map(|(((signals, never), always), question)| Weighable {
+            without: &signals.without,
+            with: &signals.with,
+            right: [never.em, always.em],
+            half: half(seed, question.subject()),
+        });
+        let options = HeadOptions {
+            shape: Shape::Logistic,
+            seed,
+        };
+        let watch = &mut |_, _| ControlFlow::Continue(());
+        let worth = cross_fitted_worth(&weighable.collect::<Vec<_>>(), options, watch)?;
+        for (signals, worth) in measured.iter_mut().zip(worth) {
+            signals.with.gated = worth.map(|worth| Gated {
+                gate: "cross-fitted".to_owned(),
+                worth,
+                reads_answer: true,
+            });
+        }
+        Ok(())
     }
 
     fn answers<'r>(

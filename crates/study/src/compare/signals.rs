@@ -9,7 +9,7 @@ use ken_answer::{
 use ken_probe::judgment_tokens;
 use serde::{Deserialize, Serialize};
 
-use crate::calibration::recorded;
+use crate::calibration::{recorded, recorded_with_evidence};
 use crate::dataset::Question;
 use crate::probe::ProbeRecord;
 use crate::record::Failure;
@@ -71,39 +71,63 @@ impl Signals {
     }
 
     fn lacks(&self, required: &RequiredSignals) -> bool {
-        let lacks = |measured: &Measurements, signals: &[Signal]| {
-            let mut steps = signals.iter().flat_map(|signal| signal.steps);
-            steps.any(|step| !measured.costs.contains_key(step))
-        };
+        let lacks = |measured: &Measurements, step: &Step| !measured.costs.contains_key(step);
+        let mut before = required.without.iter().flat_map(|signal| signal.steps);
+        let mut review = required
+            .with
+            .iter()
+            .flat_map(|signal| signal.steps_of_review());
         self.error.is_none()
-            && (lacks(&self.without, &required.without) || lacks(&self.with, &required.with))
+            && (before.any(|step| lacks(&self.without, step))
+                || review.any(|step| lacks(&self.with, step)))
     }
 }
 
 /// The signals that policies decide by.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RequiredSignals {
-    /// Without evidence.
+    /// Of which something is measured before there is evidence.
     pub without: Vec<Signal>,
-    /// With evidence, by policies that judge twice.
+    /// By which evidence is reviewed.
     pub with: Vec<Signal>,
 }
 
 impl RequiredSignals {
-    /// What some policies need.
-    pub fn by(policies: &[Policy]) -> Self {
-        let signals = |policy: &Policy| policy.signal();
-        let twice = policies.iter().filter(|policy| policy.judges_twice());
+    /// What some policies need of a pipeline. One without a gate gives the numbers that gates take.
+    pub fn by(policies: &[Policy], pipeline: &Pipeline) -> Self {
+        if policies_need_gate(policies) && pipeline.gate().is_none() {
+            let numbers = [Signal::EVIDENCE_COSINE, Signal::EVIDENCE_GAIN];
+            let gate = |signal: &Signal| *signal != Signal::EVIDENCE_GATE;
+            let without = policies.iter().flat_map(|policy| policy.signals());
+            let with = policies.iter().filter_map(|policy| policy.reviews_by());
+            return Self {
+                without: without.filter(gate).chain(numbers).collect(),
+                with: with.filter(gate).chain(numbers).collect(),
+            };
+        }
         Self {
-            without: policies.iter().filter_map(signals).collect(),
-            with: twice.filter_map(signals).collect(),
+            without: policies
+                .iter()
+                .flat_map(|policy| policy.signals())
+                .collect(),
+            with: policies
+                .iter()
+                .filter_map(|policy| policy.reviews_by())
+                .collect(),
         }
     }
 }
 
-/// The measurements that probing has already made with this model and these prompts, by question.
+/// Whether some of the policies decide by a gate.
+pub(super) fn policies_need_gate(policies: &[Policy]) -> bool {
+    let mut signals = policies.iter().flat_map(|policy| policy.signals());
+    signals.any(|signal| signal == Signal::EVIDENCE_GATE)
+}
+
+/// The measurements that probing has already made with this model and these prompts, by question: without
+/// evidence, and with that of this corpus.
 #[derive(Debug, Clone, Default)]
-pub struct Known(HashMap<String, Measurements>);
+pub struct Known(HashMap<String, (Measurements, Measurements)>);
 
 impl Known {
     /// The measurements in records, with at most `samples` samples.
@@ -118,6 +142,7 @@ impl Known {
     ) -> Result<Self, RunError> {
         let model = pipeline.model.fingerprint();
         let prompt = prompt::fingerprint();
+        let corpus = pipeline.retriever().map(|one| one.back_end().fingerprint());
         // Questions with choices were asked with them, and policies ask without.
         let as_asked = |record: &&ProbeRecord| record.error.is_none() && record.choices.is_empty();
         let probed = records.iter().filter(as_asked);
@@ -138,7 +163,11 @@ impl Known {
                     source: Box::new(source),
                 })?;
             }
-            known.insert(record.question.trim().to_owned(), measured);
+            let with = match record.fingerprint.corpus == corpus {
+                true => recorded_with_evidence(record),
+                false => Measurements::default(),
+            };
+            known.insert(record.question.trim().to_owned(), (measured, with));
         }
         Ok(Self(known))
     }
@@ -195,9 +224,13 @@ pub fn measure_signals(
     }
     let begin = |question: &Question| {
         let known = || work.known.0.get(question.question.trim()).cloned();
-        begun.get(&question.id).cloned().unwrap_or_else(|| Signals {
-            without: known().unwrap_or_default(),
-            ..Signals::of(question)
+        begun.get(&question.id).cloned().unwrap_or_else(|| {
+            let (without, with) = known().unwrap_or_default();
+            Signals {
+                without,
+                with,
+                ..Signals::of(question)
+            }
         })
     };
     let batch = Work {
@@ -219,14 +252,14 @@ fn measure(work: SignalWork<'_>, mut all: Vec<Signals>) -> Records<Signals> {
         .collect();
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
     let without = all.iter_mut().map(|one| std::mem::take(&mut one.without));
-    let without = pipeline.measure(&required.without, &texts, without.collect(), None)?;
+    let without = pipeline.measure(&required.without, &texts, without.collect())?;
     let with = all.iter_mut().map(|one| std::mem::take(&mut one.with));
     let mut with: Vec<Measurements> = with.collect();
     if !required.with.is_empty() {
         let question_prompts: Vec<QuestionPrompt<'_>> =
             texts.iter().copied().map(QuestionPrompt::open).collect();
         let evidence: Vec<Vec<Retrieved>> = pipeline.evidence(&question_prompts)?;
-        with = pipeline.measure(&required.with, &texts, with, Some(&evidence))?;
+        with = pipeline.measure_review(&required.with, &texts, with, &evidence, &without)?;
     }
     for ((signals, without), with) in all.iter_mut().zip(without).zip(with) {
         signals.without = without;

@@ -1,30 +1,26 @@
-//! The threshold that a policy is compared at where nobody says one: the best on other questions.
+//! The thresholds that a policy is compared at: those given, or the best on other questions.
 
-use ken_answer::chance;
-use ken_route::{Goal, Observation, calibrate};
+use ken_answer::{Policy, chance};
+use ken_route::{Goal, JointObservation, Observation, Review, calibrate, calibrate_jointly};
 use serde::Serialize;
 
-/// The thresholds of a policy; scores above them retrieve.
+use super::compose::{Answered, Decision, decide};
+use crate::statistics::number;
+
+/// The thresholds of a signal; numbers above them have the corpus used.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Thresholds {
     /// One for all questions.
     Given(f64),
-    /// For each half of the questions the one that answers the other half best, so that no question
-    /// has a say in its own; `None` where every question has to retrieve.
+    /// For each half of the questions the one that is best on the other half, so that no question
+    /// has a say in its own; `None` where everything has to be above it.
     OfOtherHalf([Option<f64>; 2]),
 }
 
 impl Thresholds {
-    /// Chooses on each half for the other.
-    pub(super) fn crossed(halves: [&[Observation]; 2]) -> Self {
-        let best = |others: &[Observation]| calibrate(others, Goal::BestAccuracy).threshold;
-        let [first, second] = halves;
-        Self::OfOtherHalf([best(second), best(first)])
-    }
-
-    /// The threshold for a question of a half; `None` where it has to retrieve.
-    pub(super) fn of(self, half: usize) -> Option<f64> {
+    /// The threshold for a question of a half; `None` where everything has to be above it.
+    fn of(self, half: usize) -> Option<f64> {
         match self {
             Self::Given(threshold) => Some(threshold),
             Self::OfOtherHalf(thresholds) => thresholds[half],
@@ -32,29 +28,235 @@ impl Thresholds {
     }
 }
 
-/// The half that a question belongs to: 0 or 1, by the seed.
-pub(crate) fn half(seed: u64, id: &str) -> usize {
-    usize::from(chance(seed, id) >= 0.5)
+/// The thresholds of both signals of a policy on one half; `None` where everything has to be above one.
+type Pair = (Option<f64>, Option<f64>);
+
+/// The thresholds of a policy.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct Cut {
+    /// Of its signal; `None` of a policy without one.
+    pub threshold: Option<Thresholds>,
+    /// Of the signal of the evidence where that reviews what another signal had retrieved.
+    pub evidence_threshold: Option<Thresholds>,
+}
+
+impl Cut {
+    /// The policy with its thresholds for a question of a half.
+    pub(super) fn at(self, policy: Policy, half: usize) -> Policy {
+        let Policy::Measured { signal, review, .. } = policy else {
+            return policy;
+        };
+        let of = |thresholds: Option<Thresholds>| thresholds.and_then(|one| one.of(half));
+        Policy::Measured {
+            signal,
+            threshold: of(self.threshold),
+            review: match review {
+                Review::Gate { signal, .. } => Review::Gate {
+                    signal,
+                    threshold: of(self.evidence_threshold),
+                },
+                other => other,
+            },
+        }
+    }
+}
+
+/// The thresholds of a policy, those that nobody gives by cross-fitting: chosen for a goal on each half of
+/// the questions for the other.
+pub(super) fn cut(policy: Policy, answered: &[Answered<'_>], halves: &[usize], goal: Goal) -> Cut {
+    let Policy::Measured {
+        threshold, review, ..
+    } = policy
+    else {
+        return Cut::default();
+    };
+    let is_gate = matches!(review, Review::Gate { .. });
+    let given = match review {
+        Review::Gate {
+            threshold: gate, ..
+        } => (threshold, gate),
+        _ => (threshold, None),
+    };
+    let on_other = |half: usize| {
+        let others = answered.iter().zip(halves);
+        let others = others.filter(|(_, other)| **other != half);
+        let others: Vec<&Answered<'_>> = others.map(|(one, _)| one).collect();
+        chosen(policy, given, &others, goal)
+    };
+    let pairs = match given {
+        (Some(_), Some(_)) => [given; 2],
+        (Some(_), None) if !is_gate => [given; 2],
+        _ => [on_other(0), on_other(1)],
+    };
+    let thresholds = |given: Option<f64>, of: fn(Pair) -> Option<f64>| {
+        given.map_or_else(|| Thresholds::OfOtherHalf(pairs.map(of)), Thresholds::Given)
+    };
+    Cut {
+        threshold: Some(thresholds(given.0, |pair| pair.0)),
+        evidence_threshold: is_gate.then(|| thresholds(given.1, |pair| pair.1)),
+    }
+}
+
+/// The policy without any thresholds, so that all are chosen.
+pub(super) fn uncut(policy: Policy) -> Policy {
+    Cut::default().at(policy, 0)
+}
+
+/// The best thresholds on some questions.
+fn chosen(policy: Policy, given: Pair, answered: &[&Answered<'_>], goal: Goal) -> Pair {
+    let right = |one: &Answered<'_>| (number(one.never.em), number(one.always.em));
+    if let Policy::Measured {
+        review: Review::Gate { .. },
+        ..
+    } = policy
+    {
+        let each = answered.iter().map(|one| {
+            let (without, with) = right(one);
+            JointObservation {
+                question: one.score(policy).unwrap_or(f64::NAN),
+                evidence: one.review_score(policy).unwrap_or(f64::NAN),
+                without,
+                with,
+                second_half: false,
+            }
+        });
+        let best = calibrate_jointly(&each.collect::<Vec<_>>(), given, goal);
+        return (best.question, best.evidence);
+    }
+    let relative = matches!(
+        policy,
+        Policy::Measured {
+            review: Review::Relative,
+            ..
+        }
+    );
+    let each = answered.iter().filter_map(|one| {
+        let (without, with) = right(one);
+        let score = one.score(policy)?;
+        // Evidence that the review drops, whatever the threshold, changes nothing.
+        let dropped = relative && !policy.keeps(Some(score), one.review_score(policy));
+        Some(Observation {
+            score,
+            without,
+            with: if dropped { without } else { with },
+        })
+    });
+    let best = calibrate(&each.collect::<Vec<_>>(), goal);
+    (best.threshold, None)
+}
+
+/// What a policy at its thresholds decides for each question.
+pub(super) fn decisions(
+    policy: Policy,
+    cut: Cut,
+    answered: &[Answered<'_>],
+    seed: u64,
+) -> Vec<Decision> {
+    let each = answered.iter();
+    each.map(|one| decide(cut.at(policy, half(seed, one.subject)), seed, one))
+        .collect()
+}
+
+/// The half that each question belongs to.
+pub(super) fn halves(answered: &[Answered<'_>], seed: u64) -> Vec<usize> {
+    let each = answered.iter().map(|one| half(seed, one.subject));
+    each.collect()
+}
+
+/// The half that the questions about a subject belong to: 0 or 1, by the seed.
+pub(crate) fn half(seed: u64, subject: &str) -> usize {
+    usize::from(chance(seed, subject) >= 0.5)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::compare::Signals;
+    use crate::record::Record;
+    use ken_answer::{Measurements, Rating};
+
+    fn answer(em: bool) -> Record {
+        Record {
+            em,
+            ..Record::default()
+        }
+    }
+
+    fn signals(judgment: f64, cosine: f64) -> Signals {
+        Signals {
+            without: Measurements {
+                judgment: Some(judgment),
+                ..Measurements::default()
+            },
+            with: Measurements {
+                rating: Some(Rating {
+                    cosine,
+                    lead: 0.0,
+                    bm25: 0.0,
+                    bm25_lead: 0.0,
+                    agreement: 0.0,
+                }),
+                ..Measurements::default()
+            },
+            ..Signals::default()
+        }
+    }
 
     #[test]
     fn each_half_is_cut_by_the_other() {
-        let observation = |score: f64, helps: bool| Observation {
-            score,
-            without: 1.0 - f64::from(u8::from(helps)),
-            with: f64::from(u8::from(helps)),
+        // Known and needed questions by their judgment, evidence that misleads by its cosine.
+        let rows = [
+            (0.1, 0.9, true, true),
+            (0.6, 0.9, false, true),
+            (0.7, 0.2, true, false),
+            (0.2, 0.8, true, true),
+            (0.8, 0.7, false, true),
+            (0.9, 0.3, true, false),
+        ];
+        let answers: Vec<(Record, Record, Signals)> = rows
+            .iter()
+            .map(|&(judgment, cosine, never, always)| {
+                (answer(never), answer(always), signals(judgment, cosine))
+            })
+            .collect();
+        let answered: Vec<Answered<'_>> = answers
+            .iter()
+            .map(|(never, always, signals)| Answered {
+                never,
+                always,
+                signals: Some(signals),
+                subject: "",
+            })
+            .collect();
+        let halves = [0, 0, 0, 1, 1, 1];
+        let policy = uncut("prompt+evidence:cosine".parse().unwrap());
+        let both = cut(policy, &answered, &halves, Goal::BestAccuracy);
+        // Those of the first half come from the second.
+        let between = |thresholds: Option<Thresholds>, half: usize, low: f64, high: f64| {
+            let threshold = thresholds.unwrap().of(half).unwrap();
+            assert!((low..high).contains(&threshold), "{threshold}");
         };
-        // In one half what is above 1 needs retrieval, in the other all.
-        let first = [observation(1.0, false), observation(2.0, true)];
-        let second = [observation(1.0, true), observation(2.0, true)];
-        let thresholds = Thresholds::crossed([&first, &second]);
-        assert_eq!(thresholds, Thresholds::OfOtherHalf([None, Some(1.0)]));
-        assert_eq!((thresholds.of(0), thresholds.of(1)), (None, Some(1.0)));
-        assert_eq!(Thresholds::Given(0.3).of(1), Some(0.3));
+        between(both.threshold, 0, 0.2, 0.8);
+        between(both.threshold, 1, 0.1, 0.6);
+        between(both.evidence_threshold, 0, 0.3, 0.7);
+        between(both.evidence_threshold, 1, 0.2, 0.9);
+        let given = cut(
+            "prompt@0.4+evidence:cosine".parse().unwrap(),
+            &answered,
+            &halves,
+            Goal::BestAccuracy,
+        );
+        assert_eq!(given.threshold, Some(Thresholds::Given(0.4)));
+        let alone = cut(
+            "prompt".parse().unwrap(),
+            &answered,
+            &halves,
+            Goal::BestAccuracy,
+        );
+        assert_eq!(alone.threshold, Some(Thresholds::Given(0.5)));
+        assert_eq!(alone.evidence_threshold, None);
+        let none = cut(Policy::Always, &answered, &halves, Goal::BestAccuracy);
+        assert_eq!(none, Cut::default());
     }
 
     #[test]

@@ -127,8 +127,17 @@ impl Labeling<'_> {
                 }
             }
         }
-        let scores = self.score(&drafts, &golden)?;
-        Ok(self.records(questions, golden, drafts, &scores))
+        let owners: Vec<(&Prompt, usize)> = drafts
+            .iter()
+            .map(|draft| (&draft.prompt, draft.question))
+            .collect();
+        let scores = self.score(&owners, &golden)?;
+        let nothing: Vec<Prompt> = question_prompts
+            .iter()
+            .map(|question_prompt| prompt::from_memory(*question_prompt))
+            .collect();
+        let without = self.score(&nothing.iter().zip(0..).collect::<Vec<_>>(), &golden)?;
+        Ok(self.records(questions, golden, drafts, &scores, &without))
     }
 
     /// The texts that the model writes about each question.
@@ -228,13 +237,13 @@ impl Labeling<'_> {
         Ok(used <= budget)
     }
 
-    /// How likely each answer is after each context.
+    /// How likely each answer is after each prompt, which asks the question with that place.
     ///
     /// # Shapes
-    /// Returns `[contexts][answers]`, natural logarithms.
+    /// Returns `[prompts][answers]`, natural logarithms.
     fn score(
         &self,
-        drafts: &[Draft],
+        asked: &[(&Prompt, usize)],
         golden: &[Vec<String>],
     ) -> Result<Vec<Vec<f64>>, AnswerError> {
         // As the answer would follow.
@@ -246,11 +255,11 @@ impl Labeling<'_> {
             .iter()
             .map(|answers| answers.iter().map(String::as_str).collect())
             .collect();
-        let requests: Vec<ScoreRequest<'_, Prompt>> = drafts
+        let requests: Vec<ScoreRequest<'_, Prompt>> = asked
             .iter()
-            .map(|draft| ScoreRequest {
-                prompt: &draft.prompt,
-                continuations: &continuations[draft.question],
+            .map(|&(prompt, question)| ScoreRequest {
+                prompt,
+                continuations: &continuations[question],
             })
             .collect();
         let scores = self.model.score(&requests)?;
@@ -266,6 +275,7 @@ impl Labeling<'_> {
         golden: Vec<Vec<String>>,
         drafts: Vec<Draft>,
         scores: &[Vec<f64>],
+        without: &[Vec<f64>],
     ) -> Vec<SourceRecord> {
         let fingerprint = self.fingerprints();
         let corpora = self.corpora.iter().map(|corpus| corpus.name.as_str());
@@ -279,7 +289,8 @@ impl Labeling<'_> {
             .iter()
             .zip(golden)
             .zip(contexts)
-            .map(|((question, golden), contexts)| {
+            .zip(without)
+            .map(|(((question, golden), contexts), without)| {
                 let scores: Vec<&[f64]> = contexts.iter().map(|(_, scores)| *scores).collect();
                 let chosen = most_likely(&scores, golden.len());
                 let contexts = contexts
@@ -292,6 +303,7 @@ impl Labeling<'_> {
                 SourceRecord::new(
                     question,
                     golden.get(chosen).cloned().unwrap_or_default(),
+                    without.get(chosen).copied().unwrap_or(f64::NEG_INFINITY),
                     contexts,
                     &sources,
                     self.contexts,

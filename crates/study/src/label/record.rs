@@ -86,6 +86,10 @@ pub struct SourceRecord {
     pub choices: Vec<String>,
     /// The one that was scored; `None` where there is none.
     pub golden_answer: Option<String>,
+    /// Natural-log probability of the golden answer after the question alone: the null context (SR-RAG, Fig. 3).
+    /// `None` in records of versions that did not keep it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub null_logprob: Option<f64>,
     /// The contexts: what the model wrote, and then the passages of each corpus, best first.
     pub contexts: Vec<Context>,
     /// Every source, the model itself first.
@@ -112,11 +116,13 @@ record_of_question!(
 );
 
 impl SourceRecord {
-    /// Labels a question. `sources` are all names in their order, and `top` how many of the most
+    /// Labels a question. `null_logprob` is of the golden answer without any context, `sources` are all names in
+    /// their order, and `top` how many of the most
     /// helpful contexts count for the majority.
     pub(super) fn new(
         question: &Question,
         golden_answer: String,
+        null_logprob: f64,
         contexts: Vec<Context>,
         sources: &[&str],
         top: usize,
@@ -140,6 +146,8 @@ impl SourceRecord {
         });
         Self {
             golden_answer: Some(golden_answer),
+            // JSON has no number for what is impossible.
+            null_logprob: Some(null_logprob.max(f64::MIN)),
             sources: sources
                 .iter()
                 .zip(ratings)
@@ -246,6 +254,7 @@ mod tests {
         let record = SourceRecord::new(
             &question,
             "x".to_owned(),
+            -2.5,
             contexts,
             &["self", "wiki"],
             3,

@@ -30,6 +30,17 @@ pub struct SourceShare {
     pub majority: Option<f64>,
     /// The same of the rule of sums.
     pub sum: Option<f64>,
+    /// The share of labeled questions whose golden answer its most helpful context makes more likely than no
+    /// context does (SR-RAG, Fig. 3); `None` where that was not recorded.
+    pub above_null: Option<f64>,
+}
+
+/// Whether the best context of a source makes the golden answer more likely than no context does.
+fn above_null(record: &SourceRecord, name: &str) -> Option<bool> {
+    let null = record.null_logprob?;
+    let label = record.sources.iter().find(|one| one.source == name)?;
+    let best = record.contexts.get(label.best?)?;
+    Some(best.logprob > null)
 }
 
 /// Counts `records`.
@@ -54,6 +65,7 @@ pub fn summarize_sources(records: &[SourceRecord]) -> SourceSummary {
                 source: name.to_owned(),
                 majority: share(labels.iter().map(|label| label.majority == name)),
                 sum: share(labels.iter().map(|label| label.sum == name)),
+                above_null: share(records.iter().filter_map(|record| above_null(record, name))),
             })
             .collect(),
         agreement: share(labels.iter().map(|label| label.majority == label.sum)),

@@ -1,12 +1,14 @@
 //! Making a policy datastore from labeled questions (SR-RAG, section 3.4): a tuned model's states
-//! at the end of the questions as keys, and the layer whose keys separate the sources best.
+//! at the end of the questions as keys. The layer of the keys, and how many neighbors vote, are those that tell
+//! the sources of other questions best. What the model was taught, and what another model was labeled with, would
+//! say nothing of new questions, and is refused.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use ken_answer::datastore::{By, Entry, KeyedBy, NEIGHBORS, SELF, mean_of};
+use ken_answer::datastore::{By, Entry, KeyedBy, SELF, mean_of, shares_of_votes};
 use ken_answer::prompt::{self, QuestionPrompt};
 use ken_answer::{AnswerError, Datastore, DatastoreError};
 use ken_diagnostic::{Action, Remedy};
@@ -19,7 +21,8 @@ use crate::discrimination::auroc;
 use crate::json_line;
 use crate::label::SourceRecord;
 use crate::run::in_memory;
-use crate::training_examples::{ExamplesError, LabelRule};
+use crate::statistics::number;
+use crate::training_examples::{ExamplesError, LabelRule, place_in_split};
 
 /// Questions whose states are taken together.
 const BATCH: usize = 64;
@@ -27,17 +30,39 @@ const BATCH: usize = 64;
 /// Letters of an id that follows from the question.
 const ID_LETTERS: usize = 12;
 
-/// Questions that a layer is judged by at most.
+/// The share of the questions that layers and numbers of neighbors are judged by.
+const VALIDATION: f64 = 0.25;
+
+/// Questions that they are judged by at most.
 const JUDGED: usize = 2000;
 
-/// How well the nearest other entries separate the sources, by the layer of the keys.
+/// How well votes tell the sources of questions that do not vote.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct JudgedLayer {
-    /// After this many layers.
+pub struct JudgedVotes {
+    /// Keys are states after this many layers.
     pub layer: usize,
-    /// The area under the curve of the corpora's share among the neighbors, as a sign that a corpus
-    /// answers best; each question leaves itself out. `None` where all have one source.
+    /// So many neighbors vote.
+    pub neighbors: usize,
+    /// The area under the curve of the corpora's share of the votes, as a sign that a corpus answers best.
+    /// `None` where all have one source.
     pub auroc: Option<f64>,
+}
+
+/// How a datastore is made.
+#[derive(Debug, Clone, Copy)]
+pub struct MakeOptions<'a> {
+    /// By which rule a question's source follows from its label.
+    pub rule: LabelRule,
+    /// Whether votes are divided by the sources' shares of the sum of likelihoods.
+    pub soft: bool,
+    /// The layers to choose from.
+    pub layers: &'a [usize],
+    /// The numbers of neighbors to choose from.
+    pub neighbors: &'a [usize],
+    /// The share of all questions that are left out, to evaluate on.
+    pub held_out: f64,
+    /// The share of all questions that the model was not taught; what is left out is part of it.
+    pub untaught: f64,
 }
 
 /// What came of making a datastore.
@@ -47,10 +72,14 @@ pub struct MadeDatastore {
     pub entries: usize,
     /// Entries by source.
     pub sources: BTreeMap<String, usize>,
+    /// Labeled questions that the model was taught, or that are left out.
+    pub left_out: usize,
     /// The layer of its keys.
     pub layer: usize,
-    /// The layers that were tried.
-    pub tried: Vec<JudgedLayer>,
+    /// How many neighbors vote.
+    pub neighbors: usize,
+    /// What was tried.
+    pub tried: Vec<JudgedVotes>,
 }
 
 /// Why no datastore can be made.
@@ -66,6 +95,20 @@ pub enum MakeError {
         "each line is {\"question\", \"source\"}, and may have an \"id\""
     ))]
     NotAnEntry { path: PathBuf, line: usize },
+    #[error("the model was taught all {questions} labeled questions, or they are held out")]
+    #[diagnostic(
+        kind = "all_taught",
+        remedy = "label questions that its training held out, and hold out fewer here: <LabelSources>, <held_out>; or train with a larger <held_out>: <TrainSelfRoute>"
+    )]
+    AllTaught { questions: usize },
+    #[error(
+        "the sources were labeled with another model: its fingerprint is {expected}, and that of the one that chooses {received}"
+    )]
+    #[diagnostic(
+        kind = "other_model",
+        remedy = "training changes what a model knows, so label with the trained one, named by <model> or <adapter>: <LabelSources>"
+    )]
+    OtherModel { expected: String, received: String },
     #[error("there is an entry {id:?} already")]
     #[diagnostic(remedy = "give it another source by <EditDatastore>, or name another <id>")]
     SameId { id: String },
@@ -104,6 +147,7 @@ impl GivenEntry {
             id: self.id(),
             question: self.question.clone(),
             source: self.source.clone(),
+            shares: None,
             by: By::Person,
         }
     }
@@ -222,47 +266,47 @@ fn states(
     states.ok_or(MakeError::Stopped)
 }
 
-/// Makes a datastore in a folder from labeled questions; those without a label are left out. Of
-/// `layers` the one is chosen whose keys separate the sources best. `progress` is given the number of
+/// A labeled question that may vote.
+struct Labeled<'r> {
+    record: &'r SourceRecord,
+    source: &'r str,
+    /// Of the corpora and the model, the shares in its vote, `[sources]`, the model first.
+    vote: Vec<f64>,
+    /// Whether it is one that layers and numbers of neighbors are judged by.
+    validates: bool,
+}
+
+/// Makes a datastore in a folder from labeled questions that the model was not taught; those without a label
+/// are left out. The layer and the number of neighbors are chosen that tell the sources of a quarter of the
+/// questions best by the votes of the others; then all of them vote. `progress` is given the number of
 /// questions done and in all, over all layers; it returns whether to continue.
 ///
 /// # Errors
-/// No labels, a model that was not trained to choose, a layer that it does not have, a folder that
-/// holds something. `None` where it was told to stop.
+/// No labels, of another model, or of taught questions only; a model that was not trained to choose, a layer
+/// that it does not have, a folder that holds something. `None` where it was told to stop.
 pub fn make_datastore(
     folder: &Path,
     records: &[SourceRecord],
-    rule: LabelRule,
     model: &dyn LanguageModel,
-    layers: &[usize],
+    options: MakeOptions<'_>,
     progress: &mut dyn FnMut(usize, usize) -> bool,
 ) -> Result<Option<MadeDatastore>, MakeError> {
-    let labeled: Vec<(&SourceRecord, &str)> = records
-        .iter()
-        .filter_map(|record| Some((record, record.preferred_by(rule)?)))
-        .collect();
-    if labeled.is_empty() {
-        return Err(MakeError::Labels(ExamplesError::NoLabels {
-            records: records.len(),
-            labeled_by: Action::LabelSources,
-        }));
-    }
     let chooser = model.source_chooser().map_err(AnswerError::from)?;
     let corpora = chooser.corpora();
+    let (labeled, left_out) = labeled(records, &corpora, model.fingerprint(), options)?;
     let prompts: Vec<Prompt> = labeled
         .iter()
-        .map(|(record, _)| {
+        .map(|one| {
             prompt::choose_source(QuestionPrompt {
-                question: &record.question,
-                choices: &record.choices,
+                question: &one.record.question,
+                choices: &one.record.choices,
             })
         })
         .collect();
-    let is_outside: Vec<bool> = labeled.iter().map(|(_, source)| *source != SELF).collect();
-    let mut best: Option<(JudgedLayer, KeyedBy, Vec<Vec<f32>>)> = None;
+    let mut best: Option<(JudgedVotes, KeyedBy, Vec<Vec<f32>>)> = None;
     let mut tried = Vec::new();
-    let total = layers.len() * prompts.len();
-    for (number, &layer) in layers.iter().enumerate() {
+    let total = options.layers.len() * prompts.len();
+    for (number, &layer) in options.layers.iter().enumerate() {
         let mut states = Vec::with_capacity(prompts.len());
         for batch in prompts.chunks(BATCH) {
             if !progress(number * prompts.len() + states.len(), total) {
@@ -280,27 +324,39 @@ pub fn make_datastore(
             layer,
             center: mean_of(&states),
         };
-        let judged = JudgedLayer {
-            layer,
-            auroc: judge(&keyed_by, &states, &is_outside),
-        };
-        tried.push(judged.clone());
-        if best
-            .as_ref()
-            .is_none_or(|(other, ..)| judged.auroc > other.auroc)
-        {
-            best = Some((judged, keyed_by, states));
+        let keys: Vec<Vec<f32>> = states.iter().map(|state| keyed_by.key(state)).collect();
+        for &neighbors in options.neighbors {
+            let judged = JudgedVotes {
+                layer,
+                neighbors,
+                auroc: judge(&keys, &labeled, neighbors),
+            };
+            tried.push(judged.clone());
+            if best
+                .as_ref()
+                .is_none_or(|(other, ..)| judged.auroc > other.auroc)
+            {
+                best = Some((judged, keyed_by.clone(), states.clone()));
+            }
         }
     }
     let Some((judged, keyed_by, states)) = best else {
         return Ok(None);
     };
+    let names: Vec<&str> = std::iter::once(SELF)
+        .chain(corpora.iter().copied())
+        .collect();
     let entries: Vec<Entry> = labeled
         .iter()
-        .map(|(record, source)| Entry {
-            id: record.id.clone(),
-            question: record.question.clone(),
-            source: (*source).to_owned(),
+        .map(|one| Entry {
+            id: one.record.id.clone(),
+            question: one.record.question.clone(),
+            source: one.source.to_owned(),
+            shares: options.soft.then(|| {
+                let each = names.iter().zip(&one.vote);
+                each.map(|(name, share)| ((*name).to_owned(), *share))
+                    .collect()
+            }),
             by: By::Measured,
         })
         .collect();
@@ -309,41 +365,110 @@ pub fn make_datastore(
         *sources.entry(entry.source.clone()).or_insert(0) += 1;
     }
     let count = entries.len();
-    Datastore::create(folder, keyed_by, &corpora, entries, &states)?;
+    Datastore::create(
+        folder,
+        keyed_by,
+        judged.neighbors,
+        &corpora,
+        entries,
+        &states,
+    )?;
     Ok(Some(MadeDatastore {
         entries: count,
         sources,
+        left_out,
         layer: judged.layer,
+        neighbors: judged.neighbors,
         tried,
     }))
 }
 
-/// How well the nearest neighbors predict which questions a corpus answers best.
-fn judge(keyed_by: &KeyedBy, states: &[Vec<f32>], is_outside: &[bool]) -> Option<f64> {
-    let keys: Vec<Vec<f32>> = states.iter().map(|state| keyed_by.key(state)).collect();
-    let every = keys.len().div_ceil(JUDGED).max(1);
-    let judged: Vec<usize> = (0..keys.len()).step_by(every).collect();
+/// The questions that may vote, and how many labeled ones may not.
+fn labeled<'r>(
+    records: &'r [SourceRecord],
+    corpora: &[&str],
+    model: &str,
+    options: MakeOptions<'_>,
+) -> Result<(Vec<Labeled<'r>>, usize), MakeError> {
+    let with_label: Vec<(&SourceRecord, &str)> = records
+        .iter()
+        .filter_map(|record| Some((record, record.preferred_by(options.rule)?)))
+        .collect();
+    if with_label.is_empty() {
+        return Err(MakeError::Labels(ExamplesError::NoLabels {
+            records: records.len(),
+            labeled_by: Action::LabelSources,
+        }));
+    }
+    let other = with_label
+        .iter()
+        .find(|(record, _)| !ken_storage::same_fingerprint(&record.fingerprint.model, model));
+    if let Some((record, _)) = other {
+        return Err(MakeError::OtherModel {
+            expected: record.fingerprint.model.clone(),
+            received: model.to_owned(),
+        });
+    }
+    let (from, to) = (options.held_out, options.untaught);
+    let border = from + VALIDATION * (to - from);
+    let names: Vec<&str> = std::iter::once(SELF)
+        .chain(corpora.iter().copied())
+        .collect();
+    let usable = with_label.iter().filter_map(|&(record, source)| {
+        let place = place_in_split(&record.question);
+        let shares = record.shares();
+        let vote = names.iter().map(|name| match options.soft {
+            true => shares.get(*name).copied().unwrap_or_default(),
+            false => number(*name == source),
+        });
+        (from..to).contains(&place).then(|| Labeled {
+            record,
+            source,
+            vote: vote.collect(),
+            validates: place < border,
+        })
+    });
+    let usable: Vec<Labeled<'_>> = usable.collect();
+    match usable.is_empty() {
+        true => Err(MakeError::AllTaught {
+            questions: with_label.len(),
+        }),
+        false => {
+            let left_out = with_label.len() - usable.len();
+            Ok((usable, left_out))
+        }
+    }
+}
+
+/// How well the votes of the nearest questions that do not validate tell, of those that do, which a corpus
+/// answers best.
+///
+/// # Shapes
+/// `keys`: `[labeled][hidden]`.
+fn judge(keys: &[Vec<f32>], labeled: &[Labeled<'_>], neighbors: usize) -> Option<f64> {
+    let validates = |place: &usize| labeled[*place].validates;
+    let (judged, voting): (Vec<usize>, Vec<usize>) = (0..labeled.len()).partition(validates);
+    let every = judged.len().div_ceil(JUDGED).max(1);
+    let judged: Vec<usize> = judged.into_iter().step_by(every).collect();
     let predictions: Vec<(f64, bool)> = judged
         .into_par_iter()
         .map(|place| {
-            let mut near: Vec<(f32, usize)> = keys
+            let mut near: Vec<(f32, usize)> = voting
                 .iter()
-                .enumerate()
-                .filter(|(other, _)| *other != place)
-                .map(|(other, key)| {
-                    let product: f32 = key.iter().zip(&keys[place]).map(|(x, y)| x * y).sum();
-                    (product, other)
+                .map(|&other| {
+                    let both = keys[other].iter().zip(&keys[place]);
+                    (both.map(|(x, y)| x * y).sum(), other)
                 })
                 .collect();
-            let wanted = NEIGHBORS.min(near.len());
+            let wanted = neighbors.min(near.len());
             if wanted < near.len() {
                 near.select_nth_unstable_by(wanted, |one, other| other.0.total_cmp(&one.0));
             }
-            let outside = near[..wanted]
-                .iter()
-                .filter(|(_, other)| is_outside[*other]);
-            let share = outside.count() as f64 / wanted.max(1) as f64;
-            (share, is_outside[place])
+            let votes = near[..wanted].iter();
+            let votes = votes.map(|(cosine, other)| (*cosine, labeled[*other].vote.as_slice()));
+            let shares = shares_of_votes(&votes.collect::<Vec<_>>(), labeled[place].vote.len());
+            let own = shares.first().copied().unwrap_or_default();
+            (1.0 - own, labeled[place].source != SELF)
         })
         .collect();
     auroc(&predictions)

@@ -78,6 +78,9 @@ fn head_code(source: &HeadError) -> &'static str {
 fn more_records(purpose: Purpose) -> Remedy {
     match purpose {
         Purpose::Router => remedy!("probe questions with golden_answers: <Probe>"),
+        Purpose::Gate => remedy!(
+            "probe questions with golden_answers, with a corpus and a model that reports log probabilities: <ProbeWithCorpus>"
+        ),
         Purpose::Pruner => {
             remedy!("label more passages, or with a stronger <writer>: <LabelMastery>")
         }
@@ -95,6 +98,12 @@ fn more_labels(purpose: Purpose, source: &HeadError) -> Remedy {
         }
         (_, Purpose::Router) => {
             remedy!("label more by <Probe> with more questions; nothing was written")
+        }
+        (HeadError::OneValue { .. }, Purpose::Gate) => remedy!(
+            "probe questions of which evidence helps some and harms others: <ProbeWithCorpus>"
+        ),
+        (_, Purpose::Gate) => {
+            remedy!("probe more questions: <ProbeWithCorpus>; nothing was written")
         }
         (_, Purpose::Pruner) => {
             remedy!("label more by <LabelMastery> with a larger <limit>; nothing was written")

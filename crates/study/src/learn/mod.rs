@@ -1,9 +1,10 @@
 //! Heads trained on measurements, and evaluated on held-out ones: the query router on probe records
-//! ([`router`]), the corpus pruner on mastery records ([`pruner`]), and the policy datastore on labeled
+//! ([`router`]), the gate on the same ([`gate`]), the corpus pruner on mastery records ([`pruner`]), and the policy datastore on labeled
 //! sources ([`datastore`]). How a head is fitted is in `ken_train`, how it is applied in `ken_route`.
 
 pub mod datastore;
 mod error;
+pub mod gate;
 mod layers;
 pub mod pruner;
 mod recorded;

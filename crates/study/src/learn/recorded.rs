@@ -138,7 +138,7 @@ pub fn choice_scores(
     scores(records, is_new, progress, cancel, |questions| {
         let questions: Vec<&str> = questions.iter().map(|question| question.trim()).collect();
         let nothing = vec![Measurements::default(); questions.len()];
-        let measured = pipeline.measure(&[Signal::SELF_ROUTE], &questions, nothing, None)?;
+        let measured = pipeline.measure(&[Signal::SELF_ROUTE], &questions, nothing)?;
         Ok(measured
             .iter()
             .map(|one| Signal::SELF_ROUTE.of(one))

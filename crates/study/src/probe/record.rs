@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use ken_answer::{AnswerError, Cost, Step};
+use ken_answer::{AnswerError, Cost, Rating, Step};
 use ken_diagnostic::Action;
 use ken_probe::{Effect, Obstacle, Sample, certainty, confidence};
 use serde::{Deserialize, Serialize};
@@ -127,6 +127,12 @@ pub struct ProbeRecord {
     /// did not keep it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub costs: BTreeMap<Step, Cost>,
+    /// How well the passages of the corpus fit the question; `None` without a corpus.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rating: Option<Rating>,
+    /// What that, and the greedy answer with evidence, cost.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub costs_with_evidence: BTreeMap<Step, Cost>,
     /// What was probed with what.
     pub fingerprint: Fingerprints,
 }
@@ -147,6 +153,8 @@ pub(super) struct Given {
     pub(super) judgment: Option<f64>,
     pub(super) eigenscore: Option<f64>,
     pub(super) costs: BTreeMap<Step, Cost>,
+    pub(super) rating: Option<Rating>,
+    pub(super) costs_with_evidence: BTreeMap<Step, Cost>,
 }
 
 /// What was drawn under a condition, and whether it is right.
@@ -198,6 +206,8 @@ impl ProbeRecord {
             unjudged: given.unjudged,
             error: None,
             costs: given.costs,
+            rating: given.rating,
+            costs_with_evidence: given.costs_with_evidence,
             fingerprint,
         }
     }

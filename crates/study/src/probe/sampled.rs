@@ -3,7 +3,9 @@
 //! answering does, so that each has its time.
 
 use ken_answer::prompt::{self, QuestionPrompt};
-use ken_answer::{AnswerError, Pipeline, Retrieved, Step, draw_answers, inspect_answers, judge};
+use ken_answer::{
+    AnswerError, Pipeline, Retrieved, Step, draw_answers, inspect_answers, judge, rate,
+};
 use ken_language::{Embedder, LanguageModel, Prompt};
 use ken_probe::{
     Correctness, DrawRequest, Drawn, Golden, Grouping, Sample, SampleOptions, are_right, draw,
@@ -87,6 +89,9 @@ struct Answers {
     written: Vec<usize>,
 }
 
+/// The greedy answer to a prompt, and the samples; `None` where the model was stopped.
+type GreedyAndSamples = (Option<Drawn>, Option<Drawn>);
+
 impl Answers {
     fn of(greedy: Drawn, samples: Drawn) -> Option<Self> {
         Some(Self {
@@ -116,6 +121,7 @@ impl Probe<'_> {
     /// A question that does not fit, a failing model, embedder or index.
     pub(super) fn batch(&self, questions: &[&Question]) -> Records<ProbeRecord> {
         let mut drafts = self.drafts(questions)?;
+        self.rate(&mut drafts)?;
         self.judge(&mut drafts)?;
         let sampled = self.sampled(&mut drafts)?;
         self.inspect(&mut drafts, &sampled)?;
@@ -175,29 +181,59 @@ impl Probe<'_> {
     fn sampled(&self, drafts: &mut [Draft<'_>]) -> Result<Vec<Option<Vec<Answers>>>, AnswerError> {
         let greedy = self.drawn_from_memory(Step::Draft, drafts)?;
         let samples = self.drawn_from_memory(Step::Sample, drafts)?;
-        let model = self.pipeline.model.as_ref();
-        let others = drafts.iter().flat_map(|draft| {
-            let prompts = draft.prompts.iter().skip(1);
-            prompts.flat_map(|prompt| {
-                [Step::Draft, Step::Sample].map(|step| self.asked(step, draft.question, prompt))
-            })
-        });
-        let others: Vec<DrawRequest<'_>> = others.collect();
-        let mut others = draw(model, &others)?.into_iter();
+        let drawn = self.drawn_with_evidence(drafts)?;
+        let mut drawn = drawn.into_iter();
         let from_memory = greedy.into_iter().zip(samples);
         Ok(drafts
             .iter()
             .zip(from_memory)
             .map(|(draft, (greedy, samples))| {
                 let mut all = vec![(greedy, samples)];
-                for _ in draft.prompts.iter().skip(1) {
-                    all.push((others.next().flatten(), others.next().flatten()));
-                }
+                all.extend(drawn.by_ref().take(draft.prompts.len() - 1));
                 all.into_iter()
                     .map(|(greedy, samples)| Answers::of(greedy?, samples?))
                     .collect()
             })
             .collect())
+    }
+
+    /// Draws the greedy answers and the samples to all prompts but the ones from memory, in their order, and
+    /// keeps what the greedy answers with evidence cost.
+    fn drawn_with_evidence(
+        &self,
+        drafts: &mut [Draft<'_>],
+    ) -> Result<Vec<GreedyAndSamples>, AnswerError> {
+        let model = self.pipeline.model.as_ref();
+        let others: Vec<(usize, usize)> = drafts
+            .iter()
+            .enumerate()
+            .flat_map(|(index, draft)| (1..draft.prompts.len()).map(move |at| (index, at)))
+            .collect();
+        let asked = |step: Step| -> Vec<DrawRequest<'_>> {
+            let each = others.iter().map(|&(index, at)| {
+                let draft = &drafts[index];
+                self.asked(step, draft.question, &draft.prompts[at])
+            });
+            each.collect()
+        };
+        let greedy = draw_answers(model, &asked(Step::Draft))?;
+        let samples = draw(model, &asked(Step::Sample))?;
+        let mut costs = Vec::new();
+        let mut all = Vec::new();
+        for ((&(index, at), greedy), samples) in others.iter().zip(greedy).zip(samples) {
+            let greedy = greedy.map(|(drawn, cost)| {
+                costs.push((index, at, cost));
+                drawn
+            });
+            all.push((greedy, samples));
+        }
+        for (index, at, cost) in costs {
+            let draft = &mut drafts[index];
+            if draft.asked.corpus == Some(at) {
+                draft.given.costs_with_evidence.insert(Step::Draft, cost);
+            }
+        }
+        Ok(all)
     }
 
     /// Draws the greedy answers from memory, or the samples, and keeps what they cost.
@@ -240,6 +276,19 @@ impl Probe<'_> {
         for (draft, (judgment, cost)) in drafts.iter_mut().zip(judge(model, &questions)?) {
             draft.given.judgment = Some(judgment);
             draft.given.costs.insert(Step::Judge, cost);
+        }
+        Ok(())
+    }
+
+    /// Rates how well passages fit the questions, where there is a corpus.
+    fn rate(&self, drafts: &mut [Draft<'_>]) -> Result<(), AnswerError> {
+        let Some(retriever) = self.pipeline.retriever() else {
+            return Ok(());
+        };
+        let questions: Vec<&str> = drafts.iter().map(|d| d.question.question.trim()).collect();
+        for (draft, (rating, cost)) in drafts.iter_mut().zip(rate(retriever, &questions)?) {
+            draft.given.rating = Some(rating);
+            draft.given.costs_with_evidence.insert(Step::Rate, cost);
         }
         Ok(())
     }

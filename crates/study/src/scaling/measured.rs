@@ -165,6 +165,7 @@ impl Measured {
                 never,
                 always,
                 signals: signals.get(never.id.as_str()).copied(),
+                subject: &never.id,
             })
             .collect();
         let is_measured = |one: &Answered<'_>| one.signals.is_some();

@@ -17,10 +17,12 @@ use crate::statistics::number;
 /// The target that an indicator becomes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Labels {
-    /// Whether it reaches a threshold, the paper's tau.
+    /// Whether it reaches its threshold, the paper's tau.
     Hard {
-        /// In `[0, 1]`.
-        threshold: f64,
+        /// Of confidence, in `[0, 1]`: from there an answer counts as mastered.
+        mastery: f64,
+        /// Of certainty, in `[0, 1]`: from there answers count as alike.
+        certainty: f64,
     },
     /// The indicator itself, as the probability of "yes".
     Soft,
@@ -28,10 +30,11 @@ pub enum Labels {
 
 impl Labels {
     /// The probability that the indicator is high.
-    fn of(self, indicator: f64) -> f64 {
-        match self {
-            Self::Hard { threshold } => number(indicator >= threshold),
-            Self::Soft => indicator.clamp(0.0, 1.0),
+    fn of(self, indicator: Indicator, value: f64) -> f64 {
+        match (self, indicator) {
+            (Self::Hard { mastery, .. }, Indicator::Mastery) => number(value >= mastery),
+            (Self::Hard { certainty, .. }, Indicator::Certainty) => number(value >= certainty),
+            (Self::Soft, _) => value.clamp(0.0, 1.0),
         }
     }
 }
@@ -64,7 +67,8 @@ pub struct AssessorExamples {
 /// The training examples of probed questions.
 ///
 /// # Errors
-/// Records without labels or of several models, labels that are all the same, a search that fails.
+/// Records without labels or of several models, labels of an indicator that are all the same, a search that
+/// fails.
 pub fn assessor_examples(
     records: &[ProbeRecord],
     making: AssessorExampleOptions<'_>,
@@ -96,31 +100,33 @@ pub fn assessor_examples(
         let read: Vec<&Retrieved> = evidence.iter().collect();
         let prompts = [
             (
+                ExampleKind::Assessor,
                 from_memory(question_prompt),
                 record.confidence.from_self,
                 record.certainty.from_self,
             ),
             (
+                ExampleKind::AssessorWithEvidence,
                 from_evidence(question_prompt, &read),
                 record.confidence.corpus.filter(|_| !read.is_empty()),
                 record.certainty.corpus.filter(|_| !read.is_empty()),
             ),
         ];
-        for (asked, confidence, certainty) in prompts {
+        for (kind, asked, confidence, certainty) in prompts {
             let indicators = [
                 (Indicator::Mastery, confidence),
                 (Indicator::Certainty, certainty),
             ];
             for (indicator, value) in indicators {
                 let Some(value) = value else { continue };
-                let label = making.labels.of(value);
+                let label = making.labels.of(indicator, value);
                 labels.entry(indicator).or_default().push(label);
                 let chances = [label, 1.0 - label];
                 let verdicts = verdicts(&record.question).into_iter().zip(chances);
                 examples.extend(verdicts.filter(|&(_, chance)| chance > 0.0).map(
                     |(verdict, chance)| TrainingExample {
                         id: record.id.clone(),
-                        kind: ExampleKind::Assessor,
+                        kind,
                         prompt: assess(&record.question, &asked, indicator),
                         output: verdict.to_owned(),
                         weight: chance as f32,
@@ -133,9 +139,10 @@ pub fn assessor_examples(
         return Err(no_labels());
     }
     let alike = |labels: &Vec<f64>| labels.windows(2).all(|pair| pair[0] == pair[1]);
-    if labels.values().all(alike) {
+    if let Some((indicator, _)) = labels.iter().find(|(_, labels)| alike(labels)) {
         return Err(ExamplesError::OneSide {
             questions: usable.len(),
+            indicator: *indicator,
         });
     }
     Ok(AssessorExamples {
@@ -199,7 +206,10 @@ mod tests {
                 .collect()
         };
         let confidences = [0.0, 0.25, 1.0];
-        let hard = Labels::Hard { threshold: 0.25 };
+        let hard = Labels::Hard {
+            mastery: 0.25,
+            certainty: 1.0,
+        };
         assert_eq!(
             taught(&confidences, hard).unwrap(),
             said(&[("no", 1.0), ("yes", 1.0), ("yes", 1.0)])
@@ -218,10 +228,43 @@ mod tests {
                 Err(ExamplesError::OneSide { .. })
             )
         };
-        let hard = Labels::Hard { threshold: 0.5 };
+        let hard = Labels::Hard {
+            mastery: 0.5,
+            certainty: 0.5,
+        };
         assert!(alike(&[0.1, 0.2], hard));
         assert!(!alike(&[0.1, 0.2], Labels::Soft));
         assert!(alike(&[0.2, 0.2], Labels::Soft));
         assert!(!alike(&[0.1, 0.9], hard));
+    }
+
+    #[test]
+    fn each_indicator_has_its_threshold_and_needs_both_labels() {
+        let records = [(0.2, 0.6), (0.7, 0.9)].map(|(confidence, certainty)| ProbeRecord {
+            certainty: Conditions {
+                from_self: Some(certainty),
+                ..Conditions::default()
+            },
+            ..record(&confidence)
+        });
+        let taught = |mastery, certainty| {
+            let making = AssessorExampleOptions {
+                retriever: None,
+                mode: Mode::Lexical,
+                labels: Labels::Hard { mastery, certainty },
+            };
+            assessor_examples(&records, making)
+        };
+        let examples = taught(0.5, 0.8).unwrap().examples;
+        let said: Vec<&str> = examples.iter().map(|one| one.output.as_str()).collect();
+        assert_eq!(said, ["no", "no", "yes", "yes"]);
+        assert!(examples.iter().all(|one| one.kind == ExampleKind::Assessor));
+        // One threshold for both would call all answers certain.
+        let error = taught(0.5, 0.5).unwrap_err();
+        assert_eq!(error.kind(), "one_class");
+        assert!(error.to_string().contains("certainty"), "{error}");
+        assert!(error.remedy().unwrap().mentions("certainty_threshold"));
+        let error = taught(0.9, 0.8).unwrap_err();
+        assert!(error.to_string().contains("confidence"), "{error}");
     }
 }

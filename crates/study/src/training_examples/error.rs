@@ -1,7 +1,26 @@
 //! Why records give no training examples, with the remedy beside the message.
 
 use ken_answer::AnswerError;
-use ken_diagnostic::Action;
+use ken_answer::prompt::Indicator;
+use ken_diagnostic::{Action, Remedy, remedy};
+
+fn measure(indicator: Indicator) -> &'static str {
+    match indicator {
+        Indicator::Mastery => "confidence",
+        Indicator::Certainty => "certainty",
+    }
+}
+
+fn other_threshold(indicator: Indicator) -> Remedy {
+    match indicator {
+        Indicator::Mastery => remedy!(
+            "choose a threshold between what the model knows and what it does not: <threshold>; <TrainKbm> with <soft> may separate what no threshold does; else probe other questions"
+        ),
+        Indicator::Certainty => remedy!(
+            "choose a threshold between answers that agree and answers that do not: <certainty_threshold>; <TrainKbm> with <soft> may separate what no threshold does; else probe other questions"
+        ),
+    }
+}
 
 /// Why records give no training examples.
 #[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
@@ -26,12 +45,12 @@ pub enum ExamplesError {
         remedy = "label with the model that is to be trained, named by <model>: <LabelSources>"
     )]
     OtherModel { expected: String, received: String },
-    #[error("all {questions} questions have the same label")]
-    #[diagnostic(
-        kind = "one_class",
-        remedy = "choose a threshold between what the model knows and what it does not: <threshold>; <TrainKbm> with <soft> may separate what no threshold does; else probe other questions"
-    )]
-    OneSide { questions: usize },
+    #[error("all {questions} questions have the same label by their {}", measure(*indicator))]
+    #[diagnostic(kind = "one_class", remedy = other_threshold(*indicator))]
+    OneSide {
+        questions: usize,
+        indicator: Indicator,
+    },
     #[error("all {questions} questions are answered best by {source_name}")]
     #[diagnostic(
         kind = "one_class",

@@ -20,7 +20,8 @@ pub use formats::{
 };
 pub use noise_tolerant::{NoiseTolerant, noise_tolerant};
 pub use self_routing::{
-    LabelRule, Routing, RoutingExample, RoutingStage, TextExample, routing_examples,
+    LabelRule, Routing, RoutingExample, RoutingExampleOptions, RoutingStage, TextExample,
+    routing_examples,
 };
 
 use crate::dataset::Question;
@@ -54,6 +55,9 @@ pub enum ExampleKind {
     /// To predict whether another model knows the answer.
     #[serde(rename = "boundary")]
     Assessor,
+    /// The same, where that one reads evidence.
+    #[serde(rename = "boundary_with_evidence")]
+    AssessorWithEvidence,
 }
 
 impl fmt::Display for ExampleKind {
@@ -63,6 +67,7 @@ impl fmt::Display for ExampleKind {
             Self::WithEvidence => "with evidence",
             Self::WithNoise => "with noise",
             Self::Assessor => "for the assessor",
+            Self::AssessorWithEvidence => "for the assessor, with evidence",
         })
     }
 }

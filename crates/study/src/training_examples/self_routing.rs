@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ken_answer::prompt::{QuestionPrompt, choose_source, from_known, from_passage};
+use ken_answer::prompt::{QuestionPrompt, choose_source, from_known, from_memory, from_passage};
 use ken_diagnostic::Action;
 use ken_language::{Prompt, Sourced};
 use ken_model::decoder::{Checkpoint, DecoderError, SourceTokens};
@@ -40,12 +40,35 @@ impl SourceRecord {
         })
     }
 
+    /// Of the sum of likelihoods, the share of each source; the same for all where none is likely.
+    pub(crate) fn shares(&self) -> BTreeMap<String, f64> {
+        let most = self.sources.iter().map(|source| source.log_sum);
+        let most = most.fold(f64::NEG_INFINITY, f64::max);
+        let likelihood = |source: &SourceLabel| match most.is_finite() {
+            true => (source.log_sum - most).exp(),
+            false => 1.0,
+        };
+        let total: f64 = self.sources.iter().map(likelihood).sum();
+        let share = |source: &SourceLabel| (source.source.clone(), likelihood(source) / total);
+        self.sources.iter().map(share).collect()
+    }
+
     /// The most and the least helpful context of a source: c+ and c-.
     fn extremes(&self, source: &str) -> Option<(&Context, &Context)> {
         let label = self.sources.iter().find(|one| one.source == source)?;
         let of = |place: Option<usize>| self.contexts.get(place?);
         Some((of(label.best)?, of(label.worst)?))
     }
+}
+
+/// How the training examples are made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RoutingExampleOptions {
+    /// By which rule the preferred source follows.
+    pub rule: LabelRule,
+    /// Whether the model is taught to write what it knows before it answers from that. Without it, the model
+    /// only retrieves or not: the baseline of selective retrieval (Selective-RAG).
+    pub verbalizes: bool,
 }
 
 /// A question with the source that answers it best.
@@ -85,13 +108,13 @@ pub struct Routing {
 /// Records without labels, of several models or of another one, or of which all name one source.
 pub fn routing_examples(
     records: &[SourceRecord],
-    rule: LabelRule,
+    making: RoutingExampleOptions,
     model: &str,
 ) -> Result<Routing, ExamplesError> {
     let mut examples = Vec::new();
     let mut fingerprint = None;
     for record in records {
-        let Some(example) = example(record, rule) else {
+        let Some(example) = example(record, making) else {
             continue;
         };
         match fingerprint {
@@ -124,21 +147,22 @@ pub fn routing_examples(
     })
 }
 
-fn example(record: &SourceRecord, rule: LabelRule) -> Option<RoutingExample> {
+fn example(record: &SourceRecord, making: RoutingExampleOptions) -> Option<RoutingExample> {
     let question_prompt = QuestionPrompt {
         question: &record.question,
         choices: &record.choices,
     };
-    let source = record.preferred_by(rule)?;
+    let source = record.preferred_by(making.rule)?;
     let (best, worst) = record.extremes(source)?;
     let read = |context: &Context| -> Option<Sourced> {
         let prompt: Prompt = match context.source.as_str() {
+            SELF if !making.verbalizes => from_memory(question_prompt),
             SELF => from_known(question_prompt, &context.text),
             corpus => from_passage(question_prompt, corpus, &context.title, &context.text),
         };
         prompt.sourced
     };
-    let is_choice = source == SELF && best.text.trim() != worst.text.trim();
+    let is_choice = making.verbalizes && source == SELF && best.text.trim() != worst.text.trim();
     Some(RoutingExample {
         id: record.id.clone(),
         question: record.question.clone(),
@@ -147,21 +171,8 @@ fn example(record: &SourceRecord, rule: LabelRule) -> Option<RoutingExample> {
         helped: read(best)?,
         unhelped: read(worst).filter(|_| is_choice),
         answer: record.golden_answer.clone()?,
-        shares: shares(&record.sources),
+        shares: record.shares(),
     })
-}
-
-/// Of the sum of likelihoods, the share of each source; the same for all where none is likely.
-fn shares(sources: &[SourceLabel]) -> BTreeMap<String, f64> {
-    let most = sources.iter().map(|source| source.log_sum);
-    let most = most.fold(f64::NEG_INFINITY, f64::max);
-    let likelihood = |source: &SourceLabel| match most.is_finite() {
-        true => (source.log_sum - most).exp(),
-        false => 1.0,
-    };
-    let total: f64 = sources.iter().map(likelihood).sum();
-    let share = |source: &SourceLabel| (source.source.clone(), likelihood(source) / total);
-    sources.iter().map(share).collect()
 }
 
 /// A training example as text.

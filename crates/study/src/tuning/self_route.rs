@@ -13,7 +13,7 @@ use super::fine_tune::FineTuning;
 use super::split::Split;
 use crate::label::SourceRecord;
 use crate::training_examples::{
-    LabelRule, Routing, RoutingExample, RoutingStage, TextExample, routing_examples,
+    Routing, RoutingExample, RoutingExampleOptions, RoutingStage, TextExample, routing_examples,
 };
 
 /// By what the learning rate of the second stage is smaller (SR-RAG, section 4.1).
@@ -43,7 +43,7 @@ pub struct SecondStage {
 /// As of [`routing_examples`]; a model without tokens to spare.
 pub fn taught_routing(
     mut records: Vec<SourceRecord>,
-    rule: LabelRule,
+    making: RoutingExampleOptions,
     held_out: f64,
     checkpoint: &Checkpoint,
 ) -> Result<TaughtRouting, TuneError> {
@@ -52,7 +52,7 @@ pub fn taught_routing(
         validation: 0.0,
     };
     records.retain(|record| split.keeps(&record.question));
-    let routing = routing_examples(&records, rule, checkpoint.fingerprint())?;
+    let routing = routing_examples(&records, making, checkpoint.fingerprint())?;
     let corpora: Vec<&str> = routing.corpora.iter().map(String::as_str).collect();
     let tokens = checkpoint.source_tokens(&corpora)?;
     Ok(TaughtRouting { routing, tokens })

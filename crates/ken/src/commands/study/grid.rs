@@ -75,8 +75,8 @@ pub(super) fn check(arguments: &StudyRunArguments, settings: &Settings) -> Resul
     for policy in &arguments.policy {
         let reason = match policy {
             Policy::Oracle => "it knows the right answers",
-            policy if policy.judges_twice() => {
-                "it judges each passage again, and signals are measured once for all scales"
+            policy if policy.reviews_by().is_some() => {
+                "it reviews the evidence, and signals are measured once for all scales"
             }
             policy if policy.check().is_err() => "it has no threshold",
             _ => continue,

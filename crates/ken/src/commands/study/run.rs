@@ -200,8 +200,11 @@ fn signals(
     arguments: &StudyRunArguments,
     session: &Session<'_>,
 ) -> Result<()> {
-    let required = RequiredSignals::by(&arguments.policy);
-    if required == RequiredSignals::default() {
+    if arguments
+        .policy
+        .iter()
+        .all(|policy| policy.signal().is_none())
+    {
         return Ok(());
     }
     let settings = settings_of(model, session);
@@ -210,6 +213,7 @@ fn signals(
         ..session.setup()
     };
     let pipeline = setup.pipeline_for(Some(opened), true, &arguments.policy)?;
+    let required = RequiredSignals::by(&arguments.policy, &pipeline);
     for set in sets {
         let path = arguments.out().join(signals_file(&set.name, &model.name));
         let mut identity = settings.identity(&pipeline);

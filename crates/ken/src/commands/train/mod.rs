@@ -2,6 +2,7 @@
 
 mod examples;
 mod fit;
+mod gate;
 pub(crate) mod kbm;
 pub(crate) mod noise_tolerant;
 mod pruner;
@@ -33,6 +34,7 @@ pub(crate) fn run(verb: &TrainVerb, session: &Session<'_>) -> Result<()> {
         TrainVerb::Kbm(arguments) => kbm::run(arguments, session),
         TrainVerb::SelfRoute(arguments) => self_route::run(arguments, session),
         TrainVerb::Router(arguments) => router::run(arguments, session),
+        TrainVerb::Gate(arguments) => gate::run(arguments, session),
         TrainVerb::Pruner(arguments) => pruner::run(arguments, session),
     }
 }

@@ -6,7 +6,7 @@ use ken_study::training_examples::TextExample;
 use ken_study::tuning::{
     SecondStage, Split, TaughtRouting, routing_texts, self_route_curriculum, taught_routing,
 };
-use ken_study::{RoutingStage, read_results};
+use ken_study::{RoutingExampleOptions, RoutingStage, read_results};
 
 use super::fit::{fit, tuning};
 use crate::arguments::tuning::{SelfRouteExampleFlags, TrainSelfRouteArguments};
@@ -44,7 +44,11 @@ fn taught(
 ) -> Result<(Checkpoint, TaughtRouting)> {
     let records = read_results(&flags.labels)?;
     let checkpoint = session.setup().checkpoint()?;
-    let taught = taught_routing(records, flags.rule, flags.held_out, &checkpoint)?;
+    let making = RoutingExampleOptions {
+        rule: flags.rule,
+        verbalizes: !flags.no_verbalization,
+    };
+    let taught = taught_routing(records, making, flags.held_out, &checkpoint)?;
     Ok((checkpoint, taught))
 }
 

@@ -15,6 +15,8 @@ pub(super) fn looks_at(input: Input) -> String {
         Input::FirstTokenAndMastery => {
             "how sure the model is of its first token, and kbm of the answer".to_owned()
         }
+        Input::Evidence => "the evidence and the answer from memory".to_owned(),
+        Input::EvidenceAndAnswer => "the evidence and both answers".to_owned(),
         Input::PassageLikelihood => "how likely the model finds the passage".to_owned(),
     }
 }

@@ -6,6 +6,7 @@ pub(crate) mod distributions;
 use std::fmt::Write;
 
 use super::comparison::{Comparison, Difference, PolicyResult};
+use super::yardstick::LOSS;
 use crate::page::{Axis, COLORS, Diagram, PLAIN, escaped, figure, page, table};
 use crate::probe::ProbeRecord;
 
@@ -14,15 +15,18 @@ pub fn to_html(title: &str, comparison: &Comparison, probed: &[ProbeRecord]) -> 
     let mut body = format!(
         "<p>{} questions. Exact match without \
          retrieval {}, with retrieval for all {}; retrieval turns {} of the questions from wrong to \
-         right and {} from right to wrong. Seed {}.</p>\n",
+         right and {} from right to wrong: {} of those that memory answers right. Seed {}.</p>\n",
         comparison.n,
         share(comparison.never_em),
         share(comparison.always_em),
         share(comparison.beneficial),
         share(comparison.harmful),
+        share(comparison.misled),
         comparison.seed,
     );
     body += &policies(comparison);
+    body += &spared(comparison);
+    body += &broken_down(comparison);
     body += &stages(comparison);
     body += &accuracy(comparison);
     body += &reliability(comparison);
@@ -42,8 +46,8 @@ fn with_interval(difference: &Difference) -> String {
 }
 
 fn policies(comparison: &Comparison) -> String {
-    let names = "policy|EM|F1|contains|retrieval ratio|model calls|tokens|p50 ms|p95 ms|AUROC|AUPRC|ECE|\
-                 not harming|strict|chance at this ratio|against always|against chance";
+    let names = "policy|EM|F1|contains|retrieval ratio|with evidence|model calls|tokens|p50 ms|p95 ms|AUROC|AUPRC|ECE|\
+                 not harming|strict|chance at this ratio|against always|of oracle's lead|against chance";
     let one = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |v| format!("{v:.1}"));
     let rows = comparison.policies.iter().map(|policy| {
         let summary = &policy.summary;
@@ -55,6 +59,7 @@ fn policies(comparison: &Comparison) -> String {
             share(summary.f1),
             share(summary.contains),
             share(summary.retrieval_ratio),
+            share(summary.evidence_ratio),
             one(summary.model_calls.mean),
             one(tokens.map(|(read, written)| read + written)),
             one(summary.latency_ms.p50),
@@ -66,6 +71,7 @@ fn policies(comparison: &Comparison) -> String {
             share(policy.strict_preference),
             with_interval(&policy.random),
             with_interval(&policy.vs_always),
+            share(policy.of_oracle_lead),
             with_interval(&policy.vs_random),
         ]
     });
@@ -81,6 +87,60 @@ fn policies(comparison: &Comparison) -> String {
          best.</p>\n",
     );
     text
+}
+
+/// What the policies spare at hardly any loss.
+fn spared(comparison: &Comparison) -> String {
+    let interval = |value: Option<f64>, interval: Option<[f64; 2]>| {
+        with_interval(&Difference {
+            em: value,
+            interval,
+        })
+    };
+    let rows = comparison.policies.iter().map(|policy| {
+        let one = &policy.yardstick;
+        vec![
+            escaped(&policy.summary.policy),
+            interval(one.needless_skipped, one.needless_skipped_interval),
+            interval(one.loss, one.loss_interval),
+            share(one.evidence_ratio),
+        ]
+    });
+    format!(
+        "<h2>Needless retrievals skipped at a loss of at most {LOSS}</h2>\n{}<p>Of the questions that the \
+         model answers right from memory, the share that it answers from memory. Thresholds are those that \
+         spare most at this loss of exact match on the other half of the questions; given ones do not \
+         count.</p>\n",
+        table("policy|skipped|loss|with evidence".split('|'), rows)
+    )
+}
+
+/// The policies by a field of the questions' metadata, where one was asked for.
+fn broken_down(comparison: &Comparison) -> String {
+    let Some(by) = &comparison.by else {
+        return String::new();
+    };
+    let names =
+        "questions|never|always|misled|policy|EM|retrieval ratio|with evidence|needless skipped";
+    let field = escaped(&by.field);
+    let rows = by.groups.iter().flat_map(|group| {
+        group.policies.iter().map(|policy| {
+            vec![
+                escaped(&group.value),
+                group.n.to_string(),
+                share(group.never_em),
+                share(group.always_em),
+                share(group.misled),
+                escaped(&policy.policy),
+                share(policy.em),
+                share(policy.retrieval_ratio),
+                share(policy.evidence_ratio),
+                share(policy.needless_skipped),
+            ]
+        })
+    });
+    let header = std::iter::once(field.as_str()).chain(names.split('|'));
+    format!("<h2>By {field}</h2>\n{}", table(header, rows))
 }
 
 /// Says of which policies the time is not known, and why.

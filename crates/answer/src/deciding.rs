@@ -1,0 +1,105 @@
+//! What a pipeline decides by beside the model that answers: a router, an assessor, a policy datastore, a gate.
+
+use std::sync::Arc;
+
+use ken_language::Embedder;
+use ken_route::Head;
+
+use crate::assessor::Assessor;
+use crate::datastore::Datastore;
+use crate::error::AnswerError;
+use crate::gate::{Gate, gate_fits};
+use crate::pipeline::Pipeline;
+use crate::retrieve::Retriever;
+use crate::router::{Router, fits};
+use crate::signals::RoutingModels;
+
+impl Pipeline {
+    /// The same pipeline with a router, by which the policy of that name decides. One that looks at an
+    /// assessor's verdicts takes that of [`Pipeline::with_assessor`].
+    ///
+    /// # Errors
+    /// A router that was learned with another model, embedder, assessor or other prompts.
+    pub fn with_router(mut self, head: Head) -> Result<Self, AnswerError> {
+        let embedder = self.retriever().map(Retriever::embedder);
+        let assessor = self.assessor.as_deref();
+        let router = Router::new(head, self.model.as_ref(), embedder, assessor)?;
+        self.router = Some(Arc::new(router));
+        Ok(self)
+    }
+
+    /// The same pipeline with an assessor, by which the policy `kbm` decides.
+    ///
+    /// # Errors
+    /// One that was trained on another model or other prompts.
+    pub fn with_assessor(mut self, assessor: Assessor) -> Result<Self, AnswerError> {
+        assessor.check(self.model.fingerprint())?;
+        self.assessor = Some(Arc::new(assessor));
+        Ok(self)
+    }
+
+    /// The same pipeline with a datastore, which votes on the source that the model chooses.
+    ///
+    /// # Errors
+    /// One whose keys were taken with another model or other prompts.
+    pub fn with_datastore(mut self, datastore: Datastore) -> Result<Self, AnswerError> {
+        datastore.check(self.model.fingerprint())?;
+        self.datastore = Some(Arc::new(datastore));
+        Ok(self)
+    }
+
+    /// The same pipeline with a gate, by which the policy `evidence:gate` weighs evidence.
+    ///
+    /// # Errors
+    /// One that was trained with another model, embedder or other prompts.
+    pub fn with_gate(mut self, head: Head) -> Result<Self, AnswerError> {
+        let embedder = self.retriever().map(Retriever::embedder);
+        let gate = Gate::new(head, self.model.fingerprint(), embedder)?;
+        self.gate = Some(Arc::new(gate));
+        Ok(self)
+    }
+
+    /// The same pipeline over another corpus, or over none.
+    ///
+    /// # Errors
+    /// A router or a gate that was learned with another embedder than that of the corpus.
+    pub fn over(mut self, retriever: Option<Retriever>) -> Result<Self, AnswerError> {
+        let embedder = retriever.as_ref().map(Retriever::embedder);
+        let embedder = embedder.map(Embedder::fingerprint);
+        let model = self.model.fingerprint();
+        if let Some(router) = &self.router {
+            let assessor = self.assessor.as_deref().map(Assessor::fingerprint);
+            fits(&router.head, model, embedder, assessor)?;
+        }
+        if let Some(gate) = &self.gate {
+            gate_fits(&gate.head, model, embedder)?;
+        }
+        self.retriever = retriever;
+        Ok(self)
+    }
+
+    /// The fingerprints of the routing models.
+    #[must_use]
+    pub fn routing_models(&self) -> RoutingModels<'_> {
+        RoutingModels {
+            router: self.router().map(|(_, fingerprint)| fingerprint),
+            assessor: self.assessor.as_deref().map(Assessor::fingerprint),
+            datastore: self.datastore.as_deref().map(Datastore::fingerprint),
+            gate: self.gate().map(|(_, fingerprint)| fingerprint),
+        }
+    }
+
+    /// The router, where there is one, and its fingerprint.
+    #[must_use]
+    pub fn router(&self) -> Option<(&Head, &str)> {
+        let router = self.router.as_deref()?;
+        Some((&router.head, router.fingerprint.as_str()))
+    }
+
+    /// The gate, where there is one, and its fingerprint.
+    #[must_use]
+    pub fn gate(&self) -> Option<(&Head, &str)> {
+        let gate = self.gate.as_deref()?;
+        Some((&gate.head, gate.fingerprint.as_str()))
+    }
+}

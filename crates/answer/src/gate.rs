@@ -1,0 +1,149 @@
+//! Applying a gate: a head that predicts from numbers of the question, its evidence and the model's answers
+//! what the evidence is worth. What it predicts from them is in `ken_route`.
+
+use ken_language::Embedder;
+use ken_probe::types_by_string;
+use ken_route::{Head, Input};
+
+use crate::error::AnswerError;
+use crate::mismatch::Mismatch;
+use crate::prompt;
+use crate::signals::{Gated, Measurements, confidence};
+
+/// A gate that fits the model and the embedder at hand.
+pub(crate) struct Gate {
+    pub(crate) head: Head,
+    pub(crate) fingerprint: String,
+}
+
+impl Gate {
+    /// A gate for a model, by its fingerprint, and an embedder.
+    ///
+    /// # Errors
+    /// As [`gate_fits`].
+    pub(crate) fn new(
+        head: Head,
+        model: &str,
+        embedder: Option<&dyn Embedder>,
+    ) -> Result<Self, AnswerError> {
+        gate_fits(&head, model, embedder.map(Embedder::fingerprint))?;
+        Ok(Self {
+            fingerprint: head.fingerprint(),
+            head,
+        })
+    }
+
+    /// Whether it reads the answer with the evidence, which is written first.
+    pub(crate) fn reads_answer(&self) -> bool {
+        self.head.input == Input::EvidenceAndAnswer
+    }
+
+    /// What the evidence is worth. Where it is no number, the evidence is used.
+    ///
+    /// # Errors
+    /// A model that does not report log probabilities.
+    pub(crate) fn weigh(
+        &self,
+        without: &Measurements,
+        with: &Measurements,
+    ) -> Result<Gated, AnswerError> {
+        let vector = evidence_vector(self.head.input, without, with);
+        let vector = vector.ok_or(AnswerError::NoEvidenceNumbers)?;
+        let worth = self.head.apply(&vector).filter(|worth| worth.is_finite());
+        Ok(Gated {
+            gate: self.fingerprint.clone(),
+            worth: worth.unwrap_or(1.0),
+            reads_answer: self.reads_answer(),
+        })
+    }
+}
+
+/// Makes sure that a gate was trained with this model and this embedder, by their fingerprints, and with the
+/// current prompts.
+///
+/// # Errors
+/// [`AnswerError::OtherGate`].
+pub fn gate_fits(head: &Head, model: &str, embedder: Option<&str>) -> Result<(), AnswerError> {
+    let prompt = prompt::fingerprint();
+    let measured = &head.measured_on;
+    let mismatch = Mismatch::find([
+        ("model", Some(measured.model.as_str()), Some(model)),
+        ("embedder", measured.embedder.as_deref(), embedder),
+        ("prompts", measured.prompt.as_deref(), Some(prompt.as_str())),
+    ]);
+    mismatch.map_or(Ok(()), |mismatch| Err(AnswerError::OtherGate(mismatch)))
+}
+
+/// The numbers that a gate takes: of [`Input::Evidence`], how well passages fit and how sure the model is of
+/// its answer from memory; of [`Input::EvidenceAndAnswer`], also how sure it is of the one with the evidence, and
+/// whether both are the same. `None` where one was not measured, and of another input.
+#[must_use]
+pub fn evidence_vector(
+    input: Input,
+    without: &Measurements,
+    with: &Measurements,
+) -> Option<Vec<f32>> {
+    let rating = with.rating?;
+    let mut vector = vec![
+        rating.cosine,
+        rating.lead,
+        rating.bm25,
+        rating.bm25_lead,
+        rating.agreement,
+        confidence(without)?,
+    ];
+    match input {
+        Input::Evidence => {}
+        Input::EvidenceAndAnswer => {
+            let (from_memory, read) = (without.draft.as_ref()?, with.draft.as_ref()?);
+            let types = types_by_string(&[&from_memory.text, &read.text]);
+            let same = types.first() == types.last();
+            vector.extend([confidence(with)?, f64::from(u8::from(same))]);
+        }
+        _ => return None,
+    }
+    Some(vector.into_iter().map(|number| number as f32).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rating::Rating;
+    use ken_probe::Sample;
+
+    fn answered(text: &str, logprob: f64) -> Measurements {
+        Measurements {
+            draft: Some(Sample {
+                text: text.to_owned(),
+                logprob: Some(logprob),
+                tokens: 2,
+                ..Sample::default()
+            }),
+            ..Measurements::default()
+        }
+    }
+
+    #[test]
+    fn a_vector_is_of_the_evidence_and_both_answers() {
+        let without = answered("The red fox", -3.0);
+        let with = Measurements {
+            rating: Some(Rating {
+                cosine: 0.5,
+                lead: 0.25,
+                bm25: 9.0,
+                bm25_lead: 2.0,
+                agreement: 0.5,
+            }),
+            ..answered("red fox.", -1.0)
+        };
+        let of = |input| evidence_vector(input, &without, &with);
+        let found = vec![0.5, 0.25, 9.0, 2.0, 0.5, -1.5];
+        assert_eq!(of(Input::Evidence), Some(found.clone()));
+        let read = [found, vec![-0.5, 1.0]].concat();
+        assert_eq!(of(Input::EvidenceAndAnswer), Some(read));
+        assert_eq!(of(Input::FirstToken), None);
+        let unanswered = Measurements::default();
+        assert_eq!(evidence_vector(Input::Evidence, &unanswered, &with), None);
+        assert_eq!(evidence_vector(Input::Evidence, &without, &without), None);
+    }
+}

@@ -1,0 +1,94 @@
+//! How well the passages of a corpus fit a question, in numbers that searching gives: the same whatever
+//! the mode of search, the number of passages and the reranker that an answer takes.
+
+use std::collections::HashSet;
+
+use serde::{Deserialize, Serialize};
+
+use crate::SearchResult;
+
+/// Passages of each search that are compared.
+pub(crate) const COMPARED: usize = 10;
+
+/// How well passages fit a question. Where a search finds nothing, its numbers are those of the worst fit.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Rating {
+    /// The cosine of the question and the passage most similar to it.
+    pub cosine: f64,
+    /// How much larger that is than the next passage's; 0 of one passage alone.
+    pub lead: f64,
+    /// The largest BM25 score of a passage.
+    pub bm25: f64,
+    /// How much larger that is than the next passage's; all of it of one passage alone.
+    pub bm25_lead: f64,
+    /// The share of the ten most similar passages that are among the ten best by words.
+    pub agreement: f64,
+}
+
+impl Rating {
+    /// The rating of what both searches found, each best first.
+    pub(crate) fn of(dense: &[SearchResult], lexical: &[SearchResult]) -> Self {
+        let score =
+            |hits: &[SearchResult], place: usize| hits.get(place).map(|hit| f64::from(hit.score));
+        let cosine = score(dense, 0);
+        let bm25 = score(lexical, 0).unwrap_or_default();
+        let words: HashSet<&str> = ids(lexical).collect();
+        let both = ids(dense).filter(|id| words.contains(id)).count();
+        Self {
+            cosine: cosine.unwrap_or(-1.0),
+            lead: cosine
+                .zip(score(dense, 1))
+                .map_or(0.0, |(best, next)| best - next),
+            bm25,
+            bm25_lead: bm25 - score(lexical, 1).unwrap_or_default(),
+            agreement: both as f64 / dense.len().max(1) as f64,
+        }
+    }
+}
+
+fn ids(hits: &[SearchResult]) -> impl Iterator<Item = &str> {
+    hits.iter().map(|hit| hit.passage.id.0.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ken_corpus::{Passage, PassageId};
+
+    fn hits(found: &[(&str, f32)]) -> Vec<SearchResult> {
+        let each = found.iter().map(|(id, score)| SearchResult {
+            text: String::new(),
+            chunk: None,
+            passage: Passage {
+                id: PassageId((*id).to_owned()),
+                doc_id: (*id).to_owned(),
+                title: String::new(),
+                text: String::new(),
+                metadata: serde_json::Map::new(),
+            },
+            score: *score,
+        });
+        each.collect()
+    }
+
+    #[test]
+    fn a_rating_is_of_the_best_and_the_next() {
+        let dense = hits(&[("a", 0.75), ("b", 0.5), ("c", 0.25), ("d", 0.125)]);
+        let lexical = hits(&[("b", 9.0), ("x", 7.5)]);
+        let rating = Rating::of(&dense, &lexical);
+        assert_eq!((rating.cosine, rating.lead), (0.75, 0.25));
+        assert_eq!((rating.bm25, rating.bm25_lead), (9.0, 1.5));
+        assert_eq!(rating.agreement, 0.25);
+    }
+
+    #[test]
+    fn nothing_found_is_the_worst_fit() {
+        let nothing = Rating::of(&[], &[]);
+        assert_eq!(
+            (nothing.cosine, nothing.bm25, nothing.agreement),
+            (-1.0, 0.0, 0.0)
+        );
+        let one = Rating::of(&hits(&[("a", 0.5)]), &hits(&[("a", 3.0)]));
+        assert_eq!((one.lead, one.bm25_lead, one.agreement), (0.0, 3.0, 1.0));
+    }
+}

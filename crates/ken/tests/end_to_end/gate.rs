@@ -1,0 +1,161 @@
+//! Evidence that is weighed before it is used, on the test models: by a signal of it, by a gate that was trained on
+//! records, and what is refused.
+
+use serde_json::{Value, json};
+
+use crate::documents::ingest_notes;
+use crate::harness::{Ken, keys, number};
+
+const ASK: [&str; 4] = [
+    "ask",
+    "What is the capital of France?",
+    "--corpus",
+    "island",
+];
+
+/// Records of questions whose evidence helps where it fits well, and harms where it fits badly: as `ken probe`
+/// wrote them of one question, but for words, numbers and labels.
+fn write_records(ken: &Ken, name: &str) {
+    let question = json!({"id": "q", "question": "Who is the keeper of the Orrin lighthouse?",
+        "golden_answers": ["Ilse Marrow"], "metadata": {"kind": "island"}});
+    ken.write("questions.jsonl", question.to_string());
+    let probe = [
+        "probe",
+        "questions.jsonl",
+        "--corpus",
+        "island",
+        "--samples",
+        "2",
+    ];
+    ken.text(&[&probe[..], &["--max-tokens", "4", "--out", "probed.jsonl"]].concat());
+    let probed = ken.read("probed.jsonl");
+    let mut lines: Vec<String> = probed.lines().take(1).map(str::to_owned).collect();
+    let template: Value = serde_json::from_str(probed.lines().nth(1).unwrap()).unwrap();
+    for at in 0..80 {
+        let fits = at % 2 == 0;
+        let mut record = template.clone();
+        record["id"] = json!(format!("r{at}"));
+        record["question"] = json!(format!("Who kept lighthouse number {at}?"));
+        let shift = f64::from(at % 7) / 100.0;
+        record["rating"]["cosine"] = json!(if fits { 0.8 - shift } else { 0.3 + shift });
+        record["likeliest"]["self"]["correct"] = json!(!fits);
+        record["likeliest"]["corpus"]["correct"] = json!(fits);
+        lines.push(record.to_string());
+    }
+    ken.write(name, lines.join("\n") + "\n");
+}
+
+#[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
+fn evidence_that_is_refused_leaves_the_answer_from_memory() {
+    let ken = Ken::new();
+    ingest_notes(&ken);
+    let ask = |more: &[&str]| ken.json(&[&ASK[..], more].concat());
+    let never = ask(&["--policy", "never"]);
+    let refused = ask(&["--policy", "evidence:cosine@0.99"]);
+    assert_eq!(
+        (&refused["route"], &refused["answer"]),
+        (&json!("self"), &never["answer"])
+    );
+    let reason = refused["reason"].as_str().unwrap();
+    assert!(reason.contains("so the evidence is dropped"), "{reason}");
+    assert!(refused["timing_ms"]["rate"].is_number(), "{refused}");
+    let used = ask(&["--policy", "evidence:cosine@-1"]);
+    assert_eq!(used["route"], "corpus");
+    assert_eq!(used["answer"], ask(&["--policy", "always"])["answer"]);
+    // What does not search needs no weighing.
+    let spared = ask(&["--policy", "uncertainty:perplexity@1e9+evidence:cosine@0.5"]);
+    assert_eq!(spared["calls"], never["calls"]);
+    let both = ask(&["--policy", "uncertainty:perplexity@0+evidence:gain@1e9"]);
+    assert_eq!(
+        (&both["route"], &both["answer"]),
+        (&json!("self"), &never["answer"])
+    );
+}
+
+#[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
+fn a_gate_is_trained_calibrated_and_used() {
+    let ken = Ken::new();
+    ingest_notes(&ken);
+    write_records(&ken, "known.jsonl");
+    let train = [
+        "train",
+        "gate",
+        "known.jsonl",
+        "--corpus",
+        "island",
+        "--out",
+        "gate.json",
+    ];
+    for features in ["evidence", "answers"] {
+        let trained = ken.json(&[&train[..], &["--features", features]].concat());
+        assert_eq!(keys(&trained), ["gate", "report"]);
+        let report = &trained["report"];
+        assert_eq!(number(&report["auroc"]), 1.0, "{report}");
+        assert_eq!(number(&report["em"]), 1.0, "{report}");
+        assert!(number(&report["vs_always"]) > 0.2, "{report}");
+    }
+    let gate = ["--gate", "gate.json"];
+    let answer = ken.json(&[&ASK[..], &["--policy", "evidence:gate"], &gate].concat());
+    let reason = answer["reason"].as_str().unwrap();
+    assert!(reason.contains("the gate predicts"), "{reason}");
+
+    let calibrate = ["calibrate", "known.jsonl", "--policy"];
+    let both = ken.json(&[&calibrate[..], &["uncertainty:perplexity+evidence:cosine"]].concat());
+    assert_eq!(number(&both["accuracy"]), 1.0, "{both}");
+    assert_eq!(number(&both["evidence_ratio"]), 0.5, "{both}");
+    let text = ken.text(&[&calibrate[..], &["evidence:gate"], &gate].concat());
+    assert!(text.contains("ken ask --policy evidence:gate"), "{text}");
+    assert!(text.contains("--gate gate.json"), "{text}");
+
+    let missing = [&ASK[..], &["--policy", "evidence:gate"]].concat();
+    ken.refusal(&missing)
+        .is("no_gate", "evidence:gate", "ken train gate");
+    let records = ken.read("known.jsonl").replace("\"rating\":", "\"rated\":");
+    ken.write("old.jsonl", records);
+    let old = [
+        "train",
+        "gate",
+        "old.jsonl",
+        "--corpus",
+        "island",
+        "--out",
+        "other.json",
+    ];
+    ken.refusal(&old)
+        .is("no_labels", "has a label", "ken probe");
+    assert!(!ken.path("other.json").exists());
+}
+
+#[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
+fn a_report_is_broken_down_by_a_field_that_there_is() {
+    let ken = Ken::new();
+    ingest_notes(&ken);
+    write_records(&ken, "known.jsonl");
+    let eval = [
+        "eval",
+        "questions.jsonl",
+        "--corpus",
+        "island",
+        "--max-tokens",
+        "4",
+        "--out",
+    ];
+    let by = ["--by", "kind"];
+    let one = ken.json(&[&eval[..], &["one.jsonl", "--policy", "always"], &by].concat());
+    assert_eq!(one["by"][0]["value"], "island");
+    assert_eq!(one["by"][0]["em"], one["em"]);
+    let policies = ["several", "--policy", "always,evidence:cosine"];
+    let several = ken.json(&[&eval[..], &policies, &by].concat());
+    assert_eq!(several["by"]["groups"][0]["value"], "island");
+    let unknown = [
+        &eval[..],
+        &["no.jsonl", "--policy", "never", "--by", "rank"],
+    ]
+    .concat();
+    ken.refusal(&unknown).is("no_field", "rank", "kind");
+    let few = [&eval[..], &["few", "--policy", "evidence:gate,always"]].concat();
+    ken.refusal(&few).is("too_few_labels", "gate", "ken probe");
+}

@@ -1,0 +1,342 @@
+//! Two thresholds chosen together: one decides whether a question retrieves, the other whether what was
+//! retrieved is used.
+
+use super::bounds::{risk_bound, risk_p_value};
+use super::{CONFIDENCE, Goal};
+
+/// Values that a threshold is chosen among at most: evenly many questions lie between them.
+const CANDIDATES: usize = 50;
+
+/// Pairs of thresholds that a guarantee is tested at, from the one that drops nothing to the one that drops
+/// most.
+const TESTED: usize = 20;
+
+/// A question with known correctness and both signals.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct JointObservation {
+    /// The signal of the question: above its threshold it retrieves. What is no number does.
+    pub question: f64,
+    /// The signal of the evidence: above its threshold the evidence is used. What is no number is.
+    pub evidence: f64,
+    /// The correctness of the answer from memory, in `[0, 1]`.
+    pub without: f64,
+    /// The correctness of the answer with the evidence, in `[0, 1]`.
+    pub with: f64,
+    /// Which of two random halves the question belongs to. A guarantee is looked for on the first and proved
+    /// on the second.
+    pub second_half: bool,
+}
+
+/// Both thresholds and their effect on the questions that they are proved on: those of the second half for a
+/// guarantee, else all.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct JointCalibration {
+    /// Signals of questions above it retrieve; `None` if all do.
+    pub question: Option<f64>,
+    /// Signals of evidence above it have it used; `None` if all is.
+    pub evidence: Option<f64>,
+    /// The share of questions that retrieve.
+    pub retrieval_ratio: f64,
+    /// The share of questions whose evidence is used.
+    pub evidence_ratio: f64,
+    /// The mean loss compared with always using evidence; gains do not offset losses.
+    pub loss: f64,
+    /// The upper bound of the mean loss, with the confidence of the goal or 0.95.
+    pub loss_bound: f64,
+    /// The accuracy.
+    pub accuracy: f64,
+    /// The number of questions.
+    pub questions: usize,
+}
+
+/// What a pair of thresholds does to some questions.
+#[derive(Debug, Clone, Copy, Default)]
+struct Outcome {
+    retrieved: usize,
+    used: usize,
+    right: f64,
+    lost: f64,
+}
+
+type Pair = (Option<f64>, Option<f64>);
+
+/// Chooses both thresholds for a goal, among quantiles of the signals; a threshold that is given stays.
+///
+/// What counts as retrieval for the goal is evidence that is used. A guarantee is found by split fixed-sequence
+/// testing (Laufer-Goldshtein et al. 2023): the pairs that lose least on one half of the questions are
+/// tested on the other half, in the order of what they lose, as long as each is shown to lose at most as
+/// much as is allowed.
+#[must_use]
+pub fn calibrate_jointly(
+    observations: &[JointObservation],
+    given: Pair,
+    goal: Goal,
+) -> JointCalibration {
+    let candidates = |given: Option<f64>, number: fn(&JointObservation) -> f64| match given {
+        Some(threshold) => vec![Some(threshold)],
+        None => quantiles(observations.iter().map(number).collect()),
+    };
+    let of_evidence = candidates(given.1, |one| one.evidence);
+    let pairs: Vec<Pair> = candidates(given.0, |one| one.question)
+        .into_iter()
+        .flat_map(|question| {
+            of_evidence
+                .iter()
+                .map(move |evidence| (question, *evidence))
+        })
+        .collect();
+    let (chosen, proved, confidence) = match goal {
+        Goal::Guarantee {
+            max_loss,
+            confidence,
+        } => {
+            let (second, first): (Vec<_>, Vec<_>) = observations
+                .iter()
+                .copied()
+                .partition(|one| one.second_half);
+            let delta = 1.0 - confidence;
+            (
+                guaranteed(&first, &second, &pairs, max_loss, delta),
+                second,
+                confidence,
+            )
+        }
+        goal => (
+            best(observations, &pairs, given, goal),
+            observations.to_vec(),
+            CONFIDENCE,
+        ),
+    };
+    let n = proved.len();
+    let outcome = outcome(&proved, chosen);
+    let share = |count: f64| count / n.max(1) as f64;
+    JointCalibration {
+        question: chosen.0,
+        evidence: chosen.1,
+        retrieval_ratio: share(outcome.retrieved as f64),
+        evidence_ratio: share(outcome.used as f64),
+        loss: share(outcome.lost),
+        loss_bound: match outcome.used < n {
+            true => risk_bound(outcome.lost, n, 1.0 - confidence, is_exact(&proved)),
+            false => 0.0,
+        },
+        accuracy: share(outcome.right),
+        questions: n,
+    }
+}
+
+/// The best pair for a goal without a guarantee.
+fn best(observations: &[JointObservation], pairs: &[Pair], given: Pair, goal: Goal) -> Pair {
+    let n = observations.len() as f64;
+    let always: f64 = observations.iter().map(|one| one.with).sum();
+    let meets = |outcome: &Outcome| match goal {
+        Goal::RetrievalRatio(ratio) => outcome.used as f64 <= ratio * n + 1e-9,
+        Goal::AtMostLost(most) => outcome.right + 1e-9 >= always - most * n,
+        Goal::BestAccuracy | Goal::Guarantee { .. } => true,
+    };
+    // The larger, the better; of equals the later, which retrieves less.
+    let worth = |outcome: &Outcome| {
+        let (used, retrieved) = (-(outcome.used as f64), -(outcome.retrieved as f64));
+        match goal {
+            Goal::AtMostLost(_) => [used, outcome.right, retrieved],
+            _ => [outcome.right, used, retrieved],
+        }
+    };
+    let met = pairs
+        .iter()
+        .map(|&pair| (pair, outcome(observations, pair)));
+    let met = met.filter(|(_, outcome)| meets(outcome));
+    let best = met.max_by(|(_, one), (_, other)| {
+        worth(one)
+            .partial_cmp(&worth(other))
+            .unwrap_or(std::cmp::Ordering::Equal)
+    });
+    best.map_or(given, |(pair, _)| pair)
+}
+
+/// The pair that drops most evidence among those that are shown to lose at most `max_loss`; no thresholds
+/// where none is.
+fn guaranteed(
+    first: &[JointObservation],
+    second: &[JointObservation],
+    pairs: &[Pair],
+    max_loss: f64,
+    delta: f64,
+) -> Pair {
+    let outcomes: Vec<(Pair, Outcome)> = pairs
+        .iter()
+        .map(|&pair| (pair, outcome(first, pair)))
+        .collect();
+    let mut sequence: Vec<(Pair, Outcome)> = Vec::new();
+    for step in 1..=TESTED {
+        let most = first.len() as f64 * (TESTED - step) as f64 / TESTED as f64;
+        let within = outcomes.iter().filter(|(_, one)| one.used as f64 <= most);
+        if let Some(found) = within.min_by(|(_, a), (_, b)| a.lost.total_cmp(&b.lost)) {
+            sequence.push(*found);
+        }
+    }
+    let exact = is_exact(second);
+    let holds = |(pair, _): &&(Pair, Outcome)| {
+        let lost = outcome(second, *pair).lost;
+        risk_p_value(lost, second.len(), max_loss, exact) <= delta
+    };
+    let proved = sequence.iter().take_while(holds).last();
+    proved.map_or((None, None), |(pair, _)| *pair)
+}
+
+fn outcome(observations: &[JointObservation], (question, evidence): Pair) -> Outcome {
+    let mut sum = Outcome::default();
+    for one in observations {
+        let above = |score: f64, threshold: Option<f64>| {
+            !threshold.is_some_and(|threshold| score <= threshold)
+        };
+        let retrieved = above(one.question, question);
+        let used = retrieved && above(one.evidence, evidence);
+        sum.retrieved += usize::from(retrieved);
+        sum.used += usize::from(used);
+        match used {
+            true => sum.right += one.with,
+            false => {
+                sum.right += one.without;
+                sum.lost += (one.with - one.without).max(0.0);
+            }
+        }
+    }
+    sum
+}
+
+/// Nothing, and values of a signal with evenly many questions between them.
+fn quantiles(mut scores: Vec<f64>) -> Vec<Option<f64>> {
+    scores.retain(|score| score.is_finite());
+    scores.sort_by(f64::total_cmp);
+    let last = scores.len().saturating_sub(1);
+    let places = (0..CANDIDATES).map(|at| at * last / (CANDIDATES - 1));
+    let values = places.filter_map(|place| scores.get(place).copied());
+    let mut all: Vec<Option<f64>> = std::iter::once(None).chain(values.map(Some)).collect();
+    all.dedup();
+    all
+}
+
+fn is_exact(observations: &[JointObservation]) -> bool {
+    let lost = |one: &JointObservation| (one.with - one.without).max(0.0);
+    observations
+        .iter()
+        .all(|one| [0.0, 1.0].contains(&lost(one)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ken_random::unit;
+    use proptest::prelude::*;
+
+    /// Questions of which each kind is told by one signal: known ones by the first, misled ones by the second.
+    fn mixed(seed: u64, count: usize) -> Vec<JointObservation> {
+        let mut state = seed;
+        let each = (0..count).map(|number| {
+            let (without, with) = [(1.0, 1.0), (0.0, 1.0), (1.0, 0.0)][number % 3];
+            JointObservation {
+                question: if (without, with) == (1.0, 1.0) {
+                    0.0
+                } else {
+                    0.5
+                } + 0.4 * unit(&mut state),
+                evidence: with + 0.4 * unit(&mut state),
+                without,
+                with,
+                second_half: unit(&mut state) < 0.5,
+            }
+        });
+        each.collect()
+    }
+
+    #[test]
+    fn both_thresholds_are_found() {
+        let observations = mixed(1, 600);
+        let best = calibrate_jointly(&observations, (None, None), Goal::BestAccuracy);
+        // No candidate need lie on the border itself.
+        assert!(best.accuracy > 0.98, "{best:?}");
+        let third = 1.0 / 3.0;
+        assert!((best.evidence_ratio - third).abs() < 0.02, "{best:?}");
+        assert!((0.0..0.5).contains(&best.question.unwrap()), "{best:?}");
+        assert!((0.0..1.0).contains(&best.evidence.unwrap()), "{best:?}");
+        // What is given stays.
+        let given = calibrate_jointly(&observations, (Some(-1.0), None), Goal::BestAccuracy);
+        assert_eq!((given.question, given.retrieval_ratio), (Some(-1.0), 1.0));
+        let few = calibrate_jointly(&observations, (None, None), Goal::RetrievalRatio(0.1));
+        assert!(few.evidence_ratio <= 0.1 && few.accuracy < 1.0, "{few:?}");
+        let lossless = calibrate_jointly(&observations, (None, None), Goal::AtMostLost(0.0));
+        // Misled questions pay for others.
+        assert!(lossless.evidence_ratio < 0.02, "{lossless:?}");
+    }
+
+    #[test]
+    fn a_guarantee_is_proved_on_the_other_half() {
+        let goal = |max_loss| Goal::Guarantee {
+            max_loss,
+            confidence: 0.95,
+        };
+        let observations = mixed(2, 900);
+        let found = calibrate_jointly(&observations, (None, None), goal(0.02));
+        assert!(
+            found.evidence_ratio < 0.5 && found.loss_bound <= 0.02,
+            "{found:?}"
+        );
+        let half = observations.iter().filter(|one| one.second_half).count();
+        assert_eq!(found.questions, half);
+        let few = calibrate_jointly(&observations[..60], (None, None), goal(0.02));
+        assert_eq!(
+            (few.question, few.evidence, few.evidence_ratio),
+            (None, None, 1.0)
+        );
+    }
+
+    #[test]
+    fn new_questions_lose_no_more_than_guaranteed() {
+        let goal = Goal::Guarantee {
+            max_loss: 0.05,
+            confidence: 0.9,
+        };
+        let mut broken = 0;
+        for seed in 0..200 {
+            let mut state = seed;
+            // Signals that tell little: what a pair loses is near the border.
+            let mut drawn = |count: usize| -> Vec<JointObservation> {
+                let each = (0..count).map(|_| {
+                    let helps = unit(&mut state) < 0.2;
+                    let shift = if helps { 0.3 } else { 0.0 };
+                    JointObservation {
+                        question: unit(&mut state) + shift,
+                        evidence: unit(&mut state) + shift,
+                        without: f64::from(u8::from(!helps)),
+                        with: 1.0,
+                        second_half: unit(&mut state) < 0.5,
+                    }
+                });
+                each.collect()
+            };
+            let (seen, new) = (drawn(400), drawn(4000));
+            let found = calibrate_jointly(&seen, (None, None), goal);
+            let lost = outcome(&new, (found.question, found.evidence)).lost / 4000.0;
+            broken += usize::from(lost > 0.05);
+        }
+        // 20 on average at most, and three standard deviations.
+        assert!(broken <= 33, "{broken}");
+    }
+
+    proptest! {
+        #[test]
+        fn no_pair_of_candidates_is_better(seed in 0_u64..500) {
+            let observations = mixed(seed, 40);
+            let best = calibrate_jointly(&observations, (None, None), Goal::BestAccuracy);
+            // All pairs of values, one by one.
+            for question in observations.iter().map(|one| one.question) {
+                for evidence in observations.iter().map(|one| one.evidence) {
+                    let pair = (Some(question), Some(evidence));
+                    let right = outcome(&observations, pair).right / 40.0;
+                    prop_assert!(right <= best.accuracy + 1e-9);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! A comparison broken down by a field of the questions' metadata. Thresholds are those of all questions.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ken_answer::Policy;
+use ken_route::Goal;
+use serde::Serialize;
+
+use super::compose::{Answered, Decision};
+use super::threshold::{Cut, cut, decisions, halves, uncut};
+use super::yardstick::{LOSS, of_answers};
+use crate::statistics::share;
+
+/// Distinct numbers that are shown one by one at most; more are put into four bins of as many questions each.
+const NUMBERS: usize = 10;
+const BINS: usize = 4;
+
+/// A comparison by the values of a field.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Breakdown {
+    /// The field.
+    pub field: String,
+    /// Its values, with the questions that have them.
+    pub groups: Vec<Group>,
+}
+
+/// The questions with one value.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Group {
+    /// The value; a dash where a question has none.
+    pub value: String,
+    /// Questions.
+    pub n: usize,
+    /// Exact match without any retrieval.
+    pub never_em: Option<f64>,
+    /// Exact match with retrieval for every question.
+    pub always_em: Option<f64>,
+    /// Of the questions that memory answers right, the share that retrieval turns wrong.
+    pub misled: Option<f64>,
+    /// The policies, in the order of the comparison.
+    pub policies: Vec<GroupResult>,
+}
+
+/// What a policy does for a group.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct GroupResult {
+    /// The policy.
+    pub policy: String,
+    /// Exact match, at the thresholds of the comparison.
+    pub em: Option<f64>,
+    /// The share of questions that retrieve.
+    pub retrieval_ratio: Option<f64>,
+    /// The share of questions that are answered with evidence.
+    pub evidence_ratio: Option<f64>,
+    /// Of the questions that memory answers right, the share that is answered from memory, at the thresholds
+    /// of the yardstick.
+    pub needless_skipped: Option<f64>,
+}
+
+/// Breaks a comparison down.
+///
+/// # Shapes
+/// `values`: `[questions]`, those of the field.
+pub(super) fn break_down(
+    field: &str,
+    values: &[String],
+    policies: &[Policy],
+    answered: &[Answered<'_>],
+    seed: u64,
+) -> Breakdown {
+    let halves = halves(answered, seed);
+    let decided: Vec<(Policy, Vec<Decision>, Vec<bool>)> = policies
+        .iter()
+        .map(|&policy| {
+            let best = cut(policy, answered, &halves, Goal::BestAccuracy);
+            let free = uncut(policy);
+            let spares = cut(free, answered, &halves, Goal::AtMostLost(LOSS));
+            let with = decisions(free, spares, answered, seed);
+            let with = with.iter().map(|one| *one == Decision::Kept);
+            (
+                policy,
+                decisions(policy, best, answered, seed),
+                with.collect(),
+            )
+        })
+        .collect();
+    let mut places: BTreeMap<(usize, String), Vec<usize>> = BTreeMap::new();
+    for (place, group) in grouped(values).into_iter().enumerate() {
+        places.entry(group).or_default().push(place);
+    }
+    let groups = places.into_iter().map(|((_, value), places)| {
+        let own: Vec<Answered<'_>> = places.iter().map(|&at| answered[at]).collect();
+        let known = own.iter().filter(|one| one.never.em);
+        Group {
+            value,
+            n: own.len(),
+            never_em: share(own.iter().map(|one| one.never.em)),
+            always_em: share(own.iter().map(|one| one.always.em)),
+            misled: share(known.map(|one| !one.always.em)),
+            policies: decided
+                .iter()
+                .map(|(policy, decisions, with)| {
+                    let each = || places.iter().map(|&at| (decisions[at], &answered[at]));
+                    let with: Vec<bool> = places.iter().map(|&at| with[at]).collect();
+                    GroupResult {
+                        policy: policy.to_string(),
+                        em: share(each().map(|(decision, one)| match decision {
+                            Decision::Kept => one.always.em,
+                            Decision::Spared | Decision::Dropped => one.never.em,
+                        })),
+                        retrieval_ratio: share(each().map(|(one, _)| one != Decision::Spared)),
+                        evidence_ratio: share(each().map(|(one, _)| one == Decision::Kept)),
+                        needless_skipped: of_answers(&own, &with, Cut::default(), seed)
+                            .needless_skipped,
+                    }
+                })
+                .collect(),
+        }
+    });
+    Breakdown {
+        field: field.to_owned(),
+        groups: groups.collect(),
+    }
+}
+
+/// The group of each value, with its place among the groups: the value itself, or of many numbers the bin.
+///
+/// # Shapes
+/// Returns `[values]`.
+pub fn grouped(values: &[String]) -> Vec<(usize, String)> {
+    let numbers: Vec<Option<f64>> = values.iter().map(|value| value.parse().ok()).collect();
+    let distinct: BTreeSet<&String> = values.iter().collect();
+    let mut sorted: Vec<f64> = numbers.iter().copied().flatten().collect();
+    sorted.sort_by(f64::total_cmp);
+    if distinct.len() <= NUMBERS || sorted.len() * 2 < values.len() {
+        return values.iter().map(|value| (0, value.clone())).collect();
+    }
+    let first = |bin: usize| sorted[bin * sorted.len() / BINS];
+    let each = numbers.iter().zip(values).map(|(number, value)| {
+        let Some(number) = number else {
+            return (BINS, value.clone());
+        };
+        let bin = (1..BINS).filter(|&bin| first(bin) <= *number).count();
+        let within =
+            |other: &&f64| **other >= first(bin) && (bin + 1 == BINS || **other < first(bin + 1));
+        let last = sorted.iter().rev().find(within).copied().unwrap_or(*number);
+        (bin, format!("{} to {last}", first(bin)))
+    });
+    each.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(values: &[&str]) -> Vec<String> {
+        values.iter().map(|value| (*value).to_owned()).collect()
+    }
+
+    #[test]
+    fn few_values_are_groups_and_many_numbers_bins() {
+        let kinds = grouped(&texts(&["plain", "-", "plain"]));
+        assert_eq!(kinds[0], kinds[2]);
+        assert_ne!(kinds[0], kinds[1]);
+        let numbers: Vec<String> = (1..=20).map(|number| number.to_string()).collect();
+        let bins = grouped(&[numbers, texts(&["-"])].concat());
+        assert_eq!(bins[0], (0, "1 to 5".to_owned()));
+        assert_eq!(bins[4], bins[0]);
+        assert_eq!(bins[19], (3, "16 to 20".to_owned()));
+        assert_eq!(bins[20], (4, "-".to_owned()));
+    }
+}
