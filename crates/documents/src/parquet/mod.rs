@@ -5,7 +5,7 @@ mod thrift;
 
 use std::collections::VecDeque;
 use std::fs::File;
-use std::io::{BufReader, Seek, SeekFrom};
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -165,7 +165,8 @@ fn share(length: u64, number: u64, row_count: u64) -> u64 {
 }
 
 /// A file that refuses reads past its end: the decoder reserves memory for what a damaged file
-/// claims, and a failed allocation ends the process.
+/// claims, and a failed allocation ends the process. It also skips what a header claims byte by byte, however
+/// little of that is there.
 struct Bounded {
     file: File,
     length: u64,
@@ -178,12 +179,12 @@ impl Length for Bounded {
 }
 
 impl ChunkReader for Bounded {
-    type T = BufReader<File>;
+    type T = ToTheEnd;
 
     fn get_read(&self, start: u64) -> ParquetResult<Self::T> {
         let mut file = self.file.try_clone()?;
         file.seek(SeekFrom::Start(start))?;
-        Ok(BufReader::new(file))
+        Ok(ToTheEnd(BufReader::new(file)))
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> ParquetResult<Bytes> {
@@ -194,5 +195,17 @@ impl ChunkReader for Bounded {
             )));
         }
         self.file.get_bytes(start, length)
+    }
+}
+
+/// A reader whose end is an error.
+struct ToTheEnd(BufReader<File>);
+
+impl Read for ToTheEnd {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self.0.read(buffer)? {
+            0 if !buffer.is_empty() => Err(io::ErrorKind::UnexpectedEof.into()),
+            read => Ok(read),
+        }
     }
 }

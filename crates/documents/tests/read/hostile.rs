@@ -403,3 +403,14 @@ fn a_stopped_reading_says_so_and_nothing_else() {
     assert_eq!(documents.next().unwrap().unwrap_err().kind(), "stopped");
     assert_eq!(read(dir.path()).len(), 1);
 }
+
+/// Found by fuzzing: a header claims more than the file holds, and the decoder skips it byte by byte.
+#[test]
+fn what_is_skipped_past_the_end_of_a_file_costs_no_steps() {
+    let claims = include_bytes!("skips_past_the_end.parquet");
+    let started = Instant::now();
+    let found = outcome(Budget::DEFAULT_DOCUMENT_BYTES, "p.parquet", claims);
+    assert_eq!(found, ["broken_parquet at p.parquet, row 1"]);
+    // It took a minute.
+    assert!(started.elapsed() < Duration::from_secs(10));
+}
