@@ -102,6 +102,12 @@ fn holds_answer(question: &Question, passage: &Retrieved) -> bool {
     covers(&passage.text, &question.golden_answers) == Some(true)
 }
 
+/// Whether the answer stands anywhere in what a prompt shows of a passage.
+fn shows_answer(question: &Question, passage: &Retrieved) -> bool {
+    let shown = format!("{} {}", passage.title, passage.text);
+    covers(&shown, &question.golden_answers) == Some(true)
+}
+
 /// The `k` passages that fit best, the last of them replaced by the first that holds the answer where
 /// none does; `None` where none was found at all.
 fn evidence<'a>(
@@ -118,7 +124,7 @@ fn evidence<'a>(
     Some(evidence)
 }
 
-/// `k` passages that do not hold the answer: those that fit best, and some that were found for other
+/// `k` passages that do not show the answer: those that fit best, and some that were found for other
 /// questions.
 fn noise<'a>(
     question: &Question,
@@ -130,10 +136,10 @@ fn noise<'a>(
     let from_others = (settings.random * settings.k as f64).round() as usize;
     let mut noise: Vec<&Retrieved> = found[place]
         .iter()
-        .filter(|passage| !holds_answer(question, passage))
+        .filter(|passage| !shows_answer(question, passage))
         .take(settings.k.saturating_sub(from_others))
         .collect();
-    // More attempts than needed: a drawn passage may hold the answer, or be there already.
+    // More attempts than needed: a drawn passage may show the answer, or be there already.
     for _ in 0..8 * settings.k {
         if noise.len() >= settings.k || found.len() < 2 {
             break;
@@ -143,11 +149,84 @@ fn noise<'a>(
             continue;
         };
         let known = noise.iter().any(|p| p.passage_id == passage.passage_id);
-        if !known && !holds_answer(question, passage) {
+        if !known && !shows_answer(question, passage) {
             noise.push(passage);
         }
     }
     let count = noise.len();
     shuffle(&mut noise, count, &mut state);
     noise
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::Map;
+
+    use super::*;
+
+    fn passage(id: usize, title: &str, text: &str) -> Retrieved {
+        Retrieved {
+            passage_id: id.to_string(),
+            doc_id: id.to_string(),
+            title: title.to_owned(),
+            text: text.to_owned(),
+            chunk: None,
+            score: 0.0,
+            in_prompt: false,
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_noise_shows_the_answer_and_none_is_there_twice(
+            texts in prop::collection::vec(
+                prop::collection::vec(("(Ida|Ole|Liv)", "(Ida rows|Ole sails|they sing)"), 0..6),
+                1..6,
+            ),
+            k in 1..5_usize,
+            random in 0.0..=1.0,
+            seed: u64,
+        ) {
+            let mut next = 0;
+            let found: Vec<Vec<Retrieved>> = texts
+                .iter()
+                .map(|passages| {
+                    let each = passages.iter();
+                    each.map(|(title, text)| {
+                        next += 1;
+                        passage(next, title, text)
+                    })
+                    .collect()
+                })
+                .collect();
+            let question = Question {
+                id: "q".to_owned(),
+                question: "who rows?".to_owned(),
+                golden_answers: vec!["Ida".to_owned()],
+                choices: Vec::new(),
+                metadata: Map::new(),
+            };
+            let settings = NoiseTolerant {
+                mode: Mode::Dense,
+                k,
+                depth: k,
+                random,
+                known: None,
+                seed,
+            };
+            let noise = noise(&question, 0, &found, &settings);
+            prop_assert!(noise.len() <= k);
+            for one in &noise {
+                prop_assert!(one.title != "Ida" && !one.text.contains("Ida"), "{:?}", one);
+            }
+            let ids: HashSet<&str> = noise.iter().map(|one| one.passage_id.as_str()).collect();
+            prop_assert_eq!(ids.len(), noise.len());
+            // As many as there are, of those that were found for the question itself.
+            let own = found[0].iter().filter(|one| !shows_answer(&question, one)).count();
+            if random == 0.0 {
+                prop_assert!(noise.len() >= own.min(k));
+            }
+        }
+    }
 }
