@@ -8,7 +8,12 @@ pub(crate) struct Axis<'a> {
     high: f64,
     /// Where numbers stand.
     pub(super) ticks: Vec<f64>,
+    /// The digits behind the point of each.
+    digits: usize,
 }
+
+/// About how many intervals an axis has.
+const INTERVALS: f64 = 4.0;
 
 impl<'a> Axis<'a> {
     /// From 0 to 1.
@@ -24,7 +29,9 @@ impl<'a> Axis<'a> {
             return Self::share(name);
         }
         let margin = ((high - low) * 0.08).max(0.005);
-        Self::between(name, low - margin, high + margin)
+        // Nothing that is never negative goes below zero.
+        let least = if low >= 0.0 { 0.0 } else { f64::NEG_INFINITY };
+        Self::between(name, (low - margin).max(least), high + margin)
     }
 
     /// Over corpus scales, with a number at each, or at some where there are many.
@@ -36,16 +43,20 @@ impl<'a> Axis<'a> {
         ticks.dedup();
         let every = ticks.len().div_ceil(14).max(1);
         axis.ticks = ticks.into_iter().step_by(every).collect();
+        axis.digits = 0;
         axis
     }
 
+    /// With a number at every multiple of a round step.
     fn between(name: &'a str, low: f64, high: f64) -> Self {
-        let ticks = (0..=4).map(|step| low + f64::from(step) / 4.0 * (high - low));
+        let step = round_step((high - low) / INTERVALS);
+        let (first, last) = ((low / step).ceil() as i64, (high / step).floor() as i64);
         Self {
             name,
             low,
             high,
-            ticks: ticks.collect(),
+            ticks: (first..=last).map(|number| number as f64 * step).collect(),
+            digits: (-step.log10()).ceil().max(0.0) as usize,
         }
     }
 
@@ -56,12 +67,17 @@ impl<'a> Axis<'a> {
 
     /// A number on it.
     pub(super) fn told(&self, value: f64) -> String {
-        let whole = self.ticks.iter().all(|tick| tick.fract() == 0.0);
-        match whole || self.high - self.low > 20.0 {
-            true => format!("{value:.0}"),
-            false => format!("{value:.2}"),
-        }
+        format!("{value:.*}", self.digits)
     }
+}
+
+/// The number nearest to `step` that is 1, 2 or 5 times a power of ten.
+fn round_step(step: f64) -> f64 {
+    let power = 10_f64.powf(step.log10().floor());
+    let distance = |round: &f64| (round * power / step).ln().abs();
+    let rounds = [1.0, 2.0, 5.0, 10.0].into_iter();
+    let nearest = rounds.min_by(|one, other| distance(one).total_cmp(&distance(other)));
+    nearest.unwrap_or(1.0) * power
 }
 
 #[cfg(test)]
@@ -71,7 +87,7 @@ mod tests {
     #[test]
     fn equal_values_have_an_axis_too() {
         let axis = Axis::around("y", &[0.2, 0.2]);
-        assert_eq!(axis.place(0.2), 0.5);
+        assert!((axis.place(0.2) - 0.5).abs() < 1e-9);
         assert_eq!(Axis::around("y", &[]).place(1.0), 1.0);
     }
 
@@ -82,5 +98,18 @@ mod tests {
         assert_eq!(told, ["0", "1", "12"]);
         let many: Vec<u32> = (0..100).collect();
         assert!(Axis::scales("n", &many).ticks.len() <= 14);
+    }
+
+    #[test]
+    fn numbers_are_round_and_none_is_below_what_can_be() {
+        let told = |values: &[f64]| {
+            let axis = Axis::around("y", values);
+            let told: Vec<String> = axis.ticks.iter().map(|tick| axis.told(*tick)).collect();
+            told.join(" ")
+        };
+        assert_eq!(told(&[600.0, 14_000.0]), "0 5000 10000 15000");
+        assert_eq!(told(&[0.15, 0.37]), "0.15 0.20 0.25 0.30 0.35");
+        assert_eq!(told(&[-0.01, 0.02]), "-0.01 0.00 0.01 0.02");
+        assert_eq!(told(&[0.0, 0.0]), "0.000 0.001 0.002 0.003 0.004 0.005");
     }
 }
