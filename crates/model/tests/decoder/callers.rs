@@ -190,6 +190,32 @@ proptest! {
     }
 }
 
+/// Seconds that reading the prompt of a text took.
+fn reading(decoder: &Decoder, shared: &str) -> f64 {
+    let prompt = decoder.prompt(shared, "x").unwrap();
+    let options = GenerateOptions {
+        max_tokens: 1,
+        ..GenerateOptions::default()
+    };
+    let mut go_on = |_: &str| ControlFlow::Continue(());
+    let written = decoder.generate(&prompt, &options, &mut go_on).unwrap();
+    written.prompt_time.as_secs_f64()
+}
+
+#[test]
+fn reading_a_prefix_is_part_of_the_time_of_the_prompt_that_has_it_read() {
+    let dir = write();
+    let shared = "the wren ".repeat(24);
+    let ratios = (0..9).map(|_| {
+        let decoder = load(dir.path(), 1 << 30);
+        let (first, second) = (reading(&decoder, &shared), reading(&decoder, &shared));
+        first / second
+    });
+    let mut ratios: Vec<f64> = ratios.collect();
+    ratios.sort_by(f64::total_cmp);
+    assert!(ratios[4] > 2.0, "{ratios:?}");
+}
+
 #[test]
 fn weights_that_are_no_numbers_are_noticed_by_those_who_use_them() {
     let dir = write();

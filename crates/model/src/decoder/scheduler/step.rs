@@ -8,6 +8,7 @@ use super::batch::{Active, Batch};
 use super::branch::{Branch, ReadPrompt};
 use super::job::{CallId, Message, Place, Work};
 use super::pass::{Computer, Piece, in_pool};
+use super::prefixes::PrefixId;
 use super::reading::{Depth, Found, Goal, Lane, Reading, Wanted};
 use super::turns;
 use crate::decoder::backend::{Backend, Sequence};
@@ -210,6 +211,7 @@ impl<B: Backend> Batch<B> {
             .collect();
         for reading in done {
             let Reading {
+                call,
                 goal,
                 sequence: Some(sequence),
                 found,
@@ -221,7 +223,10 @@ impl<B: Backend> Batch<B> {
             };
             let sequence = Arc::new(sequence);
             match goal {
-                Goal::Prefix(id) => self.prefixes.is_read(id, sequence),
+                Goal::Prefix(id) => {
+                    self.prefixes.is_read(id, sequence);
+                    self.charge(id, call, time);
+                }
                 Goal::Prompt(place) => self.finish_prompt(place, sequence, found, time),
                 Goal::Continuation(place, index) => {
                     if let Some(active) = self.active.get_mut(&place) {
@@ -231,6 +236,15 @@ impl<B: Backend> Batch<B> {
                     self.finish_scores(place);
                 }
             }
+        }
+    }
+
+    /// Adds the time that a prefix took to the first reading after it of the call that had it read.
+    fn charge(&mut self, prefix: PrefixId, call: CallId, time: Duration) {
+        let mut after = self.readings.iter_mut();
+        let first = after.find(|reading| reading.call == call && reading.after == Some(prefix));
+        if let Some(reading) = first {
+            reading.time += time;
         }
     }
 
