@@ -279,7 +279,8 @@ Each question makes up to three training examples: from memory, with passages of
 golden answer, and with passages that do not hold one, some similar and some retrieved for other \
 questions (Zero-RAG, section 3.3). A model trained to answer what it does not know from memory \
 learns to hallucinate; one trained only on what it knows learns to ignore its passages. --records \
-tells the two apart. Measure reading too: on invented facts, tolerance was paid for with it.
+tells the two apart. Measure both: in an invented world, a model that learned to tolerate noise read worse \
+what it did not know.
 
 Held-out questions, chosen by a hash of their words, are left for `ken eval --held-out`.")]
 pub(crate) struct TrainNoiseTolerantArguments {
