@@ -121,6 +121,8 @@ pub(crate) struct DatastoreMakeArguments {
     pub(crate) out: PathBuf,
 
     /// Rule that picks the preferred source: majority or sum
+    ///
+    /// That of `ken train self-route`.
     #[arg(long, value_name = "RULE", default_value_t = LabelRule::Majority)]
     pub(crate) rule: LabelRule,
 

@@ -133,7 +133,7 @@ pub(crate) enum Verb {
     Study(studying::StudyArguments),
     /// Choose model, corpus scale and policy for a budget or an accuracy
     Plan(studying::PlanArguments),
-    /// Train a router, a pruner or a language model
+    /// Train a router, a gate, a pruner or a language model
     Train(training::TrainArguments),
     /// Build and edit the datastore of a model that chooses its source
     Datastore(datastore::DatastoreArguments),
