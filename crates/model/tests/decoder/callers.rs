@@ -193,10 +193,7 @@ proptest! {
 /// Seconds that reading the prompt of a text took.
 fn reading(decoder: &Decoder, shared: &str) -> f64 {
     let prompt = decoder.prompt(shared, "x").unwrap();
-    let options = GenerateOptions {
-        max_tokens: 1,
-        ..GenerateOptions::default()
-    };
+    let options = GenerateOptions::new(Sampling::Greedy, 1);
     let mut go_on = |_: &str| ControlFlow::Continue(());
     let written = decoder.generate(&prompt, &options, &mut go_on).unwrap();
     written.prompt_time.as_secs_f64()

@@ -366,6 +366,8 @@ fn multiply(
         InstructionSet::AvxVnni => kernels!(isa::Avx2<true>, "avxvnni,avx2,fma,f16c"),
         #[cfg(target_arch = "x86_64")]
         InstructionSet::Avx2 => kernels!(isa::Avx2<false>, "avx2,fma,f16c"),
+        #[cfg(target_arch = "aarch64")]
+        InstructionSet::NeonDotprod => kernels!(isa::NeonDotprod, "neon,dotprod"),
         _ => run::<Plain>(tiles, x, starts, rows, out),
     }
 }

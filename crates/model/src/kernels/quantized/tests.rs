@@ -20,10 +20,11 @@ const TYPES: [(BlockType, GgmlDType); 8] = [
     (BlockType::Q6K, GgmlDType::Q6K),
 ];
 
-const SETS: [InstructionSet; 4] = [
+const SETS: [InstructionSet; 5] = [
     InstructionSet::Avx512Vnni,
     InstructionSet::AvxVnni,
     InstructionSet::Avx2,
+    InstructionSet::NeonDotprod,
     InstructionSet::Plain,
 ];
 

@@ -5,12 +5,16 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+#[cfg(target_arch = "aarch64")]
+mod neon;
 mod plain;
 
 #[cfg(target_arch = "x86_64")]
 pub(super) use avx2::Avx2;
 #[cfg(target_arch = "x86_64")]
 pub(super) use avx512::Avx512Vnni;
+#[cfg(target_arch = "aarch64")]
+pub(super) use neon::NeonDotprod;
 pub(super) use plain::Plain;
 
 use std::fmt;
@@ -97,6 +101,8 @@ pub enum InstructionSet {
     AvxVnni,
     /// AVX2 with FMA and F16C.
     Avx2,
+    /// NEON with 8-bit products (dotprod).
+    NeonDotprod,
     /// Whatever the compiler makes of plain code.
     Plain,
 }
@@ -105,7 +111,12 @@ impl InstructionSet {
     /// The widest that this processor has.
     #[must_use]
     pub fn detected() -> Self {
-        let all = [Self::Avx512Vnni, Self::AvxVnni, Self::Avx2];
+        let all = [
+            Self::Avx512Vnni,
+            Self::AvxVnni,
+            Self::Avx2,
+            Self::NeonDotprod,
+        ];
         let found = all.into_iter().find(|set| set.is_available());
         found.unwrap_or(Self::Plain)
     }
@@ -121,10 +132,16 @@ impl InstructionSet {
                 Self::Avx512Vnni => has!("avx512f") && has!("avx512bw") && has!("avx512vnni"),
                 Self::AvxVnni => avx2 && has!("avxvnni"),
                 Self::Avx2 => avx2,
+                Self::NeonDotprod => false,
                 Self::Plain => true,
             }
         }
-        #[cfg(not(target_arch = "x86_64"))]
+        #[cfg(target_arch = "aarch64")]
+        {
+            let dotprod = || std::arch::is_aarch64_feature_detected!("dotprod");
+            self == Self::Plain || self == Self::NeonDotprod && dotprod()
+        }
+        #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
         {
             self == Self::Plain
         }
@@ -137,6 +154,7 @@ impl fmt::Display for InstructionSet {
             Self::Avx512Vnni => "AVX-512 with VNNI",
             Self::AvxVnni => "AVX-VNNI",
             Self::Avx2 => "AVX2",
+            Self::NeonDotprod => "NEON with dotprod",
             Self::Plain => "plain code",
         })
     }
