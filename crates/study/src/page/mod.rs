@@ -44,20 +44,28 @@ pub(crate) fn page(title: &str, body: &str) -> String {
 }
 
 /// A table under a row of names, in a box of its own where it is wider than the page. Cells are escaped
-/// already.
+/// already. A column in which no cell says anything, be it empty or a dash, is left out.
 pub(crate) fn table<'n>(
     names: impl IntoIterator<Item = &'n str>,
     rows: impl Iterator<Item = Vec<String>>,
 ) -> String {
-    let names = names
-        .into_iter()
-        .map(|name| format!("<th>{}</th>", escaped(name)));
-    let rows = rows.map(|cells| {
-        let cells = cells.iter().map(|cell| format!("<td>{cell}</td>"));
+    let rows: Vec<Vec<String>> = rows.collect();
+    let says = |column: usize| {
+        let mut cells = rows.iter().filter_map(|row| row.get(column));
+        rows.is_empty() || cells.any(|cell| !cell.is_empty() && cell != "–")
+    };
+    let names = names.into_iter().enumerate();
+    let named: Vec<(usize, &str)> = names.filter(|(column, _)| says(*column)).collect();
+    let head = named
+        .iter()
+        .map(|(_, name)| format!("<th>{}</th>", escaped(name)));
+    let lines = rows.iter().map(|row| {
+        let cells = named.iter().filter_map(|(column, _)| row.get(*column));
+        let cells = cells.map(|cell| format!("<td>{cell}</td>"));
         format!("<tr>{}</tr>\n", cells.collect::<String>())
     });
-    let (names, rows) = (names.collect::<String>(), rows.collect::<String>());
-    format!("<div class=\"box\"><table><tr>{names}</tr>\n{rows}</table></div>\n")
+    let (head, lines) = (head.collect::<String>(), lines.collect::<String>());
+    format!("<div class=\"box\"><table><tr>{head}</tr>\n{lines}</table></div>\n")
 }
 
 /// A diagram with its caption, which is escaped already, and what saves it. `name` is that of the
@@ -88,4 +96,19 @@ pub(crate) fn file_name(name: &str) -> String {
 pub(crate) fn escaped(text: &str) -> String {
     let text = text.replace('&', "&amp;").replace('<', "&lt;");
     text.replace('>', "&gt;").replace('"', "&quot;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_that_say_nothing_are_left_out() {
+        let row = |cells: [&str; 3]| cells.map(str::to_owned).to_vec();
+        let rows = [row(["a", "–", ""]), row(["b", "–", "2"])];
+        let html = table(["name", "k", "n"], rows.into_iter());
+        let cells = "<tr><th>name</th><th>n</th></tr>\n<tr><td>a</td><td></td></tr>\n<tr><td>b</td><td>2</td></tr>\n";
+        assert!(html.contains(cells), "{html}");
+        assert!(table(["name"], std::iter::empty()).contains("<th>name</th>"));
+    }
 }
