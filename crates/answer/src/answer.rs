@@ -14,8 +14,11 @@ use crate::style::Style;
 pub struct Answer {
     /// The question as asked.
     pub question: String,
-    /// The answer as the model wrote it.
+    /// The answer as the model wrote it; where that is withheld, that there is none.
     pub answer: String,
+    /// The short answer that is withheld, since nothing vouches for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub withheld: Option<String>,
     /// Whether it ended because it had as many tokens as it may have.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub truncated: bool,

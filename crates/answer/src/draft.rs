@@ -26,8 +26,14 @@ pub(crate) struct Draft<'q> {
     pub(crate) verbalized: Option<Verbalized>,
     /// The corpus that the model chose, where it did.
     pub(crate) corpus: Option<String>,
-    /// What the policy measured without evidence.
+    /// What was measured without evidence.
     pub(crate) measured: Measurements,
+    /// What was measured with the evidence.
+    pub(crate) measured_with: Measurements,
+    /// Whether the policy's own signal chose an answer from memory, and so vouches for it.
+    pub(crate) is_vouched: bool,
+    /// The answer that is not given.
+    pub(crate) withheld: Option<String>,
     /// The answer, where the policy had it written.
     pub(crate) written: Option<String>,
     pub(crate) truncated: bool,
@@ -47,6 +53,9 @@ impl<'q> Draft<'q> {
             verbalized: None,
             corpus: None,
             measured: Measurements::default(),
+            measured_with: Measurements::default(),
+            is_vouched: false,
+            withheld: None,
             written: None,
             truncated: false,
             calls: Calls::default(),
@@ -95,7 +104,8 @@ impl<'q> Draft<'q> {
     }
 
     pub(crate) fn finish(self, policy: Policy, style: Style, answer: &str) -> Answer {
-        let says_nothing = style == Style::Full && prompt::says_nothing(self.question, answer);
+        let says_nothing = self.withheld.is_some()
+            || style == Style::Full && prompt::says_nothing(self.question, answer);
         let cited = cite(answer, style, says_nothing, &self.retrieved);
         Answer {
             question: self.question.to_owned(),
@@ -107,6 +117,7 @@ impl<'q> Draft<'q> {
             citations: cited.citations,
             unfounded: cited.unfounded,
             answer: answer.to_owned(),
+            withheld: self.withheld,
             truncated: self.truncated,
             retrieved: self.retrieved,
             verbalized: self.verbalized,

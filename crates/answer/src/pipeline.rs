@@ -12,7 +12,7 @@ use ken_language::{
 };
 use ken_route::{Choice, Source};
 
-use crate::Policy;
+use crate::{Abstention, Policy};
 use crate::answer::{Answer, Retrieved};
 use crate::assessor::Assessor;
 use crate::conversation::{Exchange, Standalone, standalone};
@@ -33,6 +33,8 @@ use crate::written::Written;
 pub struct AnswerSettings {
     /// Decides whether a question retrieves.
     pub policy: Policy,
+    /// Which answers are withheld, if any.
+    pub abstain: Option<Abstention>,
     /// How passages are searched.
     pub mode: Mode,
     /// Passages retrieved; with a reranking, chunks kept.
@@ -188,6 +190,7 @@ impl Pipeline {
         let mut drafts = self.route(&questions, watch)?;
         self.gather(&mut drafts, &budgets, watch)?;
         self.review(&mut drafts, watch)?;
+        self.abstain(&mut drafts, watch)?;
         self.verbalize(&mut drafts, &budgets, watch)?;
         let lines = self.write(&mut drafts, watch)?;
         let share = started.elapsed() / drafts.len().max(1) as u32;
@@ -334,7 +337,8 @@ impl Pipeline {
             .iter()
             .zip(budgets)
             .enumerate()
-            .filter(|(_, (draft, _))| draft.go_on && draft.choice.source == Source::SelfKnowledge)
+            .filter(|(_, (draft, _))| draft.go_on && draft.withheld.is_none())
+            .filter(|(_, (draft, _))| draft.choice.source == Source::SelfKnowledge)
             .map(|(index, (draft, budget))| (index, (draft.question, *budget)))
             .unzip();
         // A model that chooses its source was trained to write what it knows wherever that is itself.
@@ -405,7 +409,11 @@ impl Pipeline {
         };
         let mut lines: Vec<Written> = drafts
             .iter()
-            .map(|draft| Written::new(style, &draft.retrieved))
+            .map(|draft| match draft.withheld {
+                // It rests on nothing.
+                Some(_) => Written::new(style, &[]),
+                None => Written::new(style, &draft.retrieved),
+            })
             .collect();
         for (index, (draft, line)) in drafts.iter_mut().zip(&mut lines).enumerate() {
             if let (true, Some(text)) = (draft.go_on, &draft.written) {

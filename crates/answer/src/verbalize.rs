@@ -102,6 +102,7 @@ mod tests {
         let table = table.unwrap().writing_texts(&[instruction]);
         let settings = AnswerSettings {
             policy: policy.parse().unwrap(),
+            abstain: None,
             mode: Mode::Lexical,
             k: 1,
             evidence_tokens: 500,

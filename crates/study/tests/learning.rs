@@ -176,7 +176,7 @@ fn what_is_compared_is_what_the_router_says_and_not_what_another_said() {
     let mut signals = |pipeline: &Pipeline| {
         let work = SignalWork {
             pipeline,
-            required: &RequiredSignals::by(&policies, pipeline),
+            required: &RequiredSignals::by(&policies, None, pipeline),
             known: &Known::default(),
         };
         let cancel = AtomicBool::new(false);
@@ -205,7 +205,7 @@ fn what_is_compared_is_what_the_router_says_and_not_what_another_said() {
     };
     let (never, always) = (answers(false), answers(true));
     let answered = answered(&never, &always, &taken);
-    let comparison = compare(&policies, &answered, 3);
+    let comparison = compare(&policies, None, &answered, 3);
     for policy in &comparison.policies {
         assert!(policy.auroc.unwrap() > 0.99, "{policy:?}");
         assert!(policy.ece.unwrap() < 0.1, "{policy:?}");

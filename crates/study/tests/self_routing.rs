@@ -187,6 +187,7 @@ fn written(model: &Decoder, prompt: &Prompt) -> String {
 fn settings() -> AnswerSettings {
     AnswerSettings {
         policy: "self-route".parse().unwrap(),
+        abstain: None,
         mode: Mode::Lexical,
         k: 1,
         evidence_tokens: 40,

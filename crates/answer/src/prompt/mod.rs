@@ -59,6 +59,8 @@ struct Wording {
     /// Stands before what the model knows.
     background: &'static str,
     verbalize: FewShot,
+    /// Stands in place of an answer that is withheld.
+    no_answer: &'static str,
     full: FullWording,
 }
 
@@ -193,6 +195,12 @@ pub fn verbalize(question_prompt: QuestionPrompt<'_>, examples: Option<Examples>
         reply: Reply::Line,
         sourced: Some(wording.sourced(question_prompt, Knowledge::Unwritten)),
     }
+}
+
+/// What a person is told where the answer is withheld.
+#[must_use]
+pub fn no_answer(question: &str) -> &'static str {
+    Wording::of(question).no_answer
 }
 
 /// What an assessor predicts of a question (KBM, section 4.1).

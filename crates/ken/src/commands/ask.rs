@@ -95,6 +95,9 @@ fn show(answer: &Answer) -> Result<()> {
         ))?;
         output::line(format!("      {}", output::shortened(&citation.text, 200)))?;
     }
+    if let Some(withheld) = &answer.withheld {
+        output::line(format!("withheld: {withheld}"))?;
+    }
     output::line(format!(
         "route: {} ({}: {})",
         answer.route, answer.policy, answer.reason

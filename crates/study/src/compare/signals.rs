@@ -4,7 +4,8 @@
 use std::collections::HashMap;
 
 use ken_answer::{
-    AnswerError, Measurements, Pipeline, Policy, QuestionPrompt, Retrieved, Signal, Step, prompt,
+    Abstention, AnswerError, Measurements, Pipeline, Policy, QuestionPrompt, Retrieved, Signal,
+    Step, prompt, signals_of_abstention,
 };
 use ken_probe::judgment_tokens;
 use serde::{Deserialize, Serialize};
@@ -93,28 +94,23 @@ pub struct RequiredSignals {
 }
 
 impl RequiredSignals {
-    /// What some policies need of a pipeline. One without a gate gives the numbers that gates take.
-    pub fn by(policies: &[Policy], pipeline: &Pipeline) -> Self {
+    /// What some policies, and what withholds answers, need of a pipeline. One without a gate gives the numbers
+    /// that gates take.
+    pub fn by(policies: &[Policy], abstain: Option<Abstention>, pipeline: &Pipeline) -> Self {
+        let doubts = abstain.map(signals_of_abstention).into_iter().flatten();
+        let searching = policies.iter().flat_map(|policy| policy.signals());
+        let reviewing = policies.iter().filter_map(|policy| policy.reviews_by());
+        let mut required = Self {
+            without: searching.chain(doubts.clone()).collect(),
+            with: reviewing.chain(doubts).collect(),
+        };
         if policies_need_gate(policies) && pipeline.gate().is_none() {
-            let numbers = [Signal::EVIDENCE_COSINE, Signal::EVIDENCE_GAIN];
-            let gate = |signal: &Signal| *signal != Signal::EVIDENCE_GATE;
-            let without = policies.iter().flat_map(|policy| policy.signals());
-            let with = policies.iter().filter_map(|policy| policy.reviews_by());
-            return Self {
-                without: without.filter(gate).chain(numbers).collect(),
-                with: with.filter(gate).chain(numbers).collect(),
-            };
+            for signals in [&mut required.without, &mut required.with] {
+                signals.retain(|signal| *signal != Signal::EVIDENCE_GATE);
+                signals.extend([Signal::EVIDENCE_COSINE, Signal::EVIDENCE_GAIN]);
+            }
         }
-        Self {
-            without: policies
-                .iter()
-                .flat_map(|policy| policy.signals())
-                .collect(),
-            with: policies
-                .iter()
-                .filter_map(|policy| policy.reviews_by())
-                .collect(),
-        }
+        required
     }
 }
 
