@@ -108,7 +108,8 @@ fn run(path: &Path, questions: &[Question]) -> Outcome<Record> {
 /// Answers many questions one by one.
 fn each(
     questions: &[Question],
-    mut answer: impl FnMut(&Question) -> Result<Answer, AnswerError>,
+    mut withheld: None,
+        answer: impl FnMut(&Question) -> Result<Answer, AnswerError>,
 ) -> impl FnMut(&[&str]) -> Result<Vec<Result<Answer, AnswerError>>, AnswerError> {
     move |texts| {
         let find = |text: &&str| questions.iter().find(|q| q.question == **text).unwrap();

@@ -27,7 +27,7 @@ pub(super) fn asking() -> Vec<Arg> {
 Examples:
   ken ask --corpus notes.ken \"When is the next oil change?\"
   ken ask --corpus notes.ken --policy certainty@0.6 \"Who keeps the keys?\"
-  ken ask --corpus notes.ken --policy uncertainty:perplexity@1.2 --abstain evidence:confidence@-0.4 "Who rows?"
+  ken ask --corpus notes.ken --policy uncertainty:perplexity@1.2 --abstain evidence:confidence@-0.4 \"Who rows?\"
   ken ask --corpus notes.ken --model http://127.0.0.1:8000/v1 \"Who keeps the keys?\"
   ken ask --corpus notes.ken --json - < questions.txt
 
