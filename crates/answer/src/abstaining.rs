@@ -58,10 +58,10 @@ impl Pipeline {
             draft.choice.reason += &format!("; {reason}");
             let measured = if is_read { with } else { without };
             if is_given {
-                draft.written = self.as_answer(measured);
+                draft.written = self.as_answer(draft.question, measured);
             } else {
                 draft.withheld = Some(short_answer(measured));
-                draft.written = Some(prompt::no_answer(draft.question).to_owned());
+                draft.written = Some(prompt::no_answer(draft.question.question).to_owned());
             }
             draft.go_on = watch(index, Event::Routed(&draft.choice)).is_continue();
         }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ken_language::Prompt;
+use ken_probe::{letter, named_choice};
 use ken_route::Choice;
 
 use crate::Policy;
@@ -16,7 +17,7 @@ use crate::style::Style;
 
 /// An answer in the making.
 pub(crate) struct Draft<'q> {
-    pub(crate) question: &'q str,
+    pub(crate) question: QuestionPrompt<'q>,
     pub(crate) choice: Choice,
     /// Whether the caller wants the answer written.
     pub(crate) go_on: bool,
@@ -43,7 +44,7 @@ pub(crate) struct Draft<'q> {
 }
 
 impl<'q> Draft<'q> {
-    pub(crate) fn new(question: &'q str, choice: Choice, go_on: bool) -> Self {
+    pub(crate) fn new(question: QuestionPrompt<'q>, choice: Choice, go_on: bool) -> Self {
         Self {
             question,
             choice,
@@ -83,14 +84,10 @@ impl<'q> Draft<'q> {
 
     pub(crate) fn prompt(&self) -> Prompt {
         if let Some(known) = self.verbalized.as_ref().filter(|known| known.in_prompt) {
-            return prompt::from_known(QuestionPrompt::open(self.question), &known.text);
+            return prompt::from_known(self.question, &known.text);
         }
         let evidence: Vec<&Retrieved> = self.retrieved.iter().filter(|p| p.in_prompt).collect();
-        prompt::from_corpus(
-            QuestionPrompt::open(self.question),
-            self.corpus.as_deref(),
-            &evidence,
-        )
+        prompt::from_corpus(self.question, self.corpus.as_deref(), &evidence)
     }
 
     /// The prompt for a full answer.
@@ -98,17 +95,19 @@ impl<'q> Draft<'q> {
         let known = self.verbalized.as_ref().filter(|known| known.in_prompt);
         let evidence: Vec<&Retrieved> = self.retrieved.iter().filter(|p| p.in_prompt).collect();
         match known {
-            Some(known) => prompt::full_from_known(self.question, &known.text),
-            None => prompt::full(self.question, &evidence),
+            Some(known) => prompt::full_from_known(self.question.question, &known.text),
+            None => prompt::full(self.question.question, &evidence),
         }
     }
 
     pub(crate) fn finish(self, policy: Policy, style: Style, answer: &str) -> Answer {
         let says_nothing = self.withheld.is_some()
-            || style == Style::Full && prompt::says_nothing(self.question, answer);
+            || style == Style::Full && prompt::says_nothing(self.question.question, answer);
         let cited = cite(answer, style, says_nothing, &self.retrieved);
         Answer {
-            question: self.question.to_owned(),
+            question: self.question.question.to_owned(),
+            choices: self.question.choices.to_vec(),
+            choice: named_choice(answer, self.question.choices).and_then(letter),
             style,
             policy: policy.to_string(),
             route: self.choice.source,

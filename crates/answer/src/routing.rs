@@ -33,11 +33,10 @@ impl Pipeline {
     pub fn measure(
         &self,
         signals: &[Signal],
-        questions: &[&str],
+        questions: &[QuestionPrompt<'_>],
         before: Vec<Measurements>,
     ) -> Result<Vec<Measurements>, AnswerError> {
-        let asked = questions.iter().copied().map(QuestionPrompt::open);
-        let prompts: Vec<Prompt> = asked.map(prompt::from_memory).collect();
+        let prompts: Vec<Prompt> = questions.iter().copied().map(prompt::from_memory).collect();
         self.measure_by(signals, questions, &prompts, before, None)
     }
 
@@ -52,7 +51,7 @@ impl Pipeline {
     pub fn measure_review(
         &self,
         signals: &[Signal],
-        questions: &[&str],
+        questions: &[QuestionPrompt<'_>],
         before: Vec<Measurements>,
         evidence: &[Vec<Retrieved>],
         without: &[Measurements],
@@ -60,7 +59,7 @@ impl Pipeline {
         let each = questions.iter().zip(evidence);
         let prompts = each.map(|(question, found)| {
             let read: Vec<&Retrieved> = found.iter().filter(|one| one.in_prompt).collect();
-            prompt::from_evidence(QuestionPrompt::open(question), &read)
+            prompt::from_evidence(*question, &read)
         });
         let prompts: Vec<Prompt> = prompts.collect();
         let found = Some(Found { without });
@@ -70,7 +69,7 @@ impl Pipeline {
     fn measure_by(
         &self,
         signals: &[Signal],
-        questions: &[&str],
+        questions: &[QuestionPrompt<'_>],
         prompts: &[Prompt],
         before: Vec<Measurements>,
         found: Option<Found<'_>>,
@@ -95,7 +94,7 @@ impl Pipeline {
     /// Measures what the policy needs to decide whether to retrieve, and nothing else, and lets it choose.
     pub(crate) fn route<'q>(
         &self,
-        questions: &[&'q str],
+        questions: &[QuestionPrompt<'q>],
         watch: &mut dyn FnMut(usize, Event<'_>) -> ControlFlow<()>,
     ) -> Result<Vec<Draft<'q>>, AnswerError> {
         let policy = self.settings.policy;
@@ -111,16 +110,16 @@ impl Pipeline {
             .map(|(index, (question, measured))| {
                 let score = match policy.signal() {
                     Some(signal) => signal.of(&measured),
-                    None => Some(chance(self.settings.seed, question)),
+                    None => Some(chance(self.settings.seed, question.question)),
                 };
                 let choice = policy.choose(score)?;
                 let go_on = watch(index, Event::Routed(&choice)).is_continue();
-                let mut draft = Draft::new(question, choice, go_on);
+                let mut draft = Draft::new(*question, choice, go_on);
                 draft.paid(&measured.costs);
                 draft.corpus = measured.chosen.as_ref().map(|chosen| chosen.corpus.clone());
                 if draft.choice.source == Source::SelfKnowledge {
                     draft.is_vouched = policy.searches_by().is_some();
-                    draft.written = self.as_answer(&measured);
+                    draft.written = self.as_answer(draft.question, &measured);
                 }
                 draft.measured = measured;
                 Ok(draft)
@@ -153,10 +152,10 @@ impl Pipeline {
             draft.choice.source = decided.source;
             draft.choice.reason += &format!("; {}", decided.reason);
             if decided.source == Source::Corpus {
-                draft.written = self.as_answer(with);
+                draft.written = self.as_answer(draft.question, with);
             } else {
                 draft.choice.reason += ", so the evidence is dropped";
-                draft.written = self.as_answer(without);
+                draft.written = self.as_answer(draft.question, without);
                 for passage in &mut draft.retrieved {
                     passage.in_prompt = false;
                 }
@@ -176,10 +175,10 @@ impl Pipeline {
         with_evidence: bool,
     ) -> Result<(), AnswerError> {
         let of = |index: &usize| &drafts[*index];
-        let questions: Vec<&str> = indices.iter().map(|at| of(at).question).collect();
+        let questions: Vec<QuestionPrompt<'_>> = indices.iter().map(|at| of(at).question).collect();
         let prompts = indices.iter().map(|at| match with_evidence {
             true => of(at).prompt(),
-            false => prompt::from_memory(QuestionPrompt::open(of(at).question)),
+            false => prompt::from_memory(of(at).question),
         });
         let prompts: Vec<Prompt> = prompts.collect();
         let without: Vec<Measurements> =
@@ -204,9 +203,13 @@ impl Pipeline {
     }
 
     /// The short greedy answer, where that is what answers are.
-    pub(crate) fn as_answer(&self, measured: &Measurements) -> Option<String> {
+    pub(crate) fn as_answer(
+        &self,
+        question: QuestionPrompt<'_>,
+        measured: &Measurements,
+    ) -> Option<String> {
         let is_answer =
-            self.settings.sampling == Sampling::Greedy && self.settings.style == Style::Short;
+            self.settings.sampling == Sampling::Greedy && self.style_of(question) == Style::Short;
         let draft = measured.draft.as_ref().filter(|_| is_answer)?;
         Some(draft.text.clone())
     }

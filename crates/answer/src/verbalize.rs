@@ -24,16 +24,16 @@ pub const VERBALIZED_TOKENS: usize = 150;
 /// A question that does not fit, a model that fails.
 pub(crate) fn verbalize(
     model: &dyn LanguageModel,
-    questions: &[(&str, usize)],
+    questions: &[(QuestionPrompt<'_>, usize)],
     watch: &mut dyn FnMut(usize, &str) -> ControlFlow<()>,
 ) -> Result<Vec<Option<Verbalized>>, AnswerError> {
     let prompts: Vec<Prompt> = questions
         .iter()
-        .map(|(question, _)| prompt::verbalize(QuestionPrompt::open(question), None))
+        .map(|(question, _)| prompt::verbalize(*question, None))
         .collect();
     let budgets = questions
         .iter()
-        .map(|(question, budget)| text_budget(model, question, *budget))
+        .map(|(question, budget)| text_budget(model, question.question, *budget))
         .collect::<Result<Vec<usize>, AnswerError>>()?;
     let requests: Vec<DrawRequest<'_>> = prompts
         .iter()
@@ -119,7 +119,8 @@ mod tests {
 
     fn answers(verbalize: bool, questions: &[&str]) -> Vec<Answer> {
         let mut go_on = |_, _: Event<'_>| ControlFlow::Continue(());
-        let answers = pipeline("never", verbalize).answer_many(questions, &mut go_on);
+        let questions: Vec<_> = questions.iter().copied().map(QuestionPrompt::open).collect();
+        let answers = pipeline("never", verbalize).answer_many(&questions, &mut go_on);
         answers.unwrap().into_iter().map(Result::unwrap).collect()
     }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ken_answer::{Calls, Cost, Measurements, Signal, Step, Tokens, chance};
 use ken_diagnostic::{Remedy, remedy};
-use ken_probe::{Sample, types_by_string};
+use ken_probe::Sample;
 use ken_route::{AbstentionObservation, JointObservation, Observation, Score};
 
 use crate::discrimination::auroc;
@@ -136,7 +136,7 @@ pub fn recorded(record: &ProbeRecord, samples: usize) -> Measurements {
     Measurements {
         judgment: record.judgment,
         draft: draft.map(|greedy| greedy.answer.clone()),
-        types: types_by_string(&texts),
+        types: record.prompt().types(&texts),
         samples: drawn.iter().map(sample).collect(),
         eigenscore: record.eigenscore,
         costs,
@@ -334,7 +334,7 @@ pub fn answer_scores(
                 wanted: samples,
             })?;
             let texts: Vec<&str> = drawn.iter().map(|sample| sample.text.as_str()).collect();
-            with.types = types_by_string(&texts);
+            with.types = record.prompt().types(&texts);
             with.samples = drawn.iter().map(sample).collect();
         }
         Ok(signal.of(&with))

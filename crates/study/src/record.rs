@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use ken_answer::{Answer, AnswerError, Calls, Retrieved, Tokens};
-use ken_probe::{covers, score};
+use ken_probe::covers;
 use ken_route::Source;
 use serde::{Deserialize, Serialize};
 
@@ -21,6 +21,9 @@ pub struct Record {
     pub question: String,
     /// Its gold answers.
     pub golden_answers: Vec<String>,
+    /// Its choices, where it is multiple-choice.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub choices: Vec<String>,
     /// The answer as given; empty where there is none.
     pub answer: String,
     /// The answer that was withheld, since nothing vouched for it. It counts as wrong.
@@ -73,7 +76,7 @@ pub struct Failure {
     pub message: String,
 }
 
-record_of_question! { Record, Answer, [question, golden_answers]
+record_of_question! { Record, Answer, [question, golden_answers, choices]
     fn is_exact_match(&self) -> bool {
         self.em
     }
@@ -84,7 +87,7 @@ impl Record {
     pub fn new(question: &Question, answer: Answer) -> Self {
         let withheld = answer.withheld;
         let text = withheld.as_ref().unwrap_or(&answer.answer);
-        let scores = score(text, &question.golden_answers);
+        let scores = question.golden().scores(text);
         let gold_passage = question.gold_passage();
         let is_withheld = withheld.is_some();
         let record = Self {
@@ -145,6 +148,7 @@ impl Record {
             id: question.id.clone(),
             question: question.question.clone(),
             golden_answers: question.golden_answers.clone(),
+            choices: question.choices.clone(),
             policy,
             gold_passage: question.gold_passage().map(str::to_owned),
             ..Self::default()

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use ken_language::{Examples, Knowledge, Prompt, Reply, Sourced};
 use ken_probe::normalize::is_mostly_chinese;
-use ken_probe::{FewShot, letter};
+use ken_probe::{FewShot, letter, types_by_choice, types_by_string};
 
 use serde::{Deserialize, Serialize};
 
@@ -37,6 +37,31 @@ impl<'a> QuestionPrompt<'a> {
             question,
             choices: &[],
         }
+    }
+
+    /// The same without white space around the question.
+    #[must_use]
+    pub fn trimmed(self) -> Self {
+        Self {
+            question: self.question.trim(),
+            ..self
+        }
+    }
+
+    /// The answer type of each answer: those of one type say the same, by their words or by the choice that
+    /// they name.
+    #[must_use]
+    pub fn types(self, answers: &[&str]) -> Vec<usize> {
+        match self.choices {
+            [] => types_by_string(answers),
+            choices => types_by_choice(answers, choices),
+        }
+    }
+}
+
+impl<'a> From<&'a str> for QuestionPrompt<'a> {
+    fn from(question: &'a str) -> Self {
+        Self::open(question)
     }
 }
 

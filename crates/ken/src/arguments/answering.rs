@@ -29,6 +29,7 @@ Examples:
   ken ask --corpus notes.ken --policy certainty@0.6 \"Who keeps the keys?\"
   ken ask --corpus notes.ken --policy uncertainty:perplexity@1.2 --abstain evidence:confidence@-0.4 \"Who rows?\"
   ken ask --corpus notes.ken --model http://127.0.0.1:8000/v1 \"Who keeps the keys?\"
+  ken ask --corpus notes.ken --choice tin --choice mercury \"Which metal is liquid in a warm room?\"
   ken ask --corpus notes.ken --json - < questions.txt
 
 With `-`, ken answers one question per line of stdin; on a terminal, Ctrl-D or Ctrl-C leaves. A \
@@ -38,6 +39,12 @@ pub(crate) struct AskArguments {
     /// Question to answer; `-` reads questions from stdin, one per line
     #[arg(value_name = "QUESTION")]
     pub(crate) question: String,
+
+    /// Choice to choose from; may be repeated
+    ///
+    /// The model sees choices lettered from A in this order, and answers with a letter.
+    #[arg(long = "choice", value_name = "TEXT")]
+    pub(crate) choices: Vec<String>,
 }
 
 #[derive(Debug, Args)]
@@ -48,7 +55,8 @@ Examples:
   ken eval questions.jsonl --corpus notes.ken --policy certainty,random:0.5 --records known.jsonl
   ken eval questions.jsonl --corpus notes.ken --policy always,certainty@0.3 --abstain uncertainty:margin@0.4
 
-Each line of QUESTIONS is {\"id\", \"question\", \"golden_answers\": [..], \"metadata\"}. Results go to \
+Each line of QUESTIONS is {\"id\", \"question\", \"golden_answers\": [..], \"metadata\"}, and \
+for multiple choice \"choices\": [..]. Results go to \
 the --out file, one line per question. Re-run an interrupted command to resume: no question is \
 answered twice.
 

@@ -202,7 +202,7 @@ impl Job<'_> {
             }
             cancel.flow()
         };
-        let answer = pipeline.answer(&standalone.question, &mut watch);
+        let answer = pipeline.answer(standalone.question.as_str(), &mut watch);
         let answer = answer.map_err(stopped)?;
         if let Some(reason) = cancel.reason() {
             return Err(reason);
