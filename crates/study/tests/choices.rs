@@ -8,7 +8,6 @@ mod fixture;
 use std::ops::ControlFlow;
 
 use ken_answer::{Pipeline, Policy, QuestionPrompt, Signal, Style, prompt};
-use ken_language::LanguageModel;
 use ken_study::learn::router::router_labels;
 use ken_study::{Question, observe, signal_scores, summarize};
 use ken_testing::{Fact, FnEmbedder, TableModel};
