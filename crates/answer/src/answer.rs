@@ -14,8 +14,17 @@ use crate::style::Style;
 pub struct Answer {
     /// The question as asked.
     pub question: String,
-    /// The answer as the model wrote it.
+    /// What was to be chosen from, lettered from `A`; none where any answer could be given.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub choices: Vec<String>,
+    /// The letter of the choice that the answer names; `None` where it names none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub choice: Option<char>,
+    /// The answer as the model wrote it; where that is withheld, that there is none.
     pub answer: String,
+    /// The short answer that is withheld, since nothing vouches for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub withheld: Option<String>,
     /// Whether it ended because it had as many tokens as it may have.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub truncated: bool,

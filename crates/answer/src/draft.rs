@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ken_language::Prompt;
+use ken_probe::{letter, named_choice};
 use ken_route::Choice;
 
 use crate::Policy;
@@ -16,7 +17,7 @@ use crate::style::Style;
 
 /// An answer in the making.
 pub(crate) struct Draft<'q> {
-    pub(crate) question: &'q str,
+    pub(crate) question: QuestionPrompt<'q>,
     pub(crate) choice: Choice,
     /// Whether the caller wants the answer written.
     pub(crate) go_on: bool,
@@ -26,8 +27,14 @@ pub(crate) struct Draft<'q> {
     pub(crate) verbalized: Option<Verbalized>,
     /// The corpus that the model chose, where it did.
     pub(crate) corpus: Option<String>,
-    /// What the policy measured without evidence.
+    /// What was measured without evidence.
     pub(crate) measured: Measurements,
+    /// What was measured with the evidence.
+    pub(crate) measured_with: Measurements,
+    /// Whether the policy's own signal chose an answer from memory, and so vouches for it.
+    pub(crate) is_vouched: bool,
+    /// The answer that is not given.
+    pub(crate) withheld: Option<String>,
     /// The answer, where the policy had it written.
     pub(crate) written: Option<String>,
     pub(crate) truncated: bool,
@@ -37,7 +44,7 @@ pub(crate) struct Draft<'q> {
 }
 
 impl<'q> Draft<'q> {
-    pub(crate) fn new(question: &'q str, choice: Choice, go_on: bool) -> Self {
+    pub(crate) fn new(question: QuestionPrompt<'q>, choice: Choice, go_on: bool) -> Self {
         Self {
             question,
             choice,
@@ -47,6 +54,9 @@ impl<'q> Draft<'q> {
             verbalized: None,
             corpus: None,
             measured: Measurements::default(),
+            measured_with: Measurements::default(),
+            is_vouched: false,
+            withheld: None,
             written: None,
             truncated: false,
             calls: Calls::default(),
@@ -74,14 +84,10 @@ impl<'q> Draft<'q> {
 
     pub(crate) fn prompt(&self) -> Prompt {
         if let Some(known) = self.verbalized.as_ref().filter(|known| known.in_prompt) {
-            return prompt::from_known(QuestionPrompt::open(self.question), &known.text);
+            return prompt::from_known(self.question, &known.text);
         }
         let evidence: Vec<&Retrieved> = self.retrieved.iter().filter(|p| p.in_prompt).collect();
-        prompt::from_corpus(
-            QuestionPrompt::open(self.question),
-            self.corpus.as_deref(),
-            &evidence,
-        )
+        prompt::from_corpus(self.question, self.corpus.as_deref(), &evidence)
     }
 
     /// The prompt for a full answer.
@@ -89,16 +95,19 @@ impl<'q> Draft<'q> {
         let known = self.verbalized.as_ref().filter(|known| known.in_prompt);
         let evidence: Vec<&Retrieved> = self.retrieved.iter().filter(|p| p.in_prompt).collect();
         match known {
-            Some(known) => prompt::full_from_known(self.question, &known.text),
-            None => prompt::full(self.question, &evidence),
+            Some(known) => prompt::full_from_known(self.question.question, &known.text),
+            None => prompt::full(self.question.question, &evidence),
         }
     }
 
     pub(crate) fn finish(self, policy: Policy, style: Style, answer: &str) -> Answer {
-        let says_nothing = style == Style::Full && prompt::says_nothing(self.question, answer);
+        let says_nothing = self.withheld.is_some()
+            || style == Style::Full && prompt::says_nothing(self.question.question, answer);
         let cited = cite(answer, style, says_nothing, &self.retrieved);
         Answer {
-            question: self.question.to_owned(),
+            question: self.question.question.to_owned(),
+            choices: self.question.choices.to_vec(),
+            choice: named_choice(answer, self.question.choices).and_then(letter),
             style,
             policy: policy.to_string(),
             route: self.choice.source,
@@ -107,6 +116,7 @@ impl<'q> Draft<'q> {
             citations: cited.citations,
             unfounded: cited.unfounded,
             answer: answer.to_owned(),
+            withheld: self.withheld,
             truncated: self.truncated,
             retrieved: self.retrieved,
             verbalized: self.verbalized,

@@ -12,6 +12,7 @@
     )
 )]
 
+mod abstaining;
 mod answer;
 mod assessor;
 mod attribute;
@@ -43,6 +44,7 @@ mod truncate;
 mod verbalize;
 mod written;
 
+pub use abstaining::signals_of_abstention;
 pub use answer::{Answer, Calls, Citation, Retrieved, Tokens, Verbalized};
 pub use assessor::{AssessedModel, Assessor};
 pub use back_end::BackEnd;
@@ -70,3 +72,6 @@ pub use verbalize::VERBALIZED_TOKENS;
 
 /// How it is decided whether a question retrieves.
 pub type Policy = ken_route::Policy<Signal>;
+
+/// How it is decided whether an answer is withheld.
+pub type Abstention = ken_route::Abstention<Signal>;

@@ -12,7 +12,7 @@ use ken_language::{
 };
 use ken_route::{Choice, Source};
 
-use crate::Policy;
+use crate::{Abstention, Policy};
 use crate::answer::{Answer, Retrieved};
 use crate::assessor::Assessor;
 use crate::conversation::{Exchange, Standalone, standalone};
@@ -33,6 +33,8 @@ use crate::written::Written;
 pub struct AnswerSettings {
     /// Decides whether a question retrieves.
     pub policy: Policy,
+    /// Which answers are withheld, if any.
+    pub abstain: Option<Abstention>,
     /// How passages are searched.
     pub mode: Mode,
     /// Passages retrieved; with a reranking, chunks kept.
@@ -135,12 +137,12 @@ impl Pipeline {
     ///
     /// # Errors
     /// A question that is empty or does not fit, an empty corpus, a failing model or index.
-    pub fn answer(
+    pub fn answer<'q>(
         &self,
-        question: &str,
+        question: impl Into<QuestionPrompt<'q>>,
         watch: &mut dyn FnMut(Event<'_>) -> ControlFlow<()>,
     ) -> Result<Answer, AnswerError> {
-        let mut answers = self.answer_many(&[question], &mut |_, event| watch(event))?;
+        let mut answers = self.answer_many(&[question.into()], &mut |_, event| watch(event))?;
         answers.pop().unwrap_or(Err(AnswerError::EmptyQuestion))
     }
 
@@ -155,7 +157,7 @@ impl Pipeline {
     /// A failure that other questions would meet as well.
     pub fn answer_many(
         &self,
-        questions: &[&str],
+        questions: &[QuestionPrompt<'_>],
         watch: &mut dyn FnMut(usize, Event<'_>) -> ControlFlow<()>,
     ) -> Result<Vec<Result<Answer, AnswerError>>, AnswerError> {
         match self.answer_batch(questions, watch) {
@@ -165,7 +167,7 @@ impl Pipeline {
                 .enumerate()
                 .map(|(index, question)| {
                     let mut watch = |_, event: Event<'_>| watch(index, event);
-                    let mut answers = self.answer_many(&[question], &mut watch)?;
+                    let mut answers = self.answer_many(&[*question], &mut watch)?;
                     Ok(answers.pop().unwrap_or(Err(AnswerError::EmptyQuestion)))
                 })
                 .collect(),
@@ -176,18 +178,18 @@ impl Pipeline {
 
     fn answer_batch(
         &self,
-        questions: &[&str],
+        questions: &[QuestionPrompt<'_>],
         watch: &mut dyn FnMut(usize, Event<'_>) -> ControlFlow<()>,
     ) -> Result<Vec<Result<Answer, AnswerError>>, AnswerError> {
         let started = Instant::now();
-        let questions: Vec<&str> = questions.iter().map(|question| question.trim()).collect();
-        let question_prompts = questions.iter().copied().map(QuestionPrompt::open);
-        let question_prompts: Vec<QuestionPrompt<'_>> = question_prompts.collect();
-        let budgets = self.budgets(&question_prompts)?;
+        let questions: Vec<QuestionPrompt<'_>> =
+            questions.iter().map(|question| question.trimmed()).collect();
+        let budgets = self.budgets(&questions)?;
         self.check(&questions, &budgets)?;
         let mut drafts = self.route(&questions, watch)?;
         self.gather(&mut drafts, &budgets, watch)?;
         self.review(&mut drafts, watch)?;
+        self.abstain(&mut drafts, watch)?;
         self.verbalize(&mut drafts, &budgets, watch)?;
         let lines = self.write(&mut drafts, watch)?;
         let share = started.elapsed() / drafts.len().max(1) as u32;
@@ -197,14 +199,23 @@ impl Pipeline {
             .map(|(mut draft, line)| {
                 draft.took("total", share + draft.found_in);
                 let line = line.ok_or(AnswerError::Interrupted)?;
-                Ok(draft.finish(self.settings.policy, self.settings.style, line.answer()))
+                let style = self.style_of(draft.question);
+                Ok(draft.finish(self.settings.policy, style, line.answer()))
             })
             .collect())
     }
 
+    /// How much the answer to a question says: what is to be chosen from is answered by a letter.
+    pub(crate) fn style_of(&self, question: QuestionPrompt<'_>) -> Style {
+        match question.choices {
+            [] => self.settings.style,
+            _ => Style::Short,
+        }
+    }
+
     /// Refuses what can never be answered before any work is done.
-    fn check(&self, questions: &[&str], limits: &[usize]) -> Result<(), AnswerError> {
-        for (question, &limit) in questions.iter().zip(limits) {
+    fn check(&self, questions: &[QuestionPrompt<'_>], limits: &[usize]) -> Result<(), AnswerError> {
+        for (question, &limit) in questions.iter().map(|one| one.question).zip(limits) {
             if question.is_empty() {
                 return Err(AnswerError::EmptyQuestion);
             }
@@ -238,7 +249,7 @@ impl Pipeline {
             .iter()
             .map(|question_prompt| {
                 let short = budget(prompt::frame(*question_prompt), self.settings.max_tokens)?;
-                Ok(match self.settings.style {
+                Ok(match self.style_of(*question_prompt) {
                     Style::Short => short,
                     Style::Full => {
                         let frame = prompt::full_frame(question_prompt.question);
@@ -261,14 +272,14 @@ impl Pipeline {
         &self,
         question_prompts: &[QuestionPrompt<'_>],
     ) -> Result<Vec<Vec<Retrieved>>, AnswerError> {
-        let questions = question_prompts.iter().map(|one| one.question.trim());
-        let questions: Vec<&str> = questions.collect();
-        let budgets = self.budgets(question_prompts)?;
+        let questions = question_prompts.iter().map(|one| one.trimmed());
+        let questions: Vec<QuestionPrompt<'_>> = questions.collect();
+        let budgets = self.budgets(&questions)?;
         self.check(&questions, &budgets)?;
         let always = Policy::Always.choose(None)?;
         let mut drafts: Vec<Draft<'_>> = questions
             .iter()
-            .map(|question| Draft::new(question, always.clone(), true))
+            .map(|question| Draft::new(*question, always.clone(), true))
             .collect();
         self.gather(&mut drafts, &budgets, &mut |_, _| ControlFlow::Continue(()))?;
         Ok(drafts.into_iter().map(|draft| draft.retrieved).collect())
@@ -293,7 +304,10 @@ impl Pipeline {
         let wanted = self.settings.evidence_tokens;
         let mut all = Vec::new();
         for (corpus, indices) in by_corpus {
-            let questions: Vec<&str> = indices.iter().map(|&at| drafts[at].question).collect();
+            let questions: Vec<&str> = indices
+                .iter()
+                .map(|&at| drafts[at].question.question)
+                .collect();
             let found = self.find(corpus.as_deref(), &questions)?;
             all.extend(indices.into_iter().zip(found));
         }
@@ -309,10 +323,10 @@ impl Pipeline {
             }
             draft.retrieved = found.results.into_iter().map(Retrieved::unread).collect();
             // As in `check`: the question's length matters only where the budget is tight.
-            let budget = if draft.question.len().saturating_add(wanted) <= limit {
+            let budget = if draft.question.question.len().saturating_add(wanted) <= limit {
                 wanted
             } else {
-                let question = self.model.count_tokens(draft.question)?;
+                let question = self.model.count_tokens(draft.question.question)?;
                 limit.saturating_sub(question).min(wanted)
             };
             evidence::fit(self.model.as_ref(), &mut draft.retrieved, budget)?;
@@ -330,11 +344,12 @@ impl Pipeline {
         budgets: &[usize],
         watch: &mut dyn FnMut(usize, Event<'_>) -> ControlFlow<()>,
     ) -> Result<(), AnswerError> {
-        let (indices, questions): (Vec<usize>, Vec<(&str, usize)>) = drafts
+        let (indices, questions): (Vec<usize>, Vec<(QuestionPrompt<'_>, usize)>) = drafts
             .iter()
             .zip(budgets)
             .enumerate()
-            .filter(|(_, (draft, _))| draft.go_on && draft.choice.source == Source::SelfKnowledge)
+            .filter(|(_, (draft, _))| draft.go_on && draft.withheld.is_none())
+            .filter(|(_, (draft, _))| draft.choice.source == Source::SelfKnowledge)
             .map(|(index, (draft, budget))| (index, (draft.question, *budget)))
             .unzip();
         // A model that chooses its source was trained to write what it knows wherever that is itself.
@@ -382,30 +397,30 @@ impl Pipeline {
         watch: &mut dyn FnMut(usize, Event<'_>) -> ControlFlow<()>,
     ) -> Result<Vec<Option<Written>>, AnswerError> {
         let started = Instant::now();
-        let style = self.settings.style;
-        let (max_tokens, prompts): (usize, Vec<Prompt>) = match style {
-            Style::Short => {
-                let prompts = drafts.iter().map(|draft| draft.prompt());
-                (self.settings.max_tokens, prompts.collect())
-            }
-            Style::Full => {
-                let prompts = drafts.iter().map(|draft| draft.full_prompt());
-                (self.settings.full_tokens, prompts.collect())
-            }
-        };
-        let options = GenerateOptions {
+        let styles: Vec<Style> = drafts.iter().map(|one| self.style_of(one.question)).collect();
+        let each = drafts.iter().zip(&styles);
+        let prompts = each.map(|(draft, style)| match style {
+            Style::Short => draft.prompt(),
+            Style::Full => draft.full_prompt(),
+        });
+        let prompts: Vec<Prompt> = prompts.collect();
+        let limited = |max_tokens| GenerateOptions {
             sampling: self.settings.sampling,
             max_tokens,
             stop: Vec::new(),
         };
+        let short = limited(self.settings.max_tokens);
+        let full = limited(self.settings.full_tokens);
         // Who broke off before, or has an answer, gets nothing written.
-        let nothing = GenerateOptions {
-            max_tokens: 0,
-            ..options.clone()
-        };
+        let nothing = limited(0);
         let mut lines: Vec<Written> = drafts
             .iter()
-            .map(|draft| Written::new(style, &draft.retrieved))
+            .zip(&styles)
+            .map(|(draft, style)| match draft.withheld {
+                // It rests on nothing.
+                Some(_) => Written::new(*style, &[]),
+                None => Written::new(*style, &draft.retrieved),
+            })
             .collect();
         for (index, (draft, line)) in drafts.iter_mut().zip(&mut lines).enumerate() {
             if let (true, Some(text)) = (draft.go_on, &draft.written) {
@@ -416,7 +431,11 @@ impl Pipeline {
         let open: Vec<usize> = (0..drafts.len())
             .filter(|&index| drafts[index].written.is_none())
             .collect();
-        let options = |at: usize| if drafts[at].go_on { &options } else { &nothing };
+        let options = |at: usize| match (drafts[at].go_on, styles[at]) {
+            (true, Style::Short) => &short,
+            (true, Style::Full) => &full,
+            (false, _) => &nothing,
+        };
         let requests = open.iter().map(|&index| GenerateRequest {
             prompt: &prompts[index],
             samples: 1,

@@ -11,7 +11,7 @@ use std::ops::ControlFlow;
 use crate::assessor::Assessor;
 use crate::error::AnswerError;
 use crate::mismatch::Mismatch;
-use crate::prompt::{self, Indicator};
+use crate::prompt::{self, Indicator, QuestionPrompt};
 
 /// A router that fits the model and the embedder at hand.
 pub(crate) struct Router {
@@ -88,20 +88,23 @@ impl<'a> Representation<'a> {
 ///
 /// # Errors
 /// A question that does not fit, a model that shows no states, a model or embedder that fails.
-pub fn represent(by: Representation<'_>, questions: &[&str]) -> Result<Vec<Vec<f32>>, AnswerError> {
-    let questions: Vec<&str> = questions.iter().map(|question| question.trim()).collect();
+pub fn represent(
+    by: Representation<'_>,
+    questions: &[QuestionPrompt<'_>],
+) -> Result<Vec<Vec<f32>>, AnswerError> {
+    let texts: Vec<&str> = questions.iter().map(|one| one.question.trim()).collect();
     match by {
-        Representation::Embedding(embedder) => Ok(embedder.embed(&questions, Role::Query)?),
+        Representation::Embedding(embedder) => Ok(embedder.embed(&texts, Role::Query)?),
         Representation::HiddenState { model, layer } => {
-            let prompts = from_memory(&questions);
+            let prompts = from_memory(questions);
             Ok(model.hidden(&prompts.iter().collect::<Vec<_>>(), layer)?)
         }
-        Representation::FirstToken(model) => first_token(model, &from_memory(&questions)),
+        Representation::FirstToken(model) => first_token(model, &from_memory(questions)),
         Representation::FirstTokenAndMastery { model, assessor } => {
-            let prompts = from_memory(&questions);
+            let prompts = from_memory(questions);
             let mut vectors = first_token(model, &prompts)?;
             let asked: Vec<&Prompt> = prompts.iter().collect();
-            let denied = assessor.needs(&questions, &asked, Indicator::Mastery)?;
+            let denied = assessor.needs(&texts, &asked, Indicator::Mastery)?;
             for (vector, denied) in vectors.iter_mut().zip(denied) {
                 vector.push(log_odds(denied) as f32);
             }
@@ -110,9 +113,9 @@ pub fn represent(by: Representation<'_>, questions: &[&str]) -> Result<Vec<Vec<f
     }
 }
 
-fn from_memory(questions: &[&str]) -> Vec<Prompt> {
-    let question_prompts = questions.iter().copied().map(prompt::QuestionPrompt::open);
-    question_prompts.map(prompt::from_memory).collect()
+fn from_memory(questions: &[QuestionPrompt<'_>]) -> Vec<Prompt> {
+    let questions = questions.iter().map(|question| question.trimmed());
+    questions.map(prompt::from_memory).collect()
 }
 
 /// The natural logarithm of the odds of a probability, within those of one in a million.

@@ -33,11 +33,10 @@ impl Pipeline {
     pub fn measure(
         &self,
         signals: &[Signal],
-        questions: &[&str],
+        questions: &[QuestionPrompt<'_>],
         before: Vec<Measurements>,
     ) -> Result<Vec<Measurements>, AnswerError> {
-        let asked = questions.iter().copied().map(QuestionPrompt::open);
-        let prompts: Vec<Prompt> = asked.map(prompt::from_memory).collect();
+        let prompts: Vec<Prompt> = questions.iter().copied().map(prompt::from_memory).collect();
         self.measure_by(signals, questions, &prompts, before, None)
     }
 
@@ -52,7 +51,7 @@ impl Pipeline {
     pub fn measure_review(
         &self,
         signals: &[Signal],
-        questions: &[&str],
+        questions: &[QuestionPrompt<'_>],
         before: Vec<Measurements>,
         evidence: &[Vec<Retrieved>],
         without: &[Measurements],
@@ -60,7 +59,7 @@ impl Pipeline {
         let each = questions.iter().zip(evidence);
         let prompts = each.map(|(question, found)| {
             let read: Vec<&Retrieved> = found.iter().filter(|one| one.in_prompt).collect();
-            prompt::from_evidence(QuestionPrompt::open(question), &read)
+            prompt::from_evidence(*question, &read)
         });
         let prompts: Vec<Prompt> = prompts.collect();
         let found = Some(Found { without });
@@ -70,7 +69,7 @@ impl Pipeline {
     fn measure_by(
         &self,
         signals: &[Signal],
-        questions: &[&str],
+        questions: &[QuestionPrompt<'_>],
         prompts: &[Prompt],
         before: Vec<Measurements>,
         found: Option<Found<'_>>,
@@ -95,7 +94,7 @@ impl Pipeline {
     /// Measures what the policy needs to decide whether to retrieve, and nothing else, and lets it choose.
     pub(crate) fn route<'q>(
         &self,
-        questions: &[&'q str],
+        questions: &[QuestionPrompt<'q>],
         watch: &mut dyn FnMut(usize, Event<'_>) -> ControlFlow<()>,
     ) -> Result<Vec<Draft<'q>>, AnswerError> {
         let policy = self.settings.policy;
@@ -111,15 +110,16 @@ impl Pipeline {
             .map(|(index, (question, measured))| {
                 let score = match policy.signal() {
                     Some(signal) => signal.of(&measured),
-                    None => Some(chance(self.settings.seed, question)),
+                    None => Some(chance(self.settings.seed, question.question)),
                 };
                 let choice = policy.choose(score)?;
                 let go_on = watch(index, Event::Routed(&choice)).is_continue();
-                let mut draft = Draft::new(question, choice, go_on);
+                let mut draft = Draft::new(*question, choice, go_on);
                 draft.paid(&measured.costs);
                 draft.corpus = measured.chosen.as_ref().map(|chosen| chosen.corpus.clone());
                 if draft.choice.source == Source::SelfKnowledge {
-                    draft.written = self.as_answer(&measured);
+                    draft.is_vouched = policy.searches_by().is_some();
+                    draft.written = self.as_answer(draft.question, &measured);
                 }
                 draft.measured = measured;
                 Ok(draft)
@@ -142,33 +142,20 @@ impl Pipeline {
             .filter(|&index| drafts[index].go_on)
             .filter(|&index| drafts[index].choice.source == Source::Corpus)
             .collect();
-        let questions: Vec<&str> = indices.iter().map(|&at| drafts[at].question).collect();
-        let prompts: Vec<Prompt> = indices.iter().map(|&at| drafts[at].prompt()).collect();
-        let before = indices.iter().map(|&at| drafts[at].measured.clone());
-        let before: Vec<Measurements> = before.collect();
-        let without = self.measure(&[reviewer], &questions, before.clone())?;
-        let nothing = vec![Measurements::default(); indices.len()];
-        let found = Some(Found { without: &without });
-        let with = self.measure_by(&[reviewer], &questions, &prompts, nothing, found)?;
-        let each = indices
-            .into_iter()
-            .zip(before)
-            .zip(without.iter().zip(with));
-        for ((index, before), (without, with)) in each {
+        self.measure_drafts(&[reviewer], drafts, &indices, false)?;
+        self.measure_drafts(&[reviewer], drafts, &indices, true)?;
+        for index in indices {
             let draft = &mut drafts[index];
-            let is_new = |step: &Step| !before.costs.contains_key(step);
-            let paid = without.costs.iter().filter(|(step, _)| is_new(step));
-            draft.paid(&paid.map(|(step, cost)| (*step, *cost)).collect());
-            draft.paid(&with.costs);
+            let (without, with) = (&draft.measured, &draft.measured_with);
             let first = policy.searches_by().and_then(|signal| signal.of(without));
-            let decided = policy.review(first, reviewer.review(without, &with))?;
+            let decided = policy.review(first, reviewer.review(without, with))?;
             draft.choice.source = decided.source;
             draft.choice.reason += &format!("; {}", decided.reason);
             if decided.source == Source::Corpus {
-                draft.written = self.as_answer(&with);
+                draft.written = self.as_answer(draft.question, with);
             } else {
                 draft.choice.reason += ", so the evidence is dropped";
-                draft.written = self.as_answer(without);
+                draft.written = self.as_answer(draft.question, without);
                 for passage in &mut draft.retrieved {
                     passage.in_prompt = false;
                 }
@@ -178,10 +165,51 @@ impl Pipeline {
         Ok(())
     }
 
+    /// Measures of some drafts what signals need, without or with their evidence, and has them pay for what
+    /// was not measured before.
+    pub(crate) fn measure_drafts(
+        &self,
+        signals: &[Signal],
+        drafts: &mut [Draft<'_>],
+        indices: &[usize],
+        with_evidence: bool,
+    ) -> Result<(), AnswerError> {
+        let of = |index: &usize| &drafts[*index];
+        let questions: Vec<QuestionPrompt<'_>> = indices.iter().map(|at| of(at).question).collect();
+        let prompts = indices.iter().map(|at| match with_evidence {
+            true => of(at).prompt(),
+            false => prompt::from_memory(of(at).question),
+        });
+        let prompts: Vec<Prompt> = prompts.collect();
+        let without: Vec<Measurements> =
+            indices.iter().map(|at| of(at).measured.clone()).collect();
+        let before: Vec<Measurements> = match with_evidence {
+            true => indices.iter().map(|at| of(at).measured_with.clone()).collect(),
+            false => without.clone(),
+        };
+        let found = with_evidence.then_some(Found { without: &without });
+        let measured = self.measure_by(signals, &questions, &prompts, before.clone(), found)?;
+        for ((&index, before), measured) in indices.iter().zip(before).zip(measured) {
+            let draft = &mut drafts[index];
+            let is_new = |step: &Step| !before.costs.contains_key(step);
+            let paid = measured.costs.iter().filter(|(step, _)| is_new(step));
+            draft.paid(&paid.map(|(step, cost)| (*step, *cost)).collect());
+            match with_evidence {
+                true => draft.measured_with = measured,
+                false => draft.measured = measured,
+            }
+        }
+        Ok(())
+    }
+
     /// The short greedy answer, where that is what answers are.
-    fn as_answer(&self, measured: &Measurements) -> Option<String> {
+    pub(crate) fn as_answer(
+        &self,
+        question: QuestionPrompt<'_>,
+        measured: &Measurements,
+    ) -> Option<String> {
         let is_answer =
-            self.settings.sampling == Sampling::Greedy && self.settings.style == Style::Short;
+            self.settings.sampling == Sampling::Greedy && self.style_of(question) == Style::Short;
         let draft = measured.draft.as_ref().filter(|_| is_answer)?;
         Some(draft.text.clone())
     }

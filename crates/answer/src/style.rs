@@ -61,6 +61,7 @@ mod tests {
         };
         let settings = AnswerSettings {
             policy: policy.parse().unwrap(),
+            abstain: None,
             mode: Mode::Lexical,
             k: 1,
             evidence_tokens: 500,

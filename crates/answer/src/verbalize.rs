@@ -24,16 +24,16 @@ pub const VERBALIZED_TOKENS: usize = 150;
 /// A question that does not fit, a model that fails.
 pub(crate) fn verbalize(
     model: &dyn LanguageModel,
-    questions: &[(&str, usize)],
+    questions: &[(QuestionPrompt<'_>, usize)],
     watch: &mut dyn FnMut(usize, &str) -> ControlFlow<()>,
 ) -> Result<Vec<Option<Verbalized>>, AnswerError> {
     let prompts: Vec<Prompt> = questions
         .iter()
-        .map(|(question, _)| prompt::verbalize(QuestionPrompt::open(question), None))
+        .map(|(question, _)| prompt::verbalize(*question, None))
         .collect();
     let budgets = questions
         .iter()
-        .map(|(question, budget)| text_budget(model, question, *budget))
+        .map(|(question, budget)| text_budget(model, question.question, *budget))
         .collect::<Result<Vec<usize>, AnswerError>>()?;
     let requests: Vec<DrawRequest<'_>> = prompts
         .iter()
@@ -102,6 +102,7 @@ mod tests {
         let table = table.unwrap().writing_texts(&[instruction]);
         let settings = AnswerSettings {
             policy: policy.parse().unwrap(),
+            abstain: None,
             mode: Mode::Lexical,
             k: 1,
             evidence_tokens: 500,
@@ -118,7 +119,8 @@ mod tests {
 
     fn answers(verbalize: bool, questions: &[&str]) -> Vec<Answer> {
         let mut go_on = |_, _: Event<'_>| ControlFlow::Continue(());
-        let answers = pipeline("never", verbalize).answer_many(questions, &mut go_on);
+        let questions: Vec<_> = questions.iter().copied().map(QuestionPrompt::open).collect();
+        let answers = pipeline("never", verbalize).answer_many(&questions, &mut go_on);
         answers.unwrap().into_iter().map(Result::unwrap).collect()
     }
 
@@ -192,12 +194,12 @@ mod tests {
         let mut go_on = |_, _: &str| ControlFlow::Continue(());
         // Two words of the question and eight to spare: nothing is left.
         for (budget, text) in [(10, ""), (11, "What is known of it: Ida.")] {
-            let written = verbalize(model, &[("who rows?", budget)], &mut go_on).unwrap();
+            let written = verbalize(model, &[("who rows?".into(), budget)], &mut go_on).unwrap();
             let written = written[0].as_ref().unwrap();
             // The table writes a whole text where there is room for a token; it is then too long.
             assert_eq!((written.text.as_str(), written.in_prompt), (text, false));
         }
-        let written = verbalize(model, &[("who rows?", 16)], &mut go_on).unwrap();
+        let written = verbalize(model, &[("who rows?".into(), 16)], &mut go_on).unwrap();
         assert!(written[0].as_ref().unwrap().in_prompt);
     }
 }

@@ -117,6 +117,8 @@ pub enum Action {
     Probe,
     ProbeWithCorpus,
     Calibrate(String),
+    /// Choosing both thresholds of abstaining by a signal.
+    CalibrateAbstention(String),
     LabelSources,
     LabelMastery,
     Train,

@@ -1,6 +1,7 @@
 //! Multiple choice: which of the choices an answer names. How choices are shown to a model is not
 //! decided here.
 
+use crate::answer_types::types_by_string;
 use crate::scores::{covers, score};
 
 /// The letter of each choice: `A` is the first.
@@ -66,6 +67,22 @@ fn by_letter<'a>(answer: &'a str, choices: &[String]) -> Option<(usize, &'a str)
     let at = (u32::from(first)).checked_sub(u32::from('A'))? as usize;
     let rest = after.trim_start_matches(AFTER_LETTERS).trim();
     (alone && at < choices.len().min(26)).then_some((at, rest))
+}
+
+/// The answer type of each answer to a multiple-choice question: answers that name the same choice say the
+/// same, and those that name none are told apart by their words.
+///
+/// # Shapes
+/// Returns one number for each text, from 0.
+#[must_use]
+pub fn types_by_choice(texts: &[&str], choices: &[String]) -> Vec<usize> {
+    let named = texts.iter().map(|text| {
+        let choice = named_choice(text, choices).and_then(letter);
+        // Not a bare letter: `A` would be an article.
+        choice.map_or_else(|| (*text).to_owned(), |letter| format!("choice {letter}."))
+    });
+    let named: Vec<String> = named.collect();
+    types_by_string(&named.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
 /// The choices that golden answers name, by their texts or else by their letters; none where they
@@ -141,6 +158,13 @@ mod tests {
         assert_eq!(named("5.", &["-5", "7"]), Some(0));
         assert_eq!(named("mg", &["Mg", "MG", "Na"]), None);
         assert_eq!(named("MG", &["Mg", "MG", "Na"]), Some(1));
+    }
+
+    #[test]
+    fn answers_that_name_a_choice_say_the_same() {
+        let choices = ["red", "blue"].map(String::from);
+        let answers = ["B", "blue", "(b) blue", "A", "violet", "Violet"];
+        assert_eq!(types_by_choice(&answers, &choices), [0, 0, 0, 1, 2, 2]);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::choices::{named_choice, right_choices};
 use crate::few_shot::FewShot;
 use crate::first_of_two::first_of_two;
 use crate::normalize::is_mostly_chinese;
-use crate::scores::{covers, score};
+use crate::scores::{Scores, covers, score};
 use crate::{named, worked_examples};
 
 /// When an answer counts as right.
@@ -40,6 +40,31 @@ pub struct Golden<'a> {
 }
 
 impl Golden<'_> {
+    /// How well an answer matches. One to a multiple-choice question matches wholly or not at all: where it
+    /// names a right choice, by its letter or its text.
+    #[must_use]
+    pub fn scores(&self, answer: &str) -> Scores {
+        let right = right_choices(self.answers, self.choices);
+        if right.is_empty() {
+            return score(answer, self.answers);
+        }
+        let named = named_choice(answer, self.choices);
+        let is_right = named.is_some_and(|named| right.contains(&named));
+        Scores {
+            exact_match: is_right,
+            f1: f64::from(u8::from(is_right)),
+            contains: is_right,
+        }
+    }
+
+    /// Whether there are choices, and golden answers that name none of them.
+    #[must_use]
+    pub fn names_no_choice(&self) -> bool {
+        !self.choices.is_empty()
+            && !self.answers.is_empty()
+            && right_choices(self.answers, self.choices).is_empty()
+    }
+
     /// Why no answer to the question can be called right or wrong; `None` where it can.
     #[must_use]
     pub fn obstacle(&self) -> Option<Obstacle> {
@@ -98,12 +123,10 @@ pub fn are_right(
 
 /// The verdict, where no model needs to be asked.
 fn without_judge(correctness: Correctness, answer: &str, golden: &Golden<'_>) -> Option<bool> {
-    let right = right_choices(golden.answers, golden.choices);
-    if !right.is_empty() {
-        let named = named_choice(answer, golden.choices);
-        return Some(named.is_some_and(|named| right.contains(&named)));
+    let scores = golden.scores(answer);
+    if !right_choices(golden.answers, golden.choices).is_empty() {
+        return Some(scores.exact_match);
     }
-    let scores = score(answer, golden.answers);
     match correctness {
         Correctness::Exact => Some(scores.exact_match),
         Correctness::Contains => Some(scores.contains),

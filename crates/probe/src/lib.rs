@@ -26,7 +26,7 @@ mod uncertainty;
 pub use answer_types::{
     Grouping, UnknownGrouping, types_by_entailment, types_by_meaning, types_by_string,
 };
-pub use choices::{letter, named_choice, right_choices};
+pub use choices::{letter, named_choice, right_choices, types_by_choice};
 pub use correctness::{Correctness, Golden, Obstacle, are_right};
 pub use few_shot::{FewShot, WorkedExample};
 pub use hidden_states::eigenscores;

@@ -20,6 +20,9 @@ pub enum CannotChoose {
     #[error("the policy `{policy}` has no threshold")]
     #[diagnostic(remedy = remedy.clone())]
     NoThreshold { policy: String, remedy: Remedy },
+    #[error("abstaining by `{signal}` needs a threshold")]
+    #[diagnostic(remedy = remedy.clone())]
+    AbstainsWithoutThreshold { signal: String, remedy: Remedy },
     #[error("the policy `oracle` needs the golden answers")]
     #[diagnostic(remedy = "only <Evaluate> with several policies has them to compare with")]
     NoGoldenAnswers,
@@ -242,7 +245,7 @@ fn is_above(score: Option<f64>, threshold: Option<f64>) -> bool {
 }
 
 /// Whether a signal is above a threshold, and that in words.
-fn compared<S: Score>(signal: S, score: f64, threshold: f64) -> (bool, String) {
+pub(crate) fn compared<S: Score>(signal: S, score: f64, threshold: f64) -> (bool, String) {
     let above = is_above(Some(score), Some(threshold));
     let side = if above { "above" } else { "not above" };
     let what = signal.subject();

@@ -1,14 +1,17 @@
 //! Routing: from signals to a knowledge source. Maps numbers to a choice; never calls a model.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+mod abstention;
 mod calibrate;
 mod choice;
 mod head;
 mod policy;
 mod signal;
 
+pub use abstention::{Abstention, UnknownAbstention};
 pub use calibrate::{
-    CONFIDENCE, Calibration, Goal, JointCalibration, JointObservation, Observation, calibrate,
+    AbstentionCalibration, AbstentionObservation, CONFIDENCE, Calibration, ErrorGoal, Goal,
+    JointCalibration, JointObservation, Observation, calibrate, calibrate_abstention,
     calibrate_jointly,
 };
 pub use choice::{CannotChoose, Choice};

@@ -242,7 +242,7 @@ fn test<S: Score>(policy: &str, text: &str) -> Result<(S, Option<f64>), UnknownP
     Ok((signal, given.or(signal.threshold())))
 }
 
-fn number(
+pub(crate) fn number(
     policy: &str,
     number: &str,
     expected: &'static str,
@@ -258,6 +258,6 @@ fn number(
     }
 }
 
-fn is_share(number: f64) -> bool {
+pub(crate) fn is_share(number: f64) -> bool {
     (0.0..=1.0).contains(&number)
 }

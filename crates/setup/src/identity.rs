@@ -13,7 +13,11 @@ impl Settings {
     pub fn identity(&self, pipeline: &Pipeline) -> BTreeMap<String, String> {
         let answering = &pipeline.settings;
         let retriever = pipeline.retriever();
-        let signals = || answering.policy.signals();
+        let abstain = answering.abstain;
+        let signals = || {
+            let own = answering.policy.signals();
+            own.chain(abstain.map(|one| one.signal))
+        };
         let deciders = signals().filter_map(|signal| {
             let model = signal.told_by?;
             let by = pipeline.routing_models().fingerprint(model)?;
@@ -29,6 +33,7 @@ impl Settings {
         ];
         let sampled = signals().find(|signal| signal.is_of_samples());
         let sometimes = [
+            abstain.map(|abstain| ("abstain", abstain.to_string())),
             answering.verbalize.then(|| ("verbalize", true.to_string())),
             sampled.map(|_| ("samples", answering.samples.to_string())),
         ];

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use ken_answer::{
-    AnswerError, AssessedModel, Assessor, Datastore, Pipeline, Policy, RoutingModel, Style,
+    Abstention, AnswerError, AssessedModel, Assessor, Datastore, Pipeline, Policy, RoutingModel, Style,
 };
 use ken_hub::ModelReference;
 use ken_language::{LanguageModel, Sampling};
@@ -41,9 +41,11 @@ impl Setup<'_> {
 
     /// Refuses a policy that cannot choose.
     fn check_policy(&self) -> Result<(), AnswerError> {
-        let policy = self.settings.policy;
+        let Settings { policy, abstain, .. } = self.settings;
         policy.check()?;
-        let mut models = policy.signals().filter_map(|signal| signal.told_by);
+        abstain.map_or(Ok(()), Abstention::check)?;
+        let signals = policy.signals().chain(abstain.map(|one| one.signal));
+        let mut models = signals.filter_map(|signal| signal.told_by);
         match models.any(|model| model == RoutingModel::Gate) && self.settings.gate.is_none() {
             true => Err(AnswerError::NoGate),
             false => Ok(()),
@@ -63,7 +65,8 @@ impl Setup<'_> {
     ) -> Result<Pipeline, SetupError> {
         let settings = self.settings;
         let decides = |model| {
-            let mut signals = policies.iter().flat_map(|policy| policy.signals());
+            let signals = policies.iter().flat_map(|policy| policy.signals());
+            let mut signals = signals.chain(settings.abstain.map(|one| one.signal));
             signals.any(|signal| signal.told_by == Some(model))
         };
         let router = decides(RoutingModel::Router)
@@ -195,6 +198,7 @@ impl Settings {
     pub fn answering(&self) -> ken_answer::AnswerSettings {
         ken_answer::AnswerSettings {
             policy: self.policy,
+            abstain: self.abstain,
             mode: self.mode,
             k: self.k(PASSAGES_READ),
             evidence_tokens: self.evidence_tokens,

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ken_answer::{Calls, Cost, Measurements, Signal, Step, Tokens, chance};
 use ken_diagnostic::{Remedy, remedy};
-use ken_probe::{Sample, types_by_string};
-use ken_route::{JointObservation, Observation, Score};
+use ken_probe::Sample;
+use ken_route::{AbstentionObservation, JointObservation, Observation, Score};
 
 use crate::discrimination::auroc;
 use crate::probe::{ProbeAnswer, ProbeRecord, ProbeSample};
@@ -51,6 +51,11 @@ pub enum CalibrationError {
         remedy = "probe again at the temperature of policies: <ProbeWithCorpus>, with <temperature> 1"
     )]
     OtherTemperature { drawn: String },
+    #[error("records do not hold {signal} of answers with evidence")]
+    #[diagnostic(
+        remedy = "abstain by a signal of evidence, such as evidence:confidence, or by one of the greedy or sampled answers, such as uncertainty:perplexity"
+    )]
+    NotWithEvidence { signal: Signal },
     #[error("{signal} is not recorded in these records")]
     #[diagnostic(remedy = measurable(*signal))]
     NotMeasured { signal: Signal },
@@ -131,7 +136,7 @@ pub fn recorded(record: &ProbeRecord, samples: usize) -> Measurements {
     Measurements {
         judgment: record.judgment,
         draft: draft.map(|greedy| greedy.answer.clone()),
-        types: types_by_string(&texts),
+        types: record.prompt().types(&texts),
         samples: drawn.iter().map(sample).collect(),
         eigenscore: record.eigenscore,
         costs,
@@ -298,6 +303,69 @@ pub fn observe_jointly(
             Ok((both, left_out))
         }
     }
+}
+
+/// A signal of each record's answer with evidence, where what withholds answers draws `samples`: `[records]`;
+/// `None` as in [`signal_scores`].
+///
+/// # Errors
+/// Records that hold fewer samples; a signal that no records hold of answers with evidence.
+pub fn answer_scores(
+    records: &[ProbeRecord],
+    signal: Signal,
+    samples: usize,
+) -> Result<Vec<Option<f64>>, CalibrationError> {
+    if signal.weighs_evidence() {
+        return signal_scores(records, signal, samples);
+    }
+    if signal.told_by.is_some() || signal.steps.contains(&Step::Inspect) {
+        return Err(CalibrationError::NotWithEvidence { signal });
+    }
+    let each = records.iter().map(|record| {
+        if both_right(record).is_none() {
+            return Ok(None);
+        }
+        let mut with = recorded_with_evidence(record);
+        if signal.is_of_samples() {
+            let probed = record.samples.corpus.as_deref().unwrap_or_default();
+            let drawn = probed.get(..samples);
+            let drawn = drawn.ok_or(CalibrationError::OtherSamples {
+                drawn: probed.len(),
+                wanted: samples,
+            })?;
+            let texts: Vec<&str> = drawn.iter().map(|sample| sample.text.as_str()).collect();
+            with.types = record.prompt().types(&texts);
+            with.samples = drawn.iter().map(sample).collect();
+        }
+        Ok(signal.of(&with))
+    });
+    each.collect()
+}
+
+/// The observations for the thresholds of a policy's signal and of what withholds answers. The seed draws the
+/// halves. Returns them with the number of records that are left out.
+///
+/// # Shapes
+/// `question`, `answer`: each signal with its scores, `[records]`; `None` for a record that is to be left out.
+///
+/// # Errors
+/// Where that is nothing.
+pub fn observe_abstaining(
+    records: &[ProbeRecord],
+    (question, of_question): (Signal, &[Option<f64>]),
+    (answer, of_answer): (Signal, &[Option<f64>]),
+    seed: u64,
+) -> Result<(Vec<AbstentionObservation>, usize), CalibrationError> {
+    let (both, left_out) =
+        observe_jointly(records, (question, of_question), (answer, of_answer), seed)?;
+    let both = both.into_iter().map(|one| AbstentionObservation {
+        question: one.question,
+        answer: one.evidence,
+        without: one.without,
+        with: one.with,
+        second_half: one.second_half,
+    });
+    Ok((both.collect(), left_out))
 }
 
 #[cfg(test)]

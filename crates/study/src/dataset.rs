@@ -63,6 +63,14 @@ impl Question {
         format!("under the id {:?} {what} {recorded:?}", self.id)
     }
 
+    /// The question as it is asked, empty or not.
+    pub fn prompt(&self) -> QuestionPrompt<'_> {
+        QuestionPrompt {
+            question: self.question.trim(),
+            choices: &self.choices,
+        }
+    }
+
     /// The question as it is asked.
     ///
     /// # Errors
@@ -70,10 +78,7 @@ impl Question {
     pub(crate) fn asked(&self) -> Result<QuestionPrompt<'_>, AnswerError> {
         match self.question.trim() {
             "" => Err(AnswerError::EmptyQuestion),
-            question => Ok(QuestionPrompt {
-                question,
-                choices: &self.choices,
-            }),
+            _ => Ok(self.prompt()),
         }
     }
 
@@ -142,6 +147,9 @@ pub fn check_field(questions: &[Question], field: &str) -> Result<(), DatasetErr
     }
 }
 
+/// Choices are lettered from `A` to `Z`.
+const LETTERS: usize = 26;
+
 /// Why a question file cannot be used.
 #[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
 #[allow(missing_docs, reason = "the messages say what the fields are")]
@@ -185,6 +193,24 @@ pub enum DatasetError {
         first: usize,
         id: String,
     },
+    #[error(
+        "{path}, line {line}: the golden answers of the multiple-choice question {id:?} name none of its choices"
+    )]
+    #[diagnostic(
+        remedy = "give the letter of the right choice, such as [\"B\"], or its text; [] where none is known to be right"
+    )]
+    NoRightChoice {
+        path: PathBuf,
+        line: usize,
+        id: String,
+    },
+    #[error("{path}, line {line}: {count} choices, and there are letters for {LETTERS}")]
+    #[diagnostic(remedy = "leave out choices, or ask the question without any")]
+    TooManyChoices {
+        path: PathBuf,
+        line: usize,
+        count: usize,
+    },
     #[error("{path} holds no questions")]
     #[diagnostic(remedy = Remedy::from(QUESTION))]
     NoQuestions { path: PathBuf },
@@ -213,6 +239,7 @@ pub fn read_questions(path: &Path) -> Result<Vec<Question>, DatasetError> {
         let Some(question) = parse_line(path, line, &bytes)? else {
             continue;
         };
+        check_choices(path, line, &question)?;
         match line_of_id.entry(question.id.clone()) {
             Entry::Vacant(slot) => slot.insert(line),
             Entry::Occupied(slot) => {
@@ -282,6 +309,24 @@ fn parse_line(path: &Path, line: usize, bytes: &[u8]) -> Result<Option<Question>
             column: fault.column,
             reason: fault.reason,
         })
+}
+
+/// Makes sure that the choices of a question have letters, and that its golden answers name some of them.
+fn check_choices(path: &Path, line: usize, question: &Question) -> Result<(), DatasetError> {
+    let path = || path.to_owned();
+    match question.choices.len() {
+        count if count > LETTERS => Err(DatasetError::TooManyChoices {
+            path: path(),
+            line,
+            count,
+        }),
+        _ if question.golden().names_no_choice() => Err(DatasetError::NoRightChoice {
+            path: path(),
+            line,
+            id: question.id.clone(),
+        }),
+        _ => Ok(()),
+    }
 }
 
 /// Reads a string as a list of one.

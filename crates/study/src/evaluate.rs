@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use ken_answer::{Answer, AnswerError, Pipeline};
+use ken_answer::{Answer, AnswerError, Pipeline, QuestionPrompt};
 
 use crate::dataset::Question;
 use crate::record::Record;
@@ -12,7 +12,7 @@ use crate::run::{Outcome, Run, RunError, Work};
 
 /// Answers questions: for each its answer, or its own failure; or the failure of all.
 pub type AnswerMany<'a> =
-    dyn FnMut(&[&str]) -> Result<Vec<Result<Answer, AnswerError>>, AnswerError> + 'a;
+    dyn FnMut(&[QuestionPrompt<'_>]) -> Result<Vec<Result<Answer, AnswerError>>, AnswerError> + 'a;
 
 /// Has a pipeline answer, under its policy, every one of `questions` that the file of the run of
 /// `identity` does not hold yet.
@@ -28,8 +28,9 @@ pub fn evaluate_pipeline(
 ) -> Result<Outcome<Record>, RunError> {
     let policy = pipeline.settings.policy.to_string();
     let mut results = ResultsFile::open(file, identity)?;
-    let mut answer =
-        |questions: &[&str]| pipeline.answer_many(questions, &mut |_, _| ControlFlow::Continue(()));
+    let mut answer = |questions: &[QuestionPrompt<'_>]| {
+        pipeline.answer_many(questions, &mut |_, _| ControlFlow::Continue(()))
+    };
     evaluate(&policy, questions, &mut results, &mut answer, run)?.complete(file)
 }
 
@@ -47,8 +48,8 @@ pub fn evaluate(
 ) -> Result<Outcome<Record>, RunError> {
     let work = Work {
         batch: &mut |questions: &[&Question]| {
-            let texts: Vec<&str> = questions.iter().map(|q| q.question.as_str()).collect();
-            let answered = questions.iter().zip(answer_many(&texts)?);
+            let asked: Vec<QuestionPrompt<'_>> = questions.iter().map(|one| one.prompt()).collect();
+            let answered = questions.iter().zip(answer_many(&asked)?);
             let records = answered.map(|(question, answer)| Ok(Record::new(question, answer?)));
             Ok(records.collect())
         },

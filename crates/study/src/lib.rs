@@ -42,7 +42,7 @@ pub mod tuning;
 use ken_random as random;
 
 pub use calibration::{
-    CalibrationError, Observed, check_sampling, observe, observe_jointly, recorded,
+    CalibrationError, Observed, check_sampling, answer_scores, observe, observe_abstaining, observe_jointly, recorded,
     recorded_with_evidence, signal_scores,
 };
 pub use compare::{Comparison, compare};

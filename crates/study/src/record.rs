@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use ken_answer::{Answer, AnswerError, Calls, Retrieved, Tokens};
-use ken_probe::{covers, score};
+use ken_probe::covers;
 use ken_route::Source;
 use serde::{Deserialize, Serialize};
 
@@ -21,8 +21,14 @@ pub struct Record {
     pub question: String,
     /// Its gold answers.
     pub golden_answers: Vec<String>,
+    /// Its choices, where it is multiple-choice.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub choices: Vec<String>,
     /// The answer as given; empty where there is none.
     pub answer: String,
+    /// The answer that was withheld, since nothing vouched for it. It counts as wrong.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub withheld: Option<Withheld>,
     /// The policy that chose the route.
     pub policy: String,
     /// Where the answer's knowledge came from; `None` where there is no answer.
@@ -52,6 +58,15 @@ pub struct Record {
     pub timing_ms: BTreeMap<String, f64>,
 }
 
+/// An answer that was withheld.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Withheld {
+    /// The answer.
+    pub answer: String,
+    /// Whether it would have been an exact match.
+    pub em: bool,
+}
+
 /// Why a question could not be answered.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
@@ -61,7 +76,7 @@ pub struct Failure {
     pub message: String,
 }
 
-record_of_question! { Record, Answer, [question, golden_answers]
+record_of_question! { Record, Answer, [question, golden_answers, choices]
     fn is_exact_match(&self) -> bool {
         self.em
     }
@@ -70,9 +85,12 @@ record_of_question! { Record, Answer, [question, golden_answers]
 impl Record {
     /// Scores `answer` as the answer to `question`.
     pub fn new(question: &Question, answer: Answer) -> Self {
-        let scores = score(&answer.answer, &question.golden_answers);
+        let withheld = answer.withheld;
+        let text = withheld.as_ref().unwrap_or(&answer.answer);
+        let scores = question.golden().scores(text);
         let gold_passage = question.gold_passage();
-        Self {
+        let is_withheld = withheld.is_some();
+        let record = Self {
             route: Some(answer.route),
             em: scores.exact_match,
             f1: scores.f1,
@@ -84,12 +102,36 @@ impl Record {
                 .into_iter()
                 .map(|hit| hit.passage_id)
                 .collect(),
-            answer: answer.answer,
+            answer: withheld.unwrap_or(answer.answer),
             calls: answer.calls,
             tokens: answer.tokens,
             timing_ms: answer.timing_ms,
             ..Self::unanswered(question, answer.policy)
+        };
+        match is_withheld {
+            true => record.withheld(),
+            false => record,
         }
+    }
+
+    /// The same where the answer is withheld: then there is none, and what it would have been is kept.
+    pub(crate) fn withheld(self) -> Self {
+        Self {
+            withheld: Some(Withheld {
+                answer: self.answer,
+                em: self.em,
+            }),
+            answer: String::new(),
+            em: false,
+            f1: 0.0,
+            contains: false,
+            ..self
+        }
+    }
+
+    /// Whether it was answered: neither withheld nor failed.
+    pub fn is_answered(&self) -> bool {
+        self.withheld.is_none() && self.error.is_none()
     }
 
     /// Keeps that `question` could not be answered under `policy`.
@@ -106,6 +148,7 @@ impl Record {
             id: question.id.clone(),
             question: question.question.clone(),
             golden_answers: question.golden_answers.clone(),
+            choices: question.choices.clone(),
             policy,
             gold_passage: question.gold_passage().map(str::to_owned),
             ..Self::default()

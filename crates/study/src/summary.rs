@@ -28,6 +28,14 @@ pub struct Summary {
     pub f1: Option<f64>,
     /// Share of answers in which a gold answer occurs.
     pub contains: Option<f64>,
+    /// Share of questions that were answered: neither withheld nor failed.
+    pub answered: Option<f64>,
+    /// Share of wrong answers among those given.
+    pub answered_wrong: Option<f64>,
+    /// 95 % Wilson interval of `answered_wrong`, low and high.
+    pub answered_wrong_interval: Option<[f64; 2]>,
+    /// Of the answers that were withheld, the share that is wrong.
+    pub right_abstentions: Option<f64>,
     /// Share of questions for which the corpus was searched.
     pub retrieval_ratio: Option<f64>,
     /// Share of questions that were answered with evidence; smaller than that where a policy reviews evidence
@@ -100,6 +108,9 @@ const TOTAL: &str = "total";
 pub fn summarize(policy: &str, records: &[Record]) -> Summary {
     let f1: Vec<f64> = records.iter().map(|r| r.f1).collect();
     let exact = records.iter().filter(|r| r.em).count();
+    let given = records.iter().filter(|r| r.is_answered());
+    let wrong: Vec<bool> = given.map(|r| !r.em).collect();
+    let withheld = records.iter().filter_map(|r| r.withheld.as_ref());
     let with_gold_passage = || {
         records
             .iter()
@@ -113,6 +124,10 @@ pub fn summarize(policy: &str, records: &[Record]) -> Summary {
         em_interval: wilson_interval(exact, records.len()),
         f1: mean(&f1),
         contains: share(records.iter().map(|r| r.contains)),
+        answered: share(records.iter().map(Record::is_answered)),
+        answered_wrong: share(wrong.iter().copied()),
+        answered_wrong_interval: wilson_interval(wrong.iter().filter(|one| **one).count(), wrong.len()),
+        right_abstentions: share(withheld.map(|one| !one.em)),
         retrieval_ratio: share(records.iter().map(Record::searched)),
         evidence_ratio: share(records.iter().map(|r| r.route == Some(Source::Corpus))),
         gold_coverage: share(records.iter().filter_map(|r| r.gold_covered)),

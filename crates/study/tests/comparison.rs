@@ -12,7 +12,7 @@ use ken_answer::Policy;
 use ken_study::compare::{
     Known, RequiredSignals, SignalWork, Thresholds, measure_signals, to_csv, to_html,
 };
-use ken_study::{Question, ResultsFile, Run, RunProgress, RunSettings, summarize};
+use ken_study::{Question, ResultsFile, Run, RunProgress, RunSettings, Summary, summarize};
 use ken_testing::{Fact, FnEmbedder, TableModel};
 use tempfile::TempDir;
 
@@ -77,6 +77,32 @@ fn policies(names: &str) -> Vec<Policy> {
     names.split(',').map(|name| name.parse().unwrap()).collect()
 }
 
+/// Holds what is put together against what the pipeline does; returns what was put together.
+fn held_against_the_pipeline(
+    folder: &TempDir,
+    pipeline: &mut Pipeline,
+    policies: &[Policy],
+) -> Vec<Summary> {
+    let comparison = compared(folder, pipeline, policies, &questions(), &[], BATCH);
+    let each = policies.iter().zip(&comparison.policies);
+    let each = each.map(|(&policy, put_together)| {
+        let done = live(pipeline, policy, &questions(), BATCH);
+        let mut done = summarize(&policy.to_string(), &done);
+        let mut summary = put_together.summary.clone();
+        // Times are of the machine; which stages there are is of the policy.
+        let stages = |summary: &Summary| -> Vec<String> {
+            summary.latency_ms.stages.keys().cloned().collect()
+        };
+        assert_eq!(stages(&summary), stages(&done), "{policy}");
+        summary.latency_ms = done.latency_ms.clone();
+        // A repeated retrieval is only worth its tokens.
+        done.policy.clone_from(&summary.policy);
+        assert_eq!(summary, done, "{policy}");
+        summary
+    });
+    each.collect()
+}
+
 #[test]
 fn what_is_put_together_is_what_the_pipeline_does() {
     let folder = tempfile::tempdir().unwrap();
@@ -92,32 +118,20 @@ fn what_is_put_together_is_what_the_pipeline_does() {
          uncertainty:perplexity@1.2+evidence:gain@0.1,prompt@0.4+evidence:doubt@1.2,\
          certainty@0.3+evidence:confidence@-0.4",
     );
-    let comparison = compared(&folder, &mut pipeline, &policies, &questions(), &[], BATCH);
-    let mut ratios = Vec::new();
-    let mut dropped = 0;
-    for (&policy, put_together) in policies.iter().zip(&comparison.policies) {
-        let mut done = summarize(
-            &policy.to_string(),
-            &live(&mut pipeline, policy, &questions(), BATCH),
-        );
-        let mut summary = put_together.summary.clone();
-        // Times are of the machine; which stages there are is of the policy.
-        let stages = |summary: &ken_study::Summary| -> Vec<String> {
-            summary.latency_ms.stages.keys().cloned().collect()
-        };
-        assert_eq!(stages(&summary), stages(&done), "{policy}");
-        summary.latency_ms = done.latency_ms.clone();
-        // A repeated retrieval is only worth its tokens.
-        done.policy.clone_from(&summary.policy);
-        assert_eq!(summary, done, "{policy}");
-        ratios.push(summary.retrieval_ratio.unwrap());
-        dropped += usize::from(summary.evidence_ratio < summary.retrieval_ratio);
-    }
+    let summaries = held_against_the_pipeline(&folder, &mut pipeline, &policies);
+    let dropped = summaries
+        .iter()
+        .filter(|one| one.evidence_ratio < one.retrieval_ratio);
+    let dropped = dropped.count();
     assert!(
         dropped >= 5,
         "of most reviews some questions drop the evidence: {dropped}"
     );
     // Of each policy some questions retrieve and some do not.
+    let ratios: Vec<f64> = summaries
+        .iter()
+        .map(|one| one.retrieval_ratio.unwrap())
+        .collect();
     assert!(
         ratios[2..]
             .iter()
@@ -126,6 +140,54 @@ fn what_is_put_together_is_what_the_pipeline_does() {
             >= 8,
         "{ratios:?}"
     );
+    assert!(summaries.iter().all(|one| one.answered == Some(1.0)));
+}
+
+#[test]
+fn what_is_withheld_is_what_the_pipeline_withholds() {
+    let policies = policies(
+        "never,always,random:0.4,prompt@0.4,certainty@0.5,certainty@0.3+double,\
+         uncertainty:perplexity@1.5,uncertainty:perplexity@1.5+relative,evidence:agreement@0.5,\
+         uncertainty:perplexity@1.2+evidence:gain@0.1,evidence:confidence@-0.4",
+    );
+    for abstain in [
+        "uncertainty:perplexity@1.4",
+        "certainty@0.5",
+        "uncertainty:margin@0.5",
+        "evidence:confidence@-0.4",
+        "evidence:gain@0.1",
+        "evidence:agreement@0.5",
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut pipeline = pipeline(&folder);
+        pipeline.settings.abstain = Some(abstain.parse().unwrap());
+        let summaries = held_against_the_pipeline(&folder, &mut pipeline, &policies);
+        let withholds = summaries.iter().filter(|one| one.answered < Some(1.0));
+        assert!(withholds.count() >= 8, "{abstain}");
+        for summary in summaries.iter().filter(|one| one.answered > Some(0.0)) {
+            let (right, answered) = (summary.em.unwrap(), summary.answered.unwrap());
+            let error = 1.0 - right / answered;
+            assert!((summary.answered_wrong.unwrap() - error).abs() < 1e-12, "{abstain}");
+        }
+    }
+}
+
+#[test]
+fn what_is_withheld_pays() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut pipeline = pipeline(&folder);
+    pipeline.settings.abstain = Some("certainty@0.5".parse().unwrap());
+    let always = &held_against_the_pipeline(&folder, &mut pipeline, &policies("always"))[0];
+    // Memory and evidence that agree on nothing are mostly wrong: of kind 4 all are withheld.
+    assert!(always.answered.unwrap() < 0.85, "{always:?}");
+    assert!(always.right_abstentions.unwrap() > 0.9, "{always:?}");
+    assert!(always.answered_wrong.unwrap() < 0.4, "{always:?}");
+    let answers = live(&mut pipeline, Policy::Always, &questions(), BATCH);
+    let withheld = answers.iter().filter(|one| one.withheld.is_some());
+    for record in withheld {
+        assert!(record.answer.is_empty() && !record.em && record.f1 == 0.0);
+        assert!(!record.withheld.as_ref().unwrap().answer.is_empty());
+    }
 }
 
 #[test]
@@ -251,7 +313,7 @@ fn a_run_that_is_stopped_goes_on() {
     let cancel = AtomicBool::new(false);
     let mut file = ResultsFile::open(&folder.path().join("s"), RunSettings::new()).unwrap();
     let stop = |step: RunProgress| cancel.store(step.done >= 7, Ordering::Relaxed);
-    let wanted = RequiredSignals::by(&policies("certainty"), &pipeline);
+    let wanted = RequiredSignals::by(&policies("certainty"), None, &pipeline);
     let known = Known::default();
     let work = SignalWork {
         pipeline: &pipeline,

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ken_answer::{Answer, AnswerError, Calls, Retrieved, Style, Tokens};
+use ken_answer::{Answer, AnswerError, Calls, QuestionPrompt, Retrieved, Style, Tokens};
 use ken_route::Source;
 use ken_study::results::Difference;
 use ken_study::{
@@ -70,6 +70,9 @@ fn answer(question: &Question) -> Result<Answer, AnswerError> {
         truncated: false,
         score: None,
         question: question.question.clone(),
+        choices: Vec::new(),
+        choice: None,
+        withheld: None,
         answer,
         style: Style::Short,
         policy: "prompt".to_owned(),
@@ -109,9 +112,12 @@ fn run(path: &Path, questions: &[Question]) -> Outcome<Record> {
 fn each(
     questions: &[Question],
     mut answer: impl FnMut(&Question) -> Result<Answer, AnswerError>,
-) -> impl FnMut(&[&str]) -> Result<Vec<Result<Answer, AnswerError>>, AnswerError> {
+) -> impl FnMut(&[QuestionPrompt<'_>]) -> Result<Vec<Result<Answer, AnswerError>>, AnswerError> {
     move |texts| {
-        let find = |text: &&str| questions.iter().find(|q| q.question == **text).unwrap();
+        let find = |asked: &QuestionPrompt<'_>| {
+            let same = |one: &&Question| one.question == asked.question;
+            questions.iter().find(same).unwrap()
+        };
         Ok(texts.iter().map(find).map(&mut answer).collect())
     }
 }
@@ -241,7 +247,7 @@ fn a_batch_that_is_stopped_keeps_the_answers_that_it_has() {
             }
             _ => answer(question),
         });
-        let mut answer_many = |texts: &[&str]| {
+        let mut answer_many = |texts: &[QuestionPrompt<'_>]| {
             let answers = stopped(texts)?;
             match whole && answers.iter().any(Result::is_err) {
                 true => Err(AnswerError::Interrupted),

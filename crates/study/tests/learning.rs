@@ -8,7 +8,7 @@ mod fixture;
 use std::ops::ControlFlow;
 use std::sync::atomic::AtomicBool;
 
-use ken_answer::{AnswerError, AnswerSettings, Pipeline, Representation, represent};
+use ken_answer::{AnswerError, AnswerSettings, Pipeline, QuestionPrompt, Representation, represent};
 use ken_route::{Head, Input, MeasuredOn, Source};
 use ken_study::compare::{Known, RequiredSignals, SignalWork, measure_signals};
 use ken_study::learn::LearnOptions;
@@ -84,7 +84,7 @@ fn probed(pipeline: &Pipeline) -> Vec<ProbeRecord> {
     fixture::probed(pipeline, &questions(), 2, 32)
 }
 
-fn embedded(questions: &[&str]) -> Candidate {
+fn embedded(questions: &[QuestionPrompt<'_>]) -> Candidate {
     Candidate {
         input: Input::QuestionEmbedding,
         vectors: represent(
@@ -97,18 +97,14 @@ fn embedded(questions: &[&str]) -> Candidate {
 
 fn learned(records: &[ProbeRecord]) -> (Head, RouterReport) {
     let labels = router_labels(records).unwrap();
-    let questions: Vec<&str> = labels
-        .labels
-        .iter()
-        .map(|label| label.question.as_str())
-        .collect();
+    let questions = labels.questions();
     let candidates = [
         // One that tells nothing, so that there is something to choose from.
         Candidate {
             input: Input::HiddenState { layer: 1 },
             vectors: questions
                 .iter()
-                .map(|question| vec![1.0, question.len() as f32 % 2.0])
+                .map(|question| vec![1.0, question.question.len() as f32 % 2.0])
                 .collect(),
         },
         embedded(&questions),
@@ -176,7 +172,7 @@ fn what_is_compared_is_what_the_router_says_and_not_what_another_said() {
     let mut signals = |pipeline: &Pipeline| {
         let work = SignalWork {
             pipeline,
-            required: &RequiredSignals::by(&policies, pipeline),
+            required: &RequiredSignals::by(&policies, None, pipeline),
             known: &Known::default(),
         };
         let cancel = AtomicBool::new(false);
@@ -205,7 +201,7 @@ fn what_is_compared_is_what_the_router_says_and_not_what_another_said() {
     };
     let (never, always) = (answers(false), answers(true));
     let answered = answered(&never, &always, &taken);
-    let comparison = compare(&policies, &answered, 3);
+    let comparison = compare(&policies, None, &answered, 3);
     for policy in &comparison.policies {
         assert!(policy.auroc.unwrap() > 0.99, "{policy:?}");
         assert!(policy.ece.unwrap() < 0.1, "{policy:?}");
@@ -273,11 +269,7 @@ fn labels_that_teach_nothing_are_refused() {
             Ok(labels) => labels,
             Err(error) => return error,
         };
-        let questions: Vec<&str> = labels
-            .labels
-            .iter()
-            .map(|label| label.question.as_str())
-            .collect();
+        let questions = labels.questions();
         let beside = MeasuredOn::default();
         learn_router(
             &labels,

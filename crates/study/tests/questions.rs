@@ -198,3 +198,23 @@ fn every_question_is_drawn_about_equally_often() {
         "{counts:?}"
     );
 }
+
+#[test]
+fn golden_answers_name_one_of_the_choices() {
+    let choice = |golden: &[&str], choices: usize| {
+        let choices: Vec<String> = (0..choices).map(|at| format!("bird {at}")).collect();
+        let question = serde_json::json!({"id": "c", "question": "Which?",
+            "golden_answers": golden, "choices": choices});
+        question.to_string().into_bytes()
+    };
+    for golden in [&["B"][..], &["bird 2"], &[], &["a fish", "C"]] {
+        assert_eq!(read(&choice(golden, 3)).unwrap()[0].choices.len(), 3);
+    }
+    let (message, kind) = complaint(&choice(&["a fish"], 3));
+    assert_eq!(kind, "no_right_choice");
+    assert!(message.starts_with("line 1: ") && message.contains("\"c\""), "{message}");
+    // A letter that no choice has.
+    assert_eq!(complaint(&choice(&["Q"], 3)).1, "no_right_choice");
+    assert_eq!(complaint(&choice(&["B"], 27)).1, "too_many_choices");
+    assert_eq!(read(&choice(&["Z"], 26)).unwrap().len(), 1);
+}

@@ -187,6 +187,7 @@ fn written(model: &Decoder, prompt: &Prompt) -> String {
 fn settings() -> AnswerSettings {
     AnswerSettings {
         policy: "self-route".parse().unwrap(),
+        abstain: None,
         mode: Mode::Lexical,
         k: 1,
         evidence_tokens: 40,
@@ -202,9 +203,9 @@ fn settings() -> AnswerSettings {
 
 /// The need of retrieval of each record's question.
 fn needs(pipeline: &Pipeline, records: &[SourceRecord]) -> Vec<f64> {
-    let questions: Vec<&str> = records
+    let questions: Vec<QuestionPrompt<'_>> = records
         .iter()
-        .map(|record| record.question.as_str())
+        .map(|record| QuestionPrompt::open(&record.question))
         .collect();
     let nothing = vec![Measurements::default(); questions.len()];
     let taken = pipeline
@@ -260,7 +261,7 @@ fn a_rule_is_learned_and_advised() {
         };
         let pipeline = Pipeline::new(Arc::clone(&decoder) as _, None, settings);
         pipeline
-            .answer(question_prompt.question, &mut |_| ControlFlow::Continue(()))
+            .answer(question_prompt, &mut |_| ControlFlow::Continue(()))
             .unwrap()
     };
     let never = answered("never");

@@ -61,6 +61,7 @@ pub(super) const CHINESE: Wording = Wording {
             "问题：小提琴有几根弦？\n背景：" => "小提琴是常见弓弦乐器中最小、音域最高的一种，同族还有中提琴和大提琴。它有四根弦，按纯五度定为G、D、A、E，用弓拉奏，也可以拨奏。",
         },
     },
+    no_answer: "我不知道。",
     full: FullWording {
         from_evidence: FewShot {
             instruction: "你根据文档回答问题。每条消息先给出若干段落，段落前有方括号编号，然后是一个问题。请根据段落回答。

@@ -76,6 +76,7 @@ Write one short paragraph, and begin with its content.",
                 => "The violin is the smallest and highest of the common bowed instruments, above viola and cello. Its four strings are tuned in perfect fifths, to G, D, A and E, and are bowed or plucked.",
         },
     },
+    no_answer: "I do not know.",
     full: FullWording {
         from_evidence: FewShot {
             instruction: "You answer questions about a collection of documents. Each message holds passages \

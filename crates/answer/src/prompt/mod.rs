@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use ken_language::{Examples, Knowledge, Prompt, Reply, Sourced};
 use ken_probe::normalize::is_mostly_chinese;
-use ken_probe::{FewShot, letter};
+use ken_probe::{FewShot, letter, types_by_choice, types_by_string};
 
 use serde::{Deserialize, Serialize};
 
@@ -38,6 +38,31 @@ impl<'a> QuestionPrompt<'a> {
             choices: &[],
         }
     }
+
+    /// The same without white space around the question.
+    #[must_use]
+    pub fn trimmed(self) -> Self {
+        Self {
+            question: self.question.trim(),
+            ..self
+        }
+    }
+
+    /// The answer type of each answer: those of one type say the same, by their words or by the choice that
+    /// they name.
+    #[must_use]
+    pub fn types(self, answers: &[&str]) -> Vec<usize> {
+        match self.choices {
+            [] => types_by_string(answers),
+            choices => types_by_choice(answers, choices),
+        }
+    }
+}
+
+impl<'a> From<&'a str> for QuestionPrompt<'a> {
+    fn from(question: &'a str) -> Self {
+        Self::open(question)
+    }
 }
 
 /// The words of one language.
@@ -59,6 +84,8 @@ struct Wording {
     /// Stands before what the model knows.
     background: &'static str,
     verbalize: FewShot,
+    /// Stands in place of an answer that is withheld.
+    no_answer: &'static str,
     full: FullWording,
 }
 
@@ -193,6 +220,12 @@ pub fn verbalize(question_prompt: QuestionPrompt<'_>, examples: Option<Examples>
         reply: Reply::Line,
         sourced: Some(wording.sourced(question_prompt, Knowledge::Unwritten)),
     }
+}
+
+/// What a person is told where the answer is withheld.
+#[must_use]
+pub fn no_answer(question: &str) -> &'static str {
+    Wording::of(question).no_answer
 }
 
 /// What an assessor predicts of a question (KBM, section 4.1).

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use ken_language::{LanguageModel, Prompt};
 use ken_probe::{
-    DrawRequest, Drawn, SampleOptions, draw, eigenscores, judge_need, seed_of, types_by_string,
+    DrawRequest, Drawn, SampleOptions, draw, eigenscores, judge_need, seed_of,
 };
 
 use super::{ChosenSource, Cost, Gated, Measurements, Signal, Step, share};
@@ -42,8 +42,15 @@ pub(crate) struct Measuring<'a> {
 struct Open<'a> {
     /// Their places among all.
     places: Vec<usize>,
-    questions: Vec<&'a str>,
+    questions: Vec<QuestionPrompt<'a>>,
     prompts: Vec<&'a Prompt>,
+}
+
+impl<'a> Open<'a> {
+    /// The questions without what is to be chosen from.
+    fn texts(&self) -> Vec<&'a str> {
+        self.questions.iter().map(|one| one.question).collect()
+    }
 }
 
 /// That evidence was found.
@@ -69,7 +76,7 @@ impl Measuring<'_> {
     pub(crate) fn measure(
         &self,
         signals: &[Signal],
-        questions: &[&str],
+        questions: &[QuestionPrompt<'_>],
         prompts: &[Prompt],
         mut all: Vec<Measurements>,
         found: Option<Found<'_>>,
@@ -96,18 +103,24 @@ impl Measuring<'_> {
                 all: &mut all,
             };
             match step {
-                Step::Judge => slots.fill(judge(self.model, &open.questions)?, |all, judgment| {
+                Step::Judge => slots.fill(judge(self.model, &open.texts())?, |all, judgment| {
                     all.judgment = Some(judgment);
                 }),
                 Step::Draft => slots.fill(self.draft(&open)?, |all, drawn| {
                     all.draft = drawn.samples.into_iter().next();
                 }),
-                Step::Sample => slots.fill(self.sample(&open)?, |all, drawn| {
-                    let samples = drawn.samples.iter();
-                    let texts: Vec<&str> = samples.map(|one| one.text.as_str()).collect();
-                    all.types = types_by_string(&texts);
-                    all.samples = drawn.samples;
-                }),
+                Step::Sample => {
+                    let drawn = self.sample(&open)?.into_iter().zip(&open.questions);
+                    let typed = drawn.map(|((drawn, cost), question)| {
+                        let samples = drawn.samples.iter();
+                        let texts: Vec<&str> = samples.map(|one| one.text.as_str()).collect();
+                        ((question.types(&texts), drawn.samples), cost)
+                    });
+                    slots.fill(typed.collect(), |all, (types, samples)| {
+                        all.types = types;
+                        all.samples = samples;
+                    });
+                }
                 Step::Inspect => {
                     let inspected = self.inspect(&open, slots.all)?;
                     slots.fill(inspected, |all, score| all.eigenscore = score);
@@ -149,7 +162,7 @@ impl Measuring<'_> {
     fn sample(&self, open: &Open<'_>) -> Taken<Drawn> {
         let each = open.prompts.iter().zip(&open.questions);
         let requests = each.map(|(prompt, question)| {
-            DrawRequest::for_samples(prompt, self.options, seed_of(self.seed, question))
+            DrawRequest::for_samples(prompt, self.options, seed_of(self.seed, question.question))
         });
         all_drawn(self.model, &requests.collect::<Vec<_>>())
     }
@@ -177,7 +190,7 @@ impl Measuring<'_> {
                 Representation::HiddenState { .. } => Cost::of_model(1, read()?, 0, ms),
                 Representation::FirstToken(_) => Cost::of_model(1, read()?, 1, ms),
                 Representation::FirstTokenAndMastery { assessor, .. } => {
-                    let assessed = assessor.prompt_tokens(question, prompt, Indicator::Mastery)?;
+                    let assessed = assessor.prompt_tokens(question.question, prompt, Indicator::Mastery)?;
                     Cost::of_model(2, read()? + assessed, 1, ms)
                 }
             };
@@ -194,7 +207,7 @@ impl Measuring<'_> {
             Step::AssessCertainty => Indicator::Certainty,
             _ => Indicator::Mastery,
         };
-        let assessed = assessor.assess(&open.questions, &open.prompts, indicator)?;
+        let assessed = assessor.assess(&open.texts(), &open.prompts, indicator)?;
         let ms = share(started.elapsed(), open.places.len());
         let each = assessed.into_iter().map(|one| {
             let verdict = (assessor.fingerprint().to_owned(), one.need);
@@ -206,7 +219,7 @@ impl Measuring<'_> {
     fn rate(&self, open: &Open<'_>) -> Taken<Rating> {
         rate(
             self.retriever.ok_or(AnswerError::NoCorpus)?,
-            &open.questions,
+            &open.texts(),
         )
     }
 
@@ -229,7 +242,7 @@ impl Measuring<'_> {
 
     fn choose_source(&self, open: &Open<'_>) -> Taken<ChosenSource> {
         let started = Instant::now();
-        let questions = open.questions.iter().copied().map(QuestionPrompt::open);
+        let questions = open.questions.iter().copied();
         let prompts: Vec<Prompt> = questions.map(prompt::choose_source).collect();
         let chooser = self.model.source_chooser()?;
         let corpora = chooser.corpora();

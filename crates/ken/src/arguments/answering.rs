@@ -27,15 +27,24 @@ pub(super) fn asking() -> Vec<Arg> {
 Examples:
   ken ask --corpus notes.ken \"When is the next oil change?\"
   ken ask --corpus notes.ken --policy certainty@0.6 \"Who keeps the keys?\"
+  ken ask --corpus notes.ken --policy uncertainty:perplexity@1.2 --abstain evidence:confidence@-0.4 \"Who rows?\"
   ken ask --corpus notes.ken --model http://127.0.0.1:8000/v1 \"Who keeps the keys?\"
+  ken ask --corpus notes.ken --choice tin --choice mercury \"Which metal is liquid in a warm room?\"
   ken ask --corpus notes.ken --json - < questions.txt
 
 With `-`, ken answers one question per line of stdin; on a terminal, Ctrl-D or Ctrl-C leaves. A \
-question that cannot be answered does not stop the others. --policy never needs no corpus.")]
+question that cannot be answered does not stop the others. --policy never needs no corpus. With \
+--abstain, an answer that neither the policy's own signal nor this one vouches for is withheld.")]
 pub(crate) struct AskArguments {
     /// Question to answer; `-` reads questions from stdin, one per line
     #[arg(value_name = "QUESTION")]
     pub(crate) question: String,
+
+    /// Choice to choose from; may be repeated
+    ///
+    /// The model sees choices lettered from A in this order, and answers with a letter.
+    #[arg(long = "choice", value_name = "TEXT")]
+    pub(crate) choices: Vec<String>,
 }
 
 #[derive(Debug, Args)]
@@ -44,8 +53,10 @@ Examples:
   ken eval questions.jsonl --corpus notes.ken --policy prompt
   ken eval questions.jsonl --corpus notes.ken --policy never,always,prompt,certainty,oracle
   ken eval questions.jsonl --corpus notes.ken --policy certainty,random:0.5 --records known.jsonl
+  ken eval questions.jsonl --corpus notes.ken --policy always,certainty@0.3 --abstain uncertainty:margin@0.4
 
-Each line of QUESTIONS is {\"id\", \"question\", \"golden_answers\": [..], \"metadata\"}. Results go to \
+Each line of QUESTIONS is {\"id\", \"question\", \"golden_answers\": [..], \"metadata\"}, and \
+for multiple choice \"choices\": [..]. Results go to \
 the --out file, one line per question. Re-run an interrupted command to resume: no question is \
 answered twice.
 
@@ -56,7 +67,9 @@ a threshold is cross-fitted: each half of the questions uses the best threshold 
 Without --gate, evidence:gate is trained on the other half too. \
 Questions with the same `subject` in their metadata are in one half. The yardstick for all is the \
 share of needless retrievals (memory is right) that a policy spares at a loss of at most 0.01, \
-likewise with thresholds from the other half.")]
+likewise with thresholds from the other half. With --abstain, withheld answers count as wrong, and \
+the report also tells how many questions are answered, how many of the answers given are wrong, and \
+how many of the withheld ones would have been.")]
 pub(crate) struct EvalArguments {
     /// JSON Lines file of questions, plain or .gz
     #[arg(value_name = "QUESTIONS")]

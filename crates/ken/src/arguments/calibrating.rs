@@ -4,9 +4,9 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use clap::{Arg, Args};
-use ken_answer::Signal;
-use ken_route::{Goal, Score};
+use clap::{Arg, ArgGroup, Args};
+use ken_answer::{Abstention, Signal};
+use ken_route::{ErrorGoal, Goal, Score, UnknownAbstention};
 
 use crate::config::{Flag, Key, count, flags, open_share, share};
 
@@ -40,6 +40,18 @@ impl FromStr for Calibrated {
     }
 }
 
+/// The signal by which answers are withheld. Its threshold is what is chosen.
+fn vouching(text: &str) -> Result<Signal, String> {
+    let abstention: Abstention = text.parse().map_err(|error: UnknownAbstention| error.to_string())?;
+    match abstention.threshold {
+        None => Ok(abstention.signal),
+        Some(_) => Err(format!(
+            "its threshold is what is chosen: name `{}` alone",
+            abstention.signal
+        )),
+    }
+}
+
 /// The settings of `ken calibrate`.
 fn settings() -> Vec<Arg> {
     let mut settings = flags(&[
@@ -60,20 +72,28 @@ fn settings() -> Vec<Arg> {
     settings
 }
 
+/// What a confidence is of.
+fn promise() -> ArgGroup {
+    ArgGroup::new("promise").args(["max_loss", "max_error"])
+}
+
 #[derive(Debug, Args)]
-#[command(args = settings(), after_long_help = "\
+#[command(args = settings(), group = promise(), after_long_help = "\
 Examples:
   ken calibrate known.jsonl --policy certainty
   ken calibrate known.jsonl --policy certainty --max-loss 0.02 --confidence 0.95
   ken calibrate known.jsonl --policy router --router router.json --corpus notes.ken
   ken calibrate known.jsonl --policy uncertainty:perplexity+evidence:cosine
+  ken calibrate known.jsonl --policy uncertainty:perplexity --abstain evidence:confidence --max-error 0.1
 
 RECORDS is what `ken probe` wrote with a corpus. A question retrieves if its signal is above the \
 threshold: use it as --policy NAME@THRESHOLD. By default the threshold maximizes accuracy. With \
 --max-loss it saves as many retrievals as possible while accuracy drops by at most E compared with \
 always retrieving; with the given confidence, this holds for new questions of the same kind, asked \
 of the same model and corpus. Of SIGNAL+evidence:MEASURE both thresholds are chosen together, and what \
-counts is the evidence used. Questions that a router or gate was trained on are left out: on those it \
+counts is the evidence used. With --abstain, the thresholds of the policy and of what withholds \
+answers are chosen together: as many questions as possible are answered while at most A of the \
+answers given are wrong, of new questions too, with the given confidence. Questions that a router or gate was trained on are left out: on those it \
 looks better than it is.")]
 pub(crate) struct CalibrateArguments {
     /// Records written by `ken probe`
@@ -96,8 +116,35 @@ pub(crate) struct CalibrateArguments {
     #[arg(long, value_name = "E", value_parser = open_share)]
     max_loss: Option<f64>,
 
-    /// Confidence of that guarantee
-    #[arg(long, value_name = "C", value_parser = open_share, default_value_t = ken_route::CONFIDENCE, requires = "max_loss")]
+    /// Withhold answers that this signal does not vouch for
+    ///
+    /// Chooses its threshold together with that of the policy, which is one of the question. Takes
+    /// --max-error.
+    #[arg(
+        long,
+        value_name = "SIGNAL",
+        value_parser = vouching,
+        requires = "max_error",
+        conflicts_with_all = ["ratio", "max_loss"]
+    )]
+    pub(crate) abstain: Option<Signal>,
+
+    /// Let at most this share of the answers given be wrong
+    ///
+    /// With --abstain; between 0 and 1.
+    #[arg(long, value_name = "A", value_parser = open_share, requires = "abstain")]
+    max_error: Option<f64>,
+
+    /// Confidence of the guarantee
+    ///
+    /// With --max-loss or --max-error.
+    #[arg(
+        long,
+        value_name = "C",
+        value_parser = open_share,
+        default_value_t = ken_route::CONFIDENCE,
+        requires = "promise"
+    )]
     confidence: f64,
 
     /// Answers that the policy will sample
@@ -108,6 +155,15 @@ pub(crate) struct CalibrateArguments {
 }
 
 impl CalibrateArguments {
+    /// What the answers that are given should keep, where others are withheld.
+    pub(crate) fn error_goal(&self, abstain: Signal) -> Option<ErrorGoal> {
+        Some(ErrorGoal {
+            max_error: self.max_error?,
+            confidence: self.confidence,
+            above: abstain.weighs_evidence(),
+        })
+    }
+
     /// What the threshold should achieve.
     pub(crate) fn goal(&self) -> Goal {
         match (self.max_loss, self.ratio) {

@@ -3,7 +3,8 @@
 use std::io::{IsTerminal, Write};
 use std::ops::ControlFlow;
 
-use ken_answer::{Answer, AnswerError, Event, Pipeline};
+use ken_answer::{Answer, AnswerError, Event, Pipeline, QuestionPrompt};
+use ken_probe::letter;
 use ken_route::Source;
 
 use crate::arguments::answering::AskArguments;
@@ -22,9 +23,23 @@ pub(crate) fn run(arguments: &AskArguments, session: &Session<'_>) -> Result<()>
     }
     let mut pipeline = session.setup().pipeline()?;
     pipeline.settings.style = session.settings.style(pipeline.model.as_ref());
+    let choices = arguments.choices.as_slice();
+    let unlettered = choices.len().checked_sub(1).is_some_and(|last| letter(last).is_none());
+    if unlettered {
+        return Err(Failure::refused(
+            "too_many_choices",
+            format!("{} choices are given, and there are letters for 26", choices.len()),
+            "leave out choices",
+        ));
+    }
     match question.as_str() {
-        STDIN => answer_lines(&pipeline, session),
-        question => answer(&pipeline, question, session),
+        STDIN if choices.is_empty() => answer_lines(&pipeline, session),
+        STDIN => Err(Failure::refused(
+            "choices_of_many",
+            "choices are those of one question",
+            "name the question in place of -; `ken eval` takes a file of questions with choices",
+        )),
+        question => answer(&pipeline, QuestionPrompt { question, choices }, session),
     }
 }
 
@@ -47,7 +62,7 @@ fn answer_lines(pipeline: &Pipeline, session: &Session<'_>) -> Result<()> {
         if !talk && !session.json {
             output::line(format!("> {}", line.trim()))?;
         }
-        if let Err(error) = answer(pipeline, &line, session) {
+        if let Err(error) = answer(pipeline, line.as_str().into(), session) {
             match error.find::<AnswerError>() {
                 Some(_) if !session.is_stopped() => failure::report(&error, session.json),
                 _ => return Err(error),
@@ -57,7 +72,11 @@ fn answer_lines(pipeline: &Pipeline, session: &Session<'_>) -> Result<()> {
 }
 
 /// Answers one question and prints it; as text the answer appears while it is written.
-fn answer(pipeline: &Pipeline, question: &str, session: &Session<'_>) -> Result<()> {
+fn answer(
+    pipeline: &Pipeline,
+    question: QuestionPrompt<'_>,
+    session: &Session<'_>,
+) -> Result<()> {
     let mut unwritten = None;
     let answer = pipeline.answer(question, &mut |event| {
         if let (Event::Text(text), false) = (&event, session.json)
@@ -94,6 +113,14 @@ fn show(answer: &Answer) -> Result<()> {
             citation.title
         ))?;
         output::line(format!("      {}", output::shortened(&citation.text, 200)))?;
+    }
+    let is_chosen = |at: &usize| answer.choice.is_some() && letter(*at) == answer.choice;
+    if let Some(chosen) = (0..answer.choices.len()).find(is_chosen) {
+        let letter = answer.choice.unwrap_or_default();
+        output::line(format!("chosen: {letter}. {}", answer.choices[chosen]))?;
+    }
+    if let Some(withheld) = &answer.withheld {
+        output::line(format!("withheld: {withheld}"))?;
     }
     output::line(format!(
         "route: {} ({}: {})",

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use ken_answer::{Policy, RoutingModel};
+use ken_answer::{Abstention, AnswerError, Policy, RoutingModel};
 use ken_study::compare::{Breakdown, Comparison, ComparisonWork, Difference, untimed};
 use ken_study::{ProbeRecord, Question, check_sampling, read_results, read_settings};
 
@@ -12,6 +12,9 @@ use crate::commands::records;
 use crate::failure::{Failure, Result};
 use crate::output::{self, share};
 use crate::session::Session;
+
+/// The columns of what is answered where answers may be withheld.
+const WITHHELD: &str = "answered|wrong among answered|withheld and wrong|";
 
 /// Compares policies on questions.
 pub(crate) fn run(
@@ -37,6 +40,9 @@ pub(crate) fn run(
             message,
             "name one --corpus, or one policy",
         ));
+    }
+    if let Some(abstain) = session.settings.abstain {
+        abstain.check().map_err(AnswerError::from)?;
     }
     let probed: Vec<ProbeRecord> = match &arguments.records {
         Some(path) => {
@@ -87,14 +93,33 @@ pub(crate) fn run(
     Ok(())
 }
 
-fn show_breakdown(breakdown: &Breakdown) -> Result<()> {
+/// What is answered under each policy, and what is withheld.
+fn show_withheld(abstain: Abstention, comparison: &Comparison) -> Result<()> {
+    let mut rows = vec![output::head(&format!(
+        "abstaining by {abstain}|{}",
+        WITHHELD.trim_end_matches('|')
+    ))];
+    rows.extend(comparison.policies.iter().map(|policy| {
+        let summary = &policy.summary;
+        vec![
+            summary.policy.clone(),
+            share(summary.answered),
+            share(summary.answered_wrong) + &output::interval(summary.answered_wrong_interval),
+            share(summary.right_abstentions),
+        ]
+    }));
+    output::table(&rows)
+}
+
+fn show_breakdown(breakdown: &Breakdown, withholds: bool) -> Result<()> {
     let field = &breakdown.field;
     let mut rows = vec![output::head(&format!(
-        "{field}|questions|never|always|misled|policy|EM|retrieves|with evidence|needless skipped"
+        "{field}|questions|never|always|misled|policy|EM|{}retrieves|with evidence|needless skipped",
+        if withholds { WITHHELD } else { "" }
     ))];
     for group in &breakdown.groups {
         rows.extend(group.policies.iter().map(|policy| {
-            vec![
+            let mut row = vec![
                 group.value.clone(),
                 group.n.to_string(),
                 share(group.never_em),
@@ -102,10 +127,19 @@ fn show_breakdown(breakdown: &Breakdown) -> Result<()> {
                 share(group.misled),
                 policy.policy.clone(),
                 share(policy.em),
-                share(policy.retrieval_ratio),
-                share(policy.evidence_ratio),
-                share(policy.needless_skipped),
-            ]
+            ];
+            if withholds {
+                row.extend([policy.answered, policy.answered_wrong, policy.right_abstentions].map(share));
+            }
+            row.extend(
+                [
+                    policy.retrieval_ratio,
+                    policy.evidence_ratio,
+                    policy.needless_skipped,
+                ]
+                .map(share),
+            );
+            row
         }));
     }
     output::table(&rows)
@@ -170,8 +204,11 @@ fn show(comparison: &Comparison, folder: &Path) -> Result<()> {
         ]
     }));
     output::table(&rows)?;
+    if let Some(abstain) = comparison.abstain {
+        show_withheld(abstain, comparison)?;
+    }
     if let Some(breakdown) = &comparison.by {
-        show_breakdown(breakdown)?;
+        show_breakdown(breakdown, comparison.abstain.is_some())?;
     }
     for policy in comparison.policies.iter().filter(|one| one.unscored > 0) {
         output::line(format!(

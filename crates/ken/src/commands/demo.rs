@@ -89,7 +89,7 @@ pub(crate) fn run(arguments: &DemoArguments, session: &Session<'_>) -> Result<()
             let done = (rows.len() + answers.len()) as u64;
             display.show("answering", Unit::Items, done, Some(total));
             // One by one, so that the times are what a question takes.
-            let answer = pipeline.answer(&question.question, &mut |_| session.unless_stopped())?;
+            let answer = pipeline.answer(question.prompt(), &mut |_| session.unless_stopped())?;
             if session.is_stopped() {
                 return Err(Failure::stopped("stopped before the demo ended"));
             }

@@ -136,6 +136,12 @@ fn show(evaluated: &Evaluated, out: &Path) -> Result<()> {
         .iter()
         .map(|(stage, latency)| format!("{stage} {} / {}", ms(latency.p50), ms(latency.p95)))
         .collect();
+    if summary.answered < Some(1.0) {
+        rows.push(("answered", share(summary.answered)));
+        let interval = output::interval(summary.answered_wrong_interval);
+        rows.push(("wrong among answered", share(summary.answered_wrong) + &interval));
+        rows.push(("withheld and wrong", share(summary.right_abstentions)));
+    }
     rows.push(("by stage", stages.join(", ")));
     if *resumed > 0 {
         let of_earlier = format!("{resumed} answers of an earlier run, with their times");
@@ -147,7 +153,7 @@ fn show(evaluated: &Evaluated, out: &Path) -> Result<()> {
         return Ok(());
     }
     let mut rows = vec![output::head(
-        "group|questions|EM|F1|contains|retrieves|with evidence",
+        "group|questions|EM|F1|contains|answered|wrong among answered|retrieves|with evidence",
     )];
     rows.extend(by.iter().map(|Group { value, summary }| {
         vec![
@@ -156,6 +162,8 @@ fn show(evaluated: &Evaluated, out: &Path) -> Result<()> {
             share(summary.em),
             share(summary.f1),
             share(summary.contains),
+            share(summary.answered),
+            share(summary.answered_wrong),
             share(summary.retrieval_ratio),
             share(summary.evidence_ratio),
         ]

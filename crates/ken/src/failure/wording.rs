@@ -28,6 +28,11 @@ fn command(action: &Action) -> String {
         Action::PullModel(reference) => return format!("ken model pull {reference}"),
         Action::RemoveModel(reference) => return format!("ken model remove {reference}"),
         Action::Calibrate(policy) => return format!("ken calibrate RECORDS --policy {policy}"),
+        Action::CalibrateAbstention(signal) => {
+            return format!(
+                "ken calibrate RECORDS --policy SIGNAL --abstain {signal} --max-error 0.1"
+            );
+        }
         Action::MergeAdapter(adapter) => {
             return format!("ken model export --adapter {adapter} --out merged");
         }

@@ -206,7 +206,7 @@ fn outcome(observations: &[JointObservation], (question, evidence): Pair) -> Out
 }
 
 /// Nothing, and values of a signal with evenly many questions between them.
-fn quantiles(mut scores: Vec<f64>) -> Vec<Option<f64>> {
+pub(super) fn quantiles(mut scores: Vec<f64>) -> Vec<Option<f64>> {
     scores.retain(|score| score.is_finite());
     scores.sort_by(f64::total_cmp);
     let last = scores.len().saturating_sub(1);

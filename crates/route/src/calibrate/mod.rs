@@ -4,11 +4,15 @@
 //! The policy scores each question, the larger the more it needs retrieval; a question retrieves if
 //! its score is above the threshold. Nothing is measured here.
 
+mod abstaining;
 mod bounds;
 mod jointly;
 
 use self::bounds::{risk_bound, risk_p_value};
 
+pub use self::abstaining::{
+    AbstentionCalibration, AbstentionObservation, ErrorGoal, calibrate_abstention,
+};
 pub use self::jointly::{JointCalibration, JointObservation, calibrate_jointly};
 
 /// A question with known correctness.

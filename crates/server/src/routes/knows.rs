@@ -73,7 +73,7 @@ pub(crate) async fn judge(
                 cancel: cancel.clone(),
             });
             let fresh = vec![Measurements::default()];
-            let measured = pipeline.measure(&[signal], &[&question], fresh);
+            let measured = pipeline.measure(&[signal], &[question.as_str().into()], fresh);
             let measured = measured.map_err(|error| match cancel.reason() {
                 Some(reason) => reason,
                 None => error.into(),

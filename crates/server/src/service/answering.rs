@@ -139,6 +139,7 @@ impl Job<'_> {
         let small_talk = is_small_talk(&asked.question);
         if small_talk {
             pipeline.settings.policy = Policy::Never;
+            pipeline.settings.abstain = None;
         }
         pipeline.model = Arc::new(Cancellable {
             model: pipeline.model,
@@ -165,6 +166,7 @@ impl Job<'_> {
             reason: String::new(),
             score: None,
             threshold: threshold(pipeline.settings.policy),
+            withheld: None,
             corpus: self.corpus.map(Opened::state),
             citations: Vec::new(),
             unfounded: Vec::new(),
@@ -200,7 +202,7 @@ impl Job<'_> {
             }
             cancel.flow()
         };
-        let answer = pipeline.answer(&standalone.question, &mut watch);
+        let answer = pipeline.answer(standalone.question.as_str(), &mut watch);
         let answer = answer.map_err(stopped)?;
         if let Some(reason) = cancel.reason() {
             return Err(reason);
@@ -234,6 +236,7 @@ fn finished(mut trace: Trace, answer: Answer, traced: bool, rewritten: [usize; 2
     trace.route = answer.route.to_string();
     trace.reason = answer.reason;
     trace.score = answer.score;
+    trace.withheld = answer.withheld;
     trace.citations = answer.citations.into_iter().map(cited).collect();
     trace.unfounded = answer.unfounded.into_iter().map(Into::into).collect();
     trace.retrieved = traced.then(|| answer.retrieved.iter().map(retrieved).collect());

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use ken_answer::{
-    AnswerSettings, Exchange, Pipeline, Policy, Rerank, Reranker, Reranking, Retriever, Style,
+    Abstention, AnswerSettings, Exchange, Pipeline, Policy, Rerank, Reranker, Reranking, Retriever, Style,
 };
 use ken_corpus::Filter;
 use ken_index::Mode;
@@ -31,6 +31,7 @@ pub(crate) struct Asked {
     pub(crate) before: Vec<Exchange>,
     /// Takes precedence over the settings.
     pub(crate) policy: Option<Policy>,
+    pub(crate) abstain: Option<Abstention>,
     pub(crate) searched: Searched,
     pub(crate) style: Option<Style>,
     pub(crate) generated: Generated,
@@ -75,6 +76,7 @@ impl Asked {
     pub(crate) fn by(model: Option<Policy>, options: &Options) -> Result<Self, Refusal> {
         Ok(Self {
             policy: parsed("ken.policy", options.policy.as_deref())?.or(model),
+            abstain: parsed("ken.abstain", options.abstain.as_deref())?,
             searched: Searched {
                 corpus: options.corpus.clone(),
                 generation: options.generation,
@@ -113,6 +115,7 @@ impl Asked {
         let mut pipeline = served.pipeline.clone().over(retriever.transpose()?)?;
         pipeline.extra_corpora = served.extra_corpora(|name| caller.may_read(name));
         policies::check(settings.policy, &pipeline)?;
+        policies::check_abstention(settings.abstain, &pipeline)?;
         pipeline.settings = settings;
         Ok(pipeline)
     }
@@ -135,6 +138,7 @@ impl Asked {
         }
         Ok(AnswerSettings {
             policy: self.policy.unwrap_or(set.policy),
+            abstain: self.abstain.or(set.abstain),
             mode: self.searched.mode.unwrap_or(set.mode),
             k: self.searched.k.unwrap_or(set.k),
             style: self.style.unwrap_or(set.style),

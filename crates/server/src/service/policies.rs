@@ -1,7 +1,7 @@
 //! The policies as names of models: `ken/always`, `ken/router@0.4`; `ken` is that of the settings.
 
 use axum::http::StatusCode;
-use ken_answer::{AnswerError, Pipeline, Policy, RoutingModel, Signal};
+use ken_answer::{Abstention, AnswerError, Pipeline, Policy, RoutingModel, Signal};
 
 use crate::wire::refusal::Refusal;
 
@@ -48,11 +48,27 @@ pub(crate) fn unknown(model: &str) -> Refusal {
 /// A policy without a threshold, one that needs golden answers, or what is not open.
 pub(crate) fn check(policy: Policy, pipeline: &Pipeline) -> Result<(), AnswerError> {
     policy.check()?;
+    check_signal(policy.signal(), pipeline)
+}
+
+/// Makes sure that answers can be withheld with what is open.
+///
+/// # Errors
+/// An abstention without a threshold, or what is not open.
+pub(crate) fn check_abstention(
+    abstain: Option<Abstention>,
+    pipeline: &Pipeline,
+) -> Result<(), AnswerError> {
+    abstain.map_or(Ok(()), Abstention::check)?;
+    check_signal(abstain.map(|abstain| abstain.signal), pipeline)
+}
+
+fn check_signal(signal: Option<Signal>, pipeline: &Pipeline) -> Result<(), AnswerError> {
     let open = pipeline.routing_models();
-    let told_by = policy.signal().and_then(|signal| signal.told_by);
-    match told_by {
+    match signal.and_then(|signal| signal.told_by) {
         Some(RoutingModel::Router) if open.router.is_none() => Err(AnswerError::NoRouter),
         Some(RoutingModel::Assessor) if open.assessor.is_none() => Err(AnswerError::NoAssessor),
+        Some(RoutingModel::Gate) if open.gate.is_none() => Err(AnswerError::NoGate),
         Some(RoutingModel::Datastore) => Ok(pipeline.model.source_chooser().map(drop)?),
         _ => Ok(()),
     }

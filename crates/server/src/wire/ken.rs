@@ -13,6 +13,8 @@ use serde_json::{Map, Value};
 pub(crate) struct Options {
     /// When to retrieve; takes precedence over the model's name.
     pub(crate) policy: Option<String>,
+    /// Which answers are withheld: a signal with its threshold, such as `evidence:confidence@-0.4`.
+    pub(crate) abstain: Option<String>,
     /// The corpus, by its name; the first where none is named.
     pub(crate) corpus: Option<String>,
     /// The generation that the corpus has to be at.
@@ -93,6 +95,9 @@ pub(crate) struct Trace {
     pub(crate) score: Option<f64>,
     /// What it was compared with.
     pub(crate) threshold: Option<f64>,
+    /// The answer that is withheld, where nothing vouches for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) withheld: Option<String>,
     /// The corpus, where there is one, and its generation.
     pub(crate) corpus: Option<CorpusState>,
     /// The passages that the answer rests on.

@@ -188,6 +188,7 @@ pub(crate) fn served(
     ];
     let settings = AnswerSettings {
         policy: Policy::Always,
+        abstain: None,
         mode: Mode::Hybrid,
         k: 2,
         evidence_tokens: 500,

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 
-use ken_answer::{Policy, Rerank, Style};
+use ken_answer::{Abstention, Policy, Rerank, Style};
 use ken_corpus::{Active, Cut, Filter, Segmentation};
 use ken_hub::ModelReference;
 use ken_index::{Mode, Recall};
@@ -22,6 +22,12 @@ use super::values::{Bytes, OrAuto, Value};
 use crate::error::SetupError;
 
 settings! {
+    /// Withhold answers that this signal does not vouch for: SIGNAL@THRESHOLD, such as
+    /// uncertainty:perplexity@1.3 or evidence:confidence@-0.4. `ken calibrate --abstain` finds the threshold
+    /// together with that of the policy
+    #[serde(skip_serializing_if = "Option::is_none")]
+    abstain: Option<Abstention>, "SIGNAL", see "[abstaining](../how-to/choose-a-threshold.md#abstain)";
+
     /// LoRA adapter on top of the model. Written by `ken train` or PEFT
     adapter: Option<PathBuf>, "DIR";
 

@@ -7,7 +7,7 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use ken_answer::{Policy, Rerank};
+use ken_answer::{Abstention, Policy, Rerank};
 use ken_corpus::{Cut, Filter, Segmentation};
 use ken_hub::ModelReference;
 use ken_index::{Mode, Recall};
@@ -98,6 +98,7 @@ macro_rules! read_by {
 }
 
 read_by!(
+    Abstention: parsed,
     NonZeroU32: count,
     NonZeroUsize: count,
     usize: |text| count(text).map(NonZeroUsize::get),

@@ -2,14 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ken_answer::Policy;
+use ken_answer::{Abstention, Policy};
 use ken_route::Goal;
 use serde::Serialize;
 
-use super::compose::{Answered, Decision};
+use super::compose::{Answered, Decision, compose};
 use super::threshold::{Cut, cut, decisions, halves, uncut};
 use super::yardstick::{LOSS, of_answers};
+use crate::record::Record;
 use crate::statistics::share;
+use crate::summary::summarize;
 
 /// Distinct numbers that are shown one by one at most; more are put into four bins of as many questions each.
 const NUMBERS: usize = 10;
@@ -48,6 +50,12 @@ pub struct GroupResult {
     pub policy: String,
     /// Exact match, at the thresholds of the comparison.
     pub em: Option<f64>,
+    /// The share of questions that are answered.
+    pub answered: Option<f64>,
+    /// The share of wrong answers among those given.
+    pub answered_wrong: Option<f64>,
+    /// Of the answers that are withheld, the share that is wrong.
+    pub right_abstentions: Option<f64>,
     /// The share of questions that retrieve.
     pub retrieval_ratio: Option<f64>,
     /// The share of questions that are answered with evidence.
@@ -65,6 +73,7 @@ pub(super) fn break_down(
     field: &str,
     values: &[String],
     policies: &[Policy],
+    abstain: Option<Abstention>,
     answered: &[Answered<'_>],
     seed: u64,
 ) -> Breakdown {
@@ -102,12 +111,16 @@ pub(super) fn break_down(
                 .map(|(policy, decisions, with)| {
                     let each = || places.iter().map(|&at| (decisions[at], &answered[at]));
                     let with: Vec<bool> = places.iter().map(|&at| with[at]).collect();
+                    let records: Vec<Record> = each()
+                        .map(|(decision, one)| compose(*policy, abstain, decision, one))
+                        .collect();
+                    let summary = summarize(&policy.to_string(), &records);
                     GroupResult {
                         policy: policy.to_string(),
-                        em: share(each().map(|(decision, one)| match decision {
-                            Decision::Kept => one.always.em,
-                            Decision::Spared | Decision::Dropped => one.never.em,
-                        })),
+                        em: summary.em,
+                        answered: summary.answered,
+                        answered_wrong: summary.answered_wrong,
+                        right_abstentions: summary.right_abstentions,
                         retrieval_ratio: share(each().map(|(one, _)| one != Decision::Spared)),
                         evidence_ratio: share(each().map(|(one, _)| one == Decision::Kept)),
                         needless_skipped: of_answers(&own, &with, Cut::default(), seed)

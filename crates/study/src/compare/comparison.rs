@@ -1,6 +1,6 @@
 //! The statistics of policies that are compared on the same questions. Nothing is formatted here.
 
-use ken_answer::Policy;
+use ken_answer::{Abstention, Policy};
 use ken_route::Goal;
 use serde::Serialize;
 
@@ -43,6 +43,9 @@ pub struct Comparison {
     pub misled_interval: Option<[f64; 2]>,
     /// The seed of all that is drawn.
     pub seed: u64,
+    /// What withholds answers under every policy, if anything does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub abstain: Option<Abstention>,
     /// The policies, as they were named.
     pub policies: Vec<PolicyResult>,
     /// The same by the values of a field of the questions' metadata, where one is asked for.
@@ -115,7 +118,14 @@ pub struct Point {
 
 /// Compares policies on questions. A policy without a threshold is compared at the thresholds that
 /// answer best on one half of the questions, each used on the other half.
-pub fn compare(policies: &[Policy], answered: &[Answered<'_>], seed: u64) -> Comparison {
+///
+/// `abstain` withholds answers under each of them; what is withheld counts as wrong.
+pub fn compare(
+    policies: &[Policy],
+    abstain: Option<Abstention>,
+    answered: &[Answered<'_>],
+    seed: u64,
+) -> Comparison {
     let gains: Vec<f64> = answered.iter().map(gain).collect();
     let with_gain = |sign: f64| share(gains.iter().map(|&gain| gain == sign));
     let known = answered.iter().filter(|one| one.never.em);
@@ -129,10 +139,11 @@ pub fn compare(policies: &[Policy], answered: &[Answered<'_>], seed: u64) -> Com
         misled: share(misled.iter().copied()),
         misled_interval: wilson_interval(misled.iter().filter(|one| **one).count(), misled.len()),
         seed,
+        abstain,
         by: None,
         policies: policies
             .iter()
-            .map(|&policy| result(policy, answered, seed))
+            .map(|&policy| result(policy, abstain, answered, seed))
             .collect(),
     }
 }
@@ -148,18 +159,23 @@ pub(crate) fn composed(policy: Policy, answered: &[Answered<'_>], seed: u64) -> 
     let decided = decisions(policy, cut, answered, seed);
     let pairs = answered.iter().zip(decided);
     pairs
-        .map(|(one, decision)| compose(policy, decision, one))
+        .map(|(one, decision)| compose(policy, None, decision, one))
         .collect()
 }
 
-fn result(policy: Policy, answered: &[Answered<'_>], seed: u64) -> PolicyResult {
+fn result(
+    policy: Policy,
+    abstain: Option<Abstention>,
+    answered: &[Answered<'_>],
+    seed: u64,
+) -> PolicyResult {
     let halves = halves(answered, seed);
     let cut = cut(policy, answered, &halves, Goal::BestAccuracy);
     let decisions = decisions(policy, cut, answered, seed);
     let records: Vec<Record> = answered
         .iter()
         .zip(&decisions)
-        .map(|(one, &decision)| compose(policy, decision, one))
+        .map(|(one, &decision)| compose(policy, abstain, decision, one))
         .collect();
     let summary = summarize(&policy.to_string(), &records);
     let ratio = summary.evidence_ratio.unwrap_or_default();

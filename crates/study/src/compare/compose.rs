@@ -3,7 +3,10 @@
 
 use std::collections::BTreeSet;
 
-use ken_answer::{Cost, Measurements, Policy, Step, chance};
+use ken_answer::{
+    Abstention, Cost, Measurements, Policy, Signal, Step, chance, signals_of_abstention,
+};
+use ken_route::Score;
 
 use super::signals::Signals;
 use crate::record::Record;
@@ -66,6 +69,51 @@ pub(super) fn decide(policy: Policy, seed: u64, answered: &Answered<'_>) -> Deci
     }
 }
 
+/// By what an answer has to be vouched for, beside the policy's own signal.
+#[derive(Debug, Clone, Copy)]
+struct Doubted {
+    abstention: Abstention,
+    /// Whether it was answered with evidence.
+    is_read: bool,
+}
+
+impl Doubted {
+    /// `None` where the policy's own signal chose an answer from memory.
+    fn of(abstain: Option<Abstention>, policy: Policy, decision: Decision) -> Option<Self> {
+        let is_vouched = decision == Decision::Spared && policy.searches_by().is_some();
+        Some(Self {
+            abstention: abstain.filter(|_| !is_vouched)?,
+            is_read: decision == Decision::Kept,
+        })
+    }
+
+    /// Whether it is given.
+    fn is_given(self, signals: &Signals) -> bool {
+        let signal = self.abstention.signal;
+        self.abstention.vouches(match (self.is_read, signal.weighs_evidence()) {
+            (true, _) => signal.review(&signals.without, &signals.with),
+            (false, true) => None,
+            (false, false) => signal.of(&signals.without),
+        })
+    }
+
+    /// What is taken without and with evidence for that.
+    fn steps(self, signals: &Signals) -> [Vec<Step>; 2] {
+        let [signal, answer] = signals_of_abstention(self.abstention);
+        let of_answer = || answer.steps.iter().copied();
+        let own = |signal: Signal| signal.steps.iter().copied();
+        match (self.is_read, signal.weighs_evidence()) {
+            (true, weighs) => {
+                let review = signal.taken_in_review(&signals.with).into_iter();
+                let before = own(signal).filter(|_| weighs);
+                [before.collect(), review.chain(of_answer()).collect()]
+            }
+            (false, true) => [of_answer().collect(), Vec::new()],
+            (false, false) => [own(signal).chain(of_answer()).collect(), Vec::new()],
+        }
+    }
+}
+
 /// What retrieval adds to the exact match of a question: 1, 0 or -1.
 pub(super) fn gain(one: &Answered<'_>) -> f64 {
     number(one.always.em) - number(one.never.em)
@@ -75,7 +123,12 @@ pub(super) fn gain(one: &Answered<'_>) -> f64 {
 const RETRIEVAL: [&str; 3] = ["embed", "search", "rerank"];
 
 /// The record that the policy would have left.
-pub(super) fn compose(policy: Policy, decision: Decision, answered: &Answered<'_>) -> Record {
+pub(super) fn compose(
+    policy: Policy,
+    abstain: Option<Abstention>,
+    decision: Decision,
+    answered: &Answered<'_>,
+) -> Record {
     let mut record = match decision {
         Decision::Kept => answered.always.clone(),
         Decision::Spared | Decision::Dropped => answered.never.clone(),
@@ -96,11 +149,21 @@ pub(super) fn compose(policy: Policy, decision: Decision, answered: &Answered<'_
     let Some(signals) = answered.signals else {
         return record;
     };
-    let (mut before, mut of_evidence) = (BTreeSet::new(), Vec::new());
+    let (mut before, mut of_evidence) = (BTreeSet::new(), BTreeSet::new());
     before.extend(policy.searches_by().iter().flat_map(|signal| signal.steps));
     if let Some(reviewer) = policy.reviews_by().filter(|_| decision != Decision::Spared) {
         before.extend(reviewer.steps);
-        of_evidence = reviewer.taken_in_review(&signals.with);
+        of_evidence.extend(reviewer.taken_in_review(&signals.with));
+    }
+    // A question that failed has no answer to withhold.
+    let answered = record.error.is_none();
+    if let Some(doubted) = Doubted::of(abstain, policy, decision).filter(|_| answered) {
+        let [without, with] = doubted.steps(signals);
+        before.extend(without);
+        of_evidence.extend(with);
+        if !doubted.is_given(signals) {
+            record = record.withheld();
+        }
     }
     // What decided may have been the answer itself, which is not written again.
     let (drafted, measured) = match decision {

@@ -4,7 +4,7 @@ use super::comparison::{Comparison, PolicyResult};
 
 type Column = (&'static str, fn(&PolicyResult) -> Option<f64>);
 
-const COLUMNS: [Column; 30] = [
+const COLUMNS: [Column; 33] = [
     ("n", |one| Some(one.summary.n as f64)),
     ("failed", |one| Some(one.summary.failed as f64)),
     ("em", |one| one.summary.em),
@@ -12,6 +12,9 @@ const COLUMNS: [Column; 30] = [
     ("em_high", |one| high(one.summary.em_interval)),
     ("f1", |one| one.summary.f1),
     ("contains", |one| one.summary.contains),
+    ("answered", |one| one.summary.answered),
+    ("answered_wrong", |one| one.summary.answered_wrong),
+    ("right_abstentions", |one| one.summary.right_abstentions),
     ("retrieval_ratio", |one| one.summary.retrieval_ratio),
     ("evidence_ratio", |one| one.summary.evidence_ratio),
     ("model_calls", |one| one.summary.model_calls.mean),

@@ -68,6 +68,8 @@ impl ComparisonWork<'_> {
         run: &dyn Fn(Option<Policy>) -> Run<'r>,
     ) -> Result<Comparison, ComparisonError> {
         let samples = pipeline.settings.samples;
+        // Both answers to every question are kept as they are; withheld is what follows from the signals.
+        let abstain = pipeline.settings.abstain.take();
         let known = Known::of(self.probed, samples, pipeline)?;
         create_dir_all(self.folder).map_err(RunError::from)?;
         let never = self.answers(pipeline, Policy::Never, run)?;
@@ -79,7 +81,7 @@ impl ComparisonWork<'_> {
         let mut file = ResultsFile::open(&signals, identity).map_err(RunError::from)?;
         let work = SignalWork {
             pipeline,
-            required: &RequiredSignals::by(self.policies, pipeline),
+            required: &RequiredSignals::by(self.policies, abstain, pipeline),
             known: &known,
         };
         let measured = measure_signals(work, self.questions, &mut file, run(None))?;
@@ -97,14 +99,14 @@ impl ComparisonWork<'_> {
             subject: question.subject(),
         });
         let answered: Vec<Answered<'_>> = answered.collect();
-        let mut comparison = compare(self.policies, &answered, seed);
+        let mut comparison = compare(self.policies, abstain, &answered, seed);
         if let Some(field) = self.by {
             let values = self
                 .questions
                 .iter()
                 .map(|question| question.value_of(field));
             let values: Vec<String> = values.collect();
-            comparison.by = Some(break_down(field, &values, self.policies, &answered, seed));
+            comparison.by = Some(break_down(field, &values, self.policies, abstain, &answered, seed));
         }
         let page = to_html(self.title, &comparison, self.probed);
         for (name, text) in [("policies.csv", to_csv(&comparison)), ("report.html", page)] {

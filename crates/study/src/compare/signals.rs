@@ -4,7 +4,8 @@
 use std::collections::HashMap;
 
 use ken_answer::{
-    AnswerError, Measurements, Pipeline, Policy, QuestionPrompt, Retrieved, Signal, Step, prompt,
+    Abstention, AnswerError, Measurements, Pipeline, Policy, QuestionPrompt, Retrieved, Signal,
+    Step, prompt, signals_of_abstention,
 };
 use ken_probe::judgment_tokens;
 use serde::{Deserialize, Serialize};
@@ -13,8 +14,8 @@ use crate::calibration::{recorded, recorded_with_evidence};
 use crate::dataset::Question;
 use crate::probe::ProbeRecord;
 use crate::record::Failure;
-use crate::results::{Line, ResultsFile};
-use crate::run::{Outcome, Records, Run, RunError, RunRecord, Task, Work, record_of};
+use crate::results::ResultsFile;
+use crate::run::{Outcome, Records, Run, RunError, Task, Work, record_of, record_of_question};
 
 /// The line kept for one question.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -23,6 +24,9 @@ pub struct Signals {
     pub id: String,
     /// The question.
     pub question: String,
+    /// Its choices, where it is multiple-choice.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub choices: Vec<String>,
     /// What was measured without evidence.
     pub without: Measurements,
     /// What was measured with the evidence that the question retrieves.
@@ -31,33 +35,23 @@ pub struct Signals {
     pub error: Option<Failure>,
 }
 
-impl Line for Signals {
-    fn id(&self) -> &str {
-        &self.id
-    }
-}
-
-impl RunRecord for Signals {
-    type Item = Question;
-
-    const TASK: Task = Task::Signals;
-
-    fn is_of(&self, question: &Question) -> bool {
-        self.question == question.question
-    }
-
-    fn recorded(&self, question: &Question) -> String {
-        let (id, recorded) = (&question.id, &self.question);
-        format!("another question under the id {id:?}: {recorded:?}")
-    }
-}
+record_of_question!(Signals, Signals, [question, choices]);
 
 impl Signals {
     fn of(question: &Question) -> Self {
         Self {
             id: question.id.clone(),
             question: question.question.clone(),
+            choices: question.choices.clone(),
             ..Self::default()
+        }
+    }
+
+    /// The question as it is asked.
+    fn prompt(&self) -> QuestionPrompt<'_> {
+        QuestionPrompt {
+            question: self.question.trim(),
+            choices: &self.choices,
         }
     }
 
@@ -93,28 +87,23 @@ pub struct RequiredSignals {
 }
 
 impl RequiredSignals {
-    /// What some policies need of a pipeline. One without a gate gives the numbers that gates take.
-    pub fn by(policies: &[Policy], pipeline: &Pipeline) -> Self {
+    /// What some policies, and what withholds answers, need of a pipeline. One without a gate gives the numbers
+    /// that gates take.
+    pub fn by(policies: &[Policy], abstain: Option<Abstention>, pipeline: &Pipeline) -> Self {
+        let doubts = abstain.map(signals_of_abstention).into_iter().flatten();
+        let searching = policies.iter().flat_map(|policy| policy.signals());
+        let reviewing = policies.iter().filter_map(|policy| policy.reviews_by());
+        let mut required = Self {
+            without: searching.chain(doubts.clone()).collect(),
+            with: reviewing.chain(doubts).collect(),
+        };
         if policies_need_gate(policies) && pipeline.gate().is_none() {
-            let numbers = [Signal::EVIDENCE_COSINE, Signal::EVIDENCE_GAIN];
-            let gate = |signal: &Signal| *signal != Signal::EVIDENCE_GATE;
-            let without = policies.iter().flat_map(|policy| policy.signals());
-            let with = policies.iter().filter_map(|policy| policy.reviews_by());
-            return Self {
-                without: without.filter(gate).chain(numbers).collect(),
-                with: with.filter(gate).chain(numbers).collect(),
-            };
+            for signals in [&mut required.without, &mut required.with] {
+                signals.retain(|signal| *signal != Signal::EVIDENCE_GATE);
+                signals.extend([Signal::EVIDENCE_COSINE, Signal::EVIDENCE_GAIN]);
+            }
         }
-        Self {
-            without: policies
-                .iter()
-                .flat_map(|policy| policy.signals())
-                .collect(),
-            with: policies
-                .iter()
-                .filter_map(|policy| policy.reviews_by())
-                .collect(),
-        }
+        required
     }
 }
 
@@ -124,10 +113,10 @@ pub(super) fn policies_need_gate(policies: &[Policy]) -> bool {
     signals.any(|signal| signal == Signal::EVIDENCE_GATE)
 }
 
-/// The measurements that probing has already made with this model and these prompts, by question: without
-/// evidence, and with that of this corpus.
+/// The measurements that probing has already made with this model and these prompts, by question and choices:
+/// without evidence, and with that of this corpus.
 #[derive(Debug, Clone, Default)]
-pub struct Known(HashMap<String, (Measurements, Measurements)>);
+pub struct Known(HashMap<(String, Vec<String>), (Measurements, Measurements)>);
 
 impl Known {
     /// The measurements in records, with at most `samples` samples.
@@ -143,9 +132,7 @@ impl Known {
         let model = pipeline.model.fingerprint();
         let prompt = prompt::fingerprint();
         let corpus = pipeline.retriever().map(|one| one.back_end().fingerprint());
-        // Questions with choices were asked with them, and policies ask without.
-        let as_asked = |record: &&ProbeRecord| record.error.is_none() && record.choices.is_empty();
-        let probed = records.iter().filter(as_asked);
+        let probed = records.iter().filter(|record| record.error.is_none());
         let mut known = HashMap::new();
         for record in probed {
             let same_model = ken_storage::same_fingerprint(&record.fingerprint.model, model);
@@ -156,7 +143,7 @@ impl Known {
             }
             let mut measured = recorded(record, samples);
             if record.costs.is_empty() {
-                let counted = count_prompts(&mut measured, record.question.trim(), pipeline);
+                let counted = count_prompts(&mut measured, record.prompt(), pipeline);
                 counted.map_err(|source| RunError::Work {
                     task: Task::Signals,
                     id: record.id.clone(),
@@ -167,7 +154,8 @@ impl Known {
                 true => recorded_with_evidence(record),
                 false => Measurements::default(),
             };
-            known.insert(record.question.trim().to_owned(), (measured, with));
+            let asked = (record.question.trim().to_owned(), record.choices.clone());
+            known.insert(asked, (measured, with));
         }
         Ok(Self(known))
     }
@@ -176,14 +164,14 @@ impl Known {
 /// Counts the tokens of prompts where the probe record lacks them.
 fn count_prompts(
     measured: &mut Measurements,
-    question: &str,
+    question: QuestionPrompt<'_>,
     pipeline: &Pipeline,
 ) -> Result<(), AnswerError> {
     let model = pipeline.model.as_ref();
-    let read = model.count_prompt_tokens(&prompt::from_memory(QuestionPrompt::open(question)))?;
+    let read = model.count_prompt_tokens(&prompt::from_memory(question))?;
     for (step, cost) in &mut measured.costs {
         cost.tokens.prompt = match step {
-            Step::Judge => judgment_tokens(model, question)?,
+            Step::Judge => judgment_tokens(model, question.question)?,
             // Once for each answer whose hidden states were inspected.
             Step::Inspect => read * cost.calls.model,
             _ => read,
@@ -223,7 +211,8 @@ pub fn measure_signals(
         }
     }
     let begin = |question: &Question| {
-        let known = || work.known.0.get(question.question.trim()).cloned();
+        let asked = || (question.question.trim().to_owned(), question.choices.clone());
+        let known = || work.known.0.get(&asked()).cloned();
         begun.get(&question.id).cloned().unwrap_or_else(|| {
             let (without, with) = known().unwrap_or_default();
             Signals {
@@ -246,20 +235,15 @@ pub fn measure_signals(
 
 fn measure(work: SignalWork<'_>, mut all: Vec<Signals>) -> Records<Signals> {
     let (pipeline, required) = (work.pipeline, work.required);
-    let texts: Vec<String> = all
-        .iter()
-        .map(|one| one.question.trim().to_owned())
-        .collect();
-    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
     let without = all.iter_mut().map(|one| std::mem::take(&mut one.without));
-    let without = pipeline.measure(&required.without, &texts, without.collect())?;
+    let without: Vec<Measurements> = without.collect();
     let with = all.iter_mut().map(|one| std::mem::take(&mut one.with));
     let mut with: Vec<Measurements> = with.collect();
+    let asked: Vec<QuestionPrompt<'_>> = all.iter().map(Signals::prompt).collect();
+    let without = pipeline.measure(&required.without, &asked, without)?;
     if !required.with.is_empty() {
-        let question_prompts: Vec<QuestionPrompt<'_>> =
-            texts.iter().copied().map(QuestionPrompt::open).collect();
-        let evidence: Vec<Vec<Retrieved>> = pipeline.evidence(&question_prompts)?;
-        with = pipeline.measure_review(&required.with, &texts, with, &evidence, &without)?;
+        let evidence: Vec<Vec<Retrieved>> = pipeline.evidence(&asked)?;
+        with = pipeline.measure_review(&required.with, &asked, with, &evidence, &without)?;
     }
     for ((signals, without), with) in all.iter_mut().zip(without).zip(with) {
         signals.without = without;

@@ -28,7 +28,7 @@ const BATCH: usize = 32;
 /// A model that fails, or [`LearnError::Stopped`].
 pub fn question_vectors(
     by: Representation<'_>,
-    questions: &[&str],
+    questions: &[QuestionPrompt<'_>],
     progress: &mut dyn FnMut(usize, usize),
     cancel: &AtomicBool,
 ) -> Result<Vec<Vec<f32>>, LearnError> {
@@ -103,11 +103,9 @@ pub fn assessor_scores(
         assessor.check(&first.fingerprint.model)?;
     }
     scores(records, is_new, progress, cancel, |questions| {
-        let asked = questions
-            .iter()
-            .map(|question| from_memory(QuestionPrompt::open(question)));
-        let asked: Vec<_> = asked.collect();
-        let needs = assessor.needs(questions, &asked.iter().collect::<Vec<_>>(), indicator)?;
+        let asked: Vec<_> = questions.iter().copied().map(from_memory).collect();
+        let texts: Vec<&str> = questions.iter().map(|one| one.question).collect();
+        let needs = assessor.needs(&texts, &asked.iter().collect::<Vec<_>>(), indicator)?;
         Ok(needs.into_iter().map(Some).collect())
     })
 }
@@ -136,9 +134,8 @@ pub fn choice_scores(
         place_in_split(&record.question) < held_out && !entries.contains(&words(&record.question))
     };
     scores(records, is_new, progress, cancel, |questions| {
-        let questions: Vec<&str> = questions.iter().map(|question| question.trim()).collect();
         let nothing = vec![Measurements::default(); questions.len()];
-        let measured = pipeline.measure(&[Signal::SELF_ROUTE], &questions, nothing)?;
+        let measured = pipeline.measure(&[Signal::SELF_ROUTE], questions, nothing)?;
         Ok(measured
             .iter()
             .map(|one| Signal::SELF_ROUTE.of(one))
@@ -181,13 +178,13 @@ fn scores(
     is_new: impl Fn(&ProbeRecord) -> bool,
     progress: &mut dyn FnMut(usize, usize),
     cancel: &AtomicBool,
-    mut score: impl FnMut(&[&str]) -> Result<Vec<Option<f64>>, LearnError>,
+    mut score: impl FnMut(&[QuestionPrompt<'_>]) -> Result<Vec<Option<f64>>, LearnError>,
 ) -> Result<Vec<Option<f64>>, LearnError> {
     let new: Vec<usize> = (0..records.len())
         .filter(|&at| is_new(&records[at]))
         .collect();
     let found = in_memory(&new, BATCH, progress, cancel, |batch| {
-        let questions = batch.iter().map(|&at| records[at].question.as_str());
+        let questions = batch.iter().map(|&at| records[at].prompt());
         score(&questions.collect::<Vec<_>>())
     })?;
     let mut scores = vec![None; records.len()];

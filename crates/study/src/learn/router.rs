@@ -4,6 +4,7 @@
 //! A question counts as mastered where the greedy answer from memory is right, which is the
 //! answer that is given where nothing is retrieved.
 
+use ken_answer::QuestionPrompt;
 use ken_route::{Head, Input, MeasuredOn, Purpose, digest_of};
 use ken_train::heads::{Watch, classify};
 use serde::Serialize;
@@ -26,6 +27,8 @@ const DRAWS: usize = 2000;
 pub struct RouterLabel {
     /// The question.
     pub question: String,
+    /// Its choices, where it is multiple-choice.
+    pub choices: Vec<String>,
     /// Whether the greedy answer from memory is right.
     pub mastered: bool,
 }
@@ -60,13 +63,14 @@ impl RouterLabels {
         }
     }
 
-    /// The questions.
+    /// The questions as they are asked.
     #[must_use]
-    pub fn questions(&self) -> Vec<&str> {
-        self.labels
-            .iter()
-            .map(|label| label.question.as_str())
-            .collect()
+    pub fn questions(&self) -> Vec<QuestionPrompt<'_>> {
+        let each = self.labels.iter().map(|label| QuestionPrompt {
+            question: &label.question,
+            choices: &label.choices,
+        });
+        each.collect()
     }
 }
 
@@ -134,6 +138,7 @@ pub fn router_labels(records: &[ProbeRecord]) -> Result<RouterLabels, LearnError
         }
         labels.push(RouterLabel {
             question: record.question.trim().to_owned(),
+            choices: record.choices.clone(),
             mastered,
         });
     }

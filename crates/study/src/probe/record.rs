@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use ken_answer::{AnswerError, Cost, Rating, Step};
+use ken_answer::{AnswerError, Cost, QuestionPrompt, Rating, Step};
 use ken_diagnostic::Action;
 use ken_probe::{Effect, Obstacle, Sample, certainty, confidence};
 use serde::{Deserialize, Serialize};
@@ -135,6 +135,16 @@ pub struct ProbeRecord {
     pub costs_with_evidence: BTreeMap<Step, Cost>,
     /// What was probed with what.
     pub fingerprint: Fingerprints,
+}
+
+impl ProbeRecord {
+    /// The question as it was asked.
+    pub fn prompt(&self) -> QuestionPrompt<'_> {
+        QuestionPrompt {
+            question: self.question.trim(),
+            choices: &self.choices,
+        }
+    }
 }
 
 impl Recorded for ProbeRecord {

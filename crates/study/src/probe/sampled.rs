@@ -9,7 +9,7 @@ use ken_answer::{
 use ken_language::{Embedder, LanguageModel, Prompt};
 use ken_probe::{
     Correctness, DrawRequest, Drawn, Golden, Grouping, Sample, SampleOptions, are_right, draw,
-    letter, mask, named_choice, right_choices, seed_of, types_by_entailment, types_by_meaning,
+    mask, right_choices, seed_of, types_by_choice, types_by_entailment, types_by_meaning,
     types_by_string,
 };
 
@@ -368,16 +368,7 @@ impl Probe<'_> {
     fn types(&self, question: &Question, samples: &[Sample]) -> Result<Vec<usize>, AnswerError> {
         let texts: Vec<&str> = samples.iter().map(|sample| sample.text.as_str()).collect();
         if !question.choices.is_empty() {
-            let named: Vec<String> = texts
-                .iter()
-                .map(|text| {
-                    let choice = named_choice(text, &question.choices).and_then(letter);
-                    // Not a bare letter: `A` would be an article.
-                    choice.map_or_else(|| (*text).to_owned(), |letter| format!("choice {letter}."))
-                })
-                .collect();
-            let named: Vec<&str> = named.iter().map(String::as_str).collect();
-            return Ok(types_by_string(&named));
+            return Ok(types_by_choice(&texts, &question.choices));
         }
         Ok(match (self.grouping, self.embedder) {
             (Grouping::Meaning { threshold }, Some(embedder)) => {

@@ -114,6 +114,7 @@ pub(super) fn settings_of(model: &NamedModel, session: &Session<'_>) -> Settings
         model: model.reference.clone(),
         adapter: model.adapter.clone(),
         policy: Policy::Always,
+        abstain: None,
         ..session.settings.clone()
     }
 }

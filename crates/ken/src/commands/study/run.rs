@@ -213,7 +213,7 @@ fn signals(
         ..session.setup()
     };
     let pipeline = setup.pipeline_for(Some(opened), true, &arguments.policy)?;
-    let required = RequiredSignals::by(&arguments.policy, &pipeline);
+    let required = RequiredSignals::by(&arguments.policy, None, &pipeline);
     for set in sets {
         let path = arguments.out().join(signals_file(&set.name, &model.name));
         let mut identity = settings.identity(&pipeline);

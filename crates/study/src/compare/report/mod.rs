@@ -26,6 +26,7 @@ pub fn to_html(title: &str, comparison: &Comparison, probed: &[ProbeRecord]) -> 
     );
     body += &policies(comparison);
     body += &spared(comparison);
+    body += &withheld(comparison);
     body += &broken_down(comparison);
     body += &stages(comparison);
     body += &accuracy(comparison);
@@ -115,17 +116,50 @@ fn spared(comparison: &Comparison) -> String {
     )
 }
 
+/// What is answered where answers may be withheld.
+fn withheld(comparison: &Comparison) -> String {
+    let Some(abstain) = comparison.abstain else {
+        return String::new();
+    };
+    let rows = comparison.policies.iter().map(|policy| {
+        let summary = &policy.summary;
+        let error = Difference {
+            em: summary.answered_wrong,
+            interval: summary.answered_wrong_interval,
+        };
+        vec![
+            escaped(&summary.policy),
+            share(summary.answered),
+            with_interval(&error),
+            share(summary.right_abstentions),
+        ]
+    });
+    format!(
+        "<h2>Abstaining by {}</h2>\n{}<p>The share of questions that are answered, of wrong answers among \
+         those given, and of wrong ones among those withheld. Elsewhere on this page a withheld answer \
+         counts as wrong.</p>\n",
+        escaped(&abstain.to_string()),
+        table("policy|answered|wrong among answered|withheld and wrong".split('|'), rows)
+    )
+}
+
 /// The policies by a field of the questions' metadata, where one was asked for.
 fn broken_down(comparison: &Comparison) -> String {
     let Some(by) = &comparison.by else {
         return String::new();
     };
-    let names =
-        "questions|never|always|misled|policy|EM|retrieval ratio|with evidence|needless skipped";
+    let withholds = comparison.abstain.is_some();
+    let names = match withholds {
+        false => "questions|never|always|misled|policy|EM|retrieval ratio|with evidence|needless skipped",
+        true => {
+            "questions|never|always|misled|policy|EM|answered|wrong among answered|withheld and wrong|\
+             retrieval ratio|with evidence|needless skipped"
+        }
+    };
     let field = escaped(&by.field);
     let rows = by.groups.iter().flat_map(|group| {
-        group.policies.iter().map(|policy| {
-            vec![
+        group.policies.iter().map(move |policy| {
+            let mut row = vec![
                 escaped(&group.value),
                 group.n.to_string(),
                 share(group.never_em),
@@ -133,10 +167,17 @@ fn broken_down(comparison: &Comparison) -> String {
                 share(group.misled),
                 escaped(&policy.policy),
                 share(policy.em),
-                share(policy.retrieval_ratio),
-                share(policy.evidence_ratio),
-                share(policy.needless_skipped),
-            ]
+            ];
+            if withholds {
+                row.extend([policy.answered, policy.answered_wrong, policy.right_abstentions].map(share));
+            }
+            let last = [
+                policy.retrieval_ratio,
+                policy.evidence_ratio,
+                policy.needless_skipped,
+            ];
+            row.extend(last.map(share));
+            row
         })
     });
     let header = std::iter::once(field.as_str()).chain(names.split('|'));
@@ -278,7 +319,7 @@ mod tests {
 
     #[test]
     fn titles_cannot_break_the_page() {
-        let comparison = super::super::compare(&[], &[], 0);
+        let comparison = super::super::compare(&[], None, &[], 0);
         let page = to_html("a<b>&\"c\"", &comparison, &[]);
         assert!(
             page.contains("<h1>a&lt;b&gt;&amp;&quot;c&quot;</h1>"),

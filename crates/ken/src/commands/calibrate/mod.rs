@@ -1,6 +1,8 @@
 //! `ken calibrate`: the threshold of a policy, or both of its thresholds, chosen on probed questions.
 
-use ken_answer::{Datastore, Policy, Representation, RoutingModel, Signal};
+mod abstaining;
+
+use ken_answer::{Abstention, Datastore, Policy, Representation, RoutingModel, Signal};
 use ken_route::{
     Calibration, Goal, Input, JointCalibration, Review, Score, calibrate, calibrate_jointly,
 };
@@ -21,6 +23,9 @@ use crate::session::Session;
 
 pub(crate) fn run(arguments: &CalibrateArguments, session: &Session<'_>) -> Result<()> {
     let records: Vec<ProbeRecord> = read_results(&arguments.records)?;
+    if let Some(abstain) = arguments.abstain {
+        return abstaining::run(arguments, abstain, &records, session);
+    }
     match arguments.policy {
         Calibrated::One(signal) => {
             let scores = scores(arguments, signal, &records, session)?;
@@ -177,7 +182,7 @@ fn show_one(
             threshold: Some(threshold),
             review: Review::Nothing,
         };
-        show_use(arguments, policy, session.settings)?;
+        show_use(arguments, policy, None, session.settings)?;
     }
     show_left_out(observed.left_out)?;
     if let (Goal::Guarantee { .. }, None) = (arguments.goal(), chosen.threshold) {
@@ -260,7 +265,7 @@ fn show_both(
         (None, None) => None,
     };
     match (to_use, arguments.goal()) {
-        (Some(policy), _) => show_use(arguments, policy, session.settings)?,
+        (Some(policy), _) => show_use(arguments, policy, None, session.settings)?,
         (None, Goal::Guarantee { .. }) => output::line(format!(
             "The guarantee cannot be kept with {} questions.",
             chosen.questions
@@ -290,9 +295,18 @@ fn show_left_out(left_out: usize) -> Result<()> {
     }
 }
 
-/// The flags under which a policy is used.
-fn show_use(arguments: &CalibrateArguments, policy: Policy, settings: &Settings) -> Result<()> {
-    let samples = match policy.signals().any(Signal::is_of_samples) {
+/// The flags under which a policy is used, and what withholds answers.
+fn show_use(
+    arguments: &CalibrateArguments,
+    policy: Policy,
+    abstain: Option<Abstention>,
+    settings: &Settings,
+) -> Result<()> {
+    let signals = || {
+        let own = policy.signals();
+        own.chain(abstain.map(|abstain| abstain.signal))
+    };
+    let samples = match signals().any(Signal::is_of_samples) {
         true => format!(" --samples {}", arguments.samples),
         false => String::new(),
     };
@@ -305,13 +319,14 @@ fn show_use(arguments: &CalibrateArguments, policy: Policy, settings: &Settings)
         };
         path.map(|path| format!(" --{} {}", model.setting(), path.display()))
     };
-    let models: Vec<RoutingModel> = policy.signals().filter_map(|one| one.told_by).collect();
+    let models: Vec<RoutingModel> = signals().filter_map(|one| one.told_by).collect();
     let mut flags: Vec<String> = models.iter().filter_map(|model| flag(*model)).collect();
     if models.contains(&RoutingModel::Router) {
         flags.extend(flag(RoutingModel::Assessor));
     }
     let flags = flags.concat();
+    let abstain = abstain.map_or(String::new(), |abstain| format!(" --abstain {abstain}"));
     output::line(format!(
-        "to use it: ken ask --policy {policy}{samples}{flags}"
+        "to use it: ken ask --policy {policy}{abstain}{samples}{flags}"
     ))
 }

@@ -1,0 +1,131 @@
+//! `ken calibrate --abstain`: the thresholds of a policy and of what withholds answers, chosen together.
+
+use ken_answer::{Abstention, Policy, Signal};
+use ken_route::{Review, Score, calibrate_abstention};
+use ken_study::{ProbeRecord, answer_scores, check_sampling, observe_abstaining, read_settings};
+use serde_json::json;
+
+use super::{percent, scores, show_left_out, show_use};
+use crate::arguments::calibrating::{CalibrateArguments, Calibrated};
+use crate::failure::{Failure, Result};
+use crate::output;
+use crate::session::Session;
+
+pub(super) fn run(
+    arguments: &CalibrateArguments,
+    abstain: Signal,
+    records: &[ProbeRecord],
+    session: &Session<'_>,
+) -> Result<()> {
+    let question = match arguments.policy {
+        Calibrated::One(signal) if !signal.weighs_evidence() => signal,
+        _ => {
+            return Err(Failure::refused(
+                "abstaining_policy",
+                "with --abstain, the policy is one signal of the question",
+                "name one, such as --policy uncertainty:perplexity; what is found is weighed by --abstain",
+            ));
+        }
+    };
+    let Some(goal) = arguments.error_goal(abstain) else {
+        // The parser requires it.
+        return Ok(());
+    };
+    let of_question = scores(arguments, question, records, session)?;
+    let of_answer = match abstain.told_by {
+        Some(_) if abstain.weighs_evidence() => scores(arguments, abstain, records, session)?,
+        _ => {
+            if abstain.is_of_samples() {
+                check_sampling(&read_settings(&arguments.records)?)?;
+            }
+            answer_scores(records, abstain, arguments.samples.get())?
+        }
+    };
+    let (observed, left_out) = observe_abstaining(
+        records,
+        (question, &of_question),
+        (abstain, &of_answer),
+        session.settings.seed,
+    )?;
+    let found = calibrate_abstention(&observed, goal);
+    if session.json {
+        return output::json(&json!({
+            "policy": question.to_string(),
+            "abstain": abstain.to_string(),
+            "threshold": found.and_then(|one| one.question),
+            "abstain_threshold": found.and_then(|one| one.answer),
+            "is_kept": found.is_some(),
+            "samples": arguments.samples,
+            "answered": found.map(|one| one.coverage),
+            "from_memory": found.map(|one| one.from_memory),
+            "answered_wrong": found.map(|one| json!({ "estimate": one.error, "bound": one.error_bound })),
+            "right_abstentions": found.and_then(|one| one.right_abstentions),
+            "n": found.map_or(observed.len(), |one| one.questions),
+            "left_out": left_out,
+        }));
+    }
+    let Some(found) = found else {
+        output::line(format!(
+            "At most {} wrong among the answers given cannot be promised with {} questions: more of them, a \
+             larger --max-error, or other signals may do.",
+            percent(goal.max_error),
+            observed.len()
+        ))?;
+        return show_left_out(left_out);
+    };
+    let threshold = |threshold: Option<f64>, rule: &str, without: &str| match threshold {
+        Some(threshold) => format!("{threshold} ({rule})"),
+        None => format!("none: {without}"),
+    };
+    let side = match abstain.weighs_evidence() {
+        true => "above it an answer with evidence is given",
+        false => "up to it an answer with evidence is given",
+    };
+    let right = found.right_abstentions;
+    output::pairs([
+        ("policy", question.to_string()),
+        ("abstain", abstain.to_string()),
+        (
+            "threshold of the question",
+            threshold(
+                found.question,
+                "up to it questions are answered from memory",
+                "every question retrieves",
+            ),
+        ),
+        (
+            "threshold of the answer",
+            threshold(found.answer, side, "every answer is given"),
+        ),
+        ("answered", percent(found.coverage)),
+        ("from memory", percent(found.from_memory)),
+        (
+            "wrong among answered",
+            format!(
+                "{}, at most {} with confidence {}",
+                percent(found.error),
+                percent(found.error_bound),
+                goal.confidence
+            ),
+        ),
+        (
+            "withheld answers that are wrong",
+            right.map_or("none is withheld".to_owned(), percent),
+        ),
+        ("questions", found.questions.to_string()),
+    ])?;
+    let policy = match found.question {
+        Some(threshold) => Policy::Measured {
+            signal: question,
+            threshold: Some(threshold),
+            review: Review::Nothing,
+        },
+        None => Policy::Always,
+    };
+    let abstain = found.answer.map(|threshold| Abstention {
+        signal: abstain,
+        threshold: Some(threshold),
+    });
+    show_use(arguments, policy, abstain, session.settings)?;
+    show_left_out(left_out)
+}

@@ -1,0 +1,136 @@
+//! Abstaining: whether an answer is given, or withheld since no number vouches for it.
+
+use std::fmt;
+use std::str::FromStr;
+
+use ken_diagnostic::remedy;
+use serde::{Serialize, Serializer};
+
+use crate::choice::compared;
+use crate::policy::{UnknownPolicy, is_share, number};
+use crate::{CannotChoose, Score};
+
+/// Withholds answers that a signal does not vouch for.
+///
+/// An answer from memory that the policy's own signal chose stands: its threshold vouches for it. Every
+/// other answer has to pass, so that both thresholds together decide what is answered.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Abstention<S> {
+    /// The signal. One of the question is measured with whatever the answer rests on, and has to be at most
+    /// the threshold; one of the evidence has to be above it.
+    pub signal: S,
+    /// The threshold; `None` before calibration.
+    pub threshold: Option<f64>,
+}
+
+impl<S: Score> Abstention<S> {
+    /// Whether a signal can tell of an answer with evidence how sure it is.
+    #[must_use]
+    pub fn can_use(signal: S) -> bool {
+        signal.takes_evidence() || signal.weighs_evidence()
+    }
+
+    /// Whether it can decide.
+    ///
+    /// # Errors
+    /// One without a threshold.
+    pub fn check(self) -> Result<(), CannotChoose> {
+        match self.threshold {
+            Some(_) => Ok(()),
+            None => {
+                let name = self.signal.name();
+                Err(CannotChoose::AbstainsWithoutThreshold {
+                    signal: name.to_owned(),
+                    remedy: remedy!("write `{name}@THRESHOLD`; <CalibrateAbstention {name}> finds one"),
+                })
+            }
+        }
+    }
+
+    /// Whether a number vouches for an answer. What is missing does not, and neither does NaN, from a broken
+    /// model.
+    #[must_use]
+    pub fn vouches(self, number: Option<f64>) -> bool {
+        let pair = number.zip(self.threshold);
+        pair.is_some_and(|(number, threshold)| match self.signal.weighs_evidence() {
+            true => number > threshold,
+            false => number <= threshold,
+        })
+    }
+
+    /// The same, and why in words.
+    ///
+    /// # Errors
+    /// As [`Abstention::check`], and a missing number.
+    pub fn judge(self, number: Option<f64>) -> Result<(bool, String), CannotChoose> {
+        self.check()?;
+        let missing = || CannotChoose::NotMeasured {
+            policy: self.to_string(),
+            remedy: Some(self.signal.remedy()),
+        };
+        let number = number.ok_or_else(missing)?;
+        let (_, reason) = compared(self.signal, number, self.threshold.unwrap_or(f64::NAN));
+        let vouches = self.vouches(Some(number));
+        let then = if vouches { "given" } else { "withheld" };
+        let reason = format!("of the answer, {reason}, so it is {then}");
+        Ok((vouches, reason))
+    }
+}
+
+/// A signal's name, with `@` and the threshold where there is one.
+impl<S: Score> fmt::Display for Abstention<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.signal.name())?;
+        match self.threshold {
+            Some(threshold) => write!(f, "@{threshold}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl<S: Score> Serialize for Abstention<S> {
+    fn serialize<To: Serializer>(&self, to: To) -> Result<To::Ok, To::Error> {
+        to.collect_str(self)
+    }
+}
+
+/// Why a text does not say how to abstain.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say what the fields are")]
+pub enum UnknownAbstention {
+    #[error(
+        "`{name}` cannot vouch for an answer ({} can, each with @THRESHOLD)",
+        signals.join(", ")
+    )]
+    Signal {
+        name: String,
+        signals: Vec<&'static str>,
+    },
+    #[error(transparent)]
+    Number(#[from] UnknownPolicy),
+}
+
+impl<S: Score> FromStr for Abstention<S> {
+    type Err = UnknownAbstention;
+
+    fn from_str(text: &str) -> Result<Self, UnknownAbstention> {
+        let (name, given) = match text.split_once('@') {
+            Some((name, threshold)) => (name, Some(threshold)),
+            None => (text, None),
+        };
+        let known = || S::all().filter(|signal| Self::can_use(*signal));
+        let found = known().find(|signal| signal.name() == name);
+        let signal = found.ok_or_else(|| UnknownAbstention::Signal {
+            name: name.to_owned(),
+            signals: known().map(Score::name).collect(),
+        })?;
+        let threshold = given.map(|threshold| match signal.is_share() {
+            true => number(text, threshold, "a threshold from 0 to 1", is_share),
+            false => number(text, threshold, "a threshold", f64::is_finite),
+        });
+        Ok(Self {
+            signal,
+            threshold: threshold.transpose()?,
+        })
+    }
+}
