@@ -194,12 +194,12 @@ mod tests {
         let mut go_on = |_, _: &str| ControlFlow::Continue(());
         // Two words of the question and eight to spare: nothing is left.
         for (budget, text) in [(10, ""), (11, "What is known of it: Ida.")] {
-            let written = verbalize(model, &[("who rows?", budget)], &mut go_on).unwrap();
+            let written = verbalize(model, &[("who rows?".into(), budget)], &mut go_on).unwrap();
             let written = written[0].as_ref().unwrap();
             // The table writes a whole text where there is room for a token; it is then too long.
             assert_eq!((written.text.as_str(), written.in_prompt), (text, false));
         }
-        let written = verbalize(model, &[("who rows?", 16)], &mut go_on).unwrap();
+        let written = verbalize(model, &[("who rows?".into(), 16)], &mut go_on).unwrap();
         assert!(written[0].as_ref().unwrap().in_prompt);
     }
 }

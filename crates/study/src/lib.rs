@@ -53,7 +53,7 @@ pub use label::{
     FirstText, Labeling, NamedCorpus, SourceRecord, SourceSummary, label_sources, summarize_sources,
 };
 pub use learn::{
-    LayerChoice, LearnError, LearnOptions,
+    LayerChoice, LearnError, LearnOptions, Target,
     datastore::{MakeOptions, make_datastore},
 };
 pub use mastery::{

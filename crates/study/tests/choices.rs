@@ -8,7 +8,7 @@ mod fixture;
 use std::ops::ControlFlow;
 
 use ken_answer::{Pipeline, Policy, QuestionPrompt, Signal, Style, prompt};
-use ken_language::LanguageModel;
+use ken_study::learn::Target;
 use ken_study::learn::router::router_labels;
 use ken_study::{Question, observe, signal_scores, summarize};
 use ken_testing::{Fact, FnEmbedder, TableModel};
@@ -137,12 +137,12 @@ fn what_was_probed_is_what_policies_measure() {
     let observed = observe(&records, Signal::CERTAINTY, &scores).unwrap();
     assert_eq!(observed.observations.len(), QUESTIONS);
     assert!(observed.observations.iter().all(|one| one.with == 1.0));
-    let labels = router_labels(&records).unwrap();
+    let labels = router_labels(&records, Target::Mastery).unwrap();
     let asked = labels.questions();
     let same = |(asked, question): (&QuestionPrompt<'_>, &Question)| {
         asked.choices == question.choices.as_slice()
     };
     assert!(asked.iter().zip(&questions).all(same));
-    let mastered = labels.labels.iter().filter(|label| label.mastered).count();
+    let mastered = labels.labels.iter().filter(|label| label.mastered == Some(true)).count();
     assert!(mastered >= QUESTIONS / 2, "{mastered}");
 }

@@ -179,14 +179,14 @@ impl Measuring<'_> {
         let router = self.router.ok_or(AnswerError::NoRouter)?;
         let started = Instant::now();
         let embedder = self.retriever.map(Retriever::embedder);
-        let by = Representation::of(router.head.input, self.model, embedder, self.assessor)?;
+        let by = Representation::for_head(&router.head, self.model, embedder, self.assessor)?;
         let vectors = represent(by, &open.questions)?;
         let ms = share(started.elapsed(), open.places.len());
         let each = vectors.iter().zip(&open.prompts).zip(&open.questions);
         each.map(|((vector, prompt), question)| {
             let read = || self.model.count_prompt_tokens(prompt);
             let cost = match by {
-                Representation::Embedding(_) => Cost::of_model(0, 0, 0, ms),
+                Representation::Words(_) | Representation::Embedding(_) => Cost::of_model(0, 0, 0, ms),
                 Representation::HiddenState { .. } => Cost::of_model(1, read()?, 0, ms),
                 Representation::FirstToken(_) => Cost::of_model(1, read()?, 1, ms),
                 Representation::FirstTokenAndMastery { assessor, .. } => {

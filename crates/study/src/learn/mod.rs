@@ -9,9 +9,11 @@ mod layers;
 pub mod pruner;
 mod recorded;
 pub mod router;
+mod target;
 
 pub use error::LearnError;
 pub use layers::LayerChoice;
+pub use target::Target;
 pub use recorded::{
     assessor_scores, check_model, choice_scores, question_vectors, router_scores, untaught_share,
 };
