@@ -114,7 +114,9 @@ pub fn represent(
     let texts: Vec<&str> = questions.iter().map(|one| one.question.trim()).collect();
     match by {
         Representation::Words(vocabulary) => {
-            let each = questions.iter().map(|question| vocabulary.vector(&all_words(*question)));
+            let each = questions
+                .iter()
+                .map(|question| vocabulary.vector(&all_words(*question)));
             Ok(each.collect())
         }
         Representation::Embedding(embedder) => Ok(embedder.embed(&texts, Role::Query)?),

@@ -84,7 +84,11 @@ fn an_answer_is_right_by_the_choice_that_it_names() {
     let folder = tempfile::tempdir().unwrap();
     let mut pipeline = pipeline(&folder);
     let always = live(&mut pipeline, Policy::Always, &questions(), BATCH);
-    assert!(always.iter().all(|one| one.em && one.contains && one.f1 == 1.0));
+    assert!(
+        always
+            .iter()
+            .all(|one| one.em && one.contains && one.f1 == 1.0)
+    );
     let never = live(&mut pipeline, Policy::Never, &questions(), BATCH);
     for (number, record) in never.iter().enumerate() {
         assert_eq!(record.choices.len(), 3);
@@ -143,6 +147,10 @@ fn what_was_probed_is_what_policies_measure() {
         asked.choices == question.choices.as_slice()
     };
     assert!(asked.iter().zip(&questions).all(same));
-    let mastered = labels.labels.iter().filter(|label| label.mastered == Some(true)).count();
+    let mastered = labels
+        .labels
+        .iter()
+        .filter(|label| label.mastered == Some(true))
+        .count();
     assert!(mastered >= QUESTIONS / 2, "{mastered}");
 }

@@ -42,7 +42,12 @@ fn pipeline(folder: &TempDir) -> Pipeline {
     let passages: Vec<(String, String)> = facts
         .iter()
         .enumerate()
-        .map(|(number, fact)| (format!("d{number}"), format!("{} {}", fact.question, fact.answer)))
+        .map(|(number, fact)| {
+            (
+                format!("d{number}"),
+                format!("{} {}", fact.question, fact.answer),
+            )
+        })
         .collect();
     let model = TableModel::new(facts).unwrap();
     with_corpus(folder, model, &passages, FnEmbedder::bag_of_words())
@@ -64,11 +69,7 @@ fn options(shape: Shape) -> LearnOptions {
     }
 }
 
-fn learned(
-    records: &[ProbeRecord],
-    target: Target,
-    shape: Shape,
-) -> (Head, RouterReport) {
+fn learned(records: &[ProbeRecord], target: Target, shape: Shape) -> (Head, RouterReport) {
     let labels = router_labels(records, target).unwrap();
     let vocabulary = labels.vocabulary(options(shape));
     let vectors = represent(Representation::Words(&vocabulary), &labels.questions()).unwrap();
@@ -120,11 +121,17 @@ fn a_router_over_words_carries_its_vocabulary() {
     let read = Head::read(&path, Purpose::Router).unwrap();
     assert_eq!(read, head);
     let text = std::fs::read_to_string(&path).unwrap();
-    for (from, to) in [("\"from\":\"words\"", "\"from\":\"first_token\""), ("\"town1\",", "")] {
+    for (from, to) in [
+        ("\"from\":\"words\"", "\"from\":\"first_token\""),
+        ("\"town1\",", ""),
+    ] {
         let changed = text.replace(from, to);
         assert_ne!(changed, text, "{from}");
         std::fs::write(&path, changed).unwrap();
-        assert_eq!(Head::read(&path, Purpose::Router).unwrap_err().kind(), "not_a_head");
+        assert_eq!(
+            Head::read(&path, Purpose::Router).unwrap_err().kind(),
+            "not_a_head"
+        );
     }
 
     let mut pipeline = pipeline.with_router(read).unwrap();

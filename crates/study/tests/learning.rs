@@ -8,11 +8,13 @@ mod fixture;
 use std::ops::ControlFlow;
 use std::sync::atomic::AtomicBool;
 
-use ken_answer::{AnswerError, AnswerSettings, Pipeline, QuestionPrompt, Representation, represent};
+use ken_answer::{
+    AnswerError, AnswerSettings, Pipeline, QuestionPrompt, Representation, represent,
+};
 use ken_route::{Head, Input, MeasuredOn, Source};
 use ken_study::compare::{Known, RequiredSignals, SignalWork, measure_signals};
-use ken_study::learn::{LearnOptions, Target};
 use ken_study::learn::router::{Candidate, RouterReport, learn_router, router_labels};
+use ken_study::learn::{LearnOptions, Target};
 use ken_study::{
     LearnError, ProbeRecord, Question, Record, ResultsFile, Run, RunSettings, compare,
 };

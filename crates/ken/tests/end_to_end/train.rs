@@ -392,13 +392,28 @@ fn a_router_is_learned_without_golden_answers_and_held_against_words() {
     let heads = ["--head", "mean-difference", "--control", "words"];
     let learned = ken.json(&train(&heads));
     let report = &learned["report"];
-    assert_eq!((&report["predicts"], &report["auroc"]), (&json!("certainty"), &Value::Null));
+    assert_eq!(
+        (&report["predicts"], &report["auroc"]),
+        (&json!("certainty"), &Value::Null)
+    );
     assert!(number(&report["target_auroc"]) > 0.9, "{report}");
     assert_eq!(learned["controls"][0]["reads"], "words");
     let ask = ["ask", UNKNOWN, "--corpus", "island", "--max-tokens", "4"];
-    let ask = [&ask[..], &["--policy", "router@0.5", "--router", "free.json"]].concat();
+    let ask = [
+        &ask[..],
+        &["--policy", "router@0.5", "--router", "free.json"],
+    ]
+    .concat();
     assert_eq!(ken.json(&ask)["route"], "corpus");
-    let golden = ["train", "router", "asked.jsonl", "--features", "words", "--out", "x.json"];
+    let golden = [
+        "train",
+        "router",
+        "asked.jsonl",
+        "--features",
+        "words",
+        "--out",
+        "x.json",
+    ];
     ken.refusal(&golden)
         .is("no_labels", "has a label", "golden_answers");
 }

@@ -124,9 +124,14 @@ mod tests {
         let vector = vocabulary.vector("Who, who sings?");
         let (sings, who) = (expected[0], 2.0 * expected[1]);
         let length = (sings * sings + who * who).sqrt();
-        assert!((vector[0] - sings / length).abs() < 1e-6 && (vector[1] - who / length).abs() < 1e-6);
+        assert!(
+            (vector[0] - sings / length).abs() < 1e-6 && (vector[1] - who / length).abs() < 1e-6
+        );
         assert_eq!(vocabulary.vector("nobody"), [0.0, 0.0]);
-        assert_eq!(words("谁写了x1?").collect::<Vec<_>>(), ["谁", "写", "了", "x1"]);
+        assert_eq!(
+            words("谁写了x1?").collect::<Vec<_>>(),
+            ["谁", "写", "了", "x1"]
+        );
     }
 
     proptest! {

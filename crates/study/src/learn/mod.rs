@@ -13,10 +13,10 @@ mod target;
 
 pub use error::LearnError;
 pub use layers::LayerChoice;
-pub use target::Target;
 pub use recorded::{
     assessor_scores, check_model, choice_scores, question_vectors, router_scores, untaught_share,
 };
+pub use target::Target;
 
 use ken_answer::chance;
 use ken_route::{Input, Purpose};

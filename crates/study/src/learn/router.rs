@@ -149,10 +149,7 @@ pub struct RouterReport {
 ///
 /// # Errors
 /// Records without any, or of several models.
-pub fn router_labels(
-    records: &[ProbeRecord],
-    target: Target,
-) -> Result<RouterLabels, LearnError> {
+pub fn router_labels(records: &[ProbeRecord], target: Target) -> Result<RouterLabels, LearnError> {
     let mut labels = Vec::new();
     let mut of: Option<(&str, &str)> = None;
     for record in records {
@@ -220,7 +217,10 @@ pub fn learn_router(
         places.iter().map(|&at| labels.labels[at].need).collect()
     };
     let border = border(labels.target, &needs(&learned_from))?;
-    let needy: Vec<bool> = needs(&learned_from).iter().map(|need| *need > border).collect();
+    let needy: Vec<bool> = needs(&learned_from)
+        .iter()
+        .map(|need| *need > border)
+        .collect();
     let (chosen, fitted, input, candidates) = select(Purpose::Router, candidates, |candidate| {
         let own: Option<Vec<&[f32]>> = learned_from
             .iter()
@@ -240,9 +240,13 @@ pub fn learn_router(
             Some((1.0 - need, &labels.labels[at]))
         })
         .collect();
-    let of_target = predicted.iter().map(|(sure, label)| (*sure, label.need <= border));
+    let of_target = predicted
+        .iter()
+        .map(|(sure, label)| (*sure, label.need <= border));
     let of_target: Vec<Prediction> = of_target.collect();
-    let judged = predicted.iter().filter_map(|(sure, label)| Some((*sure, label.mastered?)));
+    let judged = predicted
+        .iter()
+        .filter_map(|(sure, label)| Some((*sure, label.mastered?)));
     let predictions: Vec<Prediction> = judged.collect();
     let report = RouterReport {
         predicts: labels.target,

@@ -37,7 +37,11 @@ pub(super) fn mean_difference(examples: Examples<'_>) -> Vec<f64> {
     };
     let [zeros, ones] = [false, true].map(mean);
     let counts = [false, true].map(|class| of_class(class).count() as f64);
-    let direction: Vec<f64> = ones.iter().zip(&zeros).map(|(one, zero)| one - zero).collect();
+    let direction: Vec<f64> = ones
+        .iter()
+        .zip(&zeros)
+        .map(|(one, zero)| one - zero)
+        .collect();
     let between = dot(&direction, &direction);
     if counts.contains(&0.0) || between <= 0.0 {
         return vec![0.0; inputs + 1];
@@ -50,7 +54,11 @@ pub(super) fn mean_difference(examples: Examples<'_>) -> Vec<f64> {
     let variance = (spread(false, low) + spread(true, high)) / targets.len() as f64;
     let slope = between / variance.max(LEAST_SPREAD * between * between);
     let bias = (counts[1] / counts[0]).ln() - slope * (low + high) / 2.0;
-    direction.iter().map(|weight| slope * weight).chain([bias]).collect()
+    direction
+        .iter()
+        .map(|weight| slope * weight)
+        .chain([bias])
+        .collect()
 }
 
 #[cfg(test)]

@@ -129,7 +129,9 @@ impl Shape {
     /// `row`: `[inputs]`. `units` receives the hidden activations: `[hidden]`.
     pub(super) fn logit(self, parameters: &[f64], row: &[f64], units: &mut Vec<f64>) -> f64 {
         match self {
-            Self::Logistic | Self::MeanDifference => dot(&parameters[..row.len()], row) + parameters[row.len()],
+            Self::Logistic | Self::MeanDifference => {
+                dot(&parameters[..row.len()], row) + parameters[row.len()]
+            }
             Self::Mlp { hidden } => {
                 let (weights, rest) = parameters.split_at(hidden * row.len());
                 let (biases, last) = rest.split_at(hidden);

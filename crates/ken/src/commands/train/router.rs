@@ -151,12 +151,7 @@ impl Learner<'_> {
     }
 }
 
-fn show(
-    report: &RouterReport,
-    controls: &[Control],
-    out: &Path,
-    kbm: Option<&Path>,
-) -> Result<()> {
+fn show(report: &RouterReport, controls: &[Control], out: &Path, kbm: Option<&Path>) -> Result<()> {
     let mut rows = vec![
         ("router", out.display().to_string()),
         ("features", looks_at(report.input)),
@@ -177,14 +172,19 @@ fn show(
             output::number(report.target_auroc, 3),
         ),
         ("known of those held out", share(report.mastered)),
-        ("AUROC of \"memory is right\"", with_interval(report.auroc, report.auroc_interval)),
+        (
+            "AUROC of \"memory is right\"",
+            with_interval(report.auroc, report.auroc_interval),
+        ),
         ("AUPRC of the known", share(report.auprc)),
         ("calibration error", share(report.ece)),
     ];
     rows.extend(losses(&report.candidates));
     output::pairs(rows)?;
     if !controls.is_empty() {
-        let mut rows = vec![output::head("control|AUROC|of the router's lead over chance")];
+        let mut rows = vec![output::head(
+            "control|AUROC|of the router's lead over chance",
+        )];
         rows.extend(controls.iter().map(|control| {
             vec![
                 control.reads.clone(),
