@@ -43,10 +43,9 @@ fn pipeline(folder: &TempDir) -> Pipeline {
         .iter()
         .enumerate()
         .map(|(number, fact)| {
-            (
-                format!("d{number}"),
-                format!("{} {}", fact.question, fact.answer),
-            )
+            let what = fact.question.trim_start_matches("who is ");
+            let what = what.trim_end_matches('?');
+            (format!("d{number}"), format!("{} is {what}.", fact.answer))
         })
         .collect();
     let model = TableModel::new(facts).unwrap();
