@@ -51,7 +51,10 @@ impl Pipeline {
             let is_read = draft.choice.source == Source::Corpus;
             let (without, with) = (&draft.measured, &draft.measured_with);
             let (is_given, reason) = match (is_read, weighs) {
-                (false, true) => (false, "there is no evidence to vouch for the answer".to_owned()),
+                (false, true) => (
+                    false,
+                    "there is no evidence to vouch for the answer".to_owned(),
+                ),
                 (false, false) => abstention.judge(abstention.signal.of(without))?,
                 (true, _) => abstention.judge(abstention.signal.review(without, with))?,
             };
@@ -85,7 +88,12 @@ mod tests {
     use super::*;
     use crate::{Answer, AnswerSettings, Style};
 
-    fn ask(question: &str, policy: &str, abstain: &str, style: Style) -> Result<Answer, AnswerError> {
+    fn ask(
+        question: &str,
+        policy: &str,
+        abstain: &str,
+        style: Style,
+    ) -> Result<Answer, AnswerError> {
         let fact = Fact {
             question: question.to_owned(),
             answer: "Ida".to_owned(),
@@ -126,25 +134,51 @@ mod tests {
             assert_eq!(answer.answer, "I do not know.");
             assert_eq!(answer.withheld.as_deref(), Some("Ida"));
             assert_eq!((answer.calls.model, answer.verbalized), (1, None));
-            assert!(answer.reason.ends_with("so it is withheld"), "{}", answer.reason);
+            assert!(
+                answer.reason.ends_with("so it is withheld"),
+                "{}",
+                answer.reason
+            );
             let answer = ask("who rows?", "never", "evidence:gain@-9", style).unwrap();
             assert_eq!(answer.withheld.as_deref(), Some("Ida"));
             assert!(answer.reason.contains("no evidence"), "{}", answer.reason);
         }
         let answer = ask("谁在划船？", "never", "certainty@0", Style::Short).unwrap();
         assert_eq!((answer.withheld, answer.answer.as_str()), (None, "Ida"));
-        let answer = ask("谁在划船？", "never", "uncertainty:perplexity@0.5", Style::Short).unwrap();
+        let answer = ask(
+            "谁在划船？",
+            "never",
+            "uncertainty:perplexity@0.5",
+            Style::Short,
+        )
+        .unwrap();
         assert_eq!(answer.answer, "我不知道。");
     }
 
     #[test]
     fn what_the_policy_itself_chose_stands() {
         let policy = "uncertainty:perplexity@100";
-        let answer = ask("who rows?", policy, "uncertainty:perplexity@0.5", Style::Short).unwrap();
+        let answer = ask(
+            "who rows?",
+            policy,
+            "uncertainty:perplexity@0.5",
+            Style::Short,
+        )
+        .unwrap();
         assert_eq!((answer.answer.as_str(), answer.withheld), ("Ida", None));
-        let answer = ask("who rows?", "never", "uncertainty:perplexity@9", Style::Short).unwrap();
+        let answer = ask(
+            "who rows?",
+            "never",
+            "uncertainty:perplexity@9",
+            Style::Short,
+        )
+        .unwrap();
         assert_eq!((answer.answer.as_str(), answer.withheld), ("Ida", None));
-        assert!(answer.reason.ends_with("so it is given"), "{}", answer.reason);
+        assert!(
+            answer.reason.ends_with("so it is given"),
+            "{}",
+            answer.reason
+        );
     }
 
     #[test]
@@ -155,9 +189,15 @@ mod tests {
         assert!(remedy.mentions("evidence:gain@THRESHOLD"), "{remedy}");
         assert!(remedy.mentions("CalibrateAbstention"), "{remedy}");
         let unknown = "prompt@0.4".parse::<Abstention>().unwrap_err().to_string();
-        assert!(unknown.contains("cannot vouch") && unknown.contains("certainty"), "{unknown}");
+        assert!(
+            unknown.contains("cannot vouch") && unknown.contains("certainty"),
+            "{unknown}"
+        );
         let number = "certainty@7".parse::<Abstention>().unwrap_err().to_string();
         assert!(number.contains("from 0 to 1"), "{number}");
-        assert_eq!("certainty@0.5".parse::<Abstention>().unwrap().to_string(), "certainty@0.5");
+        assert_eq!(
+            "certainty@0.5".parse::<Abstention>().unwrap().to_string(),
+            "certainty@0.5"
+        );
     }
 }

@@ -59,7 +59,7 @@ pub use prompt::QuestionPrompt;
 pub use rating::Rating;
 pub use rerank::{Rerank, Reranker, Reranking, UnknownRerank};
 pub use retrieve::{Found, RerankCost, Retriever};
-pub use router::{Representation, Routed, fits, represent};
+pub use router::{Representation, Routed, all_words, fits, represent};
 pub use routing::{SAMPLES, chance};
 pub use search_result::SearchResult;
 pub use signals::{

@@ -40,6 +40,7 @@ impl PassageFeatures {
             Input::PassageEmbedding
             | Input::QuestionEmbedding
             | Input::HiddenState { .. }
+            | Input::Words
             | Input::FirstToken
             | Input::FirstTokenAndMastery
             | Input::Evidence

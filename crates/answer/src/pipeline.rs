@@ -12,7 +12,6 @@ use ken_language::{
 };
 use ken_route::{Choice, Source};
 
-use crate::{Abstention, Policy};
 use crate::answer::{Answer, Retrieved};
 use crate::assessor::Assessor;
 use crate::conversation::{Exchange, Standalone, standalone};
@@ -27,6 +26,7 @@ use crate::router::Router;
 use crate::style::Style;
 use crate::verbalize::verbalize;
 use crate::written::Written;
+use crate::{Abstention, Policy};
 
 /// How questions are answered.
 #[derive(Debug, Clone, PartialEq)]
@@ -182,8 +182,10 @@ impl Pipeline {
         watch: &mut dyn FnMut(usize, Event<'_>) -> ControlFlow<()>,
     ) -> Result<Vec<Result<Answer, AnswerError>>, AnswerError> {
         let started = Instant::now();
-        let questions: Vec<QuestionPrompt<'_>> =
-            questions.iter().map(|question| question.trimmed()).collect();
+        let questions: Vec<QuestionPrompt<'_>> = questions
+            .iter()
+            .map(|question| question.trimmed())
+            .collect();
         let budgets = self.budgets(&questions)?;
         self.check(&questions, &budgets)?;
         let mut drafts = self.route(&questions, watch)?;
@@ -397,7 +399,10 @@ impl Pipeline {
         watch: &mut dyn FnMut(usize, Event<'_>) -> ControlFlow<()>,
     ) -> Result<Vec<Option<Written>>, AnswerError> {
         let started = Instant::now();
-        let styles: Vec<Style> = drafts.iter().map(|one| self.style_of(one.question)).collect();
+        let styles: Vec<Style> = drafts
+            .iter()
+            .map(|one| self.style_of(one.question))
+            .collect();
         let each = drafts.iter().zip(&styles);
         let prompts = each.map(|(draft, style)| match style {
             Style::Short => draft.prompt(),

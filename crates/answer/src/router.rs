@@ -4,7 +4,7 @@
 use ken_language::{
     Embedder, GenerateOptions, GenerateRequest, LanguageModel, Prompt, Role, Sampling,
 };
-use ken_route::{Head, Input};
+use ken_route::{Head, Input, Vocabulary};
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 
@@ -31,6 +31,8 @@ pub struct Routed {
 /// Where the vector of a question comes from.
 #[derive(Clone, Copy)]
 pub enum Representation<'a> {
+    /// Its words.
+    Words(&'a Vocabulary),
     /// Its embedding.
     Embedding(&'a dyn Embedder),
     /// The model's residual stream at the end of the prompt that asks it from memory.
@@ -56,6 +58,22 @@ impl<'a> Representation<'a> {
     ///
     /// # Errors
     /// An embedding, and no embedder; a verdict, and no assessor.
+    pub fn for_head(
+        head: &'a Head,
+        model: &'a dyn LanguageModel,
+        embedder: Option<&'a dyn Embedder>,
+        assessor: Option<&'a Assessor>,
+    ) -> Result<Self, AnswerError> {
+        match &head.vocabulary {
+            Some(vocabulary) => Ok(Self::Words(vocabulary)),
+            None => Self::of(head.input, model, embedder, assessor),
+        }
+    }
+
+    /// The same, of an input that is no vocabulary of the head's own.
+    ///
+    /// # Errors
+    /// As [`Representation::for_head`].
     pub fn of(
         input: Input,
         model: &'a dyn LanguageModel,
@@ -70,6 +88,7 @@ impl<'a> Representation<'a> {
                 Ok(Self::FirstTokenAndMastery { model, assessor })
             }
             Input::QuestionEmbedding
+            | Input::Words
             | Input::PassageEmbedding
             | Input::PassageState { .. }
             | Input::PassageLikelihood
@@ -94,6 +113,12 @@ pub fn represent(
 ) -> Result<Vec<Vec<f32>>, AnswerError> {
     let texts: Vec<&str> = questions.iter().map(|one| one.question.trim()).collect();
     match by {
+        Representation::Words(vocabulary) => {
+            let each = questions
+                .iter()
+                .map(|question| vocabulary.vector(&all_words(*question)));
+            Ok(each.collect())
+        }
         Representation::Embedding(embedder) => Ok(embedder.embed(&texts, Role::Query)?),
         Representation::HiddenState { model, layer } => {
             let prompts = from_memory(questions);
@@ -111,6 +136,14 @@ pub fn represent(
             Ok(vectors)
         }
     }
+}
+
+/// A question with its choices, of which the words are counted.
+#[must_use]
+pub fn all_words(question: QuestionPrompt<'_>) -> String {
+    let choices = question.choices.iter().map(String::as_str);
+    let texts: Vec<&str> = std::iter::once(question.question).chain(choices).collect();
+    texts.join(" ")
 }
 
 fn from_memory(questions: &[QuestionPrompt<'_>]) -> Vec<Prompt> {

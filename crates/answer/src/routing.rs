@@ -181,10 +181,12 @@ impl Pipeline {
             false => prompt::from_memory(of(at).question),
         });
         let prompts: Vec<Prompt> = prompts.collect();
-        let without: Vec<Measurements> =
-            indices.iter().map(|at| of(at).measured.clone()).collect();
+        let without: Vec<Measurements> = indices.iter().map(|at| of(at).measured.clone()).collect();
         let before: Vec<Measurements> = match with_evidence {
-            true => indices.iter().map(|at| of(at).measured_with.clone()).collect(),
+            true => indices
+                .iter()
+                .map(|at| of(at).measured_with.clone())
+                .collect(),
             false => without.clone(),
         };
         let found = with_evidence.then_some(Found { without: &without });

@@ -119,7 +119,11 @@ mod tests {
 
     fn answers(verbalize: bool, questions: &[&str]) -> Vec<Answer> {
         let mut go_on = |_, _: Event<'_>| ControlFlow::Continue(());
-        let questions: Vec<_> = questions.iter().copied().map(QuestionPrompt::open).collect();
+        let questions: Vec<_> = questions
+            .iter()
+            .copied()
+            .map(QuestionPrompt::open)
+            .collect();
         let answers = pipeline("never", verbalize).answer_many(&questions, &mut go_on);
         answers.unwrap().into_iter().map(Result::unwrap).collect()
     }

@@ -41,7 +41,9 @@ impl<S: Score> Abstention<S> {
                 let name = self.signal.name();
                 Err(CannotChoose::AbstainsWithoutThreshold {
                     signal: name.to_owned(),
-                    remedy: remedy!("write `{name}@THRESHOLD`; <CalibrateAbstention {name}> finds one"),
+                    remedy: remedy!(
+                        "write `{name}@THRESHOLD`; <CalibrateAbstention {name}> finds one"
+                    ),
                 })
             }
         }

@@ -16,8 +16,8 @@ pub use calibrate::{
 };
 pub use choice::{CannotChoose, Choice};
 pub use head::{
-    BadNetwork, Head, HeadFileError, Input, Layer, MeasuredOn, Network, Purpose, digest_of, dot,
-    logistic,
+    BadNetwork, Head, HeadFileError, Input, Layer, MeasuredOn, Network, Purpose, Vocabulary,
+    digest_of, dot, logistic,
 };
 pub use policy::{Policy, Review, UnknownPolicy};
 pub use signal::Score;

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use ken_answer::{
-    Abstention, AnswerError, AssessedModel, Assessor, Datastore, Pipeline, Policy, RoutingModel, Style,
+    Abstention, AnswerError, AssessedModel, Assessor, Datastore, Pipeline, Policy, RoutingModel,
+    Style,
 };
 use ken_hub::ModelReference;
 use ken_language::{LanguageModel, Sampling};
@@ -41,7 +42,9 @@ impl Setup<'_> {
 
     /// Refuses a policy that cannot choose.
     fn check_policy(&self) -> Result<(), AnswerError> {
-        let Settings { policy, abstain, .. } = self.settings;
+        let Settings {
+            policy, abstain, ..
+        } = self.settings;
         policy.check()?;
         abstain.map_or(Ok(()), Abstention::check)?;
         let signals = policy.signals().chain(abstain.map(|one| one.signal));

@@ -42,8 +42,8 @@ pub mod tuning;
 use ken_random as random;
 
 pub use calibration::{
-    CalibrationError, Observed, check_sampling, answer_scores, observe, observe_abstaining, observe_jointly, recorded,
-    recorded_with_evidence, signal_scores,
+    CalibrationError, Observed, answer_scores, check_sampling, observe, observe_abstaining,
+    observe_jointly, recorded, recorded_with_evidence, signal_scores,
 };
 pub use compare::{Comparison, compare};
 pub use dataset::{DatasetError, Question, check_field, read_questions, sample};
@@ -53,7 +53,7 @@ pub use label::{
     FirstText, Labeling, NamedCorpus, SourceRecord, SourceSummary, label_sources, summarize_sources,
 };
 pub use learn::{
-    LayerChoice, LearnError, LearnOptions,
+    LayerChoice, LearnError, LearnOptions, Target,
     datastore::{MakeOptions, make_datastore},
 };
 pub use mastery::{

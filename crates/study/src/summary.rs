@@ -126,7 +126,10 @@ pub fn summarize(policy: &str, records: &[Record]) -> Summary {
         contains: share(records.iter().map(|r| r.contains)),
         answered: share(records.iter().map(Record::is_answered)),
         answered_wrong: share(wrong.iter().copied()),
-        answered_wrong_interval: wilson_interval(wrong.iter().filter(|one| **one).count(), wrong.len()),
+        answered_wrong_interval: wilson_interval(
+            wrong.iter().filter(|one| **one).count(),
+            wrong.len(),
+        ),
         right_abstentions: share(withheld.map(|one| !one.em)),
         retrieval_ratio: share(records.iter().map(Record::searched)),
         evidence_ratio: share(records.iter().map(|r| r.route == Some(Source::Corpus))),

@@ -167,7 +167,10 @@ fn what_is_withheld_is_what_the_pipeline_withholds() {
         for summary in summaries.iter().filter(|one| one.answered > Some(0.0)) {
             let (right, answered) = (summary.em.unwrap(), summary.answered.unwrap());
             let error = 1.0 - right / answered;
-            assert!((summary.answered_wrong.unwrap() - error).abs() < 1e-12, "{abstain}");
+            assert!(
+                (summary.answered_wrong.unwrap() - error).abs() < 1e-12,
+                "{abstain}"
+            );
         }
     }
 }

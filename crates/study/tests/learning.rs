@@ -8,11 +8,13 @@ mod fixture;
 use std::ops::ControlFlow;
 use std::sync::atomic::AtomicBool;
 
-use ken_answer::{AnswerError, AnswerSettings, Pipeline, QuestionPrompt, Representation, represent};
+use ken_answer::{
+    AnswerError, AnswerSettings, Pipeline, QuestionPrompt, Representation, represent,
+};
 use ken_route::{Head, Input, MeasuredOn, Source};
 use ken_study::compare::{Known, RequiredSignals, SignalWork, measure_signals};
-use ken_study::learn::LearnOptions;
 use ken_study::learn::router::{Candidate, RouterReport, learn_router, router_labels};
+use ken_study::learn::{LearnOptions, Target};
 use ken_study::{
     LearnError, ProbeRecord, Question, Record, ResultsFile, Run, RunSettings, compare,
 };
@@ -87,6 +89,7 @@ fn probed(pipeline: &Pipeline) -> Vec<ProbeRecord> {
 fn embedded(questions: &[QuestionPrompt<'_>]) -> Candidate {
     Candidate {
         input: Input::QuestionEmbedding,
+        vocabulary: None,
         vectors: represent(
             Representation::Embedding(&FnEmbedder::bag_of_words()),
             questions,
@@ -96,12 +99,13 @@ fn embedded(questions: &[QuestionPrompt<'_>]) -> Candidate {
 }
 
 fn learned(records: &[ProbeRecord]) -> (Head, RouterReport) {
-    let labels = router_labels(records).unwrap();
+    let labels = router_labels(records, Target::Mastery).unwrap();
     let questions = labels.questions();
     let candidates = [
         // One that tells nothing, so that there is something to choose from.
         Candidate {
             input: Input::HiddenState { layer: 1 },
+            vocabulary: None,
             vectors: questions
                 .iter()
                 .map(|question| vec![1.0, question.question.len() as f32 % 2.0])
@@ -265,7 +269,7 @@ fn labels_that_teach_nothing_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let records = probed(&pipeline(&folder));
     let refused = |records: &[ProbeRecord]| -> LearnError {
-        let labels = match router_labels(records) {
+        let labels = match router_labels(records, Target::Mastery) {
             Ok(labels) => labels,
             Err(error) => return error,
         };

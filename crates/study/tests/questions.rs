@@ -212,7 +212,10 @@ fn golden_answers_name_one_of_the_choices() {
     }
     let (message, kind) = complaint(&choice(&["a fish"], 3));
     assert_eq!(kind, "no_right_choice");
-    assert!(message.starts_with("line 1: ") && message.contains("\"c\""), "{message}");
+    assert!(
+        message.starts_with("line 1: ") && message.contains("\"c\""),
+        "{message}"
+    );
     // A letter that no choice has.
     assert_eq!(complaint(&choice(&["Q"], 3)).1, "no_right_choice");
     assert_eq!(complaint(&choice(&["B"], 27)).1, "too_many_choices");

@@ -65,7 +65,7 @@ impl Step {
             Self::Sample => "`--samples` answers from memory (10)",
             Self::Inspect => "reading each distinct answer once",
             Self::Represent => {
-                "embedding the question or, for a router over hidden states or the first token, one call that reads it; with `--kbm`, one call to that model too"
+                "embedding the question, nothing for a router over its words or, for one over hidden states or the first token, one call that reads it; with `--kbm`, one call to that model too"
             }
             Self::AssessMastery | Self::AssessCertainty => {
                 "one call to that model, which reads the question"

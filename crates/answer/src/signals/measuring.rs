@@ -5,9 +5,7 @@ use std::collections::BTreeSet;
 use std::time::Instant;
 
 use ken_language::{LanguageModel, Prompt};
-use ken_probe::{
-    DrawRequest, Drawn, SampleOptions, draw, eigenscores, judge_need, seed_of,
-};
+use ken_probe::{DrawRequest, Drawn, SampleOptions, draw, eigenscores, judge_need, seed_of};
 
 use super::{ChosenSource, Cost, Gated, Measurements, Signal, Step, share};
 use crate::answer::Calls;
@@ -179,18 +177,21 @@ impl Measuring<'_> {
         let router = self.router.ok_or(AnswerError::NoRouter)?;
         let started = Instant::now();
         let embedder = self.retriever.map(Retriever::embedder);
-        let by = Representation::of(router.head.input, self.model, embedder, self.assessor)?;
+        let by = Representation::for_head(&router.head, self.model, embedder, self.assessor)?;
         let vectors = represent(by, &open.questions)?;
         let ms = share(started.elapsed(), open.places.len());
         let each = vectors.iter().zip(&open.prompts).zip(&open.questions);
         each.map(|((vector, prompt), question)| {
             let read = || self.model.count_prompt_tokens(prompt);
             let cost = match by {
-                Representation::Embedding(_) => Cost::of_model(0, 0, 0, ms),
+                Representation::Words(_) | Representation::Embedding(_) => {
+                    Cost::of_model(0, 0, 0, ms)
+                }
                 Representation::HiddenState { .. } => Cost::of_model(1, read()?, 0, ms),
                 Representation::FirstToken(_) => Cost::of_model(1, read()?, 1, ms),
                 Representation::FirstTokenAndMastery { assessor, .. } => {
-                    let assessed = assessor.prompt_tokens(question.question, prompt, Indicator::Mastery)?;
+                    let assessed =
+                        assessor.prompt_tokens(question.question, prompt, Indicator::Mastery)?;
                     Cost::of_model(2, read()? + assessed, 1, ms)
                 }
             };
@@ -217,10 +218,7 @@ impl Measuring<'_> {
     }
 
     fn rate(&self, open: &Open<'_>) -> Taken<Rating> {
-        rate(
-            self.retriever.ok_or(AnswerError::NoCorpus)?,
-            &open.texts(),
-        )
+        rate(self.retriever.ok_or(AnswerError::NoCorpus)?, &open.texts())
     }
 
     /// What the gate makes of what was measured without and with the evidence.

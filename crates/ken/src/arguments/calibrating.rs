@@ -42,7 +42,9 @@ impl FromStr for Calibrated {
 
 /// The signal by which answers are withheld. Its threshold is what is chosen.
 fn vouching(text: &str) -> Result<Signal, String> {
-    let abstention: Abstention = text.parse().map_err(|error: UnknownAbstention| error.to_string())?;
+    let abstention: Abstention = text
+        .parse()
+        .map_err(|error: UnknownAbstention| error.to_string())?;
     match abstention.threshold {
         None => Ok(abstention.signal),
         Some(_) => Err(format!(

@@ -1,9 +1,11 @@
 //! The flags of `ken train`. It loads no model and trains nothing.
 
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::{Arg, Args, Subcommand, ValueEnum};
-use ken_study::LayerChoice;
+use ken_hub::ModelReference;
+use ken_study::{LayerChoice, Target};
 use ken_train::heads::Shape;
 
 use super::folder;
@@ -41,7 +43,9 @@ pub(crate) enum TrainVerb {
 /// How a head is trained and evaluated.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct HeadFlags {
-    /// logistic, or mlp:N with N hidden units
+    /// logistic, mlp:N with N hidden units, or mean-difference
+    ///
+    /// mean-difference projects on the difference of the means of both classes; it is for routers.
     #[arg(long, value_name = "HEAD", default_value_t = Shape::Logistic)]
     pub(crate) head: Shape,
 
@@ -55,6 +59,8 @@ pub(crate) struct HeadFlags {
 /// The features of questions that a router takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum VectorSource {
+    /// The question's words (TF-IDF); no model is loaded
+    Words,
     /// The question's embedding
     Embedding,
     /// The language model's hidden state at the end of the question
@@ -63,6 +69,29 @@ pub(crate) enum VectorSource {
     FirstToken,
     /// The same, and the verdict of the --kbm model on the question
     FirstTokenAndKbm,
+}
+
+/// Features that a router is compared with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum ControlSource {
+    /// The question's words.
+    Words,
+    /// Hidden states of another model.
+    Model(ModelReference),
+}
+
+impl FromStr for ControlSource {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "words" => Ok(Self::Words),
+            reference => {
+                let model: Result<ModelReference, _> = reference.parse();
+                model.map(Self::Model).map_err(|error| error.to_string())
+            }
+        }
+    }
 }
 
 /// The features that a gate takes.
@@ -109,6 +138,8 @@ fn deciding() -> Vec<Arg> {
 Examples:
   ken train router known.jsonl --corpus notes.ken --out router.json
   ken train router known.jsonl --features hidden --layer auto --head mlp:16 --out router.json
+  ken train router asked.jsonl --features hidden --predict semantic-entropy --out router.json
+  ken train router known.jsonl --features hidden --control words --control hf:Qwen/Qwen2.5-0.5B --out router.json
   ken ask --corpus notes.ken --policy router@0.5 --router router.json \"Who keeps the keys?\"
 
 RECORDS is what `ken probe` wrote. A question counts as known if the greedy answer from memory is \
@@ -116,7 +147,15 @@ right, by the probe's --correct. The router predicts the probability that it is 
 questions, chosen by a hash of their words, evaluate it. With --kbm, the router trains only on \
 questions that `ken train kbm` held out; use it with the same --kbm.
 
-All features except the embedding take a model on this machine and cost one call that reads the \
+With --predict certainty or semantic-entropy, no golden answers are needed: the router learns from \
+raw questions how much sampled answers differ, and predicts the probability that they differ more than \
+a border that splits the training questions best. Where there are golden answers, it is evaluated by \
+them all the same.
+
+--control trains the same head on other features: what it reaches, the router does not owe to \
+looking into the model that it predicts for.
+
+All features except the words and the embedding take a model on this machine and cost one call that reads the \
 question; first-token-and-kbm costs another, of the --kbm model.")]
 pub(crate) struct TrainRouterArguments {
     /// Records written by `ken probe`
@@ -135,6 +174,19 @@ pub(crate) struct TrainRouterArguments {
         default_value = "embedding"
     )]
     pub(crate) from: VectorSource,
+
+    /// What the router predicts: mastery, certainty or semantic-entropy
+    ///
+    /// Whether the answer from memory is right, by golden answers; or how much sampled answers agree, which
+    /// takes none.
+    #[arg(long, value_name = "TARGET", default_value_t = Target::Mastery)]
+    pub(crate) predict: Target,
+
+    /// Compare with a head over other features: words, or hidden states of the model REF
+    ///
+    /// May be repeated.
+    #[arg(long = "control", value_name = "words|REF")]
+    pub(crate) controls: Vec<ControlSource>,
 
     /// For hidden: N, middle or auto
     ///

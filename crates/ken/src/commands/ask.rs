@@ -24,11 +24,17 @@ pub(crate) fn run(arguments: &AskArguments, session: &Session<'_>) -> Result<()>
     let mut pipeline = session.setup().pipeline()?;
     pipeline.settings.style = session.settings.style(pipeline.model.as_ref());
     let choices = arguments.choices.as_slice();
-    let unlettered = choices.len().checked_sub(1).is_some_and(|last| letter(last).is_none());
+    let unlettered = choices
+        .len()
+        .checked_sub(1)
+        .is_some_and(|last| letter(last).is_none());
     if unlettered {
         return Err(Failure::refused(
             "too_many_choices",
-            format!("{} choices are given, and there are letters for 26", choices.len()),
+            format!(
+                "{} choices are given, and there are letters for 26",
+                choices.len()
+            ),
             "leave out choices",
         ));
     }
@@ -72,11 +78,7 @@ fn answer_lines(pipeline: &Pipeline, session: &Session<'_>) -> Result<()> {
 }
 
 /// Answers one question and prints it; as text the answer appears while it is written.
-fn answer(
-    pipeline: &Pipeline,
-    question: QuestionPrompt<'_>,
-    session: &Session<'_>,
-) -> Result<()> {
+fn answer(pipeline: &Pipeline, question: QuestionPrompt<'_>, session: &Session<'_>) -> Result<()> {
     let mut unwritten = None;
     let answer = pipeline.answer(question, &mut |event| {
         if let (Event::Text(text), false) = (&event, session.json)

@@ -129,7 +129,14 @@ fn show_breakdown(breakdown: &Breakdown, withholds: bool) -> Result<()> {
                 share(policy.em),
             ];
             if withholds {
-                row.extend([policy.answered, policy.answered_wrong, policy.right_abstentions].map(share));
+                row.extend(
+                    [
+                        policy.answered,
+                        policy.answered_wrong,
+                        policy.right_abstentions,
+                    ]
+                    .map(share),
+                );
             }
             row.extend(
                 [

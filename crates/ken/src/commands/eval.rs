@@ -139,7 +139,10 @@ fn show(evaluated: &Evaluated, out: &Path) -> Result<()> {
     if summary.answered < Some(1.0) {
         rows.push(("answered", share(summary.answered)));
         let interval = output::interval(summary.answered_wrong_interval);
-        rows.push(("wrong among answered", share(summary.answered_wrong) + &interval));
+        rows.push((
+            "wrong among answered",
+            share(summary.answered_wrong) + &interval,
+        ));
         rows.push(("withheld and wrong", share(summary.right_abstentions)));
     }
     rows.push(("by stage", stages.join(", ")));

@@ -5,6 +5,7 @@
 //! which `cargo xtask test` sets up.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod abstain;
 mod ask;
 mod bad_input;
 mod bad_models;

@@ -104,7 +104,7 @@ fn a_router_is_learned_and_the_policy_goes_by_it() {
         router,
         "the same records give the same router"
     );
-    assert_eq!(keys(&learned), ["router", "report"]);
+    assert_eq!(keys(&learned), ["router", "report", "controls"]);
     let report = &learned["report"];
     assert!(number(&report["auroc"]) > 0.95, "{report}");
     assert!(number(&report["ece"]) < 0.25, "{report}");
@@ -362,4 +362,58 @@ fn what_does_not_fit_is_refused_and_nothing_is_overwritten() {
         router,
         "a refused run changes nothing"
     );
+}
+
+#[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
+fn a_router_is_learned_without_golden_answers_and_held_against_words() {
+    let ken = prepared();
+    let lines: Vec<String> = ken
+        .read("known.jsonl")
+        .lines()
+        .enumerate()
+        .map(|(at, line)| {
+            let mut record: Value = serde_json::from_str(line).unwrap();
+            if record.get("question").is_some() {
+                record["golden_answers"] = json!([]);
+                record["likeliest"]["self"]["correct"] = Value::Null;
+                // Those that were known are certain.
+                record["certainty"]["self"] = json!(if at % 2 == 1 { 1.0 } else { 0.25 });
+            }
+            record.to_string()
+        })
+        .collect();
+    ken.write("asked.jsonl", lines.join("\n") + "\n");
+    let train = |more: &[&'static str]| {
+        let base = ["train", "router", "asked.jsonl", "--out", "free.json"];
+        let predict = ["--predict", "certainty", "--features", "words"];
+        [&base[..], &predict, more].concat()
+    };
+    let heads = ["--head", "mean-difference", "--control", "words"];
+    let learned = ken.json(&train(&heads));
+    let report = &learned["report"];
+    assert_eq!(
+        (&report["predicts"], &report["auroc"]),
+        (&json!("certainty"), &Value::Null)
+    );
+    assert!(number(&report["target_auroc"]) > 0.9, "{report}");
+    assert_eq!(learned["controls"][0]["reads"], "words");
+    let ask = ["ask", UNKNOWN, "--corpus", "island", "--max-tokens", "4"];
+    let ask = [
+        &ask[..],
+        &["--policy", "router@0.5", "--router", "free.json"],
+    ]
+    .concat();
+    assert_eq!(ken.json(&ask)["route"], "corpus");
+    let golden = [
+        "train",
+        "router",
+        "asked.jsonl",
+        "--features",
+        "words",
+        "--out",
+        "x.json",
+    ];
+    ken.refusal(&golden)
+        .is("no_labels", "has a label", "golden_answers");
 }

@@ -91,9 +91,8 @@ pub fn calibrate_abstention(
         .copied()
         .partition(|one| one.second_half);
     let (delta, exact) = (1.0 - goal.confidence, is_exact(observations));
-    let p_value = |outcome: Outcome| {
-        risk_p_value(outcome.wrong, outcome.given, goal.max_error, exact)
-    };
+    let p_value =
+        |outcome: Outcome| risk_p_value(outcome.wrong, outcome.given, goal.max_error, exact);
     let tried = pairs.map(|pair| {
         let outcome = outcome(&first, pair, goal.above);
         Tried {
@@ -228,7 +227,10 @@ mod tests {
             ..GOAL
         };
         let turned = calibrate_abstention(&turned.collect::<Vec<_>>(), above).unwrap();
-        assert!((turned.coverage - found.coverage).abs() < 0.03, "{turned:?}");
+        assert!(
+            (turned.coverage - found.coverage).abs() < 0.03,
+            "{turned:?}"
+        );
     }
 
     #[test]

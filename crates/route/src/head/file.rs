@@ -109,6 +109,9 @@ impl Head {
         }
         let mut head: Self =
             serde_json::from_slice(&text).map_err(|error| not_a_head(error.to_string()))?;
+        if let Some(reason) = head.bad_vocabulary() {
+            return Err(not_a_head(reason.to_owned()));
+        }
         head.sort();
         Ok(head)
     }

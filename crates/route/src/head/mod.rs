@@ -3,9 +3,11 @@
 
 mod file;
 mod network;
+mod vocabulary;
 
 pub use file::HeadFileError;
 pub use network::{BadNetwork, Layer, Network, dot, logistic};
+pub use vocabulary::Vocabulary;
 
 use serde::{Deserialize, Serialize};
 
@@ -13,8 +15,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Purpose {
-    /// The probability that the model answers a question wrongly from memory (Zero-RAG, section 3.2):
-    /// the larger, the more the question needs retrieval.
+    /// The probability that the model answers a question wrongly from memory (Zero-RAG, section 3.2), or is
+    /// unsure of it: the larger, the more the question needs retrieval.
     Router,
     /// The model's mastery of a passage (Zero-RAG, Eq. 4): the larger, the less the corpus needs it.
     Pruner,
@@ -38,6 +40,8 @@ impl Purpose {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "from", rename_all = "snake_case")]
 pub enum Input {
+    /// The words of the question, by the head's own vocabulary.
+    Words,
     /// The embedding of the question.
     QuestionEmbedding,
     /// The embedding of the passage.
@@ -98,6 +102,9 @@ pub struct Head {
     /// The digests of its training questions ([`digest_of`]), ascending: evaluating on those would
     /// flatter it.
     pub learned_from: Vec<u64>,
+    /// The words that it knows, where its input is [`Input::Words`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vocabulary: Option<Vocabulary>,
     network: Network,
 }
 
@@ -116,10 +123,30 @@ impl Head {
             input,
             measured_on,
             learned_from,
+            vocabulary: None,
             network,
         };
         head.sort();
         head
+    }
+
+    /// The same over the words of questions.
+    #[must_use]
+    pub fn with_vocabulary(self, vocabulary: Option<Vocabulary>) -> Self {
+        Self { vocabulary, ..self }
+    }
+
+    /// Why its vocabulary does not fit its input and its network, where it does not.
+    fn bad_vocabulary(&self) -> Option<&'static str> {
+        match (&self.vocabulary, self.input == Input::Words) {
+            (None, false) => None,
+            (None, true) => Some("it has no vocabulary"),
+            (Some(_), false) => Some("it has a vocabulary that it does not read"),
+            (Some(vocabulary), true) => {
+                let fits = vocabulary.is_sound() && vocabulary.len() == self.dimensions();
+                (!fits).then_some("its vocabulary does not fit its weights")
+            }
+        }
     }
 
     fn sort(&mut self) {

@@ -5,7 +5,8 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use ken_answer::{
-    Abstention, AnswerSettings, Exchange, Pipeline, Policy, Rerank, Reranker, Reranking, Retriever, Style,
+    Abstention, AnswerSettings, Exchange, Pipeline, Policy, Rerank, Reranker, Reranking, Retriever,
+    Style,
 };
 use ken_corpus::Filter;
 use ken_index::Mode;

@@ -90,11 +90,12 @@ impl Doubted {
     /// Whether it is given.
     fn is_given(self, signals: &Signals) -> bool {
         let signal = self.abstention.signal;
-        self.abstention.vouches(match (self.is_read, signal.weighs_evidence()) {
-            (true, _) => signal.review(&signals.without, &signals.with),
-            (false, true) => None,
-            (false, false) => signal.of(&signals.without),
-        })
+        self.abstention
+            .vouches(match (self.is_read, signal.weighs_evidence()) {
+                (true, _) => signal.review(&signals.without, &signals.with),
+                (false, true) => None,
+                (false, false) => signal.of(&signals.without),
+            })
     }
 
     /// What is taken without and with evidence for that.

@@ -106,7 +106,14 @@ impl ComparisonWork<'_> {
                 .iter()
                 .map(|question| question.value_of(field));
             let values: Vec<String> = values.collect();
-            comparison.by = Some(break_down(field, &values, self.policies, abstain, &answered, seed));
+            comparison.by = Some(break_down(
+                field,
+                &values,
+                self.policies,
+                abstain,
+                &answered,
+                seed,
+            ));
         }
         let page = to_html(self.title, &comparison, self.probed);
         for (name, text) in [("policies.csv", to_csv(&comparison)), ("report.html", page)] {

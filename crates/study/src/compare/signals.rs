@@ -211,7 +211,12 @@ pub fn measure_signals(
         }
     }
     let begin = |question: &Question| {
-        let asked = || (question.question.trim().to_owned(), question.choices.clone());
+        let asked = || {
+            (
+                question.question.trim().to_owned(),
+                question.choices.clone(),
+            )
+        };
         let known = || work.known.0.get(&asked()).cloned();
         begun.get(&question.id).cloned().unwrap_or_else(|| {
             let (without, with) = known().unwrap_or_default();

@@ -18,6 +18,12 @@ pub enum LearnError {
     #[error("none of the {records} records has a label")]
     #[diagnostic(remedy = more_records(*purpose))]
     NoLabels { purpose: Purpose, records: usize },
+    #[error("none of the {records} records holds two samples from memory or more")]
+    #[diagnostic(
+        kind = "no_labels",
+        remedy = "probe with <samples> 10, without golden answers if there are none: <Probe>"
+    )]
+    NoSamples { records: usize },
     #[error("the records are of several models: {id:?} is of another than those before it")]
     #[diagnostic(remedy = "learn from the records of one model at a time")]
     SeveralModels { id: String },
@@ -70,6 +76,7 @@ fn head_code(source: &HeadError) -> &'static str {
         HeadError::TooFew { .. } => "too_few_labels",
         HeadError::OneClass { .. } => "one_class",
         HeadError::OneValue { .. } => "one_value",
+        HeadError::NotClasses => "not_classes",
         HeadError::Interrupted => "interrupted",
         HeadError::Shapes | HeadError::Number { .. } | HeadError::Network(_) => "bad_vectors",
     }
@@ -89,9 +96,13 @@ fn more_records(purpose: Purpose) -> Remedy {
 
 fn more_labels(purpose: Purpose, source: &HeadError) -> Remedy {
     match (source, purpose) {
+        (HeadError::OneValue { .. }, Purpose::Router) => remedy!(
+            "the model is equally sure of all these questions: probe others, or with more <samples>: <Probe>"
+        ),
         (HeadError::OneClass { .. }, Purpose::Router) => remedy!(
             "label more by <Probe> with more questions, some that the model knows and some that it does not; <correct> contains counts more answers as right"
         ),
+        (HeadError::NotClasses, _) => remedy!("use <head> logistic"),
         (HeadError::Interrupted, _) => "run the same command again; nothing was written".into(),
         (HeadError::Shapes | HeadError::Number { .. } | HeadError::Network(_), _) => {
             "check the embedder or model that the vectors come from".into()

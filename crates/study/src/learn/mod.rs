@@ -9,12 +9,14 @@ mod layers;
 pub mod pruner;
 mod recorded;
 pub mod router;
+mod target;
 
 pub use error::LearnError;
 pub use layers::LayerChoice;
 pub use recorded::{
     assessor_scores, check_model, choice_scores, question_vectors, router_scores, untaught_share,
 };
+pub use target::Target;
 
 use ken_answer::chance;
 use ken_route::{Input, Purpose};

@@ -15,6 +15,7 @@ use ken_route::Head;
 
 use super::error::LearnError;
 use super::router::router_labels;
+use super::target::Target;
 use crate::probe::ProbeRecord;
 use crate::run::in_memory;
 use crate::training_examples::place_in_split;
@@ -53,8 +54,9 @@ pub fn router_scores(
     progress: &mut dyn FnMut(usize, usize),
     cancel: &AtomicBool,
 ) -> Result<Vec<Option<f64>>, LearnError> {
-    let labeled = router_labels(records)?.model;
+    let labeled = router_labels(records, Target::Mastery)?.model;
     match by {
+        Representation::Words(_) => fits(head, &labeled, None, None)?,
         Representation::Embedding(embedder) => {
             fits(head, &labeled, Some(embedder.fingerprint()), None)?;
         }

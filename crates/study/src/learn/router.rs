@@ -1,14 +1,16 @@
 //! The query router (Zero-RAG, section 3.2 and Eq. 5): from a vector of a question, the probability
-//! that the model does not answer it right from memory.
+//! that the model does not answer it right from memory, or that it is unsure of it ([`Target`]).
 //!
 //! A question counts as mastered where the greedy answer from memory is right, which is the
-//! answer that is given where nothing is retrieved.
+//! answer that is given where nothing is retrieved. However a router was trained, that is what it is judged by,
+//! where there are golden answers.
 
-use ken_answer::QuestionPrompt;
-use ken_route::{Head, Input, MeasuredOn, Purpose, digest_of};
-use ken_train::heads::{Watch, classify};
+use ken_answer::{QuestionPrompt, all_words};
+use ken_route::{Head, Input, MeasuredOn, Purpose, Vocabulary, digest_of};
+use ken_train::heads::{HeadError, Watch, classify};
 use serde::Serialize;
 
+use super::target::{Target, best_split};
 use super::{CandidateLoss, LearnError, LearnOptions, select};
 use crate::bootstrap::interval;
 use crate::discrimination::{Prediction, auroc, average_precision, expected_calibration_error};
@@ -22,21 +24,36 @@ const BINS: usize = 10;
 /// Draws of the interval.
 const DRAWS: usize = 2000;
 
-/// A question, and whether the model answers it right from memory.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A question, and what is to be predicted of it.
+#[derive(Debug, Clone, PartialEq)]
 pub struct RouterLabel {
     /// The question.
     pub question: String,
     /// Its choices, where it is multiple-choice.
     pub choices: Vec<String>,
-    /// Whether the greedy answer from memory is right.
-    pub mastered: bool,
+    /// The target: the larger, the more the question needs retrieval.
+    pub need: f64,
+    /// Whether the greedy answer from memory is right; `None` without golden answers.
+    pub mastered: Option<bool>,
+}
+
+impl RouterLabel {
+    /// The question as it is asked.
+    #[must_use]
+    pub fn prompt(&self) -> QuestionPrompt<'_> {
+        QuestionPrompt {
+            question: &self.question,
+            choices: &self.choices,
+        }
+    }
 }
 
 /// The labels of one model.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct RouterLabels {
-    /// One for each question that was answered and has golden answers.
+    /// What is predicted.
+    pub target: Target,
+    /// One for each question of which that is known.
     pub labels: Vec<RouterLabel>,
     /// The model's fingerprint.
     pub model: String,
@@ -66,11 +83,16 @@ impl RouterLabels {
     /// The questions as they are asked.
     #[must_use]
     pub fn questions(&self) -> Vec<QuestionPrompt<'_>> {
-        let each = self.labels.iter().map(|label| QuestionPrompt {
-            question: &label.question,
-            choices: &label.choices,
-        });
-        each.collect()
+        self.labels.iter().map(RouterLabel::prompt).collect()
+    }
+
+    /// The words of the questions that a router learns from.
+    #[must_use]
+    pub fn vocabulary(&self, options: LearnOptions) -> Vocabulary {
+        let learned = self.labels.iter();
+        let learned = learned.filter(|label| !options.holds_out(&label.question));
+        let texts: Vec<String> = learned.map(|label| all_words(label.prompt())).collect();
+        Vocabulary::of(&texts.iter().map(String::as_str).collect::<Vec<_>>())
     }
 }
 
@@ -79,6 +101,8 @@ impl RouterLabels {
 pub struct Candidate {
     /// Where they come from.
     pub input: Input,
+    /// The words that they count, where they are of words.
+    pub vocabulary: Option<Vocabulary>,
     /// One for each label: `[labels][dimensions]`.
     pub vectors: Vec<Vec<f32>>,
 }
@@ -87,6 +111,10 @@ pub struct Candidate {
 /// all of one kind.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RouterReport {
+    /// What it predicts.
+    pub predicts: Target,
+    /// Targets above this number were trained as ones.
+    pub border: f64,
     /// The vector that it takes.
     pub input: Input,
     /// Its architecture.
@@ -99,7 +127,10 @@ pub struct RouterReport {
     pub held_out: usize,
     /// Questions without a label, or that the assessor that it reads was trained on.
     pub left_out: usize,
-    /// The share of those held out that the model answers right from memory.
+    /// How well it separates those held out by what it was trained to predict.
+    pub target_auroc: Option<f64>,
+    /// The share of those held out that the model answers right from memory. This and what follows are of those
+    /// that have golden answers.
     pub mastered: Option<f64>,
     /// How well it separates these from the others.
     pub auroc: Option<f64>,
@@ -114,18 +145,18 @@ pub struct RouterReport {
     pub candidates: Vec<CandidateLoss>,
 }
 
-/// The labels that probe records hold.
+/// The labels of a target that probe records hold.
 ///
 /// # Errors
 /// Records without any, or of several models.
-pub fn router_labels(records: &[ProbeRecord]) -> Result<RouterLabels, LearnError> {
+pub fn router_labels(records: &[ProbeRecord], target: Target) -> Result<RouterLabels, LearnError> {
     let mut labels = Vec::new();
     let mut of: Option<(&str, &str)> = None;
     for record in records {
-        let greedy = record.greedy.from_self.as_ref();
-        let Some(mastered) = greedy.and_then(|answer| answer.correct) else {
+        let Some(need) = target.of(record).filter(|need| need.is_finite()) else {
             continue;
         };
+        let greedy = record.greedy.from_self.as_ref();
         let by = (
             record.fingerprint.model.as_str(),
             record.fingerprint.prompt.as_str(),
@@ -139,16 +170,22 @@ pub fn router_labels(records: &[ProbeRecord]) -> Result<RouterLabels, LearnError
         labels.push(RouterLabel {
             question: record.question.trim().to_owned(),
             choices: record.choices.clone(),
-            mastered,
+            need,
+            mastered: greedy.and_then(|answer| answer.correct),
         });
     }
     let Some((model, prompt)) = of else {
-        return Err(LearnError::NoLabels {
-            purpose: Purpose::Router,
-            records: records.len(),
+        let records = records.len();
+        return Err(match target.takes_golden_answers() {
+            true => LearnError::NoLabels {
+                purpose: Purpose::Router,
+                records,
+            },
+            false => LearnError::NoSamples { records },
         });
     };
     Ok(RouterLabels {
+        target,
         left_out: records.len() - labels.len(),
         model: model.to_owned(),
         prompt: prompt.to_owned(),
@@ -176,35 +213,50 @@ pub fn learn_router(
     let held_out: Vec<bool> = sides.collect();
     let (judged_on, learned_from): (Vec<usize>, Vec<usize>) =
         (0..held_out.len()).partition(|&at| held_out[at]);
-    let known: Vec<bool> = learned_from
+    let needs = |places: &[usize]| -> Vec<f64> {
+        places.iter().map(|&at| labels.labels[at].need).collect()
+    };
+    let border = border(labels.target, &needs(&learned_from))?;
+    let needy: Vec<bool> = needs(&learned_from)
         .iter()
-        .map(|&at| !labels.labels[at].mastered)
+        .map(|need| *need > border)
         .collect();
-    let (vectors, fitted, input, candidates) = select(Purpose::Router, candidates, |candidate| {
+    let (chosen, fitted, input, candidates) = select(Purpose::Router, candidates, |candidate| {
         let own: Option<Vec<&[f32]>> = learned_from
             .iter()
             .map(|&at| candidate.vectors.get(at).map(Vec::as_slice))
             .collect();
-        let fitted = classify(&own.unwrap_or_default(), &known, options.head, watch);
+        let fitted = classify(&own.unwrap_or_default(), &needy, options.head, watch);
         let fitted = fitted.map_err(|source| LearnError::Head {
             purpose: Purpose::Router,
             source,
         })?;
-        Ok((candidate.input, candidate.vectors.as_slice(), fitted))
+        Ok((candidate.input, candidate, fitted))
     })?;
-    let predictions: Vec<Prediction> = judged_on
+    let predicted: Vec<(f64, &RouterLabel)> = judged_on
         .iter()
         .filter_map(|&at| {
-            let need = fitted.network.apply(vectors.get(at)?);
-            Some((1.0 - need, labels.labels[at].mastered))
+            let need = fitted.network.apply(chosen.vectors.get(at)?);
+            Some((1.0 - need, &labels.labels[at]))
         })
         .collect();
+    let of_target = predicted
+        .iter()
+        .map(|(sure, label)| (*sure, label.need <= border));
+    let of_target: Vec<Prediction> = of_target.collect();
+    let judged = predicted
+        .iter()
+        .filter_map(|(sure, label)| Some((*sure, label.mastered?)));
+    let predictions: Vec<Prediction> = judged.collect();
     let report = RouterReport {
+        predicts: labels.target,
+        border,
+        target_auroc: auroc(&of_target),
         input,
         head: options.head.shape.to_string(),
         decay: fitted.decay,
         learned_from: learned_from.len(),
-        held_out: predictions.len(),
+        held_out: predicted.len(),
         left_out: labels.left_out,
         mastered: share(predictions.iter().map(|one| one.1)),
         auroc: auroc(&predictions),
@@ -228,5 +280,46 @@ pub fn learn_router(
         digests.collect(),
         fitted.network,
     );
+    let head = head.with_vocabulary(chosen.vocabulary.clone());
     Ok((head, report))
+}
+
+/// The number above which a target is trained as a one.
+fn border(target: Target, needs: &[f64]) -> Result<f64, LearnError> {
+    if target.takes_golden_answers() {
+        return Ok(0.5);
+    }
+    best_split(needs).ok_or(LearnError::Head {
+        purpose: Purpose::Router,
+        source: HeadError::OneValue {
+            examples: needs.len(),
+        },
+    })
+}
+
+/// How far a head over other features comes with the same labels and the same split: what a router does not owe to
+/// looking into the model that it predicts for.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Control {
+    /// What it reads.
+    pub reads: String,
+    /// The report of the head.
+    #[serde(flatten)]
+    pub report: RouterReport,
+    /// The share of the router's lead over chance, in AUROC, that it reaches; `None` where the router has none.
+    pub reaches: Option<f64>,
+}
+
+impl Control {
+    /// Compares a head over other features with a router.
+    #[must_use]
+    pub fn new(reads: String, report: RouterReport, router: &RouterReport) -> Self {
+        let lead = |report: &RouterReport| Some(report.auroc? - 0.5);
+        let leads = lead(&report).zip(lead(router)).filter(|(_, of)| *of > 0.0);
+        Self {
+            reads,
+            reaches: leads.map(|(own, of)| own / of),
+            report,
+        }
+    }
 }

@@ -7,6 +7,7 @@
 
 mod calibrate;
 mod fit;
+mod mean_difference;
 mod minimize;
 mod objective;
 

@@ -19,6 +19,9 @@ const CHUNK: usize = 64;
 pub enum Shape {
     /// Logistic regression.
     Logistic,
+    /// The projection on the difference of the means of both classes, as log odds under equal variances along it.
+    /// Nothing is minimized, so it has no penalty.
+    MeanDifference,
     /// One hidden layer with tanh.
     Mlp {
         /// Hidden units, at least 1.
@@ -33,6 +36,7 @@ impl fmt::Display for Shape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Logistic => f.write_str("logistic"),
+            Self::MeanDifference => f.write_str("mean-difference"),
             Self::Mlp { hidden } => write!(f, "mlp:{hidden}"),
         }
     }
@@ -50,10 +54,11 @@ impl FromStr for Shape {
         };
         match text.split_once(':') {
             None if text == "logistic" => Ok(Self::Logistic),
+            None if text == "mean-difference" => Ok(Self::MeanDifference),
             None if text == "mlp" => Ok(Self::Mlp { hidden: HIDDEN }),
             Some(("mlp", number)) => units(number),
             _ => Err(format!(
-                "unknown head `{text}` (logistic and mlp:UNITS are known)"
+                "unknown head `{text}` (logistic, mean-difference and mlp:UNITS are known)"
             )),
         }
     }
@@ -94,7 +99,7 @@ impl Shape {
     /// The number of parameters.
     pub(super) fn parameters(self, inputs: usize) -> usize {
         match self {
-            Self::Logistic => inputs + 1,
+            Self::Logistic | Self::MeanDifference => inputs + 1,
             Self::Mlp { hidden } => hidden * (inputs + 1) + hidden + 1,
         }
     }
@@ -124,7 +129,9 @@ impl Shape {
     /// `row`: `[inputs]`. `units` receives the hidden activations: `[hidden]`.
     pub(super) fn logit(self, parameters: &[f64], row: &[f64], units: &mut Vec<f64>) -> f64 {
         match self {
-            Self::Logistic => dot(&parameters[..row.len()], row) + parameters[row.len()],
+            Self::Logistic | Self::MeanDifference => {
+                dot(&parameters[..row.len()], row) + parameters[row.len()]
+            }
             Self::Mlp { hidden } => {
                 let (weights, rest) = parameters.split_at(hidden * row.len());
                 let (biases, last) = rest.split_at(hidden);
@@ -185,7 +192,7 @@ impl Objective<'_> {
             let (loss, slope) = self.loss.of(logit, target);
             value += loss;
             match self.shape {
-                Shape::Logistic => {
+                Shape::Logistic | Shape::MeanDifference => {
                     add(&mut gradient[..inputs], row, slope);
                     gradient[inputs] += slope;
                 }
@@ -212,7 +219,7 @@ impl Shape {
     /// The ranges of the weights among the parameters.
     fn weights(self, inputs: usize) -> Vec<std::ops::Range<usize>> {
         match self {
-            Self::Logistic => std::iter::once(0..inputs).collect(),
+            Self::Logistic | Self::MeanDifference => std::iter::once(0..inputs).collect(),
             Self::Mlp { hidden } => {
                 let outer = hidden * (inputs + 1);
                 vec![0..hidden * inputs, outer..outer + hidden]

@@ -103,6 +103,10 @@ fn by_router(records: &[ProbeRecord], session: &Session<'_>) -> Result<Vec<Optio
                 "read",
             )?
         }
+        Input::Words => {
+            let vocabulary = head.vocabulary.clone().unwrap_or_default();
+            score(Representation::Words(&vocabulary), "counted")?
+        }
         _ => {
             let embedder = setup.question_embedder()?;
             score(Representation::Embedding(embedder.as_ref()), "embedded")?

@@ -1,17 +1,21 @@
 //! `ken train router`.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use ken_answer::{Assessor, Representation, prompt};
-use ken_route::{Input, MeasuredOn};
-use ken_study::learn::router::{Candidate, RouterReport, learn_router, router_labels};
+use ken_language::LanguageModel;
+use ken_route::{Head, Input, MeasuredOn};
+use ken_study::learn::router::{
+    Candidate, Control, RouterLabels, RouterReport, learn_router, router_labels,
+};
 use ken_study::learn::{check_model, question_vectors};
 use ken_study::{LearnError, ProbeRecord, read_results};
 use serde_json::json;
 
 use super::vectors::{looks_at, losses};
 use super::{learning, options, with_interval};
-use crate::arguments::training::{TrainRouterArguments, VectorSource};
+use crate::arguments::training::{ControlSource, TrainRouterArguments, VectorSource};
 use crate::failure::Result;
 use crate::output::{self, share};
 use crate::progress::counting;
@@ -19,7 +23,7 @@ use crate::session::Session;
 
 pub(super) fn run(arguments: &TrainRouterArguments, session: &Session<'_>) -> Result<()> {
     let records: Vec<ProbeRecord> = read_results(&arguments.records)?;
-    let mut labels = router_labels(&records)?;
+    let mut labels = router_labels(&records, arguments.predict)?;
     if labels.prompt != prompt::fingerprint() {
         return Err(LearnError::OtherPrompts.into());
     }
@@ -32,58 +36,126 @@ pub(super) fn run(arguments: &TrainRouterArguments, session: &Session<'_>) -> Re
         }
         _ => None,
     };
-    let candidate = |input, by, label: &str| -> Result<Candidate> {
-        let progress = &mut counting(label);
-        let vectors = question_vectors(by, &labels.questions(), progress, session.stop)?;
-        Ok(Candidate { input, vectors })
+    let learner = Learner {
+        arguments,
+        labels: &labels,
+        session,
     };
     let mut beside = MeasuredOn::default();
-    let candidates = if arguments.from == VectorSource::Embedding {
-        let embedder = session.setup().question_embedder()?;
-        beside.embedder = Some(embedder.fingerprint().to_owned());
-        let by = Representation::Embedding(embedder.as_ref());
-        vec![candidate(Input::QuestionEmbedding, by, "embedded")?]
-    } else {
-        let model = session.setup().language_model()?;
-        let model = model.as_ref();
-        check_model([labels.model.as_str()], model.fingerprint())?;
-        beside.assessor = assessor
-            .as_ref()
-            .map(Assessor::fingerprint)
-            .map(str::to_owned);
-        let inputs = match arguments.from {
-            VectorSource::FirstToken => vec![Input::FirstToken],
-            VectorSource::FirstTokenAndKbm => vec![Input::FirstTokenAndMastery],
-            VectorSource::Hidden | VectorSource::Embedding => {
-                let layers = arguments.layer.for_head(model).into_iter();
-                layers.map(|layer| Input::HiddenState { layer }).collect()
+    let candidates = match arguments.from {
+        VectorSource::Words => vec![learner.words()?],
+        VectorSource::Embedding => {
+            let embedder = session.setup().question_embedder()?;
+            beside.embedder = Some(embedder.fingerprint().to_owned());
+            let by = Representation::Embedding(embedder.as_ref());
+            vec![learner.candidate(Input::QuestionEmbedding, by, "embedded")?]
+        }
+        VectorSource::Hidden => {
+            let model = learner.probed_model()?;
+            learner.hidden(model.as_ref())?
+        }
+        VectorSource::FirstToken | VectorSource::FirstTokenAndKbm => {
+            let model = learner.probed_model()?;
+            beside.assessor = assessor
+                .as_ref()
+                .map(Assessor::fingerprint)
+                .map(str::to_owned);
+            let input = match assessor {
+                Some(_) => Input::FirstTokenAndMastery,
+                None => Input::FirstToken,
+            };
+            let by = Representation::of(input, model.as_ref(), None, assessor.as_ref())?;
+            vec![learner.candidate(input, by, "read")?]
+        }
+    };
+    let (head, report) = learner.learn(&candidates, beside)?;
+    let controls = arguments.controls.iter().map(|source| {
+        let (reads, candidates) = match source {
+            ControlSource::Words => ("words".to_owned(), vec![learner.words()?]),
+            ControlSource::Model(reference) => {
+                let setup = session.setup();
+                let model = setup.other_language_model(reference)?;
+                (reference.to_string(), learner.hidden(model.as_ref())?)
             }
         };
-        let each = inputs.into_iter().map(|input| {
-            let label = match input {
-                Input::HiddenState { layer } => format!("read, after layer {layer}"),
-                _ => "read".to_owned(),
-            };
-            let by = Representation::of(input, model, None, assessor.as_ref())?;
-            candidate(input, by, &label)
-        });
-        each.collect::<Result<_>>()?
-    };
-    let options = options(&arguments.head, session.settings);
-    let (head, report) = learning(session, |watch| {
-        learn_router(&labels, &candidates, beside, options, watch)
-    })?;
+        let (_, of_control) = learner.learn(&candidates, MeasuredOn::default())?;
+        Ok(Control::new(reads, of_control, &report))
+    });
+    let controls: Vec<Control> = controls.collect::<Result<_>>()?;
     head.write(&arguments.out)?;
     match session.json {
-        true => output::json(&json!({ "router": arguments.out, "report": report })),
-        false => show(&report, &arguments.out, session.settings.kbm.as_deref()),
+        true => output::json(
+            &json!({ "router": arguments.out, "report": report, "controls": controls }),
+        ),
+        false => show(
+            &report,
+            &controls,
+            &arguments.out,
+            session.settings.kbm.as_deref(),
+        ),
     }
 }
 
-fn show(report: &RouterReport, out: &Path, kbm: Option<&Path>) -> Result<()> {
+/// Learns heads over several features from the same labels.
+struct Learner<'a> {
+    arguments: &'a TrainRouterArguments,
+    labels: &'a RouterLabels,
+    session: &'a Session<'a>,
+}
+
+impl Learner<'_> {
+    fn learn(&self, candidates: &[Candidate], beside: MeasuredOn) -> Result<(Head, RouterReport)> {
+        let options = options(&self.arguments.head, self.session.settings);
+        Ok(learning(self.session, |watch| {
+            learn_router(self.labels, candidates, beside, options, watch)
+        })?)
+    }
+
+    fn candidate(&self, input: Input, by: Representation<'_>, label: &str) -> Result<Candidate> {
+        let (progress, stop) = (&mut counting(label), self.session.stop);
+        let vectors = question_vectors(by, &self.labels.questions(), progress, stop)?;
+        Ok(Candidate {
+            input,
+            vocabulary: None,
+            vectors,
+        })
+    }
+
+    fn words(&self) -> Result<Candidate> {
+        let options = options(&self.arguments.head, self.session.settings);
+        let vocabulary = self.labels.vocabulary(options);
+        let by = Representation::Words(&vocabulary);
+        let counted = self.candidate(Input::Words, by, "counted")?;
+        Ok(Candidate {
+            vocabulary: Some(vocabulary),
+            ..counted
+        })
+    }
+
+    /// Hidden states after each of the layers that are tried.
+    fn hidden(&self, model: &dyn LanguageModel) -> Result<Vec<Candidate>> {
+        let layers = self.arguments.layer.for_head(model).into_iter();
+        let each = layers.map(|layer| {
+            let by = Representation::HiddenState { model, layer };
+            let label = format!("read, after layer {layer}");
+            self.candidate(Input::HiddenState { layer }, by, &label)
+        });
+        each.collect()
+    }
+
+    /// The model that was probed.
+    fn probed_model(&self) -> Result<Arc<dyn LanguageModel>> {
+        let model = self.session.setup().language_model()?;
+        check_model([self.labels.model.as_str()], model.fingerprint())?;
+        Ok(model)
+    }
+}
+
+fn show(report: &RouterReport, controls: &[Control], out: &Path, kbm: Option<&Path>) -> Result<()> {
     let mut rows = vec![
         ("router", out.display().to_string()),
         ("features", looks_at(report.input)),
+        ("predicts", report.predicts.to_string()),
         (
             "head",
             format!("{}, weight decay {}", report.head, report.decay),
@@ -95,13 +167,33 @@ fn show(report: &RouterReport, out: &Path, kbm: Option<&Path>) -> Result<()> {
                 report.learned_from, report.held_out, report.left_out
             ),
         ),
+        (
+            "AUROC of what it predicts",
+            output::number(report.target_auroc, 3),
+        ),
         ("known of those held out", share(report.mastered)),
-        ("AUROC", with_interval(report.auroc, report.auroc_interval)),
+        (
+            "AUROC of \"memory is right\"",
+            with_interval(report.auroc, report.auroc_interval),
+        ),
         ("AUPRC of the known", share(report.auprc)),
         ("calibration error", share(report.ece)),
     ];
     rows.extend(losses(&report.candidates));
     output::pairs(rows)?;
+    if !controls.is_empty() {
+        let mut rows = vec![output::head(
+            "control|AUROC|of the router's lead over chance",
+        )];
+        rows.extend(controls.iter().map(|control| {
+            vec![
+                control.reads.clone(),
+                with_interval(control.report.auroc, control.report.auroc_interval),
+                share(control.reaches),
+            ]
+        }));
+        output::table(&rows)?;
+    }
     let kbm = match (report.input, kbm) {
         (Input::FirstTokenAndMastery, Some(kbm)) => format!(" --kbm {}", kbm.display()),
         _ => String::new(),

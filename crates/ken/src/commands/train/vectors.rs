@@ -6,6 +6,7 @@ use ken_study::learn::CandidateLoss;
 /// A head's input in words.
 pub(super) fn looks_at(input: Input) -> String {
     match input {
+        Input::Words => "the question's words".to_owned(),
         Input::QuestionEmbedding => "the question's embedding".to_owned(),
         Input::PassageEmbedding => "the passage's embedding".to_owned(),
         Input::HiddenState { layer } | Input::PassageState { layer } => {

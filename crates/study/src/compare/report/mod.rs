@@ -139,7 +139,10 @@ fn withheld(comparison: &Comparison) -> String {
          those given, and of wrong ones among those withheld. Elsewhere on this page a withheld answer \
          counts as wrong.</p>\n",
         escaped(&abstain.to_string()),
-        table("policy|answered|wrong among answered|withheld and wrong".split('|'), rows)
+        table(
+            "policy|answered|wrong among answered|withheld and wrong".split('|'),
+            rows
+        )
     )
 }
 
@@ -150,7 +153,9 @@ fn broken_down(comparison: &Comparison) -> String {
     };
     let withholds = comparison.abstain.is_some();
     let names = match withholds {
-        false => "questions|never|always|misled|policy|EM|retrieval ratio|with evidence|needless skipped",
+        false => {
+            "questions|never|always|misled|policy|EM|retrieval ratio|with evidence|needless skipped"
+        }
         true => {
             "questions|never|always|misled|policy|EM|answered|wrong among answered|withheld and wrong|\
              retrieval ratio|with evidence|needless skipped"
@@ -169,7 +174,14 @@ fn broken_down(comparison: &Comparison) -> String {
                 share(policy.em),
             ];
             if withholds {
-                row.extend([policy.answered, policy.answered_wrong, policy.right_abstentions].map(share));
+                row.extend(
+                    [
+                        policy.answered,
+                        policy.answered_wrong,
+                        policy.right_abstentions,
+                    ]
+                    .map(share),
+                );
             }
             let last = [
                 policy.retrieval_ratio,

@@ -9,6 +9,7 @@ use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 
 use super::calibrate::{Line, line};
+use super::mean_difference::mean_difference;
 use super::objective::{Examples, Loss, Objective, Shape};
 
 /// Folds of cross-fitting: each is scored by a head trained on the others.
@@ -18,6 +19,9 @@ const FOLDS: usize = 5;
 /// together, unlike one, so their range is narrower.
 const DECAYS_OF_ONE: [f64; 8] = [10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.001];
 const DECAYS_OF_TWO: [f64; 8] = [0.3, 0.2, 0.15, 0.1, 0.07, 0.05, 0.03, 0.01];
+
+/// Of a head that is not minimized.
+const NO_DECAY: [f64; 1] = [0.0];
 
 /// The least number of examples of each class; in a regression, half of the least number in all.
 const LEAST: usize = 10;
@@ -64,6 +68,8 @@ pub enum HeadError {
         examples: usize,
         needed: usize,
     },
+    #[error("a difference of means is of two classes, and these labels are numbers")]
+    NotClasses,
     #[error("all {examples} labels are the same number, so nothing can be learned")]
     OneValue { examples: usize },
     #[error("cancelled before it was fitted")]
@@ -137,6 +143,9 @@ pub fn regress(
     if targets.iter().all(|target| *target == targets[0]) {
         return Err(HeadError::OneValue { examples });
     }
+    if options.shape == Shape::MeanDifference {
+        return Err(HeadError::NotClasses);
+    }
     let learned = learn(vectors, targets, Loss::Squared, options, watch)?;
     let identity = Line {
         slope: 1.0,
@@ -163,7 +172,10 @@ fn learn(
     watch: Watch<'_>,
 ) -> Result<Learned, HeadError> {
     let inputs = check(vectors, targets)?;
-    let standard = Standard::of(vectors, inputs);
+    let mut standard = Standard::of(vectors, inputs);
+    if options.shape == Shape::MeanDifference {
+        standard.keep_scale();
+    }
     let rows = standard.rows(vectors);
     let folds = folds(targets, options.seed);
     let decays = decays(options.shape);
@@ -218,7 +230,7 @@ fn learn(
     // One layer is warm-started along the stronger penalties.
     let penalties = match options.shape {
         Shape::Logistic => 0..best + 1,
-        Shape::Mlp { .. } => best..best + 1,
+        Shape::Mlp { .. } | Shape::MeanDifference => best..best + 1,
     };
     let found = path(examples, loss, options, penalties, &mut step)?;
     let parameters = found.into_iter().next_back().unwrap_or_default();
@@ -235,6 +247,7 @@ fn learn(
 fn decays(shape: Shape) -> &'static [f64] {
     match shape {
         Shape::Logistic => &DECAYS_OF_ONE,
+        Shape::MeanDifference => &NO_DECAY,
         Shape::Mlp { .. } => &DECAYS_OF_TWO,
     }
 }
@@ -257,10 +270,13 @@ fn path(
         };
         // One layer continues from the previous penalty. Two could not leave the collapsed state.
         let start = match options.shape {
-            Shape::Logistic => at.clone(),
+            Shape::Logistic | Shape::MeanDifference => at.clone(),
             Shape::Mlp { .. } => options.shape.start(examples.inputs, options.seed),
         };
-        at = objective.minimize(start, STEPS, TOLERANCE);
+        at = match options.shape {
+            Shape::MeanDifference => mean_difference(examples),
+            _ => objective.minimize(start, STEPS, TOLERANCE),
+        };
         step()?;
         Ok(at.clone())
     });
@@ -332,6 +348,14 @@ impl Standard {
         }
     }
 
+    /// Has all dimensions that vary keep their scale: the difference of means is a direction among the vectors as
+    /// they are.
+    fn keep_scale(&mut self) {
+        for scale in self.scale.iter_mut().filter(|scale| **scale > 0.0) {
+            *scale = 1.0;
+        }
+    }
+
     /// `[examples, inputs]`, row by row.
     fn rows(&self, vectors: &[&[f32]]) -> Vec<f64> {
         let each = vectors.iter().flat_map(|vector| {
@@ -347,7 +371,7 @@ impl Learned {
     fn fitted(self, shape: Shape, Line { slope, shift }: Line) -> Result<Fitted, HeadError> {
         let inputs = self.standard.center.len();
         let outer = match shape {
-            Shape::Logistic => 0,
+            Shape::Logistic | Shape::MeanDifference => 0,
             Shape::Mlp { hidden } => hidden * (inputs + 1),
         };
         let (inner, last) = self.parameters.split_at(outer);

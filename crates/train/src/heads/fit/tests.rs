@@ -86,6 +86,27 @@ fn one_binary_feature_gives_the_observed_frequencies() {
 }
 
 #[test]
+fn a_difference_of_means_finds_the_direction_without_minimizing() {
+    let options = HeadOptions {
+        shape: Shape::MeanDifference,
+        seed: 7,
+    };
+    let (vectors, _, labels) = world(800, 1, linear);
+    let fitted = classify(&slices(&vectors), &labels, options, &mut go_on).unwrap();
+    assert_eq!(fitted.decay, 0.0);
+    let (fresh, chances, labels) = world(4000, 2, linear);
+    let best: Vec<(f64, bool)> = chances.into_iter().zip(labels.iter().copied()).collect();
+    let predicted = predicted(&fitted, &fresh, &labels);
+    let (area, most) = (auroc(&predicted).unwrap(), auroc(&best).unwrap());
+    assert!(area > most - 0.02, "{area} of {most}");
+    assert!(expected_calibration_error(&predicted, 10).unwrap() < 0.05);
+    let numbers: Vec<f64> = (0..vectors.len()).map(|at| (at % 7) as f64 / 7.0).collect();
+    let refused = regress(&slices(&vectors), &numbers, options, &mut go_on);
+    assert_eq!(refused.unwrap_err(), HeadError::NotClasses);
+    assert_eq!("mean-difference".parse(), Ok(Shape::MeanDifference));
+}
+
+#[test]
 fn a_logistic_head_finds_the_line_and_honest_probabilities() {
     let (vectors, _, labels) = world(800, 1, linear);
     let shifted = |vectors: Vec<Vec<f32>>| -> Vec<Vec<f32>> {

@@ -1,0 +1,234 @@
+//! `--abstain`: answers withheld by ask and eval, and thresholds chosen for it; and questions with choices.
+
+use serde_json::{Value, json};
+
+use crate::documents::ingest_notes;
+use crate::harness::{Ken, number};
+
+const QUESTION: &str = "Who is the keeper of the Orrin lighthouse?";
+
+/// Perplexities are never below 1, so that nothing vouches for anything.
+const NOTHING: &str = "uncertainty:perplexity@0.5";
+
+#[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
+fn an_answer_that_nothing_vouches_for_is_withheld() {
+    let ken = Ken::new();
+    ingest_notes(&ken);
+    let ask = |more: &[&'static str]| {
+        let base = ["ask", QUESTION, "--corpus", "island", "--max-tokens", "8"];
+        [&base[..], more].concat()
+    };
+    let given = ken.json(&ask(&["--abstain", "uncertainty:perplexity@1e9"]));
+    assert!(given.get("withheld").is_none(), "{given}");
+    let withheld = ken.json(&ask(&["--abstain", NOTHING]));
+    assert_eq!(withheld["withheld"], given["answer"]);
+    assert_eq!(withheld["answer"], "I do not know.");
+    assert_eq!(withheld["citations"], json!([]));
+    let reason = withheld["reason"].as_str().unwrap();
+    assert!(reason.ends_with("so it is withheld"), "{reason}");
+    // What the policy itself chose from memory stands.
+    let stands = ask(&[
+        "--policy",
+        "uncertainty:perplexity@1e9",
+        "--abstain",
+        NOTHING,
+    ]);
+    assert!(ken.json(&stands).get("withheld").is_none());
+    let text = ken.text(&ask(&["--abstain", NOTHING]));
+    assert!(
+        text.contains("I do not know.") && text.contains("withheld: "),
+        "{text}"
+    );
+
+    ken.refusal(&ask(&["--abstain", "evidence:confidence"])).is(
+        "abstains_without_threshold",
+        "abstaining by `evidence:confidence` needs a threshold",
+        "ken calibrate RECORDS --policy SIGNAL --abstain evidence:confidence --max-error",
+    );
+}
+
+fn write_questions(ken: &Ken) {
+    let questions = [
+        json!({"id": "q1", "question": QUESTION, "golden_answers": ["Ilse Marrow"],
+               "metadata": {"kind": "plain"}}),
+        json!({"id": "q2", "question": "Which metal is liquid in a warm room?",
+               "golden_answers": ["B"], "choices": ["tin", "mercury"], "metadata": {"kind": "choices"}}),
+        json!({"id": "q3", "question": "Who was born nowhere at all?", "golden_answers": ["Nobody X"],
+               "metadata": {"kind": "nowhere"}}),
+    ];
+    ken.write(
+        "questions.jsonl",
+        questions.map(|one| one.to_string()).join("\n"),
+    );
+}
+
+#[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
+fn what_is_withheld_is_told_apart() {
+    let ken = Ken::new();
+    ingest_notes(&ken);
+    write_questions(&ken);
+    let base = [
+        "eval",
+        "questions.jsonl",
+        "--corpus",
+        "island",
+        "--max-tokens",
+        "8",
+    ];
+    let eval = |more: &[&'static str]| [&base[..], more].concat();
+    let one = ken.json(&eval(&["--policy", "always", "--abstain", NOTHING]));
+    assert_eq!((number(&one["answered"]), number(&one["em"])), (0.0, 0.0));
+    assert!(one["answered_wrong"].is_null() && one["right_abstentions"].is_number());
+
+    let several = [
+        "--policy",
+        "never,always,uncertainty:perplexity@1e9",
+        "--by",
+        "kind",
+    ];
+    let all = [&several[..], &["--abstain", NOTHING, "--out", "all"]].concat();
+    let compared = ken.json(&eval(&all));
+    assert_eq!(compared["abstain"], NOTHING);
+    let answered = |at: usize| number(&compared["policies"][at]["answered"]);
+    assert_eq!([answered(0), answered(1), answered(2)], [0.0, 0.0, 1.0]);
+    let groups = compared["by"]["groups"].as_array().unwrap();
+    let nowhere = groups
+        .iter()
+        .find(|group| group["value"] == "nowhere")
+        .unwrap();
+    assert_eq!(number(&nowhere["policies"][1]["right_abstentions"]), 1.0);
+    let text = ken.text(&eval(&all));
+    assert!(text.contains("wrong among answered"), "{text}");
+    assert!(ken.read("all/report.html").contains("Abstaining by"));
+    ken.refusal(&eval(&[
+        "--policy",
+        "never,always",
+        "--abstain",
+        "certainty",
+    ]))
+    .is("abstains_without_threshold", "certainty", "--max-error");
+}
+
+#[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
+fn thresholds_are_chosen_together_or_nothing_is_promised() {
+    let ken = Ken::new();
+    ingest_notes(&ken);
+    write_questions(&ken);
+    let probe = [
+        "probe",
+        "questions.jsonl",
+        "--corpus",
+        "island",
+        "--samples",
+        "2",
+    ];
+    ken.text(&[&probe[..], &["--max-tokens", "8", "--out", "probed.jsonl"]].concat());
+    let probed = ken.read("probed.jsonl");
+    let mut lines: Vec<String> = probed.lines().take(1).map(str::to_owned).collect();
+    let template: Value = serde_json::from_str(probed.lines().nth(1).unwrap()).unwrap();
+    // Known, found, and neither: each is told by one of the log probabilities.
+    for at in 0..300 {
+        let (without, with) = [(true, true), (false, true), (false, false)][at % 3];
+        let mut record = template.clone();
+        record["id"] = json!(format!("r{at}"));
+        record["question"] = json!(format!("What is in box {at}?"));
+        for (condition, right) in [("self", without), ("corpus", with)] {
+            let answer = &mut record["likeliest"][condition];
+            answer["correct"] = json!(right);
+            let spread = (at % 17) as f64 / 10.0;
+            answer["logprob"] = json!(if right { -0.1 - spread } else { -6.0 - spread });
+            answer["tokens"] = json!(2);
+        }
+        lines.push(record.to_string());
+    }
+    ken.write("known.jsonl", lines.join("\n") + "\n");
+    let base = [
+        "calibrate",
+        "known.jsonl",
+        "--policy",
+        "uncertainty:perplexity",
+    ];
+    for abstain in ["evidence:confidence", "uncertainty:perplexity"] {
+        let chosen = [&base[..], &["--abstain", abstain, "--max-error", "0.1"]].concat();
+        let found = ken.json(&chosen);
+        assert_eq!(
+            (&found["is_kept"], &found["left_out"]),
+            (&json!(true), &json!(0))
+        );
+        let answered = number(&found["answered"]);
+        assert!((0.6..0.75).contains(&answered), "{found}");
+        assert!(number(&found["answered_wrong"]["bound"]) <= 0.1, "{found}");
+        let text = ken.text(&chosen);
+        assert!(text.contains(&format!("--abstain {abstain}@")), "{text}");
+        assert!(
+            text.contains("to use it: ken ask --policy uncertainty:perplexity@"),
+            "{text}"
+        );
+    }
+    let strict = [
+        &base[..],
+        &[
+            "--abstain",
+            "certainty",
+            "--samples",
+            "2",
+            "--max-error",
+            "0.001",
+        ],
+    ];
+    let nothing = ken.json(&strict.concat());
+    assert_eq!(
+        (&nothing["is_kept"], &nothing["answered"]),
+        (&json!(false), &Value::Null)
+    );
+    let evidence = ["calibrate", "known.jsonl", "--policy", "evidence:cosine"];
+    let evidence = [
+        &evidence[..],
+        &["--abstain", "evidence:gain", "--max-error", "0.1"],
+    ]
+    .concat();
+    ken.refusal(&evidence).is(
+        "abstaining_policy",
+        "one signal of the question",
+        "uncertainty:perplexity",
+    );
+    let kbm = [&base[..], &["--abstain", "kbm", "--max-error", "0.1"]].concat();
+    ken.refusal(&kbm)
+        .is("not_with_evidence", "kbm", "evidence:confidence");
+}
+
+#[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
+fn choices_are_asked_and_the_chosen_one_is_told() {
+    let ken = Ken::new();
+    ingest_notes(&ken);
+    let ask = |choices: &[&'static str]| {
+        let base = [
+            "ask",
+            "Which metal is liquid in a warm room?",
+            "--policy",
+            "never",
+        ];
+        let choices: Vec<&str> = choices.iter().flat_map(|one| ["--choice", *one]).collect();
+        [&base[..], &choices].concat()
+    };
+    let answer = ken.json(&ask(&["tin", "mercury"]));
+    assert_eq!(answer["choices"], json!(["tin", "mercury"]));
+    let open = ken.json(&ask(&[]));
+    assert!(open.get("choices").is_none() && open.get("choice").is_none());
+    assert!(number(&answer["tokens"]["prompt"]) != number(&open["tokens"]["prompt"]));
+    ken.refusal(&["ask", "-", "--policy", "never", "--choice", "tin"])
+        .is("choices_of_many", "one question", "ken eval");
+    ken.refusal(&ask(&["x"; 27]))
+        .is("too_many_choices", "26", "leave out");
+    let bad = json!({"id": "a", "question": "Which?", "golden_answers": ["lead"], "choices": ["tin", "gold"]});
+    ken.write("bad.jsonl", bad.to_string());
+    ken.refusal(&["eval", "bad.jsonl", "--policy", "never"]).is(
+        "no_right_choice",
+        "name none of its choices",
+        "letter",
+    );
+}

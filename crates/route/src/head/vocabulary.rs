@@ -1,0 +1,149 @@
+//! Texts as vectors of their words (TF-IDF): what a head takes that reads a question without any model.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+/// Words kept at most: the ones in most texts.
+const MOST: usize = 2000;
+
+/// Texts that a word stands in at least; others tell nothing that carries over.
+const LEAST: usize = 2;
+
+/// Words with their weights.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Vocabulary {
+    /// The words, ascending.
+    words: Vec<String>,
+    /// The inverse document frequency of each.
+    weights: Vec<f32>,
+}
+
+impl Vocabulary {
+    /// The words of some texts: those that stand in two of them or more, at most 2000. A word that stands in d
+    /// of n texts weighs ln((1 + n) / (1 + d)) + 1.
+    #[must_use]
+    pub fn of(texts: &[&str]) -> Self {
+        let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+        for text in texts {
+            let distinct: BTreeSet<String> = words(text).collect();
+            for word in distinct {
+                *counts.entry(word).or_default() += 1;
+            }
+        }
+        let mut kept: Vec<(String, usize)> = counts.into_iter().collect();
+        kept.retain(|(_, count)| *count >= LEAST);
+        // Stable, so that of equals the first by the alphabet stays.
+        kept.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        kept.truncate(MOST);
+        kept.sort();
+        let weight = |count: usize| {
+            let (all, with) = (1.0 + texts.len() as f64, 1.0 + count as f64);
+            ((all / with).ln() + 1.0) as f32
+        };
+        Self {
+            weights: kept.iter().map(|(_, count)| weight(*count)).collect(),
+            words: kept.into_iter().map(|(word, _)| word).collect(),
+        }
+    }
+
+    /// The number of words.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.words.len()
+    }
+
+    /// Whether it has no words.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.words.is_empty()
+    }
+
+    /// Whether its parts belong together.
+    pub(super) fn is_sound(&self) -> bool {
+        let sound = |weight: &f32| weight.is_finite() && *weight >= 0.0;
+        self.words.len() == self.weights.len()
+            && self.weights.iter().all(sound)
+            && self.words.is_sorted()
+    }
+
+    /// A text as the counts of its words times their weights, normalized to length 1; of a text without known
+    /// words, zeros.
+    ///
+    /// # Shapes
+    /// Returns `[words]`.
+    #[must_use]
+    pub fn vector(&self, text: &str) -> Vec<f32> {
+        let mut vector = vec![0.0_f32; self.len()];
+        for word in words(text) {
+            if let Ok(at) = self.words.binary_search(&word) {
+                vector[at] += self.weights[at];
+            }
+        }
+        let length = vector.iter().map(|x| x * x).sum::<f32>().sqrt();
+        if length > 0.0 {
+            vector.iter_mut().for_each(|x| *x /= length);
+        }
+        vector
+    }
+}
+
+/// The words of a text in lower case. A character of a script without spaces is a word.
+fn words(text: &str) -> impl Iterator<Item = String> {
+    let mut words = Vec::new();
+    let mut word = String::new();
+    for character in text.to_lowercase().chars() {
+        let alone = matches!(character, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}');
+        if (alone || !character.is_alphanumeric()) && !word.is_empty() {
+            words.push(std::mem::take(&mut word));
+        }
+        match (alone, character.is_alphanumeric()) {
+            (true, _) => words.push(character.to_string()),
+            (false, true) => word.push(character),
+            (false, false) => {}
+        }
+    }
+    if !word.is_empty() {
+        words.push(word);
+    }
+    words.into_iter()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn rare_words_weigh_more_and_lone_ones_are_not_kept() {
+        let vocabulary = Vocabulary::of(&["who rows?", "Who sings", "who sings alone", "谁 谁"]);
+        assert_eq!(vocabulary.words, ["sings", "who"]);
+        // sklearn's TfidfVectorizer(min_df=2): ln(5/3) + 1 and ln(5/4) + 1.
+        let expected = [(5.0_f32 / 3.0).ln() + 1.0, (5.0_f32 / 4.0).ln() + 1.0];
+        assert_eq!(vocabulary.weights, expected);
+        let vector = vocabulary.vector("Who, who sings?");
+        let (sings, who) = (expected[0], 2.0 * expected[1]);
+        let length = (sings * sings + who * who).sqrt();
+        assert!(
+            (vector[0] - sings / length).abs() < 1e-6 && (vector[1] - who / length).abs() < 1e-6
+        );
+        assert_eq!(vocabulary.vector("nobody"), [0.0, 0.0]);
+        assert_eq!(
+            words("谁写了x1?").collect::<Vec<_>>(),
+            ["谁", "写", "了", "x1"]
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn vectors_have_length_one_or_none(texts in proptest::collection::vec(".{0,40}", 0..12)) {
+            let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+            let vocabulary = Vocabulary::of(&texts);
+            prop_assert!(vocabulary.is_sound());
+            for text in texts {
+                let length: f32 = vocabulary.vector(text).iter().map(|x| x * x).sum();
+                prop_assert!(length == 0.0 || (length - 1.0).abs() < 1e-4);
+            }
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! Abstaining on a model and a corpus of which it is set what they know: thresholds are chosen on probed questions, and
+//! on other questions the pipeline keeps what was promised.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod fixture;
+
+use ken_answer::{Pipeline, Policy, Signal};
+use ken_random::unit;
+use ken_route::{ErrorGoal, Review, Score, calibrate_abstention};
+use ken_study::{
+    ProbeRecord, Question, answer_scores, observe_abstaining, signal_scores, summarize,
+};
+use ken_testing::{Fact, FnEmbedder, TableModel};
+use tempfile::TempDir;
+
+use fixture::{live, probed, questions_of, with_corpus};
+
+const QUESTIONS: usize = 720;
+const BATCH: usize = 60;
+const GOAL: ErrorGoal = ErrorGoal {
+    max_error: 0.1,
+    confidence: 0.9,
+    above: true,
+};
+
+/// What a question is: known to the model, told by the corpus, or told by neither, where the corpus has nothing
+/// but a look-alike.
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Known,
+    Told,
+    Nowhere,
+}
+
+fn kind(number: usize) -> Kind {
+    [Kind::Known, Kind::Told, Kind::Nowhere][number % 3]
+}
+
+fn facts() -> Vec<Fact> {
+    let mut state = 5;
+    let each = (0..QUESTIONS).map(|number| {
+        let drawn = unit(&mut state);
+        Fact {
+            question: format!("who was born in house number{number}?"),
+            answer: format!("Dweller{number}"),
+            wrong: ["Vera Lund", "Odo Finch", "Per Holm"]
+                .map(str::to_owned)
+                .to_vec(),
+            // Sure and unsure ones of each kind, so that no threshold tells them apart without errors.
+            known: match kind(number) {
+                Kind::Known => 0.4 + 0.6 * drawn,
+                Kind::Told | Kind::Nowhere => 0.2 * drawn,
+            },
+            copied: if kind(number) == Kind::Told {
+                0.4 + 0.6 * drawn
+            } else {
+                0.0
+            },
+            misled: if kind(number) == Kind::Nowhere {
+                drawn
+            } else {
+                0.0
+            },
+        }
+    });
+    each.collect()
+}
+
+fn pipeline(folder: &TempDir) -> Pipeline {
+    let facts = facts();
+    let passages: Vec<(String, String)> = facts
+        .iter()
+        .enumerate()
+        .map(|(number, fact)| {
+            let dweller = match kind(number) {
+                Kind::Told => fact.answer.as_str(),
+                Kind::Known | Kind::Nowhere => "Nobody of note",
+            };
+            let text = format!("{dweller} was born in house number{number}.");
+            (format!("d{number}"), text)
+        })
+        .collect();
+    let model = TableModel::new(facts).unwrap();
+    with_corpus(folder, model, &passages, FnEmbedder::blind())
+}
+
+/// The questions of one half by their numbers, in threes so that each has all kinds.
+fn half(second: bool) -> Vec<Question> {
+    let all = questions_of(&facts()).into_iter().enumerate();
+    let own = all.filter(|(number, _)| (number / 3 % 2 == 1) == second);
+    own.map(|(_, question)| question).collect()
+}
+
+fn share_of(
+    records: &[ken_study::Record],
+    of: Kind,
+    is: impl Fn(&ken_study::Record) -> bool,
+) -> f64 {
+    let number = |record: &ken_study::Record| record.id[1..].parse::<usize>().unwrap();
+    let own: Vec<bool> = records
+        .iter()
+        .filter(|record| kind(number(record)) == of)
+        .map(is)
+        .collect();
+    own.iter().filter(|one| **one).count() as f64 / own.len() as f64
+}
+
+fn scores(records: &[ProbeRecord], question: Signal, answer: Signal) -> [Vec<Option<f64>>; 2] {
+    [
+        signal_scores(records, question, 10).unwrap(),
+        answer_scores(records, answer, 10).unwrap(),
+    ]
+}
+
+#[test]
+fn other_questions_keep_what_was_promised_and_nowhere_questions_are_left() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut pipeline = pipeline(&folder);
+    let records = probed(&pipeline, &half(false), 10, BATCH);
+    for (question, answer) in [
+        (Signal::PERPLEXITY, Signal::EVIDENCE_CONFIDENCE),
+        (Signal::PERPLEXITY, Signal::PERPLEXITY),
+        (Signal::CERTAINTY, Signal::CERTAINTY),
+    ] {
+        let [of_question, of_answer] = scores(&records, question, answer);
+        let (observed, left_out) =
+            observe_abstaining(&records, (question, &of_question), (answer, &of_answer), 3)
+                .unwrap();
+        assert_eq!((observed.len(), left_out), (QUESTIONS / 2, 0));
+        let goal = ErrorGoal {
+            above: answer.weighs_evidence(),
+            ..GOAL
+        };
+        let found = calibrate_abstention(&observed, goal).unwrap();
+        assert!(found.error_bound <= 0.1, "{question} {answer}: {found:?}");
+
+        pipeline.settings.abstain = found.answer.map(|threshold| ken_answer::Abstention {
+            signal: answer,
+            threshold: Some(threshold),
+        });
+        let policy = Policy::Measured {
+            signal: question,
+            threshold: found.question,
+            review: Review::Nothing,
+        };
+        assert!(
+            found.question.is_some() && found.answer.is_some(),
+            "{found:?}"
+        );
+        let answers = live(&mut pipeline, policy, &half(true), BATCH);
+        let summary = summarize(&policy.to_string(), &answers);
+        // The promise is about the mean over all such questions; these 360 are a sample of them.
+        assert!(
+            summary.answered_wrong.unwrap() < 0.14,
+            "{question} {answer}: {summary:?}"
+        );
+        assert!(
+            summary.answered.unwrap() > 0.45,
+            "{question} {answer}: {summary:?}"
+        );
+        let withheld = |kind| share_of(&answers, kind, |one| one.withheld.is_some());
+        assert!(
+            withheld(Kind::Nowhere) > 0.7,
+            "{question} {answer}: {summary:?}"
+        );
+        assert!(withheld(Kind::Known) < 0.4 && withheld(Kind::Told) < 0.5);
+        // Always answering, a third of the answers is wrong.
+        pipeline.settings.abstain = None;
+        let always = live(&mut pipeline, Policy::Always, &half(true), BATCH);
+        let always = summarize("always", &always).answered_wrong.unwrap();
+        assert!(always > summary.answered_wrong.unwrap() + 0.1, "{always}");
+    }
+}
