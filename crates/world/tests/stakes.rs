@@ -127,10 +127,8 @@ proptest! {
 }
 
 fn query(relation: &str) -> Query {
-    let all = Query::ALL.into_iter();
-    all.filter(|query| query.to_string() == relation)
-        .next()
-        .unwrap()
+    let mut all = Query::ALL.into_iter();
+    all.find(|query| query.to_string() == relation).unwrap()
 }
 
 fn told_plainly(world: &World, question: &WorldQuestion) -> Option<String> {
