@@ -210,8 +210,18 @@ fn what_is_no_world_is_told() {
     let refusal = ken.refusal(&["world", "make", "other", "--exponent", "9"]);
     refusal.is("world_exponent", "9", "--exponent");
     for (flags, kind, said, hint) in [
-        (["--wrong", "0.9"], "world_misrepresented", "1.2", "--look-alikes"),
-        (["--irrelevant", "1.5"], "world_share", "1.5", "--irrelevant"),
+        (
+            ["--wrong", "0.9"],
+            "world_misrepresented",
+            "1.2",
+            "--look-alikes",
+        ),
+        (
+            ["--irrelevant", "1.5"],
+            "world_share",
+            "1.5",
+            "--irrelevant",
+        ),
         (["--documents", "0"], "world_documents", "64", "--documents"),
     ] {
         let refusal = ken.refusal(&[&["world", "make", "other"][..], &flags].concat());
