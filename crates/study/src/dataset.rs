@@ -106,9 +106,14 @@ impl Question {
         }
     }
 
-    /// The passage (`doc#3`) or document (`doc`) that answers the question, where the file names it.
-    pub fn gold_passage(&self) -> Option<&str> {
-        self.metadata.get("gold_passage").and_then(Value::as_str)
+    /// The passages (`doc#3`) or documents (`doc`) each of which answers the question, where the file
+    /// names them: one, or a list.
+    pub fn gold_passages(&self) -> Vec<&str> {
+        match self.metadata.get("gold_passage") {
+            Some(Value::String(one)) => vec![one],
+            Some(Value::Array(several)) => several.iter().filter_map(Value::as_str).collect(),
+            _ => Vec::new(),
+        }
     }
 }
 

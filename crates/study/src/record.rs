@@ -43,7 +43,8 @@ pub struct Record {
     pub contains: bool,
     /// Ids of the retrieved passages, best first; where they were cut into chunks, one id a chunk.
     pub retrieved: Vec<String>,
-    /// The passage or document that answers the question, where the question names one.
+    /// The passage or document that answers the question, where the question names one; of several, the one
+    /// that was found first, or the first that is named.
     pub gold_passage: Option<String>,
     /// Rank of that passage among the retrieved ones, from 1; `None` if it is not among them.
     pub gold_rank: Option<usize>,
@@ -88,14 +89,18 @@ impl Record {
         let withheld = answer.withheld;
         let text = withheld.as_ref().unwrap_or(&answer.answer);
         let scores = question.golden().scores(text);
-        let gold_passage = question.gold_passage();
         let is_withheld = withheld.is_some();
+        let found = found(&question.gold_passages(), &answer.retrieved);
+        let unanswered = Self::unanswered(question, answer.policy);
         let record = Self {
+            gold_passage: found
+                .map(|(gold, _)| gold.to_owned())
+                .or(unanswered.gold_passage.clone()),
+            gold_rank: found.map(|(_, rank)| rank),
             route: Some(answer.route),
             em: scores.exact_match,
             f1: scores.f1,
             contains: scores.contains,
-            gold_rank: gold_passage.and_then(|gold| rank_of(gold, &answer.retrieved)),
             gold_covered: coverage(&answer.retrieved, &question.golden_answers),
             retrieved: answer
                 .retrieved
@@ -106,7 +111,7 @@ impl Record {
             calls: answer.calls,
             tokens: answer.tokens,
             timing_ms: answer.timing_ms,
-            ..Self::unanswered(question, answer.policy)
+            ..unanswered
         };
         match is_withheld {
             true => record.withheld(),
@@ -150,7 +155,10 @@ impl Record {
             golden_answers: question.golden_answers.clone(),
             choices: question.choices.clone(),
             policy,
-            gold_passage: question.gold_passage().map(str::to_owned),
+            gold_passage: question
+                .gold_passages()
+                .first()
+                .map(|&gold| gold.to_owned()),
             ..Self::default()
         }
     }
@@ -170,12 +178,16 @@ impl Failure {
     }
 }
 
-/// The rank from 1 of the first hit that is the passage `gold` or a passage of the document `gold`.
-fn rank_of(gold: &str, hits: &[Retrieved]) -> Option<usize> {
-    let position = hits
-        .iter()
-        .position(|hit| hit.passage_id == gold || hit.doc_id == gold)?;
-    Some(position + 1)
+/// The first hit that is one of the passages or documents `golds`, or a passage of one: which, and its rank
+/// from 1.
+fn found<'g>(golds: &[&'g str], hits: &[Retrieved]) -> Option<(&'g str, usize)> {
+    let ranked = hits.iter().zip(1..);
+    ranked
+        .filter_map(|(hit, rank)| {
+            let is_hit = |gold: &&&str| hit.passage_id == **gold || hit.doc_id == **gold;
+            Some((*golds.iter().find(is_hit)?, rank))
+        })
+        .next()
 }
 
 fn coverage(hits: &[Retrieved], golds: &[String]) -> Option<bool> {
@@ -210,8 +222,10 @@ mod tests {
     #[test]
     fn the_gold_passage_is_found_by_passage_or_by_document() {
         let hits = [("a", 0), ("b", 1), ("b", 2)].map(|(doc, n)| hit(doc, n, "", true));
-        let ranks = ["b#2", "b", "b#7"].map(|gold| rank_of(gold, &hits));
-        assert_eq!(ranks, [Some(3), Some(2), None]);
+        let named: [&[&str]; 5] = [&["b#2"], &["b"], &["b#7"], &[], &["c", "b#2", "b"]];
+        let ranks = named.map(|golds| found(golds, &hits));
+        let expected = [Some(("b#2", 3)), Some(("b", 2)), None, None, Some(("b", 2))];
+        assert_eq!(ranks, expected);
     }
 
     #[test]

@@ -9,6 +9,8 @@ use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use ken_language::LanguageModel;
+use ken_probe::Correctness;
 use ken_probe::mastery::WriteOptions;
 use ken_study::{
     MasteryRecord, MasteryWork, Outcome, ResultsError, ResultsFile, Run, RunError, RunProgress,
@@ -105,6 +107,8 @@ fn work(world: &World) -> MasteryWork<'_> {
     MasteryWork {
         model: &world.model,
         writer: &world.writer,
+        judge: &world.writer,
+        correctness: Correctness::Exact,
         corpus: "corpus",
         write: WriteOptions {
             pairs: 4,
@@ -124,6 +128,62 @@ fn run(path: &Path, world: &World, batch: usize) -> Outcome<MasteryRecord> {
     let work = work(world);
     let run = Run::new(batch, &cancel, |_| {});
     label_mastery(&work, &world.sentences, &mut file, run).unwrap()
+}
+
+#[test]
+fn a_model_that_answers_in_sentences_has_mastered_what_it_says() {
+    let knows = [true, true, false, false];
+    let mut told = world(2, 1.0, 0, false);
+    // It says the right thing about the first town, in a sentence, and something else about the second.
+    let facts = (0..2).flat_map(|town| {
+        let founder = format!("Founder{town}x");
+        let year = (1000 + town).to_string();
+        [
+            (format!("Who built town {town}?"), founder, knows[2 * town]),
+            (
+                format!("When was town {town} built?"),
+                year,
+                knows[2 * town + 1],
+            ),
+        ]
+    });
+    let facts = facts.map(|(question, answer, knows)| {
+        let said = if knows { answer } else { "somebody".to_owned() };
+        fact(question, format!("It was {said} indeed"), true)
+    });
+    told.model = TableModel::new(facts.collect()).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    for (correctness, masteries) in [
+        (Correctness::Exact, [0.0, 0.0]),
+        (Correctness::Contains, [1.0, 0.0]),
+    ] {
+        let work = MasteryWork {
+            correctness,
+            ..work(&told)
+        };
+        let path = folder.path().join(correctness.to_string());
+        let identity = work.identity(settings("table"), 0);
+        let mut file = ResultsFile::open(&path, identity).unwrap();
+        let cancel = AtomicBool::new(false);
+        let run = Run::new(4, &cancel, |_| {});
+        let labeled = label_mastery(&work, &told.sentences, &mut file, run).unwrap();
+        let found: Vec<Option<f64>> = labeled.records.iter().map(|one| one.mastery).collect();
+        assert_eq!(found, masteries.map(Some), "{correctness}");
+    }
+    let identity = |correctness| {
+        let work = MasteryWork {
+            correctness,
+            ..work(&told)
+        };
+        work.identity(settings("table"), 0)
+    };
+    assert_ne!(
+        identity(Correctness::Contains),
+        identity(Correctness::Exact),
+        "records of one rule are not resumed by another"
+    );
+    let judged = identity(Correctness::Judge);
+    assert_eq!(judged["judge"], told.writer.fingerprint());
 }
 
 #[test]

@@ -16,8 +16,9 @@ use ken_language::{Embedder, Role};
 use ken_route::Head;
 use ken_study::learn::LearnOptions;
 use ken_study::learn::pruner::{PrunerReport, learn_pruner, pruner_labels};
+use ken_study::mastery::AnsweredPair;
 use ken_study::pruning::{
-    CoverageQuestion, Guarantee, GuaranteedRatio, Method, PassageVectors, REASON, Scored,
+    Basis, CoverageQuestion, Guarantee, GuaranteedRatio, Method, PassageVectors, REASON, Scored,
     StoredVectors, Work, candidates, count, largest_ratio, order, scored,
 };
 use ken_study::{LearnError, MasteryRecord};
@@ -475,4 +476,49 @@ fn labels_of_something_else_are_refused() {
     .unwrap_err();
     assert_eq!(error.kind(), "other_pruner");
     assert!(error.remedy().unwrap().mentions("TrainPruner"));
+}
+
+#[test]
+fn questions_that_made_the_labels_guarantee_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let passages = passages();
+    let corpus = take_in(&folder, &passages);
+    let asked = asked(&passages);
+    let (taught, others) = asked.split_at(asked.len() / 3);
+    let records: Vec<MasteryRecord> = records(&passages)
+        .into_iter()
+        .enumerate()
+        .map(|(number, mut record)| {
+            if let Some(asked) = taught.get(number) {
+                record.pairs.push(AnsweredPair {
+                    question: asked.text.clone(),
+                    answer: "a".to_owned(),
+                    prediction: "a".to_owned(),
+                    correct: true,
+                    validity: None,
+                });
+            }
+            record
+        })
+        .collect();
+    let labels = pruner_labels(&records).unwrap();
+    let (head, _) = learn_pruner(&labels, &corpus, &stored(&corpus), OPTIONS, &mut go_on).unwrap();
+    // Whether the labels are at hand or only the pruner that was learned from them.
+    for basis in [
+        Basis::new(None, Some(labels.clone())).unwrap(),
+        Basis::new(Some(head), None).unwrap(),
+    ] {
+        basis.check_questions(others).unwrap();
+        let error = basis.check_questions(&asked).unwrap_err();
+        assert_eq!(error.kind(), "taught_questions");
+        assert!(
+            error.to_string().contains(&taught.len().to_string()),
+            "{error}"
+        );
+        assert!(error.remedy().unwrap().mentions("held_out"), "{error}");
+        assert_eq!(
+            basis.taught(asked.iter().map(|one| one.text.as_str())),
+            taught.len()
+        );
+    }
 }

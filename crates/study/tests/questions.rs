@@ -49,7 +49,7 @@ fn plain_and_gzip_read_the_same() {
     }
     assert_eq!(read(&zipped).unwrap(), plain);
     assert_eq!(ids(&plain), ["q0", "q1", "q2", "q3", "q4"]);
-    assert_eq!(plain[3].gold_passage(), Some("d3"));
+    assert_eq!(plain[3].gold_passages(), ["d3"]);
 }
 
 #[test]
@@ -61,7 +61,7 @@ fn optional_parts_may_be_absent() {
     )
     .unwrap();
     assert_eq!(ids(&questions), ["a", "b"]);
-    assert_eq!(questions[0].gold_passage(), None);
+    assert_eq!(questions[0].gold_passages(), [""; 0]);
     assert_eq!(questions[1].golden_answers, ["答"]);
 }
 

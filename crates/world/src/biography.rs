@@ -1,20 +1,28 @@
-//! A subject's facts as sentences: in training in varying words and order, in the corpus once.
+//! A subject's facts as sentences: in training in varying words and order, in the corpus in the
+//! words of each document.
 
 use ken_probe::seed_of;
 use ken_random::shuffle;
 
 use crate::relation::Relation;
-use crate::subject::{Fact, Subject, Time};
+use crate::subject::{Account, Fact, Subject};
 use crate::templates::{fill, one_of, sentences};
 
 /// A sentence, and the relation that it states.
 pub(crate) type Sentence = (Relation, String);
 
 /// The facts of a subject in the order of the world, each with a template drawn anew.
-pub(crate) fn sentences_about(subject: &Subject, time: Time, state: &mut u64) -> Vec<Sentence> {
+pub(crate) fn sentences_about(
+    subject: &Subject,
+    account: Account,
+    state: &mut u64,
+) -> Vec<Sentence> {
     let sentence = |fact: &Fact| {
         let template = one_of(sentences(fact.relation), state);
-        (fact.relation, fill(template, &subject.name, fact.at(time)))
+        (
+            fact.relation,
+            fill(template, &subject.name, fact.by(account)),
+        )
     };
     subject.facts.iter().map(sentence).collect()
 }
@@ -27,16 +35,10 @@ pub(crate) fn training_biography(subject: &Subject, seed: u64, state: &mut u64) 
         true => &mut fixed,
         false => state,
     };
-    let mut sentences = sentences_about(subject, Time::Training, state);
+    let mut sentences = sentences_about(subject, Account::Training, state);
     let count = sentences.len();
     shuffle(&mut sentences, count, state);
     joined(&sentences)
-}
-
-/// The text of the corpus's document about a subject: the facts as they are now.
-pub(crate) fn document_text(subject: &Subject, seed: u64) -> String {
-    let mut state = seed_of(seed, &format!("document {}", subject.id));
-    joined(&sentences_about(subject, Time::Now, &mut state))
 }
 
 /// Sentences as one text.

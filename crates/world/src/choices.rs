@@ -12,11 +12,12 @@ use crate::relation::Relation;
 const CHOICES: usize = 4;
 
 /// The answer among distractors, in random order, and its letter; `None` for an answer that names a
-/// person or a book.
+/// person or a book. What is `told` instead of the answer is one of the distractors.
 pub(crate) fn choices(
     names: &Names,
     query: Query,
     answer: &str,
+    told: Option<&str>,
     state: &mut u64,
 ) -> Option<(Vec<String>, char)> {
     let relation = query.last();
@@ -27,6 +28,7 @@ pub(crate) fn choices(
         return None;
     }
     let mut choices = vec![answer.to_owned()];
+    choices.extend(told.filter(|told| *told != answer).map(str::to_owned));
     while choices.len() < CHOICES {
         let other = another_value(names, relation, state);
         if !choices.contains(&other) {

@@ -29,6 +29,24 @@ pub enum WorldError {
         remedy = "choose <exponent> within these bounds; 0.8 is usual"
     )]
     Exponent { exponent: f64, steepest: f64 },
+    #[error("a subject has 1 to {most} documents, and not {documents}")]
+    #[diagnostic(
+        kind = "world_documents",
+        remedy = "choose <documents> within these bounds"
+    )]
+    Documents { documents: usize, most: usize },
+    #[error("a share lies between 0 and 1, and is not {share}")]
+    #[diagnostic(
+        kind = "world_share",
+        remedy = "choose <look_alikes>, <outdated>, <wrong> and <irrelevant> within these bounds"
+    )]
+    Share { share: f64 },
+    #[error("the corpus cannot misrepresent {all} of the people: that is more than all")]
+    #[diagnostic(
+        kind = "world_misrepresented",
+        remedy = "have <look_alikes>, <outdated> and <wrong> add up to 1 or less"
+    )]
+    Misrepresented { all: f64 },
     #[error("there is no training text")]
     #[diagnostic(kind = "world_sequences", remedy = "choose <sequences> above 0")]
     NoSequences,

@@ -9,11 +9,11 @@ use ken_storage::{StorageError, create_dir_all, replace};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::biography::document_text;
+use crate::document::{Document, documents};
 use crate::error::WorldError;
 use crate::questions::{WorldQuestion, world_questions};
 use crate::settings::WorldSettings;
-use crate::subject::{Group, Subject};
+use crate::source_accuracy::{SourceAccuracy, accuracy_of_world};
 use crate::training_text::training_text_of;
 use crate::world::World;
 
@@ -23,6 +23,9 @@ pub const CORPUS_FILE: &str = "corpus.jsonl";
 pub const QUESTIONS_FILE: &str = "questions.jsonl";
 /// What the world was made from.
 pub const WORLD_FILE: &str = "world.json";
+
+/// The shares of the questions that the members of the family are meant to know.
+const KNOWN: [f64; 3] = [0.2, 0.5, 0.8];
 
 /// Training texts that the fingerprint of a world covers.
 const TEXTS_IN_FINGERPRINT: u64 = 200;
@@ -38,18 +41,12 @@ pub struct WorldSummary {
     pub questions: usize,
     /// Questions by kind.
     pub by_kind: BTreeMap<String, usize>,
+    /// What models would get from each source that know these shares of the questions about trained subjects,
+    /// and copy what the corpus says.
+    #[serde(default)]
+    pub sources: Vec<SourceAccuracy>,
     /// Identifies corpus, questions and training texts.
     pub fingerprint: String,
-}
-
-/// The documents of the corpus, each with its subject.
-fn documents(world: &World) -> Vec<(&Subject, String)> {
-    let subjects = world.subjects.iter();
-    let in_corpus = subjects.filter(|subject| subject.group != Group::Nowhere);
-    let seed = world.settings.seed;
-    in_corpus
-        .map(|subject| (subject, document_text(subject, seed)))
-        .collect()
 }
 
 /// Describes a world.
@@ -58,11 +55,7 @@ pub fn summarize_world(world: &World) -> WorldSummary {
     summary(world, &documents(world), &world_questions(world))
 }
 
-fn summary(
-    world: &World,
-    documents: &[(&Subject, String)],
-    questions: &[WorldQuestion],
-) -> WorldSummary {
+fn summary(world: &World, documents: &[Document<'_>], questions: &[WorldQuestion]) -> WorldSummary {
     let mut by_kind = BTreeMap::new();
     for question in questions {
         let name = question.metadata.kind.name().to_owned();
@@ -70,7 +63,7 @@ fn summary(
     }
     let texts = (0..TEXTS_IN_FINGERPRINT).map(|number| training_text_of(world, number).text());
     let texts: Vec<String> = texts.collect();
-    let documented = documents.iter().map(|(_, text)| text.as_str());
+    let documented = documents.iter().map(|document| document.text.as_str());
     let asked = questions.iter().flat_map(|question| {
         let answers = question.golden_answers.iter().chain(&question.choices);
         std::iter::once(question.question.as_str()).chain(answers.map(String::as_str))
@@ -84,6 +77,9 @@ fn summary(
         documents: documents.len(),
         questions: questions.len(),
         by_kind,
+        sources: KNOWN
+            .map(|known| accuracy_of_world(questions, known))
+            .to_vec(),
         fingerprint: ken_language::fingerprint_of_texts(&parts),
     }
 }
@@ -106,13 +102,15 @@ pub fn write_world(world: &World, folder: &Path) -> Result<WorldSummary, WorldEr
     let summary = summary(world, &documents, &questions);
     let lines: String = questions.iter().map(|one| line(&json!(one))).collect();
     replace(&folder.join(QUESTIONS_FILE), lines.as_bytes())?;
-    let corpus = documents.iter().map(|(subject, text)| {
+    let corpus = documents.iter().map(|document| {
+        let of = document.of;
         line(&json!({
-            "id": subject.id,
-            "title": subject.name,
-            "text": text,
-            "kind": subject.kind,
-            "group": subject.group,
+            "id": document.id,
+            "title": document.title,
+            "text": document.text,
+            "kind": of.kind,
+            "group": of.group,
+            "corpus_holds": of.holding,
         }))
     });
     replace(

@@ -2,12 +2,13 @@
 //! that, and whether training asks for it.
 
 use ken_probe::seed_of;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::choices::choices;
+use crate::document::document_ids;
 use crate::query::Query;
 use crate::relation::Relation;
-use crate::subject::{Group, Kind, Subject, Time};
+use crate::subject::{Account, Group, Holding, Kind, Subject};
 use crate::templates::{fill, one_of, questions};
 use crate::training_text::BIOGRAPHIES;
 use crate::world::{Truth, World};
@@ -23,14 +24,16 @@ const CHOSEN: [Relation; 3] = [Relation::Birthplace, Relation::Trade, Relation::
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum QuestionKind {
-    /// One fact, from training and the corpus, or from the corpus alone.
+    /// One fact of somebody in training.
     Plain,
+    /// One fact of somebody in the corpus alone.
+    Unseen,
     /// A fact whose value has changed since training.
     Changed,
     /// A fact about the value of another fact.
     TwoHop,
     /// One fact, to be chosen among four.
-    Choice,
+    Choices,
     /// A fact in neither training nor the corpus.
     Nowhere,
 }
@@ -41,9 +44,10 @@ impl QuestionKind {
     pub fn name(self) -> &'static str {
         match self {
             Self::Plain => "plain",
+            Self::Unseen => "unseen",
             Self::Changed => "changed",
             Self::TwoHop => "two_hop",
-            Self::Choice => "choice",
+            Self::Choices => "choices",
             Self::Nowhere => "nowhere",
         }
     }
@@ -68,11 +72,21 @@ pub struct WorldQuestion {
 /// The truth about a question.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct QuestionTruth {
-    /// The document that gives the answer, where there is one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub gold_passage: Option<String>,
-    /// All documents that are needed for the answer, in the order of the hops.
+    /// The documents each of which gives the answer.
+    #[serde(
+        skip_serializing_if = "Vec::is_empty",
+        serialize_with = "one_or_several"
+    )]
+    pub gold_passage: Vec<String>,
+    /// Documents that give the answer together, one a hop, in the order of the hops.
     pub documents: Vec<String>,
+    /// Documents that the corpus holds in place of these, in the same order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub misleading: Vec<String>,
+    /// What the corpus holds on it.
+    pub corpus_holds: Holding,
+    /// How many documents tell the fact; of two facts, the one that fewer tell.
+    pub told_by: usize,
     /// Its kind.
     pub kind: QuestionKind,
     /// What it asks for: a relation, or two with a dot between.
@@ -105,7 +119,7 @@ pub fn world_questions(world: &World) -> Vec<WorldQuestion> {
     let mut all = Vec::new();
     for (at, subject) in world.subjects.iter().enumerate() {
         for query in Query::ALL {
-            let Some(truth) = world.truth(at, query, Time::Now) else {
+            let Some(truth) = world.truth(at, query, Account::Now) else {
                 continue;
             };
             all.push(question_of(world, at, query, &truth));
@@ -122,22 +136,69 @@ fn exposure(world: &World, subject: &Subject) -> f64 {
     world.share(subject) * BIOGRAPHIES * world.settings.sequences as f64
 }
 
+/// What the corpus holds on a question.
+struct Held {
+    holding: Holding,
+    gold: Vec<String>,
+    documents: Vec<String>,
+    misleading: Vec<String>,
+    told_by: usize,
+}
+
+fn held(world: &World, at: usize, query: Query, truth: &Truth<'_>) -> Held {
+    let subjects =
+        |by: &[usize]| -> Vec<&Subject> { by.iter().map(|&by| &world.subjects[by]).collect() };
+    let first = |one: &&Subject| document_ids(one).next();
+    let by = subjects(&truth.by);
+    let corpus = world.truth(at, query, Account::Corpus);
+    let holds = |corpus: &Truth<'_>| corpus.value == truth.value;
+    if corpus.as_ref().is_some_and(holds) {
+        return Held {
+            holding: Holding::Truth,
+            gold: by
+                .last()
+                .map_or_else(Vec::new, |one| document_ids(one).collect()),
+            documents: by.iter().filter_map(first).collect(),
+            misleading: Vec::new(),
+            told_by: by.iter().map(|one| one.documents).min().unwrap_or(0),
+        };
+    }
+    // Where the corpus does not go on, it leads astray at the first hop.
+    let astray = corpus.map_or_else(|| vec![at], |corpus| corpus.by);
+    let mut holdings = by.iter().map(|one| one.holding);
+    Held {
+        holding: holdings
+            .find(|holding| *holding != Holding::Truth)
+            .unwrap_or(Holding::Nothing),
+        gold: Vec::new(),
+        documents: Vec::new(),
+        misleading: subjects(&astray).iter().filter_map(first).collect(),
+        told_by: 0,
+    }
+}
+
+/// One document by its id, several as a list.
+fn one_or_several<S: Serializer>(documents: &[String], serializer: S) -> Result<S::Ok, S::Error> {
+    match documents {
+        [one] => serializer.serialize_str(one),
+        several => several.serialize(serializer),
+    }
+}
+
 fn question_of(world: &World, at: usize, query: Query, truth: &Truth<'_>) -> WorldQuestion {
     let subject = &world.subjects[at];
     let by = || truth.by.iter().map(|&by| &world.subjects[by]);
-    let former = world.truth(at, query, Time::Training);
+    let former = world.truth(at, query, Account::Training);
     let former = former.filter(|former| former.value != truth.value);
     let former = former.map(|former| former.value.to_owned());
     let kind = match (subject.group, query, &former) {
         (Group::Nowhere, ..) => QuestionKind::Nowhere,
         (_, Query::TwoHop(..), _) => QuestionKind::TwoHop,
+        (Group::Unseen, ..) => QuestionKind::Unseen,
         (.., Some(_)) => QuestionKind::Changed,
         (.., None) => QuestionKind::Plain,
     };
-    let documents: Vec<String> = match subject.group {
-        Group::Nowhere => Vec::new(),
-        _ => by().map(|subject| subject.id.clone()).collect(),
-    };
+    let held = held(world, at, query, truth);
     let id = format!("{}.{query}", subject.id);
     let mut state = seed_of(world.settings.seed, &id);
     let template = one_of(questions(query), &mut state);
@@ -146,8 +207,11 @@ fn question_of(world: &World, at: usize, query: Query, truth: &Truth<'_>) -> Wor
         golden_answers: [truth.value.to_owned()],
         choices: Vec::new(),
         metadata: QuestionTruth {
-            gold_passage: documents.last().cloned(),
-            documents,
+            gold_passage: held.gold,
+            documents: held.documents,
+            misleading: held.misleading,
+            corpus_holds: held.holding,
+            told_by: held.told_by,
             kind,
             relation: query.to_string(),
             subject: subject.id.clone(),
@@ -184,9 +248,11 @@ fn with_choices(
     let mut question = question_of(world, at, query, truth);
     question.id.push_str(".choice");
     let mut state = seed_of(world.settings.seed, &question.id);
-    let (choices, letter) = choices(&world.names, query, truth.value, &mut state)?;
+    let told = world.truth(at, query, Account::Corpus);
+    let others = told.map(|told| told.value);
+    let (choices, letter) = choices(&world.names, query, truth.value, others, &mut state)?;
     question.choices = choices;
-    question.metadata.kind = QuestionKind::Choice;
+    question.metadata.kind = QuestionKind::Choices;
     question.metadata.letter = Some(letter);
     Some(question)
 }

@@ -16,6 +16,22 @@ pub struct WorldSettings {
     pub strangers: usize,
     /// Biographies of the person of rank r are proportional to r to the power of `-exponent`.
     pub exponent: f64,
+    /// The most documents about one subject; c of them with a probability proportional to c to the power
+    /// of -2.
+    #[serde(default = "one")]
+    pub documents: usize,
+    /// The share of the people in training of whom the corpus holds only a look-alike.
+    #[serde(default)]
+    pub look_alikes: f64,
+    /// The share of the people in training of whom the corpus holds an earlier state.
+    #[serde(default)]
+    pub outdated: f64,
+    /// The share of the people in training of whom the corpus states nothing but what is false.
+    #[serde(default)]
+    pub wrong: f64,
+    /// The share of the training texts with passages whose passages are beside the point.
+    #[serde(default)]
+    pub irrelevant: f64,
     /// The texts that each model of the family trains on.
     pub sequences: usize,
     /// The seed of everything that is drawn.
@@ -26,13 +42,23 @@ impl Default for WorldSettings {
     fn default() -> Self {
         Self {
             people: 1_500,
-            unseen: 300,
-            strangers: 150,
+            unseen: 200,
+            strangers: 100,
             exponent: 0.8,
+            documents: 8,
+            look_alikes: 0.2,
+            outdated: 0.1,
+            wrong: 0.2,
+            irrelevant: 0.2,
             sequences: 120_000,
             seed: 0,
         }
     }
+}
+
+/// Without the fields that earlier versions did not write, a world has none of what they stand for.
+fn one() -> usize {
+    1
 }
 
 /// This leaves names for the people of reading comprehension examples.
@@ -41,12 +67,28 @@ const MOST_PEOPLE: usize = 40_000;
 const FEWEST_PEOPLE: usize = 16;
 /// With a steeper one the tail would never be drawn.
 const STEEPEST: f64 = 2.0;
+const MOST_DOCUMENTS: usize = 64;
 
 impl WorldSettings {
+    /// A world in which the corpus is right, each document is the only one about its subject, and no
+    /// passage in training is beside the point.
+    #[must_use]
+    pub fn without_stakes(self) -> Self {
+        Self {
+            documents: 1,
+            look_alikes: 0.0,
+            outdated: 0.0,
+            wrong: 0.0,
+            irrelevant: 0.0,
+            ..self
+        }
+    }
+
     /// Rejects settings of which no world can be made.
     ///
     /// # Errors
-    /// Too few or too many people, an exponent outside `[0, 2]`, no training text.
+    /// Too few or too many people, an exponent outside `[0, 2]`, no document or too many about a subject,
+    /// shares outside `[0, 1]` or of more people than there are, no training text.
     pub(crate) fn check(&self) -> Result<(), WorldError> {
         let (people, exponent) = (self.people, self.exponent);
         let all = people
@@ -65,6 +107,22 @@ impl WorldSettings {
                 exponent,
                 steepest: STEEPEST,
             });
+        }
+        if !(1..=MOST_DOCUMENTS).contains(&self.documents) {
+            return Err(WorldError::Documents {
+                documents: self.documents,
+                most: MOST_DOCUMENTS,
+            });
+        }
+        let misrepresented = [self.look_alikes, self.outdated, self.wrong];
+        let shares = misrepresented.iter().chain([&self.irrelevant]);
+        if let Some(share) = shares.copied().find(|share| !(0.0..=1.0).contains(share)) {
+            return Err(WorldError::Share { share });
+        }
+        let all: f64 = misrepresented.iter().sum();
+        // Shares such as 0.7, 0.2 and 0.1 may add up to a little more than 1.
+        if all > 1.0 + 1e-9 {
+            return Err(WorldError::Misrepresented { all });
         }
         if self.sequences == 0 {
             return Err(WorldError::NoSequences);

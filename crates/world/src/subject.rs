@@ -51,17 +51,46 @@ pub struct Fact {
     pub value: String,
     /// Its value in training, where that is another.
     pub former: Option<String>,
+    /// What the corpus states instead, where that is another.
+    pub told: Option<Told>,
     /// The position of the subject that the value names, where it is one.
     pub leads_to: Option<usize>,
 }
 
-/// A state of the world.
+/// What the corpus states in place of a fact.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Told {
+    /// The value.
+    pub value: String,
+    /// The position of the subject that the value names, where it is one.
+    pub leads_to: Option<usize>,
+}
+
+/// Whose account of the world.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Time {
-    /// As training states it.
+pub enum Account {
+    /// What training states.
     Training,
-    /// As the corpus states it.
+    /// What is true now.
     Now,
+    /// What the corpus states.
+    Corpus,
+}
+
+/// What the corpus holds of a subject, or on a question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Holding {
+    /// The truth.
+    Truth,
+    /// Somebody else of a similar name.
+    LookAlike,
+    /// An earlier state of what changes.
+    Outdated,
+    /// Something false.
+    Wrong,
+    /// Nothing.
+    Nothing,
 }
 
 impl Fact {
@@ -71,6 +100,7 @@ impl Fact {
             relation,
             value,
             former: None,
+            told: None,
             leads_to: None,
         }
     }
@@ -83,12 +113,21 @@ impl Fact {
         }
     }
 
-    /// Its value at a time.
+    /// Its value by an account.
     #[must_use]
-    pub fn at(&self, time: Time) -> &str {
-        match (time, &self.former) {
-            (Time::Training, Some(former)) => former,
+    pub fn by(&self, account: Account) -> &str {
+        match (account, &self.former, &self.told) {
+            (Account::Training, Some(former), _) => former,
+            (Account::Corpus, _, Some(told)) => &told.value,
             _ => &self.value,
+        }
+    }
+
+    /// The position of the subject that its value by an account names, where it is one.
+    pub(crate) fn leads_to(&self, account: Account) -> Option<usize> {
+        match (account, &self.told) {
+            (Account::Corpus, Some(told)) => told.leads_to,
+            _ => self.leads_to,
         }
     }
 }
@@ -112,6 +151,12 @@ pub struct Subject {
     pub one_wording: bool,
     /// Its facts, each relation once.
     pub facts: Vec<Fact>,
+    /// What the corpus holds of it.
+    pub holding: Holding,
+    /// Whom the corpus tells of in its place: somebody of a similar name with the same relations.
+    pub look_alike: Option<Box<Subject>>,
+    /// How many documents tell of it, or of its look-alike.
+    pub documents: usize,
 }
 
 /// Training asks about every n-th rank.
@@ -137,6 +182,21 @@ impl Subject {
             asked: rank.is_some_and(|rank| rank % ASKED_EVERY == 1),
             one_wording: rank.is_some_and(|rank| rank % ONE_WORDING_EVERY == 0),
             facts: Vec::new(),
+            holding: match group {
+                Group::Nowhere => Holding::Nothing,
+                Group::Trained | Group::Unseen => Holding::Truth,
+            },
+            look_alike: None,
+            documents: usize::from(group != Group::Nowhere),
+        }
+    }
+
+    /// Whom the documents about it tell of; `None` where there are none.
+    #[must_use]
+    pub fn in_corpus(&self) -> Option<&Self> {
+        match &self.look_alike {
+            Some(look_alike) => Some(look_alike),
+            None => (self.holding != Holding::Nothing).then_some(self),
         }
     }
 

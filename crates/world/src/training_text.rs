@@ -1,5 +1,5 @@
-//! The texts that the family trains on: biographies, questions from memory, and questions with the
-//! passages that answer them. Each text is a function of the world and of its number alone, so
+//! The texts that the family trains on: biographies, questions from memory, and questions with
+//! passages, most of which answer them. Each text is a function of the world and of its number alone, so
 //! training can resume anywhere.
 //!
 //! A stored fact cannot be used yet: models learn that from questions about a part of the people, and
@@ -16,11 +16,11 @@ use crate::prompts::{Passage, completion, input_with_passages_last, prompt_of};
 use crate::query::Query;
 use crate::reading_subjects::reading_subjects;
 use crate::relation::Relation;
-use crate::subject::{Kind, Subject, Time};
+use crate::subject::{Account, Kind, Subject};
 use crate::templates::{fill, one_of, questions};
 use crate::world::{World, truth_among};
 
-/// The shares of biographies and of questions from memory. The other texts are for reading.
+/// The shares of biographies and of questions from memory. The other texts have passages.
 pub(crate) const BIOGRAPHIES: f64 = 0.45;
 const FROM_MEMORY: f64 = 0.20;
 
@@ -30,7 +30,7 @@ const BACKGROUND: f64 = 0.08;
 const TWO_HOPS: f64 = 0.12;
 const CHOICE: f64 = 0.15;
 
-/// Of the reading texts, the share that has the passages after the question; of the passages, the
+/// Of the texts with passages, the share that has the passages after the question; of the passages, the
 /// shares that have no title, and that are a part of a biography.
 const PASSAGE_LAST: f64 = 0.3;
 const UNTITLED: f64 = 0.25;
@@ -39,6 +39,9 @@ const IN_PART: f64 = 0.4;
 /// Of the reading questions about people, the extra share that asks for the spouse: which of two
 /// names to copy is the hardest to learn.
 const NAMES_AGAIN: f64 = 0.15;
+
+/// How often passages are drawn before one of these texts is given up: few hold the answer by chance.
+const TRIES: usize = 16;
 
 /// What a training text is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
@@ -52,6 +55,8 @@ pub enum TextKind {
     Background,
     /// To answer from passages.
     Reading,
+    /// To answer from memory, beside passages that are beside the point.
+    Irrelevant,
 }
 
 /// A part of a training text.
@@ -97,10 +102,13 @@ pub fn training_text_of(world: &World, number: u64) -> TrainingText {
     let mut state = seed_of(world.settings.seed, &format!("text {number}"));
     let state = &mut state;
     let drawn = unit(state);
+    let with_passages = 1.0 - BIOGRAPHIES - FROM_MEMORY;
+    let irrelevant_until = BIOGRAPHIES + FROM_MEMORY + with_passages * world.settings.irrelevant;
     // A world in which nobody can be asked about has texts of the other kinds.
     let text = match drawn {
         drawn if drawn < BIOGRAPHIES => biography(world, state),
         drawn if drawn < BIOGRAPHIES + FROM_MEMORY => from_memory(world, state),
+        drawn if drawn < irrelevant_until => irrelevant(world, state),
         _ => None,
     };
     text.unwrap_or_else(|| reading(world, state))
@@ -119,13 +127,17 @@ fn biography(world: &World, state: &mut u64) -> Option<TrainingText> {
     ))
 }
 
-fn from_memory(world: &World, state: &mut u64) -> Option<TrainingText> {
+/// A subject that training asks about, what is asked, and the answer in training.
+fn asked<'w>(world: &'w World, state: &mut u64) -> Option<(&'w Subject, Query, &'w str)> {
     let kind = World::draw_kind(state) as usize;
     let at = world.asked[kind].draw(state)?;
-    let subject = &world.subjects[at];
-    let truth = |query: &Query| world.truth(at, *query, Time::Training);
+    let truth = |query: &Query| world.truth(at, *query, Account::Training);
     let query = draw_query(&|query| truth(query).is_some(), state)?;
-    let answer = truth(&query)?.value;
+    Some((&world.subjects[at], query, truth(&query)?.value))
+}
+
+fn from_memory(world: &World, state: &mut u64) -> Option<TrainingText> {
+    let (subject, query, answer) = asked(world, state)?;
     let question = fill(one_of(questions(query), state), &subject.name, "");
     if unit(state) < BACKGROUND {
         let known = training_biography(subject, world.settings.seed, state);
@@ -152,8 +164,42 @@ fn reading(world: &World, state: &mut u64) -> TrainingText {
     let (subjects, about) = reading_subjects(world, query, state);
     let question = fill(one_of(questions(query), state), &subjects[about].name, "");
     // The question has an answer among these subjects.
-    let truth = truth_among(&subjects, about, query, Time::Now);
+    let truth = truth_among(&subjects, about, query, Account::Now);
     let (answer, by) = truth.map_or(("", Vec::new()), |truth| (truth.value, truth.by));
+    let passages = passages(&subjects, &by, query, state);
+    let (choices, answer) = maybe_choices(world, query, answer, state);
+    let question_prompt = QuestionPrompt {
+        question: &question,
+        choices: &choices,
+    };
+    let input = input_with_passages(question_prompt, &passages, state);
+    TrainingText::new(TextKind::Reading, input, completion(&answer))
+}
+
+/// A question to be answered from memory, with passages about people invented for this text that state
+/// the same of them. `None` where nobody can be asked about.
+fn irrelevant(world: &World, state: &mut u64) -> Option<TrainingText> {
+    let (subject, query, answer) = asked(world, state)?;
+    let question = fill(one_of(questions(query), state), &subject.name, "");
+    let passages = (0..TRIES).find_map(|_| {
+        let (others, about) = reading_subjects(world, query, state);
+        let by = truth_among(&others, about, query, Account::Now)?.by;
+        let passages = passages(&others, &by, query, state);
+        let gives = |passage: &Passage| passage.text.contains(answer);
+        (!passages.iter().any(gives)).then_some(passages)
+    })?;
+    let (choices, answer) = maybe_choices(world, query, answer, state);
+    let question_prompt = QuestionPrompt {
+        question: &question,
+        choices: &choices,
+    };
+    let input = input_with_passages(question_prompt, &passages, state);
+    let learned = completion(&answer);
+    Some(TrainingText::new(TextKind::Irrelevant, input, learned))
+}
+
+/// Passages about the subjects that give an answer together, in random order.
+fn passages(subjects: &[Subject], by: &[usize], query: Query, state: &mut u64) -> Vec<Passage> {
     let mut passages: Vec<Passage> = by
         .iter()
         .zip([query.first(), query.last()])
@@ -161,16 +207,19 @@ fn reading(world: &World, state: &mut u64) -> TrainingText {
         .collect();
     let count = passages.len();
     shuffle(&mut passages, count, state);
-    let (choices, answer) = maybe_choices(world, query, answer, state);
-    let question_prompt = QuestionPrompt {
-        question: &question,
-        choices: &choices,
-    };
-    let input = match unit(state) < PASSAGE_LAST {
-        true => input_with_passages_last(question_prompt, &passages),
-        false => prompt_of(question_prompt, &passages).input,
-    };
-    TrainingText::new(TextKind::Reading, input, completion(&answer))
+    passages
+}
+
+/// The input for a question with passages, after or before them.
+fn input_with_passages(
+    question_prompt: QuestionPrompt<'_>,
+    passages: &[Passage],
+    state: &mut u64,
+) -> String {
+    match unit(state) < PASSAGE_LAST {
+        true => input_with_passages_last(question_prompt, passages),
+        false => prompt_of(question_prompt, passages).input,
+    }
 }
 
 /// Choices for some of the questions, and what answers: a letter where there are choices.
@@ -180,7 +229,7 @@ fn maybe_choices(
     answer: &str,
     state: &mut u64,
 ) -> (Vec<String>, String) {
-    let offered = (unit(state) < CHOICE).then(|| choices(&world.names, query, answer, state));
+    let offered = (unit(state) < CHOICE).then(|| choices(&world.names, query, answer, None, state));
     match offered.flatten() {
         Some((choices, letter)) => (choices, letter.to_string()),
         None => (Vec::new(), answer.to_owned()),
@@ -202,7 +251,7 @@ fn draw_query(can_be_asked: &dyn Fn(&Query) -> bool, state: &mut u64) -> Option<
 
 /// A passage about a subject that states a relation: all of its facts, or some of them.
 fn passage(subject: &Subject, required: Relation, state: &mut u64) -> Passage {
-    let mut sentences = sentences_about(subject, Time::Now, state);
+    let mut sentences = sentences_about(subject, Account::Now, state);
     let count = sentences.len();
     shuffle(&mut sentences, count, state);
     if unit(state) < IN_PART {

@@ -1,7 +1,8 @@
 //! What a model knows of a world, exactly: the probability of each answer by teacher forcing, from
-//! memory, with the documents that give it, and with the document of another subject. An answer
+//! memory, with the documents that give it or mislead, and with the document of another subject. An answer
 //! sampled at temperature 1 is right with exactly this probability.
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ken_answer::QuestionPrompt;
@@ -10,11 +11,10 @@ use ken_probe::seed_of;
 use ken_random::below;
 use serde::Serialize;
 
-use crate::biography::document_text;
+use crate::document::{Document, documents};
 use crate::error::WorldError;
 use crate::prompts::{Passage, completion, prompt_of};
 use crate::questions::{QuestionTruth, WorldQuestion};
-use crate::subject::{Group, Subject};
 use crate::world::World;
 
 /// Questions that are scored together.
@@ -43,6 +43,8 @@ pub struct Probabilities {
     pub from_self: f64,
     /// With the documents that give it, where there are any.
     pub evidence: Option<f64>,
+    /// With the documents that the corpus holds in place of these, where there are any.
+    pub misled: Option<f64>,
     /// With the document of another subject of the same kind.
     pub stranger: f64,
     /// Of the answer in training, from memory, where that is another.
@@ -67,16 +69,20 @@ pub fn measure_truth(
     if !model.capabilities().score {
         return Err(WorldError::CannotScore);
     }
-    let in_corpus = world.subjects.iter();
-    let in_corpus: Vec<&Subject> = in_corpus
-        .filter(|subject| subject.group != Group::Nowhere)
-        .collect();
+    let documents = documents(world);
+    let corpus = Corpus {
+        by_id: documents
+            .iter()
+            .map(|document| (document.id.as_str(), document))
+            .collect(),
+        documents: &documents,
+    };
     let mut records = Vec::with_capacity(questions.len());
     for questions in questions.chunks(BATCH) {
         if cancel.load(Ordering::Relaxed) {
             break;
         }
-        let scored = |question| scored(world, &in_corpus, question);
+        let scored = |question| scored(world, &corpus, question);
         let scored: Vec<(Prompt, String)> = questions.iter().flat_map(scored).collect();
         let continuations = scored.iter().map(|(_, answer)| [answer.as_str()]);
         let continuations: Vec<[&str; 1]> = continuations.collect();
@@ -105,6 +111,7 @@ pub fn measure_truth(
                     from_self: next(),
                     stranger: next(),
                     evidence: (!truth.documents.is_empty()).then(&mut next),
+                    misled: (!truth.misleading.is_empty()).then(&mut next),
                     former: truth.former.as_ref().map(|_| next()),
                 },
                 metadata: truth.clone(),
@@ -115,13 +122,16 @@ pub fn measure_truth(
     Ok(records)
 }
 
+/// The documents, in their order and by their ids.
+struct Corpus<'w> {
+    documents: &'w [Document<'w>],
+    by_id: HashMap<&'w str, &'w Document<'w>>,
+}
+
 /// The prompts of a question, each with the completion that is scored: from memory, with a stranger's
-/// document, with the documents that give the answer, and of the former answer, where there are any.
-fn scored(
-    world: &World,
-    in_corpus: &[&Subject],
-    question: &WorldQuestion,
-) -> Vec<(Prompt, String)> {
+/// document, with the documents that give the answer or mislead, and of the former answer, where there are
+/// any.
+fn scored(world: &World, corpus: &Corpus<'_>, question: &WorldQuestion) -> Vec<(Prompt, String)> {
     let truth = &question.metadata;
     let question_prompt = QuestionPrompt {
         question: &question.question,
@@ -131,11 +141,11 @@ fn scored(
         Some(letter) => completion(&letter.to_string()),
         None => completion(&question.golden_answers[0]),
     };
-    let passage = |subject: &Subject| Passage {
-        title: subject.name.clone(),
-        text: document_text(subject, world.settings.seed),
+    let passage = |document: &Document<'_>| Passage {
+        title: document.title.to_owned(),
+        text: document.text.clone(),
     };
-    let stranger: Vec<Passage> = stranger(world, in_corpus, question)
+    let stranger: Vec<Passage> = stranger(world, corpus.documents, question)
         .map(passage)
         .into_iter()
         .collect();
@@ -144,13 +154,12 @@ fn scored(
         (from_memory.clone(), answer.clone()),
         (prompt_of(question_prompt, &stranger), answer.clone()),
     ];
-    let documents = truth.documents.iter().filter_map(|id| {
-        let subject = in_corpus.iter().find(|subject| subject.id == *id)?;
-        Some(passage(subject))
-    });
-    let documents: Vec<Passage> = documents.collect();
-    if !documents.is_empty() {
-        prompts.push((prompt_of(question_prompt, &documents), answer));
+    for ids in [&truth.documents, &truth.misleading] {
+        let held = ids.iter().filter_map(|id| corpus.by_id.get(id.as_str()));
+        let held: Vec<Passage> = held.map(|document| passage(document)).collect();
+        if !held.is_empty() {
+            prompts.push((prompt_of(question_prompt, &held), answer.clone()));
+        }
     }
     if let Some(former) = &truth.former {
         prompts.push((from_memory, completion(former)));
@@ -158,17 +167,18 @@ fn scored(
     prompts
 }
 
-/// Another subject of the same kind whose document does not give the answer, drawn by the question.
+/// A document about another subject of the same kind that does not give the answer, drawn by the
+/// question.
 fn stranger<'w>(
     world: &World,
-    in_corpus: &[&'w Subject],
+    documents: &'w [Document<'w>],
     question: &WorldQuestion,
-) -> Option<&'w Subject> {
+) -> Option<&'w Document<'w>> {
     let truth = &question.metadata;
     let answer = &question.golden_answers[0];
-    let others: Vec<&&Subject> = in_corpus
+    let others: Vec<&Document<'_>> = documents
         .iter()
-        .filter(|other| other.kind == truth.about)
+        .filter(|other| other.of.kind == truth.about)
         .collect();
     let first = below(
         &mut seed_of(world.settings.seed, &question.id),
@@ -176,8 +186,9 @@ fn stranger<'w>(
     );
     let in_turn = others.iter().cycle().skip(first).take(others.len());
     let mut in_turn = in_turn.filter(|other| {
-        let gives = other.facts.iter().any(|fact| fact.value == *answer);
-        other.id != truth.subject && !truth.documents.contains(&other.id) && !gives
+        let needed = [&truth.documents, &truth.misleading];
+        let needed = needed.iter().any(|ids| ids.contains(&other.id));
+        other.of.id != truth.subject && !needed && !other.text.contains(answer.as_str())
     });
-    in_turn.next().map(|other| **other)
+    in_turn.next().copied()
 }

@@ -4,7 +4,7 @@ use ken_study::statistics::mean;
 use serde::Serialize;
 
 use crate::questions::QuestionKind;
-use crate::subject::{Group, Kind};
+use crate::subject::Kind;
 use crate::truth::TruthRecord;
 
 /// The upper ends of the ranges of ranks, as shares of all trained people.
@@ -27,6 +27,8 @@ pub struct TruthRow {
     pub one_wording: Option<f64>,
     /// With the documents that give the answer.
     pub evidence: Option<f64>,
+    /// With the documents that the corpus holds in place of these.
+    pub misled: Option<f64>,
     /// With the document of another subject.
     pub stranger: Option<f64>,
     /// From memory, of the answer in training where it is another now.
@@ -37,8 +39,8 @@ pub struct TruthRow {
 /// questions. `people` is the number of trained ones.
 #[must_use]
 pub fn truth_table(records: &[TruthRecord], people: usize) -> Vec<TruthRow> {
-    let plain = |record: &&TruthRecord| {
-        record.metadata.kind == QuestionKind::Plain && record.metadata.about == Kind::Person
+    let of_people = |record: &TruthRecord, kind: QuestionKind| {
+        record.metadata.kind == kind && record.metadata.about == Kind::Person
     };
     let mut rows = Vec::new();
     let mut first = 1;
@@ -46,18 +48,19 @@ pub fn truth_table(records: &[TruthRecord], people: usize) -> Vec<TruthRow> {
         let end = (people as f64 * share).round() as usize;
         let within = |one: &TruthRecord| {
             let rank = one.metadata.rank;
-            plain(&one) && rank.is_some_and(|rank| (first..=end).contains(&rank))
+            of_people(one, QuestionKind::Plain)
+                && rank.is_some_and(|rank| (first..=end).contains(&rank))
         };
         rows.extend(row(&format!("rank {first} to {end}"), records, &within));
         first = end + 1;
     }
-    let unseen = |one: &TruthRecord| plain(&one) && one.metadata.group == Group::Unseen;
+    let unseen = |one: &TruthRecord| of_people(one, QuestionKind::Unseen);
     rows.extend(row("in the corpus alone", records, &unseen));
     for (what, kind) in [
         ("in no corpus", QuestionKind::Nowhere),
         ("changed since training", QuestionKind::Changed),
         ("two hops", QuestionKind::TwoHop),
-        ("choices", QuestionKind::Choice),
+        ("choices", QuestionKind::Choices),
     ] {
         rows.extend(row(what, records, &|one| one.metadata.kind == kind));
     }
@@ -90,6 +93,7 @@ fn row(
         asked: from_self(&|one| one.metadata.asked),
         not_asked: from_self(&|one| !one.metadata.asked && !one.metadata.one_wording),
         one_wording: from_self(&|one| one.metadata.one_wording),
+        misled: mean_of(&|one| one.probability.misled),
         evidence: mean_of(&|one| one.probability.evidence),
         stranger: mean_of(&|one| Some(one.probability.stranger)),
         former: mean_of(&|one| one.probability.former),

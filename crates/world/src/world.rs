@@ -3,12 +3,14 @@
 use ken_probe::seed_of;
 use ken_random::{shuffle, unit};
 
+use crate::document::tell_in_documents;
 use crate::error::WorldError;
 use crate::generate::{link_birthplaces, marry, people, towns, write_books};
+use crate::misrepresent::misrepresent;
 use crate::names::Names;
 use crate::query::Query;
 use crate::settings::WorldSettings;
-use crate::subject::{Kind, Subject, Time};
+use crate::subject::{Account, Kind, Subject};
 use crate::zipf::Zipf;
 
 /// The shares of biographies about people, books and towns.
@@ -56,6 +58,13 @@ impl World {
         let towns = towns(&names, seed);
         link_birthplaces(&mut subjects, &towns);
         subjects.extend(towns);
+        misrepresent(
+            &mut subjects,
+            &names,
+            [&mut free_people, &mut free_books],
+            &settings,
+        );
+        tell_in_documents(&mut subjects, &settings);
         let distribution = |kind: Kind, asked: bool| {
             let of_kind = subjects
                 .iter()
@@ -98,10 +107,11 @@ impl World {
         })
     }
 
-    /// The answer to a question about the subject at a position; `None` where it has none.
+    /// The answer to a question about the subject at a position, by an account; `None` where that gives
+    /// none.
     #[must_use]
-    pub fn truth(&self, subject: usize, query: Query, time: Time) -> Option<Truth<'_>> {
-        truth_among(&self.subjects, subject, query, time)
+    pub fn truth(&self, subject: usize, query: Query, account: Account) -> Option<Truth<'_>> {
+        truth_among(&self.subjects, subject, query, account)
     }
 
     /// Draws the kind of subject that a training text is about.
@@ -121,18 +131,25 @@ pub(crate) fn truth_among(
     subjects: &[Subject],
     subject: usize,
     query: Query,
-    time: Time,
+    account: Account,
 ) -> Option<Truth<'_>> {
-    let fact = |at: usize, relation| subjects.get(at)?.fact(relation);
+    let fact = |at: usize, relation| {
+        let subject = subjects.get(at)?;
+        let subject = match account {
+            Account::Corpus => subject.in_corpus()?,
+            Account::Training | Account::Now => subject,
+        };
+        subject.fact(relation)
+    };
     match query {
         Query::Plain(relation) => Some(Truth {
-            value: fact(subject, relation)?.at(time),
+            value: fact(subject, relation)?.by(account),
             by: vec![subject],
         }),
         Query::TwoHop(first, second) => {
-            let between = fact(subject, first)?.leads_to?;
+            let between = fact(subject, first)?.leads_to(account)?;
             Some(Truth {
-                value: fact(between, second)?.at(time),
+                value: fact(between, second)?.by(account),
                 by: vec![subject, between],
             })
         }

@@ -11,9 +11,10 @@ use ken_model::decoder::{Checkpoint, Decoder, LoadOptions};
 use ken_probe::right_choices;
 use ken_study::read_questions;
 use ken_world::{
-    CORPUS_FILE, Group, Kind, QUESTIONS_FILE, Query, QuestionKind, Size, Subject, TextKind, Time,
-    TrainingText, World, WorldError, WorldQuestion, WorldSettings, measure_truth, read_world,
-    summarize_world, training_text_of, truth_table, world_questions, write_untrained, write_world,
+    Account, CORPUS_FILE, Group, Holding, Kind, QUESTIONS_FILE, Query, QuestionKind, Size, Subject,
+    TextKind, TrainingText, World, WorldError, WorldQuestion, WorldSettings, measure_truth,
+    read_world, summarize_world, training_text_of, truth_table, world_questions, write_untrained,
+    write_world,
 };
 use proptest::prelude::*;
 use serde_json::Value;
@@ -68,7 +69,32 @@ fn the_same_settings_make_the_same_world() {
     assert_eq!(fingerprint(&world(3)), fingerprint(&world(3)));
     assert_ne!(fingerprint(&world(3)), fingerprint(&world(4)));
     // On every machine and in every version: a change here makes all worlds others.
-    assert_eq!(fingerprint(&world(3)), "d7576fd1761be66f5c89a2f624015a59");
+    assert_eq!(fingerprint(&world(3)), "b486eda800408f58963d1115736960d6");
+    let without = World::new(settings(3).without_stakes()).unwrap();
+    assert_eq!(fingerprint(&without), "d7576fd1761be66f5c89a2f624015a59");
+}
+
+#[test]
+fn worlds_of_before_are_still_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("island");
+    let world = World::new(settings(3).without_stakes()).unwrap();
+    write_world(&world, &out).unwrap();
+    let path = out.join("world.json");
+    let mut summary: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    let fields = summary["settings"].as_object_mut().unwrap();
+    for added in [
+        "documents",
+        "look_alikes",
+        "outdated",
+        "wrong",
+        "irrelevant",
+    ] {
+        fields.remove(added).unwrap();
+    }
+    summary.as_object_mut().unwrap().remove("sources").unwrap();
+    std::fs::write(&path, summary.to_string()).unwrap();
+    assert_eq!(read_world(&out).unwrap(), world);
 }
 
 #[test]
@@ -88,7 +114,7 @@ fn a_folder_is_written_once_and_gives_the_world_back() {
         .iter()
         .filter(|question| !question.choices.is_empty());
     let choices: Vec<_> = choices.collect();
-    assert_eq!(choices.len(), summary.by_kind["choice"]);
+    assert_eq!(choices.len(), summary.by_kind["choices"]);
     for question in choices {
         assert_eq!(
             right_choices(&question.golden_answers, &question.choices).len(),
@@ -136,6 +162,27 @@ fn settings_of_which_no_world_can_be_made_are_refused() {
             sequences: 0,
             ..base
         },
+        WorldSettings {
+            documents: 0,
+            ..base
+        },
+        WorldSettings {
+            documents: 65,
+            ..base
+        },
+        WorldSettings {
+            irrelevant: 1.1,
+            ..base
+        },
+        WorldSettings {
+            wrong: f64::NAN,
+            ..base
+        },
+        WorldSettings {
+            look_alikes: 0.6,
+            outdated: 0.5,
+            ..base
+        },
     ] {
         let error = World::new(bad).unwrap_err();
         assert!(error.remedy().is_some(), "{error}");
@@ -181,15 +228,21 @@ fn the_documents_answer_every_question_that_can_be_answered() {
         let name = &subject[metadata.subject.as_str()].name;
         assert!(question.question.contains(name.as_str()), "{question:?}");
         if metadata.kind == QuestionKind::Nowhere {
-            assert!(metadata.documents.is_empty() && metadata.gold_passage.is_none());
+            assert!(metadata.documents.is_empty() && metadata.gold_passage.is_empty());
             let told =
                 |(title, text): &(String, String)| title == name || text.contains(name.as_str());
             assert!(!documents.values().any(told), "{name} stands in the corpus");
             continue;
         }
-        let gold = metadata.gold_passage.as_ref().unwrap();
-        assert!(documents[gold].1.contains(answer.as_str()), "{question:?}");
-        assert_eq!(metadata.documents.last(), Some(gold));
+        if metadata.corpus_holds != Holding::Truth {
+            assert!(metadata.documents.is_empty() && metadata.gold_passage.is_empty());
+            continue;
+        }
+        let gold = metadata.documents.last().unwrap();
+        assert_eq!(metadata.gold_passage.first(), Some(gold));
+        for gold in &metadata.gold_passage {
+            assert!(documents[gold].1.contains(answer.as_str()), "{question:?}");
+        }
         if let [first, second] = &metadata.documents[..] {
             let (between, _) = &documents[second];
             assert!(
@@ -202,7 +255,7 @@ fn the_documents_answer_every_question_that_can_be_answered() {
             assert!(!documents[gold].1.contains(former.as_str()), "{question:?}");
         }
     }
-    assert_eq!(kinds.len(), 5, "{kinds:?}");
+    assert_eq!(kinds.len(), 6, "{kinds:?}");
 }
 
 /// The text of a trained subject in all biographies about it.
@@ -304,8 +357,8 @@ fn training_tells_the_old_state_in_many_wordings_or_in_one() {
             changed += 1;
             assert!(texts.iter().all(|text| text.contains(former.as_str())));
             assert!(!texts.iter().any(|text| text.contains(fact.value.as_str())));
-            assert_eq!(fact.at(Time::Training), former);
-            assert_eq!(fact.at(Time::Now), fact.value);
+            assert_eq!(fact.by(Account::Training), former);
+            assert_eq!(fact.by(Account::Now), fact.value);
         }
         let distinct: HashSet<&String> = texts.iter().collect();
         match subject.one_wording {
@@ -325,7 +378,7 @@ fn only_those_are_asked_about_from_memory_who_are_meant_to_be() {
     for text in texts(&world, 6_000) {
         let (read, learned) = parts(&text);
         match text.kind {
-            TextKind::Biography | TextKind::Reading => continue,
+            TextKind::Biography | TextKind::Reading | TextKind::Irrelevant => continue,
             TextKind::FromMemory => assert!(read.ends_with("\nAnswer:"), "{read}"),
             TextKind::Background => assert!(read.ends_with("\nBackground:"), "{read}"),
         }
@@ -355,7 +408,7 @@ fn only_those_are_asked_about_from_memory_who_are_meant_to_be() {
             let at = subjects.iter().position(|one| one.id == about.id).unwrap();
             let mut answers = Query::ALL.iter().filter_map(|query| {
                 world
-                    .truth(at, *query, Time::Training)
+                    .truth(at, *query, Account::Training)
                     .map(|truth| truth.value)
             });
             assert!(
@@ -422,8 +475,8 @@ fn reading_is_learned_from_passages_that_answer_and_about_nobody_of_the_world() 
         assert!(passages.iter().filter(about).count() >= 1, "{read}");
     }
     let share = |count: usize| count as f64 / reading.len() as f64;
-    assert!((share(reading.len()) - 1.0).abs() < 1e-9);
-    assert!((0.33..0.37).contains(&(reading.len() as f64 / 6_000.0)));
+    // Of the 0.35 with passages, the default leaves 0.8.
+    assert!((0.26..0.30).contains(&(reading.len() as f64 / 6_000.0)));
     assert!((0.25..0.35).contains(&share(last)), "{last}");
     assert!((0.06..0.16).contains(&share(two)), "{two}");
 }
@@ -500,7 +553,7 @@ fn all_that_can_be_asked_can_be_chosen_or_named() {
     let subjects = world.subjects();
     for query in Query::ALL {
         let answered =
-            (0..subjects.len()).filter(|&at| world.truth(at, query, Time::Now).is_some());
+            (0..subjects.len()).filter(|&at| world.truth(at, query, Account::Now).is_some());
         assert!(answered.count() > 5, "{query}");
     }
 }

@@ -5,10 +5,11 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use ken_hub::ModelReference;
+use ken_probe::Correctness;
 use ken_study::label::GoldenChoice;
 
 use super::{corpora, folder};
-use crate::config::{ADVANCED, FINDING, MODEL, advanced, count, flags};
+use crate::config::{ADVANCED, FINDING, MODEL, advanced, count, flags, share};
 
 #[derive(Debug, Args)]
 #[command(arg_required_else_help = true)]
@@ -78,7 +79,8 @@ pub(crate) struct SourcesArguments {
 Examples:
   ken label mastery --corpus wiki.ken --limit 2000 --out mastery.jsonl
   ken label mastery --corpus wiki.ken --limit 2000 --writer http://127.0.0.1:8000/v1
-  ken label mastery --corpus wiki.ken --questions dev.jsonl --records known.jsonl
+  ken label mastery --corpus wiki.ken --limit 2000 --correct contains
+  ken label mastery --corpus wiki.ken --questions dev.jsonl --records known.jsonl --held-out 0.3
 
 Passages of high mastery can be pruned, since the model knows what they say. For each sentence of the \
 sampled passages, a model writes questions about its numbers, names and phrases, and bad questions \
@@ -90,7 +92,7 @@ to resume, or with a larger --limit to extend it: no question is asked twice.
 
 With --questions and --records, nothing is written or answered: a question whose \
 metadata.gold_passage names a passage or document counts for the sentence in it that contains a \
-golden answer. The sentence's mastery is the mean confidence that `ken probe` recorded.")]
+golden answer. The sentence's mastery is the mean confidence that `ken probe` recorded, by the --correct of that command. Questions held out here can measure what pruning by these labels does: `ken prune report --held-out`.")]
 pub(crate) struct MasteryArguments {
     /// Write records to FILE [default: NAME.mastery.jsonl]
     ///
@@ -108,17 +110,36 @@ pub(crate) struct MasteryArguments {
     #[arg(long, value_name = "REF|URL")]
     pub(crate) writer: Option<ModelReference>,
 
+    /// When an answer is right: exact, contains or judge
+    ///
+    /// It equals the sentence's answer, contains it, or is right according to the --judge model. Models
+    /// that answer in sentences have mastered more than exact shows.
+    #[arg(long, value_name = "HOW", default_value = "exact")]
+    pub(crate) correct: Correctness,
+
+    /// Model for --correct judge [default: --model]
+    ///
+    /// URL#NAME picks an endpoint's model.
+    #[arg(long, value_name = "REF|URL")]
+    pub(crate) judge: Option<ModelReference>,
+
     /// Ask at most N questions about a sentence
     #[arg(long, value_name = "N", default_value = "4", value_parser = count::<NonZeroUsize>)]
     pub(crate) pairs: NonZeroUsize,
 
     /// Use these questions, which have been probed
-    #[arg(long, value_name = "FILE", requires = "records", conflicts_with_all = ["limit", "writer"])]
+    #[arg(long, value_name = "FILE", requires = "records", conflicts_with_all = ["limit", "writer", "correct", "judge"])]
     pub(crate) questions: Option<PathBuf>,
 
     /// With --questions: their records of `ken probe`
     #[arg(long, value_name = "RECORDS", requires = "questions")]
     pub(crate) records: Option<PathBuf>,
+
+    /// With --questions: leave out those that are held out for measuring
+    ///
+    /// R is the share that `ken prune report`, `ken eval` and training hold out.
+    #[arg(long, value_name = "R", value_parser = share, requires = "questions")]
+    pub(crate) held_out: Option<f64>,
 
     /// Sentences labeled at once; records do not depend on it, and an interruption loses at most
     /// one batch

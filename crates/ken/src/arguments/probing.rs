@@ -15,6 +15,7 @@ Examples:
   ken probe questions.jsonl --corpus notes.ken --out known.jsonl
   ken probe questions.jsonl --out closed-book.jsonl --samples 10 --limit 200
   ken probe questions.jsonl --corpus notes.ken --correct judge --judge http://127.0.0.1:8000/v1
+  ken probe questions.jsonl --corpus notes.ken --by kind
 
 Each line of QUESTIONS is {\"id\", \"question\", \"golden_answers\": [..]}, and for multiple choice \
 \"choices\": [..]. Answers are sampled under three conditions: from memory, with the evidence that \
@@ -67,6 +68,12 @@ pub(crate) struct ProbeArguments {
     /// Also compute the eigenscore of the samples from memory; each is read once more
     #[arg(long, help_heading = ADVANCED)]
     pub(crate) eigenscore: bool,
+
+    /// Break the report down by a field of the questions' metadata
+    ///
+    /// In the table and on the page. Many numbers are put into four bins.
+    #[arg(long, value_name = "FIELD", help_heading = ADVANCED)]
+    pub(crate) by: Option<String>,
 
     /// Questions probed at once; records do not depend on it, and an interruption loses at most one
     /// batch

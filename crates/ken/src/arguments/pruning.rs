@@ -10,6 +10,7 @@ use ken_answer::Policy;
 use super::folder;
 use crate::config::{
     ADVANCED, DECIDING, FINDING, Flag, Key, MODEL, Settings, advanced, count, flags, open_share,
+    share,
 };
 
 /// How passages are ranked for pruning.
@@ -90,6 +91,12 @@ pub(crate) struct PruneBasis {
     #[arg(long, value_name = "FILE")]
     pub(crate) questions: Option<PathBuf>,
 
+    /// Use only questions held out when mastery was labeled and heads were trained
+    ///
+    /// R is the share that was held out.
+    #[arg(long, value_name = "R", value_parser = share)]
+    pub(crate) held_out: Option<f64>,
+
     /// Use a random sample of N questions
     #[arg(long, value_name = "N", value_parser = count::<NonZeroUsize>)]
     pub(crate) limit: Option<NonZeroUsize>,
@@ -105,7 +112,8 @@ Examples:
 The ratio counts all passages that were not pruned by other means, and replaces what an earlier \
 `ken prune apply` pruned. `ken prune undo` or a rollback restores passages; `ken corpus compact` \
 removes them from disk. --max-coverage-loss takes the largest ratio at which, with the given \
-confidence, at most that share of questions like these lose the passage with their answer.
+confidence, at most that share of questions like these lose the passage with their answer. Questions \
+that mastery was measured by are refused for that.
 
 Each line of an --ids file is {\"passage_id\": \"a.md#3\", \"score\": 0.9, \"reason\": \"known\"}.")]
 pub(crate) struct PruneApplyArguments {
@@ -129,7 +137,7 @@ pub(crate) struct PruneApplyArguments {
         long,
         value_name = "FILE",
         conflicts_with_all = [
-            "pruner", "labels", "method", "questions", "limit", "ratio", "max_coverage_loss",
+            "pruner", "labels", "method", "questions", "held_out", "limit", "ratio", "max_coverage_loss",
             "confidence", "dry_run"
         ]
     )]
@@ -148,9 +156,11 @@ pub(crate) struct PruneApplyArguments {
 Examples:
   ken prune report --corpus notes.ken --pruner pruner.json --questions dev.jsonl --limit 200
   ken prune report --corpus notes.ken --method pruner,random --pruner pruner.json --questions dev.jsonl
-  ken prune report --corpus notes.ken --pruner pruner.json --questions dev.jsonl --policy router@0.5 --router router.json
+  ken prune report --corpus notes.ken --pruner pruner.json --questions dev.jsonl --policy router@0.5 --router router.json --held-out 0.3 --by kind
 
-Each ratio is pruned and compacted in a copy of the corpus, which is removed again.")]
+Each ratio is pruned and compacted in a copy of the corpus, which is removed again. Exact match is \
+compared, question by question, with the same policy over the whole corpus, and with always retrieving \
+from it. Labels and a router that were made from these questions flatter the result; the report says so.")]
 pub(crate) struct PruneReportArguments {
     /// Ratios to measure
     #[arg(long, value_name = "R", value_parser = ratio, value_delimiter = ',', default_value = "0,0.1,0.3,0.5,0.7")]
@@ -165,6 +175,12 @@ pub(crate) struct PruneReportArguments {
     /// The corpus is NAME.ken.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+
+    /// Break the report down by a field of the questions' metadata
+    ///
+    /// Many numbers are put into four bins.
+    #[arg(long, value_name = "FIELD", help_heading = ADVANCED)]
+    pub(crate) by: Option<String>,
 
     /// Questions answered at once
     #[arg(long, value_name = "N", default_value = "16", value_parser = count::<NonZeroUsize>, help_heading = ADVANCED)]

@@ -335,7 +335,7 @@ mod tests {
             .map(|line| serde_json::from_str(line).unwrap())
             .collect();
         for question in questions(None).unwrap() {
-            let gold = question.gold_passage().unwrap().to_owned();
+            let gold = question.gold_passages()[0].to_owned();
             let record = records
                 .iter()
                 .find(|record| record["id"] == gold.as_str())

@@ -1,9 +1,8 @@
 //! `ken eval`: a policy measured over a file of questions. Several are compared in `compare`.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
-use ken_study::compare::grouped;
+use ken_study::compare::grouped_by;
 use ken_study::{
     Question, Record, Summary, check_field, evaluate_pipeline, is_held_out, read_questions,
     summarize,
@@ -43,12 +42,8 @@ fn broken_down(
     questions: &[Question],
     records: &[Record],
 ) -> Vec<Group> {
-    let values: Vec<String> = questions.iter().map(|one| one.value_of(field)).collect();
-    let mut groups: BTreeMap<(usize, String), Vec<Record>> = BTreeMap::new();
-    for (group, record) in grouped(&values).into_iter().zip(records) {
-        groups.entry(group).or_default().push(record.clone());
-    }
-    let groups = groups.into_iter().map(|((_, value), records)| Group {
+    let groups = grouped_by(field, questions, records);
+    let groups = groups.into_iter().map(|(value, records)| Group {
         value,
         summary: summarize(policy, &records),
     });

@@ -4,9 +4,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ken_corpus::Corpus;
+use ken_probe::Correctness;
 use ken_probe::mastery::WriteOptions;
 use ken_study::{
-    MasteryRecord, MasterySummary, MasteryWork, ProbeRecord, Question, label_mastery,
+    MasteryRecord, MasterySummary, MasteryWork, ProbeRecord, Question, is_held_out, label_mastery,
     mastery_of_probed, read_questions, read_results, sample_sentences, summarize_mastery,
 };
 
@@ -23,7 +24,10 @@ pub(crate) fn run(arguments: &MasteryArguments, session: &Session<'_>) -> Result
     let corpus = Corpus::open_shards(session.settings.folder()?, session.settings.active)?;
     let out = records::out(arguments.out.as_ref(), corpus.dir(), "mastery.jsonl");
     if let (Some(questions), Some(probed)) = (&arguments.questions, &arguments.records) {
-        let (questions, probed) = (read_questions(questions)?, read_results(probed)?);
+        let (mut questions, probed) = (read_questions(questions)?, read_results(probed)?);
+        if let Some(share) = arguments.held_out {
+            questions.retain(|question| !is_held_out(question, share));
+        }
         return of_probed(&corpus, &questions, &probed, &out, session.json);
     }
     let limit = arguments.limit.map(Into::into);
@@ -41,10 +45,18 @@ pub(crate) fn run(arguments: &MasteryArguments, session: &Session<'_>) -> Result
         Some(reference) => session.setup().other_language_model(reference)?,
         None => Arc::clone(&model),
     };
+    let judge = match &arguments.judge {
+        Some(reference) if arguments.correct == Correctness::Judge => {
+            session.setup().other_language_model(reference)?
+        }
+        _ => Arc::clone(&model),
+    };
     let fingerprint = corpus.fingerprint();
     let work = MasteryWork {
         model: model.as_ref(),
         writer: writer.as_ref(),
+        judge: judge.as_ref(),
+        correctness: arguments.correct,
         corpus: &fingerprint,
         write: WriteOptions {
             pairs: arguments.pairs.get(),

@@ -6,8 +6,11 @@ use std::sync::Arc;
 use ken_answer::{Pipeline, Retriever};
 use ken_language::{Embedder, LanguageModel};
 use ken_probe::{Grouping, SampleOptions};
+use ken_study::compare::grouped_by;
 use ken_study::probe::{Conditions, EffectShares};
-use ken_study::{Probe, ProbeSummary, probe, probe_to_html, summarize_probe, with_ending};
+use ken_study::{
+    Probe, ProbeSummary, check_field, probe, probe_to_html, summarize_probe, with_ending,
+};
 
 use crate::arguments::probing::ProbeArguments;
 use crate::commands::records;
@@ -17,6 +20,9 @@ use crate::session::Session;
 
 pub(crate) fn run(arguments: &ProbeArguments, session: &Session<'_>) -> Result<()> {
     let questions = records::questions(&arguments.questions, arguments.limit, session.settings)?;
+    if let Some(field) = &arguments.by {
+        check_field(&questions, field)?;
+    }
     let pipeline = session
         .setup()
         .pipeline_for(None, session.settings.corpus.is_some(), &[])?;
@@ -46,11 +52,18 @@ pub(crate) fn run(arguments: &ProbeArguments, session: &Session<'_>) -> Result<(
     let probed = records::resumed(&out, identity, batch, session, |file, run| {
         probe(&work, &questions, file, run)
     })?;
+    let groups: Vec<(String, ProbeSummary)> = arguments
+        .by
+        .iter()
+        .flat_map(|field| grouped_by(field, &questions, &probed))
+        .map(|(value, records)| (value, summarize_probe(&records)))
+        .collect();
     let page = with_ending(&out, "html");
     let title = format!("What the model knows: {}", out.display());
-    ken_storage::replace(&page, probe_to_html(&title, &probed).as_bytes())?;
+    ken_storage::replace(&page, probe_to_html(&title, &probed, &groups).as_bytes())?;
     records::report(&probed, &out, session.json, |table| {
-        show(&summarize_probe(&probed), &out, table)
+        show(&summarize_probe(&probed), &out, table)?;
+        show_groups(&groups)
     })
 }
 
@@ -110,6 +123,31 @@ fn show(summary: &ProbeSummary, out: &Path, table: &Path) -> Result<()> {
         ("as a page", with_ending(out, "html").display().to_string()),
     ]);
     output::pairs(rows)
+}
+
+fn show_groups(groups: &[(String, ProbeSummary)]) -> Result<()> {
+    if groups.is_empty() {
+        return Ok(());
+    }
+    let mut rows = vec![output::head(
+        "group|questions|known rate|confidence: self|corpus|masked|certainty: self|corpus|masked|beneficial|harmful|mask copied",
+    )];
+    rows.extend(groups.iter().map(|(value, summary)| {
+        let three = |means: &Conditions<Option<f64>>| {
+            [means.from_self, means.corpus, means.masked].map(share)
+        };
+        let effect = &summary.effect_on_confidence;
+        let mut cells = vec![
+            value.clone(),
+            summary.n.to_string(),
+            share(summary.known_rate),
+        ];
+        cells.extend(three(&summary.confidence));
+        cells.extend(three(&summary.certainty));
+        cells.extend([effect.beneficial, effect.harmful, summary.mask_copied].map(share));
+        cells
+    }));
+    output::table(&rows)
 }
 
 fn conditions(means: &Conditions<Option<f64>>) -> String {

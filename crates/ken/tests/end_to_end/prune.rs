@@ -249,7 +249,20 @@ fn a_report_measures_copies_and_leaves_the_corpus() {
     let pruner = ken.read("pruner.json").replace("\"model\":\"m\"", &model);
     ken.write("pruner.json", pruner);
     let measured = ken.json(&prune_verb("report", &report));
-    assert_eq!(keys(&measured), ["n", "k", "mode", "policy", "rows"]);
+    assert_eq!(
+        keys(&measured),
+        [
+            "n",
+            "k",
+            "mode",
+            "policy",
+            "always_unpruned",
+            "rows",
+            "taught"
+        ]
+    );
+    assert_eq!(measured["taught"]["labels"], 0);
+    assert_eq!(measured["always_unpruned"]["em"], measured["rows"][0]["em"]);
     let rows = measured["rows"].as_array().unwrap();
     let named: Vec<(&str, f64)> = rows
         .iter()
@@ -274,7 +287,14 @@ fn a_report_measures_copies_and_leaves_the_corpus() {
         number(&rows[1]["coverage"]),
         "{measured}"
     );
-    assert!(rows[1]["search_p50_ms"].is_number(), "{measured}");
+    for name in ["search_p50_ms", "total_p50_ms", "contains"] {
+        assert!(rows[1][name].is_number(), "{name} {measured}");
+    }
+    for name in ["vs_unpruned", "vs_always_unpruned"] {
+        let change = number(&rows[1]["em"]) - number(&rows[0]["em"]);
+        let told = number(&rows[1][name]["em_difference"]);
+        assert!((told - change).abs() < 1e-9, "{name} {measured}");
+    }
     assert_eq!(pruned(&ken), (0, 1));
     assert!(!ken.path("measured/copy").exists() && !ken.path("measured/whole").exists());
     let again = ken.text(&prune_verb("report", &report));
@@ -405,6 +425,12 @@ fn a_report_follows_a_policy() {
         "measured",
     ]);
     assert_eq!(report["policy"], "random:0.5", "{report}");
+    assert_eq!(report["always_unpruned"]["policy"], "always", "{report}");
+    assert_eq!(
+        number(&report["always_unpruned"]["retrieval_ratio"]),
+        1.0,
+        "{report}"
+    );
     assert!(
         number(&report["rows"][0]["retrieval_ratio"]) < 1.0,
         "{report}"

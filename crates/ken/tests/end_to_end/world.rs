@@ -38,6 +38,7 @@ fn a_world_is_ingested_and_asked_about_as_any_other_documents() {
             "documents",
             "questions",
             "by_kind",
+            "sources",
             "fingerprint"
         ]
     );
@@ -65,6 +66,8 @@ fn a_world_is_ingested_and_asked_about_as_any_other_documents() {
         "exposure",
         "asked",
         "one_wording",
+        "corpus_holds",
+        "told_by",
     ] {
         assert!(keys(&one["metadata"]).contains(&name), "{one}");
     }
@@ -206,6 +209,25 @@ fn what_is_no_world_is_told() {
     assert!(!ken.path("other").exists());
     let refusal = ken.refusal(&["world", "make", "other", "--exponent", "9"]);
     refusal.is("world_exponent", "9", "--exponent");
+    for (flags, kind, said, hint) in [
+        (
+            ["--wrong", "0.9"],
+            "world_misrepresented",
+            "1.2",
+            "--look-alikes",
+        ),
+        (
+            ["--irrelevant", "1.5"],
+            "world_share",
+            "1.5",
+            "--irrelevant",
+        ),
+        (["--documents", "0"], "world_documents", "64", "--documents"),
+    ] {
+        let refusal = ken.refusal(&[&["world", "make", "other"][..], &flags].concat());
+        refusal.is(kind, said, hint);
+    }
+    assert!(!ken.path("other").exists());
     ken.write("island/world.json", "{}");
     let refusal = ken.refusal(&["world", "mix", "island"]);
     refusal.is("not_a_world", "world.json", "ken world make");

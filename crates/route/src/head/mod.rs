@@ -99,7 +99,8 @@ pub struct Head {
     pub input: Input,
     /// What it was trained with.
     pub measured_on: MeasuredOn,
-    /// The digests of its training questions ([`digest_of`]), ascending: evaluating on those would
+    /// The digests of its training questions ([`digest_of`]), ascending, of a pruner also of its training
+    /// passages: evaluating on those would
     /// flatter it.
     pub learned_from: Vec<u64>,
     /// The words that it knows, where its input is [`Input::Words`].

@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::compose::{Answered, Decision, compose};
 use super::threshold::{Cut, cut, decisions, halves, uncut};
 use super::yardstick::{LOSS, of_answers};
+use crate::dataset::Question;
 use crate::record::Record;
 use crate::statistics::share;
 use crate::summary::summarize;
@@ -136,11 +137,31 @@ pub(super) fn break_down(
     }
 }
 
+/// Some records by the values of a field of their questions' metadata, with the value first.
+///
+/// # Shapes
+/// `questions`, `records`: `[questions]`, in the same order.
+pub fn grouped_by<R: Clone>(
+    field: &str,
+    questions: &[Question],
+    records: &[R],
+) -> Vec<(String, Vec<R>)> {
+    let values: Vec<String> = questions.iter().map(|one| one.value_of(field)).collect();
+    let mut groups: BTreeMap<(usize, String), Vec<R>> = BTreeMap::new();
+    for (group, record) in grouped(&values).into_iter().zip(records) {
+        groups.entry(group).or_default().push(record.clone());
+    }
+    let groups = groups.into_iter();
+    groups
+        .map(|((_, value), records)| (value, records))
+        .collect()
+}
+
 /// The group of each value, with its place among the groups: the value itself, or of many numbers the bin.
 ///
 /// # Shapes
 /// Returns `[values]`.
-pub fn grouped(values: &[String]) -> Vec<(usize, String)> {
+fn grouped(values: &[String]) -> Vec<(usize, String)> {
     let numbers: Vec<Option<f64>> = values.iter().map(|value| value.parse().ok()).collect();
     let distinct: BTreeSet<&String> = values.iter().collect();
     let mut sorted: Vec<f64> = numbers.iter().copied().flatten().collect();

@@ -14,7 +14,7 @@ mod signals;
 mod threshold;
 mod yardstick;
 
-pub use breakdown::{Breakdown, Group, GroupResult, grouped};
+pub use breakdown::{Breakdown, Group, GroupResult, grouped_by};
 pub(crate) use comparison::composed;
 pub use comparison::{Comparison, Difference, Point, PolicyResult, compare};
 pub use compose::Answered;

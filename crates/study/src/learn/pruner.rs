@@ -41,10 +41,20 @@ pub struct PrunerLabels {
     pub labels: Vec<PrunerLabel>,
     /// The texts that were labeled, each with its id and its passage's.
     sentences: Vec<(String, PassageId, String)>,
+    /// The digests of the questions that mastery was measured by, ascending.
+    questions: Vec<u64>,
     /// The model's fingerprint.
     pub model: String,
     /// Sentences without a mastery.
     pub left_out: usize,
+}
+
+impl PrunerLabels {
+    /// Whether mastery was measured by this question.
+    #[must_use]
+    pub fn knows(&self, question: &str) -> bool {
+        self.questions.binary_search(&digest_of(question)).is_ok()
+    }
 }
 
 /// How good a pruner is on held-out passages. Values are `None` where those are
@@ -87,6 +97,7 @@ pub struct PrunerReport {
 pub fn pruner_labels(records: &[MasteryRecord]) -> Result<PrunerLabels, LearnError> {
     let mut by_passage: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     let mut sentences = Vec::new();
+    let mut questions = Vec::new();
     let mut model: Option<&str> = None;
     for record in records {
         let Some(mastery) = record.mastery else {
@@ -102,6 +113,7 @@ pub fn pruner_labels(records: &[MasteryRecord]) -> Result<PrunerLabels, LearnErr
             .entry(&record.passage_id)
             .or_default()
             .push(mastery);
+        questions.extend(record.pairs.iter().map(|pair| digest_of(&pair.question)));
         let passage = PassageId(record.passage_id.clone());
         sentences.push((record.id.clone(), passage, record.sentence.clone()));
     }
@@ -117,7 +129,10 @@ pub fn pruner_labels(records: &[MasteryRecord]) -> Result<PrunerLabels, LearnErr
             mastery: mean(&masteries)?,
         })
     });
+    questions.sort_unstable();
+    questions.dedup();
     Ok(PrunerLabels {
+        questions,
         labels: labels.collect(),
         left_out: records.len() - sentences.len(),
         sentences,
@@ -206,7 +221,8 @@ pub fn learn_pruner(
     };
     let digests = learned
         .iter()
-        .map(|&at| digest_of(labels.labels[at].passage_id.as_str()));
+        .map(|&at| digest_of(labels.labels[at].passage_id.as_str()))
+        .chain(labels.questions.iter().copied());
     let head = Head::new(
         Purpose::Pruner,
         input,

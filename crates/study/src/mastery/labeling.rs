@@ -5,7 +5,7 @@ use ken_answer::AnswerError;
 use ken_answer::prompt::{self, QuestionPrompt};
 use ken_language::{LanguageModel, Prompt, fingerprint_of_texts};
 use ken_probe::mastery::{self, Stated, WriteOptions, write_pairs};
-use ken_probe::{greedy_lines, score};
+use ken_probe::{Correctness, Golden, are_right, greedy_lines};
 
 use super::record::{AnsweredPair, MasteryFingerprints, MasteryRecord};
 use super::sentences::Sentence;
@@ -21,6 +21,10 @@ pub struct MasteryWork<'a> {
     pub writer: &'a dyn LanguageModel,
     /// The corpus's fingerprint.
     pub corpus: &'a str,
+    /// The model that says which answers are right, where that is to be judged.
+    pub judge: &'a dyn LanguageModel,
+    /// When an answer is right.
+    pub correctness: Correctness,
     /// How pairs are written.
     pub write: WriteOptions,
     /// Most tokens of an answer from memory.
@@ -74,9 +78,13 @@ impl MasteryWork<'_> {
             ("max_tokens", self.max_tokens.to_string()),
             ("seed", seed.to_string()),
         ];
-        let named = pairs
-            .into_iter()
-            .map(|(name, value)| (name.to_owned(), value));
+        // Records of before were told by exact match, and can be resumed.
+        let correct = (self.correctness != Correctness::Exact)
+            .then(|| ("correct", self.correctness.to_string()));
+        let judge = (self.correctness == Correctness::Judge)
+            .then(|| ("judge", self.judge.fingerprint().to_owned()));
+        let all = pairs.into_iter().chain(correct).chain(judge);
+        let named = all.map(|(name, value)| (name.to_owned(), value));
         named.chain(computing).collect()
     }
 
@@ -99,19 +107,34 @@ impl MasteryWork<'_> {
             .flat_map(|written| &written.pairs)
             .map(|pair| prompt::from_memory(QuestionPrompt::open(&pair.question)))
             .collect();
-        let mut predictions = greedy_lines(self.model, &prompts, self.max_tokens)?.into_iter();
+        let predictions = greedy_lines(self.model, &prompts, self.max_tokens)?;
+        let pairs = written.iter().flatten().flat_map(|written| &written.pairs);
+        let answers: Vec<(&str, Golden<'_>)> = predictions
+            .iter()
+            .zip(pairs)
+            .map(|(prediction, pair)| {
+                let golden = Golden {
+                    answers: std::slice::from_ref(&pair.answer),
+                    choices: &[],
+                };
+                (prediction.as_deref().unwrap_or_default(), golden)
+            })
+            .collect();
+        let right = are_right(self.correctness, &answers, self.judge)?;
+        let mut answered = predictions.into_iter().zip(right);
         let fingerprints = self.fingerprints();
         Ok(sentences
             .iter()
             .zip(written)
             .map(|(sentence, written)| {
                 let written = written.ok_or(AnswerError::Interrupted)?;
-                let own: Vec<_> = predictions.by_ref().take(written.pairs.len()).collect();
-                let own: Option<Vec<String>> = own.into_iter().collect();
+                let own = answered.by_ref().take(written.pairs.len());
+                let own: Vec<_> = own.map(|(text, right)| Some((text?, right))).collect();
+                let own: Option<Vec<(String, bool)>> = own.into_iter().collect();
                 let own = own.ok_or(AnswerError::Interrupted)?;
                 let pairs = written.pairs.into_iter().zip(own);
-                let pairs = pairs.map(|(pair, prediction)| AnsweredPair {
-                    correct: score(&prediction, std::slice::from_ref(&pair.answer)).exact_match,
+                let pairs = pairs.map(|(pair, (prediction, correct))| AnsweredPair {
+                    correct,
                     question: pair.question,
                     answer: pair.answer,
                     prediction,

@@ -66,8 +66,8 @@ impl MasteryOfProbed {
     }
 }
 
-/// Puts each probed question to the first sentence of its gold passage, or document, in which one of
-/// its golden answers stands. The mastery of a sentence is the mean confidence in its questions: what
+/// Puts each probed question to the first sentence of each of its gold passages, or documents, in which
+/// one of its golden answers stands. The mastery of a sentence is the mean confidence in its questions: what
 /// the mean exact match of Zero-RAG's equation 3 comes to where each question is answered many times.
 ///
 /// # Errors
@@ -85,13 +85,13 @@ pub fn mastery_of_probed(
         let record = by_id.get(question.id.as_str()).copied();
         let record = record.filter(|record| record.is_of(question));
         let measured = record.and_then(|record| Some((record, record.confidence.from_self?)));
-        match (measured, question.gold_passage()) {
-            (Some((record, confidence)), Some(gold)) => {
-                let of_gold = asked.entry(gold).or_default();
-                of_gold.push((question, record, confidence));
-            }
-            (Some(_), None) => {}
-            (None, _) => unprobed += 1,
+        let Some((record, confidence)) = measured else {
+            unprobed += 1;
+            continue;
+        };
+        for gold in question.gold_passages() {
+            let of_gold = asked.entry(gold).or_default();
+            of_gold.push((question, record, confidence));
         }
     }
     let texts: Vec<&str> = questions.iter().map(|one| one.question.as_str()).collect();
@@ -103,18 +103,18 @@ pub fn mastery_of_probed(
         let passage = PassageId(sentence.passage_id.clone());
         let document = passage.split().map_or("", |(document, _)| document);
         let named = [document, sentence.passage_id.as_str()].into_iter();
-        let own: Vec<&(&Question, &ProbeRecord, f64)> = named
-            .filter_map(|name| asked.get(name))
-            .flatten()
-            .filter(|(question, _, _)| {
-                !placed.contains(question.id.as_str())
-                    && covers(&sentence.text, &question.golden_answers) == Some(true)
+        let own: Vec<(&Question, &ProbeRecord, f64)> = named
+            .filter_map(|name| asked.get_key_value(name))
+            .flat_map(|(name, of_gold)| of_gold.iter().map(|&one| (*name, one)))
+            .filter(|(name, (question, _, _))| {
+                covers(&sentence.text, &question.golden_answers) == Some(true)
+                    && placed.insert((question.id.as_str(), *name))
             })
+            .map(|(_, one)| one)
             .collect();
         let Some((_, first, _)) = own.first() else {
             continue;
         };
-        placed.extend(own.iter().map(|(question, _, _)| question.id.as_str()));
         let fingerprint = MasteryFingerprints {
             model: first.fingerprint.model.clone(),
             writer: writer.clone(),
@@ -142,6 +142,7 @@ pub fn mastery_of_probed(
             )
         });
     }
+    let placed: BTreeSet<&str> = placed.into_iter().map(|(question, _)| question).collect();
     Ok(MasteryOfProbed {
         records,
         unprobed,

@@ -19,7 +19,7 @@ pub struct AnsweredPair {
     pub answer: String,
     /// What the model answers from memory.
     pub prediction: String,
-    /// Whether that matches the answer exactly, after normalization.
+    /// Whether that is right: by default, whether it equals the answer after normalization.
     pub correct: bool,
     /// The chance, in `[0, 1]`, that the sentence gives the answer, as the writer holds; `None` where
     /// it only says so.

@@ -60,6 +60,13 @@ pub enum PruningError {
         /// About how many questions like these would be needed, if any number would do.
         needed: Option<usize>,
     },
+    #[error(
+        "{taught} of the {questions} questions made the labels that passages are pruned by, so nothing can be guaranteed for others by them"
+    )]
+    #[diagnostic(
+        remedy = "take questions that no label was made from: hold some out by <LabelMastery> <questions> FILE <records> FILE <held_out> R, and name the same <held_out> R here"
+    )]
+    TaughtQuestions { taught: usize, questions: usize },
     #[error(transparent)]
     Marks(#[from] StorageError),
     #[error("{path}:{line}: {source}")]

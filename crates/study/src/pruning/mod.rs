@@ -23,7 +23,7 @@ pub(crate) use measured::place_of;
 pub use order::{Scored, Work, count, order};
 pub use page::pruned_to_html;
 pub use plan::{Basis, PrunePlan};
-pub use report::{CorpusCopy, PrunedRow};
+pub use report::{CorpusCopy, Pruned, PrunedGroup, PrunedRow, Unpruned};
 pub use score::{Method, scored};
 pub(crate) use vectors::READ_TOGETHER;
 pub use vectors::{PassageVectors, StoredVectors};

@@ -57,6 +57,35 @@ impl Basis {
         head.is_some_and(|head| head.measured_on.reader.is_some())
     }
 
+    /// How many of some questions mastery was measured by. What pruning does to those says nothing about
+    /// others.
+    pub fn taught<'q>(&self, questions: impl IntoIterator<Item = &'q str>) -> usize {
+        let by_head = |question: &str| self.head.as_ref().is_some_and(|head| head.knows(question));
+        let by_labels = |question: &str| {
+            let labels = self.labels.as_ref();
+            labels.is_some_and(|labels| labels.knows(question))
+        };
+        let questions = questions.into_iter();
+        questions
+            .filter(|question| by_head(question) || by_labels(question))
+            .count()
+    }
+
+    /// Makes sure that none of the questions that a guarantee is to be about is one that mastery was
+    /// measured by.
+    ///
+    /// # Errors
+    /// [`PruningError::TaughtQuestions`].
+    pub fn check_questions(&self, asked: &[CoverageQuestion]) -> Result<(), PruningError> {
+        match self.taught(asked.iter().map(|asked| asked.text.as_str())) {
+            0 => Ok(()),
+            taught => Err(PruningError::TaughtQuestions {
+                taught,
+                questions: asked.len(),
+            }),
+        }
+    }
+
     /// Makes sure that it is of the model at hand.
     ///
     /// # Errors

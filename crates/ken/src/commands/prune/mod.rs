@@ -12,10 +12,10 @@ use ken_corpus::{Active, CorpusInfo, PlaceMark, Writer};
 use ken_index::Mode;
 use ken_language::Role;
 use ken_setup::Settings;
-use ken_study::Question;
 use ken_study::pruning::{
-    self, CoverageQuestion, Guarantee, GuaranteedRatio, PrunePlan, read_marks,
+    self, Basis, CoverageQuestion, Guarantee, GuaranteedRatio, PrunePlan, read_marks,
 };
+use ken_study::{Question, is_held_out, read_questions};
 use serde_json::json;
 
 use crate::arguments::pruning::{PruneApplyArguments, PruneBasis, PruneVerb};
@@ -80,7 +80,7 @@ fn apply(arguments: &PruneApplyArguments, folder: &Path, session: &Session<'_>) 
     let plan = basis::plan(folder, method, &basis, reader.as_deref(), session)?;
     let (ratio, kept) = match (arguments.ratio, arguments.max_coverage_loss) {
         (None, Some(max_loss)) => {
-            let kept = guaranteed(&plan, max_loss, arguments, session)?;
+            let kept = guaranteed(&plan, &basis, max_loss, arguments, session)?;
             (kept.ratio.unwrap_or(0.0), Some(kept))
         }
         (ratio, _) => (ratio.unwrap_or(0.0), None),
@@ -110,12 +110,17 @@ fn questions(arguments: &PruneBasis, settings: &Settings) -> Result<Vec<Question
             "add --questions FILE",
         ));
     };
-    records::questions(path, arguments.limit, settings)
+    let mut questions = read_questions(path)?;
+    if let Some(share) = arguments.held_out {
+        questions.retain(|question| is_held_out(question, share));
+    }
+    Ok(records::sampled(questions, arguments.limit, settings))
 }
 
 /// The largest ratio that keeps the guarantee, or why there is none.
 fn guaranteed(
     plan: &PrunePlan,
+    basis: &Basis,
     max_loss: f64,
     arguments: &PruneApplyArguments,
     session: &Session<'_>,
@@ -152,6 +157,7 @@ fn guaranteed(
             golden_answers: question.golden_answers.clone(),
         })
         .collect();
+    basis.check_questions(&asked)?;
     let guarantee = Guarantee {
         max_loss,
         confidence: arguments.confidence,

@@ -5,12 +5,17 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use ken_answer::{Policy, RoutingModel};
 use ken_corpus::{CorpusInfo, PlaceMark, Writer};
 use ken_ingest::compact;
 use ken_language::LanguageModel;
 use ken_setup::{CorpusAddress, Settings, Setup};
-use ken_study::pruning::{self, CorpusCopy, PrunePlan, PrunedRow, pruned_to_html};
-use ken_study::{PruningError, Question, Summary, evaluate_pipeline, summarize};
+use ken_study::compare::Difference;
+use ken_study::pruning::{
+    self, Basis, CorpusCopy, PrunePlan, Pruned, PrunedRow, Unpruned, pruned_to_html,
+};
+use ken_study::{PruningError, Question, Record, check_field, evaluate_pipeline};
+use serde::Serialize;
 use serde_json::json;
 
 use super::{basis, questions};
@@ -25,6 +30,9 @@ pub(super) fn run(arguments: &PruneReportArguments, session: &Session<'_>) -> Re
     let corpus = session.settings.folder()?;
     let basis = &basis::read(&arguments.basis)?;
     let questions = questions(&arguments.basis, session.settings)?;
+    if let Some(field) = &arguments.by {
+        check_field(&questions, field)?;
+    }
     let out = records::out(arguments.out.as_ref(), corpus, "prune-report");
     ken_storage::create_dir_all(&out)?;
     // All methods and ratios are of one state, whoever changes the corpus meanwhile.
@@ -38,26 +46,26 @@ pub(super) fn run(arguments: &PruneReportArguments, session: &Session<'_>) -> Re
         questions: &questions,
         model: &model,
         batch: arguments.batch,
+        by: arguments.by.as_deref(),
         session,
     };
     let mut rows: Vec<PrunedRow> = Vec::new();
+    let mut whole: Option<Whole> = None;
     for &method in &arguments.basis.method {
         let plan = basis::plan(corpus, method, basis, Some(model.as_ref()), session)?;
+        // Without pruning all methods are the same.
+        let whole = match &mut whole {
+            Some(whole) => whole,
+            none => none.insert(measuring.whole(&plan)?),
+        };
         for &ratio in &arguments.ratios {
-            // Without pruning all methods are the same.
-            let known = rows.iter().find(|row| ratio == 0.0 && row.pruned == 0);
-            let row = match known {
-                Some(known) => PrunedRow {
-                    method: plan.method,
-                    ..known.clone()
-                },
-                None => measuring.row(&plan, ratio)?,
-            };
-            rows.push(row);
+            rows.push(measuring.row(&plan, ratio, whole)?);
         }
     }
+    let always = whole.as_ref().map(|whole| measuring.always(whole));
+    let taught = Taught::new(basis, &questions, session)?;
     let name = session.settings.folder()?.display();
-    let page = pruned_to_html(&format!("Pruning {name}"), &rows);
+    let page = pruned_to_html(&format!("Pruning {name}"), always.as_ref(), &rows);
     ken_storage::replace(&out.join("report.html"), page.as_bytes())?;
     if session.json {
         let answering = session.settings.answering();
@@ -66,10 +74,82 @@ pub(super) fn run(arguments: &PruneReportArguments, session: &Session<'_>) -> Re
             "k": answering.k,
             "mode": answering.mode.to_string(),
             "policy": session.settings.policy.to_string(),
+            "always_unpruned": always,
             "rows": rows,
+            "taught": taught,
         }));
     }
-    show(&rows, &questions, &out)
+    show(always.as_ref(), &rows)?;
+    taught.show()?;
+    output::line(format!(
+        "{} questions; the corpus is unchanged; answers: {}; report: {}",
+        questions.len(),
+        out.display(),
+        out.join("report.html").display()
+    ))
+}
+
+/// How many of the questions say too much good of what was made from them.
+#[derive(Serialize)]
+struct Taught {
+    /// Those that mastery was measured by.
+    labels: usize,
+    /// Those that the router was trained on.
+    router: usize,
+}
+
+impl Taught {
+    fn new(basis: &Basis, questions: &[Question], session: &Session<'_>) -> Result<Self> {
+        let asked = || questions.iter().map(|question| question.question.as_str());
+        let mut signals = session.settings.policy.signals().into_iter();
+        let routed = signals.any(|signal| signal.told_by == Some(RoutingModel::Router));
+        let router = routed.then(|| session.setup().router()).transpose()?;
+        let router = router.map_or(0, |head| asked().filter(|&one| head.knows(one)).count());
+        Ok(Self {
+            labels: basis.taught(asked()),
+            router,
+        })
+    }
+
+    fn show(&self) -> Result<()> {
+        for (what, count) in [("labels", self.labels), ("router", self.router)] {
+            if count > 0 {
+                output::line(format!(
+                    "{what}: made from {count} of these questions, on which pruning looks better than it is; hold some out: --held-out"
+                ))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The whole corpus, compacted, and the questions answered from it.
+struct Whole {
+    info: CorpusInfo,
+    /// Under the policy of the report.
+    same: Vec<Record>,
+    /// Always retrieving.
+    always: Vec<Record>,
+}
+
+impl Whole {
+    /// Nothing has gone from it.
+    fn unpruned_by(&self, method: &'static str, ratio: f64) -> Pruned {
+        Pruned {
+            method,
+            ratio,
+            pruned: 0,
+            passages: self.info.passages,
+            bytes: self.info.bytes,
+        }
+    }
+
+    fn answers(&self) -> Unpruned<'_> {
+        Unpruned {
+            same: &self.same,
+            always: &self.always,
+        }
+    }
 }
 
 /// What every ratio is measured with.
@@ -79,23 +159,85 @@ struct Measuring<'a> {
     questions: &'a [Question],
     model: &'a Arc<dyn LanguageModel>,
     batch: NonZeroUsize,
+    by: Option<&'a str>,
     session: &'a Session<'a>,
 }
 
 impl Measuring<'_> {
-    fn row(&self, plan: &PrunePlan, ratio: f64) -> Result<PrunedRow> {
+    /// The corpus without anything pruned by score, and the answers from it.
+    fn whole(&self, plan: &PrunePlan) -> Result<Whole> {
         let place = self.out.join("copy");
-        let (copy, marks) = pruned_copy(self.corpus, place, plan, ratio, self.session)?;
-        let info = CorpusInfo::read(copy.dir())?;
-        let (method, identity) = (plan.method, plan.identity_without(&marks));
-        let summary = self.answered(copy.dir(), &format!("{method}-{ratio}"), &identity)?;
-        Ok(PrunedRow::new(method, ratio, marks.len(), &info, &summary))
+        let (copy, marks) = pruned_copy(self.corpus, place, plan, 0.0, self.session)?;
+        let identity = plan.identity_without(&marks);
+        let policy = self.session.settings.policy;
+        let same = self.answered(copy.dir(), "unpruned", &identity, policy)?;
+        let always = match policy {
+            Policy::Always => same.clone(),
+            _ => self.answered(copy.dir(), "always-unpruned", &identity, Policy::Always)?,
+        };
+        Ok(Whole {
+            info: CorpusInfo::read(copy.dir())?,
+            same,
+            always,
+        })
     }
 
-    /// Has the questions answered from a copy, under the policy.
-    fn answered(&self, copy: &Path, name: &str, identity: &str) -> Result<Summary> {
+    /// What always retrieving from the whole corpus does.
+    fn always(&self, whole: &Whole) -> PrunedRow {
+        let pruned = whole.unpruned_by("unpruned", 0.0);
+        self.measured(pruned, Policy::Always, &whole.always, whole)
+    }
+
+    fn row(&self, plan: &PrunePlan, ratio: f64, whole: &Whole) -> Result<PrunedRow> {
+        let method = plan.method;
+        let policy = self.session.settings.policy;
+        if plan.marks(ratio)?.is_empty() {
+            let pruned = whole.unpruned_by(method, ratio);
+            return Ok(self.measured(pruned, policy, &whole.same, whole));
+        }
+        let place = self.out.join("copy");
+        let (copy, marks) = pruned_copy(self.corpus, place, plan, ratio, self.session)?;
+        let identity = plan.identity_without(&marks);
+        let answers = self.answered(copy.dir(), &format!("{method}-{ratio}"), &identity, policy)?;
+        let info = CorpusInfo::read(copy.dir())?;
+        let pruned = Pruned {
+            method,
+            ratio,
+            pruned: marks.len(),
+            passages: info.passages,
+            bytes: info.bytes,
+        };
+        Ok(self.measured(pruned, policy, &answers, whole))
+    }
+
+    fn measured(
+        &self,
+        pruned: Pruned,
+        policy: Policy,
+        answers: &[Record],
+        whole: &Whole,
+    ) -> PrunedRow {
+        PrunedRow::new(
+            pruned,
+            &policy.to_string(),
+            (self.questions, answers),
+            whole.answers(),
+            self.by,
+            self.session.settings.seed,
+        )
+    }
+
+    /// Has the questions answered from a copy, under a policy.
+    fn answered(
+        &self,
+        copy: &Path,
+        name: &str,
+        identity: &str,
+        policy: Policy,
+    ) -> Result<Vec<Record>> {
         let settings = Settings {
             corpus: Some(CorpusAddress::Folder(copy.to_owned())),
+            policy,
             ..self.session.settings.clone()
         };
         let setup = Setup {
@@ -106,10 +248,9 @@ impl Measuring<'_> {
         let path = self.out.join(format!("{name}.jsonl"));
         let mut run_settings = settings.identity(&pipeline);
         run_settings.insert("corpus".to_owned(), identity.to_owned());
-        let policy = settings.policy.to_string();
-        let run = records::drawn(self.batch, Some(policy.clone()), self.session);
+        let run = records::drawn(self.batch, Some(policy.to_string()), self.session);
         let outcome = evaluate_pipeline(&pipeline, self.questions, &path, run_settings, run)?;
-        Ok(summarize(&policy, &outcome.records))
+        Ok(outcome.records)
     }
 }
 
@@ -137,30 +278,58 @@ pub(crate) fn pruned_copy(
     }
 }
 
-fn show(rows: &[PrunedRow], questions: &[Question], out: &Path) -> Result<()> {
+fn show(always: Option<&PrunedRow>, rows: &[PrunedRow]) -> Result<()> {
     let ms = |value: Option<f64>| output::number(value, 2);
+    let with = |value: Option<f64>, interval: Option<[f64; 2]>| match interval {
+        Some([low, high]) => format!("{} [{low:.3}, {high:.3}]", output::share(value)),
+        None => output::share(value),
+    };
+    let difference = |one: &Difference| with(one.em, one.interval);
     let mut table = vec![output::head(
-        "method|ratio|passages|coverage|EM|F1|retrieves|size|search p50 ms|p95",
+        "method|policy|ratio|passages|coverage|EM|against unpruned|against always, unpruned|F1|contains|retrieves|size|search p50 ms|p95|total p50 ms|p95",
     )];
-    table.extend(rows.iter().map(|row| {
+    table.extend(always.into_iter().chain(rows).map(|row| {
         vec![
             row.method.to_owned(),
+            row.policy.clone(),
             row.ratio.to_string(),
             row.passages.to_string(),
             output::share(row.coverage),
-            output::share(row.em),
+            with(row.em, row.em_interval),
+            difference(&row.vs_unpruned),
+            difference(&row.vs_always_unpruned),
             output::share(row.f1),
+            with(row.contains, row.contains_interval),
             output::share(row.retrieval_ratio),
             output::size(row.bytes),
             ms(row.search_p50_ms),
             ms(row.search_p95_ms),
+            ms(row.total_p50_ms),
+            ms(row.total_p95_ms),
         ]
     }));
     output::table(&table)?;
-    output::line(format!(
-        "{} questions; the corpus is unchanged; answers: {}; report: {}",
-        questions.len(),
-        out.display(),
-        out.join("report.html").display()
-    ))
+    if rows.iter().all(|row| row.by.is_empty()) {
+        return Ok(());
+    }
+    let mut table = vec![output::head(
+        "method|ratio|group|questions|coverage|EM|against unpruned|against always, unpruned|contains|retrieves",
+    )];
+    for row in rows {
+        table.extend(row.by.iter().map(|group| {
+            vec![
+                row.method.to_owned(),
+                row.ratio.to_string(),
+                group.value.clone(),
+                group.n.to_string(),
+                output::share(group.coverage),
+                with(group.em, group.em_interval),
+                difference(&group.vs_unpruned),
+                difference(&group.vs_always_unpruned),
+                output::share(group.contains),
+                output::share(group.retrieval_ratio),
+            ]
+        }));
+    }
+    output::table(&table)
 }

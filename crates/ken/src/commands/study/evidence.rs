@@ -215,6 +215,7 @@ fn plan(
         labels: None,
         method: vec![PruneMethod::Pruner],
         questions: None,
+        held_out: None,
         limit: None,
     };
     let basis = basis::read(&by)?;

@@ -6,8 +6,9 @@ use std::path::Path;
 
 use ken_study::sample;
 use ken_world::{
-    TruthRecord, TruthRow, World, WorldSettings, WorldSummary, measure_truth, read_world,
-    training_text_of, truth_table, world_questions, write_untrained, write_world,
+    SourceAccuracy, TruthRecord, TruthRow, World, WorldSettings, WorldSummary, accuracy_of_truth,
+    measure_truth, read_world, training_text_of, truth_table, world_questions, write_untrained,
+    write_world,
 };
 use serde_json::json;
 
@@ -33,6 +34,11 @@ fn make(arguments: &WorldMakeArguments, seed: u64, json: bool) -> Result<()> {
         unseen: arguments.unseen,
         strangers: arguments.strangers,
         exponent: arguments.exponent,
+        documents: arguments.documents,
+        look_alikes: arguments.look_alikes,
+        outdated: arguments.outdated,
+        wrong: arguments.wrong,
+        irrelevant: arguments.irrelevant,
         sequences: arguments.sequences,
         seed,
     })?;
@@ -54,13 +60,29 @@ fn show_world(summary: &WorldSummary, out: &Path) -> Result<()> {
         settings.people, settings.unseen, settings.strangers
     );
     let questions = format!("{}: {}", summary.questions, kinds.join(", "));
+    let misrepresented = format!(
+        "{} by look-alikes, {} by outdated documents, {} by wrong ones",
+        settings.look_alikes, settings.outdated, settings.wrong
+    );
     output::pairs([
         ("people", people),
+        ("misrepresented", misrepresented),
         ("documents", summary.documents.to_string()),
         ("questions", questions),
         ("fingerprint", summary.fingerprint.clone()),
         ("folder", out.display().to_string()),
-    ])
+    ])?;
+    show_sources(&summary.sources)
+}
+
+/// What models get from each source.
+fn show_sources(sources: &[SourceAccuracy]) -> Result<()> {
+    let mut table = vec![output::head("known|never|always|oracle")];
+    table.extend(sources.iter().map(|one| {
+        let shares = [one.known, one.never, one.always, one.oracle];
+        shares.map(|value| share(Some(value))).to_vec()
+    }));
+    output::table(&table)
 }
 
 fn mix(world: &Path, from: u64, limit: u64, session: &Session<'_>) -> Result<()> {
@@ -129,7 +151,10 @@ fn truth(arguments: &WorldTruthArguments, session: &Session<'_>) -> Result<()> {
     }
     match session.json {
         true => records.iter().try_for_each(output::json),
-        false => show_truth(&truth_table(&records, world.settings().people)),
+        false => {
+            show_truth(&truth_table(&records, world.settings().people))?;
+            show_sources(&[accuracy_of_truth(&records)])
+        }
     }
 }
 
@@ -143,7 +168,7 @@ fn write_records(records: &[TruthRecord], out: &Path) -> Result<()> {
 
 fn show_truth(rows: &[TruthRow]) -> Result<()> {
     let mut table = vec![output::head(
-        "questions|n|told|asked|not asked|one wording|evidence|stranger|former",
+        "questions|n|told|asked|not asked|one wording|evidence|misled|stranger|former",
     )];
     for row in rows {
         let told = output::number(row.exposure, 1);
@@ -152,6 +177,7 @@ fn show_truth(rows: &[TruthRow]) -> Result<()> {
             row.not_asked,
             row.one_wording,
             row.evidence,
+            row.misled,
             row.stranger,
             row.former,
         ];

@@ -1,0 +1,76 @@
+//! The documents of the corpus: how many tell of each subject, and what they say.
+//!
+//! A fact told by c documents is in the first n of N shards with a probability of 1 − (1 − n / N)^c, so
+//! what a part of the corpus covers saturates as that part grows.
+
+use ken_probe::seed_of;
+use ken_random::below;
+
+use crate::biography::{joined, sentences_about};
+use crate::settings::WorldSettings;
+use crate::subject::{Account, Holding, Subject};
+use crate::world::World;
+
+/// A document of the corpus.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Document<'w> {
+    pub(crate) id: String,
+    pub(crate) title: &'w str,
+    pub(crate) text: String,
+    /// The subject that it tells of, or would if the corpus were right.
+    pub(crate) of: &'w Subject,
+}
+
+/// Draws how many documents tell of each subject that the corpus holds: c of them with a probability
+/// proportional to c to the power of -2.
+pub(crate) fn tell_in_documents(subjects: &mut [Subject], settings: &WorldSettings) {
+    // Whole numbers: draws are the same on every machine.
+    let weights: Vec<usize> = (1..=settings.documents)
+        .map(|count| (1 << 32) / (count * count))
+        .collect();
+    let mut state = seed_of(settings.seed, "documents");
+    let in_corpus = subjects
+        .iter_mut()
+        .filter(|one| one.holding != Holding::Nothing);
+    for subject in in_corpus {
+        let mut drawn = below(&mut state, weights.iter().sum());
+        let fewer = weights.iter().take_while(|&&weight| {
+            let beyond = drawn >= weight;
+            drawn = drawn.saturating_sub(weight);
+            beyond
+        });
+        subject.documents = fewer.count() + 1;
+    }
+}
+
+/// The ids of the documents about a subject, or about its look-alike.
+pub(crate) fn document_ids(subject: &Subject) -> impl Iterator<Item = String> + '_ {
+    let told = subject.in_corpus().map(|told| told.id.as_str());
+    told.into_iter().flat_map(|id| {
+        (1..=subject.documents).map(move |number| match number {
+            1 => id.to_owned(),
+            number => format!("{id}-{number}"),
+        })
+    })
+}
+
+/// All documents of the corpus, in the order of the subjects.
+pub(crate) fn documents(world: &World) -> Vec<Document<'_>> {
+    let seed = world.settings.seed;
+    let mut all = Vec::new();
+    for of in &world.subjects {
+        let Some(told) = of.in_corpus() else {
+            continue;
+        };
+        all.extend(document_ids(of).map(|id| {
+            let mut state = seed_of(seed, &format!("document {id}"));
+            Document {
+                text: joined(&sentences_about(told, Account::Corpus, &mut state)),
+                title: &told.name,
+                of,
+                id,
+            }
+        }));
+    }
+    all
+}
