@@ -19,4 +19,6 @@ pub use listen::{ListenError, bind, serve};
 pub use log::{Entry, Log};
 pub use mcp::Agent;
 pub use service::corpora::Opened;
-pub use service::served::{Limits, Served};
+pub use service::library::intake::{Destination, Intake, IntakeError, Taken};
+pub use service::library::{Library, RecordError};
+pub use service::served::{Limits, OpenError, Served};

@@ -16,7 +16,7 @@ use tokio::sync::Semaphore;
 use crate::access::caller::Access;
 use crate::log::Entry;
 use crate::routes::router;
-use crate::service::corpora;
+use crate::service::library::worker;
 use crate::service::served::Served;
 
 /// The most connections at once; further ones wait to be accepted.
@@ -105,8 +105,12 @@ pub fn serve(
     let over = AtomicBool::new(false);
     let result = std::thread::scope(|scope| {
         scope.spawn(|| renew(&served, &access, settings, &over));
+        scope.spawn(|| change(&served, settings, &over));
         let result = runtime.block_on(accept(listener, routes, stop, &ending, &halted));
         over.store(true, Ordering::Relaxed);
+        if let Some(library) = &served.library {
+            library.halt();
+        }
         result
     });
     halted.store(true, Ordering::Relaxed);
@@ -164,6 +168,19 @@ async fn accept(
     Ok(())
 }
 
+/// Does what clients want done to corpora until the server is over.
+fn change(served: &Served, settings: Option<&Settings>, over: &AtomicBool) {
+    let silent = || -> FetchProgress { Box::new(|_| {}) };
+    if let (Some(settings), Some(library)) = (settings, &served.library) {
+        let setup = Setup {
+            settings,
+            stop: &served.halted,
+            watch: &silent,
+        };
+        worker::work(served, library, &setup, over);
+    }
+}
+
 /// Renews corpora and keys until the server is over. What fails is told once, and tried again.
 fn renew(served: &Served, access: &Access, settings: Option<&Settings>, over: &AtomicBool) {
     let silent = || -> FetchProgress { Box::new(|_| {}) };
@@ -172,7 +189,6 @@ fn renew(served: &Served, access: &Access, settings: Option<&Settings>, over: &A
         stop: &served.halted,
         watch: &silent,
     });
-    let addresses = settings.map(corpora::addresses).unwrap_or_default();
     let mut told: Vec<(String, String)> = Vec::new();
     let mut last = Instant::now();
     while !over.load(Ordering::Relaxed) {
@@ -186,13 +202,9 @@ fn renew(served: &Served, access: &Access, settings: Option<&Settings>, over: &A
             failed.push(("keys".to_owned(), error.to_string()));
         }
         if let Some(setup) = &setup {
-            let (renewed, stale) = served.corpora.refresh(setup, &addresses);
+            let (renewed, stale) = served.corpora.refresh(setup);
             for state in renewed {
-                served.metrics.corpus(&state);
-                (served.log)(&Entry::Corpus {
-                    name: state.name,
-                    generation: state.generation,
-                });
+                served.renewed(state);
             }
             let stale = stale.into_iter();
             failed.extend(stale.map(|(name, error)| (name, error.to_string())));

@@ -66,6 +66,28 @@ pub enum Entry {
         /// The generation.
         generation: u64,
     },
+    /// A change of a corpus is over.
+    Job {
+        /// By which it can be asked for.
+        id: String,
+        /// What it did.
+        kind: &'static str,
+        /// The corpus.
+        corpus: String,
+        /// How it ended.
+        status: &'static str,
+        /// The generation from which it holds.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        generation: Option<u64>,
+        /// The code of the error, where it failed.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        code: Option<&'static str>,
+        /// What went wrong in the server, where something did.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        detail: Option<String>,
+        /// Milliseconds.
+        ms: f64,
+    },
     /// Something could not be renewed; what was there is served further.
     Stale {
         /// What.

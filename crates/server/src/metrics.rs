@@ -22,6 +22,7 @@ pub(crate) struct Metrics {
     answers: Family<Labels<2>, Counter>,
     tokens: Family<Labels<1>, Counter>,
     failures: Family<Labels<1>, Counter>,
+    jobs: Family<Labels<2>, Counter>,
     first_token: Histogram,
     answered: Histogram,
     stages: Family<Labels<1>, Histogram>,
@@ -44,6 +45,7 @@ impl Metrics {
         let mut registry = Registry::with_prefix("ken");
         let (requests, answers) = (Family::default(), Family::default());
         let (tokens, failures) = (Family::default(), Family::default());
+        let jobs = Family::default();
         let (first_token, answered) = (histogram(), histogram());
         let stages = Family::new_with_constructor(histogram as fn() -> Histogram);
         let generations = Family::default();
@@ -59,6 +61,8 @@ impl Metrics {
         registry.register("tokens", help, tokens.clone());
         let help = "Questions not answered, by the code of the error";
         registry.register("failures", help, failures.clone());
+        let help = "Changes of corpora that are over, by what they did and how they ended";
+        registry.register("jobs", help, jobs.clone());
         let help = "Time to the first piece of an answer, waiting included";
         registry.register_with_unit("first_token", help, Unit::Seconds, first_token.clone());
         let help = "Time to a whole answer, waiting included";
@@ -75,6 +79,7 @@ impl Metrics {
             answers,
             tokens,
             failures,
+            jobs,
             first_token,
             answered,
             stages,
@@ -116,6 +121,12 @@ impl Metrics {
     pub(crate) fn failure(&self, code: &'static str) {
         let labels = [("code", code.to_owned())];
         self.failures.get_or_create(&labels).inc();
+    }
+
+    /// Counts a change of a corpus.
+    pub(crate) fn job(&self, kind: &'static str, status: &'static str) {
+        let labels = [("kind", kind.to_owned()), ("status", status.to_owned())];
+        self.jobs.get_or_create(&labels).inc();
     }
 
     /// Notes when an answer began.

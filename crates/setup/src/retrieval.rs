@@ -53,6 +53,21 @@ impl Setup<'_> {
         Ok(Retriever::new(back_end, embedder.into())?.within(&self.settings.filters)?)
     }
 
+    /// A corpus by an embedder that is open already, reranked where the settings say so.
+    ///
+    /// # Errors
+    /// A corpus that cannot be opened or that another embedder embedded; a reranker that cannot be used.
+    pub fn retriever_by(
+        &self,
+        corpus: &CorpusAddress,
+        embedder: Arc<dyn Embedder>,
+        model: &Arc<dyn LanguageModel>,
+    ) -> Result<Retriever, SetupError> {
+        let retriever = Retriever::new(self.back_end(corpus)?, embedder)?;
+        let retriever = retriever.within(&self.settings.filters)?;
+        self.reranked(retriever, || Ok(Arc::clone(model)))
+    }
+
     /// The corpus of a retriever at its current generation; `None` where the retriever has that, and of
     /// a corpus in Milvus.
     ///

@@ -10,7 +10,8 @@ use crate::config::{Flag, Key, advanced, count};
 
 /// All settings that an answer depends on, and those of the server.
 fn serving() -> Vec<Arg> {
-    let own = [Key::listen.flag(), Key::server_keys.flag()].to_vec();
+    let own = [Key::listen, Key::server_keys, Key::server_data];
+    let own: Vec<Arg> = own.map(|key| key.flag()).into();
     let load = advanced(&[Key::parallel, Key::queue, Key::deadline]);
     [own, asking(), load].concat()
 }
@@ -21,6 +22,7 @@ Examples:
   ken serve --corpus notes.ken
   ken serve --corpus notes.ken --corpus wiki=big/wiki.ken --policy prompt
   ken serve --corpus notes.ken --model http://127.0.0.1:8000/v1 --listen 127.0.0.1:9000
+  ken serve --corpus notes.ken --server-data uploads
   ken serve key make \"chat window\" --scope ask
 
 Clients of OpenAI's API find it at http://127.0.0.1:8484/v1; every policy is a model there, such as \
@@ -72,6 +74,7 @@ pub(crate) enum KeyVerb {
 Examples:
   ken serve key make \"chat window\"
   ken serve key make agent --scope search --only notes --days 30
+  ken serve key make importer --scope write --only notes
   ken serve key make prometheus --scope admin
   ken serve key make trial --requests-per-minute 20 --tokens-per-day 100000")]
 pub(crate) struct MakeKeyArguments {
@@ -79,7 +82,7 @@ pub(crate) struct MakeKeyArguments {
     #[arg(value_name = "NAME")]
     pub(crate) name: String,
 
-    /// What it allows: ask, search, admin (metrics)
+    /// What it allows: ask, search, write (uploads, changes of corpora), admin (metrics)
     #[arg(
         long,
         value_name = "SCOPES",

@@ -31,6 +31,7 @@ const COMMON: &[Key] = &[
     Key::rerank,
     Key::router,
     Key::segment,
+    Key::server_data,
     Key::server_keys,
     Key::sources,
 ];

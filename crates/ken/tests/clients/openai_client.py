@@ -55,6 +55,36 @@ floats = client.embeddings.create(
 for one, other in zip(vectors.data, floats.data, strict=True):
     assert all(abs(a - b) < 1e-6 for a, b in zip(one.embedding, other.embedding, strict=True))
 
+answered = client.responses.create(
+    model="ken/always", input=QUESTION, include=["file_search_call.results"]
+)
+assert answered.status == "completed" and answered.output_text == message.content, answered
+search, said = answered.output
+assert search.type == "file_search_call" and search.queries == [QUESTION], search
+assert any(result.text for result in search.results), search
+assert answered.usage.total_tokens == whole.usage.total_tokens
+for annotation in said.content[0].annotations:
+    assert annotation.type == "file_citation" and annotation.filename, annotation
+    assert 0 <= annotation.start_index <= annotation.index <= len(answered.output_text)
+
+with client.responses.stream(model="ken/always", input=QUESTION) as stream:
+    events = list(stream)
+    final = stream.get_final_response()
+kinds = [event.type for event in events]
+assert kinds[0] == "response.created" and kinds[-1] == "response.completed", kinds
+for kind in ["response.file_search_call.completed", "response.output_text.delta"]:
+    assert kind in kinds, kinds
+assert final.output_text == answered.output_text
+assert final.output[-1].content[0].annotations == said.content[0].annotations
+told = [event.annotation for event in events if event.type == "response.output_text.annotation.added"]
+assert len(told) == len(said.content[0].annotations), told
+
+history = [{"role": "user", "content": QUESTION}, *answered.output, {"role": "user", "content": "Thanks!"}]
+thanks = client.responses.create(model="ken/always", input=history)
+assert [item.type for item in thanks.output] == ["message"], thanks
+from_memory = client.responses.create(model="ken", input=QUESTION, tool_choice="none")
+assert [item.type for item in from_memory.output] == ["message"], from_memory
+
 chosen = client.chat.completions.create(
     model="ken", messages=messages(), extra_body={"ken": {"policy": "never", "trace": True}}
 )
@@ -67,6 +97,10 @@ for error, call in [
     (
         openai.BadRequestError,
         lambda: client.chat.completions.create(model="ken", messages=messages("seal " * 20000), stream=True),
+    ),
+    (
+        openai.BadRequestError,
+        lambda: client.responses.create(model="ken", input="and?", previous_response_id="resp_1"),
     ),
     (
         openai.ConflictError,

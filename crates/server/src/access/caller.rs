@@ -162,7 +162,13 @@ impl Caller {
         corpora.is_none_or(|corpora| corpora.iter().any(|name| name == corpus))
     }
 
-    /// Makes sure of that.
+    /// Whether the caller may see what is in any corpus.
+    pub(crate) fn may_read_all(&self) -> bool {
+        let corpora = self.key.as_ref().and_then(|key| key.grant.corpora.as_ref());
+        corpora.is_none()
+    }
+
+    /// Makes sure that the caller may see what is in a corpus.
     ///
     /// # Errors
     /// A key that is not for the corpus.

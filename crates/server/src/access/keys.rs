@@ -27,12 +27,14 @@ pub enum Scope {
     Ask,
     /// Search, read passages and embed texts.
     Search,
+    /// Put files and documents in, and take them out.
+    Write,
     /// Read metrics.
     Admin,
 }
 
 impl Scope {
-    const ALL: [Self; 3] = [Self::Ask, Self::Search, Self::Admin];
+    const ALL: [Self; 4] = [Self::Ask, Self::Search, Self::Write, Self::Admin];
 }
 
 impl fmt::Display for Scope {
@@ -40,6 +42,7 @@ impl fmt::Display for Scope {
         f.write_str(match self {
             Self::Ask => "ask",
             Self::Search => "search",
+            Self::Write => "write",
             Self::Admin => "admin",
         })
     }
@@ -47,7 +50,7 @@ impl fmt::Display for Scope {
 
 /// A name that no scope has.
 #[derive(Debug, thiserror::Error)]
-#[error("unknown scope `{0}` (ask, search and admin are known)")]
+#[error("unknown scope `{0}` (ask, search, write and admin are known)")]
 pub struct UnknownScope(String);
 
 impl FromStr for Scope {

@@ -7,11 +7,11 @@ use axum::response::Response;
 use ken_answer::Exchange;
 
 use super::state::App;
+use super::stream::whole;
 use crate::access::keys::Scope;
-use crate::service::answering::{Answered, News, Request, start};
+use crate::service::answering::{Answered, Request, start};
 use crate::service::asked::{Asked, Generated};
 use crate::service::served::Served;
-use crate::service::work::broken;
 use crate::wire::body;
 use crate::wire::ken::{AskRequest, AskResponse};
 use crate::wire::refusal::Refusal;
@@ -52,25 +52,15 @@ pub(crate) async fn answer(
         traced: asked.ken.trace.unwrap_or(true),
         ..Asked::by(None, &asked.ken)?
     };
-    let mut news = start(served, asked, request)?;
-    loop {
-        match news.recv().await {
-            Some(News::Done(answered)) => {
-                let Answered {
-                    text,
-                    truncated,
-                    trace,
-                    ..
-                } = *answered;
-                return Ok(AskResponse {
-                    answer: text,
-                    truncated,
-                    trace,
-                });
-            }
-            Some(News::Failed(refusal)) => return Err(refusal),
-            Some(News::Begun(_) | News::Text(_)) => {}
-            None => return Err(broken()),
-        }
-    }
+    let Answered {
+        text,
+        truncated,
+        trace,
+        ..
+    } = whole(start(served, asked, request)?).await?;
+    Ok(AskResponse {
+        answer: text,
+        truncated,
+        trace,
+    })
 }

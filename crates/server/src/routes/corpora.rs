@@ -10,6 +10,7 @@ use super::state::App;
 use crate::access::keys::Scope;
 use crate::service::answering::Request;
 use crate::service::asked::Searched;
+use crate::service::corpora::Opened;
 use crate::service::work;
 use crate::wire::body;
 use crate::wire::ken::{CorpusList, CorpusSummary, PassageResponse};
@@ -19,21 +20,32 @@ use crate::wire::refusal::Refusal;
 pub(crate) async fn list(
     State(app): State<App>,
     Extension(request): Extension<Request>,
-) -> Response {
+) -> Result<Response, Refusal> {
     let all = app.served.corpora.all().into_iter();
     let readable = all.filter(|corpus| request.caller.may_read(&corpus.name));
-    let corpora = readable.map(|corpus| {
-        let searched = corpus.retriever.back_end();
-        CorpusSummary {
-            name: corpus.name.clone(),
-            generation: searched.generation(),
-            passages: searched.passage_count(),
-            embedder: searched.embedder().reference.clone(),
+    let mut corpora: Vec<CorpusSummary> = readable.map(|corpus| summary(&corpus)).collect();
+    if let Some(library) = &app.served.library {
+        let made = library.stores.made();
+        let made = made.map_err(|error| Refusal::failed(&error))?;
+        for made in made {
+            let is_listed = corpora.iter().any(|known| known.name == made.name);
+            if !is_listed && request.caller.may_read(&made.name) {
+                corpora.push(CorpusSummary::empty(made.name, library.reference()));
+            }
         }
-    });
-    body::json(&CorpusList {
-        corpora: corpora.collect(),
-    })
+    }
+    Ok(body::json(&CorpusList { corpora }))
+}
+
+/// A corpus that is served.
+pub(crate) fn summary(opened: &Opened) -> CorpusSummary {
+    let searched = opened.retriever.back_end();
+    CorpusSummary {
+        name: opened.name.clone(),
+        generation: searched.generation(),
+        passages: searched.passage_count(),
+        embedder: searched.embedder().reference.clone(),
+    }
 }
 
 /// A passage.

@@ -1,5 +1,5 @@
-//! Server-sent events: data, comments, and the body that carries them. Events have no names, since
-//! clients of OpenAI's API take named ones for chunks.
+//! Server-sent events: data, comments, and the body that carries them. Those of chat completions have no
+//! names, since clients take named ones for chunks.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -19,6 +19,12 @@ pub(crate) fn data(value: &impl Serialize) -> Bytes {
     let _ = serde_json::to_writer(&mut event, value);
     event.extend_from_slice(b"\n\n");
     event.into()
+}
+
+/// An event with a name.
+pub(crate) fn named(name: &str, value: &impl Serialize) -> Bytes {
+    let named = [b"event: ", name.as_bytes(), b"\n", &data(value)];
+    named.concat().into()
 }
 
 /// What shows that the server is still there.

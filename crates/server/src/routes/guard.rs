@@ -12,7 +12,7 @@ use rand::Rng;
 use super::state::App;
 use crate::log::Entry;
 use crate::service::answering::{Request, milliseconds};
-use crate::service::served::unix_seconds;
+use crate::service::clock::unix_seconds;
 use crate::wire::refusal::Refusal;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");

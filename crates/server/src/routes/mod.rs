@@ -3,17 +3,26 @@
 
 pub(crate) mod address;
 pub(crate) mod ask;
+mod changes;
 mod chat;
+mod citing;
+mod conversation;
 pub(crate) mod corpora;
 mod embeddings;
 mod events;
+mod files;
 mod guard;
+mod jobs;
 pub(crate) mod knows;
 mod mcp;
 mod models;
 mod openapi;
+mod responses;
 pub(crate) mod search;
 mod state;
+mod stream;
+mod upload;
+mod vector_stores;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -21,7 +30,7 @@ use std::sync::atomic::AtomicBool;
 use axum::Router;
 use axum::http::StatusCode;
 use axum::middleware::from_fn_with_state;
-use axum::routing::{get, post};
+use axum::routing::{delete, get, post};
 
 use crate::access::caller::Access;
 use crate::service::served::Served;
@@ -43,11 +52,44 @@ pub(crate) fn router(served: Arc<Served>, access: Arc<Access>, ending: Arc<Atomi
         .route("/v1/models", get(models::list))
         .route("/v1/models/{*id}", get(models::one))
         .route("/v1/chat/completions", post(chat::complete))
+        .route("/v1/responses", post(responses::respond))
         .route("/v1/embeddings", post(embeddings::embed))
         .route("/v1/ken/ask", post(ask::ask))
         .route("/v1/ken/search", post(search::search))
         .route("/v1/ken/knows", post(knows::knows))
-        .route("/v1/ken/corpora", get(corpora::list))
+        .route("/v1/files", get(files::list).post(files::upload))
+        .route("/v1/files/{id}", get(files::one).delete(files::delete))
+        .route(
+            "/v1/vector_stores",
+            get(vector_stores::list).post(vector_stores::make),
+        )
+        .route(
+            "/v1/vector_stores/{id}",
+            get(vector_stores::one).delete(vector_stores::delete),
+        )
+        .route(
+            "/v1/vector_stores/{id}/files",
+            get(vector_stores::list_files).post(vector_stores::attach),
+        )
+        .route(
+            "/v1/vector_stores/{id}/files/{file}",
+            get(vector_stores::one_file).delete(vector_stores::detach),
+        )
+        .route("/v1/vector_stores/{id}/search", post(vector_stores::search))
+        .route("/v1/ken/jobs", get(jobs::list))
+        .route("/v1/ken/jobs/{id}", get(jobs::one))
+        .route("/v1/ken/jobs/{id}/cancel", post(jobs::cancel))
+        .route("/v1/ken/corpora", get(corpora::list).post(changes::make))
+        .route(
+            "/v1/ken/corpora/{name}",
+            get(changes::one).delete(changes::remove),
+        )
+        .route("/v1/ken/corpora/{name}/documents", post(changes::upload))
+        .route(
+            "/v1/ken/corpora/{name}/documents/{*id}",
+            delete(changes::delete_document),
+        )
+        .route("/v1/ken/corpora/{name}/rollback", post(changes::roll_back))
         .route(
             "/v1/ken/corpora/{name}/passages/{*id}",
             get(corpora::passage),

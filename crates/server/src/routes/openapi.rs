@@ -8,12 +8,19 @@ use serde_json::{Map, Value, json};
 use crate::wire::body;
 use crate::wire::chat::{ChatCompletion, ChatRequest};
 use crate::wire::embeddings::{EmbeddingsRequest, EmbeddingsResponse};
+use crate::wire::files::{
+    AttachFile, Deleted, FileObject, MakeVectorStore, SearchVectorStore, VectorStore,
+    VectorStoreFile, VectorStoreResults,
+};
+use crate::wire::jobs::{CorpusDetails, JobObject, MakeCorpus, Rollback};
 use crate::wire::ken::{
-    AskRequest, AskResponse, CorpusList, KnowsRequest, KnowsResponse, PassageResponse,
-    SearchRequest, SearchResponse,
+    AskRequest, AskResponse, CorpusList, CorpusSummary, KnowsRequest, KnowsResponse,
+    PassageResponse, SearchRequest, SearchResponse,
 };
 use crate::wire::models::{Model, ModelList};
+use crate::wire::page::Listed;
 use crate::wire::refusal::ErrorBody;
+use crate::wire::responses::{ResponseObject, ResponsesRequest};
 
 /// The description.
 pub(crate) async fn document() -> Response {
@@ -35,8 +42,33 @@ impl Routes {
     /// A route that takes nothing but its path.
     fn get<R: JsonSchema>(&mut self, path: &str, summary: &str) {
         let operation = self.operation::<R>(path, summary);
-        self.paths
-            .insert(path.to_owned(), json!({ "get": operation }));
+        self.add(path, "get", operation);
+    }
+
+    /// A route that takes something away.
+    fn delete<R: JsonSchema>(&mut self, path: &str, summary: &str) {
+        let operation = self.operation::<R>(path, summary);
+        self.add(path, "delete", operation);
+    }
+
+    /// A route that does something, and takes nothing but its path.
+    fn act<R: JsonSchema>(&mut self, path: &str, summary: &str) {
+        let operation = self.operation::<R>(path, summary);
+        self.add(path, "post", operation);
+    }
+
+    /// A route that takes files.
+    fn upload<R: JsonSchema>(&mut self, path: &str, summary: &str) {
+        let mut operation = self.operation::<R>(path, summary);
+        let file = json!({ "type": "string", "format": "binary" });
+        let schema = json!({
+            "type": "object",
+            "properties": { "file": file, "purpose": { "type": "string" } },
+            "required": ["file"],
+        });
+        let content = json!({ "multipart/form-data": { "schema": schema } });
+        operation["requestBody"] = json!({ "required": true, "content": content });
+        self.add(path, "post", operation);
     }
 
     /// A route that takes a body.
@@ -44,8 +76,12 @@ impl Routes {
         let mut operation = self.operation::<R>(path, summary);
         let content = content::<B>(&mut self.read);
         operation["requestBody"] = json!({ "required": true, "content": content });
-        self.paths
-            .insert(path.to_owned(), json!({ "post": operation }));
+        self.add(path, "post", operation);
+    }
+
+    fn add(&mut self, path: &str, method: &str, operation: Value) {
+        let path = self.paths.entry(path).or_insert_with(|| json!({}));
+        path[method] = operation;
     }
 
     fn operation<R: JsonSchema>(&mut self, path: &str, summary: &str) -> Value {
@@ -88,6 +124,10 @@ fn routes() -> Routes {
         "/v1/chat/completions",
         "Answer a conversation's last message; with `stream`, as server-sent events",
     );
+    routes.post::<ResponsesRequest, ResponseObject>(
+        "/v1/responses",
+        "Answer a question or a conversation; with `stream`, as named events",
+    );
     routes.post::<EmbeddingsRequest, EmbeddingsResponse>("/v1/embeddings", "Embed texts");
     routes.get::<ModelList>("/v1/models", "The policies as models, and the embedder");
     routes.get::<Model>("/v1/models/{id}", "One of them");
@@ -97,6 +137,7 @@ fn routes() -> Routes {
         "/v1/ken/knows",
         "What the model knows of a question, without answering it",
     );
+    writing(&mut routes);
     routes.get::<CorpusList>("/v1/ken/corpora", "The corpora");
     routes.get::<PassageResponse>("/v1/ken/corpora/{name}/passages/{id}", "A passage");
     for (path, summary) in [
@@ -107,11 +148,55 @@ fn routes() -> Routes {
     ] {
         let good = json!({ "description": "done", "content": { TEXT: {} } });
         let operation = json!({ "summary": summary, "responses": { "200": good } });
-        routes
-            .paths
-            .insert(path.to_owned(), json!({ "get": operation }));
+        routes.add(path, "get", operation);
     }
     routes
+}
+
+/// Those of files and changes of corpora.
+fn writing(routes: &mut Routes) {
+    let files = "/v1/files";
+    routes.get::<Listed<FileObject>>(files, "The files that were uploaded");
+    routes.upload::<FileObject>(files, "Upload a file, to be put into corpora");
+    routes.get::<FileObject>("/v1/files/{id}", "One of them");
+    routes.delete::<Deleted>(
+        "/v1/files/{id}",
+        "Take it out of all corpora, and forget it",
+    );
+    let stores = "/v1/vector_stores";
+    routes.get::<Listed<VectorStore>>(stores, "The corpora as vector stores");
+    routes.post::<MakeVectorStore, VectorStore>(stores, "Make a corpus");
+    let store = "/v1/vector_stores/{id}";
+    routes.get::<VectorStore>(store, "One of them");
+    routes.delete::<Deleted>(store, "Remove a corpus that was made here");
+    let files = "/v1/vector_stores/{id}/files";
+    routes.get::<Listed<VectorStoreFile>>(files, "The files that were put into it");
+    routes.post::<AttachFile, VectorStoreFile>(files, "Put a file into it");
+    let file = "/v1/vector_stores/{id}/files/{file}";
+    routes.get::<VectorStoreFile>(file, "One of them; when it is `completed`, it is searched");
+    routes.delete::<Deleted>(file, "Take a file out of it");
+    routes.post::<SearchVectorStore, VectorStoreResults>(
+        "/v1/vector_stores/{id}/search",
+        "Find passages",
+    );
+    routes.get::<Listed<JobObject>>("/v1/ken/jobs", "Changes of corpora, newest first");
+    routes.get::<JobObject>("/v1/ken/jobs/{id}", "One of them");
+    let summary = "Cancel it; what it has published stays";
+    routes.act::<JobObject>("/v1/ken/jobs/{id}/cancel", summary);
+    routes.post::<MakeCorpus, CorpusSummary>("/v1/ken/corpora", "Make a corpus");
+    let corpus = "/v1/ken/corpora/{name}";
+    routes.get::<CorpusDetails>(corpus, "A corpus with its generations");
+    routes.delete::<JobObject>(corpus, "Remove a corpus that was made here");
+    let documents = "/v1/ken/corpora/{name}/documents";
+    routes.upload::<JobObject>(
+        documents,
+        "Upload documents; those of known ids are replaced",
+    );
+    routes.delete::<JobObject>("/v1/ken/corpora/{name}/documents/{id}", "Delete a document");
+    routes.post::<Rollback, JobObject>(
+        "/v1/ken/corpora/{name}/rollback",
+        "Bring an earlier generation back, as a new one",
+    );
 }
 
 fn described() -> Value {

@@ -20,6 +20,8 @@ use crate::wire::refusal::Refusal;
 
 /// What happens to a question.
 pub(crate) enum News {
+    /// Passages were found; the trace holds what is known by then.
+    Retrieved(Box<Trace>),
     /// The answer begins; the trace holds what is known by then.
     Begun(Box<Trace>),
     /// It goes on.
@@ -187,8 +189,12 @@ impl Job<'_> {
                     trace.route = choice.source.to_string();
                     trace.reason.clone_from(&choice.reason);
                 }
-                Event::Retrieved(found) if asked.traced => {
-                    trace.retrieved = Some(found.iter().map(retrieved).collect());
+                Event::Retrieved(found) => {
+                    trace.searches += 1;
+                    if asked.traced {
+                        trace.retrieved = Some(found.iter().map(retrieved).collect());
+                    }
+                    let _ = self.tell.send(News::Retrieved(Box::new(trace.clone())));
                 }
                 Event::Text(text) if !text.is_empty() => {
                     if !begun {

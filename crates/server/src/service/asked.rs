@@ -189,10 +189,14 @@ fn sampling(
     })
 }
 
+fn too_many(param: &str) -> Refusal {
+    let message = format!("at most {MOST_FILTERS} filters can be given");
+    Refusal::bad("too_many_filters", message).of(param)
+}
+
 fn filters(param: &str, given: &[String]) -> Result<Vec<Filter>, Refusal> {
     if given.len() > MOST_FILTERS {
-        let message = format!("at most {MOST_FILTERS} filters can be given");
-        return Err(Refusal::bad("too_many_filters", message).of(param));
+        return Err(too_many(param));
     }
     let each = given.iter().map(|text| parsed(param, Some(text)));
     let each: Result<Vec<Option<Filter>>, Refusal> = each.collect();
@@ -214,6 +218,26 @@ impl Searched {
             rerank: parsed("rerank", request.rerank.as_deref())?,
         }
         .checked("k")
+    }
+
+    /// The same, with what another part of the request says where this one says nothing. Its conditions
+    /// hold as well.
+    ///
+    /// # Errors
+    /// A value that cannot be taken.
+    pub(crate) fn or(
+        mut self,
+        corpus: Option<&str>,
+        k: Option<usize>,
+        filters: Vec<Filter>,
+    ) -> Result<Self, Refusal> {
+        self.corpus = self.corpus.or_else(|| corpus.map(str::to_owned));
+        self.k = self.k.or(k);
+        self.filters.extend(filters);
+        if self.filters.len() > MOST_FILTERS {
+            return Err(too_many("filters"));
+        }
+        self.checked("max_num_results")
     }
 
     /// A corpus by its name and nothing else.
@@ -239,7 +263,17 @@ impl Searched {
     /// # Errors
     /// A corpus or generation that is not served.
     pub(crate) fn corpus(&self, served: &Served) -> Result<Option<Arc<Opened>>, Refusal> {
-        served.corpora.find(self.corpus.as_deref(), self.generation)
+        let name = self.corpus.as_deref();
+        let found = served.corpora.find(name, self.generation);
+        let (Err(_), Some(name), Some(library)) = (&found, name, &served.library) else {
+            return found;
+        };
+        match library.is_empty(&served.corpora, name)? {
+            true => Err(
+                Refusal::bad("empty_corpus", "nothing was put into the corpus yet").of("corpus"),
+            ),
+            false => found,
+        }
     }
 
     /// The passages to find, and how, where the client does not say.

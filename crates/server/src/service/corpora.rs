@@ -1,7 +1,7 @@
 //! The corpora that are served, by name. A new generation that somebody publishes is opened beside the
 //! old one and takes its place; who works with the old one keeps it.
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockWriteGuard};
 
 use axum::http::StatusCode;
 use ken_answer::Retriever;
@@ -17,6 +17,8 @@ pub struct Opened {
     pub name: String,
     /// What is searched, and how.
     pub retriever: Retriever,
+    /// Where it is; `None` where no new generations of it can be opened.
+    pub address: Option<CorpusAddress>,
 }
 
 impl Opened {
@@ -32,6 +34,8 @@ impl Opened {
 pub(crate) struct Corpora {
     /// The first is the one where none is named.
     opened: RwLock<Vec<Arc<Opened>>>,
+    /// Held while one is renewed, so that no older generation takes the place of a newer one.
+    renewing: Mutex<()>,
 }
 
 impl Corpora {
@@ -39,6 +43,7 @@ impl Corpora {
         let opened = opened.into_iter().map(Arc::new).collect();
         Self {
             opened: RwLock::new(opened),
+            renewing: Mutex::default(),
         }
     }
 
@@ -79,34 +84,76 @@ impl Corpora {
     pub(crate) fn refresh(
         &self,
         setup: &Setup<'_>,
-        addresses: &[(String, CorpusAddress)],
     ) -> (Vec<CorpusState>, Vec<(String, SetupError)>) {
         let (mut renewed, mut failed) = (Vec::new(), Vec::new());
-        for (place, opened) in self.all().into_iter().enumerate() {
-            let address = addresses.iter().find(|(name, _)| *name == opened.name);
-            let Some((name, address)) = address else {
-                continue;
-            };
-            match setup.renewed(&opened.retriever, address) {
-                Ok(None) => {}
-                Ok(Some(retriever)) => {
-                    let name = name.clone();
-                    let opened = Arc::new(Opened { name, retriever });
-                    renewed.push(opened.state());
-                    let all = self.opened.write();
-                    let mut all = all.unwrap_or_else(PoisonError::into_inner);
-                    // What was there is dropped behind the lock, when its last reader is done.
-                    let _old = std::mem::replace(&mut all[place], opened);
-                    drop(all);
-                }
-                Err(error) => failed.push((name.clone(), error)),
+        for opened in self.all() {
+            match self.renew(setup, &opened.name) {
+                Ok(state) => renewed.extend(state),
+                Err(error) => failed.push((opened.name.clone(), error)),
             }
         }
         (renewed, failed)
     }
+
+    /// Opens the newest generation of a corpus; `None` where that is served already.
+    ///
+    /// # Errors
+    /// A generation that cannot be opened; what was served stays.
+    pub(crate) fn renew(
+        &self,
+        setup: &Setup<'_>,
+        name: &str,
+    ) -> Result<Option<CorpusState>, SetupError> {
+        let _alone = self.renewing.lock().unwrap_or_else(PoisonError::into_inner);
+        let opened = self.all().into_iter().find(|opened| opened.name == name);
+        let Some((opened, address)) = opened.and_then(|opened| {
+            let address = opened.address.clone()?;
+            Some((opened, address))
+        }) else {
+            return Ok(None);
+        };
+        let Some(retriever) = setup.renewed(&opened.retriever, &address)? else {
+            return Ok(None);
+        };
+        Ok(Some(self.insert(Opened {
+            name: name.to_owned(),
+            retriever,
+            address: Some(address),
+        })))
+    }
+
+    /// Serves a corpus, in the place of the one of this name or behind all others.
+    pub(crate) fn insert(&self, opened: Opened) -> CorpusState {
+        let opened = Arc::new(opened);
+        let state = opened.state();
+        let mut all = self.write();
+        // What was there is dropped behind the lock, when its last reader is done.
+        let _old = match all.iter_mut().find(|one| one.name == opened.name) {
+            Some(place) => Some(std::mem::replace(place, opened)),
+            None => {
+                all.push(opened);
+                None
+            }
+        };
+        drop(all);
+        state
+    }
+
+    /// Serves a corpus no more.
+    pub(crate) fn remove(&self, name: &str) {
+        let mut all = self.write();
+        let gone = all.iter().position(|opened| opened.name == name);
+        let _gone = gone.map(|place| all.remove(place));
+        drop(all);
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, Vec<Arc<Opened>>> {
+        self.opened.write().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
-fn unknown(name: &str) -> Refusal {
+/// A name that no corpus has.
+pub(crate) fn unknown(name: &str) -> Refusal {
     let message = format!("there is no corpus {name:?}");
     Refusal::new(StatusCode::NOT_FOUND, "unknown_corpus", message).of("corpus")
 }

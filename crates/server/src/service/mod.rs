@@ -4,8 +4,10 @@
 pub(crate) mod answering;
 pub(crate) mod asked;
 pub(crate) mod cancel;
+pub(crate) mod clock;
 pub(crate) mod corpora;
 pub(crate) mod gate;
+pub(crate) mod library;
 pub(crate) mod policies;
 pub(crate) mod served;
 pub(crate) mod work;

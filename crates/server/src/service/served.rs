@@ -3,17 +3,23 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
+use axum::http::StatusCode;
 use ken_answer::{Pipeline, Policy, Rerank, Retriever, Signal};
 use ken_corpus::Segmentation;
 use ken_setup::{Settings, Setup, SetupError};
 
+use super::clock::unix_seconds;
 use super::corpora::{self, Corpora, Opened};
 use super::gate::Gate;
+use super::library::intake::Intake;
+use super::library::{Library, RecordError};
 use super::policies;
-use crate::log::Log;
+use crate::log::{Entry, Log};
 use crate::metrics::Metrics;
+use crate::wire::ken::CorpusState;
+use crate::wire::refusal::Refusal;
 
 /// How much is done at once, and for how long.
 #[derive(Debug, Clone, Copy)]
@@ -24,6 +30,15 @@ pub struct Limits {
     pub queue: usize,
     /// How long a request may take, waiting included.
     pub deadline: Duration,
+}
+
+/// Why nothing can be served.
+#[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
+#[error(transparent)]
+#[allow(missing_docs, reason = "the variants are named by what failed")]
+pub enum OpenError {
+    Setup(#[from] SetupError),
+    Library(#[from] RecordError),
 }
 
 /// The reranking of the settings.
@@ -49,6 +64,8 @@ pub struct Served {
     pub(crate) searches: Gate,
     pub(crate) metrics: Metrics,
     pub(crate) log: Log,
+    /// What clients put in, where they may.
+    pub(crate) library: Option<Library>,
     /// Raised when all work is to end.
     pub(crate) halted: Arc<AtomicBool>,
     /// In seconds since 1970 (UTC).
@@ -56,14 +73,16 @@ pub struct Served {
 }
 
 impl Served {
-    /// Opens what the settings name: the model, the corpora, and whatever policies can decide by.
+    /// Opens what the settings name: the model, the corpora, and whatever policies can decide by; with a
+    /// folder for what clients put in, the corpora in that, too. `intake` reads documents.
     ///
     /// # Errors
     /// A policy that cannot choose; models, corpora or files that cannot be used.
-    pub fn open(setup: &Setup<'_>, log: Log) -> Result<Self, SetupError> {
+    pub fn open(setup: &Setup<'_>, intake: Arc<dyn Intake>, log: Log) -> Result<Self, OpenError> {
         let settings = setup.settings;
         let policy = settings.policy;
-        policy.check().map_err(ken_answer::AnswerError::from)?;
+        let policy_is_usable = policy.check().map_err(ken_answer::AnswerError::from);
+        policy_is_usable.map_err(SetupError::from)?;
         let named = [
             settings.router.as_ref().map(|_| Signal::ROUTER),
             settings.kbm.as_ref().map(|_| Signal::MASTERY),
@@ -72,7 +91,8 @@ impl Served {
         let mut policies = vec![policy];
         policies.extend(named.into_iter().flatten().map(Policy::measured));
         let addresses = corpora::addresses(settings);
-        let needs_corpus = policy != Policy::Never || !addresses.is_empty();
+        let may_come_later = policy == Policy::Never || settings.server_data.is_some();
+        let needs_corpus = !may_come_later || !addresses.is_empty();
         let mut pipeline = setup.pipeline_for(None, needs_corpus, &policies)?;
         pipeline.settings.style = settings.style(pipeline.model.as_ref());
         let first = pipeline.retriever().cloned();
@@ -80,16 +100,51 @@ impl Served {
         let first = first.map(|((name, _), retriever)| (name.clone(), retriever));
         let others = std::mem::take(&mut pipeline.extra_corpora);
         let opened = first.into_iter().chain(others);
-        let opened = opened.map(|(name, retriever)| Opened { name, retriever });
+        let opened = opened.map(|(name, retriever)| {
+            let address = addresses.iter().find(|(own, _)| *own == name);
+            Opened {
+                address: address.map(|(_, address)| address.clone()),
+                name,
+                retriever,
+            }
+        });
+        let mut opened: Vec<Opened> = opened.collect();
+        let library = match &settings.server_data {
+            None => None,
+            Some(folder) => {
+                let (embedder, reference) = match opened.first() {
+                    Some(first) => (
+                        first.retriever.clone().into_embedder(),
+                        first.retriever.back_end().embedder().reference.clone(),
+                    ),
+                    None => (
+                        Arc::from(setup.embedder(&settings.embedder)?),
+                        setup.embedder_name()?,
+                    ),
+                };
+                let library = Library::open(folder, intake, Arc::clone(&embedder), reference)?;
+                for (name, address) in library.made(&opened)? {
+                    let retriever =
+                        setup.retriever_by(&address, Arc::clone(&embedder), &pipeline.model)?;
+                    opened.push(Opened {
+                        name,
+                        retriever,
+                        address: Some(address),
+                    });
+                }
+                Some(library)
+            }
+        };
         let reranking = SetReranking {
             by: settings.rerank.clone(),
             depth: settings.rerank_depth,
             chunk: settings.rerank_chunk,
         };
         let halted = Arc::clone(setup.stop);
-        let served = Self::new(pipeline, opened.collect(), limits(settings), halted, log);
+        let served = Self::new(pipeline, opened, limits(settings), halted, log);
         Ok(Self {
             reranking,
+            library,
             ..served
         })
     }
@@ -120,6 +175,7 @@ impl Served {
             searches: Gate::new(limits.parallel, limits.queue),
             metrics,
             log,
+            library: None,
             halted,
             started: unix_seconds(),
         }
@@ -133,6 +189,35 @@ impl Served {
         let names = policies.into_iter().map(policies::name_of);
         let embedder = has_corpus.then(|| policies::EMBEDDER.to_owned());
         names.chain(embedder).collect()
+    }
+
+    /// The same, with what clients put in.
+    #[must_use]
+    pub fn with_library(self, library: Library) -> Self {
+        Self {
+            library: Some(library),
+            ..self
+        }
+    }
+
+    /// What clients put in.
+    ///
+    /// # Errors
+    /// A server that keeps nothing.
+    pub(crate) fn library(&self) -> Result<&Library, Refusal> {
+        self.library.as_ref().ok_or_else(|| {
+            let message = "this server takes nothing in: it was started without a folder for that";
+            Refusal::new(StatusCode::FORBIDDEN, "read_only", message)
+        })
+    }
+
+    /// Tells of a new generation.
+    pub(crate) fn renewed(&self, state: CorpusState) {
+        self.metrics.corpus(&state);
+        (self.log)(&Entry::Corpus {
+            name: state.name,
+            generation: state.generation,
+        });
     }
 
     /// The corpora as they are now; the first is the one where none is named.
@@ -160,10 +245,4 @@ fn limits(settings: &Settings) -> Limits {
         queue: settings.queue,
         deadline: Duration::from_secs(u64::from(settings.deadline.get())),
     }
-}
-
-/// The time, in seconds since 1970 (UTC).
-pub(crate) fn unix_seconds() -> u64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    now.map_or(0, |since| since.as_secs())
 }

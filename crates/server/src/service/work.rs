@@ -37,6 +37,17 @@ pub(crate) async fn run<T: Send + 'static>(
     }
 }
 
+/// Does something short that touches the disk, on a thread that may block.
+///
+/// # Errors
+/// Those of the work.
+pub(crate) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Refusal> + Send + 'static,
+) -> Result<T, Refusal> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.unwrap_or_else(|_| Err(broken()))
+}
+
 /// Work that ended without a word: a defect, of which the panic's own message stands on stderr.
 pub(crate) fn broken() -> Refusal {
     Refusal::failed(&std::io::Error::other("the work panicked"))

@@ -21,19 +21,27 @@ const SENT_WITHIN: Duration = Duration::from_secs(30);
 /// # Errors
 /// A body that is too large, too slow, cut off or missing.
 pub(crate) async fn bytes(body: Body) -> Result<Bytes, Refusal> {
-    let received = tokio::time::timeout(SENT_WITHIN, axum::body::to_bytes(body, LARGEST)).await;
-    let bytes = match received {
-        Ok(Ok(bytes)) => bytes,
-        Ok(Err(error)) => return Err(unreadable(&error)),
-        Err(_) => {
-            let message = "the body did not arrive in time";
-            let status = StatusCode::REQUEST_TIMEOUT;
-            return Err(Refusal::new(status, "body_timeout", message));
-        }
-    };
+    let bytes = bytes_or_none(body).await?;
     match bytes.is_empty() {
         true => Err(Refusal::bad("missing_body", "the request has no body")),
         false => Ok(bytes),
+    }
+}
+
+/// The bytes of a body that may be left out.
+///
+/// # Errors
+/// A body that is too large, too slow or cut off.
+pub(crate) async fn bytes_or_none(body: Body) -> Result<Bytes, Refusal> {
+    let received = tokio::time::timeout(SENT_WITHIN, axum::body::to_bytes(body, LARGEST)).await;
+    match received {
+        Ok(Ok(bytes)) => Ok(bytes),
+        Ok(Err(error)) => Err(unreadable(&error)),
+        Err(_) => {
+            let message = "the body did not arrive in time";
+            let status = StatusCode::REQUEST_TIMEOUT;
+            Err(Refusal::new(status, "body_timeout", message))
+        }
     }
 }
 
@@ -42,8 +50,15 @@ pub(crate) async fn bytes(body: Body) -> Result<Bytes, Refusal> {
 /// # Errors
 /// As [`bytes`], and a body that is no JSON or of another form.
 pub(crate) async fn read<T: DeserializeOwned>(body: Body) -> Result<T, Refusal> {
-    let bytes = bytes(body).await?;
-    serde_json::from_slice(&bytes).map_err(|error| {
+    value(&bytes(body).await?)
+}
+
+/// The value in the bytes of a body.
+///
+/// # Errors
+/// A body that is no JSON or of another form.
+pub(crate) fn value<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Refusal> {
+    serde_json::from_slice(bytes).map_err(|error| {
         let (code, what) = match error.classify() {
             serde_json::error::Category::Data => ("invalid_value", "the body is not as expected"),
             _ => ("invalid_json", "the body is not JSON"),

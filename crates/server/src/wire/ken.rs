@@ -271,12 +271,24 @@ pub(crate) struct CorpusList {
 pub(crate) struct CorpusSummary {
     /// Its name.
     pub(crate) name: String,
-    /// The generation that is searched.
+    /// The generation that is searched; 0 of one that is empty.
     pub(crate) generation: u64,
     /// Live passages in it.
     pub(crate) passages: usize,
     /// The embedder, as the corpus names it.
     pub(crate) embedder: String,
+}
+
+impl CorpusSummary {
+    /// One that nothing was put into.
+    pub(crate) fn empty(name: String, embedder: &str) -> Self {
+        Self {
+            name,
+            generation: 0,
+            passages: 0,
+            embedder: embedder.to_owned(),
+        }
+    }
 }
 
 /// A passage.

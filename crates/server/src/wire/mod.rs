@@ -4,6 +4,11 @@
 pub(crate) mod body;
 pub(crate) mod chat;
 pub(crate) mod embeddings;
+pub(crate) mod files;
+pub(crate) mod filter;
+pub(crate) mod jobs;
 pub(crate) mod ken;
 pub(crate) mod models;
+pub(crate) mod page;
 pub(crate) mod refusal;
+pub(crate) mod responses;

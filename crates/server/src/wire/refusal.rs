@@ -7,6 +7,7 @@ use axum::response::{IntoResponse, Response};
 use ken_answer::AnswerError;
 use ken_diagnostic::Diagnostic;
 use ken_language::ModelError;
+use ken_storage::StorageError;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -20,14 +21,14 @@ pub(crate) struct ErrorBody {
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub(crate) struct ErrorObject {
     /// For people.
-    message: String,
+    pub(crate) message: String,
     /// The class of the error.
     #[serde(rename = "type")]
     class: &'static str,
     /// The parameter at fault, where there is one.
-    param: Option<String>,
+    pub(crate) param: Option<String>,
     /// For machines.
-    code: &'static str,
+    pub(crate) code: &'static str,
 }
 
 /// Why a request is not served.
@@ -126,6 +127,11 @@ impl Refusal {
         self.error.code
     }
 
+    /// What stands in the body.
+    pub(crate) fn object(&self) -> &ErrorObject {
+        &self.error
+    }
+
     /// Its message.
     pub(crate) fn message(&self) -> &str {
         &self.error.message
@@ -162,6 +168,20 @@ impl From<AnswerError> for Refusal {
 }
 
 impl Refusal {
+    /// What the disk refuses.
+    pub(crate) fn of_storage(error: &StorageError) -> Self {
+        match error.kind() {
+            "disk_full" => {
+                let message = "the server's disk is full";
+                let status = StatusCode::INSUFFICIENT_STORAGE;
+                let mut refusal = Self::new(status, "disk_full", message);
+                refusal.detail = Some(error.to_string());
+                refusal
+            }
+            _ => Self::failed(error),
+        }
+    }
+
     /// What a model or an embedder refuses.
     pub(crate) fn of_model(error: &ModelError) -> Self {
         match error.kind() {

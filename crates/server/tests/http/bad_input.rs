@@ -10,8 +10,10 @@ use crate::client::{connect, exchange, read, request};
 use crate::fixture::{OIL, Running, chat};
 
 /// Routes that take a body of JSON.
-const POSTED: [&str; 5] = [
+const POSTED: [&str; 7] = [
     "/v1/chat/completions",
+    "/v1/responses",
+    "/v1/vector_stores/notes/search",
     "/v1/embeddings",
     "/v1/ken/ask",
     "/v1/ken/search",

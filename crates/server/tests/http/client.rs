@@ -86,6 +86,37 @@ pub(crate) fn request(method: &str, path: &str, headers: &[(&str, &str)], body: 
     request.into_bytes()
 }
 
+/// A request that uploads files: their names and contents, and other fields.
+pub(crate) fn upload(
+    path: &str,
+    headers: &[(&str, &str)],
+    files: &[(&str, &[u8])],
+    fields: &[(&str, &str)],
+) -> Vec<u8> {
+    const BOUNDARY: &str = "a-boundary-of-the-test";
+    let mut body = Vec::new();
+    for (name, value) in fields {
+        let head = format!("content-disposition: form-data; name=\"{name}\"");
+        body.extend(format!("--{BOUNDARY}\r\n{head}\r\n\r\n{value}\r\n").bytes());
+    }
+    for (name, content) in files {
+        let head = format!("content-disposition: form-data; name=\"file\"; filename=\"{name}\"");
+        body.extend(format!("--{BOUNDARY}\r\n{head}\r\n\r\n").bytes());
+        body.extend_from_slice(content);
+        body.extend_from_slice(b"\r\n");
+    }
+    body.extend(format!("--{BOUNDARY}--\r\n").bytes());
+    let mut request = format!("POST {path} HTTP/1.1\r\nconnection: close\r\nhost: localhost\r\n");
+    for (name, value) in headers {
+        request += &format!("{name}: {value}\r\n");
+    }
+    request += &format!("content-type: multipart/form-data; boundary={BOUNDARY}\r\n");
+    request += &format!("content-length: {}\r\n\r\n", body.len());
+    let mut request = request.into_bytes();
+    request.extend(body);
+    request
+}
+
 /// Reads a response whose connection is closed behind it.
 pub(crate) fn read(mut stream: TcpStream) -> Response {
     let mut bytes = Vec::new();

@@ -13,12 +13,15 @@ use ken_documents::read_documents;
 use ken_index::{Index, Mode};
 use ken_ingest::{Cut, Ingest, ingest};
 use ken_language::{Embedder, LanguageModel, Sampling};
-use ken_server::{Access, Grant, Keys, Limits, Opened, Scope, Served, bind, serve};
+use ken_server::{Access, Grant, Keys, Library, Limits, Opened, Scope, Served, bind, serve};
+use ken_setup::{CorpusAddress, Settings};
 use ken_testing::{Fact, FnEmbedder, TableModel};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::client::{Response, exchange, request};
+use crate::held::{Held, Holding};
+use crate::intake::Documents;
 use crate::slow_model::{Reading, SlowModel};
 
 /// A question that only the corpus answers right, one that the model knows, and a follow-up.
@@ -70,8 +73,10 @@ pub(crate) struct Running {
     pub(crate) stop: Arc<AtomicBool>,
     /// Lines of the log, as JSON.
     pub(crate) log: Arc<Mutex<Vec<Value>>>,
+    /// How documents that are taken in are held.
+    pub(crate) holding: Arc<Holding>,
     thread: Option<JoinHandle<()>>,
-    folder: TempDir,
+    pub(crate) folder: TempDir,
 }
 
 /// Limits that no test meets by chance.
@@ -99,8 +104,46 @@ impl Running {
 
     pub(crate) fn over(model: impl LanguageModel + 'static, limits: Limits, keys: &Keys) -> Self {
         let folder = tempfile::tempdir().unwrap();
+        Self::in_folder(folder, model, limits, keys, true)
+    }
+
+    /// Over a table, without a folder for what clients put in.
+    pub(crate) fn read_only() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let model = TableModel::new(facts()).unwrap();
+        Self::in_folder(folder, model, LIMITS, &Keys::default(), false)
+    }
+
+    /// Ends it, and starts another one in its folder.
+    pub(crate) fn again(mut self) -> Self {
+        self.stop.store(true, Ordering::SeqCst);
+        self.join();
+        let folder = std::mem::replace(&mut self.folder, tempfile::tempdir().unwrap());
+        let model = TableModel::new(facts()).unwrap();
+        Self::in_folder(folder, model, LIMITS, &Keys::default(), true)
+    }
+
+    fn in_folder(
+        folder: TempDir,
+        model: impl LanguageModel + 'static,
+        limits: Limits,
+        keys: &Keys,
+        writes: bool,
+    ) -> Self {
         let log = Arc::new(Mutex::new(Vec::new()));
-        let served = served(&folder, model, limits, Arc::clone(&log));
+        let holding = Arc::new(Holding::default());
+        let settings = Settings::resolve(None, []).unwrap();
+        let mut served = served(&folder, model, limits, Arc::clone(&log));
+        if writes {
+            let documents = Documents::by(&settings);
+            let holding = Arc::clone(&holding);
+            let intake = Arc::new(Held { documents, holding });
+            let embedder = FnEmbedder::bag_of_words();
+            let reference = embedder.fingerprint().to_owned();
+            let data = folder.path().join("data");
+            let library = Library::open(&data, intake, Arc::new(embedder), reference).unwrap();
+            served = served.with_library(library);
+        }
         let path = folder.path().join("keys.json");
         keys.write(&path).unwrap();
         let access = Access::open(path).unwrap();
@@ -109,12 +152,13 @@ impl Running {
         let stop = Arc::new(AtomicBool::new(false));
         let flag = Arc::clone(&stop);
         let thread = std::thread::spawn(move || {
-            serve(served, access, listener, None, &flag).unwrap();
+            serve(served, access, listener, Some(&settings), &flag).unwrap();
         });
         Self {
             address,
             stop,
             log,
+            holding,
             thread: Some(thread),
             folder,
         }
@@ -136,6 +180,10 @@ impl Running {
     pub(crate) fn post_as(&self, headers: &[(&str, &str)], path: &str, body: &Value) -> Response {
         let request = request("POST", path, headers, &body.to_string());
         exchange(self.address, &request)
+    }
+
+    pub(crate) fn delete(&self, path: &str) -> Response {
+        exchange(self.address, &request("DELETE", path, &[], ""))
     }
 
     /// A question to a policy, through chat completions.
@@ -171,21 +219,26 @@ pub(crate) fn chat(policy: &str, question: &str, more: &Value) -> Value {
     body
 }
 
-/// What is served: two corpora and a model.
+fn make_corpora(folder: &TempDir) {
+    let notes = NOTES.map(
+        |(id, text, year)| json!({"id": id, "title": "Notes", "contents": text, "year": year}),
+    );
+    let other = [json!({"id": "z", "contents": "The oil of the boat is changed by Zoe."})];
+    make_corpus(folder, "notes", &notes);
+    make_corpus(folder, "boats", &other);
+}
+
+/// What is served: two corpora, made where they are not there, and a model.
 pub(crate) fn served(
     folder: &TempDir,
     model: impl LanguageModel + 'static,
     limits: Limits,
     log: Arc<Mutex<Vec<Value>>>,
 ) -> Served {
-    let notes = NOTES.map(
-        |(id, text, year)| json!({"id": id, "title": "Notes", "contents": text, "year": year}),
-    );
-    let other = [json!({"id": "z", "contents": "The oil of the boat is changed by Zoe."})];
-    let corpora = [
-        opened(folder, "notes", &notes),
-        opened(folder, "boats", &other),
-    ];
+    if !Corpus::exists(&folder.path().join("boats")) {
+        make_corpora(folder);
+    }
+    let corpora = [opened(folder, "notes"), opened(folder, "boats")];
     let settings = AnswerSettings {
         policy: Policy::Always,
         abstain: None,
@@ -209,15 +262,14 @@ pub(crate) fn served(
     Served::new(pipeline, corpora.into(), limits, halted, Arc::new(log))
 }
 
-fn opened(folder: &TempDir, name: &str, documents: &[Value]) -> Opened {
+fn make_corpus(folder: &TempDir, name: &str, documents: &[Value]) {
     let lines: Vec<String> = documents.iter().map(ToString::to_string).collect();
     let file = folder.path().join(format!("{name}.jsonl"));
     std::fs::write(&file, lines.join("\n")).unwrap();
-    let corpus = folder.path().join(name);
     let embedder = FnEmbedder::bag_of_words();
     let work = Ingest {
         documents: read_documents(&[file]).unwrap(),
-        corpus: &corpus,
+        corpus: &folder.path().join(name),
         cut: Cut::Auto,
         embedder: &embedder,
         embedder_reference: embedder.fingerprint(),
@@ -227,10 +279,16 @@ fn opened(folder: &TempDir, name: &str, documents: &[Value]) -> Opened {
         on_broken: None,
     };
     ingest(work, &mut |_| {}, &AtomicBool::new(false)).unwrap();
+}
+
+fn opened(folder: &TempDir, name: &str) -> Opened {
+    let corpus = folder.path().join(name);
+    let embedder = FnEmbedder::bag_of_words();
     let index = Index::open(Corpus::open(&corpus).unwrap().into()).unwrap();
     Opened {
         name: name.to_owned(),
         retriever: Retriever::new(index, Arc::new(embedder)).unwrap(),
+        address: Some(CorpusAddress::Folder(corpus)),
     }
 }
 

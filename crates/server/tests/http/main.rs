@@ -1,5 +1,6 @@
 //! The server over a real socket, with a model and an embedder whose knowledge is set: what clients of
-//! OpenAI's API and of ken's own get, who may do what, what happens under load, and bad input.
+//! OpenAI's API and of ken's own get, who may do what, what they put in
+//! and take out, what happens under load, and bad input.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod access;
@@ -8,7 +9,13 @@ mod chat;
 mod client;
 mod conversation;
 mod fixture;
+mod held;
+/// The one of `ken serve`.
+#[path = "../../../ken/src/commands/serve/intake.rs"]
+mod intake;
 mod ken;
+mod library;
 mod load;
 mod mcp;
+mod responses;
 mod slow_model;

@@ -172,6 +172,11 @@ settings! {
     #[serde(skip)]
     sources: Vec<CorpusSource>, "[NAME=]DIR", only_flag "corpora";
 
+    /// With `serve`: folder for what clients upload: files, and corpora that they make. Without it,
+    /// nothing can be uploaded or changed
+    #[serde(skip)]
+    server_data: Option<PathBuf>, "DIR";
+
     /// With `serve`: file of the keys that open the server. Made by `ken serve key make`
     #[serde(skip)]
     server_keys: PathBuf, "FILE" = "ken-server-keys.json";

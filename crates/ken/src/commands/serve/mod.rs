@@ -1,5 +1,6 @@
 //! `ken serve`: models and corpora opened and served, with the log on stderr.
 
+mod intake;
 mod keys;
 mod mcp;
 
@@ -16,6 +17,7 @@ use serde_json::json;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
+use self::intake::Documents;
 use crate::arguments::serving::{ServeArguments, ServeVerb};
 use crate::failure::{Failure, Result};
 use crate::output;
@@ -62,7 +64,8 @@ fn open(session: &Session<'_>) -> Result<Served> {
             stop: &halted,
             watch: &fetch_progress,
         };
-        let served = Served::open(&setup, log());
+        let intake = Arc::new(Documents::by(session.settings));
+        let served = Served::open(&setup, intake, log());
         opening.store(false, Ordering::Relaxed);
         served
     });

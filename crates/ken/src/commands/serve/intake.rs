@@ -1,0 +1,100 @@
+//! How a server takes documents in: as `ken ingest` does.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use ken_corpus::{Cut, Settings as CorpusSettings};
+use ken_diagnostic::Diagnostic;
+use ken_documents::{Budget, ReadError, ReadOptions, read_documents_with};
+use ken_ingest::{Ingest, ingest};
+use ken_server::{Destination, Intake, IntakeError, Taken};
+use ken_setup::Settings;
+
+/// Reads documents by the settings.
+pub(crate) struct Documents {
+    /// How documents of new corpora are cut.
+    cut: Cut,
+    budget: Budget,
+}
+
+impl Documents {
+    pub(crate) fn by(settings: &Settings) -> Self {
+        let document_bytes = settings.max_document_bytes.0;
+        Self {
+            cut: settings.segment,
+            budget: Budget { document_bytes },
+        }
+    }
+
+    fn read(
+        &self,
+        folder: &Path,
+        stop: &Arc<AtomicBool>,
+    ) -> Result<ken_documents::Documents, IntakeError> {
+        let options = ReadOptions {
+            format: None,
+            budget: self.budget,
+            stop: Arc::clone(stop),
+        };
+        let paths: [PathBuf; 1] = [folder.to_owned()];
+        read_documents_with(&paths, options).map_err(|error| refused(&error))
+    }
+}
+
+fn refused(error: &dyn Diagnostic) -> IntakeError {
+    IntakeError::of(error)
+}
+
+impl Intake for Documents {
+    fn recognize(&self, folder: &Path) -> Result<(), IntakeError> {
+        self.read(folder, &Arc::default()).map(drop)
+    }
+
+    fn documents(&self, folder: &Path, stop: &Arc<AtomicBool>) -> Result<Vec<String>, IntakeError> {
+        let documents = self.read(folder, stop)?;
+        let ids = documents.map(|document| document.map(|document| document.id));
+        let ids: Result<Vec<String>, ReadError> = ids.collect();
+        ids.map_err(|error| refused(&error))
+    }
+
+    fn take(
+        &self,
+        folder: &Path,
+        into: Destination<'_>,
+        progress: &mut dyn FnMut(Taken),
+        stop: &Arc<AtomicBool>,
+    ) -> Result<Taken, IntakeError> {
+        let known = CorpusSettings::of(into.corpus).map_err(|error| refused(&error))?;
+        let own = known.and_then(|known| known.segmentation.parse().ok());
+        let work = Ingest {
+            documents: self.read(folder, stop)?,
+            corpus: into.corpus,
+            cut: own.unwrap_or(self.cut),
+            embedder: into.embedder,
+            embedder_reference: into.reference,
+            sharding: None,
+            dense: None,
+            only_shard: None,
+            on_broken: None,
+        };
+        let mut taken = Taken::default();
+        let mut watch = |step: ken_ingest::Progress| {
+            taken = Taken {
+                bytes_read: step.read.bytes_read,
+                bytes_total: step.read.bytes_total.unwrap_or(step.read.bytes_read),
+                documents: step.documents,
+                passages: step.passages,
+                ..Taken::default()
+            };
+            progress(taken);
+        };
+        let report = ingest(work, &mut watch, stop).map_err(|error| refused(&error))?;
+        Ok(Taken {
+            added: report.added,
+            replaced: report.replaced,
+            unchanged: report.unchanged,
+            ..taken
+        })
+    }
+}

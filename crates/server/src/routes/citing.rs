@@ -1,0 +1,56 @@
+//! Where an answer cites its passages, for all APIs.
+
+use std::ops::Range;
+
+use crate::service::answering::Answered;
+use crate::wire::ken::Citation;
+
+/// A citation at one place.
+pub(crate) struct Cited<'a> {
+    /// In code points of the answer.
+    pub(crate) place: Range<usize>,
+    /// The corpus of the passage.
+    pub(crate) corpus: &'a str,
+    pub(crate) citation: &'a Citation,
+}
+
+impl Cited<'_> {
+    /// The document's title, or else its id.
+    pub(crate) fn title(&self) -> String {
+        titled(&self.citation.title, &self.citation.doc_id)
+    }
+}
+
+/// A title, or else an id.
+pub(crate) fn titled(title: &str, doc_id: &str) -> String {
+    match title {
+        "" => doc_id.to_owned(),
+        title => title.to_owned(),
+    }
+}
+
+/// The citations, in the order of the text. What was found by comparison is for all of it.
+pub(crate) fn cited(answered: &Answered) -> Vec<Cited<'_>> {
+    let Some(corpus) = &answered.trace.corpus else {
+        return Vec::new();
+    };
+    let length = answered.text.chars().count();
+    let mut found = Vec::new();
+    for citation in &answered.trace.citations {
+        let mut places: Vec<_> = citation
+            .places
+            .iter()
+            .map(|place| place.start..place.end)
+            .collect();
+        if places.is_empty() {
+            places.push(0..length);
+        }
+        found.extend(places.into_iter().map(|place| Cited {
+            place,
+            corpus: &corpus.name,
+            citation,
+        }));
+    }
+    found.sort_by_key(|cited| cited.place.start);
+    found
+}

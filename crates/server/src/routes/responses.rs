@@ -1,0 +1,529 @@
+//! `/v1/responses`: a question or a conversation in, and out what was done for it as items: the search,
+//! where there was one, and the answer.
+
+use axum::Extension;
+use axum::body::{Body, Bytes};
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::response::Response;
+use ken_answer::{Exchange, Policy};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use super::address::Addresses;
+use super::citing::{cited, titled};
+use super::state::App;
+use super::stream::{Wording, streamed, whole};
+use super::{conversation, events};
+use crate::access::keys::Scope;
+use crate::service::answering::{Answered, News, Request, start};
+use crate::service::asked::{Asked, Generated};
+use crate::service::clock::unix_seconds;
+use crate::service::policies;
+use crate::wire::body;
+use crate::wire::ken::Trace;
+use crate::wire::refusal::Refusal;
+use crate::wire::responses::{
+    FileCitation, FileSearchResult, Happening, IncompleteDetails, Offered, OutputItem, OutputText,
+    ResponseObject, ResponseUsage, ResponsesInput, ResponsesRequest, TextHappening, Tool,
+    ToolChoice,
+};
+
+/// What `include` may name beside what is not there anyway.
+const RESULTS: &str = "file_search_call.results";
+
+/// Answers the input.
+pub(crate) async fn respond(
+    State(app): State<App>,
+    Extension(request): Extension<Request>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Refusal> {
+    request.caller.may(Scope::Ask)?;
+    let given: ResponsesRequest = body::read(body).await?;
+    let includes = given.include.iter().flatten();
+    let results = includes.into_iter().any(|name| name == RESULTS);
+    let asked = asked(&given, results)?;
+    let policy = asked.settings(&app.served)?.policy;
+    let corpus = asked.corpus(&app.served)?;
+    let id = request.id.trim_start_matches("req_");
+    let reply = Reply {
+        response: ResponseObject {
+            id: format!("resp_{id}"),
+            object: "response",
+            created_at: unix_seconds(),
+            status: "in_progress",
+            error: None,
+            incomplete_details: None,
+            instructions: None,
+            max_output_tokens: given.max_output_tokens,
+            metadata: given.metadata.unwrap_or_default(),
+            model: policies::name_of(policy),
+            output: Vec::new(),
+            parallel_tool_calls: true,
+            previous_response_id: None,
+            store: false,
+            temperature: given.temperature,
+            tool_choice: match policy {
+                Policy::Always => "required",
+                Policy::Never => "none",
+                _ => "auto",
+            },
+            tools: [Offered {
+                kind: "file_search",
+                vector_store_ids: corpus.iter().map(|corpus| corpus.name.clone()).collect(),
+            }],
+            top_p: given.top_p,
+            truncation: "disabled",
+            usage: None,
+            ken: None,
+        },
+        search: format!("fs_{id}"),
+        message: format!("msg_{id}"),
+        addresses: Addresses::of(&headers),
+        results,
+        count: 0,
+        created: false,
+        begun: false,
+    };
+    let news = start(&app.served, asked, request)?;
+    match given.stream.unwrap_or(false) {
+        true => streamed(reply, news).await,
+        false => Ok(body::json(&reply.completed(whole(news).await?))),
+    }
+}
+
+/// The question with all that the client says of it.
+fn asked(given: &ResponsesRequest, results: bool) -> Result<Asked, Refusal> {
+    refuse_unsupported(&given.others)?;
+    let named = policies::named(&given.model)?;
+    let model = chosen(given.tool_choice.as_ref())?.or(named);
+    let options = given.ken.clone().unwrap_or_default();
+    let (before, question) = conversation(&given.input)?;
+    let asked = Asked::by(model, &options)?;
+    let searched = match tool(given.tools.as_deref().unwrap_or_default())? {
+        None => asked.searched,
+        Some(tool) => {
+            let filters = tool.filters.as_ref().map(|filter| filter.read());
+            let filters = filters.transpose()?.unwrap_or_default();
+            let corpus = tool.vector_store_ids.first();
+            let corpus = corpus.map(String::as_str);
+            asked.searched.or(corpus, tool.max_num_results, filters)?
+        }
+    };
+    Ok(Asked {
+        question,
+        before,
+        searched,
+        generated: Generated {
+            max_tokens: given.max_output_tokens,
+            temperature: given.temperature,
+            top_p: given.top_p,
+            seed: None,
+        },
+        traced: asked.traced || results,
+        ..asked
+    })
+}
+
+/// The policy that a choice of tools means; `None` where it is left open.
+fn chosen(choice: Option<&ToolChoice>) -> Result<Option<Policy>, Refusal> {
+    let name = match choice {
+        None => return Ok(None),
+        Some(ToolChoice::Mode(name)) | Some(ToolChoice::Tool { kind: name }) => name.as_str(),
+    };
+    match name {
+        "auto" => Ok(None),
+        "none" => Ok(Some(Policy::Never)),
+        "required" | "file_search" => Ok(Some(Policy::Always)),
+        other => {
+            let message = format!("`{other}` is no choice here; there is only file_search");
+            Err(Refusal::bad("unsupported_parameter", message).of("tool_choice"))
+        }
+    }
+}
+
+/// The search, where it is among the tools; nothing else can be.
+fn tool(tools: &[Tool]) -> Result<Option<&Tool>, Refusal> {
+    let refused = |message: String| {
+        let refusal = Refusal::bad("unsupported_parameter", message);
+        Err(refusal.of("tools"))
+    };
+    match tools {
+        [] => Ok(None),
+        [tool] if tool.kind == "file_search" && tool.vector_store_ids.len() <= 1 => Ok(Some(tool)),
+        [tool] if tool.kind == "file_search" => {
+            refused("one corpus can be searched, so there is room for one id".to_owned())
+        }
+        _ => refused("the only tool here is one `file_search`".to_owned()),
+    }
+}
+
+/// Refuses what would change the answer and is not done here, rather than to ignore it.
+fn refuse_unsupported(others: &Map<String, Value>) -> Result<(), Refusal> {
+    for (name, value) in others {
+        let is_nothing = match name.as_str() {
+            "previous_response_id" | "conversation" | "prompt" => false,
+            "background" => *value == false,
+            "text" => value
+                .get("format")
+                .is_none_or(|format| format["type"] == "text"),
+            "top_logprobs" => *value == json!(0),
+            "truncation" => *value == "disabled" || *value == "auto",
+            _ => true,
+        };
+        if !is_nothing && !value.is_null() {
+            let message = match name.as_str() {
+                "previous_response_id" | "conversation" => format!(
+                    "`{name}` is not supported: responses are not kept, so send what was said as input"
+                ),
+                _ => format!("`{name}` is not supported here with this value"),
+            };
+            return Err(Refusal::bad("unsupported_parameter", message).of(name));
+        }
+    }
+    Ok(())
+}
+
+/// What was said before, and the question. Items of earlier responses that are no messages say nothing.
+fn conversation(input: &ResponsesInput) -> Result<(Vec<Exchange>, String), Refusal> {
+    let items = match input {
+        ResponsesInput::Text(question) => return Ok((Vec::new(), question.clone())),
+        ResponsesInput::Items(items) => items,
+    };
+    let mut messages = Vec::new();
+    for item in items {
+        match (item.kind.as_deref().unwrap_or("message"), item.role) {
+            ("message", Some(role)) => messages.push((role, item.content.as_ref())),
+            ("file_search_call" | "reasoning", _) => {}
+            (kind, _) => {
+                let message = format!("an item of type {kind:?} is not understood here");
+                return Err(Refusal::bad("unsupported_content", message).of("input"));
+            }
+        }
+    }
+    conversation::read(&messages, "input", &["input_text", "output_text", "text"])
+}
+
+/// A response, and how far its stream is.
+struct Reply {
+    response: ResponseObject,
+    /// The id of the search.
+    search: String,
+    /// The id of the answer.
+    message: String,
+    addresses: Addresses,
+    /// Whether what was found is told.
+    results: bool,
+    /// Events so far.
+    count: usize,
+    created: bool,
+    /// Whether the answer has begun.
+    begun: bool,
+}
+
+/// An event as it is sent: named, numbered.
+#[derive(Serialize)]
+struct Numbered<'a> {
+    #[serde(rename = "type")]
+    kind: &'a str,
+    sequence_number: usize,
+    #[serde(flatten)]
+    happening: Happening<'a>,
+}
+
+impl Reply {
+    /// The response with its answer.
+    fn completed(mut self, answered: Answered) -> ResponseObject {
+        if answered.trace.searches > 0 && self.response.output.is_empty() {
+            let search = self.searched(&answered.trace);
+            self.response.output.push(search);
+        }
+        let text = self.text(&answered);
+        self.complete(text, answered);
+        self.response
+    }
+
+    fn complete(&mut self, text: OutputText, answered: Answered) {
+        let [input_tokens, output_tokens] = answered.tokens;
+        let status = match answered.truncated {
+            true => "incomplete",
+            false => "completed",
+        };
+        self.response.output.push(OutputItem::Message {
+            id: self.message.clone(),
+            status,
+            role: "assistant",
+            content: vec![text],
+        });
+        self.response.status = status;
+        self.response.incomplete_details = answered.truncated.then_some(IncompleteDetails {
+            reason: "max_output_tokens",
+        });
+        self.response.usage = Some(ResponseUsage {
+            input_tokens,
+            input_tokens_details: Default::default(),
+            output_tokens,
+            output_tokens_details: Default::default(),
+            total_tokens: input_tokens + output_tokens,
+        });
+        self.response.ken = Some(answered.trace);
+    }
+
+    fn searched(&self, trace: &Trace) -> OutputItem {
+        let found = trace.retrieved.as_ref().filter(|_| self.results);
+        OutputItem::FileSearchCall {
+            id: self.search.clone(),
+            status: "completed",
+            queries: vec![trace.question.clone()],
+            results: found.map(|found| {
+                let each = found.iter().map(|one| FileSearchResult {
+                    file_id: one.doc_id.clone(),
+                    filename: titled(&one.title, &one.doc_id),
+                    score: one.score,
+                    text: one.text.clone(),
+                    attributes: one.metadata.clone(),
+                });
+                each.collect()
+            }),
+        }
+    }
+
+    fn text(&self, answered: &Answered) -> OutputText {
+        let each = cited(answered).into_iter().map(|cited| FileCitation {
+            kind: "file_citation",
+            file_id: cited.citation.doc_id.clone(),
+            filename: cited.title(),
+            index: cited.place.end,
+            start_index: cited.place.start,
+            end_index: cited.place.end,
+            url: self
+                .addresses
+                .passage(cited.corpus, &cited.citation.passage_id),
+        });
+        OutputText::new(answered.text.clone(), each.collect())
+    }
+
+    /// Where the answer stands among the items.
+    fn place(&self) -> usize {
+        self.response.output.len()
+    }
+
+    fn event(&mut self, kind: &str, happening: Happening<'_>) -> Bytes {
+        let numbered = Numbered {
+            kind,
+            sequence_number: self.count,
+            happening,
+        };
+        self.count += 1;
+        events::named(kind, &numbered)
+    }
+
+    fn of_response(&mut self, kind: &str) -> Bytes {
+        let response = self.response.clone();
+        let happening = Happening::Response {
+            response: &response,
+        };
+        self.event(kind, happening)
+    }
+
+    fn of_text(&mut self, kind: &str, what: TextHappening<'_>) -> Bytes {
+        let (message, output_index) = (self.message.clone(), self.place());
+        let happening = Happening::Text {
+            output_index,
+            item_id: &message,
+            content_index: 0,
+            what,
+        };
+        self.event(kind, happening)
+    }
+
+    fn of_item(&mut self, kind: &str, item: &OutputItem) -> Bytes {
+        let output_index = self.place();
+        self.event(kind, Happening::Item { output_index, item })
+    }
+
+    fn create(&mut self) -> Vec<Bytes> {
+        if std::mem::replace(&mut self.created, true) {
+            return Vec::new();
+        }
+        let kinds = ["response.created", "response.in_progress"];
+        kinds.map(|kind| self.of_response(kind)).into()
+    }
+
+    /// The search, which is over by the time that it is told of.
+    fn search(&mut self, trace: &Trace) -> Vec<Bytes> {
+        if !self.response.output.is_empty() {
+            return Vec::new();
+        }
+        let begun = OutputItem::FileSearchCall {
+            id: self.search.clone(),
+            status: "in_progress",
+            queries: Vec::new(),
+            results: None,
+        };
+        let mut told = vec![self.of_item("response.output_item.added", &begun)];
+        let id = self.search.clone();
+        for state in ["in_progress", "searching", "completed"] {
+            let happening = Happening::Search {
+                output_index: 0,
+                item_id: &id,
+            };
+            told.push(self.event(&format!("response.file_search_call.{state}"), happening));
+        }
+        let item = self.searched(trace);
+        told.push(self.of_item("response.output_item.done", &item));
+        self.response.output.push(item);
+        told
+    }
+
+    fn begin(&mut self) -> Vec<Bytes> {
+        if std::mem::replace(&mut self.begun, true) {
+            return Vec::new();
+        }
+        let item = OutputItem::Message {
+            id: self.message.clone(),
+            status: "in_progress",
+            role: "assistant",
+            content: Vec::new(),
+        };
+        let part = OutputText::new(String::new(), Vec::new());
+        let part = TextHappening::Part { part: &part };
+        vec![
+            self.of_item("response.output_item.added", &item),
+            self.of_text("response.content_part.added", part),
+        ]
+    }
+
+    fn end(&mut self, answered: Answered) -> Vec<Bytes> {
+        let part = self.text(&answered);
+        let mut told = Vec::new();
+        for (annotation_index, annotation) in part.annotations.iter().enumerate() {
+            let what = TextHappening::Annotation {
+                annotation_index,
+                annotation,
+            };
+            told.push(self.of_text("response.output_text.annotation.added", what));
+        }
+        let done = TextHappening::Done {
+            text: &part.text,
+            logprobs: [],
+        };
+        told.push(self.of_text("response.output_text.done", done));
+        let whole = TextHappening::Part { part: &part };
+        told.push(self.of_text("response.content_part.done", whole));
+        let output_index = self.place();
+        self.complete(part, answered);
+        if let Some(item) = self.response.output.last().cloned() {
+            let happening = Happening::Item {
+                output_index,
+                item: &item,
+            };
+            told.push(self.event("response.output_item.done", happening));
+        }
+        let kind = format!("response.{}", self.response.status);
+        told.push(self.of_response(&kind));
+        told
+    }
+
+    /// Clients that only read the response, and those that only look for errors, both learn of it.
+    fn fail(&mut self, refusal: &Refusal) -> Vec<Bytes> {
+        let error = refusal.object();
+        self.response.status = "failed";
+        self.response.error = Some(error.clone());
+        let failed = self.of_response("response.failed");
+        let happening = Happening::Error {
+            code: error.code,
+            message: &error.message,
+            param: error.param.as_deref(),
+        };
+        vec![failed, self.event("error", happening)]
+    }
+}
+
+impl Wording for Reply {
+    fn word(&mut self, news: News) -> Vec<Bytes> {
+        let mut told = self.create();
+        match news {
+            News::Retrieved(trace) => told.extend(self.search(&trace)),
+            News::Begun(_) => told.extend(self.begin()),
+            News::Text(text) => {
+                told.extend(self.begin());
+                let what = TextHappening::Delta {
+                    delta: &text,
+                    logprobs: [],
+                };
+                told.push(self.of_text("response.output_text.delta", what));
+            }
+            News::Done(answered) => {
+                told.extend(self.begin());
+                told.extend(self.end(*answered));
+            }
+            News::Failed(refusal) => told.extend(self.fail(&refusal)),
+        }
+        told
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_choice_of_tools_is_one_of_policies() {
+        let read = |choice: Value| -> Result<Option<Policy>, &'static str> {
+            let choice: ToolChoice = serde_json::from_value(choice).unwrap();
+            chosen(Some(&choice)).map_err(|refusal| refusal.code())
+        };
+        assert_eq!(read(json!("auto")), Ok(None));
+        assert_eq!(read(json!("none")), Ok(Some(Policy::Never)));
+        for always in [json!("required"), json!({"type": "file_search"})] {
+            assert_eq!(read(always), Ok(Some(Policy::Always)));
+        }
+        for other in [json!("x"), json!({"type": "web_search"})] {
+            assert_eq!(read(other), Err("unsupported_parameter"));
+        }
+    }
+
+    #[test]
+    fn items_of_earlier_responses_may_come_along() {
+        let read = |items: Value| {
+            let input: ResponsesInput = serde_json::from_value(items).unwrap();
+            conversation(&input).map_err(|refusal| refusal.code())
+        };
+        let (before, question) = read(json!([
+            {"role": "user", "content": "who?"},
+            {"type": "file_search_call", "id": "fs_1", "queries": ["who?"], "status": "completed"},
+            {"type": "message", "role": "assistant", "id": "msg_1", "status": "completed",
+             "content": [{"type": "output_text", "text": "Ida", "annotations": []}]},
+            {"role": "user", "content": [{"type": "input_text", "text": "when?"}]},
+        ]))
+        .unwrap();
+        assert_eq!((before.len(), before[0].answer.as_str()), (1, "Ida"));
+        assert_eq!(question, "when?");
+        let call = json!([{"type": "function_call_output", "output": "x"}]);
+        assert_eq!(read(call), Err("unsupported_content"));
+    }
+
+    #[test]
+    fn what_would_change_the_answer_is_not_ignored() {
+        let check = |text: &str| {
+            let others: Map<String, Value> = serde_json::from_str(text).unwrap();
+            refuse_unsupported(&others).map_err(|refusal| refusal.code())
+        };
+        for harmless in [
+            r#"{"store": true, "user": "ada", "instructions": "be nice", "background": false}"#,
+            r#"{"text": {"format": {"type": "text"}, "verbosity": "low"}, "previous_response_id": null}"#,
+        ] {
+            assert_eq!(check(harmless), Ok(()), "{harmless}");
+        }
+        for refused in [
+            r#"{"previous_response_id": "resp_1"}"#,
+            r#"{"text": {"format": {"type": "json_schema"}}}"#,
+            r#"{"background": true}"#,
+            r#"{"top_logprobs": 3}"#,
+        ] {
+            assert_eq!(check(refused), Err("unsupported_parameter"), "{refused}");
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! Receiving files: `multipart/form-data` from a client's body to the disk, within limits of size, number
+//! and time. Nothing of a file is held in memory but the piece that is being written.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::http::{HeaderMap, StatusCode, header};
+use ken_storage::{AtomicFile, StorageError};
+use multer::{Constraints, Field, Multipart, SizeLimit};
+use tokio::sync::mpsc::{Receiver, channel};
+
+use crate::service::library::files::safe_name;
+use crate::wire::refusal::Refusal;
+
+/// The largest body, in bytes; files of OpenAI's API may have as many.
+pub(crate) const LARGEST: u64 = 512 << 20;
+
+/// The longest field that is no file, in bytes.
+const LONGEST_TEXT: u64 = 64 << 10;
+
+/// The most parts of a body.
+const MOST_PARTS: usize = 100;
+
+/// How long a client may take to send the next piece.
+const PIECE_WITHIN: Duration = Duration::from_secs(30);
+
+/// Pieces received ahead of the disk.
+const AHEAD: usize = 8;
+
+/// What was received.
+#[derive(Debug, Default)]
+pub(crate) struct Received {
+    /// Names of files as they stand in the folder, and their lengths in bytes.
+    pub(crate) files: Vec<(String, u64)>,
+    /// The other fields.
+    pub(crate) fields: BTreeMap<String, String>,
+}
+
+/// Receives a body's files into a folder, which is made. What was received before an error stays there.
+///
+/// # Errors
+/// A body of another kind, that is cut off, too large or too slow; names that files cannot have; a disk
+/// that takes no more.
+pub(crate) async fn receive(
+    headers: &HeaderMap,
+    body: Body,
+    folder: &Path,
+) -> Result<Received, Refusal> {
+    let kind = headers.get(header::CONTENT_TYPE);
+    let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    let boundary = multer::parse_boundary(kind).map_err(|_| {
+        let message = "files are sent as multipart/form-data";
+        let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
+        Refusal::new(status, "not_multipart", message)
+    })?;
+    let limits = SizeLimit::new().whole_stream(LARGEST);
+    let limits = Constraints::new().size_limit(limits);
+    let mut parts = Multipart::with_constraints(body.into_data_stream(), boundary, limits);
+    let mut received = Received::default();
+    for _ in 0..MOST_PARTS {
+        let Some(part) = timely(parts.next_field()).await? else {
+            return Ok(received);
+        };
+        let name = part.name().unwrap_or_default().to_owned();
+        match part.file_name().map(str::to_owned) {
+            Some(given) => {
+                let Some(safe) = safe_name(&given) else {
+                    let message = format!("{given:?} cannot be the name of a file here");
+                    return Err(Refusal::bad("invalid_filename", message).of("file"));
+                };
+                if received.files.iter().any(|(known, _)| *known == safe) {
+                    let message = format!("two files have the name {safe:?}");
+                    return Err(Refusal::bad("invalid_filename", message).of("file"));
+                }
+                let bytes = to_disk(part, folder, &safe).await?;
+                received.files.push((safe, bytes));
+            }
+            None => {
+                let text = text(part).await?;
+                received.fields.insert(name, text);
+            }
+        }
+    }
+    let message = format!("a body has at most {MOST_PARTS} parts");
+    Err(Refusal::bad("too_many_parts", message))
+}
+
+/// What the client sends in time.
+async fn timely<T>(sent: impl Future<Output = multer::Result<T>>) -> Result<T, Refusal> {
+    match tokio::time::timeout(PIECE_WITHIN, sent).await {
+        Ok(Ok(value)) => Ok(value),
+        Ok(Err(error)) => Err(refused(&error)),
+        Err(_) => {
+            let message = "the body did not arrive in time";
+            Err(Refusal::new(
+                StatusCode::REQUEST_TIMEOUT,
+                "body_timeout",
+                message,
+            ))
+        }
+    }
+}
+
+fn refused(error: &multer::Error) -> Refusal {
+    match error {
+        multer::Error::StreamSizeExceeded { limit }
+        | multer::Error::FieldSizeExceeded { limit, .. } => {
+            let message = format!("the body has more than {limit} bytes");
+            Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", message)
+        }
+        multer::Error::StreamReadFailed(_)
+        | multer::Error::IncompleteStream
+        | multer::Error::IncompleteHeaders
+        | multer::Error::IncompleteFieldData { .. } => {
+            Refusal::bad("body_cut", "the body was cut off")
+        }
+        _ => Refusal::bad("invalid_multipart", "the body is no multipart/form-data"),
+    }
+}
+
+async fn text(mut part: Field<'_>) -> Result<String, Refusal> {
+    let mut bytes = Vec::new();
+    while let Some(piece) = timely(part.chunk()).await? {
+        bytes.extend_from_slice(&piece);
+        if bytes.len() as u64 > LONGEST_TEXT {
+            let message = format!("a field that is no file has at most {LONGEST_TEXT} bytes");
+            let status = StatusCode::PAYLOAD_TOO_LARGE;
+            return Err(Refusal::new(status, "body_too_large", message));
+        }
+    }
+    String::from_utf8(bytes).map_err(|_| Refusal::bad("invalid_value", "a field is no UTF-8"))
+}
+
+/// Writes a part to a file; returns its length in bytes.
+async fn to_disk(mut part: Field<'_>, folder: &Path, name: &str) -> Result<u64, Refusal> {
+    let (pieces, written) = channel::<Bytes>(AHEAD);
+    let (folder, path) = (folder.to_owned(), folder.join(name));
+    let writing = tokio::task::spawn_blocking(move || write(&folder, &path, written));
+    let mut bytes = 0;
+    let mut fill = async || -> Result<(), Refusal> {
+        while let Some(piece) = timely(part.chunk()).await? {
+            bytes += piece.len() as u64;
+            if pieces.send(piece).await.is_err() {
+                // The disk takes no more, of which the writer tells.
+                return Ok(());
+            }
+        }
+        // No more pieces, and no break in between: the file is complete.
+        let _ = pieces.send(Bytes::new()).await;
+        Ok(())
+    };
+    let filled = fill().await;
+    drop(pieces);
+    let written = writing.await;
+    filled?;
+    match written {
+        Ok(Ok(())) => Ok(bytes),
+        Ok(Err(error)) => Err(Refusal::of_storage(&error)),
+        Err(_) => Err(crate::service::work::broken()),
+    }
+}
+
+/// Writes pieces to a file that is there only as a whole: behind the last piece comes an empty one.
+fn write(folder: &Path, path: &PathBuf, mut pieces: Receiver<Bytes>) -> Result<(), StorageError> {
+    ken_storage::create_dir_all(folder)?;
+    let mut file = AtomicFile::create(path)?;
+    while let Some(piece) = pieces.blocking_recv() {
+        if piece.is_empty() {
+            return file.commit();
+        }
+        file.write_all(&piece)
+            .map_err(StorageError::new("write", path))?;
+    }
+    Ok(())
+}

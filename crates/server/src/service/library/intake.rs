@@ -1,0 +1,94 @@
+//! What takes documents in. The server reads and cuts none itself: it is given something that does.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use ken_diagnostic::Diagnostic;
+use ken_language::Embedder;
+
+/// Reads documents and adds them to corpora.
+pub trait Intake: Send + Sync {
+    /// Looks at the names of the files below a folder.
+    ///
+    /// # Errors
+    /// Where none of them is of a known format.
+    fn recognize(&self, folder: &Path) -> Result<(), IntakeError>;
+
+    /// The ids of all documents in the files below a folder: each is read, and none kept.
+    ///
+    /// # Errors
+    /// The first document that cannot be read; `stop`.
+    fn documents(&self, folder: &Path, stop: &Arc<AtomicBool>) -> Result<Vec<String>, IntakeError>;
+
+    /// Adds them to a corpus. What is published by the time that `stop` is raised stays.
+    ///
+    /// # Errors
+    /// Documents that cannot be read, embedded or written.
+    fn take(
+        &self,
+        folder: &Path,
+        into: Destination<'_>,
+        progress: &mut dyn FnMut(Taken),
+        stop: &Arc<AtomicBool>,
+    ) -> Result<Taken, IntakeError>;
+}
+
+/// Where documents are added.
+#[derive(Clone, Copy)]
+pub struct Destination<'a> {
+    /// The corpus folder; created if missing.
+    pub corpus: &'a Path,
+    /// Embeds the passages.
+    pub embedder: &'a dyn Embedder,
+    /// The embedder's name, by which it is found again.
+    pub reference: &'a str,
+}
+
+/// How far documents are taken in.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Taken {
+    /// Bytes of the files that are read.
+    pub bytes_read: u64,
+    /// Bytes of all files.
+    pub bytes_total: u64,
+    /// Documents that are read.
+    pub documents: usize,
+    /// Passages that are embedded.
+    pub passages: usize,
+    /// New documents; known at the end.
+    pub added: usize,
+    /// Documents whose passages are replaced; known at the end.
+    pub replaced: usize,
+    /// Documents that are there already; known at the end.
+    pub unchanged: usize,
+}
+
+/// Why documents were not taken in.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("{message}")]
+pub struct IntakeError {
+    /// For machines, in snake case.
+    pub kind: &'static str,
+    /// For people. It may name paths of the server.
+    pub message: String,
+}
+
+impl IntakeError {
+    /// From an error of whoever does the work.
+    #[must_use]
+    pub fn of(error: &dyn Diagnostic) -> Self {
+        Self {
+            kind: error.kind(),
+            message: error.to_string(),
+        }
+    }
+
+    /// The same, without the path of a folder of the server.
+    pub(crate) fn without(mut self, folder: &Path) -> Self {
+        let folder = folder.display().to_string();
+        self.message = self.message.replace(&format!("{folder}/"), "");
+        self.message = self.message.replace(&folder, "the upload");
+        self
+    }
+}

@@ -1,0 +1,162 @@
+//! A change of a corpus as a job: what it is to do, how far it is, and how it ended.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use tokio::sync::watch;
+
+use super::intake::Taken;
+use crate::service::clock::unix_seconds;
+
+/// What a job does to its corpus. Each can be done again where it was broken off.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub(crate) enum Work {
+    /// Takes the documents in that were sent with it.
+    Ingest,
+    /// Takes a file in that is kept.
+    Attach { file: String },
+    /// Takes a file's documents out.
+    Detach { file: String },
+    /// Takes documents out.
+    Delete { documents: Vec<String> },
+    /// Brings an earlier generation back.
+    Rollback { generation: u64 },
+    /// Removes the corpus.
+    Drop,
+}
+
+impl Work {
+    pub(crate) fn kind(&self) -> &'static str {
+        match self {
+            Self::Ingest => "ingest",
+            Self::Attach { .. } => "attach",
+            Self::Detach { .. } => "detach",
+            Self::Delete { .. } => "delete",
+            Self::Rollback { .. } => "rollback",
+            Self::Drop => "drop",
+        }
+    }
+}
+
+/// A job as it is kept on disk until it is over.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Order {
+    pub(crate) id: String,
+    pub(crate) corpus: String,
+    /// In seconds since 1970 (UTC).
+    pub(crate) created: u64,
+    #[serde(flatten)]
+    pub(crate) work: Work,
+}
+
+/// How a job is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Status {
+    Waiting,
+    Running,
+    Done,
+    Failed,
+    Cancelled,
+}
+
+impl Status {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Waiting => "waiting",
+            Self::Running => "running",
+            Self::Done => "done",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+        }
+    }
+
+    pub(crate) fn is_over(self) -> bool {
+        !matches!(self, Self::Waiting | Self::Running)
+    }
+}
+
+/// Why a job failed.
+#[derive(Debug, Clone)]
+pub(crate) struct JobError {
+    pub(crate) code: &'static str,
+    pub(crate) message: String,
+}
+
+/// How far a job is, and how it ended.
+#[derive(Debug, Clone)]
+pub(crate) struct State {
+    pub(crate) status: Status,
+    pub(crate) taken: Taken,
+    /// The generation from which the change holds.
+    pub(crate) generation: Option<u64>,
+    pub(crate) error: Option<JobError>,
+    /// In seconds since 1970 (UTC).
+    pub(crate) ended: Option<u64>,
+}
+
+/// A job.
+pub(crate) struct Job {
+    pub(crate) order: Order,
+    /// Raised to cancel it.
+    pub(crate) stop: Arc<AtomicBool>,
+    state: watch::Sender<State>,
+}
+
+impl Job {
+    pub(crate) fn new(order: Order) -> Self {
+        let state = State {
+            status: Status::Waiting,
+            taken: Taken::default(),
+            generation: None,
+            error: None,
+            ended: None,
+        };
+        Self {
+            order,
+            stop: Arc::default(),
+            state: watch::Sender::new(state),
+        }
+    }
+
+    pub(crate) fn state(&self) -> State {
+        self.state.borrow().clone()
+    }
+
+    pub(crate) fn progress(&self, taken: Taken) {
+        self.state.send_modify(|state| state.taken = taken);
+    }
+
+    pub(crate) fn run(&self) {
+        self.state
+            .send_modify(|state| state.status = Status::Running);
+    }
+
+    /// Ends it, once.
+    pub(crate) fn end(&self, status: Status, generation: Option<u64>, error: Option<JobError>) {
+        self.state.send_if_modified(|state| {
+            let ends = !state.status.is_over();
+            if ends {
+                state.status = status;
+                state.generation = generation;
+                state.error = error;
+                state.ended = Some(unix_seconds());
+            }
+            ends
+        });
+    }
+
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Waits for its end, but no longer than a time.
+    pub(crate) async fn ended(&self, within: Duration) {
+        let mut state = self.state.subscribe();
+        let over = state.wait_for(|state| state.status.is_over());
+        // Whoever asks looks at the state in any case.
+        let _ = tokio::time::timeout(within, over).await;
+    }
+}

@@ -1,0 +1,215 @@
+//! The jobs of a server, one after the other. Those that are not over are kept on disk, so that a server
+//! that was killed goes on with them.
+
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use ken_storage::StorageError;
+
+use super::job::{Job, Order, Status, Work};
+use super::record;
+use crate::service::clock::unix_seconds;
+use crate::wire::refusal::Refusal;
+
+/// The most jobs that wait.
+const MOST_WAITING: usize = 256;
+
+/// The most jobs that are remembered when they are over.
+const REMEMBERED: usize = 512;
+
+/// When to come back to a server that has too many jobs.
+const BUSY: Duration = Duration::from_secs(5);
+
+/// All jobs.
+pub(crate) struct Jobs {
+    /// A record of each that is not over, and a folder with what was sent with it.
+    folder: PathBuf,
+    known: Mutex<Known>,
+    wake: Condvar,
+}
+
+#[derive(Default)]
+struct Known {
+    waiting: VecDeque<Arc<Job>>,
+    /// Oldest first.
+    all: VecDeque<Arc<Job>>,
+}
+
+impl Jobs {
+    /// Goes on with those of a folder, and removes what belongs to none.
+    ///
+    /// # Errors
+    /// A folder or record that cannot be read.
+    pub(crate) fn open(folder: PathBuf) -> Result<Self, record::RecordError> {
+        let orders: Vec<Order> = record::all(&folder)?;
+        let mut jobs: Vec<Arc<Job>> = orders
+            .into_iter()
+            .map(|one| Arc::new(Job::new(one)))
+            .collect();
+        jobs.sort_by(|one, other| {
+            let key = |job: &Job| (job.order.created, job.order.id.clone());
+            key(one).cmp(&key(other))
+        });
+        for name in ken_storage::names(&folder)? {
+            if !name.ends_with(record::ENDING) && !jobs.iter().any(|job| job.order.id == name) {
+                ken_storage::remove(&folder.join(name))?;
+            }
+        }
+        Ok(Self {
+            folder,
+            known: Mutex::new(Known {
+                waiting: jobs.iter().cloned().collect(),
+                all: jobs.into(),
+            }),
+            wake: Condvar::new(),
+        })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The folder for what is sent with a job.
+    pub(crate) fn sent(&self, id: &str) -> PathBuf {
+        self.folder.join(id)
+    }
+
+    fn order(&self, id: &str) -> PathBuf {
+        record::path(&self.folder, id)
+    }
+
+    /// Takes a job on.
+    ///
+    /// # Errors
+    /// Too many that wait; a disk that takes no more.
+    pub(crate) fn submit(&self, id: String, corpus: &str, work: Work) -> Result<Arc<Job>, Refusal> {
+        let order = Order {
+            id,
+            corpus: corpus.to_owned(),
+            created: unix_seconds(),
+            work,
+        };
+        let job = Arc::new(Job::new(order));
+        let mut known = self.lock();
+        if known.waiting.len() >= MOST_WAITING {
+            let message = "too many changes of corpora wait already; try again later";
+            let status = axum::http::StatusCode::TOO_MANY_REQUESTS;
+            return Err(Refusal::new(status, "too_many_jobs", message).retried_after(BUSY));
+        }
+        record::write(&self.order(&job.order.id), &job.order)
+            .map_err(|error| Refusal::failed(&error))?;
+        known.waiting.push_back(Arc::clone(&job));
+        known.all.push_back(Arc::clone(&job));
+        if known.all.len() > REMEMBERED {
+            let over = known
+                .all
+                .iter()
+                .position(|job| job.state().status.is_over());
+            over.and_then(|place| known.all.remove(place));
+        }
+        drop(known);
+        self.wake.notify_all();
+        Ok(job)
+    }
+
+    /// All that are remembered, newest first.
+    pub(crate) fn all(&self) -> Vec<Arc<Job>> {
+        self.lock().all.iter().rev().cloned().collect()
+    }
+
+    /// One of them.
+    pub(crate) fn find(&self, id: &str) -> Option<Arc<Job>> {
+        let known = self.lock();
+        known.all.iter().find(|job| job.order.id == id).cloned()
+    }
+
+    /// Those of a corpus that are not over.
+    pub(crate) fn open_of(&self, corpus: &str) -> Vec<Arc<Job>> {
+        let known = self.lock();
+        let of = known.all.iter().filter(|job| job.order.corpus == corpus);
+        of.filter(|job| !job.state().status.is_over())
+            .cloned()
+            .collect()
+    }
+
+    /// Cancels one. One that waits is over at once, one that runs soon.
+    pub(crate) fn cancel(&self, job: &Job) {
+        job.stop.store(true, Ordering::Relaxed);
+        let mut known = self.lock();
+        let waits = known
+            .waiting
+            .iter()
+            .position(|one| one.order.id == job.order.id);
+        if let Some(place) = waits {
+            known.waiting.remove(place);
+            drop(known);
+            job.end(Status::Cancelled, None, None);
+            // What stays is removed when the server starts again.
+            let _ = self.forget(&job.order.id);
+        }
+    }
+
+    /// The next one, for which it waits for a time.
+    pub(crate) fn next(&self, within: Duration) -> Option<Arc<Job>> {
+        let known = self.lock();
+        let waited = self
+            .wake
+            .wait_timeout_while(known, within, |known| known.waiting.is_empty());
+        let (mut known, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        let job = known.waiting.pop_front()?;
+        job.run();
+        Some(job)
+    }
+
+    /// Removes what is on disk of a job that is over.
+    ///
+    /// # Errors
+    /// Files that cannot be removed.
+    pub(crate) fn forget(&self, id: &str) -> Result<(), StorageError> {
+        remove_both(&self.order(id), &self.sent(id))
+    }
+}
+
+fn remove_both(order: &Path, sent: &Path) -> Result<(), StorageError> {
+    ken_storage::remove(order)?;
+    ken_storage::remove(sent)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jobs_that_are_not_over_are_found_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let open = || Jobs::open(folder.path().to_owned()).unwrap();
+        let jobs = open();
+        let (one, other) = ("job_1".to_owned(), "job_2".to_owned());
+        jobs.submit(one, "notes", Work::Rollback { generation: 3 })
+            .unwrap();
+        jobs.submit(other, "notes", Work::Ingest).unwrap();
+        for stray in ["job_3", "job_2"] {
+            ken_storage::create_dir_all(&jobs.sent(stray)).unwrap();
+        }
+        let again = open();
+        let names = |jobs: &Jobs| -> Vec<String> {
+            let all = jobs.all();
+            all.iter().map(|job| job.order.id.clone()).collect()
+        };
+        assert_eq!(names(&again), ["job_2", "job_1"]);
+        assert!(!again.sent("job_3").exists() && again.sent("job_2").exists());
+        let first = again.next(Duration::ZERO).unwrap();
+        assert_eq!(first.order.work, Work::Rollback { generation: 3 });
+        first.end(Status::Done, Some(4), None);
+        again.forget("job_1").unwrap();
+        let second = again.find("job_2").unwrap();
+        assert_eq!(again.open_of("notes").len(), 1);
+        again.cancel(&second);
+        assert_eq!(second.state().status, Status::Cancelled);
+        assert!(again.next(Duration::ZERO).is_none() && again.open_of("notes").is_empty());
+        assert!(names(&open()).is_empty() && !again.sent("job_2").exists());
+    }
+}

@@ -1,0 +1,249 @@
+//! What clients put into the server and take out again: files, corpora, and the jobs that change these.
+//! All of it is in one folder, and a server that was killed goes on where it was.
+
+pub(crate) mod files;
+pub(crate) mod intake;
+pub(crate) mod job;
+pub(crate) mod jobs;
+mod record;
+pub(crate) mod stores;
+pub(crate) mod worker;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use axum::http::StatusCode;
+use ken_corpus::Corpus;
+use ken_language::Embedder;
+use ken_setup::CorpusAddress;
+use rand::Rng;
+
+pub use record::RecordError;
+
+use self::files::{FileRecord, Files};
+use self::intake::Intake;
+use self::job::{Job, Status, Work};
+use self::jobs::Jobs;
+use self::stores::{MadeCorpus, Membership, StoreFile, Stores, is_name};
+use super::clock::unix_seconds;
+use super::corpora::{self, Corpora, Opened};
+use crate::wire::refusal::Refusal;
+
+/// What the server keeps for its clients.
+pub struct Library {
+    pub(crate) files: Files,
+    pub(crate) stores: Stores,
+    pub(crate) jobs: Jobs,
+    intake: Arc<dyn Intake>,
+    /// Embeds what is put into new corpora.
+    embedder: Arc<dyn Embedder>,
+    /// Its name.
+    reference: String,
+}
+
+/// A new id: what it begins with, and 24 random letters and digits.
+pub(crate) fn new_id(start: &str) -> String {
+    let random = rand::rng().random::<[u64; 2]>();
+    format!("{start}{:012x}{:012x}", random[0] >> 16, random[1] >> 16)
+}
+
+impl Library {
+    /// Opens the folder, which is made where it is not there. `embedder` is for new corpora, under its
+    /// name.
+    ///
+    /// # Errors
+    /// A folder that cannot be read or written.
+    pub fn open(
+        folder: &Path,
+        intake: Arc<dyn Intake>,
+        embedder: Arc<dyn Embedder>,
+        reference: String,
+    ) -> Result<Self, RecordError> {
+        Ok(Self {
+            files: Files::open(folder.join("files"))?,
+            stores: Stores::open(folder.join("corpora"))?,
+            jobs: Jobs::open(folder.join("jobs"))?,
+            intake,
+            embedder,
+            reference,
+        })
+    }
+
+    /// The corpora that clients made and put something into, except those whose names are taken: where
+    /// they are, by name.
+    ///
+    /// # Errors
+    /// A record that cannot be read.
+    pub(crate) fn made(
+        &self,
+        taken: &[Opened],
+    ) -> Result<Vec<(String, CorpusAddress)>, RecordError> {
+        let made = self.stores.made()?.into_iter();
+        let others = made.filter(|made| !taken.iter().any(|one| one.name == made.name));
+        let places = others.map(|made| (self.stores.corpus(&made.name), made.name));
+        let full = places.filter(|(place, _)| Corpus::exists(place));
+        Ok(full
+            .map(|(place, name)| (name, CorpusAddress::Folder(place)))
+            .collect())
+    }
+
+    /// The name of the embedder of new corpora.
+    pub(crate) fn reference(&self) -> &str {
+        &self.reference
+    }
+
+    /// Looks at the names of what was uploaded.
+    ///
+    /// # Errors
+    /// Formats that are not read.
+    pub(crate) fn recognize(&self, folder: &Path) -> Result<(), Refusal> {
+        self.intake.recognize(folder).map_err(|error| {
+            let error = error.without(folder);
+            let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
+            Refusal::new(status, "unsupported_format", error.message).of("file")
+        })
+    }
+
+    /// Where a corpus is.
+    ///
+    /// # Errors
+    /// A corpus that is not there, or not in a folder of this machine.
+    pub(crate) fn place(&self, corpora: &Corpora, name: &str) -> Result<PathBuf, Refusal> {
+        match corpora.find(Some(name), None) {
+            Ok(Some(opened)) => match &opened.address {
+                Some(CorpusAddress::Folder(path)) => Ok(path.clone()),
+                _ => {
+                    let message = format!("the corpus {name:?} cannot be changed here");
+                    Err(Refusal::bad("corpus_elsewhere", message).of("corpus"))
+                }
+            },
+            unknown => match self.stores.find(name) {
+                Ok(Some(_)) => Ok(self.stores.corpus(name)),
+                Ok(None) => match unknown {
+                    Err(refusal) => Err(refusal),
+                    Ok(_) => Err(corpora::unknown(name)),
+                },
+                Err(error) => Err(Refusal::failed(&error)),
+            },
+        }
+    }
+
+    /// Whether a client made a corpus of this name, and nothing was put into it yet.
+    ///
+    /// # Errors
+    /// A record that cannot be read.
+    pub(crate) fn is_empty(&self, corpora: &Corpora, name: &str) -> Result<bool, Refusal> {
+        if corpora.all().iter().any(|opened| opened.name == name) {
+            return Ok(false);
+        }
+        let made = self.stores.find(name);
+        Ok(made.map_err(|error| Refusal::failed(&error))?.is_some())
+    }
+
+    /// Makes a corpus, which is searched when something is put into it.
+    ///
+    /// # Errors
+    /// A name that is taken, or that cannot be one.
+    pub(crate) fn make(&self, corpora: &Corpora, made: &MadeCorpus) -> Result<(), Refusal> {
+        if !is_name(&made.name) {
+            let message = "a name has up to 64 letters, digits, `-` and `_`, and begins with none of these signs";
+            return Err(Refusal::bad("invalid_value", message).of("name"));
+        }
+        if self.place(corpora, &made.name).is_ok()
+            || corpora.all().iter().any(|one| one.name == made.name)
+        {
+            let message = format!("there is a corpus {:?} already", made.name);
+            return Err(Refusal::new(StatusCode::CONFLICT, "corpus_exists", message).of("name"));
+        }
+        let made = self.stores.make(made);
+        made.map_err(|error| Refusal::failed(&error))
+    }
+
+    /// Puts a file into a corpus.
+    ///
+    /// # Errors
+    /// A file that is in it already; too many jobs.
+    pub(crate) fn attach(
+        &self,
+        corpora: &Corpora,
+        corpus: &str,
+        file: &FileRecord,
+    ) -> Result<(StoreFile, Arc<Job>), Refusal> {
+        self.place(corpora, corpus)?;
+        let failed = |error: RecordError| Refusal::failed(&error);
+        let before = self.stores.file(corpus, &file.id).map_err(failed)?;
+        let is_there = |member: &StoreFile| {
+            matches!(
+                member.status,
+                Membership::InProgress | Membership::Completed
+            )
+        };
+        if before.as_ref().is_some_and(is_there) {
+            let message = format!("the file {:?} is in the corpus already", file.id);
+            return Err(Refusal::new(StatusCode::CONFLICT, "file_exists", message).of("file_id"));
+        }
+        let member = StoreFile {
+            file: file.id.clone(),
+            filename: file.filename.clone(),
+            bytes: file.bytes,
+            created: unix_seconds(),
+            status: Membership::InProgress,
+            error: None,
+            // Those of an attempt that failed are still to be taken out with it.
+            documents: before.map(|before| before.documents).unwrap_or_default(),
+        };
+        self.stores.note(corpus, &member).map_err(failed)?;
+        let file = file.id.clone();
+        let job = self.submit(corpus, Work::Attach { file });
+        if job.is_err() {
+            self.stores.forget(corpus, &member.file).map_err(failed)?;
+        }
+        Ok((member, job?))
+    }
+
+    /// Takes a change on.
+    ///
+    /// # Errors
+    /// Too many jobs.
+    pub(crate) fn submit(&self, corpus: &str, work: Work) -> Result<Arc<Job>, Refusal> {
+        self.jobs.submit(new_id("job_"), corpus, work)
+    }
+
+    /// Cancels a job.
+    ///
+    /// # Errors
+    /// A record that cannot be written.
+    pub(crate) fn cancel(&self, job: &Job) -> Result<(), RecordError> {
+        self.jobs.cancel(job);
+        let never_began = job.state().status == Status::Cancelled;
+        if let (true, Work::Attach { file }) = (never_began, &job.order.work)
+            && let Some(mut member) = self.stores.file(&job.order.corpus, file)?
+        {
+            member.status = Membership::Cancelled;
+            self.stores.note(&job.order.corpus, &member)?;
+        }
+        Ok(())
+    }
+
+    /// Cancels jobs that put a file into a corpus.
+    ///
+    /// # Errors
+    /// As [`Library::cancel`].
+    pub(crate) fn cancel_attaching(&self, corpus: &str, file: &str) -> Result<(), RecordError> {
+        let mut open = self.jobs.open_of(corpus).into_iter();
+        open.try_for_each(|job| match &job.order.work {
+            Work::Attach { file: own } if own == file => self.cancel(&job),
+            _ => Ok(()),
+        })
+    }
+
+    /// Has whatever runs stop: the server ends.
+    pub(crate) fn halt(&self) {
+        for job in self.jobs.all() {
+            if job.state().status == Status::Running {
+                job.stop.store(true, Ordering::Relaxed);
+            }
+        }
+    }
+}

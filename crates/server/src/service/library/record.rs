@@ -1,0 +1,82 @@
+//! Small records, each a file of JSON that is replaced as a whole.
+
+use std::path::{Path, PathBuf};
+
+use ken_storage::StorageError;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// What the name of every record ends with.
+pub(crate) const ENDING: &str = ".json";
+
+/// A record cannot be read or written.
+#[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
+#[allow(missing_docs, reason = "the messages say what the fields are")]
+pub enum RecordError {
+    #[error("cannot read {path}: {source}")]
+    #[diagnostic(kind = "io")]
+    Unreadable {
+        path: PathBuf,
+        source: std::io::Error,
+    },
+    #[error("{path} is no record of a server: {reason}")]
+    #[diagnostic(
+        kind = "server_record_broken",
+        remedy = "bring the file back from a copy, or remove it: what it tells of is then unknown"
+    )]
+    Broken { path: PathBuf, reason: String },
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}
+
+/// Where the record of an id is.
+pub(crate) fn path(folder: &Path, id: &str) -> PathBuf {
+    folder.join(format!("{id}{ENDING}"))
+}
+
+/// Writes one.
+///
+/// # Errors
+/// A file that cannot be written.
+pub(crate) fn write(path: &Path, value: &impl Serialize) -> Result<(), RecordError> {
+    let text = serde_json::to_vec(value).map_err(|error| RecordError::Broken {
+        path: path.to_owned(),
+        reason: error.to_string(),
+    })?;
+    Ok(ken_storage::replace(path, &text)?)
+}
+
+/// Reads one; `None` where there is none.
+///
+/// # Errors
+/// A file that cannot be read, or is none of such records.
+pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, RecordError> {
+    let text = match std::fs::read(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(source) => {
+            let path = path.to_owned();
+            return Err(RecordError::Unreadable { path, source });
+        }
+    };
+    let read = serde_json::from_slice(&text).map_err(|error| RecordError::Broken {
+        path: path.to_owned(),
+        reason: error.to_string(),
+    });
+    read.map(Some)
+}
+
+/// All of a folder, which is made where it is not there, in the order of their names.
+///
+/// # Errors
+/// As [`read`].
+pub(crate) fn all<T: DeserializeOwned>(folder: &Path) -> Result<Vec<T>, RecordError> {
+    ken_storage::create_dir_all(folder)?;
+    let mut found = Vec::new();
+    for name in ken_storage::names(folder)? {
+        if name.ends_with(ENDING) {
+            found.extend(read(&folder.join(name))?);
+        }
+    }
+    Ok(found)
+}

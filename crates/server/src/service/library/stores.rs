@@ -1,0 +1,241 @@
+//! The corpora that clients make, and which files they put into which corpus.
+
+use std::collections::{BTreeMap, HashSet};
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::record::{self, RecordError};
+
+/// What is kept of a corpus that a client made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct MadeCorpus {
+    pub(crate) name: String,
+    /// In seconds since 1970 (UTC).
+    pub(crate) created: u64,
+    /// As the client gave it.
+    #[serde(default)]
+    pub(crate) metadata: BTreeMap<String, String>,
+}
+
+/// How a file of a corpus is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Membership {
+    InProgress,
+    Completed,
+    Failed,
+    Cancelled,
+}
+
+/// A file that was put into a corpus.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct StoreFile {
+    pub(crate) file: String,
+    pub(crate) filename: String,
+    pub(crate) bytes: u64,
+    /// In seconds since 1970 (UTC).
+    pub(crate) created: u64,
+    pub(crate) status: Membership,
+    /// Code and message, where it failed.
+    pub(crate) error: Option<(String, String)>,
+    /// The ids of its documents.
+    pub(crate) documents: Vec<String>,
+}
+
+/// The folder of the corpora.
+pub(crate) struct Stores {
+    folder: PathBuf,
+}
+
+/// Whether a text can be the name of a corpus that a client makes, and so of a folder.
+pub(crate) fn is_name(name: &str) -> bool {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
+    (1..=64).contains(&name.len())
+        && name.bytes().all(fits)
+        && name.as_bytes()[0].is_ascii_alphanumeric()
+}
+
+impl Stores {
+    /// Opens the folder, and removes corpora that were being removed.
+    ///
+    /// # Errors
+    /// A folder that cannot be read.
+    pub(crate) fn open(folder: PathBuf) -> Result<Self, RecordError> {
+        let stores = Self { folder };
+        let made = stores.made()?;
+        for name in ken_storage::names(&stores.folder)? {
+            let corpus = stores.folder.join(&name).join(CORPUS);
+            if !made.iter().any(|one| one.name == name) && corpus.exists() {
+                ken_storage::remove(&stores.folder.join(&name))?;
+            }
+        }
+        Ok(stores)
+    }
+
+    /// All that clients made.
+    ///
+    /// # Errors
+    /// A record that cannot be read.
+    pub(crate) fn made(&self) -> Result<Vec<MadeCorpus>, RecordError> {
+        record::all(&self.folder)
+    }
+
+    /// One of them.
+    ///
+    /// # Errors
+    /// As [`Stores::made`].
+    pub(crate) fn find(&self, name: &str) -> Result<Option<MadeCorpus>, RecordError> {
+        match is_name(name) {
+            true => record::read(&record::path(&self.folder, name)),
+            false => Ok(None),
+        }
+    }
+
+    /// Makes one.
+    ///
+    /// # Errors
+    /// A record that cannot be written.
+    pub(crate) fn make(&self, made: &MadeCorpus) -> Result<(), RecordError> {
+        record::write(&record::path(&self.folder, &made.name), made)
+    }
+
+    /// Removes one with all that is in it.
+    ///
+    /// # Errors
+    /// Files that cannot be removed.
+    pub(crate) fn remove(&self, name: &str) -> Result<(), RecordError> {
+        // In this order, so that what is left of one that is gone is removed at the next start.
+        ken_storage::remove(&record::path(&self.folder, name))?;
+        Ok(ken_storage::remove(&self.folder.join(name))?)
+    }
+
+    /// The folder of a corpus that a client made.
+    pub(crate) fn corpus(&self, name: &str) -> PathBuf {
+        self.folder.join(name).join(CORPUS)
+    }
+
+    fn members(&self, corpus: &str) -> PathBuf {
+        self.folder.join(corpus).join("files")
+    }
+
+    /// The files of a corpus.
+    ///
+    /// # Errors
+    /// A record that cannot be read.
+    pub(crate) fn files(&self, corpus: &str) -> Result<Vec<StoreFile>, RecordError> {
+        match self.members(corpus) {
+            folder if folder.exists() => record::all(&folder),
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    /// One of them.
+    ///
+    /// # Errors
+    /// As [`Stores::files`].
+    pub(crate) fn file(&self, corpus: &str, file: &str) -> Result<Option<StoreFile>, RecordError> {
+        match super::files::is_id(file) {
+            true => record::read(&record::path(&self.members(corpus), file)),
+            false => Ok(None),
+        }
+    }
+
+    /// Notes how a file of a corpus is.
+    ///
+    /// # Errors
+    /// A record that cannot be written.
+    pub(crate) fn note(&self, corpus: &str, file: &StoreFile) -> Result<(), RecordError> {
+        let folder = self.members(corpus);
+        ken_storage::create_dir_all(&folder)?;
+        record::write(&record::path(&folder, &file.file), file)
+    }
+
+    /// Forgets a file of a corpus.
+    ///
+    /// # Errors
+    /// A record that cannot be removed.
+    pub(crate) fn forget(&self, corpus: &str, file: &str) -> Result<(), RecordError> {
+        let path = record::path(&self.members(corpus), file);
+        Ok(ken_storage::remove(&path)?)
+    }
+
+    /// The documents that are a file's alone: records of several files may have the same ids.
+    ///
+    /// # Errors
+    /// A record that cannot be read.
+    pub(crate) fn own_documents(
+        &self,
+        corpus: &str,
+        file: &StoreFile,
+    ) -> Result<Vec<String>, RecordError> {
+        let others = self.files(corpus)?.into_iter();
+        let others = others.filter(|one| one.file != file.file);
+        let shared: HashSet<String> = others.flat_map(|one| one.documents).collect();
+        let own = file.documents.iter().filter(|id| !shared.contains(*id));
+        Ok(own.cloned().collect())
+    }
+}
+
+/// The folder of the corpus itself.
+const CORPUS: &str = "corpus";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn member(file: &str, documents: &[&str]) -> StoreFile {
+        StoreFile {
+            file: file.to_owned(),
+            filename: "a.jsonl".to_owned(),
+            bytes: 3,
+            created: 4,
+            status: Membership::Completed,
+            error: None,
+            documents: documents.iter().map(|id| (*id).to_owned()).collect(),
+        }
+    }
+
+    #[test]
+    fn a_document_of_two_files_is_neithers_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let stores = Stores::open(folder.path().to_owned()).unwrap();
+        let (one, other) = (member("file-1", &["a", "b"]), member("file-2", &["b", "c"]));
+        stores.note("notes", &one).unwrap();
+        stores.note("notes", &other).unwrap();
+        assert_eq!(stores.own_documents("notes", &one).unwrap(), ["a"]);
+        stores.forget("notes", "file-1").unwrap();
+        assert_eq!(stores.files("notes").unwrap(), [other.clone()]);
+        assert_eq!(stores.own_documents("notes", &other).unwrap(), ["b", "c"]);
+    }
+
+    #[test]
+    fn what_was_being_removed_is_gone_and_files_of_other_corpora_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        let stores = Stores::open(folder.path().to_owned()).unwrap();
+        let made = MadeCorpus {
+            name: "made".to_owned(),
+            created: 1,
+            metadata: BTreeMap::new(),
+        };
+        stores.make(&made).unwrap();
+        for name in ["made", "gone"] {
+            ken_storage::create_dir_all(&stores.corpus(name)).unwrap();
+        }
+        stores.note("given", &member("file-1", &["a"])).unwrap();
+        let stores = Stores::open(folder.path().to_owned()).unwrap();
+        assert_eq!(stores.made().unwrap(), [made]);
+        assert!(stores.corpus("made").exists() && !stores.corpus("gone").exists());
+        assert_eq!(stores.files("given").unwrap().len(), 1);
+        assert_eq!(stores.find("../made").unwrap(), None);
+    }
+
+    #[test]
+    fn names_are_those_of_folders() {
+        assert!(is_name("notes-2_b") && is_name("0"));
+        for bad in ["", ".", "..", "a/b", "a.json", "-a", "é", &"x".repeat(65)] {
+            assert!(!is_name(bad), "{bad}");
+        }
+    }
+}

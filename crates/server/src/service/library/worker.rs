@@ -1,0 +1,303 @@
+//! Doing the jobs, on a thread of its own: whoever asks meanwhile reads the generation before.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use ken_corpus::{Corpus, CorpusError, Writer};
+use ken_diagnostic::Diagnostic;
+use ken_setup::{CorpusAddress, Setup};
+
+use super::Library;
+use super::intake::{Destination, IntakeError};
+use super::job::{Job, JobError, Status, Work};
+use super::record::RecordError;
+use super::stores::Membership;
+use crate::log::Entry;
+use crate::service::answering::milliseconds;
+use crate::service::corpora::Opened;
+use crate::service::served::Served;
+use crate::wire::refusal::Refusal;
+
+/// How often it is looked whether the server ends.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Does jobs until the server is over. One that is broken off by that is begun anew by the next server.
+pub(crate) fn work(served: &Served, library: &Library, setup: &Setup<'_>, over: &AtomicBool) {
+    while !over.load(Ordering::Relaxed) {
+        let Some(job) = library.jobs.next(LOOK) else {
+            continue;
+        };
+        let begun = Instant::now();
+        let running = Running {
+            served,
+            library,
+            setup,
+            job: &job,
+            over,
+        };
+        let result = ken_storage::contained(|| running.run());
+        let result = result.unwrap_or_else(|panic| Err(Trouble::Own(panic)));
+        let goes_on_later = running.is_broken_off() && result.is_err();
+        if !goes_on_later && let Err(error) = library.jobs.forget(&job.order.id) {
+            tell(served, &job, begun, Some(error.to_string()));
+        }
+        let (status, generation, error) = match &result {
+            Ok(generation) => (Status::Done, *generation, None),
+            Err(_) if job.is_cancelled() => (Status::Cancelled, running.generation(), None),
+            Err(trouble) => (Status::Failed, running.generation(), Some(trouble.shown())),
+        };
+        job.end(status, generation, error);
+        let detail = match (&result, status) {
+            (Err(Trouble::Own(detail)), Status::Failed) => Some(detail.clone()),
+            _ => None,
+        };
+        tell(served, &job, begun, detail);
+    }
+}
+
+fn tell(served: &Served, job: &Job, begun: Instant, detail: Option<String>) {
+    let state = job.state();
+    let kind = job.order.work.kind();
+    served.metrics.job(kind, state.status.name());
+    (served.log)(&Entry::Job {
+        id: job.order.id.clone(),
+        kind,
+        corpus: job.order.corpus.clone(),
+        status: state.status.name(),
+        generation: state.generation,
+        code: state.error.map(|error| error.code),
+        detail,
+        ms: milliseconds(begun.elapsed()),
+    });
+}
+
+/// Why a job failed.
+enum Trouble {
+    /// What the client sent or asked for.
+    Theirs(JobError),
+    /// The server's own. A client is not told more: it may name paths.
+    Own(String),
+}
+
+impl Trouble {
+    fn shown(&self) -> JobError {
+        match self {
+            Self::Theirs(error) => error.clone(),
+            Self::Own(_) => JobError {
+                code: "server_error",
+                message: "the server could not do this; its log says why".to_owned(),
+            },
+        }
+    }
+
+    fn theirs(code: &'static str, message: impl Into<String>) -> Self {
+        let message = message.into();
+        Self::Theirs(JobError { code, message })
+    }
+}
+
+impl From<RecordError> for Trouble {
+    fn from(error: RecordError) -> Self {
+        Self::Own(error.to_string())
+    }
+}
+
+impl From<Refusal> for Trouble {
+    fn from(refusal: Refusal) -> Self {
+        Self::theirs(refusal.code(), refusal.message())
+    }
+}
+
+impl From<CorpusError> for Trouble {
+    fn from(error: CorpusError) -> Self {
+        match &error {
+            CorpusError::UnknownDocument { .. } => Self::theirs(error.kind(), error.to_string()),
+            CorpusError::UnknownGeneration { number, kept, .. } => {
+                let kept: Vec<String> = kept.iter().map(u64::to_string).collect();
+                let message = format!(
+                    "generation {number} is not kept; those that are: {}",
+                    kept.join(", ")
+                );
+                Self::theirs(error.kind(), message)
+            }
+            CorpusError::Locked { .. } => {
+                let message = "another process is writing to the corpus";
+                Self::theirs(error.kind(), message)
+            }
+            CorpusError::NotACorpus { .. } => Self::theirs("empty_corpus", "the corpus is empty"),
+            _ => Self::Own(error.to_string()),
+        }
+    }
+}
+
+struct Running<'a> {
+    served: &'a Served,
+    library: &'a Library,
+    setup: &'a Setup<'a>,
+    job: &'a Job,
+    over: &'a AtomicBool,
+}
+
+impl Running<'_> {
+    fn corpus(&self) -> &str {
+        &self.job.order.corpus
+    }
+
+    /// Whether it is stopped because the server ends.
+    fn is_broken_off(&self) -> bool {
+        self.over.load(Ordering::Relaxed) && self.job.is_cancelled()
+    }
+
+    /// The generation that is served.
+    fn generation(&self) -> Option<u64> {
+        let found = self.served.corpora.find(Some(self.corpus()), None);
+        Some(found.ok()??.state().generation)
+    }
+
+    /// Returns the generation from which the change holds, once that is searched.
+    fn run(&self) -> Result<Option<u64>, Trouble> {
+        let place = self.library.place(&self.served.corpora, self.corpus())?;
+        let sent = self.library.jobs.sent(&self.job.order.id);
+        let changed = match &self.job.order.work {
+            Work::Ingest => self.take(&sent, &place),
+            Work::Attach { file } => self.attach(file, &place),
+            Work::Detach { file } => self.detach(file, &place),
+            Work::Delete { documents } => Ok(Writer::open(&place)?.delete(documents).map(drop)?),
+            Work::Rollback { generation } => Ok(Writer::rollback(&place, *generation).map(drop)?),
+            Work::Drop => {
+                self.served.corpora.remove(self.corpus());
+                self.library.stores.remove(self.corpus())?;
+                return Ok(None);
+            }
+        };
+        // What was published before an error holds as well.
+        if Corpus::exists(&place) {
+            self.serve(&place)?;
+        }
+        changed?;
+        Ok(self.generation())
+    }
+
+    /// Has the newest generation searched from now on.
+    fn serve(&self, place: &Path) -> Result<(), Trouble> {
+        let corpora = &self.served.corpora;
+        let own = |error: &dyn Diagnostic| Trouble::Own(error.to_string());
+        let renewed = match corpora.find(Some(self.corpus()), None) {
+            Ok(Some(_)) => corpora.renew(self.setup, self.corpus()),
+            _ => {
+                let address = CorpusAddress::Folder(place.to_owned());
+                let embedder = self.library.embedder.clone();
+                let model = &self.served.pipeline.model;
+                let opened = self.setup.retriever_by(&address, embedder, model);
+                opened.map(|retriever| {
+                    Some(corpora.insert(Opened {
+                        name: self.corpus().to_owned(),
+                        retriever,
+                        address: Some(address),
+                    }))
+                })
+            }
+        };
+        if let Some(state) = renewed.map_err(|error| own(&error))? {
+            self.served.renewed(state);
+        }
+        Ok(())
+    }
+
+    fn refused(&self, folder: &Path) -> impl Fn(IntakeError) -> Trouble {
+        let folder = folder.to_owned();
+        move |error| match error.kind {
+            // Kinds of the server's own troubles: the disk, the embedder.
+            "io" | "disk_full" | "corpus_damaged" | "corpus_file_missing" => {
+                Trouble::Own(error.message)
+            }
+            kind => Trouble::theirs(kind, error.without(&folder).message),
+        }
+    }
+
+    /// Takes documents in, all of which can be read: nothing is published where one cannot.
+    fn take(&self, folder: &Path, place: &Path) -> Result<(), Trouble> {
+        let found = self.library.intake.documents(folder, &self.job.stop);
+        let found = found.map_err(self.refused(folder))?;
+        if found.is_empty() {
+            return Err(Trouble::theirs("no_documents", "there are no documents"));
+        }
+        self.embed(folder, place)
+    }
+
+    fn embed(&self, folder: &Path, place: &Path) -> Result<(), Trouble> {
+        let opened = self.served.corpora.find(Some(self.corpus()), None);
+        let opened = opened.ok().flatten();
+        let own = opened.as_ref().map(|opened| &opened.retriever);
+        let into = Destination {
+            corpus: place,
+            embedder: own.map_or(self.library.embedder.as_ref(), |own| own.embedder()),
+            reference: own.map_or(self.library.reference.as_str(), |own| {
+                own.back_end().embedder().reference.as_str()
+            }),
+        };
+        let mut progress = |taken| self.job.progress(taken);
+        let (intake, stop) = (&self.library.intake, &self.job.stop);
+        let taken = intake.take(folder, into, &mut progress, stop);
+        self.job.progress(taken.map_err(self.refused(folder))?);
+        match self.job.is_cancelled() {
+            true => Err(Trouble::theirs("cancelled", "it was cancelled")),
+            false => Ok(()),
+        }
+    }
+
+    fn attach(&self, file: &str, place: &Path) -> Result<(), Trouble> {
+        let stores = &self.library.stores;
+        let Some(mut member) = stores.file(self.corpus(), file)? else {
+            return Err(Trouble::theirs("unknown_file", "the file was taken out"));
+        };
+        let folder = self.library.files.root(file);
+        let taken = self.library.intake.documents(&folder, &self.job.stop);
+        let taken = taken.map_err(self.refused(&folder)).and_then(|documents| {
+            // Before any is published, so that each can be taken out again.
+            member.documents = documents;
+            stores.note(self.corpus(), &member)?;
+            self.embed(&folder, place)
+        });
+        if taken.is_err() && self.is_broken_off() {
+            return taken;
+        }
+        (member.status, member.error) = match &taken {
+            Ok(()) => (Membership::Completed, None),
+            Err(_) if self.job.is_cancelled() => (Membership::Cancelled, None),
+            Err(trouble) => {
+                let JobError { code, message } = trouble.shown();
+                (Membership::Failed, Some((code.to_owned(), message)))
+            }
+        };
+        // `completed` means searchable.
+        if taken.is_ok() {
+            self.serve(place)?;
+        }
+        stores.note(self.corpus(), &member)?;
+        taken
+    }
+
+    fn detach(&self, file: &str, place: &Path) -> Result<(), Trouble> {
+        let stores = &self.library.stores;
+        let Some(member) = stores.file(self.corpus(), file)? else {
+            return Ok(());
+        };
+        let own = stores.own_documents(self.corpus(), &member)?;
+        if Corpus::exists(place) {
+            let mut writer = Writer::open(place)?;
+            let known = writer.known();
+            let mut there = Vec::new();
+            for id in own {
+                if known.published(&id)?.is_some() {
+                    there.push(id);
+                }
+            }
+            if !there.is_empty() {
+                writer.delete(&there)?;
+            }
+        }
+        Ok(stores.forget(self.corpus(), file)?)
+    }
+}

@@ -1,0 +1,122 @@
+//! Changes of corpora, which are jobs.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::ken::CorpusSummary;
+use crate::service::library::job::Job;
+
+/// A corpus to make.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct MakeCorpus {
+    /// Up to 64 letters, digits, `-` and `_`.
+    pub(crate) name: String,
+}
+
+/// The generation to bring back.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Rollback {
+    /// Its number.
+    pub(crate) generation: u64,
+}
+
+/// A change of a corpus.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct JobObject {
+    pub(crate) id: String,
+    object: &'static str,
+    /// `ingest`, `attach`, `detach`, `delete`, `rollback` or `drop`.
+    kind: &'static str,
+    corpus: String,
+    /// `waiting`, `running`, `done`, `failed` or `cancelled`. `done` means that the change is searched.
+    status: &'static str,
+    /// How far it is, where documents are taken in.
+    progress: JobProgress,
+    /// The generation from which it holds; where it failed, the one that is searched.
+    generation: Option<u64>,
+    error: Option<JobFailure>,
+    /// In seconds since 1970 (UTC).
+    created_at: u64,
+    /// In seconds since 1970 (UTC).
+    ended_at: Option<u64>,
+}
+
+/// How far documents are taken in.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct JobProgress {
+    bytes_read: u64,
+    bytes_total: u64,
+    /// Documents read.
+    documents: usize,
+    /// Passages embedded.
+    passages: usize,
+    /// New documents; known at the end.
+    added: usize,
+    /// Documents whose passages were replaced; known at the end.
+    replaced: usize,
+    /// Documents that were there already; known at the end.
+    unchanged: usize,
+}
+
+/// Why a job failed.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct JobFailure {
+    code: &'static str,
+    message: String,
+}
+
+impl From<&Job> for JobObject {
+    fn from(job: &Job) -> Self {
+        let state = job.state();
+        let taken = state.taken;
+        Self {
+            id: job.order.id.clone(),
+            object: "job",
+            kind: job.order.work.kind(),
+            corpus: job.order.corpus.clone(),
+            status: state.status.name(),
+            progress: JobProgress {
+                bytes_read: taken.bytes_read,
+                bytes_total: taken.bytes_total,
+                documents: taken.documents,
+                passages: taken.passages,
+                added: taken.added,
+                replaced: taken.replaced,
+                unchanged: taken.unchanged,
+            },
+            generation: state.generation,
+            error: state.error.map(|error| JobFailure {
+                code: error.code,
+                message: error.message,
+            }),
+            created_at: job.order.created,
+            ended_at: state.ended,
+        }
+    }
+}
+
+/// A corpus, and what it was before.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct CorpusDetails {
+    #[serde(flatten)]
+    pub(crate) summary: CorpusSummary,
+    /// The generations that a rollback can bring back, oldest first.
+    pub(crate) history: Vec<PastState>,
+}
+
+/// A generation.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct PastState {
+    pub(crate) generation: u64,
+    /// In seconds since 1970 (UTC).
+    pub(crate) created_at: u64,
+    /// What made it.
+    pub(crate) change: String,
+    pub(crate) documents: u64,
+    pub(crate) passages: u64,
+    pub(crate) pruned: u64,
+    /// Whether it is the newest.
+    pub(crate) current: bool,
+}

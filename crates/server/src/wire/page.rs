@@ -1,0 +1,127 @@
+//! Lists in pages, as OpenAI has them: `limit`, `after` and `order` in the query, and `has_more`.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::refusal::Refusal;
+
+/// Items of a page where nobody says how many.
+const LIMIT: usize = 20;
+
+/// The most items of a page.
+const MOST: usize = 10_000;
+
+/// Which page of a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Page {
+    limit: usize,
+    /// The id of the last item before it.
+    after: Option<String>,
+    /// Whether the oldest come first.
+    ascending: bool,
+}
+
+/// A page of a list.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Listed<T> {
+    object: &'static str,
+    pub(crate) data: Vec<T>,
+    first_id: Option<String>,
+    last_id: Option<String>,
+    /// Whether there are more behind the last.
+    has_more: bool,
+}
+
+impl Page {
+    /// Reads the query of an address. Parameters that are not known are left to whoever knows them.
+    ///
+    /// # Errors
+    /// A value that cannot be taken.
+    pub(crate) fn read(query: Option<&str>) -> Result<Self, Refusal> {
+        let mut page = Self {
+            limit: LIMIT,
+            after: None,
+            ascending: false,
+        };
+        let refused = |param: &str, message: &str| {
+            let refusal = Refusal::bad("invalid_value", message);
+            Err(refusal.of(param))
+        };
+        for pair in query.unwrap_or_default().split('&') {
+            match pair.split_once('=').unwrap_or((pair, "")) {
+                ("limit", text) => match text.parse() {
+                    Ok(limit) if (1..=MOST).contains(&limit) => page.limit = limit,
+                    _ => return refused("limit", "it must be a number from 1 to 10000"),
+                },
+                ("after", id) if !id.is_empty() => page.after = Some(id.to_owned()),
+                ("order", "asc") => page.ascending = true,
+                ("order", "desc") => page.ascending = false,
+                ("order", _) => return refused("order", "it must be `asc` or `desc`"),
+                _ => {}
+            }
+        }
+        Ok(page)
+    }
+
+    /// The page of a list that is newest first.
+    pub(crate) fn of<T>(&self, mut all: Vec<T>, id: impl Fn(&T) -> &str) -> Listed<T> {
+        if self.ascending {
+            all.reverse();
+        }
+        let start = match &self.after {
+            None => 0,
+            Some(after) => {
+                let place = all.iter().position(|item| id(item) == after);
+                place.map_or(all.len(), |place| place + 1)
+            }
+        };
+        let mut data = all.split_off(start);
+        let has_more = data.len() > self.limit;
+        data.truncate(self.limit);
+        let named = |item: Option<&T>| item.map(|item| id(item).to_owned());
+        Listed {
+            object: "list",
+            first_id: named(data.first()),
+            last_id: named(data.last()),
+            has_more,
+            data,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pages(query: &str, all: &[&str]) -> Vec<Vec<String>> {
+        let mut page = Page::read(Some(query)).unwrap();
+        let mut found = Vec::new();
+        loop {
+            let all = all.iter().map(|id| (*id).to_owned()).collect();
+            let listed = page.of(all, String::as_str);
+            assert_eq!(listed.last_id.as_ref(), listed.data.last());
+            page.after = listed.last_id;
+            found.push(listed.data);
+            if !listed.has_more {
+                return found;
+            }
+        }
+    }
+
+    #[test]
+    fn pages_are_the_list() {
+        let all = ["c", "b", "a"];
+        assert_eq!(pages("", &all), [["c", "b", "a"]]);
+        assert_eq!(pages("limit=2", &all), [vec!["c", "b"], vec!["a"]]);
+        assert_eq!(
+            pages("order=asc&limit=2", &all),
+            [vec!["a", "b"], vec!["c"]]
+        );
+        assert_eq!(pages("after=b", &all), [["a"]]);
+        assert_eq!(pages("after=z", &all), [Vec::<String>::new()]);
+        assert_eq!(pages("limit=1", &[]), [Vec::<String>::new()]);
+        for bad in ["limit=0", "limit=x", "order=up"] {
+            assert_eq!(Page::read(Some(bad)).unwrap_err().code(), "invalid_value");
+        }
+    }
+}

@@ -1,0 +1,294 @@
+//! `/v1/responses`: what is asked, the answer as items, and the events of a stream.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::chat::{Content, Role};
+use super::filter::GivenFilter;
+use super::ken::{Options, Trace};
+use super::refusal::ErrorObject;
+
+/// A request for a response. The client's instructions are not read: how questions are answered is up to
+/// the server.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct ResponsesRequest {
+    /// `ken/POLICY`, or `ken` for the policy of the server's settings.
+    pub(crate) model: String,
+    /// The question, or a conversation whose last message is the question.
+    pub(crate) input: ResponsesInput,
+    /// Whether the answer is sent while it is written.
+    pub(crate) stream: Option<bool>,
+    /// The longest answer, in tokens.
+    pub(crate) max_output_tokens: Option<usize>,
+    /// The temperature of sampling; 0 is greedy.
+    pub(crate) temperature: Option<f64>,
+    /// Only the most likely tokens whose probabilities together reach this.
+    pub(crate) top_p: Option<f64>,
+    /// Only `file_search`; without it the first corpus can be searched as well.
+    pub(crate) tools: Option<Vec<Tool>>,
+    /// `auto` leaves the choice to the policy; `required` and `file_search` always retrieve, `none` never.
+    pub(crate) tool_choice: Option<ToolChoice>,
+    /// `file_search_call.results` for the passages that were found.
+    pub(crate) include: Option<Vec<String>>,
+    /// Returned as it is.
+    pub(crate) metadata: Option<Map<String, Value>>,
+    /// ken's own parameters.
+    pub(crate) ken: Option<Options>,
+    /// Whatever else clients send.
+    #[serde(flatten)]
+    pub(crate) others: Map<String, Value>,
+}
+
+/// What is asked.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(untagged, expecting = "a text or a list of items")]
+pub(crate) enum ResponsesInput {
+    /// A question.
+    Text(String),
+    /// A conversation.
+    Items(Vec<Item>),
+}
+
+/// A message of a conversation, or an item of an earlier response that is sent along with it.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct Item {
+    /// `message` where it is left out.
+    #[serde(rename = "type")]
+    pub(crate) kind: Option<String>,
+    /// Who says it, where it is a message.
+    pub(crate) role: Option<Role>,
+    /// What.
+    pub(crate) content: Option<Content>,
+}
+
+/// A tool that may be used.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct Tool {
+    /// Only `file_search` is understood.
+    #[serde(rename = "type")]
+    pub(crate) kind: String,
+    /// The corpus to search, by its name; no more than one.
+    #[serde(default)]
+    pub(crate) vector_store_ids: Vec<String>,
+    /// Passages to retrieve.
+    pub(crate) max_num_results: Option<usize>,
+    /// Conditions on documents.
+    pub(crate) filters: Option<GivenFilter>,
+}
+
+/// Which tool is to be used.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(untagged, expecting = "a text, or an object with a type")]
+pub(crate) enum ToolChoice {
+    /// `auto`, `required` or `none`.
+    Mode(String),
+    /// A certain one.
+    Tool {
+        /// Only `file_search` is understood.
+        #[serde(rename = "type")]
+        kind: String,
+    },
+}
+
+/// A response.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub(crate) struct ResponseObject {
+    pub(crate) id: String,
+    pub(crate) object: &'static str,
+    /// In seconds since 1970 (UTC).
+    pub(crate) created_at: u64,
+    pub(crate) status: &'static str,
+    pub(crate) error: Option<ErrorObject>,
+    pub(crate) incomplete_details: Option<IncompleteDetails>,
+    pub(crate) instructions: Option<String>,
+    pub(crate) max_output_tokens: Option<usize>,
+    pub(crate) metadata: Map<String, Value>,
+    pub(crate) model: String,
+    /// The search, where there was one, and the answer.
+    pub(crate) output: Vec<OutputItem>,
+    pub(crate) parallel_tool_calls: bool,
+    pub(crate) previous_response_id: Option<String>,
+    /// Responses are not kept.
+    pub(crate) store: bool,
+    pub(crate) temperature: Option<f64>,
+    pub(crate) tool_choice: &'static str,
+    pub(crate) tools: [Offered; 1],
+    pub(crate) top_p: Option<f64>,
+    pub(crate) truncation: &'static str,
+    pub(crate) usage: Option<ResponseUsage>,
+    /// How the answer came about, once it is there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) ken: Option<Trace>,
+}
+
+/// Why a response is not complete.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub(crate) struct IncompleteDetails {
+    pub(crate) reason: &'static str,
+}
+
+/// The search of a corpus, which is the only tool.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub(crate) struct Offered {
+    #[serde(rename = "type")]
+    pub(crate) kind: &'static str,
+    /// The corpus, where there is one.
+    pub(crate) vector_store_ids: Vec<String>,
+}
+
+/// A part of a response.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(crate) enum OutputItem {
+    /// The corpus was searched. Without it the model answered from memory.
+    FileSearchCall {
+        id: String,
+        status: &'static str,
+        /// The question as it was searched.
+        queries: Vec<String>,
+        /// Best first, where they were asked for.
+        results: Option<Vec<FileSearchResult>>,
+    },
+    /// The answer.
+    Message {
+        id: String,
+        status: &'static str,
+        role: &'static str,
+        content: Vec<OutputText>,
+    },
+}
+
+/// A passage that was found.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub(crate) struct FileSearchResult {
+    /// The document.
+    pub(crate) file_id: String,
+    /// Its title, or else its id.
+    pub(crate) filename: String,
+    /// Comparable within one search only.
+    pub(crate) score: f32,
+    pub(crate) text: String,
+    pub(crate) attributes: Map<String, Value>,
+}
+
+/// The text of an answer.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub(crate) struct OutputText {
+    #[serde(rename = "type")]
+    pub(crate) kind: &'static str,
+    pub(crate) text: String,
+    pub(crate) annotations: Vec<FileCitation>,
+    pub(crate) logprobs: [(); 0],
+}
+
+impl OutputText {
+    pub(crate) fn new(text: String, annotations: Vec<FileCitation>) -> Self {
+        Self {
+            kind: "output_text",
+            text,
+            annotations,
+            logprobs: [],
+        }
+    }
+}
+
+/// A passage that the answer rests on. Beside OpenAI's fields it says what a `url_citation` would.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub(crate) struct FileCitation {
+    #[serde(rename = "type")]
+    pub(crate) kind: &'static str,
+    /// The document.
+    pub(crate) file_id: String,
+    /// Its title, or else its id.
+    pub(crate) filename: String,
+    /// Behind the last code point of the place where it is named.
+    pub(crate) index: usize,
+    /// The first code point of that place.
+    pub(crate) start_index: usize,
+    /// The same as `index`.
+    pub(crate) end_index: usize,
+    /// The passage, at this server.
+    pub(crate) url: String,
+}
+
+/// Tokens.
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+pub(crate) struct ResponseUsage {
+    /// Read, by all calls of the model.
+    pub(crate) input_tokens: usize,
+    pub(crate) input_tokens_details: InputDetails,
+    /// Written, by all calls of the model.
+    pub(crate) output_tokens: usize,
+    pub(crate) output_tokens_details: OutputDetails,
+    pub(crate) total_tokens: usize,
+}
+
+/// Of the tokens that were read.
+#[derive(Debug, Default, Clone, Copy, Serialize, JsonSchema)]
+pub(crate) struct InputDetails {
+    /// Not told apart here.
+    pub(crate) cached_tokens: usize,
+    /// The same.
+    pub(crate) cache_write_tokens: usize,
+}
+
+/// Of the tokens that were written.
+#[derive(Debug, Default, Clone, Copy, Serialize, JsonSchema)]
+pub(crate) struct OutputDetails {
+    /// Models do not reason aside here.
+    pub(crate) reasoning_tokens: usize,
+}
+
+/// What happens in a stream. An event is named by its `type`, and numbered.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub(crate) enum Happening<'a> {
+    /// Of the response as a whole.
+    Response { response: &'a ResponseObject },
+    /// Of one of its items.
+    Item {
+        output_index: usize,
+        item: &'a OutputItem,
+    },
+    /// Of the search.
+    Search {
+        output_index: usize,
+        item_id: &'a str,
+    },
+    /// Of the answer's text.
+    Text {
+        output_index: usize,
+        item_id: &'a str,
+        content_index: usize,
+        #[serde(flatten)]
+        what: TextHappening<'a>,
+    },
+    /// The end of a stream that failed before it was a response.
+    Error {
+        code: &'a str,
+        message: &'a str,
+        param: Option<&'a str>,
+    },
+}
+
+/// What happens to the text.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub(crate) enum TextHappening<'a> {
+    Part {
+        part: &'a OutputText,
+    },
+    Delta {
+        delta: &'a str,
+        logprobs: [(); 0],
+    },
+    Annotation {
+        annotation_index: usize,
+        annotation: &'a FileCitation,
+    },
+    Done {
+        text: &'a str,
+        logprobs: [(); 0],
+    },
+}

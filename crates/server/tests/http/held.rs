@@ -1,0 +1,50 @@
+//! An intake that waits where the test wants it to, and is the one of `ken serve` otherwise.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use ken_server::{Destination, Intake, IntakeError, Taken};
+
+use crate::intake::Documents;
+
+/// How the test holds it.
+#[derive(Default)]
+pub(crate) struct Holding {
+    /// Raised to have the next documents wait before they are embedded.
+    pub(crate) held: AtomicBool,
+    /// Whether some wait.
+    pub(crate) waits: AtomicBool,
+}
+
+pub(crate) struct Held {
+    pub(crate) documents: Documents,
+    pub(crate) holding: Arc<Holding>,
+}
+
+impl Intake for Held {
+    fn recognize(&self, folder: &Path) -> Result<(), IntakeError> {
+        self.documents.recognize(folder)
+    }
+
+    fn documents(&self, folder: &Path, stop: &Arc<AtomicBool>) -> Result<Vec<String>, IntakeError> {
+        self.documents.documents(folder, stop)
+    }
+
+    fn take(
+        &self,
+        folder: &Path,
+        into: Destination<'_>,
+        progress: &mut dyn FnMut(Taken),
+        stop: &Arc<AtomicBool>,
+    ) -> Result<Taken, IntakeError> {
+        let Holding { held, waits } = self.holding.as_ref();
+        while held.load(Ordering::SeqCst) && !stop.load(Ordering::SeqCst) {
+            waits.store(true, Ordering::SeqCst);
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        waits.store(false, Ordering::SeqCst);
+        self.documents.take(folder, into, progress, stop)
+    }
+}

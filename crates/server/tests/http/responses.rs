@@ -1,0 +1,242 @@
+//! `/v1/responses` as clients of OpenAI's API read it, whole and streamed.
+
+use ken_server::{Keys, Limits};
+use ken_testing::TableModel;
+use serde_json::{Value, json};
+
+use crate::client::Response;
+use crate::fixture::{FOLLOW_UP, LIMITS, OIL, Running, facts};
+
+const RESPONSES: &str = "/v1/responses";
+
+fn respond(server: &Running, model: &str, more: &Value) -> Response {
+    let mut body = json!({"model": model, "input": OIL});
+    for (name, value) in more.as_object().unwrap() {
+        body[name] = value.clone();
+    }
+    server.post(RESPONSES, &body)
+}
+
+/// The names of the events of a stream, and their data.
+fn named(response: &Response) -> Vec<(String, Value)> {
+    assert_eq!(response.header("content-type"), Some("text/event-stream"));
+    let text = response.text();
+    let events = text.split("\n\n").filter(|event| !event.is_empty());
+    let events = events.filter(|event| *event != ": ping").map(|event| {
+        let (name, data) = event.split_once('\n').unwrap();
+        let name = name.strip_prefix("event: ").unwrap().to_owned();
+        let data: Value = serde_json::from_str(data.strip_prefix("data: ").unwrap()).unwrap();
+        assert_eq!(data["type"], name);
+        (name, data)
+    });
+    let events: Vec<_> = events.collect();
+    for (place, (_, data)) in events.iter().enumerate() {
+        assert_eq!(data["sequence_number"], place);
+    }
+    events
+}
+
+#[test]
+fn a_search_is_an_item_of_its_own_and_memory_is_none() {
+    let server = Running::start();
+    let include = json!({"include": ["file_search_call.results"]});
+    let value = respond(&server, "ken/always", &include).json();
+    assert_eq!(
+        (&value["object"], &value["status"]),
+        (&json!("response"), &json!("completed"))
+    );
+    let [search, message] = value["output"].as_array().unwrap().as_slice() else {
+        panic!("{value}")
+    };
+    assert_eq!(search["type"], "file_search_call");
+    assert_eq!(search["queries"], json!([OIL]));
+    assert_eq!(search["results"][0]["file_id"], "cars/oil.md");
+    assert_eq!(search["results"].as_array().unwrap().len(), 2);
+    assert_eq!(
+        (&message["type"], &message["role"], &message["status"]),
+        (&json!("message"), &json!("assistant"), &json!("completed"))
+    );
+    let url = "http://localhost/v1/ken/corpora/notes/passages/cars/oil.md%230";
+    assert_eq!(
+        message["content"],
+        json!([{"type": "output_text", "text": "Ida", "logprobs": [], "annotations": [{
+            "type": "file_citation", "file_id": "cars/oil.md", "filename": "Notes",
+            "index": 3, "start_index": 0, "end_index": 3, "url": url,
+        }]}])
+    );
+    let usage = &value["usage"];
+    let tokens = |name: &str| usage[name].as_u64().unwrap();
+    assert_eq!(
+        tokens("total_tokens"),
+        tokens("input_tokens") + tokens("output_tokens")
+    );
+    assert_eq!(value["ken"]["route"], "corpus");
+    assert_eq!(value["tools"][0]["vector_store_ids"], json!(["notes"]));
+
+    let untold = respond(&server, "ken/always", &json!({})).json();
+    assert_eq!(untold["output"][0]["results"], Value::Null);
+    assert!(untold["ken"].get("retrieved").is_none());
+
+    let memory = respond(&server, "ken/never", &json!({"metadata": {"a": "b"}})).json();
+    assert_eq!(memory["output"].as_array().unwrap().len(), 1);
+    assert_eq!(memory["output"][0]["content"][0]["text"], "Bob");
+    assert_eq!(
+        (&memory["ken"]["route"], &memory["metadata"]),
+        (&json!("self"), &json!({"a": "b"}))
+    );
+}
+
+#[test]
+fn a_stream_tells_of_each_item_and_ends_with_the_whole() {
+    let server = Running::start();
+    let options = json!({"stream": true, "include": ["file_search_call.results"]});
+    let response = respond(&server, "ken/always", &options);
+    let events = named(&response);
+    let names: Vec<&str> = events.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(
+        names,
+        [
+            "response.created",
+            "response.in_progress",
+            "response.output_item.added",
+            "response.file_search_call.in_progress",
+            "response.file_search_call.searching",
+            "response.file_search_call.completed",
+            "response.output_item.done",
+            "response.output_item.added",
+            "response.content_part.added",
+            "response.output_text.delta",
+            "response.output_text.annotation.added",
+            "response.output_text.done",
+            "response.content_part.done",
+            "response.output_item.done",
+            "response.completed",
+        ]
+    );
+    let last = &events.last().unwrap().1["response"];
+    let whole = respond(
+        &server,
+        "ken/always",
+        &json!({"include": options["include"]}),
+    )
+    .json();
+    for (place, item) in last["output"].as_array().unwrap().iter().enumerate() {
+        let done = events.iter().filter(|(name, data)| {
+            name == "response.output_item.done" && data["output_index"] == place
+        });
+        let done: Vec<&Value> = done.map(|(_, data)| &data["item"]).collect();
+        assert_eq!(done, [item]);
+    }
+    // All but what is a response's own is the same as without a stream.
+    assert_eq!(last["output"][1]["content"], whole["output"][1]["content"]);
+    assert_eq!(last["usage"], whole["usage"]);
+    assert_eq!(last["output"][0]["results"], whole["output"][0]["results"]);
+    assert_eq!(events[0].1["response"]["status"], "in_progress");
+    assert_eq!(events[0].1["response"]["output"], json!([]));
+
+    let memory = named(&respond(&server, "ken/never", &json!({"stream": true})));
+    assert!(memory.iter().all(|(name, _)| !name.contains("file_search")));
+    let texts = memory.iter().filter_map(|(_, data)| data["delta"].as_str());
+    assert_eq!(texts.collect::<String>(), "Bob");
+}
+
+#[test]
+fn tools_and_their_choice_are_obeyed() {
+    let server = Running::start();
+    let route = |more: Value| {
+        let value = respond(&server, "ken/certainty@0.5", &more).json();
+        value["ken"]["route"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned()
+    };
+    assert_eq!(route(json!({})), "self");
+    assert_eq!(route(json!({"tool_choice": "required"})), "corpus");
+    assert_eq!(
+        route(json!({"tool_choice": {"type": "file_search"}})),
+        "corpus"
+    );
+    assert_eq!(
+        route(json!({"tool_choice": "required", "ken": {"policy": "never"}})),
+        "self"
+    );
+    let with = |tool: Value| {
+        let more = json!({"tools": [tool], "include": ["file_search_call.results"]});
+        respond(&server, "ken/always", &more).json()
+    };
+    let boats = with(json!({"type": "file_search", "vector_store_ids": ["boats"]}));
+    assert_eq!(boats["output"][0]["results"][0]["file_id"], "z");
+    let old = with(json!({
+        "type": "file_search", "vector_store_ids": ["notes"], "max_num_results": 3,
+        "filters": {"type": "lt", "key": "year", "value": 2021},
+    }));
+    assert_eq!(old["output"][0]["results"].as_array().unwrap().len(), 2);
+    for (tool, status, code) in [
+        (json!({"type": "web_search"}), 400, "unsupported_parameter"),
+        (
+            json!({"type": "file_search", "vector_store_ids": ["a", "b"]}),
+            400,
+            "unsupported_parameter",
+        ),
+        (
+            json!({"type": "file_search", "vector_store_ids": ["nowhere"]}),
+            404,
+            "unknown_corpus",
+        ),
+        (
+            json!({"type": "file_search", "max_num_results": 0}),
+            400,
+            "invalid_value",
+        ),
+    ] {
+        let refused = respond(&server, "ken", &json!({ "tools": [tool] }));
+        assert_eq!((refused.status, refused.code().as_str()), (status, code));
+    }
+}
+
+#[test]
+fn a_conversation_is_answered_by_its_last_message() {
+    let server = Running::start();
+    let first = respond(&server, "ken/always", &json!({})).json();
+    let mut input = vec![json!({"role": "user", "content": OIL})];
+    // As clients do it: all items of the response go back.
+    input.extend(first["output"].as_array().unwrap().iter().cloned());
+    input.push(json!({"role": "user", "content": FOLLOW_UP}));
+    let value = respond(&server, "ken/always", &json!({ "input": input })).json();
+    assert_eq!(value["output"][1]["content"][0]["text"], "May");
+    let refused = respond(
+        &server,
+        "ken",
+        &json!({"previous_response_id": first["id"]}),
+    );
+    assert_eq!(refused.code(), "unsupported_parameter");
+}
+
+#[test]
+fn a_stream_that_fails_says_so_and_one_that_fails_at_once_has_a_status() {
+    let model = TableModel::new(facts()).unwrap().context(300);
+    let server = Running::over(model, LIMITS, &Keys::default());
+    let long = json!({"input": "oil ".repeat(301), "stream": true});
+    let refused = respond(&server, "ken/always", &long);
+    assert_eq!(
+        (refused.status, refused.code().as_str()),
+        (400, "context_length_exceeded")
+    );
+    drop(server);
+    let limits = Limits {
+        deadline: std::time::Duration::from_millis(200),
+        ..LIMITS
+    };
+    // The passages are found, and then the model does not end.
+    let (server, _reading) = Running::slow(limits);
+    let events = named(&respond(&server, "ken/always", &json!({"stream": true})));
+    let [.., (failed, response), (error, last)] = events.as_slice() else {
+        panic!("{events:?}")
+    };
+    assert_eq!(
+        (failed.as_str(), error.as_str()),
+        ("response.failed", "error")
+    );
+    assert_eq!(response["response"]["error"]["code"], "deadline_exceeded");
+    assert_eq!(last["code"], "deadline_exceeded");
+}
