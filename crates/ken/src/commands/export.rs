@@ -1,19 +1,10 @@
-//! `ken model export` and `ken train … --export`: models and training examples for other tools.
+//! `ken model export`: a checkpoint for other tools.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 
-use ken_storage::{create_dir_all, replace};
-use ken_study::TrainingExample;
-use ken_study::training_examples::{
-    ExampleFormat, LLAMA_FACTORY_FILE, LLAMA_FACTORY_LIST, example_as, llama_factory_list,
-    text_example_as,
-};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::arguments::model::ModelExportArguments;
-use crate::arguments::training::TrainVerb;
-use crate::commands::train;
 use crate::failure::{Failure, Result};
 use crate::output;
 use crate::session::Session;
@@ -35,80 +26,4 @@ pub(crate) fn model(arguments: &ModelExportArguments, session: &Session<'_>) -> 
         return output::json(&json!({"out": out, "as": arguments.stored.to_string()}));
     }
     output::line(format!("written to {}", out.display()))
-}
-
-/// Writes the training examples of a verb of `ken train` in the format that `--export` names. `None`
-/// where it names none.
-pub(crate) fn exported(verb: &TrainVerb, session: &Session<'_>) -> Option<Result<()>> {
-    // What trains elsewhere splits for itself.
-    const NONE_VALIDATES: f64 = 0.0;
-    let as_values = |examples: &[TrainingExample], form, format| -> Vec<Value> {
-        let examples = examples.iter();
-        examples
-            .map(|example| example_as(example, form, format))
-            .collect()
-    };
-    let mut prefers = false;
-    let (values, format, out) = match verb {
-        TrainVerb::NoiseTolerant(arguments) => {
-            let (format, examples) = (arguments.export.export?, &arguments.examples);
-            let model = || Ok(session.setup().checkpoint()?.fingerprint().to_owned());
-            let taught = train::noise_tolerant::taught(examples, NONE_VALIDATES, model, session);
-            let values = taught.map(|[taught, _]| as_values(&taught, examples.form.prompt, format));
-            (values, format, &arguments.tuning.out)
-        }
-        TrainVerb::Kbm(arguments) => {
-            let (format, examples) = (arguments.export.export?, &arguments.examples);
-            let labels = examples.labels();
-            let taught = train::kbm::taught(examples, labels, NONE_VALIDATES, session);
-            let form = examples.form.prompt;
-            let values = taught.map(|taught| as_values(&taught.training, form, format));
-            (values, format, &arguments.tuning.out)
-        }
-        TrainVerb::SelfRoute(arguments) => {
-            let format = arguments.export.export?;
-            prefers = arguments.preferences;
-            let texts = train::self_route::texts(&arguments.examples, prefers, session);
-            let values = texts.map(|texts| {
-                let values = texts.iter().flat_map(|text| text_example_as(text, format));
-                values.collect()
-            });
-            (values, format, &arguments.tuning.out)
-        }
-        TrainVerb::Examples(_)
-        | TrainVerb::Router(_)
-        | TrainVerb::Gate(_)
-        | TrainVerb::Pruner(_) => return None,
-    };
-    Some(values.and_then(|values| {
-        let written = write(&values, prefers, format, out)?;
-        if session.json {
-            return output::json(&json!({"out": written, "lessons": values.len()}));
-        }
-        output::line(format!(
-            "{} examples written to {}",
-            values.len(),
-            written.display()
-        ))
-    }))
-}
-
-fn write(values: &[Value], prefers: bool, format: ExampleFormat, out: &Path) -> Result<PathBuf> {
-    if format == ExampleFormat::LlamaFactory {
-        create_dir_all(out)?;
-        put(
-            &out.join(LLAMA_FACTORY_LIST),
-            &llama_factory_list(prefers).to_string(),
-        )?;
-        let file = out.join(LLAMA_FACTORY_FILE);
-        put(&file, &Value::Array(values.to_vec()).to_string())?;
-        return Ok(file);
-    }
-    let lines: Vec<String> = values.iter().map(|value| format!("{value}\n")).collect();
-    put(out, &lines.concat())?;
-    Ok(out.to_owned())
-}
-
-fn put(path: &Path, text: &str) -> Result<()> {
-    Ok(replace(path, text.as_bytes())?)
 }

@@ -1,13 +1,14 @@
 //! `ken train`: what is learned from what was measured.
 
 mod examples;
+mod export;
 mod fit;
 mod gate;
-pub(crate) mod kbm;
-pub(crate) mod noise_tolerant;
+mod kbm;
+mod noise_tolerant;
 mod pruner;
 mod router;
-pub(crate) mod self_route;
+mod self_route;
 mod vectors;
 
 pub(crate) use fit::drawn;
@@ -17,7 +18,6 @@ use ken_study::LearnOptions;
 use ken_train::heads::{HeadOptions, Watch};
 
 use crate::arguments::training::{HeadFlags, TrainVerb};
-use crate::commands::export;
 use crate::failure::Result;
 use crate::output;
 use crate::progress::Display;
