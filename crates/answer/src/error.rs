@@ -77,11 +77,6 @@ pub enum AnswerError {
         remedy = "use the model that it was trained on, train it anew: <TrainKbm>, from records of <Probe>; or let it decide for another model: <kbm_for_any_model>"
     )]
     OtherAssessor(Mismatch),
-    #[error("the keys of the datastore were taken with {0}")]
-    #[diagnostic(
-        remedy = "use the model that they were taken with, or make it anew: <MakeDatastore>"
-    )]
-    OtherDatastore(Mismatch),
     #[error(transparent)]
     Datastore(#[from] crate::datastore::DatastoreError),
     #[error("stopped before the answer was written")]

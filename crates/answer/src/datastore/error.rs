@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::mismatch::Mismatch;
+
 /// Why a datastore cannot be used or changed. What it held before is kept.
 #[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
 #[allow(missing_docs, reason = "the messages say what variants and fields are")]
@@ -42,6 +44,12 @@ pub enum DatastoreError {
     /// The model was not trained to choose the source.
     #[error("there is no source {name:?}; there are {}", known.join(", "))]
     NoSuchSource { name: String, known: Vec<String> },
+    #[error("the keys of the datastore were taken with {0}")]
+    #[diagnostic(
+        kind = "other_datastore",
+        remedy = "use the model that they were taken with, or make it anew: <MakeDatastore>"
+    )]
+    OtherModel(Mismatch),
     #[error(transparent)]
     #[diagnostic(remedy = "<MakeDatastore> makes one")]
     Keys(#[from] ken_index::IndexError),

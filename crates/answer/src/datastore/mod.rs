@@ -12,7 +12,6 @@ use std::path::{Path, PathBuf};
 use ken_index::VectorSet;
 use serde::{Deserialize, Serialize};
 
-use crate::error::AnswerError;
 use crate::mismatch::Mismatch;
 use crate::prompt;
 pub use error::DatastoreError;
@@ -201,11 +200,11 @@ impl Datastore {
     /// today.
     ///
     /// # Errors
-    /// [`AnswerError::OtherDatastore`].
-    pub fn check(&self, model: &str) -> Result<(), AnswerError> {
+    /// [`DatastoreError::OtherModel`].
+    pub fn check(&self, model: &str) -> Result<(), DatastoreError> {
         let made_with = [&*self.keyed_by().model, &self.keyed_by().prompt];
         let mismatch = Mismatch::of_model(made_with, [model, &prompt::fingerprint()]);
-        mismatch.map_or(Ok(()), |found| Err(AnswerError::OtherDatastore(found)))
+        mismatch.map_or(Ok(()), |found| Err(DatastoreError::OtherModel(found)))
     }
 
     /// Its entries, in the order in which they came.
