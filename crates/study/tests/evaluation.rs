@@ -154,6 +154,8 @@ fn the_summary_has_the_names_of_the_contract() {
     let value = serde_json::to_value(summarize("never", &[])).unwrap();
     let expected = json!({
         "n": 0, "failed": 0, "policy": "never", "em": null, "em_interval": null, "f1": null, "contains": null,
+        "answered": null, "answered_wrong": null, "answered_wrong_interval": null,
+        "right_abstentions": null,
         "retrieval_ratio": null, "evidence_ratio": null, "gold_coverage": null, "gold_recall": null, "gold_first": null,
         "model_calls": {"mean": null, "total": 0}, "retriever_calls": {"mean": null, "total": 0},
             "tokens": {

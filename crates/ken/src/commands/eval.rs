@@ -131,7 +131,7 @@ fn show(evaluated: &Evaluated, out: &Path) -> Result<()> {
         .iter()
         .map(|(stage, latency)| format!("{stage} {} / {}", ms(latency.p50), ms(latency.p95)))
         .collect();
-    if summary.answered < Some(1.0) {
+    if summary.right_abstentions.is_some() {
         rows.push(("answered", share(summary.answered)));
         let interval = output::interval(summary.answered_wrong_interval);
         rows.push((

@@ -16,7 +16,6 @@ pub(crate) const ADVANCED: &str = "Advanced";
 
 /// The settings that `-h` shows.
 const COMMON: &[Key] = &[
-    Key::abstain,
     Key::adapter,
     Key::corpus,
     Key::datastore,
@@ -63,7 +62,6 @@ pub(crate) const FINDING: &[Key] = &[
 
 /// The settings of what policies decide by.
 pub(crate) const DECIDING: &[Key] = &[
-    Key::abstain,
     Key::samples,
     Key::router,
     Key::gate,

@@ -99,7 +99,7 @@ fn the_settings_are_documented() {
 
 #[test]
 fn every_key_is_read_and_stands_over_a_lower_layer() {
-    let text = "adapter = \"a\"\nallow_plaintext_keys = true\ncorpus = \"c\"\ndatastore = \"d\"\ndeadline = 8\ndevice = \"cuda\"\nembedder = \"./e\"\nevidence_tokens = 7\ngate = \"g.json\"\nk = 2\nkbm = \"kb\"\nkbm_for_any_model = true\nkbm_model = \"./s.gguf\"\nlisten = \"[::1]:9\"\nmax_document_bytes = \"8M\"\nmax_tokens = 3\nmode = \"dense\"\n\
+    let text = "abstain = \"certainty@0.5\"\nadapter = \"a\"\nallow_plaintext_keys = true\ncorpus = \"c\"\ndatastore = \"d\"\ndeadline = 8\ndevice = \"cuda\"\nembedder = \"./e\"\nevidence_tokens = 7\ngate = \"g.json\"\nk = 2\nkbm = \"kb\"\nkbm_for_any_model = true\nkbm_model = \"./s.gguf\"\nlisten = \"[::1]:9\"\nmax_document_bytes = \"8M\"\nmax_tokens = 3\nmode = \"dense\"\n\
         model = \"./m.gguf\"\nmodel_name = \"m\"\nparallel = 3\npolicy = \"never\"\nprecision = \"int8\"\nprompt_form = \"chat\"\nqueue = 11\nrecall = 0.95\nrerank = \"likelihood\"\nrerank_chunk = \"sentence\"\nrerank_depth = 5\nrouter = \"r.json\"\nsamples = 9\nscale = 2\nseed = 4\nsegment = \"sentence\"\nserver_data = \"sd\"\nserver_keys = \"sk.json\"\nstyle = \"full\"\n\
         temperature = 0.5\nthreads = 6\ntrust_corpus_embedder = true\nverbalize = true\n";
     let table: toml::Table = toml::from_str(text).unwrap();
@@ -109,6 +109,7 @@ fn every_key_is_read_and_stands_over_a_lower_layer() {
     let mut settings = environment(|name| {
         let key = name.strip_prefix("KEN_").unwrap().to_ascii_lowercase();
         let lower = match key.as_str() {
+            "abstain" => "certainty@0.9",
             "device" => "cpu",
             "listen" => "127.0.0.1:7",
             "mode" => "lexical",
@@ -137,6 +138,7 @@ fn every_key_is_read_and_stands_over_a_lower_layer() {
     assert_eq!(settings.datastore.as_deref(), Some(Path::new("shelf/d")));
     assert_eq!(settings.active, Active::First(2));
     assert_eq!(settings.policy, Policy::Never);
+    assert_eq!(settings.abstain, "certainty@0.5".parse().ok());
     assert_eq!(settings.precision, Precision::Int8);
     assert_eq!(settings.prompt_form, OrAuto(Some(ReadAs::Chat)));
     assert_eq!(settings.style, OrAuto(Some(Style::Full)));
