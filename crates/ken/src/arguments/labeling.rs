@@ -92,7 +92,9 @@ to resume, or with a larger --limit to extend it: no question is asked twice.
 
 With --questions and --records, nothing is written or answered: a question whose \
 metadata.gold_passage names a passage or document counts for the sentence in it that contains a \
-golden answer. The sentence's mastery is the mean confidence that `ken probe` recorded, by the --correct of that command. Questions held out here can measure what pruning by these labels does: `ken prune report --held-out`.")]
+golden answer. The sentence's mastery is the mean confidence that `ken probe` recorded, by the \
+--correct of that command. Questions held out here can measure what pruning by these labels does: \
+`ken prune report --held-out`.")]
 pub(crate) struct MasteryArguments {
     /// Write records to FILE [default: NAME.mastery.jsonl]
     ///
