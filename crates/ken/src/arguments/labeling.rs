@@ -137,10 +137,10 @@ pub(crate) struct MasteryArguments {
     #[arg(long, value_name = "RECORDS", requires = "questions")]
     pub(crate) records: Option<PathBuf>,
 
-    /// With --questions: leave out those that are held out for measuring
+    /// With --questions: leave out those held out for measuring
     ///
     /// R is the share that `ken prune report`, `ken eval` and training hold out.
-    #[arg(long, value_name = "R", value_parser = share, requires = "questions")]
+    #[arg(long, value_name = "R", value_parser = share, requires = "questions", help_heading = ADVANCED)]
     pub(crate) held_out: Option<f64>,
 
     /// Sentences labeled at once; records do not depend on it, and an interruption loses at most

@@ -91,10 +91,10 @@ pub(crate) struct PruneBasis {
     #[arg(long, value_name = "FILE")]
     pub(crate) questions: Option<PathBuf>,
 
-    /// Use only questions held out when mastery was labeled and heads were trained
+    /// Use only questions that were held out before
     ///
-    /// R is the share that was held out.
-    #[arg(long, value_name = "R", value_parser = share)]
+    /// R is the share that was held out when mastery was labeled and heads were trained.
+    #[arg(long, value_name = "R", value_parser = share, help_heading = ADVANCED)]
     pub(crate) held_out: Option<f64>,
 
     /// Use a random sample of N questions

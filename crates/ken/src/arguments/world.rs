@@ -108,25 +108,33 @@ pub(crate) struct WorldMakeArguments {
     #[arg(long, value_name = "S", default_value_t = WorldSettings::default().exponent)]
     pub(crate) exponent: f64,
 
-    /// Most documents about one subject; the probability of c documents is proportional to c^-2
+    /// Most documents about one subject
+    ///
+    /// The probability of c documents is proportional to c^-2.
     #[arg(long, value_name = "N", default_value_t = WorldSettings::default().documents)]
     pub(crate) documents: usize,
 
-    /// Share of the people in the training data of whom the corpus holds only a look-alike: somebody
-    /// with the same last name and the same relations
+    /// Share of people replaced in the corpus by look-alikes
+    ///
+    /// Of the people in the training data. A look-alike has the same last name and the same relations.
     #[arg(long, value_name = "SHARE", default_value_t = WorldSettings::default().look_alikes)]
     pub(crate) look_alikes: f64,
 
-    /// Share of the people in the training data whose documents state an earlier trade and employer
+    /// Share of people whose documents are outdated
+    ///
+    /// Of the people in the training data. Outdated documents state an earlier trade and employer.
     #[arg(long, value_name = "SHARE", default_value_t = WorldSettings::default().outdated)]
     pub(crate) outdated: f64,
 
-    /// Share of the people in the training data whose documents are wrong throughout
+    /// Share of people whose documents are wrong throughout
+    ///
+    /// Of the people in the training data.
     #[arg(long, value_name = "SHARE", default_value_t = WorldSettings::default().wrong)]
     pub(crate) wrong: f64,
 
-    /// Share of the training texts with passages whose passages are irrelevant, so that the answer
-    /// comes from memory
+    /// Share of training prompts with irrelevant passages
+    ///
+    /// Of the training texts with passages. The answer to these comes from memory.
     #[arg(long, value_name = "SHARE", default_value_t = WorldSettings::default().irrelevant)]
     pub(crate) irrelevant: f64,
 
