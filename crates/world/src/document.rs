@@ -1,14 +1,12 @@
-//! The documents of the corpus: how many tell of each subject, and what they say.
+//! The documents of the corpus, and what they say.
 //!
 //! A fact told by c documents is in the first n of N shards with a probability of 1 − (1 − n / N)^c, so
 //! what a part of the corpus covers saturates as that part grows.
 
 use ken_probe::seed_of;
-use ken_random::below;
 
 use crate::biography::{joined, sentences_about};
-use crate::settings::WorldSettings;
-use crate::subject::{Account, Holding, Subject};
+use crate::subject::{Account, Subject};
 use crate::world::World;
 
 /// A document of the corpus.
@@ -19,28 +17,6 @@ pub(crate) struct Document<'w> {
     pub(crate) text: String,
     /// The subject that it tells of, or would if the corpus were right.
     pub(crate) of: &'w Subject,
-}
-
-/// Draws how many documents tell of each subject that the corpus holds: c of them with a probability
-/// proportional to c to the power of -2.
-pub(crate) fn tell_in_documents(subjects: &mut [Subject], settings: &WorldSettings) {
-    // Whole numbers: draws are the same on every machine.
-    let weights: Vec<usize> = (1..=settings.documents)
-        .map(|count| (1 << 32) / (count * count))
-        .collect();
-    let mut state = seed_of(settings.seed, "documents");
-    let in_corpus = subjects
-        .iter_mut()
-        .filter(|one| one.holding != Holding::Nothing);
-    for subject in in_corpus {
-        let mut drawn = below(&mut state, weights.iter().sum());
-        let fewer = weights.iter().take_while(|&&weight| {
-            let beyond = drawn >= weight;
-            drawn = drawn.saturating_sub(weight);
-            beyond
-        });
-        subject.documents = fewer.count() + 1;
-    }
 }
 
 /// The ids of the documents about a subject, or about its look-alike.

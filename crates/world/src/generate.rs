@@ -6,7 +6,7 @@ use ken_random::{below, shuffle, unit};
 use crate::names::Names;
 use crate::relation::Relation;
 use crate::settings::WorldSettings;
-use crate::subject::{Fact, Group, Kind, Subject};
+use crate::subject::{Fact, Group, Holding, Kind, Subject};
 use crate::templates::{BIRTHS, TRADES, WRITING_AGE, YEARS, one_of};
 
 /// The share of people who are married.
@@ -172,5 +172,27 @@ pub(crate) fn link_birthplaces(subjects: &mut [Subject], towns: &[Subject]) {
     for fact in facts.filter(|fact| fact.relation == Relation::Birthplace) {
         let town = towns.iter().position(|town| town.name == fact.value);
         fact.leads_to = town.map(|town| first_town + town);
+    }
+}
+
+/// Draws how many documents tell of each subject that the corpus holds: c of them with a probability
+/// proportional to c to the power of -2.
+pub(crate) fn tell_in_documents(subjects: &mut [Subject], settings: &WorldSettings) {
+    // Whole numbers: draws are the same on every machine.
+    let weights: Vec<usize> = (1..=settings.documents)
+        .map(|count| (1 << 32) / (count * count))
+        .collect();
+    let mut state = seed_of(settings.seed, "documents");
+    let in_corpus = subjects
+        .iter_mut()
+        .filter(|one| one.holding != Holding::Nothing);
+    for subject in in_corpus {
+        let mut drawn = below(&mut state, weights.iter().sum());
+        let fewer = weights.iter().take_while(|&&weight| {
+            let beyond = drawn >= weight;
+            drawn = drawn.saturating_sub(weight);
+            beyond
+        });
+        subject.documents = fewer.count() + 1;
     }
 }

@@ -5,6 +5,7 @@
 //! the texts that the family trains on, [`write_untrained`] writes a model before training, [`train_member`]
 //! trains it, and [`measure_truth`] computes exactly what a model knows.
 
+mod answers;
 mod biography;
 mod choices;
 mod document;
@@ -31,6 +32,7 @@ mod truth_table;
 mod world;
 mod zipf;
 
+pub use answers::Truth;
 pub use error::WorldError;
 pub use family::{Size, UnknownSize, write_untrained};
 pub use files::{
@@ -47,4 +49,4 @@ pub use training::{WorldTraining, WorldTrainingError, train_member};
 pub use training_text::{Piece, TextKind, TrainingText, training_text_of};
 pub use truth::{Probabilities, TruthRecord, measure_truth};
 pub use truth_table::{TruthRow, truth_table};
-pub use world::{Truth, World};
+pub use world::World;

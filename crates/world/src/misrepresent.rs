@@ -10,13 +10,13 @@ use std::collections::{HashMap, HashSet};
 use ken_probe::seed_of;
 use ken_random::below;
 
+use crate::answers::truth_among;
 use crate::generate::{another_value, drawn_from};
 use crate::names::Names;
 use crate::query::Query;
 use crate::relation::Relation;
 use crate::settings::WorldSettings;
 use crate::subject::{Account, Fact, Group, Holding, Kind, Subject, Told};
-use crate::world::truth_among;
 use crate::zipf::Zipf;
 
 /// What changes in a life, and is told as it was by a document that is outdated.

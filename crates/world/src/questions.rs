@@ -4,6 +4,7 @@
 use ken_probe::seed_of;
 use serde::{Serialize, Serializer};
 
+use crate::answers::Truth;
 use crate::choices::choices;
 use crate::document::document_ids;
 use crate::query::Query;
@@ -11,7 +12,7 @@ use crate::relation::Relation;
 use crate::subject::{Account, Group, Holding, Kind, Subject};
 use crate::templates::{fill, one_of, questions};
 use crate::training_text::BIOGRAPHIES;
-use crate::world::{Truth, World};
+use crate::world::World;
 
 /// People of these ranks modulo [`CHOICE_EVERY`] have a multiple-choice question: one that training
 /// asks about and one that it does not.

@@ -10,6 +10,7 @@ use ken_probe::seed_of;
 use ken_random::{below, shuffle, unit};
 use serde::Serialize;
 
+use crate::answers::truth_among;
 use crate::biography::{joined, sentences_about, training_biography};
 use crate::choices::choices;
 use crate::prompts::{Passage, completion, input_with_passages_last, prompt_of};
@@ -18,7 +19,7 @@ use crate::reading_subjects::reading_subjects;
 use crate::relation::Relation;
 use crate::subject::{Account, Kind, Subject};
 use crate::templates::{fill, one_of, questions};
-use crate::world::{World, truth_among};
+use crate::world::World;
 
 /// The shares of biographies and of questions from memory. The other texts have passages.
 pub(crate) const BIOGRAPHIES: f64 = 0.45;

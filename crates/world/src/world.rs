@@ -3,9 +3,9 @@
 use ken_probe::seed_of;
 use ken_random::{shuffle, unit};
 
-use crate::document::tell_in_documents;
+use crate::answers::{Truth, truth_among};
 use crate::error::WorldError;
-use crate::generate::{link_birthplaces, marry, people, towns, write_books};
+use crate::generate::{link_birthplaces, marry, people, tell_in_documents, towns, write_books};
 use crate::misrepresent::misrepresent;
 use crate::names::Names;
 use crate::query::Query;
@@ -29,15 +29,6 @@ pub struct World {
     /// How often training describes each subject, and asks about each, by kind.
     pub(crate) described: [Zipf; 3],
     pub(crate) asked: [Zipf; 3],
-}
-
-/// An answer, and where to read it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Truth<'w> {
-    /// The answer.
-    pub value: &'w str,
-    /// The positions of the subjects whose documents give it together, in the order of the hops.
-    pub by: Vec<usize>,
 }
 
 impl World {
@@ -122,36 +113,6 @@ impl World {
             drawn if drawn < people => Kind::Person,
             drawn if drawn < people + books => Kind::Book,
             _ => Kind::Town,
-        }
-    }
-}
-
-/// The answer to a question about one of some subjects, whose facts lead to each other.
-pub(crate) fn truth_among(
-    subjects: &[Subject],
-    subject: usize,
-    query: Query,
-    account: Account,
-) -> Option<Truth<'_>> {
-    let fact = |at: usize, relation| {
-        let subject = subjects.get(at)?;
-        let subject = match account {
-            Account::Corpus => subject.in_corpus()?,
-            Account::Training | Account::Now => subject,
-        };
-        subject.fact(relation)
-    };
-    match query {
-        Query::Plain(relation) => Some(Truth {
-            value: fact(subject, relation)?.by(account),
-            by: vec![subject],
-        }),
-        Query::TwoHop(first, second) => {
-            let between = fact(subject, first)?.leads_to(account)?;
-            Some(Truth {
-                value: fact(between, second)?.by(account),
-                by: vec![subject, between],
-            })
         }
     }
 }

@@ -92,7 +92,9 @@ to resume, or with a larger --limit to extend it: no question is asked twice.
 
 With --questions and --records, nothing is written or answered: a question whose \
 metadata.gold_passage names a passage or document counts for the sentence in it that contains a \
-golden answer. The sentence's mastery is the mean confidence that `ken probe` recorded, by the --correct of that command. Questions held out here can measure what pruning by these labels does: `ken prune report --held-out`.")]
+golden answer. The sentence's mastery is the mean confidence that `ken probe` recorded, by the \
+--correct of that command. Questions held out here can measure what pruning by these labels does: \
+`ken prune report --held-out`.")]
 pub(crate) struct MasteryArguments {
     /// Write records to FILE [default: NAME.mastery.jsonl]
     ///
@@ -135,10 +137,10 @@ pub(crate) struct MasteryArguments {
     #[arg(long, value_name = "RECORDS", requires = "questions")]
     pub(crate) records: Option<PathBuf>,
 
-    /// With --questions: leave out those that are held out for measuring
+    /// With --questions: leave out those held out for measuring
     ///
     /// R is the share that `ken prune report`, `ken eval` and training hold out.
-    #[arg(long, value_name = "R", value_parser = share, requires = "questions")]
+    #[arg(long, value_name = "R", value_parser = share, requires = "questions", help_heading = ADVANCED)]
     pub(crate) held_out: Option<f64>,
 
     /// Sentences labeled at once; records do not depend on it, and an interruption loses at most

@@ -91,10 +91,10 @@ pub(crate) struct PruneBasis {
     #[arg(long, value_name = "FILE")]
     pub(crate) questions: Option<PathBuf>,
 
-    /// Use only questions held out when mastery was labeled and heads were trained
+    /// Use only questions that were held out before
     ///
-    /// R is the share that was held out.
-    #[arg(long, value_name = "R", value_parser = share)]
+    /// R is the share that was held out when mastery was labeled and heads were trained.
+    #[arg(long, value_name = "R", value_parser = share, help_heading = ADVANCED)]
     pub(crate) held_out: Option<f64>,
 
     /// Use a random sample of N questions
@@ -160,7 +160,8 @@ Examples:
 
 Each ratio is pruned and compacted in a copy of the corpus, which is removed again. Exact match is \
 compared, question by question, with the same policy over the whole corpus, and with always retrieving \
-from it. Labels and a router that were made from these questions flatter the result; the report says so.")]
+from it. Labels and a router that were made from these questions flatter the result; the report says \
+so.")]
 pub(crate) struct PruneReportArguments {
     /// Ratios to measure
     #[arg(long, value_name = "R", value_parser = ratio, value_delimiter = ',', default_value = "0,0.1,0.3,0.5,0.7")]

@@ -75,9 +75,14 @@ Examples:
   ken world make island --people 1500 --exponent 0.8 --seed 1
   ken world make faithful --documents 1 --look-alikes 0 --outdated 0 --wrong 0 --irrelevant 0
 
-By default the corpus is wrong about many people whom models know, so that retrieving less can answer better. With the flags of the last example, it is right about everything that it holds. The people whom it misrepresents are drawn as often as the training data mentions them, couples together.
+By default the corpus is wrong about many people whom models know, so that retrieving less can \
+answer better. With the flags of the last example, it is right about everything that it holds. The \
+people whom it misrepresents are drawn as often as the training data mentions them, couples \
+together.
 
-The table of sources shows what models would get that know 0.2, 0.5 or 0.8 of what the training data tells and believe the corpus: without retrieval, with retrieval for every question, and from the better of both.
+The table of sources shows what models would get that know 0.2, 0.5 or 0.8 of what the training data \
+tells and believe the corpus: without retrieval, with retrieval for every question, and from the \
+better of both.
 
 OUT gets corpus.jsonl for `ken ingest`, questions.jsonl for `ken eval` and `ken probe`, and \
 world.json, which reproduces the world. Each question records what it asks for, how often the \
@@ -103,25 +108,33 @@ pub(crate) struct WorldMakeArguments {
     #[arg(long, value_name = "S", default_value_t = WorldSettings::default().exponent)]
     pub(crate) exponent: f64,
 
-    /// Most documents about one subject; the probability of c documents is proportional to c^-2
+    /// Most documents about one subject
+    ///
+    /// The probability of c documents is proportional to c^-2.
     #[arg(long, value_name = "N", default_value_t = WorldSettings::default().documents)]
     pub(crate) documents: usize,
 
-    /// Share of the people in the training data of whom the corpus holds only a look-alike: somebody
-    /// with the same last name and the same relations
+    /// Share of people replaced in the corpus by look-alikes
+    ///
+    /// Of the people in the training data. A look-alike has the same last name and the same relations.
     #[arg(long, value_name = "SHARE", default_value_t = WorldSettings::default().look_alikes)]
     pub(crate) look_alikes: f64,
 
-    /// Share of the people in the training data whose documents state an earlier trade and employer
+    /// Share of people whose documents are outdated
+    ///
+    /// Of the people in the training data. Outdated documents state an earlier trade and employer.
     #[arg(long, value_name = "SHARE", default_value_t = WorldSettings::default().outdated)]
     pub(crate) outdated: f64,
 
-    /// Share of the people in the training data whose documents are wrong throughout
+    /// Share of people whose documents are wrong throughout
+    ///
+    /// Of the people in the training data.
     #[arg(long, value_name = "SHARE", default_value_t = WorldSettings::default().wrong)]
     pub(crate) wrong: f64,
 
-    /// Share of the training texts with passages whose passages are irrelevant, so that the answer
-    /// comes from memory
+    /// Share of training prompts with irrelevant passages
+    ///
+    /// Of the training texts with passages. The answer to these comes from memory.
     #[arg(long, value_name = "SHARE", default_value_t = WorldSettings::default().irrelevant)]
     pub(crate) irrelevant: f64,
 
@@ -174,8 +187,11 @@ Examples:
   ken world truth ./small island --limit 2000 --out truth.jsonl
 
 The probability of each answer given its question: from memory, with the documents that answer it, \
-and with a document about somebody else. An answer sampled at temperature 1 is right exactly that \
-often. Means are grouped by how often the training data states the fact.")]
+with those that the corpus holds instead (misled), and with a document about somebody else. An answer \
+sampled at temperature 1 is right exactly that often. Means are grouped by how often the training data \
+states the fact. The last row is over all questions: the share of what the training data tells that the \
+model knows, and what it gets without retrieval, with it for every question, and from the better of \
+both.")]
 pub(crate) struct WorldTruthArguments {
     /// Model reference or path
     #[arg(value_name = "MODEL")]

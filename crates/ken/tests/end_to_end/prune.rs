@@ -4,6 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::harness::{Ken, keys, number};
+use crate::tuning::{MODEL, SMALL};
 
 /// Passages of each kind.
 const EACH: usize = 30;
@@ -502,4 +503,98 @@ fn what_cannot_be_pruned_is_refused() {
         pruner,
         "a refused run changes nothing"
     );
+}
+
+/// Records as `ken probe` would have written them with a tuned model, of which some are about the questions
+/// of the report, and the fingerprint of that model.
+fn records_of_tuned(ken: &Ken, tuned: &[&str]) -> String {
+    let probe = [
+        "probe",
+        "questions.jsonl",
+        "--corpus",
+        "island",
+        "--limit",
+        "1",
+        "--samples",
+        "2",
+        "--max-tokens",
+        "4",
+        "--out",
+        "probed.jsonl",
+    ];
+    ken.text(&[&probe[..], tuned].concat());
+    let probed = ken.read("probed.jsonl");
+    let mut lines: Vec<String> = probed.lines().take(1).map(str::to_owned).collect();
+    let template: Value = serde_json::from_str(probed.lines().nth(1).unwrap()).unwrap();
+    for at in 0..2 * EACH {
+        let known = at % 2 == 0;
+        let question = match known {
+            true => format!("What is the capital of {}?", COUNTRIES[at / 2]),
+            false => format!("Who is keeper number {} of the lighthouse?", at / 2),
+        };
+        let mut record = template.clone();
+        record["id"] = json!(format!("r{at}"));
+        record["question"] = json!(question);
+        record["likeliest"]["self"]["correct"] = json!(known);
+        record["likeliest"]["corpus"]["correct"] = json!(true);
+        lines.push(record.to_string());
+    }
+    ken.write("known.jsonl", lines.join("\n") + "\n");
+    template["fingerprint"]["model"].to_string()
+}
+
+#[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
+fn pruning_router_and_adapter_work_together() {
+    let ken = prepared();
+    let people = ["--people", "16", "--unseen", "2", "--strangers", "2"];
+    ken.json(
+        &[
+            &["world", "make", "world", "--sequences", "48"][..],
+            &people,
+        ]
+        .concat(),
+    );
+    ken.json(&["world", "model", "world", "--out", "blank"]);
+    let example = json!({"prompt": "Question:", "completion": " yes\n"}).to_string();
+    ken.write("examples.jsonl", [example.as_str(); 12].join("\n"));
+    let train = ["train", "examples", "examples.jsonl", "--out", "tuned"];
+    ken.json(&[&train[..], &["--epochs", "1"], &MODEL, &SMALL].concat());
+    let tuned = ["--model", "./blank", "--adapter", "tuned"];
+    let model = records_of_tuned(&ken, &tuned);
+    let labels = ken.read("mastery.jsonl");
+    let labels = labels.replace("\"model\":\"m\"", &format!("\"model\":{model}"));
+    ken.write("mastery.jsonl", labels);
+    ken.text(&TRAIN);
+    let router = ["train", "router", "known.jsonl", "--corpus", "island"];
+    ken.text(&[&router[..], &["--out", "router.json"]].concat());
+    let report = [
+        "--questions",
+        "questions.jsonl",
+        "--ratios",
+        "0,0.5",
+        "--max-tokens",
+        "4",
+        "--policy",
+        "router@0.5",
+        "--router",
+        "router.json",
+    ];
+    let report = prune_verb("report", &report);
+    let measured = ken.json(&[&report[..], &["--out", "joined"], &tuned].concat());
+    let rows = measured["rows"].as_array().unwrap();
+    assert_eq!((rows.len(), &rows[1]["passages"]), (2, &json!(30)));
+    assert_eq!(rows[0]["policy"], measured["policy"]);
+    let always = &measured["always_unpruned"];
+    assert_eq!(always["policy"], "always", "{measured}");
+    assert_eq!(number(&always["retrieval_ratio"]), 1.0);
+    // The questions are about the island: the router looks them up, and they are still found.
+    assert!(number(&rows[1]["retrieval_ratio"]) > 0.5, "{measured}");
+    assert_eq!(number(&rows[1]["coverage"]), number(&rows[0]["coverage"]));
+    assert!(number(&rows[1]["coverage"]) > 0.5, "{measured}");
+    let taught = number(&measured["taught"]["router"]);
+    assert!((1.0..=EACH as f64).contains(&taught), "{measured}");
+    // What was measured of the tuned model says nothing of it as it was.
+    let refusal = ken.refusal(&[&report[..], &["--out", "other", "--model", "./blank"]].concat());
+    refusal.is("other_model", "another model", "ken label mastery");
 }

@@ -56,7 +56,10 @@ fn a_world_is_ingested_and_asked_about_as_any_other_documents() {
     );
     let one = questions
         .iter()
-        .find(|one| one["metadata"]["kind"] == "plain")
+        .find(|one| {
+            let truth = &one["metadata"];
+            truth["kind"] == "plain" && truth["corpus_holds"] == "truth"
+        })
         .unwrap();
     assert_eq!(keys(one), ["id", "question", "golden_answers", "metadata"]);
     for name in [

@@ -101,7 +101,7 @@ struct Taught {
 impl Taught {
     fn new(basis: &Basis, questions: &[Question], session: &Session<'_>) -> Result<Self> {
         let asked = || questions.iter().map(|question| question.question.as_str());
-        let mut signals = session.settings.policy.signals().into_iter();
+        let mut signals = session.settings.policy.signals();
         let routed = signals.any(|signal| signal.told_by == Some(RoutingModel::Router));
         let router = routed.then(|| session.setup().router()).transpose()?;
         let router = router.map_or(0, |head| asked().filter(|&one| head.knows(one)).count());
