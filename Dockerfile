@@ -14,7 +14,7 @@ RUN apt-get update \
  && apt-get install --yes --no-install-recommends ca-certificates curl python3-pip \
  && rm -rf /var/lib/apt/lists/*
 # The folders belong to the user who runs ken; volumes that are mounted there for the first time take that over.
-RUN useradd --system --uid 10001 --home-dir /data --shell /usr/sbin/nologin ken \
+RUN useradd --uid 10001 --user-group --no-create-home --home-dir /data --shell /usr/sbin/nologin ken \
  && install --directory --owner ken --group ken /data /models
 COPY --from=build /opt/ken/bin/ken /usr/local/bin/ken
 
