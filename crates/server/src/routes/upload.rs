@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
@@ -164,7 +164,7 @@ async fn to_disk(mut part: Field<'_>, folder: &Path, name: &str) -> Result<u64, 
 }
 
 /// Writes pieces to a file that is there only as a whole: behind the last piece comes an empty one.
-fn write(folder: &Path, path: &PathBuf, mut pieces: Receiver<Bytes>) -> Result<(), StorageError> {
+fn write(folder: &Path, path: &Path, mut pieces: Receiver<Bytes>) -> Result<(), StorageError> {
     ken_storage::create_dir_all(folder)?;
     let mut file = AtomicFile::create(path)?;
     while let Some(piece) = pieces.blocking_recv() {

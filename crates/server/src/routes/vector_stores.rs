@@ -1,6 +1,5 @@
 //! `/v1/vector_stores`: corpora as OpenAI's API has them, with the files that were put into them.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::Extension;
@@ -39,15 +38,17 @@ const FOUND: usize = 10;
 /// The most queries of a search, and the most files at once.
 const MOST: usize = 100;
 
-fn failed(error: crate::service::library::RecordError) -> Refusal {
-    Refusal::failed(&error)
-}
-
 /// A corpus as it is now.
 fn described(served: &Served, library: &Library, name: &str) -> Result<VectorStore, Refusal> {
     library.place(&served.corpora, name)?;
-    let made = library.stores.find(name).map_err(failed)?;
-    let members = library.stores.files(name).map_err(failed)?;
+    let made = library
+        .stores
+        .find(name)
+        .map_err(|error| Refusal::failed(&error))?;
+    let members = library
+        .stores
+        .files(name)
+        .map_err(|error| Refusal::failed(&error))?;
     let counts = FileCounts::of(&members);
     let opened = served.corpora.find(Some(name), None).ok().flatten();
     Ok(VectorStore {
@@ -68,7 +69,10 @@ fn described(served: &Served, library: &Library, name: &str) -> Result<VectorSto
 
 /// The names of all corpora that the caller may see, newest first.
 fn names(served: &Served, library: &Library, caller: &Caller) -> Result<Vec<String>, Refusal> {
-    let mut made = library.stores.made().map_err(failed)?;
+    let mut made = library
+        .stores
+        .made()
+        .map_err(|error| Refusal::failed(&error))?;
     made.sort_by_key(|made| std::cmp::Reverse(made.created));
     let mut names: Vec<String> = made.into_iter().map(|made| made.name).collect();
     for opened in served.corpora.all() {
@@ -143,7 +147,7 @@ pub(crate) async fn make(
         let made = MadeCorpus {
             name,
             created: unix_seconds(),
-            metadata: asked.metadata.unwrap_or_else(BTreeMap::new),
+            metadata: asked.metadata.unwrap_or_default(),
         };
         library.make(&served.corpora, &made)?;
         for file in &files {
@@ -220,12 +224,15 @@ pub(crate) async fn list_files(
     let page = Page::read(address.query())?;
     let pairs = address.query().unwrap_or_default().split('&');
     let status = pairs.filter_map(|pair| pair.strip_prefix("filter=")).next();
-    let status = status.map(|status| Value::from(status));
+    let status = status.map(Value::from);
     let served = Arc::clone(&app.served);
     let members = blocking(move || {
         let library = served.library()?;
         library.place(&served.corpora, &name)?;
-        let mut members = library.stores.files(&name).map_err(failed)?;
+        let mut members = library
+            .stores
+            .files(&name)
+            .map_err(|error| Refusal::failed(&error))?;
         members.sort_by(|one, other| (other.created, &other.file).cmp(&(one.created, &one.file)));
         let has = |member: &StoreFile, status: &Value| {
             serde_json::to_value(member.status).is_ok_and(|own| own == *status)
@@ -240,7 +247,10 @@ pub(crate) async fn list_files(
 }
 
 fn member(library: &Library, name: &str, file: &str) -> Result<StoreFile, Refusal> {
-    let found = library.stores.file(name, file).map_err(failed)?;
+    let found = library
+        .stores
+        .file(name, file)
+        .map_err(|error| Refusal::failed(&error))?;
     found.ok_or_else(|| {
         let message = format!("there is no file {file:?} in {name:?}");
         Refusal::new(StatusCode::NOT_FOUND, "unknown_file", message).of("file_id")
@@ -275,7 +285,9 @@ pub(crate) async fn detach(
     let job = blocking(move || {
         let library = served.library()?;
         member(library, &name, &file)?;
-        library.cancel_attaching(&name, &file).map_err(failed)?;
+        library
+            .cancel_attaching(&name, &file)
+            .map_err(|error| Refusal::failed(&error))?;
         library.submit(&name, Work::Detach { file })
     });
     let job = job.await?;

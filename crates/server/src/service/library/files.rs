@@ -164,7 +164,7 @@ mod tests {
         }
         files.keep(&file).unwrap();
         let files = Files::open(folder.path().to_owned()).unwrap();
-        assert_eq!(files.all().unwrap(), [file.clone()]);
+        assert_eq!(files.all().unwrap(), std::slice::from_ref(&file));
         assert!(files.root("file-1").exists() && !files.root("file-2").exists());
         assert_eq!(files.find("file-1").unwrap(), Some(file));
         assert_eq!(files.find("../files/file-1").unwrap(), None);
