@@ -90,7 +90,9 @@ fn refuse_unsupported(others: &Map<String, Value>) -> Result<(), Refusal> {
     for (name, value) in others {
         let is_nothing = match name.as_str() {
             "n" => *value == json!(1),
-            "stop" | "tools" | "functions" => *value == json!([]),
+            "stop" => *value == json!([]),
+            // A model may choose to call none.
+            "tools" | "functions" => true,
             "tool_choice" | "function_call" => *value == "none" || *value == "auto",
             "logprobs" => *value == false,
             "response_format" => value["type"] == "text",

@@ -13,6 +13,7 @@ use super::cancel::{Cancel, Cancellable};
 use super::corpora::Opened;
 use super::policies;
 use super::served::Served;
+use super::work::GRACE;
 use crate::access::caller::Caller;
 use crate::log::Entry;
 use crate::wire::ken::{Citation, Retrieved, Trace};
@@ -84,6 +85,7 @@ pub(crate) fn start(
                 return;
             }
         };
+        let late = tell.clone();
         let work = move || {
             // Given back when the work is done, and not when the client has read all of it.
             let _place = place;
@@ -104,8 +106,15 @@ pub(crate) fn start(
                 }
             });
         };
-        // A panic drops the sender, which the client is told of.
-        let _ = tokio::task::spawn_blocking(work).await;
+        let work = tokio::task::spawn_blocking(work);
+        // A panic drops the senders, which the client is told of.
+        if tokio::time::timeout_at((deadline + GRACE).into(), work)
+            .await
+            .is_err()
+        {
+            // The work keeps its place, and is reported, when the endpoint that it waits for ends it.
+            let _ = late.send(News::Failed(Refusal::too_late()));
+        }
     });
     Ok(news)
 }

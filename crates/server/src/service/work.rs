@@ -1,7 +1,7 @@
 //! Work on a thread that may block, behind a gate: searches, embeddings, measurements.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc::unbounded_channel;
 
@@ -9,6 +9,10 @@ use super::cancel::Cancel;
 use super::gate::Gate;
 use super::served::Served;
 use crate::wire::refusal::Refusal;
+
+/// How long work that looks at the deadline by itself has to say that it ended. Who waits for an endpoint that is
+/// silent cannot look, and is not waited for.
+pub(crate) const GRACE: Duration = Duration::from_millis(250);
 
 /// Does it. It is given what tells whether it is still wanted: it is not when the future is dropped.
 ///
@@ -31,9 +35,10 @@ pub(crate) async fn run<T: Send + 'static>(
         // Whoever does not listen any more needs no result.
         let _ = tell.send(work(&served, &cancel));
     });
-    match heard.recv().await {
-        Some(result) => result,
-        None => Err(broken()),
+    match tokio::time::timeout_at((deadline + GRACE).into(), heard.recv()).await {
+        Ok(Some(result)) => result,
+        Ok(None) => Err(broken()),
+        Err(_) => Err(Refusal::too_late()),
     }
 }
 

@@ -157,6 +157,7 @@ impl From<AnswerError> for Refusal {
             }
             AnswerError::NoCorpus => Self::bad("no_corpus", error.to_string()).of("corpus"),
             AnswerError::NoRouter
+            | AnswerError::NoGate
             | AnswerError::NoFirstToken
             | AnswerError::OtherRouter { .. }
             | AnswerError::NoAssessor
@@ -186,6 +187,7 @@ impl Refusal {
     pub(crate) fn of_model(error: &ModelError) -> Self {
         match error.kind() {
             "queue_full" => Self::busy(),
+            "cannot_score" => Self::bad("policy_unavailable", error.to_string()),
             _ if error.concerns_input() => Self::bad("unusable_input", error.to_string()),
             _ => Self::failed(error),
         }

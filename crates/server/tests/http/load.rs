@@ -104,6 +104,27 @@ fn many_clients_that_vanish_leave_nothing_behind() {
 }
 
 #[test]
+fn nobody_waits_for_a_model_that_says_nothing() {
+    let limits = Limits {
+        deadline: Duration::from_millis(300),
+        ..LIMITS
+    };
+    let (server, reading) = Running::slow(limits);
+    reading.silent.store(true, Ordering::SeqCst);
+    let late = exchange(server.address, &question(false));
+    assert_eq!(
+        (late.status, late.code().as_str()),
+        (504, "deadline_exceeded")
+    );
+    let late = exchange(server.address, &question(true)).text();
+    assert!(late.contains("deadline_exceeded"), "{late}");
+    reading.released.store(true, Ordering::SeqCst);
+    wait_for("nothing is left", || {
+        server.get("/metrics").text().contains("ken_working 0\n")
+    });
+}
+
+#[test]
 fn a_deadline_ends_the_work() {
     let limits = Limits {
         deadline: Duration::from_millis(300),

@@ -16,6 +16,8 @@ use ken_testing::TableModel;
 pub(crate) struct Reading {
     /// Raised to have all prompts read.
     pub(crate) released: AtomicBool,
+    /// Raised to have nothing said meanwhile, as an endpoint that hangs does.
+    pub(crate) silent: AtomicBool,
     /// How many prompts are being read.
     pub(crate) now: AtomicUsize,
     /// How many were cancelled while they were read.
@@ -56,6 +58,7 @@ impl LanguageModel for SlowModel {
     ) -> Result<Vec<Vec<Generation>>, ModelError> {
         let Reading {
             released,
+            silent,
             now,
             cancelled,
         } = self.reading.as_ref();
@@ -68,7 +71,7 @@ impl LanguageModel for SlowModel {
         let mut wanted = true;
         while wanted && !released.load(Ordering::SeqCst) {
             std::thread::sleep(Duration::from_millis(2));
-            wanted = on_progress(reading).is_continue();
+            wanted = silent.load(Ordering::SeqCst) || on_progress(reading).is_continue();
         }
         now.fetch_sub(1, Ordering::SeqCst);
         if wanted {
