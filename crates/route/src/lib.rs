@@ -4,7 +4,9 @@
 mod abstention;
 mod calibrate;
 mod choice;
+mod guarantee;
 mod head;
+mod loss_test;
 mod policy;
 mod signal;
 
@@ -15,10 +17,12 @@ pub use calibrate::{
     calibrate_jointly,
 };
 pub use choice::{CannotChoose, Choice};
+pub use guarantee::{CalibratedOn, Guarantee, GuaranteeFileError, Measured, disagreement_bound};
 pub use head::{
     BadNetwork, Head, HeadFileError, Input, Layer, MeasuredOn, Network, Purpose, Vocabulary,
     digest_of, dot, logistic,
 };
+pub use loss_test::LossTest;
 pub use policy::{Policy, Review, UnknownPolicy};
 pub use signal::Score;
 

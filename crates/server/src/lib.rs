@@ -22,3 +22,4 @@ pub use service::corpora::Opened;
 pub use service::library::intake::{Destination, Intake, IntakeError, Taken};
 pub use service::library::{Library, RecordError};
 pub use service::served::{Limits, OpenError, Served};
+pub use service::watch::NotGuaranteed;

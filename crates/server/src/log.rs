@@ -66,6 +66,35 @@ pub enum Entry {
         /// The generation.
         generation: u64,
     },
+    /// A question that was drawn to watch the guarantee.
+    Watched {
+        /// As in the header `x-request-id`.
+        request_id: String,
+        /// Which of all questions of the policy it is.
+        number: u64,
+        /// The probability with which each is drawn.
+        propensity: f64,
+        /// `retrieved`, `agrees`, `differs`, `dropped` or `failed`.
+        outcome: &'static str,
+        /// What went wrong in the server, where something did.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        detail: Option<String>,
+    },
+    /// More was lost than guaranteed: from now on, retrieval is always used.
+    Lapsed {
+        /// The policy.
+        policy: String,
+        /// By which test.
+        test: &'static str,
+        /// The mean loss that is allowed.
+        limit: f64,
+        /// The mean loss.
+        mean: f64,
+        /// Questions that it is the mean of.
+        questions: u64,
+        /// What to do.
+        advice: String,
+    },
     /// A change of a corpus is over.
     Job {
         /// By which it can be asked for.

@@ -1,6 +1,7 @@
 //! What is counted, for Prometheus. Labels take few values, whatever clients ask for.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use prometheus_client::encoding::text::encode;
@@ -10,6 +11,9 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 
+use ken_route::LossTest;
+
+use crate::service::watch::{Standing, Test};
 use crate::wire::ken::CorpusState;
 
 /// Names with their values.
@@ -23,6 +27,9 @@ pub(crate) struct Metrics {
     tokens: Family<Labels<1>, Counter>,
     failures: Family<Labels<1>, Counter>,
     jobs: Family<Labels<2>, Counter>,
+    watched: Family<Labels<1>, Counter>,
+    standings: Family<Labels<2>, Gauge>,
+    evidence: Family<Labels<1>, Gauge<f64, AtomicU64>>,
     first_token: Histogram,
     answered: Histogram,
     stages: Family<Labels<1>, Histogram>,
@@ -45,7 +52,8 @@ impl Metrics {
         let mut registry = Registry::with_prefix("ken");
         let (requests, answers) = (Family::default(), Family::default());
         let (tokens, failures) = (Family::default(), Family::default());
-        let jobs = Family::default();
+        let (jobs, watched) = (Family::default(), Family::default());
+        let (standings, evidence) = (Family::default(), Family::default());
         let (first_token, answered) = (histogram(), histogram());
         let stages = Family::new_with_constructor(histogram as fn() -> Histogram);
         let generations = Family::default();
@@ -63,6 +71,13 @@ impl Metrics {
         registry.register("failures", help, failures.clone());
         let help = "Changes of corpora that are over, by what they did and how they ended";
         registry.register("jobs", help, jobs.clone());
+        let help = "Questions drawn to watch the guarantee, by what came of them";
+        registry.register("watched", help, watched.clone());
+        let help = "1 for how the guarantee of a policy stands, 0 for how it does not";
+        registry.register("guarantee", help, standings.clone());
+        let help =
+            "Evidence that more is lost than guaranteed, by test; at 40 it is taken to be so";
+        registry.register("guarantee_evidence", help, evidence.clone());
         let help = "Time to the first piece of an answer, waiting included";
         registry.register_with_unit("first_token", help, Unit::Seconds, first_token.clone());
         let help = "Time to a whole answer, waiting included";
@@ -80,6 +95,9 @@ impl Metrics {
             tokens,
             failures,
             jobs,
+            watched,
+            standings,
+            evidence,
             first_token,
             answered,
             stages,
@@ -127,6 +145,28 @@ impl Metrics {
     pub(crate) fn job(&self, kind: &'static str, status: &'static str) {
         let labels = [("kind", kind.to_owned()), ("status", status.to_owned())];
         self.jobs.get_or_create(&labels).inc();
+    }
+
+    /// Counts a question that was drawn to watch the guarantee.
+    pub(crate) fn watched(&self, outcome: &'static str) {
+        let labels = [("outcome", outcome.to_owned())];
+        self.watched.get_or_create(&labels).inc();
+    }
+
+    /// Notes how a guarantee stands, and what its tests say.
+    pub(crate) fn guarantee(&self, policy: &str, standing: Standing, tests: &[(Test, LossTest)]) {
+        for other in Standing::ALL {
+            let labels = [
+                ("policy", policy.to_owned()),
+                ("standing", other.name().to_owned()),
+            ];
+            let is_so = i64::from(other == standing);
+            self.standings.get_or_create(&labels).set(is_so);
+        }
+        for (test, state) in tests {
+            let labels = [("test", test.name().to_owned())];
+            self.evidence.get_or_create(&labels).set(state.evidence());
+        }
     }
 
     /// Notes when an answer began.

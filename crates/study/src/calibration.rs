@@ -56,6 +56,9 @@ pub enum CalibrationError {
         remedy = "abstain by a signal of evidence, such as evidence:confidence, or by one of the greedy or sampled answers, such as uncertainty:perplexity"
     )]
     NotWithEvidence { signal: Signal },
+    #[error("the records are of several models or corpora")]
+    #[diagnostic(remedy = "probe with one model and one corpus: <ProbeWithCorpus>")]
+    MixedRecords,
     #[error("{signal} is not recorded in these records")]
     #[diagnostic(remedy = measurable(*signal))]
     NotMeasured { signal: Signal },

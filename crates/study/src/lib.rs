@@ -17,6 +17,7 @@ pub mod compare;
 pub mod dataset;
 pub mod discrimination;
 pub mod evaluate;
+mod grounds;
 mod json_line;
 pub mod label;
 pub mod learn;
@@ -49,6 +50,7 @@ pub use compare::{Comparison, compare};
 pub use dataset::{DatasetError, Question, check_field, read_questions, sample};
 pub use discrimination::auroc;
 pub use evaluate::{AnswerMany, evaluate, evaluate_pipeline};
+pub use grounds::{Grounds, grounds};
 pub use label::{
     FirstText, Labeling, NamedCorpus, SourceRecord, SourceSummary, label_sources, summarize_sources,
 };

@@ -84,6 +84,7 @@ fn promise() -> ArgGroup {
 Examples:
   ken calibrate known.jsonl --policy certainty
   ken calibrate known.jsonl --policy certainty --max-loss 0.02 --confidence 0.95
+  ken calibrate known.jsonl --policy certainty --max-loss 0.02 --out guarantee.json
   ken calibrate known.jsonl --policy router --router router.json --corpus notes.ken
   ken calibrate known.jsonl --policy uncertainty:perplexity+evidence:cosine
   ken calibrate known.jsonl --policy uncertainty:perplexity --abstain evidence:confidence --max-error 0.1
@@ -154,6 +155,12 @@ pub(crate) struct CalibrateArguments {
     /// At most as many as were probed.
     #[arg(long, value_name = "N", default_value_t = DEFAULT_SAMPLES, value_parser = count::<NonZeroUsize>)]
     pub(crate) samples: NonZeroUsize,
+
+    /// Write the guarantee to this file, for `ken serve --calibration`
+    ///
+    /// With --max-loss, and a policy of one signal.
+    #[arg(long, value_name = "FILE", requires = "max_loss")]
+    pub(crate) out: Option<PathBuf>,
 }
 
 impl CalibrateArguments {

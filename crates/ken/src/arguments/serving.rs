@@ -12,8 +12,9 @@ use crate::config::{Flag, Key, advanced, count};
 fn serving() -> Vec<Arg> {
     let own = [Key::listen, Key::server_keys, Key::server_data];
     let own: Vec<Arg> = own.map(|key| key.flag()).into();
+    let watch = advanced(&[Key::calibration, Key::watch_share]);
     let load = advanced(&[Key::parallel, Key::queue, Key::deadline]);
-    [own, asking(), load].concat()
+    [own, asking(), watch, load].concat()
 }
 
 #[derive(Debug, Args)]
@@ -23,6 +24,7 @@ Examples:
   ken serve --corpus notes.ken --corpus wiki=big/wiki.ken --policy prompt
   ken serve --corpus notes.ken --model http://127.0.0.1:8000/v1 --listen 127.0.0.1:9000
   ken serve --corpus notes.ken --server-data uploads
+  ken serve --corpus notes.ken --policy certainty@0.4 --calibration guarantee.json
   ken serve key make \"chat window\" --scope ask
 
 Clients of OpenAI's API find it at http://127.0.0.1:8484/v1; every policy is a model there, such as \

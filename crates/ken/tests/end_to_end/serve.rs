@@ -213,6 +213,94 @@ fn the_official_clients_understand_it() {
 }
 
 #[test]
+#[ignore = "needs the models of KEN_TEST_MODELS"]
+fn a_guarantee_is_calibrated_and_watched() {
+    let ken = Ken::new();
+    ingest_notes(&ken);
+    // Wrong with and without evidence, so that nothing is lost by skipping it.
+    let questions = (0..4).map(|number| {
+        json!({"id": number.to_string(), "question": format!("Who is keeper {number} of the Orrin lighthouse?"),
+               "golden_answers": ["Zebulon"]})
+        .to_string()
+    });
+    ken.write("questions.jsonl", questions.collect::<Vec<_>>().join("\n"));
+    let probe = [
+        "probe",
+        "questions.jsonl",
+        "--corpus",
+        "island",
+        "--samples",
+        "2",
+    ];
+    ken.text(&[&probe[..], &["--max-tokens", "8", "--out", "known.jsonl"]].concat());
+    let policy = "uncertainty:perplexity";
+    let calibrate = [
+        "calibrate",
+        "known.jsonl",
+        "--policy",
+        policy,
+        "--out",
+        "guarantee.json",
+    ];
+    // Four questions cannot show that so little is lost.
+    let refusal = ken.refusal(&[&calibrate[..], &["--max-loss", "0.01"]].concat());
+    refusal.is("no_guarantee", "guarantee.json", "--max-loss");
+    assert!(!ken.path("guarantee.json").exists());
+    let both = [
+        "calibrate",
+        "known.jsonl",
+        "--policy",
+        "certainty+evidence:cosine",
+    ];
+    let refusal = ken.refusal(&[&both[..], &["--max-loss", "0.9", "--out", "g.json"]].concat());
+    refusal.is("guaranteed_policy", "one threshold", "--policy certainty");
+    let chosen = ken.json(&[&calibrate[..], &["--max-loss", "0.9"]].concat());
+    let guarantee: Value = serde_json::from_str(&ken.read("guarantee.json")).unwrap();
+    let policy = format!("{policy}@{}", chosen["threshold"]);
+    assert_eq!(guarantee["policy"], policy.as_str());
+    assert_eq!(guarantee["calibrated_on"]["questions"], 4);
+    assert_eq!(guarantee["measured"]["loss_bound"], chosen["loss"]["bound"]);
+
+    let serve = ["--corpus", "island", "--calibration", "guarantee.json"];
+    let with_share = [&serve[..], &["--policy", &policy, "--watch-share", "1"]].concat();
+    let serving = Serving::start(&ken, &with_share);
+    let question = "Who is keeper 1 of the Orrin lighthouse?";
+    let answer = serving.post("/v1/ken/ask", &json!({"question": question}));
+    assert_eq!(answer["guarantee"]["standing"], "holds", "{answer}");
+    assert_eq!(
+        (&answer["route"], &answer["drawn"]),
+        (&json!("self"), &json!(1.0))
+    );
+    let deadline = Instant::now() + Duration::from_secs(60);
+    loop {
+        let (status, report) = serving.exchange("GET", "/v1/ken/guarantee", "");
+        assert_eq!(status, 200, "{report}");
+        let report: Value = serde_json::from_str(&report).unwrap();
+        if report["tests"][0]["observed"] == 1 {
+            break;
+        }
+        assert!(Instant::now() < deadline, "{report}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    drop(serving);
+
+    // It is for one policy, one model and one state of a corpus.
+    let serve = [&["serve", "--listen", "127.0.0.1:0"], &serve[..]].concat();
+    let refusal = ken.refusal(&[&serve[..], &["--policy", "always"]].concat());
+    refusal.is("other_policy", "not for always", &policy);
+    let same = [&serve[..], &["--policy", &policy]].concat();
+    for (field, kind) in [("model", "other_model"), ("corpus", "other_corpus")] {
+        let mut other = guarantee.clone();
+        other["calibrated_on"][field] = json!("another");
+        ken.write("guarantee.json", other.to_string());
+        ken.refusal(&same).is(kind, field, "probe");
+    }
+    ken.write("guarantee.json", "{}");
+    ken.refusal(&same)
+        .is("not_a_guarantee", "guarantee.json", "calibrate");
+}
+
+#[test]
 fn keys_are_made_listed_and_revoked() {
     let ken = Ken::new();
     let made = ken.json(&[

@@ -15,9 +15,11 @@ use crate::access::keys::Scope;
 use crate::service::answering::{Request, milliseconds};
 use crate::service::asked::Asked;
 use crate::service::cancel::Cancellable;
+use crate::service::looking::stated;
 use crate::service::served::Served;
 use crate::service::{policies, work};
 use crate::wire::body;
+use crate::wire::guarantee::GuaranteeState;
 use crate::wire::ken::{KnowsRequest, KnowsResponse, Learned, Options};
 use crate::wire::refusal::Refusal;
 
@@ -95,6 +97,7 @@ pub(crate) async fn judge(
                 retrieves: choice.source == Source::Corpus,
                 reason: choice.reason,
                 measures: signal.measures,
+                guarantee: guarantee(served, policy),
                 learned_with: learned(signal, &pipeline),
                 ms: milliseconds(started.elapsed()),
             })
@@ -118,6 +121,12 @@ fn judging(pipeline: &Pipeline) -> Policy {
 /// Whether a signal is the probability that the model does not answer right from memory.
 fn predicts(signal: Signal) -> bool {
     signal == Signal::ROUTER || signal == Signal::MASTERY
+}
+
+/// The guarantee of a policy, where it has one.
+fn guarantee(served: &Served, policy: Policy) -> Option<GuaranteeState> {
+    let watch = served.watch.as_ref()?;
+    (watch.policy == policy).then(|| stated(watch, served.standing(watch)))
 }
 
 fn learned(signal: Signal, pipeline: &Pipeline) -> Option<Learned> {

@@ -10,7 +10,9 @@ mod conversation;
 pub(crate) mod corpora;
 mod embeddings;
 mod events;
+mod feedback;
 mod files;
+mod guarantee;
 mod guard;
 mod jobs;
 pub(crate) mod knows;
@@ -76,6 +78,8 @@ pub(crate) fn router(served: Arc<Served>, access: Arc<Access>, ending: Arc<Atomi
             get(vector_stores::one_file).delete(vector_stores::detach),
         )
         .route("/v1/vector_stores/{id}/search", post(vector_stores::search))
+        .route("/v1/ken/feedback", post(feedback::take))
+        .route("/v1/ken/guarantee", get(guarantee::report))
         .route("/v1/ken/jobs", get(jobs::list))
         .route("/v1/ken/jobs/{id}", get(jobs::one))
         .route("/v1/ken/jobs/{id}/cancel", post(jobs::cancel))

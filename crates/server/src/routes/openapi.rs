@@ -8,10 +8,12 @@ use serde_json::{Map, Value, json};
 use crate::wire::body;
 use crate::wire::chat::{ChatCompletion, ChatRequest};
 use crate::wire::embeddings::{EmbeddingsRequest, EmbeddingsResponse};
+use crate::wire::feedback::{FeedbackRequest, FeedbackResponse};
 use crate::wire::files::{
     AttachFile, Deleted, FileObject, MakeVectorStore, SearchVectorStore, VectorStore,
     VectorStoreFile, VectorStoreResults,
 };
+use crate::wire::guarantee::GuaranteeReport;
 use crate::wire::jobs::{CorpusDetails, JobObject, MakeCorpus, Rollback};
 use crate::wire::ken::{
     AskRequest, AskResponse, CorpusList, CorpusSummary, KnowsRequest, KnowsResponse,
@@ -137,6 +139,7 @@ fn routes() -> Routes {
         "/v1/ken/knows",
         "What the model knows of a question, without answering it",
     );
+    watching(&mut routes);
     writing(&mut routes);
     routes.get::<CorpusList>("/v1/ken/corpora", "The corpora");
     routes.get::<PassageResponse>("/v1/ken/corpora/{name}/passages/{id}", "A passage");
@@ -151,6 +154,14 @@ fn routes() -> Routes {
         routes.add(path, "get", operation);
     }
     routes
+}
+
+/// Those of the guarantee.
+fn watching(routes: &mut Routes) {
+    let summary = "Say what would have been right answers";
+    routes.post::<FeedbackRequest, FeedbackResponse>("/v1/ken/feedback", summary);
+    let summary = "The guarantee of the policy, and what was found of it since";
+    routes.get::<GuaranteeReport>("/v1/ken/guarantee", summary);
 }
 
 /// Those of files and changes of corpora.

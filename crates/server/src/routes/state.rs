@@ -45,6 +45,13 @@ pub(crate) async fn metrics(
 ) -> Result<Response, Refusal> {
     request.caller.may(Scope::Admin)?;
     const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    if let Some(watch) = &app.served.watch {
+        let standing = app.served.standing(watch);
+        let policy = &watch.guarantee.policy;
+        app.served
+            .metrics
+            .guarantee(policy, standing, &watch.tests());
+    }
     let text = app.served.metrics.text(app.served.answers.load());
     Ok(([(header::CONTENT_TYPE, OPEN_METRICS)], text).into_response())
 }

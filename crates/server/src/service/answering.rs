@@ -5,12 +5,14 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ken_answer::{Answer, Event, Policy, is_small_talk};
+use ken_answer::{Answer, Event, Pipeline, Policy, is_small_talk};
+use ken_route::Source;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::asked::Asked;
 use super::cancel::{Cancel, Cancellable};
 use super::corpora::Opened;
+use super::looking::{self, Look};
 use super::policies;
 use super::served::Served;
 use super::work::GRACE;
@@ -97,14 +99,19 @@ pub(crate) fn start(
                 started,
                 tell: &tell,
             };
+            let mut look = None;
             // Whoever does not listen any more needs no news.
-            let _ = tell.send(match job.run(deadline) {
+            let _ = tell.send(match job.run(deadline, &mut look) {
                 Ok(answered) => News::Done(Box::new(answered)),
                 Err(refusal) => {
                     report(&served, &request, &refusal);
                     News::Failed(refusal)
                 }
             });
+            // Behind the answer, so that nobody waits for it.
+            if let Some(look) = look {
+                looking::begin(&served, look);
+            }
         };
         let work = tokio::task::spawn_blocking(work);
         // A panic drops the senders, which the client is told of.
@@ -138,7 +145,8 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
-    fn run(&self, deadline: Instant) -> Result<Answered, Refusal> {
+    /// Answers; `look` becomes what is to be looked at to watch the guarantee, where the question is drawn.
+    fn run(&self, deadline: Instant, look: &mut Option<Look>) -> Result<Answered, Refusal> {
         let Self { served, asked, .. } = self;
         let waited = self.started.elapsed();
         let cancel = {
@@ -147,6 +155,7 @@ impl Job<'_> {
             Cancel::new(move || tell.is_closed(), deadline, halted)
         };
         let mut pipeline = asked.pipeline(served, self.corpus, &self.request.caller)?;
+        let model = Arc::clone(&pipeline.model);
         let small_talk = is_small_talk(&asked.question);
         if small_talk {
             pipeline.settings.policy = Policy::Never;
@@ -178,6 +187,8 @@ impl Job<'_> {
             score: None,
             threshold: threshold(pipeline.settings.policy),
             withheld: None,
+            guarantee: None,
+            drawn: None,
             corpus: self.corpus.map(Opened::state),
             citations: Vec::new(),
             unfounded: Vec::new(),
@@ -191,6 +202,7 @@ impl Job<'_> {
                 .map(|(stage, time)| (stage.to_owned(), milliseconds(time)))
                 .collect(),
         };
+        let policy = pipeline.settings.policy;
         let mut begun = false;
         let mut watch = |event: Event<'_>| -> ControlFlow<()> {
             match event {
@@ -223,9 +235,41 @@ impl Job<'_> {
             return Err(reason);
         }
         let rewritten = [standalone.tokens.prompt, standalone.tokens.completion];
-        let answered = finished(trace, answer, asked.traced, rewritten);
-        self.count(pipeline.settings.policy, &answered);
+        let mut answered = finished(trace, answer, asked.traced, rewritten);
+        if !small_talk {
+            pipeline.model = model;
+            *look = self.watched(pipeline, &mut answered);
+        }
+        self.count(policy, &answered);
         Ok(answered)
+    }
+
+    /// Tells of the guarantee where there is one for the question, and draws it. That is for questions that are
+    /// answered as the settings say: with their policy, over their first corpus, as it is searched by them.
+    fn watched(&self, pipeline: Pipeline, answered: &mut Answered) -> Option<Look> {
+        let watch = self.served.watch.as_ref()?;
+        let trace = &mut answered.trace;
+        let wanted = self.asked.policy.unwrap_or(watch.policy);
+        if wanted != watch.policy || !self.asked.is_searched_as_set(self.served) {
+            return None;
+        }
+        let corpus = self.corpus?.retriever.back_end().fingerprint();
+        trace.guarantee = Some(looking::stated(watch, watch.standing(Some(&corpus))));
+        if pipeline.settings.policy != watch.policy {
+            let policy = watch.policy;
+            trace.reason += &format!("; in the place of {policy}, whose guarantee has lapsed");
+            return None;
+        }
+        let drawn = watch.draw(&trace.request_id, self.request.caller.key())?;
+        trace.drawn = Some(drawn.propensity);
+        Some(Look {
+            request_id: trace.request_id.clone(),
+            question: trace.question.clone(),
+            has_evidence: trace.route == Source::Corpus.to_string(),
+            drawn,
+            answer: answered.text.clone(),
+            pipeline,
+        })
     }
 
     fn count(&self, policy: Policy, answered: &Answered) {

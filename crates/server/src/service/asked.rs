@@ -101,6 +101,24 @@ impl Asked {
         self.searched.corpus(served)
     }
 
+    /// Whether the corpus is the first, and searched as the settings say.
+    pub(crate) fn is_searched_as_set(&self, served: &Served) -> bool {
+        let Searched {
+            corpus,
+            generation,
+            k,
+            mode,
+            filters,
+            rerank,
+        } = &self.searched;
+        let is_first = corpus.as_ref().is_none_or(|name| {
+            let all = served.corpora.all();
+            all.first().is_some_and(|first| first.name == *name)
+        });
+        let is_set = k.is_none() && mode.is_none() && rerank.is_none();
+        is_first && is_set && generation.is_none() && filters.is_empty()
+    }
+
     /// The policy and the pipeline by which it is answered, over a corpus.
     ///
     /// # Errors
@@ -138,7 +156,7 @@ impl Asked {
             return Err(Refusal::bad("invalid_value", "it must be at least 1").of("max_tokens"));
         }
         Ok(AnswerSettings {
-            policy: self.policy.unwrap_or(set.policy),
+            policy: self.policy.unwrap_or_else(|| served.policy_in_force()),
             abstain: self.abstain.or(set.abstain),
             mode: self.searched.mode.unwrap_or(set.mode),
             k: self.searched.k.unwrap_or(set.k),

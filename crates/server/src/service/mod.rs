@@ -8,6 +8,8 @@ pub(crate) mod clock;
 pub(crate) mod corpora;
 pub(crate) mod gate;
 pub(crate) mod library;
+pub(crate) mod looking;
 pub(crate) mod policies;
 pub(crate) mod served;
+pub(crate) mod watch;
 pub(crate) mod work;

@@ -1,6 +1,7 @@
 //! What is served: the pipeline, the corpora, and how much of it at once.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -8,6 +9,7 @@ use std::time::Duration;
 use axum::http::StatusCode;
 use ken_answer::{Pipeline, Policy, Rerank, Retriever, Signal};
 use ken_corpus::Segmentation;
+use ken_route::{Guarantee, GuaranteeFileError};
 use ken_setup::{Settings, Setup, SetupError};
 
 use super::clock::unix_seconds;
@@ -16,6 +18,7 @@ use super::gate::Gate;
 use super::library::intake::Intake;
 use super::library::{Library, RecordError};
 use super::policies;
+use super::watch::{NotGuaranteed, Now, Standing, Watch};
 use crate::log::{Entry, Log};
 use crate::metrics::Metrics;
 use crate::wire::ken::CorpusState;
@@ -34,11 +37,16 @@ pub struct Limits {
 
 /// Why nothing can be served.
 #[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
-#[error(transparent)]
 #[allow(missing_docs, reason = "the variants are named by what failed")]
 pub enum OpenError {
+    #[error(transparent)]
     Setup(#[from] SetupError),
+    #[error(transparent)]
     Library(#[from] RecordError),
+    #[error(transparent)]
+    Guarantee(#[from] GuaranteeFileError),
+    #[error(transparent)]
+    NotGuaranteed(#[from] NotGuaranteed),
 }
 
 /// The reranking of the settings.
@@ -51,6 +59,9 @@ pub(crate) struct SetReranking {
 
 /// Passages to be reranked where no settings say how many.
 const DEPTH: usize = 10;
+
+/// The file of what was found of a guarantee, in the folder of the server.
+const WATCHED: &str = "watch.json";
 
 /// All that requests share.
 pub struct Served {
@@ -66,6 +77,8 @@ pub struct Served {
     pub(crate) log: Log,
     /// What clients put in, where they may.
     pub(crate) library: Option<Library>,
+    /// The guarantee of the policy, where there is one.
+    pub(crate) watch: Option<Watch>,
     /// Raised when all work is to end.
     pub(crate) halted: Arc<AtomicBool>,
     /// In seconds since 1970 (UTC).
@@ -135,6 +148,10 @@ impl Served {
                 Some(library)
             }
         };
+        let guarantee = match &settings.calibration {
+            None => None,
+            Some(path) => Some((Guarantee::read(path)?, watch_share(settings)?)),
+        };
         let reranking = SetReranking {
             by: settings.rerank.clone(),
             depth: settings.rerank_depth,
@@ -142,11 +159,17 @@ impl Served {
         };
         let halted = Arc::clone(setup.stop);
         let served = Self::new(pipeline, opened, limits(settings), halted, log);
-        Ok(Self {
+        let served = Self {
             reranking,
             library,
             ..served
-        })
+        };
+        let Some((guarantee, share)) = guarantee else {
+            return Ok(served);
+        };
+        let folder = settings.server_data.as_ref();
+        let file = folder.map(|folder| folder.join(WATCHED));
+        Ok(served.with_guarantee(guarantee, (share, settings.seed), file)?)
     }
 
     /// What was opened already. Raising `halted` ends all work.
@@ -176,6 +199,7 @@ impl Served {
             metrics,
             log,
             library: None,
+            watch: None,
             halted,
             started: unix_seconds(),
         }
@@ -198,6 +222,52 @@ impl Served {
             library: Some(library),
             ..self
         }
+    }
+
+    /// The same, with a guarantee of its policy that is watched on a share of the questions, drawn by a
+    /// seed. What is found is kept in a file, where there is one, that a later server goes on from.
+    ///
+    /// # Errors
+    /// A guarantee of something else than is served.
+    pub fn with_guarantee(
+        self,
+        guarantee: Guarantee,
+        (share, seed): (f64, u64),
+        file: Option<PathBuf>,
+    ) -> Result<Self, NotGuaranteed> {
+        let corpus = self.first_fingerprint();
+        let now = Now {
+            policy: self.pipeline.settings.policy,
+            samples: self.pipeline.settings.samples,
+            model: self.pipeline.model.fingerprint(),
+            corpus: corpus.as_deref(),
+        };
+        let watch = Watch::new(guarantee, now, (share, seed), file)?;
+        Ok(Self {
+            watch: Some(watch),
+            ..self
+        })
+    }
+
+    /// The policy of the settings; in the place of one whose guarantee does not hold, `always`.
+    pub(crate) fn policy_in_force(&self) -> Policy {
+        let set = self.pipeline.settings.policy;
+        match &self.watch {
+            Some(watch) if watch.has_lapsed() => Policy::Always,
+            _ => set,
+        }
+    }
+
+    /// How a guarantee stands, over the corpus that is searched where none is named.
+    pub(crate) fn standing(&self, watch: &Watch) -> Standing {
+        watch.standing(self.first_fingerprint().as_deref())
+    }
+
+    /// The fingerprint of the corpus that is searched where none is named.
+    fn first_fingerprint(&self) -> Option<String> {
+        let corpora = self.corpora.all();
+        let first = corpora.first();
+        first.map(|corpus| corpus.retriever.back_end().fingerprint())
     }
 
     /// What clients put in.
@@ -236,6 +306,17 @@ impl Served {
         readable
             .map(|corpus| (corpus.name.clone(), corpus.retriever.clone()))
             .collect()
+    }
+}
+
+/// The share of questions on which a guarantee is watched.
+fn watch_share(settings: &Settings) -> Result<f64, SetupError> {
+    match settings.watch_share {
+        share if (0.0..=1.0).contains(&share) => Ok(share),
+        share => Err(SetupError::BadValue {
+            given: format!("`watch_share` = {share}"),
+            reason: "it must be a number from 0 to 1".to_owned(),
+        }),
     }
 }
 

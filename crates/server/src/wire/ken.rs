@@ -7,6 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::guarantee::GuaranteeState;
+
 /// ken's own parameters of a question; what is left out is as in the server's settings.
 #[derive(Debug, Default, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -98,6 +100,12 @@ pub(crate) struct Trace {
     /// The answer that is withheld, where nothing vouches for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) withheld: Option<String>,
+    /// The guarantee of the policy, where it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) guarantee: Option<GuaranteeState>,
+    /// The probability with which the question was drawn to watch the guarantee, where it was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) drawn: Option<f64>,
     /// The corpus, where there is one, and its generation.
     pub(crate) corpus: Option<CorpusState>,
     /// The passages that the answer rests on.
@@ -244,6 +252,8 @@ pub(crate) struct KnowsResponse {
     pub(crate) reason: String,
     /// What is measured.
     pub(crate) measures: &'static str,
+    /// The guarantee of the policy, where it has one.
+    pub(crate) guarantee: Option<GuaranteeState>,
     /// What the signal was learned with, where it was learned.
     pub(crate) learned_with: Option<Learned>,
     /// Milliseconds.

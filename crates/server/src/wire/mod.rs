@@ -4,8 +4,10 @@
 pub(crate) mod body;
 pub(crate) mod chat;
 pub(crate) mod embeddings;
+pub(crate) mod feedback;
 pub(crate) mod files;
 pub(crate) mod filter;
+pub(crate) mod guarantee;
 pub(crate) mod jobs;
 pub(crate) mod ken;
 pub(crate) mod models;

@@ -13,6 +13,7 @@ use ken_documents::read_documents;
 use ken_index::{Index, Mode};
 use ken_ingest::{Cut, Ingest, ingest};
 use ken_language::{Embedder, LanguageModel, Sampling};
+use ken_route::Guarantee;
 use ken_server::{Access, Grant, Keys, Library, Limits, Opened, Scope, Served, bind, serve};
 use ken_setup::{CorpusAddress, Settings};
 use ken_testing::{Fact, FnEmbedder, TableModel};
@@ -67,6 +68,9 @@ pub(crate) fn facts() -> Vec<Fact> {
     ]
 }
 
+/// A guarantee for a model and a corpus, by their fingerprints.
+pub(crate) type Guaranteed = fn(&str, String) -> Guarantee;
+
 /// A running server; dropped, it ends.
 pub(crate) struct Running {
     pub(crate) address: SocketAddr,
@@ -77,6 +81,7 @@ pub(crate) struct Running {
     pub(crate) holding: Arc<Holding>,
     thread: Option<JoinHandle<()>>,
     pub(crate) folder: TempDir,
+    guaranteed: Option<Guaranteed>,
 }
 
 /// Limits that no test meets by chance.
@@ -104,14 +109,21 @@ impl Running {
 
     pub(crate) fn over(model: impl LanguageModel + 'static, limits: Limits, keys: &Keys) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        Self::in_folder(folder, model, limits, keys, true)
+        Self::in_folder(folder, model, limits, keys, true, None)
     }
 
     /// Over a table, without a folder for what clients put in.
     pub(crate) fn read_only() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let model = TableModel::new(facts()).unwrap();
-        Self::in_folder(folder, model, LIMITS, &Keys::default(), false)
+        Self::in_folder(folder, model, LIMITS, &Keys::default(), false, None)
+    }
+
+    /// Over a table, with a guarantee that is watched on all questions.
+    pub(crate) fn guaranteed(keys: &Keys, guaranteed: Guaranteed) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let model = TableModel::new(facts()).unwrap();
+        Self::in_folder(folder, model, LIMITS, keys, true, Some(guaranteed))
     }
 
     /// Ends it, and starts another one in its folder.
@@ -120,7 +132,8 @@ impl Running {
         self.join();
         let folder = std::mem::replace(&mut self.folder, tempfile::tempdir().unwrap());
         let model = TableModel::new(facts()).unwrap();
-        Self::in_folder(folder, model, LIMITS, &Keys::default(), true)
+        let guaranteed = self.guaranteed;
+        Self::in_folder(folder, model, LIMITS, &Keys::default(), true, guaranteed)
     }
 
     fn in_folder(
@@ -129,11 +142,23 @@ impl Running {
         limits: Limits,
         keys: &Keys,
         writes: bool,
+        guaranteed: Option<Guaranteed>,
     ) -> Self {
         let log = Arc::new(Mutex::new(Vec::new()));
         let holding = Arc::new(Holding::default());
         let settings = Settings::resolve(None, []).unwrap();
-        let mut served = served(&folder, model, limits, Arc::clone(&log));
+        let fingerprint = model.fingerprint().to_owned();
+        let mut served = match guaranteed {
+            None => served(&folder, model, limits, Arc::clone(&log)),
+            Some(guaranteed) => {
+                let policy = "certainty@0.5".parse().unwrap();
+                let served = served_by(policy, &folder, model, limits, Arc::clone(&log));
+                let corpus = served.corpora()[0].retriever.back_end().fingerprint();
+                let file = Some(folder.path().join("watch.json"));
+                let guarantee = guaranteed(&fingerprint, corpus);
+                served.with_guarantee(guarantee, (1.0, 5), file).unwrap()
+            }
+        };
         if writes {
             let documents = Documents::by(&settings);
             let holding = Arc::clone(&holding);
@@ -161,6 +186,7 @@ impl Running {
             holding,
             thread: Some(thread),
             folder,
+            guaranteed,
         }
     }
 
@@ -235,12 +261,23 @@ pub(crate) fn served(
     limits: Limits,
     log: Arc<Mutex<Vec<Value>>>,
 ) -> Served {
+    served_by(Policy::Always, folder, model, limits, log)
+}
+
+/// The same, by a policy.
+pub(crate) fn served_by(
+    policy: Policy,
+    folder: &TempDir,
+    model: impl LanguageModel + 'static,
+    limits: Limits,
+    log: Arc<Mutex<Vec<Value>>>,
+) -> Served {
     if !Corpus::exists(&folder.path().join("boats")) {
         make_corpora(folder);
     }
     let corpora = [opened(folder, "notes"), opened(folder, "boats")];
     let settings = AnswerSettings {
-        policy: Policy::Always,
+        policy,
         abstain: None,
         mode: Mode::Hybrid,
         k: 2,

@@ -19,3 +19,4 @@ mod load;
 mod mcp;
 mod responses;
 mod slow_model;
+mod watch;

@@ -34,6 +34,10 @@ settings! {
     /// Send API keys to other machines over unencrypted connections, too
     allow_plaintext_keys: bool, "BOOL" = "false", see "[keys](#keys)";
 
+    /// With `serve`: guarantee to watch. Made by `ken calibrate --out`; the policy has to be its own
+    #[serde(skip)]
+    calibration: Option<PathBuf>, "FILE", see "[watch a guarantee](../how-to/watch-a-guarantee.md)";
+
     /// Corpus: a folder or milvus://HOST:PORT/COLLECTION. In Milvus, it can only be searched
     corpus: Option<CorpusAddress>, "DIR", see "[addresses of corpora](cli.md#addresses-of-corpora)";
 
@@ -197,6 +201,10 @@ settings! {
 
     /// When answering from memory, have the model write down what it knows first
     verbalize: bool, "BOOL" = "false";
+
+    /// With `serve`: share of questions that the guarantee is watched on
+    #[serde(skip)]
+    watch_share: f64, "P" = "0.05";
 }
 
 /// The chunks kept where nobody says how many, as in "Less LLM, More Documents".

@@ -1,6 +1,7 @@
 //! `ken calibrate`: the threshold of a policy, or both of its thresholds, chosen on probed questions.
 
 mod abstaining;
+mod guaranteeing;
 
 use ken_answer::{Abstention, Datastore, Policy, Representation, RoutingModel, Signal};
 use ken_route::{
@@ -22,6 +23,7 @@ use crate::progress::counting;
 use crate::session::Session;
 
 pub(crate) fn run(arguments: &CalibrateArguments, session: &Session<'_>) -> Result<()> {
+    guaranteeing::check(arguments)?;
     let records: Vec<ProbeRecord> = read_results(&arguments.records)?;
     if let Some(abstain) = arguments.abstain {
         return abstaining::run(arguments, abstain, &records, session);
@@ -31,6 +33,9 @@ pub(crate) fn run(arguments: &CalibrateArguments, session: &Session<'_>) -> Resu
             let scores = scores(arguments, signal, &records, session)?;
             let observed = observe(&records, signal, &scores)?;
             let chosen = calibrate(&observed.observations, arguments.goal());
+            if let Some(out) = &arguments.out {
+                guaranteeing::write(out, arguments, signal, &chosen, &records, &scores)?;
+            }
             show_one(arguments, signal, &chosen, &observed, session)
         }
         Calibrated::Both { question, evidence } => {
@@ -187,6 +192,12 @@ fn show_one(
             review: Review::Nothing,
         };
         show_use(arguments, policy, None, session.settings)?;
+        if let Some(out) = &arguments.out {
+            let out = out.display();
+            output::line(format!(
+                "to watch it: ken serve --policy {policy} --calibration {out}"
+            ))?;
+        }
     }
     show_left_out(observed.left_out)?;
     if let (Goal::Guarantee { .. }, None) = (arguments.goal(), chosen.threshold) {

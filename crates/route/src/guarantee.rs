@@ -1,0 +1,229 @@
+//! What a threshold was calibrated on and what that guarantees, as a file that whoever uses the threshold
+//! can read.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+/// The format field of every file.
+const FORMAT: &str = "ken-guarantee";
+
+/// The version written, and the only one read.
+const VERSION: u32 = 1;
+
+/// A guarantee: with this policy, accuracy drops by at most so much compared with always retrieving.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Guarantee {
+    /// The policy with its threshold.
+    pub policy: String,
+    /// The mean loss of accuracy that is allowed; gains do not offset losses.
+    pub max_loss: f64,
+    /// The probability, over the questions that it was calibrated on, that the guarantee holds.
+    pub confidence: f64,
+    /// Answers that the policy samples, where it does.
+    pub samples: Option<usize>,
+    /// What it was calibrated on.
+    pub calibrated_on: CalibratedOn,
+    /// What was measured on that.
+    pub measured: Measured,
+}
+
+/// What a guarantee was calibrated on: it is for questions like these, this model and this corpus.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CalibratedOn {
+    /// The file of probed questions, without its folder.
+    pub records: String,
+    /// Those that could be used.
+    pub questions: usize,
+    /// The fingerprint of the model.
+    pub model: String,
+    /// The fingerprint of the corpus.
+    pub corpus: String,
+    /// When, in seconds since 1970 (UTC).
+    pub created: u64,
+}
+
+/// What was measured on the questions.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Measured {
+    /// The share that retrieves.
+    pub retrieval_ratio: f64,
+    /// The mean loss.
+    pub loss: f64,
+    /// Its upper bound at the confidence.
+    pub loss_bound: f64,
+    /// The share of all questions that do not retrieve and would have another answer if they did.
+    pub disagreement: f64,
+    /// Its upper bound at the confidence: [`disagreement_bound`].
+    pub disagreement_bound: f64,
+}
+
+/// The upper bound, at a confidence, of the share of questions that do not retrieve and would have another
+/// answer if they did, from how many of some questions these are. It holds for all thresholds at once, so also
+/// for one that was chosen on the same questions: how many these are grows with the threshold as a
+/// distribution function does (Dvoretzky, Kiefer and Wolfowitz 1956, with the constant of Massart 1990).
+#[must_use]
+pub fn disagreement_bound(differing: usize, questions: usize, confidence: f64) -> f64 {
+    // The inequality is for one side, and for probabilities up to one half.
+    let error = (1.0 - confidence).clamp(f64::MIN_POSITIVE, 0.5);
+    let questions = questions.max(1) as f64;
+    let above = ((1.0 / error).ln() / (2.0 * questions)).sqrt();
+    (differing as f64 / questions + above).min(1.0)
+}
+
+/// A file with what says which it is.
+#[derive(Serialize, Deserialize)]
+struct Written<T> {
+    format: String,
+    version: u32,
+    #[serde(flatten)]
+    guarantee: T,
+}
+
+/// Why a guarantee cannot be read or written.
+#[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
+#[allow(missing_docs, reason = "the messages say what the fields are")]
+pub enum GuaranteeFileError {
+    #[error("cannot read the guarantee {}: {source}", path.display())]
+    #[diagnostic(kind = "guarantee_file", remedy = "check the path after <calibration>")]
+    File { path: PathBuf, source: io::Error },
+    #[error("{} is no file of a guarantee: {reason}", path.display())]
+    #[diagnostic(
+        kind = "not_a_guarantee",
+        remedy = "calibrate again, and have the guarantee written to a file"
+    )]
+    NotAGuarantee { path: PathBuf, reason: String },
+    #[error(transparent)]
+    Storage(#[from] ken_storage::StorageError),
+}
+
+impl Guarantee {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// A file that cannot be read, or is none of a guarantee.
+    pub fn read(path: &Path) -> Result<Self, GuaranteeFileError> {
+        let text = fs::read(path).map_err(|source| GuaranteeFileError::File {
+            path: path.to_owned(),
+            source,
+        })?;
+        let no_guarantee = |reason: String| GuaranteeFileError::NotAGuarantee {
+            path: path.to_owned(),
+            reason,
+        };
+        let written: Written<Self> =
+            serde_json::from_slice(&text).map_err(|error| no_guarantee(error.to_string()))?;
+        match (written.format.as_str(), written.version) {
+            (FORMAT, VERSION) => Ok(written.guarantee),
+            (FORMAT, other) => Err(no_guarantee(format!(
+                "it has version {other}, and version {VERSION} is read"
+            ))),
+            (other, _) => Err(no_guarantee(format!("its format is {other:?}"))),
+        }
+    }
+
+    /// Writes a file, in the place of the one that is there.
+    ///
+    /// # Errors
+    /// A file that cannot be written.
+    pub fn write(&self, path: &Path) -> Result<(), GuaranteeFileError> {
+        let written = Written {
+            format: FORMAT.to_owned(),
+            version: VERSION,
+            guarantee: self,
+        };
+        let text = serde_json::to_vec_pretty(&written);
+        let mut text = text.map_err(|error| GuaranteeFileError::NotAGuarantee {
+            path: path.to_owned(),
+            reason: error.to_string(),
+        })?;
+        text.push(b'\n');
+        Ok(ken_storage::replace(path, &text)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn guarantee() -> Guarantee {
+        Guarantee {
+            policy: "certainty@0.4".to_owned(),
+            max_loss: 0.02,
+            confidence: 0.95,
+            samples: Some(10),
+            calibrated_on: CalibratedOn {
+                records: "known.jsonl".to_owned(),
+                questions: 400,
+                model: "m".to_owned(),
+                corpus: "c".to_owned(),
+                created: 7,
+            },
+            measured: Measured {
+                retrieval_ratio: 0.5,
+                loss: 0.01,
+                loss_bound: 0.019,
+                disagreement: 0.1,
+                disagreement_bound: 0.13,
+            },
+        }
+    }
+
+    #[test]
+    fn the_bound_of_disagreement_holds_whatever_threshold_is_chosen() {
+        // Scores are uniform, and answers differ with the probability of the score. Of each sample the threshold
+        // is taken at which its share lies farthest below the true one, which is half of its square.
+        let questions = 200;
+        let missed = (0..1000_u64).filter(|&seed| {
+            let mut state = seed;
+            let mut differing: Vec<f64> = (0..questions)
+                .filter_map(|_| {
+                    let score = ken_random::unit(&mut state);
+                    (ken_random::unit(&mut state) < score).then_some(score)
+                })
+                .collect();
+            differing.sort_by(f64::total_cmp);
+            let thresholds = differing.iter().enumerate();
+            thresholds
+                .map(|(below, threshold)| (below, threshold * threshold / 2.0))
+                .any(|(below, truth)| disagreement_bound(below, questions, 0.9) < truth)
+        });
+        let missed = missed.count();
+        assert!((1..=100).contains(&missed), "{missed} of 1000");
+        assert_eq!(disagreement_bound(3, 3, 0.95), 1.0);
+        assert_eq!(disagreement_bound(0, 0, 0.95), 1.0);
+    }
+
+    #[test]
+    fn a_guarantee_is_read_as_it_was_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("g.json");
+        guarantee().write(&path).unwrap();
+        assert_eq!(Guarantee::read(&path).unwrap(), guarantee());
+    }
+
+    #[test]
+    fn other_files_are_refused_by_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("g.json");
+        assert!(matches!(
+            Guarantee::read(&path),
+            Err(GuaranteeFileError::File { .. })
+        ));
+        guarantee().write(&path).unwrap();
+        let text = fs::read_to_string(&path).unwrap();
+        for other in [
+            String::new(),
+            "{}".to_owned(),
+            text.replace(FORMAT, "ken-head"),
+            text.replace("\"version\": 1", "\"version\": 2"),
+            text.replace("max_loss", "loss"),
+        ] {
+            fs::write(&path, other).unwrap();
+            let error = Guarantee::read(&path).unwrap_err();
+            assert!(error.to_string().contains("g.json"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! Whether losses that come one after the other exceed what was guaranteed, told as soon as it shows, and
+//! with a bound on false alarms however long one looks: testing by betting.
+//!
+//! Of losses `l` in `[0, 1]` whose mean given the past is at most `m`, the capital of a gambler who bets
+//! on more, `Π (1 + λ (l - m))` with `0 ≤ λ < 1/m`, is a supermartingale (Waudby-Smith and Ramdas 2024,
+//! section 4), so it ever grows by a factor of `1/δ` with probability at most `δ` (Ville 1939). Averages of
+//! such capitals are one, too: here over sizes `λ` of the bet, since by how much a loss is exceeded is not
+//! known, and over when betting begins, since a guarantee that held for long may cease to.
+
+use serde::{Deserialize, Serialize};
+
+/// Sizes of bets: the largest is half of what may be bet, each further one half of that.
+const BETS: usize = 8;
+
+/// The most that a capital is kept at, so that it stays a number however much is won.
+const MOST_CAPITAL: f64 = 1e300;
+
+/// A test that the mean loss is at most a limit.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LossTest {
+    /// The mean loss that is allowed, above 0 and below 1.
+    limit: f64,
+    /// For each size of bet, what the capitals that have begun to be bet have become.
+    capitals: [f64; BETS],
+    /// Losses so far.
+    observed: u64,
+    /// The sum of these.
+    lost: f64,
+    /// The largest evidence so far: rejecting once is rejecting.
+    most: f64,
+}
+
+impl LossTest {
+    /// A test of a limit, which is taken to be between 0.0001 and 0.9999.
+    #[must_use]
+    pub fn new(limit: f64) -> Self {
+        Self {
+            limit: limit.clamp(1e-4, 1.0 - 1e-4),
+            capitals: [0.0; BETS],
+            observed: 0,
+            lost: 0.0,
+            most: 1.0,
+        }
+    }
+
+    /// Takes a loss, in `[0, 1]`; returns the evidence, see [`LossTest::evidence`].
+    pub fn observe(&mut self, loss: f64) -> f64 {
+        let loss = match loss.is_finite() {
+            true => loss.clamp(0.0, 1.0),
+            false => 1.0,
+        };
+        self.observed += 1;
+        self.lost += loss;
+        let begins = share_begun(self.observed);
+        for (place, capital) in self.capitals.iter_mut().enumerate() {
+            let grown = (*capital + begins) * factor(self.limit, place, loss);
+            *capital = grown.min(MOST_CAPITAL);
+        }
+        let mean = self.capitals.iter().sum::<f64>() / BETS as f64;
+        let kept = share_kept(self.observed);
+        self.most = self.most.max(mean + kept);
+        self.most
+    }
+
+    /// By what factor the capital has grown at most. Where the mean loss is within the limit, this ever
+    /// reaches `1/δ` with probability at most `δ`.
+    #[must_use]
+    pub fn evidence(&self) -> f64 {
+        self.most
+    }
+
+    /// Whether the limit is exceeded, with at most this probability of saying so where it is not.
+    #[must_use]
+    pub fn rejects(&self, delta: f64) -> bool {
+        self.most * delta >= 1.0
+    }
+
+    /// The mean loss that is allowed.
+    #[must_use]
+    pub fn limit(&self) -> f64 {
+        self.limit
+    }
+
+    /// Losses so far.
+    #[must_use]
+    pub fn observed(&self) -> u64 {
+        self.observed
+    }
+
+    /// Their mean; `None` where there are none.
+    #[must_use]
+    pub fn mean(&self) -> Option<f64> {
+        (self.observed > 0).then(|| self.lost / self.observed as f64)
+    }
+}
+
+/// The share of the capital with which betting begins at a loss, counted from 1. All shares sum to 1.
+fn share_begun(number: u64) -> f64 {
+    let number = number as f64;
+    1.0 / (number * (number + 1.0))
+}
+
+/// The share with which betting has not begun after some losses.
+fn share_kept(observed: u64) -> f64 {
+    1.0 / (observed as f64 + 1.0)
+}
+
+/// What a bet makes of 1.
+fn factor(limit: f64, place: usize, loss: f64) -> f64 {
+    let bet = 0.5_f64.powi(place as i32 + 1) / limit;
+    1.0 + bet * (loss - limit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ken_random::unit;
+    use proptest::prelude::*;
+
+    /// The evidence as it is defined: each capital for itself, with all its bets.
+    fn reference(limit: f64, losses: &[f64]) -> f64 {
+        let mut most = 1.0_f64;
+        for end in 1..=losses.len() {
+            let mut sum = share_kept(end as u64);
+            for start in 1..=end {
+                for place in 0..BETS {
+                    let bets = losses[start - 1..end].iter();
+                    let grown: f64 = bets.map(|loss| factor(limit, place, *loss)).product();
+                    sum += share_begun(start as u64) * grown / BETS as f64;
+                }
+            }
+            most = most.max(sum);
+        }
+        most
+    }
+
+    /// When a test of `limit` rejects losses of 0 and 1 whose mean is `mean` up to `change` and `after` from
+    /// then on; `None` where not within `length`.
+    fn noticed(
+        seed: u64,
+        limit: f64,
+        [mean, after]: [f64; 2],
+        change: u64,
+        length: u64,
+    ) -> Option<u64> {
+        let (mut test, mut state) = (LossTest::new(limit), seed);
+        (1..=length).find(|number| {
+            let mean = if *number <= change { mean } else { after };
+            test.observe(f64::from(u8::from(unit(&mut state) < mean)));
+            test.rejects(0.05)
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn evidence_is_what_it_is_defined_as(
+            limit in 0.01..0.9_f64,
+            losses in prop::collection::vec(prop_oneof![Just(0.0), Just(1.0), 0.0..1.0_f64], 0..40),
+        ) {
+            let mut test = LossTest::new(limit);
+            for loss in &losses {
+                test.observe(*loss);
+            }
+            let expected = reference(limit, &losses);
+            prop_assert!((test.evidence() - expected).abs() <= 1e-9 * expected, "{} {expected}", test.evidence());
+            let text = serde_json::to_string(&test).unwrap();
+            let again: LossTest = serde_json::from_str(&text).unwrap();
+            prop_assert_eq!(again.observed(), test.observed());
+        }
+
+        #[test]
+        fn no_bet_can_lose_more_than_there_is(limit in 0.0..1.0_f64, loss in 0.0..1.0_f64) {
+            let limit = LossTest::new(limit).limit();
+            for place in 0..BETS {
+                prop_assert!(factor(limit, place, loss) >= 0.5);
+                // Fair where the loss is the limit, so that nothing is won by it on average.
+                prop_assert!((factor(limit, place, limit) - 1.0).abs() < 1e-12);
+            }
+        }
+    }
+
+    #[test]
+    fn false_alarms_are_at_most_five_in_a_hundred_streams() {
+        for limit in [0.02, 0.05, 0.2] {
+            let alarms = (0..1000_u64).filter(|&seed| {
+                // Of any length, up to one at which most chances are had.
+                let length = 100 << (seed % 6);
+                noticed(seed, limit, [limit, limit], 0, length).is_some()
+            });
+            let alarms = alarms.count();
+            assert!(alarms <= 50, "{limit}: {alarms} of 1000");
+        }
+    }
+
+    #[test]
+    fn losses_that_change_with_the_past_raise_no_more_false_alarms() {
+        // The mean given the past is within the limit, but no two are independent.
+        let alarms = (0..1000_u64).filter(|&seed| {
+            let (mut test, mut state, mut last) = (LossTest::new(0.1), seed, 0.0);
+            (0..1000).any(|_| {
+                let mean = if last > 0.0 {
+                    0.1
+                } else {
+                    0.1 * unit(&mut state)
+                };
+                last = f64::from(u8::from(unit(&mut state) < mean));
+                test.observe(last);
+                test.rejects(0.05)
+            })
+        });
+        assert!(alarms.count() <= 50);
+    }
+
+    #[test]
+    fn a_doubled_loss_is_noticed() {
+        // The share of 200 streams that notice it within so many questions of a change after so many.
+        for (limit, change, within) in [
+            (0.05, 0, 600),
+            (0.05, 500, 1000),
+            (0.1, 0, 300),
+            (0.1, 500, 550),
+            (0.2, 0, 150),
+            (0.2, 500, 250),
+        ] {
+            let noticed = (0..200_u64).filter(|&seed| {
+                let found = noticed(seed, limit, [limit, 2.0 * limit], change, change + within);
+                found.is_some()
+            });
+            let noticed = noticed.count();
+            assert!(noticed >= 190, "{limit} after {change}: {noticed} of 200");
+        }
+    }
+
+    #[test]
+    fn what_is_no_number_is_a_loss() {
+        let mut test = LossTest::new(0.5);
+        assert_eq!(test.mean(), None);
+        test.observe(f64::NAN);
+        test.observe(-3.0);
+        assert_eq!((test.observed(), test.mean()), (2, Some(0.5)));
+        assert!(!test.rejects(0.05) && test.evidence() >= 1.0);
+    }
+}

@@ -1,0 +1,38 @@
+//! `/v1/ken/guarantee`: the guarantee of the policy, and what was found of it since.
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+
+use super::state::App;
+use crate::service::looking::stated;
+use crate::service::watch::{FALSE_ALARM, Test};
+use crate::wire::body;
+use crate::wire::guarantee::{GuaranteeReport, TestReport};
+use crate::wire::refusal::Refusal;
+
+/// Tells of it.
+pub(crate) async fn report(State(app): State<App>) -> Result<Response, Refusal> {
+    let watch = app.served.watch.as_ref().ok_or_else(unwatched)?;
+    let rejects_at = Test::ALL.len() as f64 / FALSE_ALARM;
+    let tests = watch.tests().map(|(test, state)| TestReport {
+        test: test.name(),
+        limit: state.limit(),
+        mean: state.mean(),
+        observed: state.observed(),
+        evidence: state.evidence(),
+        rejects_at,
+    });
+    Ok(body::json(&GuaranteeReport {
+        state: stated(watch, app.served.standing(watch)),
+        share: watch.share(),
+        false_alarm: FALSE_ALARM,
+        tests: tests.into(),
+    }))
+}
+
+/// What is said where there is none.
+pub(super) fn unwatched() -> Refusal {
+    let message = "no guarantee is watched here: the server was started without one";
+    Refusal::new(StatusCode::NOT_FOUND, "no_guarantee", message)
+}

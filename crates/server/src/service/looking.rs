@@ -1,0 +1,210 @@
+//! Looking at drawn questions to watch the guarantee: one that did not retrieve is answered with retrieval
+//! as well, off its client's path and when the server has room for it.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use ken_answer::{AnswerError, Pipeline, Policy, Style};
+use ken_language::Sampling;
+
+use super::cancel::{Cancel, Cancellable};
+use super::served::Served;
+use super::watch::compared::Compared;
+use super::watch::{Drawn, Finding, Standing, Test, Watch};
+use crate::log::Entry;
+use crate::wire::guarantee::GuaranteeState;
+
+/// How long a question waits until nothing else is answered; then until nothing else waits.
+const IDLE_WITHIN: Duration = Duration::from_secs(5);
+
+/// How long it waits for that; then it is dropped.
+const ROOM_WITHIN: Duration = Duration::from_secs(600);
+
+/// How often it is looked whether there is room.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// A drawn question, and how it was answered.
+pub(crate) struct Look {
+    pub(crate) request_id: String,
+    pub(crate) question: String,
+    /// Whether it was answered with evidence, so that nothing can have been lost.
+    pub(crate) has_evidence: bool,
+    pub(crate) drawn: Drawn,
+    /// The answer that was given.
+    pub(crate) answer: String,
+    /// By which it was answered.
+    pub(crate) pipeline: Pipeline,
+}
+
+/// What came of a look.
+enum Outcome {
+    Compared(Compared),
+    Dropped,
+    Failed(AnswerError),
+}
+
+/// Begins to look at a question; to be called within the runtime.
+pub(crate) fn begin(served: &Arc<Served>, look: Look) {
+    if look.has_evidence {
+        finish(served, &look, Outcome::Compared(Compared::Retrieved));
+        return;
+    }
+    let Some(watch) = &served.watch else {
+        return;
+    };
+    let Ok(waiting) = Arc::clone(&watch.waiting).try_acquire_owned() else {
+        finish(served, &look, Outcome::Dropped);
+        return;
+    };
+    let served = Arc::clone(served);
+    tokio::runtime::Handle::current().spawn(async move {
+        let room = wait_for_room(&served).await;
+        let looked = tokio::task::spawn_blocking(move || {
+            let _waiting = waiting;
+            let outcome = match room {
+                Some(_place) => compare(&served, &look),
+                None => Outcome::Dropped,
+            };
+            finish(&served, &look, outcome);
+        });
+        // A panic has told of itself.
+        let _ = looked.await;
+    });
+}
+
+/// A place at work when nobody else needs it.
+async fn wait_for_room(served: &Served) -> Option<super::gate::Place> {
+    let begun = Instant::now();
+    while begun.elapsed() < ROOM_WITHIN && !served.halted.load(Ordering::Relaxed) {
+        let (waiting, working) = served.answers.load();
+        let is_idle = waiting == 0 && working == 0;
+        if is_idle || (waiting == 0 && begun.elapsed() > IDLE_WITHIN) {
+            let soon = Instant::now() + LOOK;
+            if let Ok(place) = served.answers.queue().ok()?.enter(soon).await {
+                return Some(place);
+            }
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+    None
+}
+
+/// Answers it in a few words with retrieval, and, where the answer that was given is of another kind,
+/// without: as it was done to calibrate.
+fn compare(served: &Served, look: &Look) -> Outcome {
+    let deadline = Instant::now() + served.limits.deadline;
+    let cancel = Cancel::new(|| false, deadline, Arc::clone(&served.halted));
+    let mut pipeline = look.pipeline.clone();
+    pipeline.model = Arc::new(Cancellable {
+        model: Arc::clone(&pipeline.model),
+        cancel: cancel.clone(),
+    });
+    let given = &look.pipeline.settings;
+    let is_given =
+        given.style == Style::Short && given.sampling == Sampling::Greedy && !given.verbalize;
+    let is_given = is_given && given.abstain.is_none();
+    pipeline.settings.style = Style::Short;
+    pipeline.settings.sampling = Sampling::Greedy;
+    pipeline.settings.verbalize = false;
+    pipeline.settings.abstain = None;
+    let mut answer = |policy: Policy| {
+        pipeline.settings.policy = policy;
+        let answer = pipeline.answer(look.question.as_str(), &mut |_| cancel.flow());
+        answer.map(|answer| answer.answer)
+    };
+    let mut both = || -> Result<Compared, AnswerError> {
+        let without = match is_given {
+            true => look.answer.clone(),
+            false => answer(Policy::Never)?,
+        };
+        let with = answer(Policy::Always)?;
+        Ok(Compared::Both { without, with })
+    };
+    match both() {
+        _ if cancel.reason().is_some() => Outcome::Dropped,
+        Ok(compared) => Outcome::Compared(compared),
+        Err(error) => Outcome::Failed(error),
+    }
+}
+
+/// Puts what came of it to the tests, and tells of it.
+fn finish(served: &Served, look: &Look, outcome: Outcome) {
+    let Some(watch) = &served.watch else {
+        return;
+    };
+    let (name, loss, detail) = match &outcome {
+        Outcome::Compared(Compared::Retrieved) => ("retrieved", Some(0.0), None),
+        Outcome::Compared(compared) if compared.agrees() => ("agrees", Some(0.0), None),
+        Outcome::Compared(_) => ("differs", Some(1.0), None),
+        Outcome::Dropped => ("dropped", None, None),
+        Outcome::Failed(error) => ("failed", None, Some(error.to_string())),
+    };
+    served.metrics.watched(name);
+    (served.log)(&Entry::Watched {
+        request_id: look.request_id.clone(),
+        number: look.drawn.number,
+        propensity: look.drawn.propensity,
+        outcome: name,
+        detail,
+    });
+    if let Some(loss) = loss {
+        tell(served, watch, watch.observe(Test::Agreement, loss));
+    }
+    if let Outcome::Compared(compared) = outcome {
+        let loss = watch.remembered().compare(&look.request_id, compared);
+        if let Some(loss) = loss {
+            tell(served, watch, watch.observe(Test::Correctness, loss));
+        }
+    }
+}
+
+/// Takes what is right of a question, from whoever has this key or, where any key may be, from anybody. Says
+/// whether it counts.
+pub(crate) fn judge(
+    served: &Served,
+    request_id: &str,
+    key: Option<&str>,
+    may_any: bool,
+    right: Vec<String>,
+) -> bool {
+    let Some(watch) = &served.watch else {
+        return false;
+    };
+    let judged = watch.remembered().judge(request_id, key, may_any, right);
+    if let Some(Some(loss)) = judged {
+        tell(served, watch, watch.observe(Test::Correctness, loss));
+    }
+    judged.is_some()
+}
+
+/// Tells of a guarantee that lapses.
+fn tell(served: &Served, watch: &Watch, finding: Finding) {
+    if finding.lapses {
+        let policy = watch.guarantee.policy.clone();
+        (served.log)(&Entry::Lapsed {
+            test: finding.test.name(),
+            limit: finding.limit,
+            mean: finding.mean,
+            questions: finding.observed,
+            advice: format!(
+                "probe the model on questions like those of late, calibrate {policy} on them, and start the \
+                 server with the new guarantee"
+            ),
+            policy,
+        });
+    }
+}
+
+/// A guarantee as it is told.
+pub(crate) fn stated(watch: &Watch, standing: Standing) -> GuaranteeState {
+    let guarantee = &watch.guarantee;
+    GuaranteeState {
+        policy: guarantee.policy.clone(),
+        max_loss: guarantee.max_loss,
+        confidence: guarantee.confidence,
+        standing: standing.name(),
+        records: guarantee.calibrated_on.records.clone(),
+        questions: guarantee.calibrated_on.questions,
+    }
+}

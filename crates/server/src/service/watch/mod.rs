@@ -1,0 +1,398 @@
+//! The guarantee of a calibrated policy, and whether it still holds. A drawn share of the questions that
+//! the policy answers is looked at more closely: of those that did not retrieve, what the answer would have
+//! been with retrieval. Losses of these are put to a test whose false alarms are bounded however long it
+//! goes on (`ken_route::LossTest`). When it rejects, the server always retrieves.
+
+pub(crate) mod compared;
+mod state;
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use ken_answer::Policy;
+use ken_random::{STEP, mixed, unit};
+use ken_route::{Guarantee, LossTest};
+use tokio::sync::Semaphore;
+
+use self::compared::Remembered;
+use self::state::{Kept, Lapse};
+
+/// The probability of a false alarm, ever, over both tests.
+pub(crate) const FALSE_ALARM: f64 = 0.05;
+
+/// What can be tested.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Test {
+    /// Whether both answers are the same. Where they are, nothing was lost.
+    Agreement,
+    /// Which of them is right, where somebody says what is.
+    Correctness,
+}
+
+impl Test {
+    pub(crate) const ALL: [Self; 2] = [Self::Agreement, Self::Correctness];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Agreement => "agreement",
+            Self::Correctness => "correctness",
+        }
+    }
+}
+
+/// Whether a guarantee holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// Nothing speaks against it.
+    Holds,
+    /// What was lost exceeds it.
+    Lapsed,
+    /// The corpus is not in the state that it was calibrated on any more. Losses are still watched.
+    OtherCorpus,
+}
+
+impl Standing {
+    pub(crate) const ALL: [Self; 3] = [Self::Holds, Self::Lapsed, Self::OtherCorpus];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Holds => "holds",
+            Self::Lapsed => "lapsed",
+            Self::OtherCorpus => "other_corpus",
+        }
+    }
+}
+
+/// A question that was drawn to be looked at.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Drawn {
+    /// Which of all questions of the policy it is, from 1.
+    pub(crate) number: u64,
+    /// The probability with which each is drawn.
+    pub(crate) propensity: f64,
+}
+
+/// What a test says after a loss.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Finding {
+    pub(crate) test: Test,
+    pub(crate) limit: f64,
+    pub(crate) mean: f64,
+    pub(crate) observed: u64,
+    pub(crate) evidence: f64,
+    /// Whether the guarantee lapsed by this loss.
+    pub(crate) lapses: bool,
+}
+
+/// Why a guarantee says nothing of what is served.
+#[derive(Debug, Clone, PartialEq, thiserror::Error, ken_diagnostic::Diagnostic)]
+#[allow(missing_docs, reason = "the messages say what the fields are")]
+pub enum NotGuaranteed {
+    #[error("the guarantee is for the policy {guaranteed}, and not for {policy}")]
+    #[diagnostic(
+        kind = "other_policy",
+        remedy = "set <policy> {guaranteed}, or calibrate {policy} and have its guarantee written"
+    )]
+    Policy { guaranteed: String, policy: Policy },
+    #[error("the guarantee is for {guaranteed} sampled answers, and not for {samples}")]
+    #[diagnostic(kind = "other_samples", remedy = "set <samples> {guaranteed}")]
+    Samples { guaranteed: usize, samples: usize },
+    #[error("the guarantee was calibrated on another model")]
+    #[diagnostic(
+        kind = "other_model",
+        remedy = "serve the model that was probed, or probe and calibrate this one"
+    )]
+    Model,
+    #[error("the guarantee was calibrated on another corpus, or on another generation of this one")]
+    #[diagnostic(
+        kind = "other_corpus",
+        remedy = "serve the corpus that was probed with, or probe and calibrate with this one"
+    )]
+    Corpus,
+}
+
+/// What is served.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Now<'a> {
+    pub(crate) policy: Policy,
+    pub(crate) samples: usize,
+    /// The fingerprint of the model.
+    pub(crate) model: &'a str,
+    /// That of the corpus that is searched where none is named.
+    pub(crate) corpus: Option<&'a str>,
+}
+
+/// The most questions that wait to be looked at.
+const MOST_WAITING: usize = 64;
+
+/// Watches a guarantee.
+pub(crate) struct Watch {
+    pub(crate) guarantee: Guarantee,
+    /// That of the guarantee.
+    pub(crate) policy: Policy,
+    share: f64,
+    seed: u64,
+    /// Where what was found is kept; `None` for in memory alone.
+    file: Option<PathBuf>,
+    kept: Mutex<Kept>,
+    remembered: Mutex<Remembered>,
+    /// Places for questions that wait to be looked at.
+    pub(crate) waiting: Arc<Semaphore>,
+}
+
+impl Watch {
+    /// Watches a guarantee, and goes on from what a file says of the same one. A file that says nothing of
+    /// it is written anew.
+    ///
+    /// # Errors
+    /// A guarantee of something else than is served. That the corpus has changed since the guarantee was
+    /// first watched is none: a server comes back after that.
+    pub(crate) fn new(
+        guarantee: Guarantee,
+        now: Now<'_>,
+        (share, seed): (f64, u64),
+        file: Option<PathBuf>,
+    ) -> Result<Self, NotGuaranteed> {
+        let policy = now.policy;
+        if guarantee.policy.parse() != Ok(policy) {
+            return Err(NotGuaranteed::Policy {
+                guaranteed: guarantee.policy,
+                policy,
+            });
+        }
+        if let Some(guaranteed) = guarantee.samples
+            && guaranteed != now.samples
+        {
+            return Err(NotGuaranteed::Samples {
+                guaranteed,
+                samples: now.samples,
+            });
+        }
+        let on = &guarantee.calibrated_on;
+        if !ken_storage::same_fingerprint(&on.model, now.model) {
+            return Err(NotGuaranteed::Model);
+        }
+        let kept = file.as_deref().and_then(Kept::read);
+        let kept = kept.filter(|kept| kept.is_of(&guarantee));
+        if kept.is_none() && Some(on.corpus.as_str()) != now.corpus {
+            return Err(NotGuaranteed::Corpus);
+        }
+        let watch = Self {
+            kept: Mutex::new(kept.unwrap_or_else(|| Kept::new(&guarantee))),
+            guarantee,
+            policy,
+            share,
+            seed,
+            file,
+            remembered: Mutex::default(),
+            waiting: Arc::new(Semaphore::new(MOST_WAITING)),
+        };
+        watch.write();
+        Ok(watch)
+    }
+
+    /// The drawn questions of late.
+    pub(crate) fn remembered(&self) -> MutexGuard<'_, Remembered> {
+        self.remembered
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps what was found. What cannot be written is watched on in memory.
+    fn write(&self) {
+        if let Some(file) = &self.file {
+            // Within the lock, so that a later state is written later.
+            self.with(|kept| {
+                let _ = kept.write(file);
+            });
+        }
+    }
+
+    /// Whether more was lost than is guaranteed, so that the policy is not to be relied on.
+    pub(crate) fn has_lapsed(&self) -> bool {
+        self.with(|kept| kept.lapse.is_some())
+    }
+
+    fn with<T>(&self, work: impl FnOnce(&mut Kept) -> T) -> T {
+        work(&mut self.kept.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// How the guarantee stands, for answers over a corpus with this fingerprint.
+    pub(crate) fn standing(&self, corpus: Option<&str>) -> Standing {
+        if self.has_lapsed() {
+            Standing::Lapsed
+        } else if corpus != Some(self.guarantee.calibrated_on.corpus.as_str()) {
+            Standing::OtherCorpus
+        } else {
+            Standing::Holds
+        }
+    }
+
+    /// Counts a question that the policy decided on, and says whether it is drawn. Which ones are follows
+    /// from the seed and the number alone.
+    pub(crate) fn draw(&self, request_id: &str, key: Option<&str>) -> Option<Drawn> {
+        let number = self.with(|kept| {
+            kept.questions += 1;
+            kept.questions
+        });
+        let mut state = mixed(self.seed ^ number.wrapping_mul(STEP));
+        if unit(&mut state) >= self.share {
+            return None;
+        }
+        self.remembered().add(request_id, key);
+        Some(Drawn {
+            number,
+            propensity: self.share,
+        })
+    }
+
+    /// Takes a loss, in `[0, 1]`, of a drawn question.
+    pub(crate) fn observe(&self, test: Test, loss: f64) -> Finding {
+        let finding = self.with(|kept| {
+            let tested = kept.test(test);
+            let evidence = tested.observe(loss);
+            let finding = Finding {
+                test,
+                limit: tested.limit(),
+                mean: tested.mean().unwrap_or_default(),
+                observed: tested.observed(),
+                evidence,
+                lapses: false,
+            };
+            // Of both tests together, no more than the whole may be false.
+            let rejects = tested.rejects(FALSE_ALARM / Test::ALL.len() as f64);
+            let lapses = rejects && kept.lapse.is_none();
+            if lapses {
+                kept.lapse = Some(Lapse {
+                    test: test.name().to_owned(),
+                    mean: finding.mean,
+                    observed: finding.observed,
+                });
+            }
+            Finding { lapses, ..finding }
+        });
+        self.write();
+        finding
+    }
+
+    /// The share of questions that are drawn.
+    pub(crate) fn share(&self) -> f64 {
+        self.share
+    }
+
+    /// Both tests as they are now.
+    pub(crate) fn tests(&self) -> [(Test, LossTest); 2] {
+        Test::ALL.map(|test| (test, self.with(|kept| kept.test(test).clone())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ken_route::{CalibratedOn, Measured};
+
+    use super::*;
+
+    fn guarantee(max_loss: f64) -> Guarantee {
+        Guarantee {
+            policy: "certainty@0.4".to_owned(),
+            max_loss,
+            confidence: 0.95,
+            samples: Some(4),
+            calibrated_on: CalibratedOn {
+                records: "known.jsonl".to_owned(),
+                questions: 400,
+                model: "m".to_owned(),
+                corpus: "c".to_owned(),
+                created: 7,
+            },
+            measured: Measured {
+                retrieval_ratio: 0.5,
+                loss: 0.01,
+                loss_bound: 0.019,
+                disagreement: 0.1,
+                // Digits that a reader that rounds would not give back.
+                disagreement_bound: 0.1 + 0.2 / 3.0,
+            },
+        }
+    }
+
+    const NOW: Now<'_> = Now {
+        policy: Policy::Measured {
+            signal: ken_answer::Signal::CERTAINTY,
+            threshold: Some(0.4),
+            review: ken_route::Review::Nothing,
+        },
+        samples: 4,
+        model: "m",
+        corpus: Some("c"),
+    };
+
+    fn watch(file: Option<PathBuf>, max_loss: f64) -> Watch {
+        Watch::new(guarantee(max_loss), NOW, (0.25, 9), file).unwrap()
+    }
+
+    #[test]
+    fn a_share_is_drawn_and_the_same_each_time() {
+        let drawn = || {
+            let watch = watch(None, 0.02);
+            let each = (0..4000).filter_map(|_| watch.draw("r", None));
+            each.map(|drawn| drawn.number).collect::<Vec<_>>()
+        };
+        let first = drawn();
+        assert_eq!(first, drawn());
+        assert!((900..1100).contains(&first.len()), "{}", first.len());
+    }
+
+    #[test]
+    fn a_guarantee_stands_until_losses_exceed_it_and_a_restart_does_not_help() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("watch.json");
+        // Limits that a reader of JSON that rounds would not give back.
+        let max_loss = 0.06 / 3.1;
+        let watched = watch(Some(file.clone()), max_loss);
+        assert_eq!(watched.standing(Some("c")), Standing::Holds);
+        assert_eq!(watched.standing(Some("d")), Standing::OtherCorpus);
+        for _ in 0..50 {
+            assert!(!watched.observe(Test::Agreement, 0.0).lapses);
+        }
+        let lapsed = (0..2000).map(|_| watched.observe(Test::Correctness, 1.0));
+        let lapsed: Vec<bool> = lapsed.map(|finding| finding.lapses).collect();
+        assert_eq!(lapsed.iter().filter(|lapses| **lapses).count(), 1);
+        assert_eq!(watched.standing(Some("c")), Standing::Lapsed);
+        let again = watch(Some(file.clone()), max_loss);
+        assert!(again.has_lapsed());
+        assert_eq!(again.tests()[0].1.observed(), 50);
+        // Another guarantee is another matter.
+        assert!(!watch(Some(file), 0.03).has_lapsed());
+    }
+
+    #[test]
+    fn a_guarantee_of_something_else_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("watch.json");
+        let refusal = |now: Now<'_>, file: Option<&PathBuf>| {
+            let watch = Watch::new(guarantee(0.02), now, (0.25, 9), file.cloned());
+            watch.err()
+        };
+        let policy = Policy::Always;
+        let guaranteed = "certainty@0.4".to_owned();
+        let other = NotGuaranteed::Policy { guaranteed, policy };
+        assert_eq!(refusal(Now { policy, ..NOW }, None), Some(other));
+        let (guaranteed, samples) = (4, 5);
+        let other = NotGuaranteed::Samples {
+            guaranteed,
+            samples,
+        };
+        assert_eq!(refusal(Now { samples, ..NOW }, None), Some(other));
+        let model = Now { model: "n", ..NOW };
+        assert_eq!(refusal(model, None), Some(NotGuaranteed::Model));
+        let corpus = Now {
+            corpus: Some("d"),
+            ..NOW
+        };
+        assert_eq!(refusal(corpus, Some(&file)), Some(NotGuaranteed::Corpus));
+        // One that changed since, with the server going on from what it found.
+        assert_eq!(refusal(NOW, Some(&file)), None);
+        assert_eq!(refusal(corpus, Some(&file)), None);
+    }
+}

@@ -1,0 +1,73 @@
+//! What a watch has found, kept in a file that a later server goes on from.
+
+use std::path::Path;
+
+use ken_route::{Guarantee, LossTest};
+use ken_storage::StorageError;
+use serde::{Deserialize, Serialize};
+
+use super::Test;
+
+/// By what a guarantee lapsed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Lapse {
+    pub(crate) test: String,
+    pub(crate) mean: f64,
+    pub(crate) observed: u64,
+}
+
+/// What was found of a guarantee.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Kept {
+    /// As it is written: numbers that are read need not be the same to the last digit.
+    guarantee: String,
+    /// Questions that the policy decided on.
+    pub(crate) questions: u64,
+    agreement: LossTest,
+    correctness: LossTest,
+    pub(crate) lapse: Option<Lapse>,
+}
+
+impl Kept {
+    pub(crate) fn new(guarantee: &Guarantee) -> Self {
+        Self {
+            questions: 0,
+            agreement: LossTest::new(guarantee.measured.disagreement_bound),
+            correctness: LossTest::new(guarantee.max_loss),
+            lapse: None,
+            guarantee: written(guarantee),
+        }
+    }
+
+    /// Whether it is of this guarantee.
+    pub(crate) fn is_of(&self, guarantee: &Guarantee) -> bool {
+        self.guarantee == written(guarantee)
+    }
+
+    pub(crate) fn test(&mut self, test: Test) -> &mut LossTest {
+        match test {
+            Test::Agreement => &mut self.agreement,
+            Test::Correctness => &mut self.correctness,
+        }
+    }
+
+    /// What a file says; `None` where it is not there or says something else.
+    pub(crate) fn read(file: &Path) -> Option<Self> {
+        serde_json::from_slice(&std::fs::read(file).ok()?).ok()
+    }
+
+    /// Writes it to a file.
+    ///
+    /// # Errors
+    /// A file that cannot be written.
+    pub(crate) fn write(&self, file: &Path) -> Result<(), StorageError> {
+        // What is kept has neither maps with strange keys nor failing parts.
+        let text = serde_json::to_vec(self).unwrap_or_default();
+        ken_storage::replace(file, &text)
+    }
+}
+
+fn written(guarantee: &Guarantee) -> String {
+    // Nor has a guarantee.
+    serde_json::to_string(guarantee).unwrap_or_default()
+}

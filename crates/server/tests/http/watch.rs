@@ -1,0 +1,272 @@
+//! A guarantee that is watched: on drawn questions, off the path of whoever asks.
+
+use std::sync::Arc;
+
+use ken_language::LanguageModel;
+use ken_route::{CalibratedOn, Guarantee, Measured};
+use ken_server::{Keys, NotGuaranteed, Scope};
+use ken_testing::TableModel;
+use serde_json::{Value, json};
+
+use crate::client::{exchange, request};
+use crate::fixture::{FRANCE, LIMITS, OIL, Running, facts, grant, served_by, wait_for};
+
+const POLICY: &str = "certainty@0.5";
+
+/// A guarantee for what the fixture serves. Losses are certain for a question about oil, and there are none
+/// for the one about France.
+fn guarantee(model: &str, corpus: String) -> Guarantee {
+    Guarantee {
+        policy: POLICY.to_owned(),
+        max_loss: 0.05,
+        confidence: 0.95,
+        samples: Some(4),
+        calibrated_on: CalibratedOn {
+            records: "known.jsonl".to_owned(),
+            questions: 300,
+            model: model.to_owned(),
+            corpus,
+            created: 1,
+        },
+        measured: Measured {
+            retrieval_ratio: 0.3,
+            loss: 0.02,
+            loss_bound: 0.045,
+            disagreement: 0.05,
+            disagreement_bound: 0.12,
+        },
+    }
+}
+
+/// Of a server that watches the guarantee on all questions.
+fn watched(keys: &Keys) -> Running {
+    Running::guaranteed(keys, guarantee)
+}
+
+fn ask(server: &Running, question: &str) -> Value {
+    server
+        .post("/v1/ken/ask", &json!({"question": question}))
+        .json()
+}
+
+/// What is found so far: how many questions, and their mean loss.
+fn found(server: &Running, test: usize) -> (u64, Value) {
+    let report = server.get("/v1/ken/guarantee").json();
+    let test = &report["tests"][test];
+    (test["observed"].as_u64().unwrap(), test["mean"].clone())
+}
+
+fn events(server: &Running, name: &str) -> Vec<Value> {
+    let log = server.log.lock().unwrap();
+    let named = log.iter().filter(|entry| entry["event"] == name);
+    named.cloned().collect()
+}
+
+fn has_line(server: &Running, line: &str) {
+    let metrics = server.get("/metrics").text();
+    assert!(
+        metrics.lines().any(|one| one == line),
+        "{line} in\n{metrics}"
+    );
+}
+
+#[test]
+fn a_drawn_question_is_answered_with_retrieval_as_well() {
+    let server = watched(&Keys::default());
+    let answer = ask(&server, OIL);
+    // Whoever asks sees nothing of it, but that it was drawn.
+    assert_eq!(
+        (&answer["answer"], &answer["route"]),
+        (&json!("Bob"), &json!("self"))
+    );
+    assert_eq!(
+        (&answer["searches"], &answer["drawn"]),
+        (&json!(0), &json!(1.0))
+    );
+    assert_eq!(answer["guarantee"]["standing"], "holds");
+    assert_eq!(answer["guarantee"]["max_loss"], 0.05);
+    assert_eq!(answer["guarantee"]["questions"], 300);
+    wait_for("both answers", || found(&server, 0).0 == 1);
+    assert_eq!(found(&server, 0).1, 1.0);
+    ask(&server, FRANCE);
+    wait_for("both answers", || found(&server, 0).0 == 2);
+    assert_eq!(found(&server, 0).1, 0.5);
+    // Neither is an answer, nor costs whoever asks.
+    has_line(
+        &server,
+        "ken_answers_total{policy=\"certainty\",source=\"self\"} 2",
+    );
+    has_line(&server, "ken_watched_total{outcome=\"differs\"} 1");
+    has_line(&server, "ken_watched_total{outcome=\"agrees\"} 1");
+    has_line(
+        &server,
+        "ken_guarantee{policy=\"certainty@0.5\",standing=\"holds\"} 1",
+    );
+    let logged = events(&server, "watched");
+    assert_eq!(logged[0]["request_id"], answer["request_id"]);
+    assert_eq!(
+        (
+            &logged[0]["propensity"],
+            &logged[0]["number"],
+            &logged[0]["outcome"]
+        ),
+        (&json!(1.0), &json!(1), &json!("differs"))
+    );
+    assert!(!serde_json::to_string(&logged).unwrap().contains("oil"));
+    let body = json!({"question": FRANCE, "policy": POLICY});
+    let knows = server.post("/v1/ken/knows", &body).json();
+    assert_eq!(knows["guarantee"]["standing"], "holds");
+    let body = json!({"question": FRANCE, "policy": "certainty@0.4"});
+    assert_eq!(
+        server.post("/v1/ken/knows", &body).json()["guarantee"],
+        Value::Null
+    );
+}
+
+#[test]
+fn only_questions_that_the_guarantee_is_for_are_drawn() {
+    let server = watched(&Keys::default());
+    for options in [
+        json!({"policy": "certainty@0.4"}),
+        json!({"corpus": "boats"}),
+        json!({"k": 1}),
+        json!({"mode": "lexical"}),
+    ] {
+        let body = json!({"question": OIL, "ken": options});
+        let answer = server.post("/v1/ken/ask", &body).json();
+        assert_eq!(answer["answer"], "Bob", "{answer}");
+        assert_eq!(answer["guarantee"], Value::Null, "{options}");
+        assert_eq!(answer["drawn"], Value::Null, "{options}");
+    }
+    let body = json!({"question": OIL, "ken": {"policy": POLICY, "corpus": "notes"}});
+    assert_eq!(server.post("/v1/ken/ask", &body).json()["drawn"], 1.0);
+    assert_eq!(ask(&server, "Hi!")["drawn"], Value::Null);
+}
+
+#[test]
+fn more_losses_than_guaranteed_have_everything_retrieved_also_after_a_restart() {
+    let server = watched(&Keys::default());
+    let mut asked = 0;
+    while events(&server, "lapsed").is_empty() {
+        asked += 1;
+        assert!(asked < 50, "it is never noticed");
+        ask(&server, OIL);
+        let enough = || found(&server, 0).0 >= asked || !events(&server, "lapsed").is_empty();
+        wait_for("both answers", enough);
+    }
+    let told = &events(&server, "lapsed")[0];
+    assert_eq!(
+        (&told["policy"], &told["test"]),
+        (&json!(POLICY), &json!("agreement"))
+    );
+    assert!(
+        told["advice"]
+            .as_str()
+            .unwrap()
+            .contains("calibrate certainty@0.5")
+    );
+    let check = |server: &Running| {
+        let answer = ask(server, OIL);
+        assert_eq!(
+            (&answer["answer"], &answer["policy"]),
+            (&json!("Ida"), &json!("always"))
+        );
+        assert_eq!(answer["guarantee"]["standing"], "lapsed");
+        let reason = answer["reason"].as_str().unwrap();
+        assert!(reason.contains("in the place of certainty@0.5"), "{reason}");
+        assert_eq!(server.get("/v1/ken/guarantee").json()["standing"], "lapsed");
+        has_line(
+            server,
+            "ken_guarantee{policy=\"certainty@0.5\",standing=\"lapsed\"} 1",
+        );
+        has_line(
+            server,
+            "ken_guarantee{policy=\"certainty@0.5\",standing=\"holds\"} 0",
+        );
+    };
+    check(&server);
+    assert_eq!(events(&server, "lapsed").len(), 1);
+    // Whoever names a policy gets it.
+    let body = json!({"question": OIL, "ken": {"policy": POLICY}});
+    let named = server.post("/v1/ken/ask", &body).json();
+    assert_eq!(
+        (&named["answer"], &named["guarantee"]["standing"]),
+        (&json!("Bob"), &json!("lapsed"))
+    );
+    check(&server.again());
+}
+
+#[test]
+fn right_answers_count_once_and_from_whoever_asked() {
+    let mut keys = Keys::default();
+    let mut key = |scopes: &[Scope]| format!("Bearer {}", keys.make(grant(scopes, None), 0));
+    let (mine, other) = (key(&[Scope::Ask]), key(&[Scope::Ask]));
+    let admin = key(&[Scope::Ask, Scope::Admin]);
+    let server = watched(&keys);
+    let post =
+        |key: &str, path: &str, body: &Value| server.post_as(&[("authorization", key)], path, body);
+    let ask = |question: &str| {
+        let answer = post(&mine, "/v1/ken/ask", &json!({"question": question})).json();
+        answer["request_id"].as_str().unwrap().to_owned()
+    };
+    let says = |key: &str, request_id: &str, answers: Value| {
+        let body = json!({"request_id": request_id, "answers": answers});
+        post(key, "/v1/ken/feedback", &body)
+    };
+    let report = || {
+        let headers = [("authorization", admin.as_str())];
+        let get = request("GET", "/v1/ken/guarantee", &headers, "");
+        exchange(server.address, &get).json()["tests"][1].clone()
+    };
+    let (oil, france) = (ask(OIL), ask(FRANCE));
+    assert_eq!(says(&other, &oil, json!(["Ida"])).json()["counts"], false);
+    assert_eq!(says(&mine, &oil, json!(["Ida"])).json()["counts"], true);
+    assert_eq!(says(&mine, &oil, json!(["Ida"])).json()["counts"], false);
+    wait_for("a loss", || report()["observed"] == 1);
+    assert_eq!(report()["mean"], 1.0);
+    assert_eq!(
+        says(&admin, &france, json!(["Paris"])).json()["counts"],
+        true
+    );
+    wait_for("no loss", || report()["observed"] == 2);
+    assert_eq!(report()["mean"], 0.5);
+    assert_eq!(
+        says(&mine, "req_none", json!(["Ida"])).json()["counts"],
+        false
+    );
+    for bad in [
+        json!([]),
+        json!([" "]),
+        json!(["x".repeat(1001)]),
+        json!(vec!["x"; 21]),
+    ] {
+        assert_eq!(says(&mine, &oil, bad).code(), "invalid_value");
+    }
+    let body = json!({"request_id": oil});
+    assert_eq!(post(&mine, "/v1/ken/feedback", &body).status, 400);
+    let without = Running::start();
+    assert_eq!(without.get("/v1/ken/guarantee").code(), "no_guarantee");
+    let body = json!({"request_id": oil, "answers": ["Ida"]});
+    assert_eq!(
+        without.post("/v1/ken/feedback", &body).code(),
+        "no_guarantee"
+    );
+}
+
+#[test]
+fn a_guarantee_of_something_else_is_not_served() {
+    let folder = tempfile::tempdir().unwrap();
+    let refusal = |model: Option<&str>, corpus: Option<&str>| {
+        let table = TableModel::new(facts()).unwrap();
+        let own = table.fingerprint().to_owned();
+        let policy = POLICY.parse().unwrap();
+        let served = served_by(policy, &folder, table, LIMITS, Arc::default());
+        let first = served.corpora()[0].retriever.back_end().fingerprint();
+        let corpus = corpus.map_or(first, str::to_owned);
+        let guarantee = guarantee(model.unwrap_or(&own), corpus);
+        served.with_guarantee(guarantee, (1.0, 5), None).err()
+    };
+    assert_eq!(refusal(None, None), None);
+    assert_eq!(refusal(Some("x"), None), Some(NotGuaranteed::Model));
+    assert_eq!(refusal(None, Some("x")), Some(NotGuaranteed::Corpus));
+}

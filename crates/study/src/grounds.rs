@@ -1,0 +1,122 @@
+//! What a guarantee rests on beside its threshold, from probe records: the model, the corpus, and for how
+//! many questions skipping retrieval changes the answer.
+
+use crate::calibration::{CalibrationError, both_right};
+use crate::probe::ProbeRecord;
+
+/// What a guarantee rests on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Grounds {
+    /// The fingerprint of the model.
+    pub model: String,
+    /// The fingerprint of the corpus.
+    pub corpus: String,
+    /// Questions up to the threshold whose greedy answers with and without evidence are not the same.
+    pub differing: usize,
+}
+
+/// What a guarantee of a threshold rests on, from the records that the threshold was chosen on: those that have
+/// a score, and answers with and without evidence.
+///
+/// # Errors
+/// Records of several models or corpora, or of none.
+pub fn grounds(
+    records: &[ProbeRecord],
+    scores: &[Option<f64>],
+    threshold: f64,
+) -> Result<Grounds, CalibrationError> {
+    let used = records.iter().zip(scores).filter_map(|(record, score)| {
+        both_right(record)?;
+        Some((record, (*score)?))
+    });
+    let used: Vec<(&ProbeRecord, f64)> = used.collect();
+    let mut probed = used.iter().map(|(record, _)| &record.fingerprint);
+    let Some(first) = probed.next() else {
+        return Err(CalibrationError::NothingToCompare {
+            records: records.len(),
+        });
+    };
+    let is_same = probed.all(|one| (&one.model, &one.corpus) == (&first.model, &first.corpus));
+    let (Some(corpus), true) = (&first.corpus, is_same) else {
+        return Err(CalibrationError::MixedRecords);
+    };
+    let skipped = used.iter().filter(|(_, score)| *score <= threshold);
+    Ok(Grounds {
+        model: first.model.clone(),
+        corpus: corpus.clone(),
+        differing: skipped.filter(|(record, _)| differs(record)).count(),
+    })
+}
+
+/// Whether the greedy answers with and without evidence are not the same.
+fn differs(record: &ProbeRecord) -> bool {
+    let text = |answer: &Option<crate::probe::ProbeAnswer>| {
+        answer.as_ref().map(|answer| answer.answer.text.clone())
+    };
+    let both = text(&record.greedy.from_self).zip(text(&record.greedy.corpus));
+    both.is_some_and(|(without, with)| !ken_probe::score(&without, &[with]).exact_match)
+}
+
+#[cfg(test)]
+mod tests {
+    use ken_probe::Sample;
+
+    use super::*;
+    use crate::probe::{Conditions, Fingerprints, ProbeAnswer};
+
+    fn record(without: &str, with: Option<&str>) -> ProbeRecord {
+        let answer = |text: &str| ProbeAnswer {
+            answer: Sample {
+                text: text.to_owned(),
+                ..Sample::default()
+            },
+            correct: Some(true),
+        };
+        ProbeRecord {
+            greedy: Conditions {
+                from_self: Some(answer(without)),
+                corpus: with.map(answer),
+                masked: None,
+            },
+            fingerprint: Fingerprints {
+                model: "m".to_owned(),
+                corpus: Some("c".to_owned()),
+                prompt: String::new(),
+            },
+            ..ProbeRecord::default()
+        }
+    }
+
+    #[test]
+    fn skipped_questions_with_another_answer_are_counted() {
+        let records = [
+            record("Ida", Some("Bob")),
+            record("the Ida.", Some("ida")),
+            record("Ida", Some("Bob")),
+            record("Ida", Some("Bob")),
+            record("Ida", None),
+        ];
+        let scores = [Some(0.1), Some(0.1), Some(0.5), None, Some(0.1)];
+        let count = |threshold| grounds(&records, &scores, threshold).unwrap().differing;
+        assert_eq!((count(0.0), count(0.1), count(0.5)), (0, 1, 2));
+    }
+
+    #[test]
+    fn records_of_several_models_are_refused() {
+        let mut records = [record("a", Some("b")), record("a", Some("b"))];
+        let scores = [Some(0.1), Some(0.1)];
+        let found = grounds(&records, &scores, 0.2).unwrap();
+        assert_eq!((found.model.as_str(), found.corpus.as_str()), ("m", "c"));
+        records[1].fingerprint.model = "n".to_owned();
+        let mixed = Err(CalibrationError::MixedRecords);
+        assert_eq!(grounds(&records, &scores, 0.2), mixed);
+        // Of those that are not used it does not matter.
+        let differing = 1;
+        let one = Ok(Grounds { differing, ..found });
+        assert_eq!(grounds(&records, &[Some(0.1), None], 0.2), one);
+        records[0].fingerprint.corpus = None;
+        assert_eq!(grounds(&records[..1], &scores, 0.2), mixed);
+        let nothing = CalibrationError::NothingToCompare { records: 0 };
+        assert_eq!(grounds(&[], &[], 0.2), Err(nothing));
+    }
+}
