@@ -220,7 +220,9 @@ fn explain_failure(python: &str, name: &str, version: &str, output: &str, work: 
             detail: last_lines(output, 1),
         };
     }
-    if has("No space left on device") || has("Errno 28") {
+    // Python tries to write to the folder that was made for it, then to those of the system.
+    let nowhere = has("No usable temporary directory");
+    if has("No space left on device") || has("Errno 28") || nowhere {
         let path = work.to_owned();
         return HubError::DiskFull { path };
     }
@@ -344,6 +346,10 @@ mod tests {
                 "network",
             ),
             ("OSError: [Errno 28] No space left on device", "disk_full"),
+            (
+                "No usable temporary directory found in ['/tmp']",
+                "disk_full",
+            ),
             (
                 "ERROR: Wheel 'm' located at /l/m.whl is invalid.",
                 "broken_archive",
