@@ -203,14 +203,16 @@ fn reading(decoder: &Decoder, shared: &str) -> f64 {
 fn reading_a_prefix_is_part_of_the_time_of_the_prompt_that_has_it_read() {
     let dir = write();
     let shared = "the wren ".repeat(24);
-    let ratios = (0..9).map(|_| {
+    // The least of several: a machine that is busy elsewhere only ever adds time.
+    let mut least = [f64::INFINITY; 2];
+    for _ in 0..20 {
         let decoder = load(dir.path(), 1 << 30);
-        let (first, second) = (reading(&decoder, &shared), reading(&decoder, &shared));
-        first / second
-    });
-    let mut ratios: Vec<f64> = ratios.collect();
-    ratios.sort_by(f64::total_cmp);
-    assert!(ratios[4] > 2.0, "{ratios:?}");
+        for least in &mut least {
+            *least = least.min(reading(&decoder, &shared));
+        }
+    }
+    let [first, second] = least;
+    assert!(first > 2.0 * second, "{first} s, then {second} s");
 }
 
 #[test]
