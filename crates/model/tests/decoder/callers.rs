@@ -205,11 +205,11 @@ fn reading_a_prefix_is_part_of_the_time_of_the_prompt_that_has_it_read() {
     let shared = "the wren ".repeat(24);
     // The least of many: a machine that is busy elsewhere only ever adds time.
     let [mut first, mut second] = [f64::INFINITY; 2];
-    for _ in 0..500 {
+    for round in 0..500 {
         let decoder = load(dir.path(), 1 << 30);
         first = first.min(reading(&decoder, &shared));
         second = second.min(reading(&decoder, &shared));
-        if first > 2.0 * second {
+        if round >= 20 && first > 2.0 * second {
             return;
         }
     }
