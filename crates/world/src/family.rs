@@ -1,4 +1,4 @@
-//! The family: decoders of three sizes for one world, before training.
+//! The family: decoders of four sizes for one world, before training.
 
 use std::fmt;
 use std::path::Path;
@@ -15,6 +15,8 @@ use ken_random::unit;
 /// The size of a model of the family.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Size {
+    /// About 0.3 million parameters.
+    Tiny,
     /// About 0.5 million parameters.
     Small,
     /// About 2 million parameters.
@@ -28,12 +30,13 @@ const CONTEXT: usize = 512;
 
 impl Size {
     /// All of them, smallest first.
-    pub const ALL: [Self; 3] = [Self::Small, Self::Medium, Self::Large];
+    pub const ALL: [Self; 4] = [Self::Tiny, Self::Small, Self::Medium, Self::Large];
 
     /// As it is called on the command line.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
+            Self::Tiny => "tiny",
             Self::Small => "small",
             Self::Medium => "medium",
             Self::Large => "large",
@@ -44,7 +47,7 @@ impl Size {
     #[must_use]
     pub fn learning_rate(self) -> f64 {
         match self {
-            Self::Small => 3e-3,
+            Self::Tiny | Self::Small => 3e-3,
             Self::Medium => 2e-3,
             Self::Large => 1e-3,
         }
@@ -55,6 +58,7 @@ impl Size {
     pub fn untrained(self, vocabulary: usize) -> Untrained {
         let (hidden, intermediate, layers, heads) = match self {
             // Narrow and deep: how sure an answer is can only be computed after the layers that find it.
+            Self::Tiny => (48, 128, 6, 2),
             Self::Small => (72, 184, 6, 3),
             Self::Medium => (192, 512, 4, 6),
             Self::Large => (384, 1024, 4, 12),
@@ -80,7 +84,7 @@ impl fmt::Display for Size {
 
 /// No size has this name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not a size of the family: small, medium, large")]
+#[error("{0:?} is not a size of the family: tiny, small, medium, large")]
 pub struct UnknownSize(String);
 
 impl FromStr for Size {
@@ -117,9 +121,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_sizes_have_half_a_million_two_and_eight_million_parameters() {
+    fn the_sizes_grow_from_a_quarter_of_a_million_to_eight_million_parameters() {
         let counts = Size::ALL.map(|size| size.untrained(2_100).parameters());
-        for (count, expected) in counts.into_iter().zip([0.5e6, 2e6, 8e6]) {
+        for (count, expected) in counts.into_iter().zip([0.27e6, 0.5e6, 2e6, 8e6]) {
             assert!((count as f64 / expected - 1.0).abs() < 0.1, "{counts:?}");
         }
         for size in Size::ALL {

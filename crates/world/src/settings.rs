@@ -41,9 +41,9 @@ pub struct WorldSettings {
 impl Default for WorldSettings {
     fn default() -> Self {
         Self {
-            people: 1_500,
-            unseen: 200,
-            strangers: 100,
+            people: 500,
+            unseen: 70,
+            strangers: 35,
             exponent: 0.8,
             documents: 8,
             look_alikes: 0.2,

@@ -50,7 +50,7 @@ only read.")]
 Examples:
   ken world model island --size small --out small-untrained
 
-small, medium and large have about 0.5, 2 and 8 million parameters. The directory is a model like \
+tiny, small, medium and large have about 0.3, 0.5, 2 and 8 million parameters. The directory is a model like \
 any other, with random weights.")]
     Model(MemberFlags),
     /// Train a model on the world from scratch
@@ -72,7 +72,7 @@ impl WorldVerb {
 #[command(arg = Key::seed.flag(), after_long_help = "\
 Examples:
   ken world make island
-  ken world make island --people 1500 --exponent 0.8 --seed 1
+  ken world make island --people 1500 --unseen 200 --strangers 100 --seed 1
   ken world make faithful --documents 1 --look-alikes 0 --outdated 0 --wrong 0 --irrelevant 0
 
 By default the corpus is wrong about many people whom models know, so that retrieving less can \
@@ -150,7 +150,7 @@ pub(crate) struct MemberFlags {
     #[arg(value_name = "WORLD")]
     pub(crate) world: PathBuf,
 
-    /// Size of the model: small, medium or large
+    /// Size of the model: tiny, small, medium or large
     #[arg(long, value_name = "SIZE", default_value = "small")]
     pub(crate) size: Size,
 
