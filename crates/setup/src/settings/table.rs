@@ -70,6 +70,11 @@ settings! {
     /// Passages to retrieve. With --rerank, chunks to keep, 8 by default
     k: Option<usize>, "N" = "3, 10 for `search`";
 
+    /// With `serve`: keep what was asked and answered in traces, in memory and, with --server-data, on disk.
+    /// Without it, traces hold numbers and no texts
+    #[serde(skip)]
+    keep_questions: bool, "BOOL" = "false", see "[traces](../how-to/watch-a-server.md#traces)";
+
     /// Model for the policy kbm. Made by `ken train kbm`; routers may take its verdict as input, too
     kbm: Option<PathBuf>, "DIR";
 
@@ -176,8 +181,8 @@ settings! {
     #[serde(skip)]
     sources: Vec<CorpusSource>, "[NAME=]DIR", only_flag "corpora";
 
-    /// With `serve`: folder for what clients upload: files, and corpora that they make. Without it,
-    /// nothing can be uploaded or changed
+    /// With `serve`: folder for what clients upload (files, and corpora that they make), and for traces and
+    /// judged questions. Without it, nothing can be uploaded or changed, and the rest is forgotten at the end
     #[serde(skip)]
     server_data: Option<PathBuf>, "DIR";
 
