@@ -187,10 +187,10 @@ fn watching(routes: &mut Routes) {
     let traces = "/v1/ken/traces";
     routes.get::<Listed<TraceObject>>(traces, "How the last questions were answered, newest first");
     routes.get::<TraceObject>("/v1/ken/traces/{id}", "How one was");
-    let summary = "The questions, as JSON Lines for `ken probe`; where texts are kept";
+    let summary = "The questions, as JSON Lines to probe on; where texts are kept";
     routes.lines::<EvalQuestion>("/v1/ken/traces/questions", summary);
     let questions = "/v1/ken/evals/questions";
-    let summary = "Questions with right answers, as JSON Lines for `ken eval`";
+    let summary = "Questions with right answers, as JSON Lines to evaluate on";
     routes.lines::<EvalQuestion>(questions, summary);
     let summary = "Evaluate on the question of a trace from now on, or on another one";
     routes.post::<MakeEvalQuestion, EvalQuestion>(questions, summary);

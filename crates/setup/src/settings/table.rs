@@ -70,11 +70,6 @@ settings! {
     /// Passages to retrieve. With --rerank, chunks to keep, 8 by default
     k: Option<usize>, "N" = "3, 10 for `search`";
 
-    /// With `serve`: keep what was asked and answered in traces, in memory and, with --server-data, on disk.
-    /// Without it, traces hold numbers and no texts
-    #[serde(skip)]
-    keep_questions: bool, "BOOL" = "false", see "[traces](../how-to/watch-a-server.md#traces)";
-
     /// Model for the policy kbm. Made by `ken train kbm`; routers may take its verdict as input, too
     kbm: Option<PathBuf>, "DIR";
 
@@ -84,6 +79,11 @@ settings! {
     /// Base model of --kbm, if it is not the one that answers
     #[serde(skip_serializing_if = "Option::is_none")]
     kbm_model: Option<ModelReference>, "REF" = "same as `model`";
+
+    /// With `serve`: keep what was asked and answered in traces, in memory and, with --server-data, on disk.
+    /// Without it, traces hold numbers and no texts
+    #[serde(skip)]
+    keep_questions: bool, "BOOL" = "false", see "[traces](../how-to/watch-a-server.md#traces)";
 
     /// With `serve`: address to listen on. Any but one of this machine needs keys
     #[serde(skip)]
