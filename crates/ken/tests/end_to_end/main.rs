@@ -38,6 +38,8 @@ mod self_routing;
 mod serve;
 mod serve_evals;
 #[cfg(unix)]
+#[cfg(target_os = "linux")]
+mod soak;
 mod stopped;
 mod study;
 mod train;

@@ -16,9 +16,9 @@ use crate::stopped::interrupt;
 
 /// A running `ken serve`; dropped, it is killed.
 pub(crate) struct Serving {
-    child: Child,
+    pub(crate) child: Child,
     /// `http://HOST:PORT/v1`.
-    url: String,
+    pub(crate) url: String,
     /// What it said when it listened.
     announced: Value,
     log: PathBuf,

@@ -20,6 +20,7 @@ pub(crate) mod knows;
 mod mcp;
 mod models;
 mod openapi;
+mod path;
 mod responses;
 pub(crate) mod search;
 mod state;
