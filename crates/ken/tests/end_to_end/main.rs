@@ -37,6 +37,7 @@ mod self_routing;
 #[cfg(unix)]
 mod serve;
 mod serve_evals;
+mod serve_reload;
 #[cfg(unix)]
 #[cfg(target_os = "linux")]
 mod soak;

@@ -21,7 +21,7 @@ pub(crate) struct Serving {
     pub(crate) url: String,
     /// What it said when it listened.
     announced: Value,
-    log: PathBuf,
+    pub(crate) log: PathBuf,
 }
 
 impl Serving {
@@ -48,6 +48,16 @@ impl Serving {
     }
 
     pub(crate) fn exchange(&self, method: &str, path: &str, body: &str) -> (u16, String) {
+        self.exchange_as("application/json", method, path, body)
+    }
+
+    pub(crate) fn exchange_as(
+        &self,
+        kind: &str,
+        method: &str,
+        path: &str,
+        body: &str,
+    ) -> (u16, String) {
         let address = self.url.strip_prefix("http://").unwrap();
         let address = address.split('/').next().unwrap();
         let mut stream = TcpStream::connect(address).unwrap();
@@ -55,7 +65,7 @@ impl Serving {
         let head = "HTTP/1.1\r\nhost: localhost\r\nconnection: close";
         write!(
             stream,
-            "{method} {path} {head}\r\ncontent-length: {length}\r\n\r\n{body}"
+            "{method} {path} {head}\r\ncontent-type: {kind}\r\ncontent-length: {length}\r\n\r\n{body}"
         )
         .unwrap();
         let mut response = String::new();

@@ -1,5 +1,5 @@
-//! A server under load for a long time: 32 clients ask, whole and streamed, while documents come and go and
-//! the corpus is compacted. Each request gets its one answer, the one that it gets alone. Then ten times as
+//! A server under load for a long time: 32 clients ask, whole and streamed, while documents come and go, the
+//! corpus is compacted, and the settings are read again. Each request gets its one answer, the one that it gets alone. Then ten times as
 //! many clients ask at once: who is not answered is told when to come back.
 //!
 //! It runs for as many minutes as `KEN_TEST_MINUTES` says, 60 by default, and prints what it measured.
@@ -166,7 +166,7 @@ struct Seen {
     times: Vec<Duration>,
 }
 
-/// Takes documents in and out, and compacts, until it is over. Returns how often each was done.
+/// Takes documents in and out, compacts, and reloads, until it is over. Returns how often each was done.
 fn change(ken: &Ken, address: &str, over: &AtomicBool) -> BTreeMap<&'static str, usize> {
     let mut done = BTreeMap::new();
     let path = "/v1/ken/corpora/notes/documents";
@@ -204,6 +204,11 @@ fn change(ken: &Ken, address: &str, over: &AtomicBool) -> BTreeMap<&'static str,
         if round % 5 == 4 {
             ken.text(&["corpus", "compact", "--corpus", "island"]);
             *done.entry("compacted").or_default() += 1;
+        }
+        if round % 10 == 9 {
+            let reply = send(address, "POST", "/v1/ken/reload", "text/plain", "").unwrap();
+            assert_eq!(reply.status, 200, "{}", reply.body);
+            *done.entry("reloaded").or_default() += 1;
         }
         thread::sleep(Duration::from_millis(500));
     }
@@ -367,7 +372,7 @@ fn no_answer_is_lost_or_doubled_at_length() {
     assert!(wrong.is_empty(), "{wrong:#?}");
     assert!(twice.is_empty(), "{twice:#?}");
     assert_eq!(answers, seen.times.len() as u64);
-    assert!(changes.len() == 3 || minutes < 1.0, "{changes:?}");
+    assert!(changes.len() == 4 || minutes < 1.0, "{changes:?}");
     overload(address, &wanted, Duration::from_secs(30).min(time));
     assert_eq!(
         metric(address, "ken_waiting") + metric(address, "ken_working"),

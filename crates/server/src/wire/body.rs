@@ -77,9 +77,12 @@ pub(crate) async fn read<T: DeserializeOwned>(body: Body) -> Result<T, Refusal> 
 /// A body that is no JSON or of another form.
 pub(crate) fn value<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Refusal> {
     serde_json::from_slice(bytes).map_err(|error| {
-        let (code, what) = match error.classify() {
-            serde_json::error::Category::Data => ("invalid_value", "the body is not as expected"),
-            _ => ("invalid_json", "the body is not JSON"),
+        // Where a name is expected, the parser takes any other value for broken JSON.
+        let is_json =
+            error.is_data() || serde_json::from_slice::<serde::de::IgnoredAny>(bytes).is_ok();
+        let (code, what) = match is_json {
+            true => ("invalid_value", "the body is not as expected"),
+            false => ("invalid_json", "the body is not JSON"),
         };
         Refusal::bad(code, format!("{what}: {error}"))
     })

@@ -424,9 +424,11 @@ fn harass(seed: u64, count: usize) {
     );
     assert_eq!(exchange(server.address, &good).status, 200);
     let log = server.log.lock().unwrap();
-    let failed = log
-        .iter()
-        .filter(|entry| entry["event"] != "job" && !entry["detail"].is_null());
+    // What is wrong with an upload, and that this server has no settings to read again.
+    let own = ["job", "reload"];
+    let failed = log.iter().filter(|entry| {
+        !own.contains(&entry["event"].as_str().unwrap()) && !entry["detail"].is_null()
+    });
     let failed: Vec<&Value> = failed.collect();
     assert!(failed.is_empty(), "{failed:?}");
     eprintln!(

@@ -127,6 +127,13 @@ fn watching() -> Vec<Route> {
     let mut all = vec![
         route(
             "POST",
+            "/v1/ken/reload",
+            "/v1/ken/reload",
+            Takes::Nothing,
+            ADMIN,
+        ),
+        route(
+            "POST",
             "/v1/ken/feedback",
             "/v1/ken/feedback",
             Takes::Json(feedback),
