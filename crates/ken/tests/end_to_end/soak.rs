@@ -4,6 +4,8 @@
 //!
 //! It runs for as many minutes as `KEN_TEST_MINUTES` says, 60 by default, and prints what it measured.
 
+#![allow(clippy::print_stderr)]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Write};
 use std::net::TcpStream;

@@ -2,10 +2,12 @@
 
 use std::io::Write;
 
+use ken_server::Keys;
+use ken_testing::TableModel;
 use serde_json::{Value, json};
 
 use crate::client::{connect, read, request};
-use crate::fixture::{OIL, Running, chat};
+use crate::fixture::{LIMITS, OIL, Running, chat, facts};
 
 #[test]
 fn values_out_of_range_are_refused_with_their_names() {
@@ -198,6 +200,36 @@ fn values_out_of_range_are_refused_with_their_names() {
         );
         assert_eq!(given.as_deref(), param, "{body}");
     }
+}
+
+#[test]
+fn a_question_that_is_longer_than_the_context_is_told_so() {
+    let model = TableModel::new(facts()).unwrap().context(300);
+    let server = Running::over(model, LIMITS, &Keys::default());
+    let long = "oil ".repeat(400);
+    let knows = json!({"question": long, "policy": "certainty@0.5"});
+    for (path, body) in [
+        ("/v1/chat/completions", chat("always", &long, &json!({}))),
+        (
+            "/v1/chat/completions",
+            chat("never", &long, &json!({"stream": true})),
+        ),
+        (
+            "/v1/responses",
+            json!({"model": "ken/always", "input": long}),
+        ),
+        ("/v1/ken/ask", json!({"question": long})),
+        ("/v1/ken/knows", knows),
+    ] {
+        let response = server.post(path, &body);
+        assert_eq!(
+            (response.status, response.code().as_str()),
+            (400, "context_length_exceeded"),
+            "{path}"
+        );
+    }
+    let brief = server.post("/v1/ken/ask", &json!({"question": OIL}));
+    assert_eq!(brief.status, 200);
 }
 
 #[test]
