@@ -140,6 +140,10 @@ fn what_is_served_is_what_is_asked() {
         &json!({"question": question, "policy": "prompt"}),
     );
     assert!((0.0..=1.0).contains(&knows["score"].as_f64().unwrap()));
+    let long = json!({"question": "oil ".repeat(20_000), "policy": "prompt"}).to_string();
+    let (status, refused) = serving.exchange("POST", "/v1/ken/knows", &long);
+    assert_eq!(status, 400);
+    assert!(refused.contains("context_length_exceeded"), "{refused}");
     let greeting = serving.chat("ken/always", "Hello!");
     assert_eq!(
         (&greeting["ken"]["small_talk"], &greeting["ken"]["searches"]),

@@ -207,7 +207,6 @@ fn a_question_that_is_longer_than_the_context_is_told_so() {
     let model = TableModel::new(facts()).unwrap().context(300);
     let server = Running::over(model, LIMITS, &Keys::default());
     let long = "oil ".repeat(400);
-    let knows = json!({"question": long, "policy": "certainty@0.5"});
     for (path, body) in [
         ("/v1/chat/completions", chat("always", &long, &json!({}))),
         (
@@ -219,7 +218,6 @@ fn a_question_that_is_longer_than_the_context_is_told_so() {
             json!({"model": "ken/always", "input": long}),
         ),
         ("/v1/ken/ask", json!({"question": long})),
-        ("/v1/ken/knows", knows),
     ] {
         let response = server.post(path, &body);
         assert_eq!(
