@@ -117,6 +117,24 @@ pub enum Entry {
         /// Milliseconds.
         ms: f64,
     },
+    /// The settings were read again.
+    Reload {
+        /// The code of the error, where they could not be used.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        code: Option<&'static str>,
+        /// Why they could not.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        detail: Option<String>,
+        /// Milliseconds.
+        ms: f64,
+    },
+    /// Something could not be written to the server's folder; it is in memory alone.
+    Unwritten {
+        /// `traces`, `evals` or `watch`.
+        what: &'static str,
+        /// Why.
+        detail: String,
+    },
     /// Something could not be renewed; what was there is served further.
     Stale {
         /// What.

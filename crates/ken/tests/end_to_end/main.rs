@@ -36,7 +36,11 @@ mod search;
 mod self_routing;
 #[cfg(unix)]
 mod serve;
+mod serve_evals;
+mod serve_reload;
 #[cfg(unix)]
+#[cfg(target_os = "linux")]
+mod soak;
 mod stopped;
 mod study;
 mod train;

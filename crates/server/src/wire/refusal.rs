@@ -11,6 +11,8 @@ use ken_storage::StorageError;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::service::record::RecordError;
+
 /// The body of every error.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct ErrorBody {
@@ -183,10 +185,19 @@ impl Refusal {
         }
     }
 
+    /// What keeps a record from being read or written.
+    pub(crate) fn of_record(error: &RecordError) -> Self {
+        match error {
+            RecordError::Storage(error) => Self::of_storage(error),
+            error => Self::failed(error),
+        }
+    }
+
     /// What a model or an embedder refuses.
     pub(crate) fn of_model(error: &ModelError) -> Self {
         match error.kind() {
             "queue_full" => Self::busy(),
+            "context_exceeded" => Self::bad("context_length_exceeded", error.to_string()),
             "cannot_score" => Self::bad("policy_unavailable", error.to_string()),
             _ if error.concerns_input() => Self::bad("unusable_input", error.to_string()),
             _ => Self::failed(error),

@@ -8,6 +8,7 @@ mod bad_input;
 mod chat;
 mod client;
 mod conversation;
+mod every_route;
 mod fixture;
 mod held;
 /// The one of `ken serve`.
@@ -17,6 +18,9 @@ mod ken;
 mod library;
 mod load;
 mod mcp;
+mod random_input;
 mod responses;
+mod route_table;
 mod slow_model;
+mod traces;
 mod watch;

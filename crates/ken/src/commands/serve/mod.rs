@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use ken_server::{Access, Entry, Log, Served};
+use ken_server::{Access, Configured, Entry, Intake, Log, Read, Served};
 use ken_setup::Setup;
 use serde::Serialize;
 use serde_json::json;
@@ -26,28 +26,34 @@ use crate::session::{Session, fetch_progress};
 /// How often it is looked whether opening is to stop.
 const LOOK: Duration = Duration::from_millis(50);
 
-pub(crate) fn run(arguments: &ServeArguments, session: &Session<'_>) -> Result<()> {
+/// Runs the verb; `read` reads the settings again.
+pub(crate) fn run(arguments: &ServeArguments, session: &Session<'_>, read: Read) -> Result<()> {
     match &arguments.verb {
-        None => serve(session),
+        None => serve(session, read),
         Some(ServeVerb::Key(key)) => keys::run(&key.verb, session),
         Some(ServeVerb::Mcp(_)) => mcp::run(session),
     }
 }
 
-fn serve(session: &Session<'_>) -> Result<()> {
+fn serve(session: &Session<'_>, read: Read) -> Result<()> {
     let settings = session.settings;
     let access = Access::open(settings.server_keys.clone())?;
     // Before models are read, which may take a while.
     let listener = ken_server::bind(settings.listen, &access)?;
-    let served = open(session)?;
+    let documents = Arc::new(Documents::by(settings));
+    let served = open(session, Some(documents))?;
     announce(&served, &listener, session.json)?;
-    ken_server::serve(served, access, listener, Some(settings), session.stop)?;
+    let configured = Configured {
+        settings: settings.clone(),
+        read,
+    };
+    ken_server::serve(served, access, listener, Some(configured), session.stop)?;
     Ok(())
 }
 
 /// Opens what the settings name. Ctrl-C stops that at once, but not what is answered later: the server
-/// ends that itself.
-fn open(session: &Session<'_>) -> Result<Served> {
+/// ends that itself. Without `documents`, nothing is taken in.
+fn open(session: &Session<'_>, documents: Option<Arc<dyn Intake>>) -> Result<Served> {
     let halted = Arc::new(AtomicBool::new(false));
     let opening = AtomicBool::new(true);
     let served = std::thread::scope(|scope| {
@@ -64,8 +70,7 @@ fn open(session: &Session<'_>) -> Result<Served> {
             stop: &halted,
             watch: &fetch_progress,
         };
-        let intake = Arc::new(Documents::by(session.settings));
-        let served = Served::open(&setup, intake, log());
+        let served = Served::open(&setup, documents, log());
         opening.store(false, Ordering::Relaxed);
         served
     });
