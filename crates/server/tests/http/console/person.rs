@@ -1,0 +1,340 @@
+//! What people do in the console, in a real browser.
+
+use std::sync::atomic::Ordering;
+
+use ken_server::{Keys, Scope};
+use ken_testing::TableModel;
+use serde_json::json;
+
+use super::chromium::Chromium;
+use crate::fixture::{FOLLOW_UP, FRANCE, LIMITS, OIL, Running, facts, grant, wait_for};
+
+const DESKTOP: (u32, u32) = (1280, 900);
+const PHONE: (u32, u32) = (390, 844);
+
+/// A browser of a size at a page of a server.
+fn at(server: &Running, (width, height): (u32, u32), page: &str) -> Option<Chromium> {
+    let mut browser = Chromium::start(width, height)?;
+    browser.visit(&format!("http://{}/{page}", server.address));
+    Some(browser)
+}
+
+/// Checks that nothing went wrong, and that everything that can be operated has a name.
+fn is_sound(browser: &mut Chromium) {
+    assert_eq!(browser.wrong(&[]), [""; 0]);
+    assert_eq!(browser.nameless(), [""; 0]);
+}
+
+#[test]
+fn people_ask_and_see_what_an_answer_rests_on() {
+    let server = Running::start();
+    let Some(mut browser) = at(&server, DESKTOP, "") else {
+        return;
+    };
+    browser.write("textbox", "Question", OIL);
+    browser.click("checkbox", "never");
+    browser.click("button", "Ask");
+    // That of the settings, always, beside never.
+    browser.sees("Ida");
+    browser.sees("Bob");
+    browser.hears("article", "Answer of always");
+    browser.hears("article", "Answer of never");
+    browser.sees("retrieved");
+    browser.sees("from memory");
+    browser.picture("ask");
+    browser.click("button", "Passage 1: Notes");
+    browser.sees("The oil of the car is changed every May; Ida changes it.");
+    browser.sees("cars/oil.md#0 in notes, generation 1");
+    browser.sees("2021");
+    browser.picture("passage");
+    browser.press("Escape");
+    browser.until(
+        "the passage is closed",
+        "!document.querySelector('dialog[open]')",
+    );
+    browser
+        .js("document.querySelectorAll('article details').forEach((one) => { one.open = true; })");
+    browser.sees("the policy always retrieves");
+    browser.sees("Nothing was retrieved.");
+    browser.sees("search");
+    browser.picture("trace");
+    // What goes on from there is understood.
+    browser.click("checkbox", "Goes on from the last answer");
+    browser.write("textbox", "Question", FOLLOW_UP);
+    browser.press("Enter");
+    browser.sees("May");
+    browser.sees(OIL);
+    is_sound(&mut browser);
+}
+
+#[test]
+fn an_answer_that_cannot_be_had_says_why() {
+    let server = Running::start();
+    let Some(mut browser) = at(&server, DESKTOP, "") else {
+        return;
+    };
+    browser.write("textbox", "Question", FRANCE);
+    browser.click("DisclosureTriangle", "More");
+    browser.write("textbox", "Another policy to compare with", "guess");
+    browser.click("button", "Ask");
+    browser.sees("there is no model \"ken/guess\"");
+    browser.sees("Paris");
+    assert!(!browser.wrong(&[]).is_empty());
+    assert_eq!(browser.wrong(&[404]), [""; 0]);
+}
+
+#[test]
+fn an_answer_is_stopped_and_another_asked_for() {
+    let (server, reading) = Running::slow(LIMITS);
+    let Some(mut browser) = at(&server, DESKTOP, "") else {
+        return;
+    };
+    browser.write("textbox", "Question", OIL);
+    browser.click("button", "Ask");
+    browser.sees("waiting");
+    wait_for("the prompt is read", || {
+        reading.now.load(Ordering::SeqCst) == 1
+    });
+    browser.click("button", "Stop");
+    browser.sees("stopped");
+    // Nothing works on for a page that does not wait.
+    wait_for("the work ended", || {
+        reading.cancelled.load(Ordering::SeqCst) == 1
+    });
+    reading.released.store(true, Ordering::SeqCst);
+    browser.click("button", "Ask");
+    browser.sees("Ida");
+    is_sound(&mut browser);
+}
+
+#[test]
+fn documents_come_and_go() {
+    let server = Running::start();
+    let Some(mut browser) = at(&server, DESKTOP, "#corpora") else {
+        return;
+    };
+    browser.sees("boats");
+    browser.write("textbox", "New corpus", "garden");
+    browser.click("button", "Make it");
+    browser.sees("Documents of garden");
+    let file = server.folder.path().join("tulips.md");
+    std::fs::write(&file, "# Tulips\n\nThe tulips are planted in November.\n").unwrap();
+    browser.choose_files("Add documents", &[&file]);
+    browser.click("button", "Upload");
+    browser.sees("searched as of generation 1: 1 added, 0 replaced, 0 unchanged");
+    browser.write("searchbox", "Query", "tulips in November");
+    browser.click("button", "Search");
+    browser.sees("1 passages of generation 1");
+    browser.click("button", "Tulips");
+    browser.sees("tulips.md#0 in garden, generation 1");
+    browser.picture("found");
+    browser.click("button", "Close");
+    browser.write("textbox", "Delete a document", "tulips.md");
+    browser.click("button", "Delete");
+    browser.sees("tulips.md is deleted as of generation 2.");
+    browser.click("button", "Bring generation 1 back");
+    browser.sees("Generation 1 is back, as generation 3.");
+    browser.picture("corpora");
+    browser.click("button", "Remove this corpus …");
+    browser.click("button", "Cancel");
+    browser.sees("Documents of garden");
+    browser.click("button", "Remove this corpus …");
+    browser.click("button", "Remove");
+    browser.sees("garden is removed.");
+    browser.sees("Documents of notes");
+    is_sound(&mut browser);
+    // What a person does not see is so as well.
+    let corpora = server.get("/v1/ken/corpora").json();
+    assert_eq!(corpora["corpora"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn an_upload_is_cancelled_and_one_that_goes_on_is_found_again() {
+    let server = Running::start();
+    let Some(mut browser) = at(&server, DESKTOP, "#corpora/boats") else {
+        return;
+    };
+    let file = server.folder.path().join("sails.txt");
+    std::fs::write(&file, "The sails of the boat are red.").unwrap();
+    server.holding.held.store(true, Ordering::SeqCst);
+    browser.choose_files("Add documents", &[&file]);
+    browser.click("button", "Upload");
+    browser.sees("running");
+    // Another visit finds it.
+    browser.visit(&format!("http://{}/?again#corpora/boats", server.address));
+    browser.sees("ingest");
+    browser.sees("running");
+    browser.picture("running");
+    browser.click("button", "Cancel");
+    browser.sees("cancelled");
+    server.holding.held.store(false, Ordering::SeqCst);
+    let corpus = server.get("/v1/ken/corpora/boats").json();
+    assert_eq!(corpus["generation"], 1);
+    let broken = server.folder.path().join("broken.pdf");
+    std::fs::write(&broken, "%PDF-1.7\nnothing").unwrap();
+    browser.choose_files("Add documents", &[&broken]);
+    browser.click("button", "Upload");
+    browser.sees("failed: ");
+    browser.sees("broken.pdf");
+    is_sound(&mut browser);
+}
+
+#[test]
+fn a_key_is_asked_for_and_stays_in_its_tab() {
+    let mut keys = Keys::default();
+    let asks = keys.make(grant(&[Scope::Ask], Some(&["notes"])), 0);
+    let model = TableModel::new(facts()).unwrap();
+    let server = Running::over(model, LIMITS, &keys);
+    let Some(mut browser) = at(&server, DESKTOP, "") else {
+        return;
+    };
+    browser.sees("This server asks for a key.");
+    browser.picture("key");
+    browser.write("textbox", "Key", "ken-wrong");
+    browser.click("button", "Use it");
+    browser.sees("the key is not known");
+    browser.write("textbox", "Key", &asks);
+    browser.press("Enter");
+    browser.write("textbox", "Question", OIL);
+    browser.click("button", "Ask");
+    browser.sees("Ida");
+    // What the model read is shown to whoever may not read passages.
+    browser.click("button", "Passage 1: Notes");
+    browser.sees("The oil of the car is changed every May; Ida changes it.");
+    browser.click("button", "Close");
+    browser.click("link", "Corpora");
+    browser.sees("This key cannot search: it has not the scope “search”.");
+    browser.sees("This key cannot change corpora: it has not the scope “write”.");
+    assert!(!browser.text().contains("boats"));
+    browser.click("link", "Traffic");
+    browser.sees("This key cannot read metrics: it has not the scope “admin”.");
+    assert_eq!(browser.wrong(&[401]), [""; 0]);
+    // It is in this tab, and nowhere else.
+    let kept = "[sessionStorage.length, localStorage.length, document.cookie, location.href]";
+    let address = format!("http://{}/#traffic", server.address);
+    assert_eq!(browser.js(kept), json!([1, 0, "", address]));
+    assert!(!browser.text().contains(&asks));
+}
+
+#[test]
+fn traffic_is_seen_as_it_comes() {
+    let server = Running::start();
+    let Some(mut browser) = at(&server, DESKTOP, "#traffic") else {
+        return;
+    };
+    browser.sees("Nothing was asked yet.");
+    browser.sees("None is watched");
+    server.chat("always", OIL, &json!({}));
+    server.chat("never", FRANCE, &json!({}));
+    server.chat("never", "", &json!({}));
+    browser.sees("50.0%");
+    browser.until(
+        "both are drawn",
+        "document.querySelectorAll('.chart .corpus, .chart .self').length === 2",
+    );
+    browser.sees("empty_question");
+    browser.sees("/v1/chat/completions");
+    browser.picture("traffic");
+    is_sound(&mut browser);
+}
+
+#[test]
+fn the_keyboard_is_enough() {
+    let server = Running::start();
+    let Some(mut browser) = at(&server, DESKTOP, "") else {
+        return;
+    };
+    browser.until(
+        "the question is where one types",
+        "document.activeElement?.tagName === 'TEXTAREA'",
+    );
+    browser.write("textbox", "Question", OIL);
+    browser.press("Enter");
+    browser.sees("Ida");
+    let focused = "document.activeElement?.getAttribute('aria-label')";
+    let mut steps = 0;
+    while browser.js(focused) != "Passage 1: Notes" {
+        browser.press("Tab");
+        steps += 1;
+        assert!(steps < 30, "the passage is not reached");
+    }
+    browser.press("Enter");
+    browser.sees("The oil of the car is changed every May; Ida changes it.");
+    browser.press("Escape");
+    browser.until(
+        "the passage is closed",
+        "!document.querySelector('dialog[open]')",
+    );
+    assert_eq!(browser.js(focused), "Passage 1: Notes");
+    is_sound(&mut browser);
+}
+
+/// The texts whose contrast with what is behind them is lower than WCAG 2 asks of normal text, 4.5.
+const PALE: &str = r"
+(() => {
+  const numbers = (color) => (color.match(/[\d.]+/g) ?? []).map(Number);
+  const luminance = (color) => {
+    const [r, g, b] = numbers(color).map((value) => {
+      const share = value / 255;
+      return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+    });
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const behind = (element) => {
+    for (let one = element; one; one = one.parentElement) {
+      const color = getComputedStyle(one).backgroundColor;
+      if (numbers(color)[3] !== 0) return color;
+    }
+    return 'rgb(255, 255, 255)';
+  };
+  const hasText = (element) => [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
+  const pale = [...document.body.querySelectorAll('*')].filter((element) => {
+    if (!hasText(element) || !element.checkVisibility() || element.closest(':disabled, .waits')) return false;
+    const [one, other] = [luminance(getComputedStyle(element).color), luminance(behind(element))];
+    return (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05) < 4.5;
+  });
+  return pale.map((element) => `${element.tagName}.${element.className}: ${element.textContent}`);
+})()";
+
+#[test]
+fn it_fits_a_phone_and_is_readable_light_and_dark() {
+    let server = Running::start();
+    server.chat("always", OIL, &json!({}));
+    server.chat("never", FRANCE, &json!({}));
+    let Some(mut browser) = at(&server, DESKTOP, "") else {
+        return;
+    };
+    browser.write("textbox", "Question", OIL);
+    browser.click("checkbox", "never");
+    browser.click("button", "Ask");
+    browser.sees("Bob");
+    browser.sees("Ida");
+    browser.js("document.querySelectorAll('details').forEach((one) => { one.open = true; })");
+    for (page, shown) in [
+        ("Ask", "Answer of never"),
+        ("Corpora", "Generations"),
+        ("Traffic", "Live"),
+    ] {
+        browser.click("link", page);
+        browser.until(
+            shown,
+            &format!(
+                "document.querySelector('main [aria-label={}]')",
+                json!(shown)
+            ),
+        );
+        for (size, (width, height)) in [("desktop", DESKTOP), ("phone", PHONE)] {
+            browser.resize(width, height);
+            for is_dark in [false, true] {
+                browser.dark(is_dark);
+                let name = format!("{page}-{size}-{}", if is_dark { "dark" } else { "light" });
+                browser.picture(&name.to_lowercase());
+                assert_eq!(browser.js(PALE), json!([]), "{name}");
+                let wide = browser.js("document.documentElement.scrollWidth");
+                assert!(wide.as_u64().unwrap() <= u64::from(width), "{name}: {wide}");
+            }
+        }
+        browser.resize(DESKTOP.0, DESKTOP.1);
+        is_sound(&mut browser);
+    }
+}
