@@ -87,6 +87,16 @@ export async function told(work) {
   }
 }
 
+/**
+ * Shows something else, unless it is the same: what is focused or selected there stays so.
+ * @param {Element} place
+ * @param {...any} children
+ */
+export function changed(place, ...children) {
+  const next = make("div", {}, ...children);
+  if (next.innerHTML !== place.innerHTML) place.replaceChildren(...next.childNodes);
+}
+
 /** @param {string} id @returns {any} */
 export const byId = (id) => document.getElementById(id);
 

@@ -1,7 +1,12 @@
 // Numbers and times as people read them.
 
+import { make } from "./dom.js";
+
 /** @param {number} number */
 export const count = (number) => Math.round(number).toLocaleString("en");
+
+/** A number of things. @param {number} number @param {string} one its name in the singular */
+export const counted = (number, one) => `${count(number)} ${one}${number === 1 ? "" : "s"}`;
 
 /** @param {number} part @param {number} all */
 export const share = (part, all) => (all ? `${(100 * part / all).toFixed(1)}%` : "–");
@@ -10,7 +15,8 @@ export const share = (part, all) => (all ? `${(100 * part / all).toFixed(1)}%` :
 export function time(seconds) {
   const date = new Date(1000 * seconds);
   const isToday = date.toDateString() === new Date().toDateString();
-  return isToday ? date.toLocaleTimeString() : date.toLocaleString();
+  const worded = isToday ? date.toLocaleTimeString() : date.toLocaleString();
+  return make("time", { datetime: date.toISOString() }, worded);
 }
 
 /** @param {number | null | undefined} ms */

@@ -2,7 +2,7 @@
 
 import { post } from "./api.js";
 import { button, field, make, table } from "./dom.js";
-import { count, duration, shortened } from "./format.js";
+import { counted, duration, shortened } from "./format.js";
 import { openPassage } from "./passage.js";
 
 /** @param {string} name of the corpus @param {import("./access.js").Access} access */
@@ -24,7 +24,7 @@ export function searchPanel(name, access) {
         shortened(hit.text, 200), hit.score.toFixed(3),
       ]);
       found.replaceChildren(
-        make("p", { class: "dim" }, `${count(hits.length)} passages of generation ${corpus.generation} in ${duration(ms)}`),
+        make("p", { class: "dim" }, `${counted(hits.length, "passage")} of generation ${corpus.generation} in ${duration(ms)}`),
         table("Passages found", ["document", "text", "#score"], rows, "Nothing was found."));
     } catch (error) {
       found.replaceChildren(make("p", { class: "warn" }, error.message));

@@ -2,22 +2,25 @@
 
 import { get, text } from "./api.js";
 import { SHOWN, bars } from "./chart.js";
-import { make, notice, table, terms } from "./dom.js";
+import { changed, make, notice, table, terms } from "./dom.js";
 import { count, duration, measured, share } from "./format.js";
 import { by, quantile, samples, sum } from "./metrics.js";
 import { promise, standing } from "./trace.js";
+import { tracesPanel } from "./traces.js";
 
 /** How often the server is looked at, in milliseconds. */
 const EVERY = 2000;
 
 /** Routes that the console itself asks, beside which nothing else would be seen. */
-const OWN = new Set(["", "/", "/console/{version}/{file}", "/metrics", "/v1/ken/access", "/v1/ken/guarantee", "/openapi.json", "/health", "/ready"]);
+const OWN = new Set(["", "/", "/console/{version}/{file}", "/metrics", "/v1/ken/access", "/v1/ken/guarantee",
+  "/v1/ken/traces", "/openapi.json", "/health", "/ready"]);
 
 /** @param {import("./access.js").Access} access */
 export async function trafficPage(access) {
   if (!access.may("admin")) {
     return { element: make("p", { class: "panel" }, access.lacks("admin", "read metrics")) };
   }
+  const traces = access.keepsTraces ? tracesPanel(access) : null;
   const figures = make("div", { class: "figures" });
   const live = make("div");
   const guarantee = make("div");
@@ -30,7 +33,8 @@ export async function trafficPage(access) {
     make("section", { class: "panel", "aria-label": "Since the server started" }, figures),
     panel("Live", live),
     make("div", { class: "columns" }, panel("Guarantee", guarantee), panel("Answers by policy", policies),
-      panel("Times", times), panel("Requests", requests)));
+      panel("Times", times), panel("Requests", requests)),
+    traces && panel("Last questions", traces.element));
 
   /** @type {{corpus: number, self: number}[]} */
   const series = [];
@@ -46,21 +50,25 @@ export async function trafficPage(access) {
     const isAnew = before && answers.corpus + answers.self < before.corpus + before.self;
     if (before && !isAnew) series.push({ corpus: answers.corpus - before.corpus, self: answers.self - before.self });
     before = answers;
-    figures.replaceChildren(...sums(all, answers));
-    live.replaceChildren(...chart(series));
-    guarantee.replaceChildren(state ? report(state, all) : make("p", { class: "dim" },
+    changed(figures, ...sums(all, answers));
+    changed(live, ...chart(series));
+    changed(guarantee, state ? report(state, all) : make("p", { class: "dim" },
       "None is watched: the server was started without a calibration."));
-    policies.replaceChildren(table("Answers by policy", ["policy", "source", "#answers"],
+    changed(policies, table("Answers by policy", ["policy", "source", "#answers"],
       by(all, "ken_answers_total", ["policy", "source"]).map(([labels, value]) => [...labels, count(value)]),
       "Nothing was asked yet."));
-    times.replaceChildren(...latencies(all));
-    requests.replaceChildren(...responses(all));
+    changed(times, ...latencies(all));
+    changed(requests, ...responses(all));
   }
 
   let timer = 0;
   let isFailing = false;
   async function tick() {
-    if (document.hidden) return;
+    if (document.hidden) {
+      // What came meanwhile is no bar of its own.
+      before = undefined;
+      return;
+    }
     try {
       await refresh();
       isFailing = false;
@@ -72,8 +80,14 @@ export async function trafficPage(access) {
   await refresh();
   return {
     element,
-    enter: () => { timer = setInterval(tick, EVERY); },
-    leave: () => clearInterval(timer),
+    enter: () => {
+      timer = setInterval(tick, EVERY);
+      traces?.load();
+    },
+    leave: () => {
+      clearInterval(timer);
+      before = undefined;
+    },
   };
 }
 
@@ -141,7 +155,7 @@ function latencies(all) {
     table("Times to answer", ["", "#median", "#95%"], [
       row("first token", "ken_first_token_seconds"), row("whole answer", "ken_answer_seconds"),
     ], "–"),
-    make("p", { class: "dim" }, "Interpolated within the buckets of the histograms."),
+    make("p", { class: "dim small" }, "Interpolated within the buckets of the histograms."),
     table("Mean time by stage", ["stage", "#mean", "#times"], stages, "No stage was timed yet."),
   ];
 }

@@ -2,7 +2,7 @@
 
 import { get, post, upload } from "./api.js";
 import { button, field, make, told } from "./dom.js";
-import { count, share } from "./format.js";
+import { count, counted, share } from "./format.js";
 
 /** How often a job is looked at, in milliseconds. */
 const EVERY = 400;
@@ -96,7 +96,7 @@ async function follow(job, shown, changed) {
   try {
     while (isOpen(job)) {
       const { bytes_read: read, bytes_total: total, documents, passages } = job.progress;
-      shown.say(`${job.status}: ${count(documents)} documents, ${count(passages)} passages`, total ? read / total : 0);
+      shown.say(`${job.status}: ${counted(documents, "document")}, ${counted(passages, "passage")}`, total ? read / total : 0);
       await new Promise((wake) => setTimeout(wake, EVERY));
       job = await get(address);
     }

@@ -68,6 +68,7 @@ const FILES: &[(&str, &[u8])] = files![
     "search.js",
     "style.css",
     "trace.js",
+    "traces.js",
     "traffic.js",
     "upload.js",
 ];

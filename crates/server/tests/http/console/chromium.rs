@@ -66,6 +66,7 @@ impl Chromium {
             .arg(program)
             .args(["--headless=new", "--remote-debugging-pipe", &user_data])
             .args(["--no-first-run", "--disable-gpu", "--disable-dev-shm-usage"])
+            .arg("--hide-scrollbars")
             .args(["--disable-background-networking", "--disable-extensions"])
             // It shows nothing but pages of the tests, and may be run by root in a container.
             .args(["--no-sandbox", "about:blank"])

@@ -124,7 +124,7 @@ fn documents_come_and_go() {
     browser.sees("searched as of generation 1: 1 added, 0 replaced, 0 unchanged");
     browser.write("searchbox", "Query", "tulips in November");
     browser.click("button", "Search");
-    browser.sees("1 passages of generation 1");
+    browser.sees("1 passage of generation 1");
     browser.click("button", "Tulips");
     browser.sees("tulips.md#0 in garden, generation 1");
     browser.picture("found");
