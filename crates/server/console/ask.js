@@ -6,6 +6,9 @@ import { button, field, make } from "./dom.js";
 
 /** @typedef {{question: string, answer: string}} Exchange */
 
+/** Before a policy in the address of the page. */
+const WITH = "with/";
+
 /** @param {import("./access.js").Access} access */
 export async function askPage(access) {
   if (!access.may("ask")) {
@@ -54,8 +57,8 @@ export async function askPage(access) {
   });
   return {
     element: make("div", {}, asking.element, before, answers),
-    enter: (/** @type {string} */ question) => {
-      if (question) asking.question.value = question;
+    enter: (/** @type {string} */ rest) => {
+      if (rest.startsWith(WITH)) asking.compareWith(rest.slice(WITH.length));
       asking.question.focus();
     },
   };
@@ -78,16 +81,17 @@ function form(policies, corpora) {
   const follows = make("input", { type: "checkbox" });
   const follow = make("label", { class: "check", hidden: true }, follows, "Goes on from the last answer");
   const stop = button("Stop", () => {}, { disabled: true });
+  const more = make("details", {}, make("summary", {}, "More"),
+    make("div", { class: "row" },
+      field("Another policy to compare with", other), field("Style of the answer", style), field("Search", mode),
+      field("Passages", k), field("Only documents with", filter)));
   const element = make("form", { class: "panel", "aria-label": "Question" },
     field("Question", question),
     make("div", { class: "row" },
       field("Policy", policy), corpora.length > 1 && field("Corpus", corpus),
       make("fieldset", {}, make("legend", {}, "Compare with"),
         boxes.map((box, place) => make("label", { class: "check" }, box, named[place])))),
-    make("details", {}, make("summary", {}, "More"),
-      make("div", { class: "row" },
-        field("Another policy to compare with", other), field("Style of the answer", style), field("Search", mode),
-        field("Passages", k), field("Only documents with", filter))),
+    more,
     make("div", { class: "row" }, make("button", {}, "Ask"), stop, follow));
   question.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
     if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
@@ -96,6 +100,11 @@ function form(policies, corpora) {
   });
   return {
     element, question, stop, follow, follows,
+    /** Has another policy be compared with. @param {string} name */
+    compareWith(name) {
+      other.value = name;
+      more.open = true;
+    },
     /** The models that are asked; the first leads the conversation. @returns {string[]} */
     chosen() {
       const beside = boxes.filter((box) => box.checked).map((box) => box.value);

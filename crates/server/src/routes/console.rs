@@ -65,6 +65,7 @@ const FILES: &[(&str, &[u8])] = files![
     "main.js",
     "metrics.js",
     "passage.js",
+    "policies.js",
     "search.js",
     "style.css",
     "trace.js",

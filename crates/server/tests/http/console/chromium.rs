@@ -264,10 +264,15 @@ impl Chromium {
         }
     }
 
-    /// Writes a text into a field, in the place of what stands there.
-    pub(super) fn write(&mut self, role: &str, name: &str, text: &str) {
+    /// Has an element be the one that keys go to.
+    pub(super) fn focus(&mut self, role: &str, name: &str) {
         let node = self.find(role, name);
         self.call("DOM.focus", json!({"backendNodeId": node}));
+    }
+
+    /// Writes a text into a field, in the place of what stands there.
+    pub(super) fn write(&mut self, role: &str, name: &str, text: &str) {
+        self.focus(role, name);
         self.js("document.activeElement.select()");
         self.call("Input.insertText", json!({"text": text}));
     }
@@ -295,6 +300,7 @@ impl Chromium {
             "Tab" => (9, ""),
             "Enter" => (13, "\r"),
             "Escape" => (27, ""),
+            "ArrowLeft" => (37, ""),
             _ => panic!("{key}"),
         };
         for kind in ["keyDown", "keyUp"] {

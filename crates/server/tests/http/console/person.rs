@@ -239,6 +239,52 @@ fn traffic_is_seen_as_it_comes() {
 }
 
 #[test]
+fn policies_are_compared_at_every_threshold() {
+    let server = Running::start();
+    let Some(mut browser) = at(&server, DESKTOP, "#policies") else {
+        return;
+    };
+    // As `ken eval` prints a comparison, without what the page does not read.
+    let policy = |name: &str, em: f64, ratio: f64, curve: serde_json::Value| {
+        json!({
+            "policy": name, "em": em, "em_interval": [em - 0.05, em + 0.05], "retrieval_ratio": ratio,
+            "tokens": {"prompt": {"mean": 500.0 * ratio}, "completion": {"mean": 7.0}},
+            "vs_always": {"em_difference": em - 0.3, "interval": [-0.2, 0.1]}, "curve": curve,
+        })
+    };
+    let curve = json!([
+        {"retrieval_ratio": 0.0, "em": 0.1, "threshold": 0.9},
+        {"retrieval_ratio": 0.4, "em": 0.35, "threshold": 0.25},
+        {"retrieval_ratio": 1.0, "em": 0.3, "threshold": null},
+    ]);
+    let policies = [
+        policy("never", 0.1, 0.0, json!([])),
+        policy("always", 0.3, 1.0, json!([])),
+        policy("certainty", 0.34, 0.4, curve),
+    ];
+    let compared = json!({"n": 200, "never_em": 0.1, "always_em": 0.3, "policies": policies});
+    let [file, other] = ["compared.json", "other.json"].map(|name| server.folder.path().join(name));
+    std::fs::write(&file, compared.to_string()).unwrap();
+    std::fs::write(&other, r#"{"policies": [{"policy": "never"}]}"#).unwrap();
+    browser.choose_files("Comparison", &[&other]);
+    browser.sees("This is no comparison of policies");
+    browser.choose_files("Comparison", &[&file]);
+    // It begins where most is right.
+    browser.sees("certainty@0.25: 40.0% of the questions retrieve, exact match 0.350; always 0.300 (+0.050), never 0.100 (+0.250)");
+    assert!(!browser.text().contains("This is no comparison"));
+    browser.picture("policies");
+    browser.focus("slider", "Threshold");
+    browser.press("ArrowLeft");
+    browser.sees("certainty@0.9: 0.0% of the questions retrieve, exact match 0.100");
+    browser.click("link", "Ask with certainty@0.9");
+    browser.write("textbox", "Question", FRANCE);
+    browser.press("Enter");
+    browser.hears("article", "Answer of certainty@0.9");
+    browser.sees("Paris");
+    is_sound(&mut browser);
+}
+
+#[test]
 fn the_keyboard_is_enough() {
     let server = Running::start();
     let Some(mut browser) = at(&server, DESKTOP, "") else {
