@@ -16,7 +16,7 @@ import { count, share } from "./format.js";
 const COLORS = 6;
 
 /** The drawing, in its own units. */
-const WIDTH = 640, HEIGHT = 360, LEFT = 46, RIGHT = 12, TOP = 10, BOTTOM = 40;
+const WIDTH = 640, HEIGHT = 360, LEFT = 46, RIGHT = 24, TOP = 10, BOTTOM = 40;
 
 /** Why a file is not taken. */
 const NO_COMPARISON = "This is no comparison of policies with thresholds: make one as above.";
@@ -37,7 +37,7 @@ export async function policiesPage() {
       make("h2", { id: "policies-title" }, "Policies compared"),
       make("p", {}, "How accurate would each policy be, and how often would it retrieve? Compare them on questions with known answers:"),
       make("pre", { class: "scroll", tabindex: "0" },
-        "ken eval questions.jsonl --policy never,always,prompt,certainty --out compared --json > compared.json"),
+        "ken eval questions.jsonl --corpus notes.ken --policy never,always,prompt,certainty --out compared --json > compared.json"),
       make("p", {}, "Then choose the file. It stays in this page."),
       make("div", { class: "row" }, field("Comparison", file)), refused),
     shown);
