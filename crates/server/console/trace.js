@@ -56,8 +56,11 @@ export function details(trace, usage, access) {
     make("h3", {}, "Retrieved"), passages(trace, access));
 }
 
-/** The score against its threshold, where both are shares. @param {Trace} trace */
-function scale({ score, threshold }) {
+/**
+ * The score against its threshold, where both are shares.
+ * @param {{score: number | null, threshold: number | null}} trace
+ */
+export function scale({ score, threshold }) {
   const isShare = (/** @type {number | null} */ value) => value != null && value >= 0 && value <= 1;
   if (!isShare(score) || !isShare(threshold)) return null;
   const x = (/** @type {number | null} */ value) => 4 + 192 * Number(value);
@@ -86,5 +89,5 @@ function passages(trace, access) {
     button(one.title || one.doc_id, () => openPassage({ corpus: trace.corpus, ...one }, access), { class: "link" }),
     shortened(one.text, 160), one.score.toFixed(3), one.in_prompt ? "yes" : "no",
   ]);
-  return table("Passages retrieved", ["document", "text", "#score", "read"], rows, "Nothing was retrieved.");
+  return table("Passages retrieved", ["document", "~text", "#score", "read"], rows, "Nothing was retrieved.");
 }

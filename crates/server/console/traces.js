@@ -71,7 +71,7 @@ function list(listed, onOpen) {
     one.answer == null ? "" : shortened(one.answer, 80), one.policy, one.route, duration(one.ms),
     count(one.prompt_tokens + one.completion_tokens), rating(one),
   ]);
-  return table("Last questions", ["when", "question", "answer", "policy", "route", "#time", "#tokens", "rated"], rows, "None.");
+  return table("Last questions", ["when", "~question", "~answer", "policy", "route", "#time", "#tokens", "rated"], rows, "None.");
 }
 
 /** @param {Past} one */
@@ -86,7 +86,7 @@ function open(one, access, changed) {
   shown.open = true;
   byId("trace-title").textContent = one.question || one.id;
   byId("trace-body").replaceChildren(
-    make("p", { class: "answer" }, one.answer ?? ""),
+    make("p", { class: "answer" }, one.answer ?? ""), make("p", { class: "dim reason" }, one.reason),
     one.question
       ? rightAnswer(one, changed)
       : make("p", { class: "dim" }, "This server does not keep what was asked (the setting keep_questions)."),

@@ -8,6 +8,7 @@ use serde_json::json;
 
 use super::chromium::Chromium;
 use crate::fixture::{FOLLOW_UP, FRANCE, LIMITS, OIL, Running, facts, grant, wait_for};
+use crate::watch::watched;
 
 const DESKTOP: (u32, u32) = (1280, 900);
 const PHONE: (u32, u32) = (390, 844);
@@ -239,6 +240,76 @@ fn traffic_is_seen_as_it_comes() {
 }
 
 #[test]
+fn a_guarantee_is_seen_to_hold_and_to_lapse() {
+    let server = watched(&Keys::default());
+    let Some(mut browser) = at(&server, DESKTOP, "#traffic") else {
+        return;
+    };
+    browser.sees("holds");
+    browser.sees("at most 0.05 less accurate than always retrieving, at confidence 0.95");
+    browser.click("link", "Ask");
+    browser.write("textbox", "Question", OIL);
+    browser.click("button", "Ask");
+    browser.sees("Bob");
+    browser.click("button", "Wrong");
+    browser.write("textbox", "What would be right", "Ida");
+    browser.click("button", "Send");
+    browser.sees("It counts for the guarantee.");
+    let lapsed = || server.get("/v1/ken/guarantee").json()["standing"] == "lapsed";
+    for _ in 0..50 {
+        if lapsed() {
+            break;
+        }
+        server.post("/v1/ken/ask", &json!({"question": OIL}));
+    }
+    wait_for("it lapses", lapsed);
+    browser.click("link", "Traffic");
+    browser.sees("does not hold any more: everything retrieves");
+    browser.picture("guarantee");
+    is_sound(&mut browser);
+}
+
+#[test]
+fn metrics_are_read_as_prometheus_reads_them() {
+    let server = Running::start();
+    let Some(mut browser) = at(&server, DESKTOP, "") else {
+        return;
+    };
+    // Five observations, of which two are at most 1, and four at most 2.
+    let text = concat!(
+        "# HELP ken_t Times\n",
+        "ken_t_bucket{le=\"1.0\"} 2\n",
+        "ken_t_bucket{le=\"2.0\"} 4\n",
+        "ken_t_bucket{le=\"+Inf\"} 5\n",
+        "ken_n_total{a=\"x\\\"y,z\",b=\"1\"} 3\n",
+        "ken_n_total{a=\"w\",b=\"1\"} 4.5\n",
+        "ken_g 1e3\n",
+        "# EOF\n",
+    );
+    let read = browser.js(&format!(
+        "import(document.scripts[0].src.replace('main.js', 'metrics.js')).then((metrics) => {{
+           const all = metrics.samples({});
+           const quantiles = [0, 0.5, 0.95].map((q) => metrics.quantile(all, 'ken_t', q));
+           return [metrics.sum(all, 'ken_n_total', {{b: '1'}}), metrics.sum(all, 'ken_g'), metrics.sum(all, 'ken_none'),
+                   metrics.by(all, 'ken_n_total', ['a']), quantiles, metrics.quantile(all, 'ken_none', 0.5)];
+         }})",
+        json!(text)
+    ));
+    // Within a bucket they are taken to lie evenly; beyond the last bound nothing is known.
+    assert_eq!(
+        read,
+        json!([
+            7.5,
+            1000,
+            0,
+            [[["w"], 4.5], [["x\"y,z"], 3]],
+            [0, 1.25, 2],
+            null
+        ])
+    );
+}
+
+#[test]
 fn policies_are_compared_at_every_threshold() {
     let server = Running::start();
     let Some(mut browser) = at(&server, DESKTOP, "#policies") else {
@@ -282,6 +353,61 @@ fn policies_are_compared_at_every_threshold() {
     browser.hears("article", "Answer of certainty@0.9");
     browser.sees("Paris");
     is_sound(&mut browser);
+}
+
+#[test]
+fn what_the_model_knows_is_measured_and_read() {
+    let server = Running::start();
+    let Some(mut browser) = at(&server, DESKTOP, "#knowledge") else {
+        return;
+    };
+    browser.write("textbox", "Question", FRANCE);
+    browser.write("combobox", "By the policy", "certainty@0.5");
+    browser.press("Enter");
+    browser.sees("answers from memory");
+    browser.sees("0; above 0.5 it retrieves");
+    // As `ken probe` writes records, without what the page does not read.
+    let record = |id: usize, own: f64, effect: &str| {
+        json!({
+            "id": id.to_string(), "question": format!("Question {id}?"), "golden_answers": ["yes"],
+            "confidence": {"self": own, "corpus": 0.8, "masked": null}, "effect": {"confidence": effect},
+            "likeliest": {"self": {"text": "no"}}, "evidence": [format!("{}.md#3", id % 2)],
+        })
+        .to_string()
+    };
+    let lines = [
+        r#"{"settings": {}}"#.to_owned(),
+        record(1, 0.0, "beneficial"),
+        record(2, 1.0, "harmful"),
+        record(3, 0.5, "beneficial"),
+        json!({"id": "4", "question": "Failed?", "confidence": null}).to_string(),
+    ];
+    let file = server.folder.path().join("known.jsonl");
+    std::fs::write(&file, lines.join("\n")).unwrap();
+    browser.choose_files("Probe records", &[&file]);
+    browser.sees("3 questions");
+    browser.sees("66.7%");
+    let text = browser.text();
+    // The least known document comes first.
+    let rows = ["1.md\t2\t0.250", "0.md\t1\t1.000"];
+    let places = rows.map(|row| text.find(row).unwrap_or_else(|| panic!("{row} in\n{text}")));
+    assert!(places[0] < places[1]);
+    browser.picture("knowledge");
+    browser.choose("Evidence that is", "harmful");
+    browser.until(
+        "one is left",
+        "!document.body.innerText.includes('Question 1?')",
+    );
+    browser.sees("Question 2?");
+    is_sound(&mut browser);
+    let other = server.folder.path().join("other.jsonl");
+    std::fs::write(&other, "nothing").unwrap();
+    browser.choose_files("Probe records", &[&other]);
+    browser.sees("This file has no records of probed questions");
+    browser.write("combobox", "By the policy", "router@0.5");
+    browser.click("button", "Measure");
+    browser.sees("the policy `router` needs a router");
+    assert!(!browser.wrong(&[]).is_empty());
 }
 
 #[test]
@@ -357,18 +483,14 @@ fn it_fits_a_phone_and_is_readable_light_and_dark() {
     browser.sees("Ida");
     browser.js("document.querySelectorAll('details').forEach((one) => { one.open = true; })");
     for (page, shown) in [
-        ("Ask", "Answer of never"),
-        ("Corpora", "Generations"),
-        ("Traffic", "Live"),
+        ("Ask", "[aria-label='Answer of never']"),
+        ("Corpora", "#generations-title"),
+        ("Traffic", "[aria-label='Live']"),
+        ("Policies", "#policies-title"),
+        ("Knowledge", "#probed-title"),
     ] {
         browser.click("link", page);
-        browser.until(
-            shown,
-            &format!(
-                "document.querySelector('main [aria-label={}]')",
-                json!(shown)
-            ),
-        );
+        browser.until(shown, &format!("document.querySelector({})", json!(shown)));
         for (size, (width, height)) in [("desktop", DESKTOP), ("phone", PHONE)] {
             browser.resize(width, height);
             for is_dark in [false, true] {
