@@ -269,6 +269,7 @@ fn statistics_are_those_of_the_set_boundary() {
     let (first, last) = (curve[0], curve[curve.len() - 1]);
     assert_eq!((first.retrieval_ratio, first.em), (0.0, 0.6));
     assert_eq!((last.retrieval_ratio, last.em), (1.0, 0.6));
+    assert_eq!(last.threshold, None);
 
     let csv = to_csv(&comparison);
     assert_eq!(csv.lines().count(), 1 + policies.len());
@@ -277,6 +278,35 @@ fn statistics_are_those_of_the_set_boundary() {
     let page = to_html("Clocks", &comparison, &[]);
     assert!(page.contains("<svg") && page.contains("uncertainty:perplexity"));
     assert!(!page.contains("NaN") && !page.contains("http"));
+}
+
+#[test]
+fn a_point_of_a_curve_is_the_policy_with_its_threshold() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut pipeline = pipeline(&folder);
+    let mut of = |names: &str| {
+        let policies = policies(names);
+        compared(&folder, &mut pipeline, &policies, &questions(), &[], BATCH).policies
+    };
+    let curve = of("certainty").remove(0).curve;
+    let points: Vec<_> = curve
+        .iter()
+        .filter_map(|point| Some((point, point.threshold?)))
+        .collect();
+    assert!(points.len() > 3);
+    let names = points.iter().map(|(_, at)| format!("certainty@{at}"));
+    let names: Vec<String> = names.collect();
+    let each = of(&names.join(","));
+    for ((point, _), policy) in points.into_iter().zip(each) {
+        let summary = policy.summary;
+        assert_eq!(summary.em, Some(point.em), "{}", summary.policy);
+        assert_eq!(
+            summary.retrieval_ratio,
+            Some(point.retrieval_ratio),
+            "{}",
+            summary.policy
+        );
+    }
 }
 
 #[test]

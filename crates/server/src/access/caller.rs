@@ -142,6 +142,18 @@ impl Caller {
         self.key.as_ref().map(|key| key.id.as_str())
     }
 
+    /// All that the caller may do.
+    pub(crate) fn scopes(&self) -> &[Scope] {
+        self.key
+            .as_ref()
+            .map_or(&Scope::ALL, |key| key.grant.scopes.as_slice())
+    }
+
+    /// The corpora that the caller may see; `None` for all.
+    pub(crate) fn corpora(&self) -> Option<&[String]> {
+        self.key.as_ref()?.grant.corpora.as_deref()
+    }
+
     /// Makes sure that the caller may do this.
     ///
     /// # Errors
@@ -158,14 +170,13 @@ impl Caller {
 
     /// Whether the caller may see what is in a corpus.
     pub(crate) fn may_read(&self, corpus: &str) -> bool {
-        let corpora = self.key.as_ref().and_then(|key| key.grant.corpora.as_ref());
-        corpora.is_none_or(|corpora| corpora.iter().any(|name| name == corpus))
+        self.corpora()
+            .is_none_or(|corpora| corpora.iter().any(|name| name == corpus))
     }
 
     /// Whether the caller may see what is in any corpus.
     pub(crate) fn may_read_all(&self) -> bool {
-        let corpora = self.key.as_ref().and_then(|key| key.grant.corpora.as_ref());
-        corpora.is_none()
+        self.corpora().is_none()
     }
 
     /// Makes sure that the caller may see what is in a corpus.

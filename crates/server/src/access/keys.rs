@@ -34,7 +34,7 @@ pub enum Scope {
 }
 
 impl Scope {
-    const ALL: [Self; 4] = [Self::Ask, Self::Search, Self::Write, Self::Admin];
+    pub(crate) const ALL: [Self; 4] = [Self::Ask, Self::Search, Self::Write, Self::Admin];
 }
 
 impl fmt::Display for Scope {

@@ -9,6 +9,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use rand::Rng;
 
+use super::console;
 use super::state::App;
 use crate::log::Entry;
 use crate::service::answering::{Request, milliseconds};
@@ -17,8 +18,9 @@ use crate::wire::refusal::Refusal;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// What needs no key: whether the server lives says nothing of what it holds.
-const OPEN: &[&str] = &["/health", "/ready"];
+/// What needs no key: whether the server lives says nothing of what it holds, and neither does the console,
+/// which asks for a key itself.
+const OPEN: &[&str] = &["/health", "/ready", console::PAGE, console::FILE];
 
 pub(crate) async fn around(
     State(app): State<App>,

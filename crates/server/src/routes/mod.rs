@@ -1,11 +1,13 @@
 //! The routes: each reads its request, has the work done, and words the response. What stands around all
 //! of them, from the request's id to the log, is in `guard`.
 
+mod access;
 pub(crate) mod address;
 pub(crate) mod ask;
 mod changes;
 mod chat;
 mod citing;
+mod console;
 mod conversation;
 pub(crate) mod corpora;
 mod embeddings;
@@ -50,7 +52,7 @@ pub(crate) fn router(live: Arc<Live>, access: Arc<Access>, ending: Arc<AtomicBoo
         access,
         ending,
     };
-    Router::new()
+    console::routes()
         .route("/health", get(state::health))
         .route("/ready", get(state::ready))
         .route("/metrics", get(state::metrics))
@@ -82,6 +84,7 @@ pub(crate) fn router(live: Arc<Live>, access: Arc<Access>, ending: Arc<AtomicBoo
             get(vector_stores::one_file).delete(vector_stores::detach),
         )
         .route("/v1/vector_stores/{id}/search", post(vector_stores::search))
+        .route("/v1/ken/access", get(access::report))
         .route("/v1/ken/feedback", post(feedback::take))
         .route("/v1/ken/guarantee", get(guarantee::report))
         .route("/v1/ken/reload", post(reload::reload))

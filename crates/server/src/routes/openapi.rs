@@ -6,6 +6,7 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
 use crate::service::evals::EvalQuestion;
+use crate::wire::access::AccessReport;
 use crate::wire::body;
 use crate::wire::chat::{ChatCompletion, ChatRequest};
 use crate::wire::embeddings::{EmbeddingsRequest, EmbeddingsResponse};
@@ -162,6 +163,8 @@ fn routes() -> Routes {
         "/v1/ken/knows",
         "What the model knows of a question, without answering it",
     );
+    let summary = "What the caller may do";
+    routes.get::<AccessReport>("/v1/ken/access", summary);
     watching(&mut routes);
     writing(&mut routes);
     routes.get::<CorpusList>("/v1/ken/corpora", "The corpora");

@@ -1,6 +1,7 @@
 //! What goes over the wire: bodies of requests and responses, and of errors. Nothing here decides
 //! anything, and no other crate knows these types.
 
+pub(crate) mod access;
 pub(crate) mod body;
 pub(crate) mod chat;
 pub(crate) mod embeddings;

@@ -7,6 +7,7 @@ mod access;
 mod bad_input;
 mod chat;
 mod client;
+mod console;
 mod conversation;
 mod every_route;
 mod fixture;

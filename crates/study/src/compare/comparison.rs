@@ -114,6 +114,8 @@ pub struct Point {
     pub retrieval_ratio: f64,
     /// The share of exact matches.
     pub em: f64,
+    /// The threshold that gives it, the largest score that does not retrieve; `None` where all do.
+    pub threshold: Option<f64>,
 }
 
 /// Compares policies on questions. A policy without a threshold is compared at the thresholds that
@@ -305,16 +307,20 @@ fn curve(policy: Policy, answered: &[Answered<'_>]) -> Vec<Point> {
         }
     }
     scored.sort_by(|one, other| other.0.total_cmp(&one.0));
-    let point = |retrieved: usize, right: f64| Point {
-        retrieval_ratio: retrieved as f64 / n as f64,
-        em: right / n as f64,
+    let mut points = Vec::new();
+    let mut point = |retrieved: usize, right: f64, threshold| {
+        points.push(Point {
+            retrieval_ratio: retrieved as f64 / n as f64,
+            em: right / n as f64,
+            threshold,
+        });
     };
-    let mut points = vec![point(retrieved, right)];
     for same in scored.chunk_by(|one, next| one.0 == next.0) {
+        point(retrieved, right, same.first().map(|one| one.0));
         retrieved += same.len();
         right += same.iter().map(|one| one.1).sum::<f64>();
-        points.push(point(retrieved, right));
     }
+    point(retrieved, right, None);
     thinned(points)
 }
 

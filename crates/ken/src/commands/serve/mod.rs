@@ -101,7 +101,8 @@ fn log() -> Log {
 
 /// Says where the server is, and what it serves.
 fn announce(served: &Served, listener: &TcpListener, json: bool) -> Result<()> {
-    let url = format!("http://{}/v1", listener.local_addr()?);
+    let console = format!("http://{}/", listener.local_addr()?);
+    let url = format!("{console}v1");
     let models = served.models();
     let corpora = served.corpora();
     if json {
@@ -110,7 +111,9 @@ fn announce(served: &Served, listener: &TcpListener, json: bool) -> Result<()> {
             json!({ "name": corpus.name, "generation": searched.generation() })
         });
         let corpora: Vec<_> = corpora.collect();
-        return output::json(&json!({ "url": url, "models": models, "corpora": corpora }));
+        return output::json(&json!({
+            "url": url, "console": console, "models": models, "corpora": corpora,
+        }));
     }
     let names: Vec<String> = corpora
         .iter()
@@ -124,6 +127,7 @@ fn announce(served: &Served, listener: &TcpListener, json: bool) -> Result<()> {
         })
         .collect();
     output::line(format!("serving OpenAI's API at {url}"))?;
+    output::line(format!("console: {console}"))?;
     output::line(format!("models: {}", models.join(", ")))?;
     match names.as_slice() {
         [] => Ok(()),

@@ -1,0 +1,23 @@
+// What the server has, and what the key in use may do here.
+
+import { get } from "./api.js";
+
+/**
+ * @typedef {{
+ *   needsKey: boolean, takesDocuments: boolean, keepsTraces: boolean,
+ *   may: (scope: string) => boolean, lacks: (scope: string, what: string) => string
+ * }} Access
+ */
+
+/** Asks the server. @returns {Promise<Access>} */
+export async function readAccess() {
+  const [{ key, scopes, takes_documents: takesDocuments }, { paths }] =
+    await Promise.all([get("/v1/ken/access"), get("/openapi.json")]);
+  return {
+    needsKey: key != null,
+    takesDocuments,
+    keepsTraces: Object.hasOwn(paths, "/v1/ken/traces"),
+    may: (scope) => scopes.includes(scope),
+    lacks: (scope, what) => `This key cannot ${what}: it has not the scope “${scope}”.`,
+  };
+}

@@ -1,0 +1,47 @@
+// Saying whether an answer is right.
+
+import { post } from "./api.js";
+import { button, field, make } from "./dom.js";
+
+/** The longest right answer that the server takes, in bytes. */
+const LONGEST = 1000;
+
+/**
+ * Buttons for an answer, where the server has a use for what is said.
+ * @param {import("./trace.js").Trace} trace
+ * @param {string} answer
+ * @param {import("./access.js").Access} access
+ */
+export function feedbackForm(trace, answer, access) {
+  // A server without traces keeps only what it needs to watch a guarantee: right answers.
+  if (!access.keepsTraces && !trace.guarantee) return "";
+  const right = make("input", { required: true, maxlength: String(LONGEST), autocomplete: "off" });
+  const said = make("p", { class: "dim", role: "status" });
+  const better = make("form", { class: "row", hidden: true }, field("What would be right", right), make("button", {}, "Send"));
+  const buttons = make("div", { class: "row", role: "group", "aria-label": "Is the answer right?" },
+    button("Right", () => send("good", [answer])),
+    button("Wrong", () => {
+      better.hidden = false;
+      right.focus();
+      if (access.keepsTraces) send("bad", []);
+    }));
+  better.addEventListener("submit", (/** @type {Event} */ event) => {
+    event.preventDefault();
+    send("bad", [right.value.trim()]);
+  });
+  /** @param {string} rating @param {string[]} answers */
+  async function send(rating, answers) {
+    const fitting = answers.filter((one) => new TextEncoder().encode(one).length <= LONGEST);
+    const body = { request_id: trace.request_id, answers: fitting, ...(access.keepsTraces && { rating }) };
+    try {
+      const { counts, eval_question: kept } = await post("/v1/ken/feedback", body);
+      buttons.hidden = true;
+      if (answers.length) better.hidden = true;
+      said.textContent = ["Thank you.", counts && "It counts for the guarantee.",
+        kept && "The question is now one to evaluate on."].filter(Boolean).join(" ");
+    } catch (error) {
+      said.textContent = error.message;
+    }
+  }
+  return make("div", {}, buttons, better, said);
+}

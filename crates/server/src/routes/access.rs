@@ -1,0 +1,24 @@
+//! `/v1/ken/access`: what the caller may do here.
+
+use axum::Extension;
+use axum::extract::State;
+use axum::response::Response;
+
+use super::state::App;
+use crate::service::answering::Request;
+use crate::wire::access::AccessReport;
+use crate::wire::body;
+
+/// Tells of it.
+pub(crate) async fn report(
+    State(app): State<App>,
+    Extension(request): Extension<Request>,
+) -> Response {
+    let caller = &request.caller;
+    body::json(&AccessReport {
+        key: caller.key().map(str::to_owned),
+        scopes: caller.scopes().iter().map(ToString::to_string).collect(),
+        corpora: caller.corpora().map(<[String]>::to_vec),
+        takes_documents: app.served.library.is_some(),
+    })
+}

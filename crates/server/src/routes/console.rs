@@ -1,0 +1,223 @@
+//! The console: a page for browsers at `/`. Its files are in the program and are found by their names
+//! alone, so no path leads out of them. Their addresses hold a hash of all of them: browsers keep them for
+//! good, and after an update load all of the new ones.
+
+use std::sync::LazyLock;
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::Path;
+use axum::extract::rejection::PathRejection;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use sha2::{Digest, Sha256};
+
+use super::missing;
+use super::state::App;
+use crate::wire::refusal::Refusal;
+
+/// The addresses of the page and of its files. They hold nothing of what is served, so they need no key.
+pub(crate) const PAGE: &str = "/";
+pub(crate) const FILE: &str = "/console/{version}/{file}";
+
+/// What the page may do: load the server's own files, and talk to it. Nothing of another origin, no script
+/// or style in the page itself, no text that is read as markup, and no page around it.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
+                      connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
+                      require-trusted-types-for 'script'; trusted-types 'none'";
+
+/// What stands with every file.
+const AROUND: &[(&str, &str)] = &[
+    ("content-security-policy", POLICY),
+    ("referrer-policy", "no-referrer"),
+    ("cross-origin-opener-policy", "same-origin"),
+    ("cross-origin-resource-policy", "same-origin"),
+];
+
+/// A year: what never changes at its address.
+const FOR_GOOD: &str = "public, max-age=31536000, immutable";
+
+/// To be asked for each time, which costs little where it has not changed.
+const ASKED_FOR: &str = "no-cache";
+
+/// In the page, for the hash in the addresses of its files.
+const VERSION: &str = "{version}";
+
+macro_rules! files {
+    ($($name:literal),* $(,)?) => {
+        &[$(($name, include_bytes!(concat!("../../console/", $name)))),*]
+    };
+}
+
+/// The page's files, by name.
+const FILES: &[(&str, &[u8])] = files![
+    "access.js",
+    "answer.js",
+    "api.js",
+    "ask.js",
+    "chart.js",
+    "corpora.js",
+    "dom.js",
+    "feedback.js",
+    "format.js",
+    "icon.svg",
+    "knowledge.js",
+    "main.js",
+    "metrics.js",
+    "passage.js",
+    "policies.js",
+    "probed.js",
+    "search.js",
+    "style.css",
+    "trace.js",
+    "traces.js",
+    "traffic.js",
+    "upload.js",
+];
+
+/// The page, before it knows the addresses of its files.
+const INDEX: &str = include_str!("../../console/index.html");
+
+/// The hash in the addresses of the files.
+static HASH: LazyLock<String> = LazyLock::new(|| {
+    let mut hash = Sha256::new();
+    for (name, bytes) in FILES {
+        for part in [name.as_bytes(), bytes] {
+            hash.update((part.len() as u64).to_le_bytes());
+            hash.update(part);
+        }
+    }
+    hex(&hash.finalize())
+});
+
+/// The page, and its tag.
+static WHOLE_PAGE: LazyLock<(Bytes, String)> = LazyLock::new(|| {
+    let page = INDEX.replace(VERSION, &HASH);
+    let tag = hex(&Sha256::digest(&page));
+    (Bytes::from(page), tag)
+});
+
+/// As many digits of a hash as tell versions apart.
+fn hex(hash: &[u8]) -> String {
+    let digits = hash.iter().take(8).map(|byte| format!("{byte:02x}"));
+    digits.collect()
+}
+
+/// The routes of the console.
+pub(super) fn routes() -> Router<App> {
+    Router::new().route(PAGE, get(page)).route(FILE, get(file))
+}
+
+/// The page.
+async fn page(headers: HeaderMap) -> Response {
+    let (page, tag) = &*WHOLE_PAGE;
+    respond(
+        &headers,
+        "text/html; charset=utf-8",
+        ASKED_FOR,
+        tag,
+        page.clone(),
+    )
+}
+
+/// One of its files.
+async fn file(
+    path: Result<Path<(String, String)>, PathRejection>,
+    headers: HeaderMap,
+) -> Result<Response, Refusal> {
+    let Ok(Path((version, name))) = path else {
+        return Err(missing().await);
+    };
+    let found = FILES.iter().find(|(known, _)| *known == name);
+    let Some((_, bytes)) = found.filter(|_| version == *HASH) else {
+        return Err(missing().await);
+    };
+    let kind = match name.rsplit('.').next() {
+        Some("js") => "text/javascript; charset=utf-8",
+        Some("css") => "text/css; charset=utf-8",
+        _ => "image/svg+xml",
+    };
+    let bytes = Bytes::from_static(bytes);
+    Ok(respond(&headers, kind, FOR_GOOD, &HASH, bytes))
+}
+
+/// The bytes with all that stands around them; without them, where the browser has them already.
+fn respond(
+    headers: &HeaderMap,
+    kind: &'static str,
+    kept: &'static str,
+    tag: &str,
+    bytes: Bytes,
+) -> Response {
+    let tag = format!("\"{tag}\"");
+    let known = headers.get(header::IF_NONE_MATCH);
+    let known = known.and_then(|known| known.to_str().ok());
+    let is_known = known.is_some_and(|known| {
+        let mut tags = known.split(',').map(str::trim);
+        tags.any(|one| one == "*" || one.trim_start_matches("W/") == tag)
+    });
+    let mut response = match is_known {
+        true => StatusCode::NOT_MODIFIED.into_response(),
+        false => ([(header::CONTENT_TYPE, kind)], bytes).into_response(),
+    };
+    let all = response.headers_mut();
+    for (name, value) in AROUND {
+        all.insert(
+            HeaderName::from_static(name),
+            HeaderValue::from_static(value),
+        );
+    }
+    all.insert(header::CACHE_CONTROL, HeaderValue::from_static(kept));
+    if let Ok(tag) = HeaderValue::from_str(&tag) {
+        all.insert(header::ETAG, tag);
+    }
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_file_of_the_folder_is_served() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/console");
+        let names = std::fs::read_dir(folder).unwrap().map(|entry| {
+            let entry = entry.unwrap();
+            entry.file_name().into_string().unwrap()
+        });
+        let mut names: BTreeSet<String> = names.collect();
+        assert!(names.remove("index.html"));
+        let served: BTreeSet<String> = FILES.iter().map(|(name, _)| (*name).to_owned()).collect();
+        assert_eq!(served, names);
+    }
+
+    #[test]
+    fn the_page_and_its_files_name_only_what_is_there() {
+        let page = String::from_utf8(WHOLE_PAGE.0.to_vec()).unwrap();
+        let own = format!("/console/{}/", *HASH);
+        let is_there = |name: &str| FILES.iter().any(|(known, _)| *known == name);
+        let mut count = 0;
+        for address in page.split("=\"/").skip(1) {
+            let address = format!("/{}", address.split('"').next().unwrap());
+            let name = address
+                .strip_prefix(&own)
+                .unwrap_or_else(|| panic!("{address}"));
+            assert!(is_there(name), "{name}");
+            count += 1;
+        }
+        assert!(count >= 3);
+        for (name, bytes) in FILES.iter().filter(|(name, _)| name.ends_with(".js")) {
+            let text = std::str::from_utf8(bytes).unwrap();
+            for imported in text.split(" from \"").skip(1) {
+                let imported = imported.split('"').next().unwrap();
+                assert!(
+                    imported.strip_prefix("./").is_some_and(is_there),
+                    "{name}: {imported}"
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,17 @@
+//! What a caller may do.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// What the caller may do here.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct AccessReport {
+    /// The id of the key; null where the server asks for none.
+    pub(crate) key: Option<String>,
+    /// What it is for: `ask`, `search`, `write`, `admin`.
+    pub(crate) scopes: Vec<String>,
+    /// With which corpora; null for all.
+    pub(crate) corpora: Option<Vec<String>>,
+    /// Whether the server takes documents in, of those that may `write`.
+    pub(crate) takes_documents: bool,
+}

@@ -1,0 +1,5 @@
+//! The console: how its files are served, and how people use it in a browser.
+
+mod chromium;
+mod person;
+mod serving;
