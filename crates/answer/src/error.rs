@@ -24,6 +24,13 @@ pub enum AnswerError {
     #[error("the policy retrieves, but no corpus is open")]
     #[diagnostic(remedy = "name a corpus, or use the policy `never`")]
     NoCorpus,
+    #[error("the policy `{policy}` reads up to {wanted} search results, and k is {k}")]
+    #[diagnostic(remedy = remedy!("set <k> to {wanted} or more"))]
+    KTooSmall {
+        policy: String,
+        wanted: usize,
+        k: usize,
+    },
     #[error("the corpus {path} holds no passages")]
     #[diagnostic(remedy = filled(path))]
     EmptyCorpus { path: PathBuf },
@@ -77,6 +84,13 @@ pub enum AnswerError {
         remedy = "use the model that it was trained on, train it anew: <TrainKbm>, from records of <Probe>; or let it decide for another model: <kbm_for_any_model>"
     )]
     OtherAssessor(Mismatch),
+    #[error(
+        "`{by}` asks the model of the policy `kbm` about evidence, and that was trained on none"
+    )]
+    #[diagnostic(
+        remedy = "train one with evidence: <TrainKbm>, with <corpus>, from records of <ProbeWithCorpus>; or leave the review by `kbm` out"
+    )]
+    AssessorWithoutEvidence { by: String },
     #[error(transparent)]
     Datastore(#[from] crate::datastore::DatastoreError),
     #[error("stopped before the answer was written")]

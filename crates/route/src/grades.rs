@@ -3,6 +3,8 @@
 
 use std::fmt;
 
+use serde::ser::{Serialize, SerializeStruct, Serializer};
+
 /// The most values of k that a policy chooses among.
 const MOST: usize = 5;
 
@@ -75,6 +77,15 @@ impl Grades {
         })
     }
 
+    /// The same without thresholds.
+    #[must_use]
+    pub fn open(self) -> Self {
+        Self {
+            thresholds: None,
+            ..self
+        }
+    }
+
     /// The values of k, from the least.
     #[must_use]
     pub fn ks(&self) -> &[usize] {
@@ -143,6 +154,16 @@ impl fmt::Display for Grades {
             let sign = if at == 0 { '@' } else { ':' };
             write!(f, "{sign}{one}")
         })
+    }
+}
+
+/// As `ks` and `thresholds`, which are empty before calibration and null where they are infinite.
+impl Serialize for Grades {
+    fn serialize<To: Serializer>(&self, to: To) -> Result<To::Ok, To::Error> {
+        let mut written = to.serialize_struct("Grades", 2)?;
+        written.serialize_field("ks", self.ks())?;
+        written.serialize_field("thresholds", self.thresholds().unwrap_or_default())?;
+        written.end()
     }
 }
 

@@ -113,6 +113,18 @@ impl<S: Score> Policy<S> {
         }
     }
 
+    /// The threshold above which a question retrieves, where there is one.
+    #[must_use]
+    pub fn threshold(self) -> Option<f64> {
+        match self {
+            Self::Measured { threshold, .. } => threshold,
+            Self::Graded { grades, .. } if grades.ks().first() == Some(&0) => {
+                grades.thresholds()?.first().copied()
+            }
+            _ => None,
+        }
+    }
+
     /// The most search results that it names, and so needs at least to be searched for.
     #[must_use]
     pub fn most_k(self) -> Option<usize> {

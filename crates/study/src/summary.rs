@@ -41,6 +41,8 @@ pub struct Summary {
     /// Share of questions that were answered with evidence; smaller than that where a policy reviews evidence
     /// and drops some.
     pub evidence_ratio: Option<f64>,
+    /// Search results that were retrieved; with a reranker, chunks kept.
+    pub search_results: Count,
     /// Gold-answer coverage: of the questions that retrieved passages and have a gold answer, the
     /// share for which at least one passage in the prompt holds a gold answer, compared after the
     /// normalization of exact match ("Less LLM, More Documents", section 5.1). With the policy
@@ -133,6 +135,7 @@ pub fn summarize(policy: &str, records: &[Record]) -> Summary {
         right_abstentions: share(withheld.map(|one| !one.em)),
         retrieval_ratio: share(records.iter().map(Record::searched)),
         evidence_ratio: share(records.iter().map(|r| r.route == Some(Source::Corpus))),
+        search_results: count(records, |r| r.retrieved.len()),
         gold_coverage: share(records.iter().filter_map(|r| r.gold_covered)),
         gold_recall: share(with_gold_passage().map(|r| r.gold_rank.is_some())),
         gold_first: share(with_gold_passage().map(|r| r.gold_rank == Some(1))),

@@ -5,7 +5,7 @@ use ken_route::Goal;
 use serde::Serialize;
 
 use super::breakdown::Breakdown;
-use super::compose::{Answered, Decision, compose, gain};
+use super::compose::{Answered, compose, gain};
 use super::threshold::{Cut, cut, decisions, halves};
 use super::yardstick::{Yardstick, yardstick};
 use crate::bootstrap::{DRAWS, interval};
@@ -179,16 +179,22 @@ fn result(
         .collect();
     let summary = summarize(&policy.to_string(), &records);
     let ratio = summary.evidence_ratio.unwrap_or_default();
-    let kept = |decision: &Decision| *decision == Decision::Kept;
-    let harmless = answered.iter().zip(&decisions).map(|(one, decision)| {
-        if kept(decision) {
-            gain(one) >= 0.0
-        } else {
-            gain(one) <= 0.0
-        }
+    // What the corpus, with as many search results as are read, adds to memory.
+    let added = answered
+        .iter()
+        .zip(&decisions)
+        .map(|(one, &decision)| match decision.is_kept() {
+            true => (
+                true,
+                number(one.after(decision).em) - number(one.never.em),
+            ),
+            false => (false, gain(one)),
+        });
+    let harmless = added.clone().map(|(kept, gain)| match kept {
+        true => gain >= 0.0,
+        false => gain <= 0.0,
     });
-    let strict = answered.iter().zip(&decisions);
-    let strict = strict.map(|(one, decision)| kept(decision) == (gain(one) > 0.0));
+    let strict = added.map(|(kept, gain)| kept == (gain > 0.0));
     let against = |other: &dyn Fn(&Answered<'_>) -> f64| {
         let pairs = records.iter().zip(answered);
         let differences: Vec<f64> = pairs

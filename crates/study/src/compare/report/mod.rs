@@ -47,7 +47,7 @@ fn with_interval(difference: &Difference) -> String {
 }
 
 fn policies(comparison: &Comparison) -> String {
-    let names = "policy|EM|F1|contains|retrieval ratio|with evidence|model calls|tokens|p50 ms|p95 ms|AUROC|AUPRC|ECE|\
+    let names = "policy|EM|F1|contains|retrieval ratio|with evidence|search results|model calls|tokens|p50 ms|p95 ms|AUROC|AUPRC|ECE|\
                  not harming|strict|chance at this ratio|against always|of oracle's lead|against chance";
     let one = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |v| format!("{v:.1}"));
     let rows = comparison.policies.iter().map(|policy| {
@@ -61,6 +61,7 @@ fn policies(comparison: &Comparison) -> String {
             share(summary.contains),
             share(summary.retrieval_ratio),
             share(summary.evidence_ratio),
+            one(summary.search_results.mean),
             one(summary.model_calls.mean),
             one(tokens.map(|(read, written)| read + written)),
             one(summary.latency_ms.p50),
@@ -105,6 +106,8 @@ fn spared(comparison: &Comparison) -> String {
             interval(one.needless_skipped, one.needless_skipped_interval),
             interval(one.loss, one.loss_interval),
             share(one.evidence_ratio),
+            one.search_results
+                .map_or_else(|| "–".to_owned(), |mean| format!("{mean:.1}")),
         ]
     });
     format!(
@@ -112,7 +115,7 @@ fn spared(comparison: &Comparison) -> String {
          model answers right from memory, the share that it answers from memory. Thresholds are those that \
          spare most at this loss of exact match on the other half of the questions; given ones do not \
          count.</p>\n",
-        table("policy|skipped|loss|with evidence".split('|'), rows)
+        table("policy|skipped|loss|with evidence|search results".split('|'), rows)
     )
 }
 
