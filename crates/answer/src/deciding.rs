@@ -136,7 +136,6 @@ impl Pipeline {
 mod tests {
     use std::ops::ControlFlow;
 
-    use ken_diagnostic::Diagnostic;
     use ken_index::Mode;
     use ken_language::{LanguageModel, Sampling};
     use ken_testing::{Fact, TableModel};

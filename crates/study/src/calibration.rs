@@ -59,9 +59,7 @@ pub enum CalibrationError {
     )]
     NotWithEvidence { signal: Signal },
     #[error("the records hold no answers with k = {}", listed(missing))]
-    #[diagnostic(
-        remedy = remedy!("probe again, or other questions, with <at_k> {}: <ProbeWithCorpus>", listed(missing))
-    )]
+    #[diagnostic(remedy = probed_at(missing))]
     NotAtK { missing: Vec<usize> },
     #[error("the policy reads up to {wanted} search results, and the questions were probed with k = {k}")]
     #[diagnostic(
@@ -79,6 +77,11 @@ pub enum CalibrationError {
 fn listed(ks: &[usize]) -> String {
     let ks: Vec<String> = ks.iter().map(usize::to_string).collect();
     ks.join(",")
+}
+
+fn probed_at(ks: &[usize]) -> Remedy {
+    let ks = listed(ks);
+    remedy!("probe again, to another file, with <at_k> {ks}: <ProbeWithCorpus>")
 }
 
 fn measurable(signal: Signal) -> Remedy {

@@ -85,7 +85,9 @@ pub struct Count {
 /// Milliseconds of a run: percentiles of whole questions and of each stage.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LatencySummary {
-    /// Median time of a question; `None` where that of an answered question is not known.
+    /// Mean time of a question; `None` where that of an answered question is not known.
+    pub mean: Option<f64>,
+    /// Median time of a question; `None` likewise.
     pub p50: Option<f64>,
     /// 95th percentile of the time of a question; `None` likewise.
     pub p95: Option<f64>,
@@ -175,6 +177,7 @@ fn latency(records: &[Record]) -> LatencySummary {
         (stage.to_owned(), percentiles)
     });
     LatencySummary {
+        mean: mean(&total),
         stages: stages.collect(),
         p50: percentile(&total, 50.0),
         p95: percentile(&total, 95.0),

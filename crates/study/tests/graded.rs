@@ -38,11 +38,11 @@ const KINDS: [(f64, usize, usize); 8] = [
 ];
 
 fn facts() -> Vec<Fact> {
-    let wrong = ["Vera Lund", "Odo Finch", "Ada Kern", "Ulf Brandt"].map(str::to_owned);
+    let wrong = ["Lund", "Finch", "Kern", "Brandt"].map(str::to_owned);
     let each = (0..FACTS).map(|number| {
         let (known, others, _) = KINDS[number % KINDS.len()];
         Fact {
-            question: format!("who made the brass clock number{number} of hall{number}?"),
+            question: format!("who made clock{number} of room{number} in hall{number}?"),
             answer: format!("Maker{number}"),
             wrong: wrong[..others].to_vec(),
             known,
@@ -58,9 +58,9 @@ fn pipeline(folder: &TempDir) -> Pipeline {
     let mut passages = Vec::new();
     for (number, fact) in facts.iter().enumerate() {
         let words = [
-            format!("the brass clock number{number} of hall{number}"),
-            format!("the clock number{number} of hall{number}"),
-            format!("number{number} of hall{number}"),
+            format!("clock{number} of room{number} in hall{number}"),
+            format!("the bell of room{number} in hall{number}"),
+            format!("the bell of the yard in hall{number}"),
         ];
         for (place, words) in words.into_iter().enumerate() {
             let says = match KINDS[number % KINDS.len()].2 == place + 1 {

@@ -1,11 +1,11 @@
 //! The statistics of policies that are compared on the same questions. Nothing is formatted here.
 
 use ken_answer::{Abstention, Policy};
-use ken_route::Goal;
+use ken_route::{Goal, Review};
 use serde::Serialize;
 
 use super::breakdown::Breakdown;
-use super::compose::{Answered, compose, gain};
+use super::compose::{Answered, Decision, compose, gain};
 use super::threshold::{Cut, cut, decisions, halves};
 use super::yardstick::{Yardstick, yardstick};
 use crate::bootstrap::{DRAWS, interval};
@@ -114,6 +114,9 @@ pub struct Point {
     pub retrieval_ratio: f64,
     /// The share of exact matches.
     pub em: f64,
+    /// The mean time of a question in milliseconds, what the signal takes included; `None` where that of an
+    /// answered question is not known.
+    pub ms: Option<f64>,
 }
 
 /// Compares policies on questions. A policy without a threshold is compared at the thresholds that
@@ -298,30 +301,55 @@ fn curve(policy: Policy, answered: &[Answered<'_>]) -> Vec<Point> {
     if policy.signal().is_none() || n == 0 {
         return Vec::new();
     }
-    let mut scored: Vec<(f64, f64)> = Vec::new();
-    let (mut right, mut retrieved) = (0.0, 0_usize);
+    // What the first signal alone decides.
+    let plain = first_alone(policy);
+    let spared = match plain.searches_by() {
+        Some(_) => Decision::Spared,
+        None => Decision::Dropped,
+    };
+    let time = |decision: Decision, one: &Answered<'_>| {
+        let record = compose(plain, None, decision, one);
+        let ms = record.timing_ms.get("total").copied();
+        // What failed took no time that counts.
+        ms.or(record.error.map(|_| 0.0)).unwrap_or(f64::NAN)
+    };
+    let mut scored: Vec<(f64, [f64; 2])> = Vec::new();
+    let (mut sums, mut retrieved) = ([0.0; 2], 0_usize);
+    let plus = |sums: [f64; 2], more: [f64; 2]| [sums[0] + more[0], sums[1] + more[1]];
     for one in answered {
-        right += number(one.never.em);
+        let without = time(spared, one);
+        let added = [gain(one), time(Decision::Kept(None), one) - without];
+        sums = plus(sums, [number(one.never.em), without]);
         match one.score(policy).filter(|score| !score.is_nan()) {
-            Some(score) => scored.push((score, gain(one))),
+            Some(score) => scored.push((score, added)),
             None => {
                 retrieved += 1;
-                right += gain(one);
+                sums = plus(sums, added);
             }
         }
     }
     scored.sort_by(|one, other| other.0.total_cmp(&one.0));
-    let point = |retrieved: usize, right: f64| Point {
+    let point = |retrieved: usize, [right, ms]: [f64; 2]| Point {
         retrieval_ratio: retrieved as f64 / n as f64,
         em: right / n as f64,
+        ms: Some(ms / n as f64).filter(|ms| ms.is_finite()),
     };
-    let mut points = vec![point(retrieved, right)];
+    let mut points = vec![point(retrieved, sums)];
     for same in scored.chunk_by(|one, next| one.0 == next.0) {
         retrieved += same.len();
-        right += same.iter().map(|one| one.1).sum::<f64>();
-        points.push(point(retrieved, right));
+        sums = same.iter().fold(sums, |sums, one| plus(sums, one.1));
+        points.push(point(retrieved, sums));
     }
     thinned(points)
+}
+
+/// The policy of its first signal, without a review and without values of k.
+fn first_alone(policy: Policy) -> Policy {
+    policy.signal().map_or(policy, |signal| Policy::Measured {
+        signal,
+        threshold: None,
+        review: Review::Nothing,
+    })
 }
 
 /// No more than [`POINTS`] of them, evenly, the ends included.

@@ -4,7 +4,7 @@ use super::comparison::{Comparison, PolicyResult};
 
 type Column = (&'static str, fn(&PolicyResult) -> Option<f64>);
 
-const COLUMNS: [Column; 34] = [
+const COLUMNS: [Column; 35] = [
     ("n", |one| Some(one.summary.n as f64)),
     ("failed", |one| Some(one.summary.failed as f64)),
     ("em", |one| one.summary.em),
@@ -24,6 +24,7 @@ const COLUMNS: [Column; 34] = [
     ("completion_tokens", |one| {
         one.summary.tokens.completion.mean
     }),
+    ("latency_mean_ms", |one| one.summary.latency_ms.mean),
     ("latency_p50_ms", |one| one.summary.latency_ms.p50),
     ("latency_p95_ms", |one| one.summary.latency_ms.p95),
     ("auroc", |one| one.auroc),
