@@ -49,7 +49,11 @@ impl Pipeline {
         policy: Policy,
         abstain: Option<Abstention>,
     ) -> Result<(), AnswerError> {
-        if self.assessor.as_ref().is_none_or(|one| one.knows_evidence()) {
+        if self
+            .assessor
+            .as_ref()
+            .is_none_or(|one| one.knows_evidence())
+        {
             return Ok(());
         }
         let by_assessor = |signal: Signal| signal.told_by == Some(RoutingModel::Assessor);
@@ -193,7 +197,10 @@ mod tests {
             let (kind, remedy) = refused(policy, abstain).unwrap();
             assert_eq!(kind, "assessor_without_evidence", "{policy}");
             let remedy = remedy.unwrap();
-            assert!(remedy.mentions("TrainKbm") && remedy.mentions("corpus"), "{remedy}");
+            assert!(
+                remedy.mentions("TrainKbm") && remedy.mentions("corpus"),
+                "{remedy}"
+            );
         }
         let with_evidence = pipeline(true);
         let policy = "kbm@1+double".parse().unwrap();

@@ -14,8 +14,8 @@ mod signal;
 pub use abstention::{Abstention, UnknownAbstention};
 pub use calibrate::{
     AbstentionCalibration, AbstentionObservation, CONFIDENCE, Calibration, ErrorGoal, Goal, Graded,
-    GradedCalibration, GradedObservation, JointCalibration, JointObservation, Observation, calibrate,
-    calibrate_abstention, calibrate_graded, calibrate_jointly,
+    GradedCalibration, GradedObservation, JointCalibration, JointObservation, Observation,
+    calibrate, calibrate_abstention, calibrate_graded, calibrate_jointly,
 };
 pub use choice::{CannotChoose, Choice};
 pub use grades::{BadGrades, Grades};

@@ -81,11 +81,9 @@ impl<S: Score> Policy<S> {
     pub fn signal(self) -> Option<S> {
         match self {
             Self::Measured { signal, .. } | Self::Graded { signal, .. } => Some(signal),
-            Self::Always
-            | Self::AlwaysK(_)
-            | Self::Never
-            | Self::Random { .. }
-            | Self::Oracle => None,
+            Self::Always | Self::AlwaysK(_) | Self::Never | Self::Random { .. } | Self::Oracle => {
+                None
+            }
         }
     }
 

@@ -4,8 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use ken_answer::{
-    AnswerError, AssessedModel, Assessor, Datastore, Pipeline, Policy, RoutingModel,
-    Style,
+    AnswerError, AssessedModel, Assessor, Datastore, Pipeline, Policy, RoutingModel, Style,
 };
 use ken_hub::ModelReference;
 use ken_language::{LanguageModel, Sampling};

@@ -61,7 +61,9 @@ pub enum CalibrationError {
     #[error("the records hold no answers with k = {}", listed(missing))]
     #[diagnostic(remedy = probed_at(missing))]
     NotAtK { missing: Vec<usize> },
-    #[error("the policy reads up to {wanted} search results, and the questions were probed with k = {k}")]
+    #[error(
+        "the policy reads up to {wanted} search results, and the questions were probed with k = {k}"
+    )]
     #[diagnostic(
         remedy = remedy!("name smaller values of k, or probe again with <k> {wanted}: <ProbeWithCorpus>")
     )]

@@ -287,9 +287,10 @@ fn a_curve_has_the_times_of_its_policy() {
     let comparison = compared(&folder, &mut pipeline, &policies, &questions(), &[], BATCH);
     for policy in &comparison.policies {
         let summary = &policy.summary;
-        let point = policy.curve.iter().find(|point| {
-            (point.retrieval_ratio - summary.evidence_ratio.unwrap()).abs() < 1e-12
-        });
+        let point = policy
+            .curve
+            .iter()
+            .find(|point| (point.retrieval_ratio - summary.evidence_ratio.unwrap()).abs() < 1e-12);
         let point = point.unwrap();
         let (ms, mean) = (point.ms.unwrap(), summary.latency_ms.mean.unwrap());
         assert!((ms - mean).abs() < 1e-6, "{}: {ms} {mean}", summary.policy);

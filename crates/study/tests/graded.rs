@@ -124,7 +124,10 @@ fn what_is_put_together_is_what_the_pipeline_does() {
         summary.latency_ms = done.latency_ms.clone();
         assert_eq!(summary, done, "{name}");
         let lost = always - summary.em.unwrap();
-        assert!((put_together.vs_always.em.unwrap() + lost).abs() < 1e-12, "{name}");
+        assert!(
+            (put_together.vs_always.em.unwrap() + lost).abs() < 1e-12,
+            "{name}"
+        );
     }
     let of = |place: usize| {
         let summary = &comparison.policies[place].summary;
@@ -198,7 +201,10 @@ fn what_was_probed_at_each_k_is_calibrated_on() {
         let done = live(&mut pipeline, Policy::AlwaysK(k), &questions(), BATCH);
         for (record, done) in records.iter().zip(done) {
             let probed = &record.at_k[&k];
-            assert_eq!((&probed.answer.text, probed.correct), (&done.answer, Some(done.em)));
+            assert_eq!(
+                (&probed.answer.text, probed.correct),
+                (&done.answer, Some(done.em))
+            );
         }
     }
     let signal = Signal::PERPLEXITY;
@@ -209,6 +215,10 @@ fn what_was_probed_at_each_k_is_calibrated_on() {
     let chosen = calibrate_graded(&observed, grades, 3, Goal::AtMostLost(0.0));
     assert_eq!((chosen.accuracy, chosen.mean_k), (1.0, 10.0 / 8.0));
     assert_eq!(chosen.grades.unwrap().used().unwrap().ks(), [0, 1, 3]);
-    let probabilities: Vec<_> = chosen.each.iter().map(|one| one.least_probability).collect();
+    let probabilities: Vec<_> = chosen
+        .each
+        .iter()
+        .map(|one| one.least_probability)
+        .collect();
     assert_eq!(probabilities[..2], [Some(1.0), Some(0.25)]);
 }

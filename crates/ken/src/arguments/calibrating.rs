@@ -34,7 +34,9 @@ impl FromStr for Calibrated {
                     None => Ok(Self::Graded { signal, grades }),
                     Some(_) => {
                         let open = grades.open();
-                        Err(format!("its thresholds are what is chosen: name `{signal}{open}`"))
+                        Err(format!(
+                            "its thresholds are what is chosen: name `{signal}{open}`"
+                        ))
                     }
                 };
             }

@@ -309,7 +309,8 @@ fn a_boundary_is_learned_and_the_policy_kbm_goes_by_it() {
         "read.jsonl",
     ];
     ken.text(&[&probe[..], &MODEL].concat());
-    let records = ken.read("read.jsonl").lines().enumerate().map(|(at, line)| {
+    let probed = ken.read("read.jsonl");
+    let records = probed.lines().enumerate().map(|(at, line)| {
         let mut record: Value = serde_json::from_str(line).unwrap();
         if record.get("question").is_some() {
             for condition in ["self", "corpus"] {
@@ -321,7 +322,15 @@ fn a_boundary_is_learned_and_the_policy_kbm_goes_by_it() {
     });
     let records: Vec<String> = records.collect();
     ken.write("read.jsonl", records.join("\n") + "\n");
-    let train = ["train", "kbm", "read.jsonl", "--out", "reads", "--epochs", "1"];
+    let train = [
+        "train",
+        "kbm",
+        "read.jsonl",
+        "--out",
+        "reads",
+        "--epochs",
+        "1",
+    ];
     let with = ["--corpus", "island.ken", "--mode", "lexical"];
     let report = ken.json(&[&train[..], &with, &MODEL, &SMALL].concat());
     assert_eq!(report["without_evidence"], 0, "{report}");

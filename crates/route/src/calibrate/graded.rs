@@ -128,7 +128,11 @@ pub fn calibrate_graded(
             let tested = (lost, second.len(), is_exact(&second));
             let all = (first.len() * always_k) as f64;
             let found = sequence::guaranteed(&indices, all, (max_loss, 1.0 - confidence), tested);
-            (found.map(|index| at(&candidates[index].0)), second, confidence)
+            (
+                found.map(|index| at(&candidates[index].0)),
+                second,
+                confidence,
+            )
         }
         goal => {
             let best = best(&first, &candidates, always_k, goal);
@@ -164,7 +168,9 @@ fn candidates(
         let within = observations
             .iter()
             .filter(|one| one.score <= border || border == f64::INFINITY);
-        within.fold(Outcome::default(), |sum, one| sum.and(of_one(one, ks, grade), 1.0))
+        within.fold(Outcome::default(), |sum, one| {
+            sum.and(of_one(one, ks, grade), 1.0)
+        })
     };
     let ends = borders.iter().copied().chain([f64::INFINITY]);
     let sums: Vec<Vec<Outcome>> = (0..ks.len())
@@ -172,14 +178,16 @@ fn candidates(
         .collect();
     let mut all = vec![(Vec::new(), Outcome::default())];
     for grade in &sums[..sums.len() - 1] {
-        let longer = all.iter().flat_map(|(places, outcome): &(Vec<usize>, Outcome)| {
-            let from = places.last().copied();
-            (from.unwrap_or(0)..borders.len()).map(move |to| {
-                let before = from.map(|from| grade[from]).unwrap_or_default();
-                let outcome = outcome.and(grade[to], 1.0).and(before, -1.0);
-                ([&places[..], &[to]].concat(), outcome)
-            })
-        });
+        let longer = all
+            .iter()
+            .flat_map(|(places, outcome): &(Vec<usize>, Outcome)| {
+                let from = places.last().copied();
+                (from.unwrap_or(0)..borders.len()).map(move |to| {
+                    let before = from.map(|from| grade[from]).unwrap_or_default();
+                    let outcome = outcome.and(grade[to], 1.0).and(before, -1.0);
+                    ([&places[..], &[to]].concat(), outcome)
+                })
+            });
         all = longer.collect();
     }
     let last = &sums[sums.len() - 1];
@@ -332,7 +340,9 @@ mod tests {
             GradedObservation {
                 score: kind as f64 + 0.9 * unit(&mut state),
                 memory: f64::from(u8::from(kind == 0)),
-                right: (0..3).map(|grade| f64::from(u8::from(grade >= kind))).collect(),
+                right: (0..3)
+                    .map(|grade| f64::from(u8::from(grade >= kind)))
+                    .collect(),
                 always: 1.0,
                 second_half: unit(&mut state) < 0.5,
             }
@@ -411,7 +421,9 @@ mod tests {
         for seed in 0..200 {
             let found = calibrate_graded(&noisy(seed, 400), grades(), 8, goal);
             let new = noisy(seed + 1000, 4000);
-            let lost = found.grades.map_or(0.0, |grades| outcome(&new, grades).lost / 4000.0);
+            let lost = found
+                .grades
+                .map_or(0.0, |grades| outcome(&new, grades).lost / 4000.0);
             broken += usize::from(lost > 0.05);
         }
         // 20 on average at most, and three standard deviations.

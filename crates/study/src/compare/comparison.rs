@@ -187,10 +187,7 @@ fn result(
         .iter()
         .zip(&decisions)
         .map(|(one, &decision)| match decision.is_kept() {
-            true => (
-                true,
-                number(one.after(decision).em) - number(one.never.em),
-            ),
+            true => (true, number(one.after(decision).em) - number(one.never.em)),
             false => (false, gain(one)),
         });
     let harmless = added.clone().map(|(kept, gain)| match kept {

@@ -87,9 +87,10 @@ impl ComparisonWork<'_> {
         for &policy in self.policies {
             pipeline.settings.check_k(policy)?;
         }
-        if let (Some(abstain), Some(policy)) =
-            (abstain, self.policies.iter().find(|one| one.most_k().is_some()))
-        {
+        if let (Some(abstain), Some(policy)) = (
+            abstain,
+            self.policies.iter().find(|one| one.most_k().is_some()),
+        ) {
             return Err(ComparisonError::AbstainsAtK {
                 abstain: abstain.to_string(),
                 policy: policy.to_string(),

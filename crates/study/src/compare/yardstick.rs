@@ -62,9 +62,8 @@ pub(super) fn of_decisions(
     let each = || answered.iter().zip(decisions);
     let known = each().filter(|(one, _)| one.never.em);
     let spared: Vec<bool> = known.map(|(_, decision)| !decision.is_kept()).collect();
-    let losses = each().map(|(one, &decision)| {
-        number(one.always.em) - number(one.after(decision).em)
-    });
+    let losses =
+        each().map(|(one, &decision)| number(one.always.em) - number(one.after(decision).em));
     let losses: Vec<f64> = losses.collect();
     let used: Vec<f64> = decisions.iter().map(|one| number(one.is_kept())).collect();
     let results: Vec<f64> = each()

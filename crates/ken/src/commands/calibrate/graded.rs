@@ -61,7 +61,11 @@ pub(super) fn run(
         ("retrieval ratio", percent(chosen.retrieval_ratio)),
         (
             "accuracy",
-            format!("{}, always {}", percent(chosen.accuracy), percent(chosen.always)),
+            format!(
+                "{}, always {}",
+                percent(chosen.accuracy),
+                percent(chosen.always)
+            ),
         ),
         (
             "lost against always",

@@ -116,7 +116,10 @@ fn spared(comparison: &Comparison) -> String {
          model answers right from memory, the share that it answers from memory. Thresholds are those that \
          spare most at this loss of exact match on the other half of the questions; given ones do not \
          count.</p>\n",
-        table("policy|skipped|loss|with evidence|search results".split('|'), rows)
+        table(
+            "policy|skipped|loss|with evidence|search results".split('|'),
+            rows
+        )
     )
 }
 
@@ -315,7 +318,9 @@ fn latency(comparison: &Comparison) -> String {
         .collect();
     let lines = colored(comparison).map(|(policy, color)| (policy, timed(&policy.curve), color));
     let lines: Vec<(&PolicyResult, Vec<(f64, f64)>, &str)> = lines.collect();
-    let on_lines = lines.iter().flat_map(|(_, points, _)| points.iter().copied());
+    let on_lines = lines
+        .iter()
+        .flat_map(|(_, points, _)| points.iter().copied());
     let all: Vec<(f64, f64)> = on_lines.chain(dots.iter().map(|one| one.0)).collect();
     if all.is_empty() {
         return String::new();
