@@ -24,13 +24,6 @@ pub enum AnswerError {
     #[error("the policy retrieves, but no corpus is open")]
     #[diagnostic(remedy = "name a corpus, or use the policy `never`")]
     NoCorpus,
-    #[error("the policy `{policy}` reads up to {wanted} search results, and k is {k}")]
-    #[diagnostic(remedy = remedy!("set <k> to {wanted} or more"))]
-    KTooSmall {
-        policy: String,
-        wanted: usize,
-        k: usize,
-    },
     #[error("the corpus {path} holds no passages")]
     #[diagnostic(remedy = filled(path))]
     EmptyCorpus { path: PathBuf },

@@ -65,22 +65,7 @@ impl AnswerSettings {
     pub fn check(&self) -> Result<(), AnswerError> {
         self.policy.check()?;
         self.abstain.map_or(Ok(()), Abstention::check)?;
-        self.check_k(self.policy)
-    }
-
-    /// Whether there are as many search results as a policy reads.
-    ///
-    /// # Errors
-    /// A policy that reads more.
-    pub fn check_k(&self, policy: Policy) -> Result<(), AnswerError> {
-        match policy.most_k() {
-            Some(wanted) if wanted > self.k => Err(AnswerError::KTooSmall {
-                policy: policy.to_string(),
-                wanted,
-                k: self.k,
-            }),
-            _ => Ok(()),
-        }
+        Ok(self.policy.check_k(self.k)?)
     }
 }
 

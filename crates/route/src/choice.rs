@@ -25,6 +25,13 @@ pub enum CannotChoose {
     #[error("abstaining by `{signal}` needs a threshold")]
     #[diagnostic(remedy = remedy.clone())]
     AbstainsWithoutThreshold { signal: String, remedy: Remedy },
+    #[error("the policy `{policy}` reads up to {wanted} search results, and k is {k}")]
+    #[diagnostic(remedy = remedy!("set <k> to {wanted} or more"))]
+    KTooSmall {
+        policy: String,
+        wanted: usize,
+        k: usize,
+    },
     #[error("the policy `oracle` needs the golden answers")]
     #[diagnostic(remedy = "only <Evaluate> with several policies has them to compare with")]
     NoGoldenAnswers,
@@ -56,6 +63,21 @@ impl<S: Score> Policy<S> {
                 Err(self.without_threshold())
             }
             Self::Oracle => Err(CannotChoose::NoGoldenAnswers),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether it reads no more search results than there are.
+    ///
+    /// # Errors
+    /// [`CannotChoose::KTooSmall`].
+    pub fn check_k(self, k: usize) -> Result<(), CannotChoose> {
+        match self.most_k() {
+            Some(wanted) if wanted > k => Err(CannotChoose::KTooSmall {
+                policy: self.to_string(),
+                wanted,
+                k,
+            }),
             _ => Ok(()),
         }
     }

@@ -176,7 +176,7 @@ fn thresholds_that_nobody_gives_are_those_of_the_other_half() {
         (short.yardstick.loss, short.yardstick.search_results),
         (Some(0.0), Some(3.0))
     );
-    let json = serde_json::to_value(&graded.cut).unwrap();
+    let json = serde_json::to_value(graded.cut).unwrap();
     assert_eq!(json["grades"][0]["ks"], serde_json::json!([0, 1, 3]));
 
     let error = compared(&mut pipeline, &["always:4"], &folder.path().join("d")).unwrap_err();

@@ -100,9 +100,16 @@ fn a_gate_is_trained_calibrated_and_used() {
     let written = ken.read("gate.json");
     let several = [&train[..], &["--seeds", "3"]].concat();
     let auroc = &ken.json(&several)["seeds"]["auroc"];
-    assert_eq!((number(&auroc["mean"]), number(&auroc["deviation"])), (1.0, 0.0));
+    assert_eq!(
+        (number(&auroc["mean"]), number(&auroc["deviation"])),
+        (1.0, 0.0)
+    );
     assert_eq!(auroc["each"].as_array().unwrap().len(), 3);
-    assert_eq!(ken.read("gate.json"), written, "the first seed's is written");
+    assert_eq!(
+        ken.read("gate.json"),
+        written,
+        "the first seed's is written"
+    );
     let text = ken.text(&several);
     assert!(text.contains("over all seeds"), "{text}");
     let gate = ["--gate", "gate.json"];

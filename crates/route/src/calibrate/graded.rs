@@ -295,12 +295,12 @@ fn summed(
                 (!own.is_empty()).then(|| sum / own.len() as f64)
             };
             let threshold = grades.thresholds().and_then(|all| all.get(grade));
-            let within = blocks
-                .iter()
-                .filter(|block| threshold.is_some_and(|threshold| block.up_to <= *threshold));
+            let up_to =
+                |block: &&Block| threshold.is_some_and(|threshold| block.up_to <= *threshold);
+            let last = blocks.iter().rfind(up_to);
             Graded {
                 k,
-                least_probability: within.last().map(|block| block.probability),
+                least_probability: last.map(|block| block.probability),
                 share: share(own.len() as f64),
                 memory: mean(&|one| one.memory),
                 accuracy: mean(&|one| one.right[grade]),

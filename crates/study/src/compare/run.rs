@@ -35,7 +35,7 @@ pub enum ComparisonError {
     Run(#[from] RunError),
     /// A policy reads more search results than there are.
     #[error(transparent)]
-    Answer(#[from] AnswerError),
+    Answer(#[from] Box<AnswerError>),
     /// What answers are withheld by is measured with all search results.
     #[error("abstaining by `{abstain}` cannot be compared under `{policy}`, which chooses k")]
     #[diagnostic(remedy = "leave <abstain> out, or evaluate this policy alone")]
@@ -85,7 +85,11 @@ impl ComparisonWork<'_> {
         let abstain = pipeline.settings.abstain.take();
         let known = Known::of(self.probed, samples, pipeline)?;
         for &policy in self.policies {
-            pipeline.settings.check_k(policy)?;
+            let k = pipeline.settings.k;
+            policy
+                .check_k(k)
+                .map_err(AnswerError::from)
+                .map_err(Box::new)?;
         }
         if let (Some(abstain), Some(policy)) = (
             abstain,

@@ -316,11 +316,7 @@ fn latency(comparison: &Comparison) -> String {
             ))
         })
         .collect();
-    let lines = colored(comparison).map(|(policy, color)| (policy, timed(&policy.curve), color));
-    let lines: Vec<(&PolicyResult, Vec<(f64, f64)>, &str)> = lines.collect();
-    let on_lines = lines
-        .iter()
-        .flat_map(|(_, points, _)| points.iter().copied());
+    let on_lines = colored(comparison).flat_map(|(policy, _)| timed(&policy.curve));
     let all: Vec<(f64, f64)> = on_lines.chain(dots.iter().map(|one| one.0)).collect();
     if all.is_empty() {
         return String::new();
@@ -334,8 +330,8 @@ fn latency(comparison: &Comparison) -> String {
     );
     diagram.line("frontier", &frontier(all.clone()), PLAIN, true);
     diagram.legend("frontier", PLAIN);
-    for (policy, points, color) in &lines {
-        diagram.line(&policy.summary.policy, points, color, false);
+    for (policy, color) in colored(comparison) {
+        diagram.line(&policy.summary.policy, &timed(&policy.curve), color, false);
         diagram.legend(&policy.summary.policy, color);
     }
     for (point, name) in dots {
