@@ -72,8 +72,8 @@ fn show(report: &GateReport, out: &Path) -> Result<()> {
         (
             "questions",
             format!(
-                "trained on {}, held out {}, left out {}",
-                report.learned_from, report.held_out, report.left_out
+                "trained on {}, of which evidence helps {} and harms {}; held out {}, left out {}",
+                report.learned_from, report.helped, report.harmed, report.held_out, report.left_out
             ),
         ),
         ("exact match, never and always", both),
