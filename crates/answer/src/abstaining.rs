@@ -33,7 +33,6 @@ impl Pipeline {
         let Some(abstention) = self.settings.abstain else {
             return Ok(());
         };
-        abstention.check()?;
         let weighs = abstention.signal.weighs_evidence();
         let open = (0..drafts.len()).filter(|&at| drafts[at].go_on && !drafts[at].is_vouched);
         let (read, remembered): (Vec<usize>, Vec<usize>) =

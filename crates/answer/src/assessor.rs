@@ -17,6 +17,8 @@ pub struct AssessedModel {
     pub model: String,
     /// The fingerprint of the prompts that it answered.
     pub prompt: String,
+    /// Whether the assessor was trained on what it knows with evidence, too.
+    pub with_evidence: bool,
 }
 
 /// A model that predicts whether another one knows an answer.
@@ -75,6 +77,12 @@ impl Assessor {
         let made_with = [expected, &self.assessed.prompt];
         let mismatch = Mismatch::of_model(made_with, [model, &prompt::fingerprint()]);
         mismatch.map_or(Ok(()), |mismatch| Err(AnswerError::OtherAssessor(mismatch)))
+    }
+
+    /// Whether it was trained on what a model knows with evidence, too.
+    #[must_use]
+    pub fn knows_evidence(&self) -> bool {
+        self.assessed.with_evidence
     }
 
     /// The probability that an indicator of each question is low, given the prompt that asks it.

@@ -12,7 +12,8 @@ use crate::gate::{Gate, gate_fits};
 use crate::pipeline::Pipeline;
 use crate::retrieve::Retriever;
 use crate::router::{Router, fits};
-use crate::signals::RoutingModels;
+use crate::signals::{RoutingModel, RoutingModels, Signal};
+use crate::{Abstention, Policy};
 
 impl Pipeline {
     /// The same pipeline with a router, by which the policy of that name decides. One that looks at an
@@ -36,6 +37,37 @@ impl Pipeline {
         assessor.check(self.model.fingerprint())?;
         self.assessor = Some(Arc::new(assessor));
         Ok(self)
+    }
+
+    /// Makes sure that an assessor that is asked about evidence, to review it or to vouch for answers, was
+    /// trained on some.
+    ///
+    /// # Errors
+    /// [`AnswerError::AssessorWithoutEvidence`].
+    pub fn check_review(
+        &self,
+        policy: Policy,
+        abstain: Option<Abstention>,
+    ) -> Result<(), AnswerError> {
+        if self
+            .assessor
+            .as_ref()
+            .is_none_or(|one| one.knows_evidence())
+        {
+            return Ok(());
+        }
+        let by_assessor = |signal: Signal| signal.told_by == Some(RoutingModel::Assessor);
+        if policy.reviews_by().is_some_and(by_assessor) {
+            return Err(AnswerError::AssessorWithoutEvidence {
+                by: policy.to_string(),
+            });
+        }
+        match abstain.filter(|abstain| by_assessor(abstain.signal)) {
+            Some(abstain) => Err(AnswerError::AssessorWithoutEvidence {
+                by: abstain.to_string(),
+            }),
+            None => Ok(()),
+        }
     }
 
     /// The same pipeline with a datastore, which votes on the source that the model chooses.
@@ -101,5 +133,77 @@ impl Pipeline {
     pub fn gate(&self) -> Option<(&Head, &str)> {
         let gate = self.gate.as_deref()?;
         Some((&gate.head, gate.fingerprint.as_str()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ops::ControlFlow;
+
+    use ken_index::Mode;
+    use ken_language::{LanguageModel, Sampling};
+    use ken_testing::{Fact, TableModel};
+
+    use super::*;
+    use crate::{AnswerSettings, AssessedModel, Style, prompt};
+
+    fn pipeline(with_evidence: bool) -> Pipeline {
+        let fact = Fact {
+            question: "who rows?".to_owned(),
+            answer: "Ida".to_owned(),
+            known: 1.0,
+            ..Fact::default()
+        };
+        let settings = AnswerSettings {
+            policy: Policy::Never,
+            abstain: None,
+            mode: Mode::Lexical,
+            k: 1,
+            evidence_tokens: 500,
+            style: Style::Short,
+            max_tokens: 16,
+            full_tokens: 64,
+            sampling: Sampling::Greedy,
+            samples: 3,
+            seed: 0,
+            verbalize: false,
+        };
+        let model = Arc::new(TableModel::new(vec![fact]).unwrap());
+        let assessed = AssessedModel {
+            model: model.fingerprint().to_owned(),
+            prompt: prompt::fingerprint(),
+            with_evidence,
+        };
+        let assessor = Assessor::new(model.clone(), assessed);
+        let pipeline = Pipeline::new(model, None, settings);
+        pipeline.with_assessor(assessor).unwrap()
+    }
+
+    #[test]
+    fn an_assessor_that_was_trained_on_no_evidence_is_not_asked_about_it() {
+        let refused = |policy: &str, abstain: Option<&str>| {
+            let mut pipeline = pipeline(false);
+            pipeline.settings.policy = policy.parse().unwrap();
+            pipeline.settings.abstain = abstain.map(|text| text.parse().unwrap());
+            let answer = pipeline.answer("who rows?", &mut |_| ControlFlow::Continue(()));
+            answer.err().map(|error| (error.kind(), error.remedy()))
+        };
+        assert_eq!(refused("kbm@1", None), None);
+        for (policy, abstain) in [
+            ("kbm@1+double", None),
+            ("kbm:certainty@1+relative", None),
+            ("never", Some("kbm@0.5")),
+        ] {
+            let (kind, remedy) = refused(policy, abstain).unwrap();
+            assert_eq!(kind, "assessor_without_evidence", "{policy}");
+            let remedy = remedy.unwrap();
+            assert!(
+                remedy.mentions("TrainKbm") && remedy.mentions("corpus"),
+                "{remedy}"
+            );
+        }
+        let with_evidence = pipeline(true);
+        let policy = "kbm@1+double".parse().unwrap();
+        assert!(with_evidence.check_review(policy, None).is_ok());
     }
 }

@@ -77,6 +77,13 @@ pub enum AnswerError {
         remedy = "use the model that it was trained on, train it anew: <TrainKbm>, from records of <Probe>; or let it decide for another model: <kbm_for_any_model>"
     )]
     OtherAssessor(Mismatch),
+    #[error(
+        "`{by}` asks the model of the policy `kbm` about evidence, and that was trained on none"
+    )]
+    #[diagnostic(
+        remedy = "train one with evidence: <TrainKbm>, with <corpus>, from records of <ProbeWithCorpus>; or leave the review by `kbm` out"
+    )]
+    AssessorWithoutEvidence { by: String },
     #[error(transparent)]
     Datastore(#[from] crate::datastore::DatastoreError),
     #[error("stopped before the answer was written")]

@@ -57,6 +57,18 @@ pub struct AnswerSettings {
     pub seed: u64,
 }
 
+impl AnswerSettings {
+    /// Whether questions can be answered so.
+    ///
+    /// # Errors
+    /// A policy or an abstention that cannot decide, and a policy that reads more search results than there are.
+    pub fn check(&self) -> Result<(), AnswerError> {
+        self.policy.check()?;
+        self.abstain.map_or(Ok(()), Abstention::check)?;
+        Ok(self.policy.check_k(self.k)?)
+    }
+}
+
 /// What happens while a question is answered, for observers.
 #[derive(Debug)]
 pub enum Event<'a> {
@@ -323,7 +335,9 @@ impl Pipeline {
                 draft.took("rerank", rerank.time);
                 draft.tokens.prompt += rerank.tokens;
             }
-            draft.retrieved = found.results.into_iter().map(Retrieved::unread).collect();
+            let k = draft.choice.k.unwrap_or(found.results.len());
+            let results = found.results.into_iter().take(k);
+            draft.retrieved = results.map(Retrieved::unread).collect();
             // As in `check`: the question's length matters only where the budget is tight.
             let budget = if draft.question.question.len().saturating_add(wanted) <= limit {
                 wanted

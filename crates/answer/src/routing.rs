@@ -98,7 +98,8 @@ impl Pipeline {
         watch: &mut dyn FnMut(usize, Event<'_>) -> ControlFlow<()>,
     ) -> Result<Vec<Draft<'q>>, AnswerError> {
         let policy = self.settings.policy;
-        policy.check()?;
+        self.settings.check()?;
+        self.check_review(policy, self.settings.abstain)?;
         let mut measured = vec![Measurements::default(); questions.len()];
         if let Some(signal) = policy.searches_by() {
             measured = self.measure(&[signal], questions, measured)?;

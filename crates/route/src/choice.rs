@@ -2,7 +2,7 @@
 
 use ken_diagnostic::{Remedy, remedy};
 
-use crate::{Policy, Review, Score, Source};
+use crate::{Grades, Policy, Review, Score, Source};
 
 /// A source and why it was chosen.
 #[derive(Debug, Clone, PartialEq)]
@@ -11,6 +11,8 @@ pub struct Choice {
     pub source: Source,
     /// One sentence for people.
     pub reason: String,
+    /// The search results to read at most, where the policy limits them.
+    pub k: Option<usize>,
 }
 
 /// Why a policy cannot choose.
@@ -23,6 +25,13 @@ pub enum CannotChoose {
     #[error("abstaining by `{signal}` needs a threshold")]
     #[diagnostic(remedy = remedy.clone())]
     AbstainsWithoutThreshold { signal: String, remedy: Remedy },
+    #[error("the policy `{policy}` reads up to {wanted} search results, and k is {k}")]
+    #[diagnostic(remedy = remedy!("set <k> to {wanted} or more"))]
+    KTooSmall {
+        policy: String,
+        wanted: usize,
+        k: usize,
+    },
     #[error("the policy `oracle` needs the golden answers")]
     #[diagnostic(remedy = "only <Evaluate> with several policies has them to compare with")]
     NoGoldenAnswers,
@@ -50,7 +59,25 @@ impl<S: Score> Policy<S> {
                 },
                 ..
             } => Err(self.without_threshold()),
+            Self::Graded { grades, .. } if grades.thresholds().is_none() => {
+                Err(self.without_threshold())
+            }
             Self::Oracle => Err(CannotChoose::NoGoldenAnswers),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether it reads no more search results than there are.
+    ///
+    /// # Errors
+    /// [`CannotChoose::KTooSmall`].
+    pub fn check_k(self, k: usize) -> Result<(), CannotChoose> {
+        match self.most_k() {
+            Some(wanted) if wanted > k => Err(CannotChoose::KTooSmall {
+                policy: self.to_string(),
+                wanted,
+                k,
+            }),
             _ => Ok(()),
         }
     }
@@ -60,13 +87,25 @@ impl<S: Score> Policy<S> {
     #[must_use]
     pub fn retrieves(self, score: Option<f64>) -> Option<bool> {
         match self {
-            Self::Always => Some(true),
+            Self::Always | Self::AlwaysK(_) => Some(true),
             Self::Never => Some(false),
             Self::Random { share } => Some(score.is_none_or(|drawn| drawn < share)),
             Self::Oracle => None,
             Self::Measured {
                 signal, threshold, ..
             } => Some(signal.weighs_evidence() || is_above(score, threshold)),
+            Self::Graded { grades, .. } => Some(grades.k_of(score) > 0),
+        }
+    }
+
+    /// The search results that a question reads at most, by numbers alone; `None` where the policy does not
+    /// limit them.
+    #[must_use]
+    pub fn k_of(self, score: Option<f64>) -> Option<usize> {
+        match self {
+            Self::AlwaysK(k) => Some(k),
+            Self::Graded { grades, .. } => Some(grades.k_of(score)),
+            _ => None,
         }
     }
 
@@ -110,6 +149,7 @@ impl<S: Score> Policy<S> {
         let measured = || score.ok_or_else(|| self.not_measured());
         let (retrieves, reason) = match self {
             Self::Always => (true, "the policy always retrieves".to_owned()),
+            Self::AlwaysK(k) => (true, format!("the policy always retrieves, with k = {k}")),
             Self::Never => (false, "the policy never retrieves".to_owned()),
             Self::Random { share } => {
                 let drawn = measured()?;
@@ -127,6 +167,7 @@ impl<S: Score> Policy<S> {
                 threshold: Some(threshold),
                 ..
             } => compared(signal, measured()?, threshold),
+            Self::Graded { signal, grades } => graded(signal, measured()?, grades),
             Self::Oracle
             | Self::Measured {
                 threshold: None, ..
@@ -135,6 +176,7 @@ impl<S: Score> Policy<S> {
         Ok(Choice {
             source: Source::of(retrieves),
             reason,
+            k: self.k_of(score),
         })
     }
 
@@ -188,10 +230,19 @@ impl<S: Score> Policy<S> {
         Ok(Choice {
             source: Source::of(used),
             reason,
+            k: None,
         })
     }
 
     fn without_threshold(self) -> CannotChoose {
+        if let Self::Graded { signal, grades } = self {
+            let ks = format!("{}{grades}", signal.name());
+            let places = vec!["THRESHOLD"; grades.ks().len() - 1].join(":");
+            return CannotChoose::NoThreshold {
+                policy: self.to_string(),
+                remedy: remedy!("write `{ks}@{places}`; <Calibrate {ks}> finds them"),
+            };
+        }
         let Self::Measured {
             signal,
             threshold,
@@ -250,4 +301,20 @@ pub(crate) fn compared<S: Score>(signal: S, score: f64, threshold: f64) -> (bool
     let side = if above { "above" } else { "not above" };
     let what = signal.subject();
     (above, format!("{what}, {score:.3}, is {side} {threshold}"))
+}
+
+/// Whether a question retrieves by its k, and its k in words.
+fn graded<S: Score>(signal: S, score: f64, grades: Grades) -> (bool, String) {
+    let (grade, k) = (grades.grade_of(Some(score)), grades.k_of(Some(score)));
+    let thresholds = grades.thresholds().unwrap_or_default();
+    let below = grade.checked_sub(1).and_then(|at| thresholds.get(at));
+    let sides = [
+        below.map(|threshold| format!("above {threshold}")),
+        thresholds
+            .get(grade)
+            .map(|threshold| format!("not above {threshold}")),
+    ];
+    let sides: Vec<String> = sides.into_iter().flatten().collect();
+    let (what, sides) = (signal.subject(), sides.join(" and "));
+    (k > 0, format!("{what}, {score:.3}, is {sides}: k = {k}"))
 }

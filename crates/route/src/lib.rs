@@ -4,6 +4,7 @@
 mod abstention;
 mod calibrate;
 mod choice;
+mod grades;
 mod guarantee;
 mod head;
 mod loss_test;
@@ -12,11 +13,12 @@ mod signal;
 
 pub use abstention::{Abstention, UnknownAbstention};
 pub use calibrate::{
-    AbstentionCalibration, AbstentionObservation, CONFIDENCE, Calibration, ErrorGoal, Goal,
-    JointCalibration, JointObservation, Observation, calibrate, calibrate_abstention,
-    calibrate_jointly,
+    AbstentionCalibration, AbstentionObservation, CONFIDENCE, Calibration, ErrorGoal, Goal, Graded,
+    GradedCalibration, GradedObservation, JointCalibration, JointObservation, Observation,
+    calibrate, calibrate_abstention, calibrate_graded, calibrate_jointly,
 };
 pub use choice::{CannotChoose, Choice};
+pub use grades::{BadGrades, Grades};
 pub use guarantee::{CalibratedOn, Guarantee, GuaranteeFileError, Measured, disagreement_bound};
 pub use head::{
     BadNetwork, Head, HeadFileError, Input, Layer, MeasuredOn, Network, Purpose, Vocabulary,

@@ -3,13 +3,15 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::Score;
+use crate::{Grades, Score};
 
 /// Decides whether a question retrieves.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Policy<S> {
     /// Every question retrieves.
     Always,
+    /// Every question retrieves this many search results, fewer than otherwise.
+    AlwaysK(usize),
     /// No question retrieves.
     Never,
     /// Each question retrieves by chance.
@@ -29,6 +31,13 @@ pub enum Policy<S> {
         threshold: Option<f64>,
         /// What decides whether evidence is used that a signal of the question had retrieved.
         review: Review<S>,
+    },
+    /// The larger a signal, the more search results a question gets.
+    Graded {
+        /// The signal, one of the question.
+        signal: S,
+        /// How many; without thresholds before calibration.
+        grades: Grades,
     },
 }
 
@@ -71,8 +80,10 @@ impl<S: Score> Policy<S> {
     #[must_use]
     pub fn signal(self) -> Option<S> {
         match self {
-            Self::Measured { signal, .. } => Some(signal),
-            Self::Always | Self::Never | Self::Random { .. } | Self::Oracle => None,
+            Self::Measured { signal, .. } | Self::Graded { signal, .. } => Some(signal),
+            Self::Always | Self::AlwaysK(_) | Self::Never | Self::Random { .. } | Self::Oracle => {
+                None
+            }
         }
     }
 
@@ -100,6 +111,28 @@ impl<S: Score> Policy<S> {
         }
     }
 
+    /// The threshold above which a question retrieves, where there is one.
+    #[must_use]
+    pub fn threshold(self) -> Option<f64> {
+        match self {
+            Self::Measured { threshold, .. } => threshold,
+            Self::Graded { grades, .. } if grades.ks().first() == Some(&0) => {
+                grades.thresholds()?.first().copied()
+            }
+            _ => None,
+        }
+    }
+
+    /// The most search results that it names, and so needs at least to be searched for.
+    #[must_use]
+    pub fn most_k(self) -> Option<usize> {
+        match self {
+            Self::AlwaysK(k) => Some(k),
+            Self::Graded { grades, .. } => Some(grades.most()),
+            _ => None,
+        }
+    }
+
     /// All its signals.
     pub fn signals(self) -> impl Iterator<Item = S> {
         let second = self.reviews_by().filter(|one| Some(*one) != self.signal());
@@ -107,12 +140,14 @@ impl<S: Score> Policy<S> {
     }
 }
 
-/// `always`, `never`, `oracle`, `random:P`, or a signal's name with `@` and the threshold where there is
-/// one that is not the signal's own, followed by `+` and what reviews the evidence.
+/// `always`, `always:K`, `never`, `oracle`, `random:P`, or a signal's name with `@` and the threshold where there
+/// is one that is not the signal's own, followed by `+` and what reviews the evidence; or a signal's name with
+/// several values of k and the thresholds between them.
 impl<S: Score> fmt::Display for Policy<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Always => f.write_str("always"),
+            Self::AlwaysK(k) => write!(f, "always:{k}"),
             Self::Never => f.write_str("never"),
             Self::Oracle => f.write_str("oracle"),
             Self::Random { share } => write!(f, "random:{share}"),
@@ -132,6 +167,7 @@ impl<S: Score> fmt::Display for Policy<S> {
                     }
                 }
             }
+            Self::Graded { signal, grades } => write!(f, "{}{grades}", signal.name()),
         }
     }
 }
@@ -153,7 +189,7 @@ fn write_test<S: Score>(
 #[allow(missing_docs, reason = "the messages say what the fields are")]
 pub enum UnknownPolicy {
     #[error(
-        "unknown policy `{name}` (known are always, never, random:P, oracle, {}, each of the latter with @THRESHOLD)",
+        "unknown policy `{name}` (known are always, always:K, never, random:P, oracle, {}, each of the latter with @THRESHOLD)",
         signals.join(", ")
     )]
     Name {
@@ -170,6 +206,8 @@ pub enum UnknownPolicy {
     NotTwice { policy: String },
     #[error("`{policy}` reviews evidence by `{review}`, which is no signal of evidence")]
     NoReview { policy: String, review: String },
+    #[error("`{policy}` cannot choose k: {reason}")]
+    NotGraded { policy: String, reason: String },
 }
 
 impl<S: Score> FromStr for Policy<S> {
@@ -185,6 +223,12 @@ impl<S: Score> FromStr for Policy<S> {
         if let Some(share) = text.strip_prefix("random:") {
             let share = number(text, share, "a share from 0 to 1", is_share)?;
             return Ok(Self::Random { share });
+        }
+        if let Some(k) = text.strip_prefix("always:") {
+            return Ok(Self::AlwaysK(search_results(text, k, 1)?));
+        }
+        if let Some((signal, grades)) = graded::<S>(text)? {
+            return Ok(Self::Graded { signal, grades });
         }
         let (first, review) = match text.split_once('+') {
             Some((first, review)) => (first, Some(review)),
@@ -234,12 +278,71 @@ fn test<S: Score>(policy: &str, text: &str) -> Result<(S, Option<f64>), UnknownP
         signals: S::all().map(Score::name).collect(),
     })?;
     let given = given
-        .map(|threshold| match signal.is_share() {
-            true => number(policy, threshold, "a threshold from 0 to 1", is_share),
-            false => number(policy, threshold, "a threshold", f64::is_finite),
-        })
+        .map(|given| threshold(policy, signal, given))
         .transpose()?;
     Ok((signal, given.or(signal.threshold())))
+}
+
+/// A signal with several values of k, and thresholds where there are any; `None` where a policy is none of these.
+fn graded<S: Score>(policy: &str) -> Result<Option<(S, Grades)>, UnknownPolicy> {
+    let refused = |reason: String| UnknownPolicy::NotGraded {
+        policy: policy.to_owned(),
+        reason,
+    };
+    let named = S::all().find_map(|signal| {
+        let rest = policy.strip_prefix(signal.name())?.strip_prefix(':')?;
+        rest.starts_with(|first: char| first.is_ascii_digit())
+            .then_some((signal, rest))
+    });
+    let Some((signal, rest)) = named else {
+        return Ok(None);
+    };
+    if signal.weighs_evidence() {
+        return Err(refused(
+            "its signal is one of what was retrieved already".to_owned(),
+        ));
+    }
+    if rest.contains('+') {
+        return Err(refused("it reviews evidence as well".to_owned()));
+    }
+    let (ks, thresholds) = match rest.split_once('@') {
+        Some((ks, thresholds)) => (ks, Some(thresholds)),
+        None => (rest, None),
+    };
+    let ks = ks.split(':').map(|k| search_results(policy, k, 0));
+    let ks: Vec<usize> = ks.collect::<Result<_, _>>()?;
+    let grades = Grades::new(&ks).map_err(|error| refused(error.to_string()))?;
+    let Some(thresholds) = thresholds else {
+        return Ok(Some((signal, grades)));
+    };
+    let thresholds = thresholds
+        .split(':')
+        .map(|one| threshold(policy, signal, one));
+    let thresholds: Vec<f64> = thresholds.collect::<Result<_, _>>()?;
+    let grades = grades
+        .at(&thresholds)
+        .map_err(|error| refused(error.to_string()))?;
+    match grades.used() {
+        Ok(used) if used == grades => Ok(Some((signal, grades))),
+        _ => Err(refused("two of its thresholds are equal".to_owned())),
+    }
+}
+
+/// A number of search results.
+fn search_results(policy: &str, text: &str, least: usize) -> Result<usize, UnknownPolicy> {
+    let k = text.parse::<usize>().ok().filter(|k| *k >= least);
+    k.ok_or_else(|| UnknownPolicy::Number {
+        policy: policy.to_owned(),
+        number: text.to_owned(),
+        expected: "a number of search results",
+    })
+}
+
+fn threshold<S: Score>(policy: &str, signal: S, text: &str) -> Result<f64, UnknownPolicy> {
+    match signal.is_share() {
+        true => number(policy, text, "a threshold from 0 to 1", is_share),
+        false => number(policy, text, "a threshold", f64::is_finite),
+    }
 }
 
 pub(crate) fn number(

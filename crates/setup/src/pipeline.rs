@@ -4,8 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use ken_answer::{
-    Abstention, AnswerError, AssessedModel, Assessor, Datastore, Pipeline, Policy, RoutingModel,
-    Style,
+    AnswerError, AssessedModel, Assessor, Datastore, Pipeline, Policy, RoutingModel, Style,
 };
 use ken_hub::ModelReference;
 use ken_language::{LanguageModel, Sampling};
@@ -42,12 +41,10 @@ impl Setup<'_> {
 
     /// Refuses a policy that cannot choose.
     fn check_policy(&self) -> Result<(), AnswerError> {
-        let Settings {
-            policy, abstain, ..
-        } = self.settings;
-        policy.check()?;
-        abstain.map_or(Ok(()), Abstention::check)?;
-        let signals = policy.signals().chain(abstain.map(|one| one.signal));
+        let answering = self.settings.answering();
+        answering.check()?;
+        let signals = answering.policy.signals();
+        let signals = signals.chain(answering.abstain.map(|one| one.signal));
         let mut models = signals.filter_map(|signal| signal.told_by);
         match models.any(|model| model == RoutingModel::Gate) && self.settings.gate.is_none() {
             true => Err(AnswerError::NoGate),
@@ -92,6 +89,9 @@ impl Setup<'_> {
         let mut pipeline = Pipeline::new(model, retriever, settings.answering());
         if let Some(assessor) = assessor {
             pipeline = pipeline.with_assessor(assessor)?;
+            for &policy in policies {
+                pipeline.check_review(policy, settings.abstain)?;
+            }
         }
         if let Some(router) = router {
             pipeline = pipeline.with_router(router)?;
@@ -153,6 +153,7 @@ impl Setup<'_> {
         let known = AssessedModel {
             model: boundary.model,
             prompt: boundary.prompt,
+            with_evidence: boundary.questions_with_evidence != Some(0),
         };
         let assessor = Assessor::new(model, known);
         let assessor = match self.settings.kbm_for_any_model {

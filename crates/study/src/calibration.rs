@@ -6,7 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use ken_answer::{Calls, Cost, Measurements, Signal, Step, Tokens, chance};
 use ken_diagnostic::{Remedy, remedy};
 use ken_probe::Sample;
-use ken_route::{AbstentionObservation, JointObservation, Observation, Score};
+use ken_route::{
+    AbstentionObservation, GradedObservation, Grades, JointObservation, Observation, Score,
+};
 
 use crate::discrimination::auroc;
 use crate::probe::{ProbeAnswer, ProbeRecord, ProbeSample};
@@ -56,12 +58,32 @@ pub enum CalibrationError {
         remedy = "abstain by a signal of evidence, such as evidence:confidence, or by one of the greedy or sampled answers, such as uncertainty:perplexity"
     )]
     NotWithEvidence { signal: Signal },
+    #[error("the records hold no answers with k = {}", listed(missing))]
+    #[diagnostic(remedy = probed_at(missing))]
+    NotAtK { missing: Vec<usize> },
+    #[error(
+        "the policy reads up to {wanted} search results, and the questions were probed with k = {k}"
+    )]
+    #[diagnostic(
+        remedy = remedy!("name smaller values of k, or probe again with <k> {wanted}: <ProbeWithCorpus>")
+    )]
+    FewerResults { wanted: usize, k: usize },
     #[error("the records are of several models or corpora")]
     #[diagnostic(remedy = "probe with one model and one corpus: <ProbeWithCorpus>")]
     MixedRecords,
     #[error("{signal} is not recorded in these records")]
     #[diagnostic(remedy = measurable(*signal))]
     NotMeasured { signal: Signal },
+}
+
+fn listed(ks: &[usize]) -> String {
+    let ks: Vec<String> = ks.iter().map(usize::to_string).collect();
+    ks.join(",")
+}
+
+fn probed_at(ks: &[usize]) -> Remedy {
+    let ks = listed(ks);
+    remedy!("probe again, to another file, with <at_k> {ks}: <ProbeWithCorpus>")
 }
 
 fn measurable(signal: Signal) -> Remedy {
@@ -308,6 +330,73 @@ pub fn observe_jointly(
     }
 }
 
+/// How many search results a run of probing, of these settings, retrieved.
+pub fn probed_k(probed: &RunSettings) -> Option<usize> {
+    probed.get("k")?.parse().ok()
+}
+
+/// The observations for the thresholds between several values of k. The seed draws the halves. Returns them with
+/// the number of records that are left out.
+///
+/// # Shapes
+/// `scores`: `[records]`; `None` for a record that is to be left out. `always_k`: the search results that the
+/// questions were probed with.
+///
+/// # Errors
+/// Where that is nothing; more search results than were probed with; a k that some record holds no answer at.
+pub fn observe_graded(
+    records: &[ProbeRecord],
+    (signal, scores): (Signal, &[Option<f64>]),
+    grades: Grades,
+    always_k: usize,
+    seed: u64,
+) -> Result<(Vec<GradedObservation>, usize), CalibrationError> {
+    observe(records, signal, scores)?;
+    if grades.most() > always_k {
+        return Err(CalibrationError::FewerResults {
+            wanted: grades.most(),
+            k: always_k,
+        });
+    }
+    let mut missing = BTreeSet::new();
+    let mut observations = Vec::new();
+    for (record, score) in records.iter().zip(scores) {
+        let (Some((memory, always)), Some(score)) = (both_right(record), *score) else {
+            continue;
+        };
+        let mut right = Vec::with_capacity(grades.ks().len());
+        for &k in grades.ks() {
+            let fewer = || record.at_k.get(&k).and_then(|answer| answer.correct);
+            match k {
+                0 => right.push(memory),
+                k if k == always_k => right.push(always),
+                k => match fewer() {
+                    Some(correct) => right.push(number(correct)),
+                    None => {
+                        missing.insert(k);
+                    }
+                },
+            }
+        }
+        observations.push(GradedObservation {
+            score,
+            memory,
+            right,
+            always,
+            second_half: chance(seed, record.question.trim()) >= 0.5,
+        });
+    }
+    match missing.is_empty() {
+        true => {
+            let left_out = records.len() - observations.len();
+            Ok((observations, left_out))
+        }
+        false => Err(CalibrationError::NotAtK {
+            missing: missing.into_iter().collect(),
+        }),
+    }
+}
+
 /// A signal of each record's answer with evidence, where what withholds answers draws `samples`: `[records]`;
 /// `None` as in [`signal_scores`].
 ///
@@ -414,6 +503,31 @@ mod tests {
             },
             ..ProbeRecord::default()
         }
+    }
+
+    #[test]
+    fn answers_at_each_k_are_observed_or_missed() {
+        let mut whole = record(&["one"], false, Some(true));
+        let answer = |correct| ProbeAnswer {
+            answer: Sample::default(),
+            correct: Some(correct),
+        };
+        whole.at_k = [(1, answer(false)), (3, answer(true))].into();
+        let closed_book = record(&["one"], false, None);
+        let records = [whole, closed_book];
+        let observed = |ks: &[usize]| {
+            let scores = signal_scores(&records, Signal::JUDGMENT, 1)?;
+            let grades = Grades::new(ks).unwrap();
+            observe_graded(&records, (Signal::JUDGMENT, &scores), grades, 8, 0)
+        };
+        let (observations, left_out) = observed(&[0, 1, 3, 8]).unwrap();
+        assert_eq!((observations.len(), left_out), (1, 1));
+        assert_eq!(observations[0].right, [0.0, 0.0, 1.0, 1.0]);
+        assert_eq!((observations[0].memory, observations[0].always), (0.0, 1.0));
+        let error = observed(&[0, 2, 3, 4]).unwrap_err();
+        assert_eq!(error.kind(), "not_at_k");
+        assert!(error.remedy().unwrap().mentions("2,4"), "{error}");
+        assert_eq!(observed(&[0, 9]).unwrap_err().kind(), "fewer_results");
     }
 
     #[test]

@@ -44,7 +44,7 @@ use ken_random as random;
 
 pub use calibration::{
     CalibrationError, Observed, answer_scores, check_sampling, observe, observe_abstaining,
-    observe_jointly, recorded, recorded_with_evidence, signal_scores,
+    observe_graded, observe_jointly, probed_k, recorded, recorded_with_evidence, signal_scores,
 };
 pub use compare::{Comparison, compare};
 pub use dataset::{DatasetError, Question, check_field, read_questions, sample};

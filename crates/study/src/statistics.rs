@@ -4,10 +4,39 @@
 //! Pure functions of numbers; what they are applied to is decided in `summary`.
 
 pub use ken_probe::wilson_interval;
+use serde::Serialize;
 
 /// The arithmetic mean; `None` of nothing.
 pub fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// A number that was measured again and again, as with several seeds.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Spread {
+    /// Its mean; `None` where it was never defined.
+    pub mean: Option<f64>,
+    /// The standard deviation of a single one, estimated from these; `None` of fewer than two.
+    pub deviation: Option<f64>,
+    /// Each, in order; `None` where it was not defined.
+    pub each: Vec<Option<f64>>,
+}
+
+impl Spread {
+    /// The spread of some numbers.
+    pub fn of(each: Vec<Option<f64>>) -> Self {
+        let known: Vec<f64> = each.iter().copied().flatten().collect();
+        let center = mean(&known);
+        let squares = known
+            .iter()
+            .map(|one| (one - center.unwrap_or_default()).powi(2))
+            .sum::<f64>();
+        Self {
+            mean: center,
+            deviation: (known.len() > 1).then(|| (squares / (known.len() - 1) as f64).sqrt()),
+            each,
+        }
+    }
 }
 
 /// 1 for what is true, 0 for what is not.
@@ -51,6 +80,15 @@ pub fn ranks(values: &[f64]) -> Vec<f64> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_spread_is_of_what_is_known() {
+        let spread = Spread::of(vec![Some(1.0), None, Some(3.0)]);
+        assert_eq!((spread.mean, spread.each.len()), (Some(2.0), 3));
+        assert!((spread.deviation.unwrap() - 2.0_f64.sqrt()).abs() < 1e-12);
+        assert_eq!(Spread::of(vec![Some(1.0)]).deviation, None);
+        assert_eq!(Spread::of(vec![None]).mean, None);
+    }
 
     #[test]
     fn nothing_has_no_statistics() {

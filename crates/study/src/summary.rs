@@ -41,6 +41,8 @@ pub struct Summary {
     /// Share of questions that were answered with evidence; smaller than that where a policy reviews evidence
     /// and drops some.
     pub evidence_ratio: Option<f64>,
+    /// Search results that were retrieved; with a reranker, chunks kept.
+    pub search_results: Count,
     /// Gold-answer coverage: of the questions that retrieved passages and have a gold answer, the
     /// share for which at least one passage in the prompt holds a gold answer, compared after the
     /// normalization of exact match ("Less LLM, More Documents", section 5.1). With the policy
@@ -83,7 +85,9 @@ pub struct Count {
 /// Milliseconds of a run: percentiles of whole questions and of each stage.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LatencySummary {
-    /// Median time of a question; `None` where that of an answered question is not known.
+    /// Mean time of a question; `None` where that of an answered question is not known.
+    pub mean: Option<f64>,
+    /// Median time of a question; `None` likewise.
     pub p50: Option<f64>,
     /// 95th percentile of the time of a question; `None` likewise.
     pub p95: Option<f64>,
@@ -133,6 +137,7 @@ pub fn summarize(policy: &str, records: &[Record]) -> Summary {
         right_abstentions: share(withheld.map(|one| !one.em)),
         retrieval_ratio: share(records.iter().map(Record::searched)),
         evidence_ratio: share(records.iter().map(|r| r.route == Some(Source::Corpus))),
+        search_results: count(records, |r| r.retrieved.len()),
         gold_coverage: share(records.iter().filter_map(|r| r.gold_covered)),
         gold_recall: share(with_gold_passage().map(|r| r.gold_rank.is_some())),
         gold_first: share(with_gold_passage().map(|r| r.gold_rank == Some(1))),
@@ -172,6 +177,7 @@ fn latency(records: &[Record]) -> LatencySummary {
         (stage.to_owned(), percentiles)
     });
     LatencySummary {
+        mean: mean(&total),
         stages: stages.collect(),
         p50: percentile(&total, 50.0),
         p95: percentile(&total, 95.0),

@@ -310,6 +310,27 @@ fn a_point_of_a_curve_is_the_policy_with_its_threshold() {
 }
 
 #[test]
+fn a_curve_has_the_times_of_its_policy() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut pipeline = pipeline(&folder);
+    let policies = policies("uncertainty:perplexity@1.5,certainty@0.5,evidence:gain@0.1");
+    let comparison = compared(&folder, &mut pipeline, &policies, &questions(), &[], BATCH);
+    for policy in &comparison.policies {
+        let summary = &policy.summary;
+        let point = policy
+            .curve
+            .iter()
+            .find(|point| (point.retrieval_ratio - summary.evidence_ratio.unwrap()).abs() < 1e-12);
+        let point = point.unwrap();
+        let (ms, mean) = (point.ms.unwrap(), summary.latency_ms.mean.unwrap());
+        assert!((ms - mean).abs() < 1e-6, "{}: {ms} {mean}", summary.policy);
+        assert_eq!(Some(point.em), summary.em);
+    }
+    let page = to_html("Clocks", &comparison, &[]);
+    assert!(page.contains("Accuracy against time") && page.contains("frontier"));
+}
+
+#[test]
 fn other_policies_pay_only_for_what_is_missing() {
     let folder = tempfile::tempdir().unwrap();
     let pipeline = pipeline(&folder);

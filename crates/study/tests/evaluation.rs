@@ -156,12 +156,13 @@ fn the_summary_has_the_names_of_the_contract() {
         "n": 0, "failed": 0, "policy": "never", "em": null, "em_interval": null, "f1": null, "contains": null,
         "answered": null, "answered_wrong": null, "answered_wrong_interval": null,
         "right_abstentions": null,
-        "retrieval_ratio": null, "evidence_ratio": null, "gold_coverage": null, "gold_recall": null, "gold_first": null,
+        "retrieval_ratio": null, "evidence_ratio": null, "search_results": {"mean": null, "total": 0},
+        "gold_coverage": null, "gold_recall": null, "gold_first": null,
         "model_calls": {"mean": null, "total": 0}, "retriever_calls": {"mean": null, "total": 0},
             "tokens": {
             "prompt": {"mean": null, "total": 0}, "completion": {"mean": null, "total": 0}
         },
-        "latency_ms": {"p50": null, "p95": null, "stages": {}},
+        "latency_ms": {"mean": null, "p50": null, "p95": null, "stages": {}},
     });
     assert_eq!(value, expected);
 }

@@ -27,6 +27,7 @@ pub(super) fn asking() -> Vec<Arg> {
 Examples:
   ken ask --corpus notes.ken \"When is the next oil change?\"
   ken ask --corpus notes.ken --policy certainty@0.6 \"Who keeps the keys?\"
+  ken ask --corpus notes.ken --policy uncertainty:perplexity:0:1:3@1.2:2 \"Who keeps the keys?\"
   ken ask --corpus notes.ken --policy uncertainty:perplexity@1.2 --abstain evidence:confidence@-0.4 \"Who rows?\"
   ken ask --corpus notes.ken --model http://127.0.0.1:8000/v1 \"Who keeps the keys?\"
   ken ask --corpus notes.ken --choice tin --choice mercury \"Which metal is liquid in a warm room?\"
@@ -53,6 +54,7 @@ Examples:
   ken eval questions.jsonl --corpus notes.ken --policy prompt
   ken eval questions.jsonl --corpus notes.ken --policy never,always,prompt,certainty,oracle
   ken eval questions.jsonl --corpus notes.ken --policy certainty,random:0.5 --records known.jsonl
+  ken eval questions.jsonl --corpus notes.ken --k 8 --policy always,always:1,certainty:0:1:8
   ken eval questions.jsonl --corpus notes.ken --policy always,certainty@0.3 --abstain uncertainty:margin@0.4
 
 Each line of QUESTIONS is {\"id\", \"question\", \"golden_answers\": [..], \"metadata\"}, and \
@@ -77,8 +79,9 @@ pub(crate) struct EvalArguments {
 
     /// Policy, or several separated by commas
     ///
-    /// always, never, random:P, oracle, or a signal, with or without @THRESHOLD; `ken calibrate
-    /// --help` lists the signals. [setting: policy]
+    /// always, always:K, never, random:P, oracle, or a signal, with or without @THRESHOLD; `ken
+    /// calibrate --help` lists the signals. SIGNAL:0:1:3 chooses how many search results to read.
+    /// [setting: policy]
     #[arg(long, value_name = "POLICIES", value_delimiter = ',')]
     pub(crate) policy: Vec<Policy>,
 

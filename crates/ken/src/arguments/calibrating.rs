@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{Arg, ArgGroup, Args};
-use ken_answer::{Abstention, Signal};
-use ken_route::{ErrorGoal, Goal, Score, UnknownAbstention};
+use ken_answer::{Abstention, Policy, Signal};
+use ken_route::{ErrorGoal, Goal, Grades, Score, UnknownAbstention, UnknownPolicy};
 
 use crate::config::{Flag, Key, count, flags, open_share, share};
 
@@ -20,12 +20,29 @@ pub(crate) enum Calibrated {
     One(Signal),
     /// Of the question, and of the evidence that it has retrieved.
     Both { question: Signal, evidence: Signal },
+    /// Of the question, between several values of k.
+    Graded { signal: Signal, grades: Grades },
 }
 
 impl FromStr for Calibrated {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
+        match text.parse::<Policy>() {
+            Ok(Policy::Graded { signal, grades }) => {
+                return match grades.thresholds() {
+                    None => Ok(Self::Graded { signal, grades }),
+                    Some(_) => {
+                        let open = grades.open();
+                        Err(format!(
+                            "its thresholds are what is chosen: name `{signal}{open}`"
+                        ))
+                    }
+                };
+            }
+            Err(error @ UnknownPolicy::NotGraded { .. }) => return Err(error.to_string()),
+            _ => {}
+        }
         let signal = |name: &str| name.parse::<Signal>().map_err(|error| error.to_string());
         let Some((question, evidence)) = text.split_once('+') else {
             return signal(text).map(Self::One);
@@ -87,6 +104,7 @@ Examples:
   ken calibrate known.jsonl --policy certainty --max-loss 0.02 --out guarantee.json
   ken calibrate known.jsonl --policy router --router router.json --corpus notes.ken
   ken calibrate known.jsonl --policy uncertainty:perplexity+evidence:cosine
+  ken calibrate known.jsonl --policy uncertainty:perplexity:0:1:3:8 --max-loss 0.02
   ken calibrate known.jsonl --policy uncertainty:perplexity --abstain evidence:confidence --max-error 0.1
 
 RECORDS is what `ken probe` wrote with a corpus. A question retrieves if its signal is above the \
@@ -94,7 +112,9 @@ threshold: use it as --policy NAME@THRESHOLD. By default the threshold maximizes
 --max-loss it saves as many retrievals as possible while accuracy drops by at most E compared with \
 always retrieving; with the given confidence, this holds for new questions of the same kind, asked \
 of the same model and corpus. Of SIGNAL+evidence:MEASURE both thresholds are chosen together, and what \
-counts is the evidence used. With --abstain, the thresholds of the policy and of what withholds \
+counts is the evidence used. Of SIGNAL:K:K… the signal is turned into the probability that memory is \
+right, and the thresholds on that choose k: how many search results a question reads, so that on \
+average it is as few as the goal allows. The records have to come from `ken probe --at-k`. With --abstain, the thresholds of the policy and of what withholds \
 answers are chosen together: as many questions as possible are answered while at most A of the \
 answers given are wrong, of new questions too, with the given confidence. Questions that a router or gate was trained on are left out: on those it \
 looks better than it is.")]
@@ -105,13 +125,22 @@ pub(crate) struct CalibrateArguments {
 
     #[arg(long, value_name = "POLICY", help = "Policy whose threshold to choose", long_help = format!(
         "Policy whose threshold to choose, by its signal: {}. Of one of the question and one of the evidence \
-         with + between, both thresholds", Signal::names()
+         with + between, both thresholds; of one of the question with values of k (SIGNAL:0:1:3:8), those between \
+         these", Signal::names()
     ))]
     pub(crate) policy: Calibrated,
 
     /// Let at most this share of the questions use evidence
-    #[arg(long, value_name = "R", value_parser = share, conflicts_with = "max_loss")]
+    ///
+    /// Of a policy that chooses k: of the search results that always retrieving reads.
+    #[arg(long, value_name = "R", value_parser = share, conflicts_with_all = ["max_loss", "measured_loss"])]
     ratio: Option<f64>,
+
+    /// Lose at most this much accuracy on these questions
+    ///
+    /// Compared with always retrieving; nothing is promised for others.
+    #[arg(long, value_name = "E", value_parser = share, conflicts_with = "max_loss")]
+    measured_loss: Option<f64>,
 
     /// Lose at most this much accuracy
     ///
@@ -128,7 +157,7 @@ pub(crate) struct CalibrateArguments {
         value_name = "SIGNAL",
         value_parser = vouching,
         requires = "max_error",
-        conflicts_with_all = ["ratio", "max_loss"]
+        conflicts_with_all = ["ratio", "max_loss", "measured_loss"]
     )]
     pub(crate) abstain: Option<Signal>,
 
@@ -175,13 +204,14 @@ impl CalibrateArguments {
 
     /// What the threshold should achieve.
     pub(crate) fn goal(&self) -> Goal {
-        match (self.max_loss, self.ratio) {
-            (Some(max_loss), _) => Goal::Guarantee {
+        match (self.max_loss, self.ratio, self.measured_loss) {
+            (Some(max_loss), ..) => Goal::Guarantee {
                 max_loss,
                 confidence: self.confidence,
             },
-            (None, Some(ratio)) => Goal::RetrievalRatio(ratio),
-            (None, None) => Goal::BestAccuracy,
+            (None, Some(ratio), _) => Goal::RetrievalRatio(ratio),
+            (None, None, Some(loss)) => Goal::AtMostLost(loss),
+            (None, None, None) => Goal::BestAccuracy,
         }
     }
 }

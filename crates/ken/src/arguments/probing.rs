@@ -16,6 +16,7 @@ Examples:
   ken probe questions.jsonl --out closed-book.jsonl --samples 10 --limit 200
   ken probe questions.jsonl --corpus notes.ken --correct judge --judge http://127.0.0.1:8000/v1
   ken probe questions.jsonl --corpus notes.ken --by kind
+  ken probe questions.jsonl --corpus notes.ken --k 8 --at-k 1,3
 
 Each line of QUESTIONS is {\"id\", \"question\", \"golden_answers\": [..]}, and for multiple choice \
 \"choices\": [..]. Answers are sampled under three conditions: from memory, with the evidence that \
@@ -64,6 +65,12 @@ pub(crate) struct ProbeArguments {
     /// URL#NAME picks an endpoint's model.
     #[arg(long, value_name = "REF|URL")]
     pub(crate) judge: Option<ModelReference>,
+
+    /// Also answer with only the K best search results, for each K
+    ///
+    /// Greedily; `ken calibrate` chooses among these. Each is at most --k.
+    #[arg(long, value_name = "K,K", value_delimiter = ',', value_parser = count::<NonZeroUsize>)]
+    pub(crate) at_k: Vec<NonZeroUsize>,
 
     /// Also compute the eigenscore of the samples from memory; each is read once more
     #[arg(long, help_heading = ADVANCED)]

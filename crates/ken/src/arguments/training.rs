@@ -1,5 +1,6 @@
 //! The flags of `ken train`. It loads no model and trains nothing.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -12,7 +13,7 @@ use super::folder;
 use super::tuning::{
     TrainExamplesArguments, TrainKbmArguments, TrainNoiseTolerantArguments, TrainSelfRouteArguments,
 };
-use crate::config::{Flag, Key, MODEL, flags, open_share};
+use crate::config::{Flag, Key, MODEL, count, flags, open_share};
 
 #[derive(Debug, Args)]
 #[command(arg_required_else_help = true)]
@@ -54,6 +55,24 @@ pub(crate) struct HeadFlags {
     /// They evaluate what was trained.
     #[arg(long, value_name = "R", value_parser = open_share, default_value_t = 0.3)]
     pub(crate) held_out: f64,
+}
+
+/// How often a head is trained.
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct SeedFlags {
+    /// Train with N seeds, and tell the mean and the spread of what is measured
+    ///
+    /// From --seed on, each with labels of its own held out. What is written is of the first.
+    #[arg(long, value_name = "N", default_value = "1", value_parser = count::<NonZeroUsize>)]
+    seeds: NonZeroUsize,
+}
+
+impl SeedFlags {
+    /// All seeds, from the first.
+    pub(crate) fn from(self, first: u64) -> impl Iterator<Item = u64> {
+        let others = self.seeds.get() as u64;
+        (0..others).map(move |more| first.wrapping_add(more))
+    }
 }
 
 /// The features of questions that a router takes.
@@ -137,6 +156,7 @@ fn deciding() -> Vec<Arg> {
 #[command(args = deciding(), after_long_help = "\
 Examples:
   ken train router known.jsonl --corpus notes.ken --out router.json
+  ken train router known.jsonl --features first-token --seeds 3 --out router.json
   ken train router known.jsonl --features hidden --layer auto --head mlp:16 --out router.json
   ken train router asked.jsonl --features hidden --predict semantic-entropy --out router.json
   ken train router known.jsonl --features hidden --control words --control hf:Qwen/Qwen2.5-0.5B --out router.json
@@ -196,6 +216,9 @@ pub(crate) struct TrainRouterArguments {
 
     #[command(flatten)]
     pub(crate) head: HeadFlags,
+
+    #[command(flatten)]
+    pub(crate) seeds: SeedFlags,
 }
 
 /// The settings of `ken train gate`.
@@ -240,6 +263,9 @@ pub(crate) struct TrainGateArguments {
 
     #[command(flatten)]
     pub(crate) head: HeadFlags,
+
+    #[command(flatten)]
+    pub(crate) seeds: SeedFlags,
 }
 
 #[derive(Debug, Args)]

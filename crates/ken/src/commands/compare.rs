@@ -159,7 +159,7 @@ fn show(comparison: &Comparison, folder: &Path) -> Result<()> {
         None => share(difference.em),
     };
     let mut rows = vec![output::head(
-        "policy|EM|F1|retrieves|with evidence|calls|tokens|p50 ms|AUROC|not harming|by chance|against always|of oracle's lead|against chance",
+        "policy|EM|F1|retrieves|with evidence|results|calls|tokens|p50 ms|AUROC|not harming|by chance|against always|of oracle's lead|against chance",
     )];
     for policy in &comparison.policies {
         let summary = &policy.summary;
@@ -174,6 +174,7 @@ fn show(comparison: &Comparison, folder: &Path) -> Result<()> {
             share(summary.f1),
             share(summary.retrieval_ratio),
             share(summary.evidence_ratio),
+            one(summary.search_results.mean),
             one(summary.model_calls.mean),
             one(tokens.map(|(read, written)| read + written)),
             one(summary.latency_ms.p50),
@@ -198,7 +199,7 @@ fn show(comparison: &Comparison, folder: &Path) -> Result<()> {
         output::interval(comparison.misled_interval)
     ))?;
     let mut rows = vec![output::head(
-        "needless retrievals skipped at a loss of at most 0.01|share|loss|with evidence",
+        "needless retrievals skipped at a loss of at most 0.01|share|loss|with evidence|results",
     )];
     rows.extend(comparison.policies.iter().map(|policy| {
         let yardstick = &policy.yardstick;
@@ -208,6 +209,7 @@ fn show(comparison: &Comparison, folder: &Path) -> Result<()> {
                 + &output::interval(yardstick.needless_skipped_interval),
             share(yardstick.loss) + &output::interval(yardstick.loss_interval),
             share(yardstick.evidence_ratio),
+            one(yardstick.search_results),
         ]
     }));
     output::table(&rows)?;

@@ -80,14 +80,19 @@ fn show(summary: &SourceSummary, out: &Path, table: &Path) -> Result<()> {
         rows.push((
             format!("preferred: {}", source.source),
             format!(
-                "by majority {}, by sum {}",
+                "by majority {}, by sum {}; better than no context {}",
                 share(source.majority),
-                share(source.sum)
+                share(source.sum),
+                share(source.above_null)
             ),
         ));
     }
     rows.extend([
         ("rules agree".to_owned(), share(summary.agreement)),
+        (
+            "changed by writing".to_owned(),
+            share(summary.changed_by_writing),
+        ),
         ("per question".to_owned(), out.display().to_string()),
         ("as a table".to_owned(), table.display().to_string()),
     ]);

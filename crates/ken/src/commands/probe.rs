@@ -1,5 +1,6 @@
 //! `ken probe`: what the language model knows, and what evidence changes, over a file of questions.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ use ken_study::{
 
 use crate::arguments::probing::ProbeArguments;
 use crate::commands::records;
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 use crate::output::{self, share};
 use crate::session::Session;
 
@@ -26,6 +27,7 @@ pub(crate) fn run(arguments: &ProbeArguments, session: &Session<'_>) -> Result<(
     let pipeline = session
         .setup()
         .pipeline_for(None, session.settings.corpus.is_some(), &[])?;
+    let at_k = at_k(arguments, &pipeline)?;
     let judge = judge(arguments, session)?;
     let judge = judge.as_deref().unwrap_or(pipeline.model.as_ref());
     let own_embedder = embedder(arguments, &pipeline, session)?;
@@ -46,6 +48,7 @@ pub(crate) fn run(arguments: &ProbeArguments, session: &Session<'_>) -> Result<(
         correctness: arguments.correct,
         grouping: arguments.group,
         eigenscore: arguments.eigenscore,
+        at_k: &at_k,
     };
     let identity = work.identity(session.settings.identity(&pipeline));
     let batch = arguments.batch;
@@ -65,6 +68,25 @@ pub(crate) fn run(arguments: &ProbeArguments, session: &Session<'_>) -> Result<(
         show(&summarize_probe(&probed), &out, table)?;
         show_groups(&groups)
     })
+}
+
+/// The values of k below that of the settings, which all questions are answered with anyway.
+fn at_k(arguments: &ProbeArguments, pipeline: &Pipeline) -> Result<Vec<usize>> {
+    let k = pipeline.settings.k;
+    let wanted: BTreeSet<usize> = arguments.at_k.iter().map(|one| one.get()).collect();
+    match wanted.last() {
+        Some(_) if pipeline.retriever().is_none() => Err(Failure::refused(
+            "at_k_without_corpus",
+            "search results can be left out only where there are some",
+            "name a corpus: --corpus DIR, or leave --at-k out",
+        )),
+        Some(most) if *most > k => Err(Failure::refused(
+            "at_k_above_k",
+            format!("{most} search results cannot be the best of {k}"),
+            format!("set --k to {most} or more"),
+        )),
+        _ => Ok(wanted.into_iter().filter(|one| *one < k).collect()),
+    }
 }
 
 /// The model that judges, where it is another than the one that is probed and there is something to

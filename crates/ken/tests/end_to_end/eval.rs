@@ -107,6 +107,7 @@ fn check_summary(summary: &Value) {
             "right_abstentions",
             "retrieval_ratio",
             "evidence_ratio",
+            "search_results",
             "gold_coverage",
             "gold_recall",
             "gold_first",
@@ -132,7 +133,7 @@ fn check_summary(summary: &Value) {
         assert_eq!(summary[calls], json!({"mean": 1.0, "total": 3}));
     }
     let latency = &summary["latency_ms"];
-    assert_eq!(keys(latency), ["p50", "p95", "stages"]);
+    assert_eq!(keys(latency), ["mean", "p50", "p95", "stages"]);
     assert_eq!(
         keys(&latency["stages"]),
         ["embed", "read", "search", "write"]

@@ -90,12 +90,28 @@ fn a_gate_is_trained_calibrated_and_used() {
     ];
     for features in ["evidence", "answers"] {
         let trained = ken.json(&[&train[..], &["--features", features]].concat());
-        assert_eq!(keys(&trained), ["gate", "report"]);
+        assert_eq!(keys(&trained), ["gate", "report", "seeds"]);
+        assert_eq!(trained["seeds"], json!({}));
         let report = &trained["report"];
         assert_eq!(number(&report["auroc"]), 1.0, "{report}");
         assert_eq!(number(&report["em"]), 1.0, "{report}");
         assert!(number(&report["vs_always"]) > 0.2, "{report}");
     }
+    let written = ken.read("gate.json");
+    let several = [&train[..], &["--seeds", "3"]].concat();
+    let auroc = &ken.json(&several)["seeds"]["auroc"];
+    assert_eq!(
+        (number(&auroc["mean"]), number(&auroc["deviation"])),
+        (1.0, 0.0)
+    );
+    assert_eq!(auroc["each"].as_array().unwrap().len(), 3);
+    assert_eq!(
+        ken.read("gate.json"),
+        written,
+        "the first seed's is written"
+    );
+    let text = ken.text(&several);
+    assert!(text.contains("over all seeds"), "{text}");
     let gate = ["--gate", "gate.json"];
     let answer = ken.json(&[&ASK[..], &["--policy", "evidence:gate"], &gate].concat());
     let reason = answer["reason"].as_str().unwrap();

@@ -16,6 +16,7 @@ mod eval;
 #[cfg(unix)]
 mod full_disk;
 mod gate;
+mod graded;
 mod harness;
 mod ingest;
 mod keys;

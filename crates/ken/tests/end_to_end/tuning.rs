@@ -286,7 +286,59 @@ fn a_boundary_is_learned_and_the_policy_kbm_goes_by_it() {
     let never = ken.json(&[&ask[..], &MODEL, &by("kbm@1")].concat());
     assert_eq!(never["route"], "self", "{never}");
     assert!(never["timing_ms"]["assess mastery"].is_number(), "{never}");
-    let always = ken.json(&[&ask[..], &MODEL, &by("kbm:certainty@0+double")].concat());
+    let twice = [&ask[..], &MODEL, &by("kbm:certainty@0+double")].concat();
+    ken.refusal(&twice).is(
+        "assessor_without_evidence",
+        "`kbm:certainty@0+double` asks",
+        "ken train kbm RECORDS --out DIR",
+    );
+    let probe = [
+        "probe",
+        "island/questions.jsonl",
+        "--corpus",
+        "island.ken",
+        "--mode",
+        "lexical",
+        "--limit",
+        "12",
+        "--samples",
+        "2",
+        "--max-tokens",
+        "2",
+        "--out",
+        "read.jsonl",
+    ];
+    ken.text(&[&probe[..], &MODEL].concat());
+    let probed = ken.read("read.jsonl");
+    let records = probed.lines().enumerate().map(|(at, line)| {
+        let mut record: Value = serde_json::from_str(line).unwrap();
+        if record.get("question").is_some() {
+            for condition in ["self", "corpus"] {
+                record["confidence"][condition] = json!(at % 2);
+                record["certainty"][condition] = json!(at % 2);
+            }
+        }
+        record.to_string()
+    });
+    let records: Vec<String> = records.collect();
+    ken.write("read.jsonl", records.join("\n") + "\n");
+    let train = [
+        "train",
+        "kbm",
+        "read.jsonl",
+        "--out",
+        "reads",
+        "--epochs",
+        "1",
+    ];
+    let with = ["--corpus", "island.ken", "--mode", "lexical"];
+    let reads = ken.json(&[&train[..], &with, &MODEL, &SMALL].concat());
+    assert!(
+        number(&reads["lessons"]["boundary_with_evidence"]) > 0.0,
+        "{reads}"
+    );
+    let twice = ["--policy", "kbm:certainty@0+double", "--kbm", "reads"];
+    let always = ken.json(&[&ask[..], &MODEL, &twice].concat());
     assert!(always["calls"]["retriever"] == 1, "{always}");
 
     let tolerant = [

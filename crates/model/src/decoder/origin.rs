@@ -41,6 +41,10 @@ pub struct LearnedBoundary {
     pub prompt: String,
     /// The share of all questions that it was not trained on.
     pub held_out: f64,
+    /// Of the questions that it was trained on, those with whose evidence it was trained as well; `None` where
+    /// that was not recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub questions_with_evidence: Option<usize>,
 }
 
 impl Origin {

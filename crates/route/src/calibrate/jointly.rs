@@ -1,15 +1,12 @@
 //! Two thresholds chosen together: one decides whether a question retrieves, the other whether what was
 //! retrieved is used.
 
-use super::bounds::{risk_bound, risk_p_value};
+use super::bounds::risk_bound;
+use super::sequence::{self, Candidate};
 use super::{CONFIDENCE, Goal};
 
 /// Values that a threshold is chosen among at most: evenly many questions lie between them.
 const CANDIDATES: usize = 50;
-
-/// Pairs of thresholds that a guarantee is tested at, from the one that drops nothing to the one that drops
-/// most.
-const TESTED: usize = 20;
 
 /// A question with known correctness and both signals.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -62,10 +59,8 @@ type Pair = (Option<f64>, Option<f64>);
 
 /// Chooses both thresholds for a goal, among quantiles of the signals; a threshold that is given stays.
 ///
-/// What counts as retrieval for the goal is evidence that is used. A guarantee is found by split fixed-sequence
-/// testing (Laufer-Goldshtein et al. 2023): the pairs that lose least on one half of the questions are
-/// tested on the other half, in the order of what they lose, as long as each is shown to lose at most as
-/// much as is allowed.
+/// What counts as retrieval for the goal is evidence that is used. A guarantee is looked for on one half of the
+/// questions and proved on the other.
 #[must_use]
 pub fn calibrate_jointly(
     observations: &[JointObservation],
@@ -163,25 +158,19 @@ fn guaranteed(
     max_loss: f64,
     delta: f64,
 ) -> Pair {
-    let outcomes: Vec<(Pair, Outcome)> = pairs
-        .iter()
-        .map(|&pair| (pair, outcome(first, pair)))
-        .collect();
-    let mut sequence: Vec<(Pair, Outcome)> = Vec::new();
-    for step in 1..=TESTED {
-        let most = first.len() as f64 * (TESTED - step) as f64 / TESTED as f64;
-        let within = outcomes.iter().filter(|(_, one)| one.used as f64 <= most);
-        if let Some(found) = within.min_by(|(_, a), (_, b)| a.lost.total_cmp(&b.lost)) {
-            sequence.push(*found);
+    let candidates = pairs.iter().map(|&candidate| {
+        let Outcome { used, lost, .. } = outcome(first, candidate);
+        Candidate {
+            candidate,
+            used: used as f64,
+            lost,
         }
-    }
-    let exact = is_exact(second);
-    let holds = |(pair, _): &&(Pair, Outcome)| {
-        let lost = outcome(second, *pair).lost;
-        risk_p_value(lost, second.len(), max_loss, exact) <= delta
-    };
-    let proved = sequence.iter().take_while(holds).last();
-    proved.map_or((None, None), |(pair, _)| *pair)
+    });
+    let candidates: Vec<Candidate<Pair>> = candidates.collect();
+    let lost = |pair| outcome(second, pair).lost;
+    let tested = (lost, second.len(), is_exact(second));
+    let all = first.len() as f64;
+    sequence::guaranteed(&candidates, all, (max_loss, delta), tested).unwrap_or_default()
 }
 
 fn outcome(observations: &[JointObservation], (question, evidence): Pair) -> Outcome {

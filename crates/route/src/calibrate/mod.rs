@@ -6,13 +6,17 @@
 
 mod abstaining;
 mod bounds;
+mod graded;
+mod isotonic;
 mod jointly;
+mod sequence;
 
 use self::bounds::{risk_bound, risk_p_value};
 
 pub use self::abstaining::{
     AbstentionCalibration, AbstentionObservation, ErrorGoal, calibrate_abstention,
 };
+pub use self::graded::{Graded, GradedCalibration, GradedObservation, calibrate_graded};
 pub use self::jointly::{JointCalibration, JointObservation, calibrate_jointly};
 
 /// A question with known correctness.

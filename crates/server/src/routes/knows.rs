@@ -53,7 +53,7 @@ pub(crate) async fn judge(
     };
     let asked = Asked::by(None, &options)?;
     let policy = asked.policy.unwrap_or_else(|| judging(&served.pipeline));
-    let (Some(signal), Policy::Measured { threshold, .. }) = (policy.signal(), policy) else {
+    let Some(signal) = policy.signal() else {
         let message = format!("the policy `{policy}` measures nothing of a question");
         return Err(Refusal::bad("policy_without_signal", message).of("policy"));
     };
@@ -93,7 +93,7 @@ pub(crate) async fn judge(
                     .then(|| score.map(|score| 1.0 - score))
                     .flatten(),
                 score: score.unwrap_or_default(),
-                threshold: threshold.unwrap_or_default(),
+                threshold: policy.threshold().unwrap_or_default(),
                 retrieves: choice.source == Source::Corpus,
                 reason: choice.reason,
                 measures: signal.measures,

@@ -65,7 +65,7 @@ pub(crate) async fn respond(
             store: false,
             temperature: given.temperature,
             tool_choice: match policy {
-                Policy::Always => "required",
+                Policy::Always | Policy::AlwaysK(_) => "required",
                 Policy::Never => "none",
                 _ => "auto",
             },

@@ -200,7 +200,7 @@ impl Job<'_> {
             route: String::new(),
             reason: String::new(),
             score: None,
-            threshold: threshold(pipeline.settings.policy),
+            threshold: pipeline.settings.policy.threshold(),
             withheld: None,
             guarantee: None,
             drawn: None,
@@ -352,13 +352,6 @@ fn finished(mut trace: Trace, answer: Answer, rewritten: [usize; 2]) -> Answered
             answer.tokens.completion + rewritten[1],
         ],
         trace,
-    }
-}
-
-fn threshold(policy: Policy) -> Option<f64> {
-    match policy {
-        Policy::Measured { threshold, .. } => threshold,
-        _ => None,
     }
 }
 

@@ -135,6 +135,7 @@ impl Asked {
         pipeline.extra_corpora = served.extra_corpora(|name| caller.may_read(name));
         policies::check(settings.policy, &pipeline)?;
         policies::check_abstention(settings.abstain, &pipeline)?;
+        settings.check()?;
         pipeline.settings = settings;
         Ok(pipeline)
     }

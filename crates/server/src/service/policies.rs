@@ -48,7 +48,8 @@ pub(crate) fn unknown(model: &str) -> Refusal {
 /// A policy without a threshold, one that needs golden answers, or what is not open.
 pub(crate) fn check(policy: Policy, pipeline: &Pipeline) -> Result<(), AnswerError> {
     policy.check()?;
-    check_signal(policy.signal(), pipeline)
+    check_signal(policy.signal(), pipeline)?;
+    pipeline.check_review(policy, None)
 }
 
 /// Makes sure that answers can be withheld with what is open.
@@ -60,7 +61,8 @@ pub(crate) fn check_abstention(
     pipeline: &Pipeline,
 ) -> Result<(), AnswerError> {
     abstain.map_or(Ok(()), Abstention::check)?;
-    check_signal(abstain.map(|abstain| abstain.signal), pipeline)
+    check_signal(abstain.map(|abstain| abstain.signal), pipeline)?;
+    pipeline.check_review(Policy::Never, abstain)
 }
 
 fn check_signal(signal: Option<Signal>, pipeline: &Pipeline) -> Result<(), AnswerError> {
@@ -97,11 +99,11 @@ pub(crate) fn listed(pipeline: &Pipeline, has_corpus: bool) -> Vec<Policy> {
 /// ask for.
 pub(crate) fn kind(policy: Policy) -> &'static str {
     match policy {
-        Policy::Always => "always",
+        Policy::Always | Policy::AlwaysK(_) => "always",
         Policy::Never => "never",
         Policy::Random { .. } => "random",
         Policy::Oracle => "oracle",
-        Policy::Measured { signal, .. } => signal.name,
+        Policy::Measured { signal, .. } | Policy::Graded { signal, .. } => signal.name,
     }
 }
 
@@ -118,6 +120,8 @@ mod tests {
             "certainty@0.4",
             "router@0.2",
             "prompt",
+            "always:3",
+            "certainty:0:1:5@0.2:0.4",
         ] {
             let policy: Policy = policy.parse().unwrap();
             assert_eq!(named(&name_of(policy)).unwrap(), Some(policy));

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::compose::{Answered, Decision, compose};
 use super::threshold::{Cut, cut, decisions, halves, uncut};
-use super::yardstick::{LOSS, of_answers};
+use super::yardstick::{LOSS, of_decisions};
 use crate::dataset::Question;
 use crate::record::Record;
 use crate::statistics::share;
@@ -79,18 +79,16 @@ pub(super) fn break_down(
     seed: u64,
 ) -> Breakdown {
     let halves = halves(answered, seed);
-    let decided: Vec<(Policy, Vec<Decision>, Vec<bool>)> = policies
+    let decided: Vec<(Policy, Vec<Decision>, Vec<Decision>)> = policies
         .iter()
         .map(|&policy| {
             let best = cut(policy, answered, &halves, Goal::BestAccuracy);
             let free = uncut(policy);
             let spares = cut(free, answered, &halves, Goal::AtMostLost(LOSS));
-            let with = decisions(free, spares, answered, seed);
-            let with = with.iter().map(|one| *one == Decision::Kept);
             (
                 policy,
                 decisions(policy, best, answered, seed),
-                with.collect(),
+                decisions(free, spares, answered, seed),
             )
         })
         .collect();
@@ -109,9 +107,9 @@ pub(super) fn break_down(
             misled: share(known.map(|one| !one.always.em)),
             policies: decided
                 .iter()
-                .map(|(policy, decisions, with)| {
+                .map(|(policy, decisions, sparing)| {
                     let each = || places.iter().map(|&at| (decisions[at], &answered[at]));
-                    let with: Vec<bool> = places.iter().map(|&at| with[at]).collect();
+                    let sparing: Vec<Decision> = places.iter().map(|&at| sparing[at]).collect();
                     let records: Vec<Record> = each()
                         .map(|(decision, one)| compose(*policy, abstain, decision, one))
                         .collect();
@@ -123,8 +121,8 @@ pub(super) fn break_down(
                         answered_wrong: summary.answered_wrong,
                         right_abstentions: summary.right_abstentions,
                         retrieval_ratio: share(each().map(|(one, _)| one != Decision::Spared)),
-                        evidence_ratio: share(each().map(|(one, _)| one == Decision::Kept)),
-                        needless_skipped: of_answers(&own, &with, Cut::default(), seed)
+                        evidence_ratio: share(each().map(|(one, _)| one.is_kept())),
+                        needless_skipped: of_decisions(&own, &sparing, Cut::default(), seed)
                             .needless_skipped,
                     }
                 })

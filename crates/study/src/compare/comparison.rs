@@ -1,7 +1,7 @@
 //! The statistics of policies that are compared on the same questions. Nothing is formatted here.
 
 use ken_answer::{Abstention, Policy};
-use ken_route::Goal;
+use ken_route::{Goal, Review};
 use serde::Serialize;
 
 use super::breakdown::Breakdown;
@@ -114,6 +114,9 @@ pub struct Point {
     pub retrieval_ratio: f64,
     /// The share of exact matches.
     pub em: f64,
+    /// The mean time of a question in milliseconds, what the signal takes included; `None` where that of an
+    /// answered question is not known.
+    pub ms: Option<f64>,
     /// The threshold that gives it, the largest score that does not retrieve; `None` where all do.
     pub threshold: Option<f64>,
 }
@@ -181,16 +184,19 @@ fn result(
         .collect();
     let summary = summarize(&policy.to_string(), &records);
     let ratio = summary.evidence_ratio.unwrap_or_default();
-    let kept = |decision: &Decision| *decision == Decision::Kept;
-    let harmless = answered.iter().zip(&decisions).map(|(one, decision)| {
-        if kept(decision) {
-            gain(one) >= 0.0
-        } else {
-            gain(one) <= 0.0
-        }
+    // What the corpus, with as many search results as are read, adds to memory.
+    let added = answered
+        .iter()
+        .zip(&decisions)
+        .map(|(one, &decision)| match decision.is_kept() {
+            true => (true, number(one.after(decision).em) - number(one.never.em)),
+            false => (false, gain(one)),
+        });
+    let harmless = added.clone().map(|(kept, gain)| match kept {
+        true => gain >= 0.0,
+        false => gain <= 0.0,
     });
-    let strict = answered.iter().zip(&decisions);
-    let strict = strict.map(|(one, decision)| kept(decision) == (gain(one) > 0.0));
+    let strict = added.map(|(kept, gain)| kept == (gain > 0.0));
     let against = |other: &dyn Fn(&Answered<'_>) -> f64| {
         let pairs = records.iter().zip(answered);
         let differences: Vec<f64> = pairs
@@ -294,34 +300,59 @@ fn curve(policy: Policy, answered: &[Answered<'_>]) -> Vec<Point> {
     if policy.signal().is_none() || n == 0 {
         return Vec::new();
     }
-    let mut scored: Vec<(f64, f64)> = Vec::new();
-    let (mut right, mut retrieved) = (0.0, 0_usize);
+    // What the first signal alone decides.
+    let plain = first_alone(policy);
+    let spared = match plain.searches_by() {
+        Some(_) => Decision::Spared,
+        None => Decision::Dropped,
+    };
+    let time = |decision: Decision, one: &Answered<'_>| {
+        let record = compose(plain, None, decision, one);
+        let ms = record.timing_ms.get("total").copied();
+        // What failed took no time that counts.
+        ms.or(record.error.map(|_| 0.0)).unwrap_or(f64::NAN)
+    };
+    let mut scored: Vec<(f64, [f64; 2])> = Vec::new();
+    let (mut sums, mut retrieved) = ([0.0; 2], 0_usize);
+    let plus = |sums: [f64; 2], more: [f64; 2]| [sums[0] + more[0], sums[1] + more[1]];
     for one in answered {
-        right += number(one.never.em);
+        let without = time(spared, one);
+        let added = [gain(one), time(Decision::Kept(None), one) - without];
+        sums = plus(sums, [number(one.never.em), without]);
         match one.score(policy).filter(|score| !score.is_nan()) {
-            Some(score) => scored.push((score, gain(one))),
+            Some(score) => scored.push((score, added)),
             None => {
                 retrieved += 1;
-                right += gain(one);
+                sums = plus(sums, added);
             }
         }
     }
     scored.sort_by(|one, other| other.0.total_cmp(&one.0));
     let mut points = Vec::new();
-    let mut point = |retrieved: usize, right: f64, threshold| {
+    let mut point = |retrieved: usize, [right, ms]: [f64; 2], threshold| {
         points.push(Point {
             retrieval_ratio: retrieved as f64 / n as f64,
             em: right / n as f64,
+            ms: Some(ms / n as f64).filter(|ms| ms.is_finite()),
             threshold,
         });
     };
     for same in scored.chunk_by(|one, next| one.0 == next.0) {
-        point(retrieved, right, same.first().map(|one| one.0));
+        point(retrieved, sums, same.first().map(|one| one.0));
         retrieved += same.len();
-        right += same.iter().map(|one| one.1).sum::<f64>();
+        sums = same.iter().fold(sums, |sums, one| plus(sums, one.1));
     }
-    point(retrieved, right, None);
+    point(retrieved, sums, None);
     thinned(points)
+}
+
+/// The policy of its first signal, without a review and without values of k.
+fn first_alone(policy: Policy) -> Policy {
+    policy.signal().map_or(policy, |signal| Policy::Measured {
+        signal,
+        threshold: None,
+        review: Review::Nothing,
+    })
 }
 
 /// No more than [`POINTS`] of them, evenly, the ends included.

@@ -19,13 +19,29 @@ pub struct Answered<'a> {
     pub never: &'a Record,
     /// Answered with retrieval.
     pub always: &'a Record,
+    /// Answered with fewer search results, each k with its answer; where a k is not among them, that is as
+    /// always.
+    pub at_k: &'a [(usize, Record)],
     /// What was measured to decide by; `None` where no policy needs it.
     pub signals: Option<&'a Signals>,
     /// What it is about. A threshold is never chosen on questions about the same.
     pub subject: &'a str,
 }
 
-impl Answered<'_> {
+impl<'a> Answered<'a> {
+    /// The answer that a decision leads to.
+    pub(super) fn after(&self, decision: Decision) -> &'a Record {
+        match decision {
+            Decision::Spared | Decision::Dropped => self.never,
+            Decision::Kept(None) => self.always,
+            Decision::Kept(Some(wanted)) => {
+                let mut fewer = self.at_k.iter();
+                let found = fewer.find(|(k, _)| *k == wanted);
+                found.map_or(self.always, |(_, record)| record)
+            }
+        }
+    }
+
     /// The first signal of a policy; `None` where it has none or it was not measured.
     pub(super) fn score(&self, policy: Policy) -> Option<f64> {
         let (signal, signals) = (policy.signal()?, self.signals?);
@@ -47,10 +63,17 @@ impl Answered<'_> {
 pub(super) enum Decision {
     /// It is answered from memory.
     Spared,
-    /// Retrieved, and answered from that.
-    Kept,
+    /// Retrieved, and answered from that, from this many search results where not from all.
+    Kept(Option<usize>),
     /// Retrieved, reviewed, and answered from memory.
     Dropped,
+}
+
+impl Decision {
+    /// Whether the question is answered with evidence.
+    pub(super) fn is_kept(self) -> bool {
+        matches!(self, Self::Kept(_))
+    }
 }
 
 /// Decides for a question, by a policy with its thresholds.
@@ -64,7 +87,7 @@ pub(super) fn decide(policy: Policy, seed: u64, answered: &Answered<'_>) -> Deci
         return Decision::Spared;
     }
     match policy.keeps(score, answered.review_score(policy)) {
-        true => Decision::Kept,
+        true => Decision::Kept(policy.k_of(score)),
         false => Decision::Dropped,
     }
 }
@@ -83,7 +106,7 @@ impl Doubted {
         let is_vouched = decision == Decision::Spared && policy.searches_by().is_some();
         Some(Self {
             abstention: abstain.filter(|_| !is_vouched)?,
-            is_read: decision == Decision::Kept,
+            is_read: decision.is_kept(),
         })
     }
 
@@ -130,10 +153,7 @@ pub(super) fn compose(
     decision: Decision,
     answered: &Answered<'_>,
 ) -> Record {
-    let mut record = match decision {
-        Decision::Kept => answered.always.clone(),
-        Decision::Spared | Decision::Dropped => answered.never.clone(),
-    };
+    let mut record = answered.after(decision).clone();
     record.policy = policy.to_string();
     if decision == Decision::Dropped {
         let always = answered.always;
@@ -169,7 +189,7 @@ pub(super) fn compose(
     // What decided may have been the answer itself, which is not written again.
     let (drafted, measured) = match decision {
         Decision::Spared | Decision::Dropped => (before.contains(&Step::Draft), &signals.without),
-        Decision::Kept => (of_evidence.contains(&Step::Draft), &signals.with),
+        Decision::Kept(_) => (of_evidence.contains(&Step::Draft), &signals.with),
     };
     // An answer from verbalized knowledge is not the draft.
     if drafted && !record.timing_ms.contains_key("verbalize") {

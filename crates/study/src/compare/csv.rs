@@ -4,7 +4,7 @@ use super::comparison::{Comparison, PolicyResult};
 
 type Column = (&'static str, fn(&PolicyResult) -> Option<f64>);
 
-const COLUMNS: [Column; 33] = [
+const COLUMNS: [Column; 35] = [
     ("n", |one| Some(one.summary.n as f64)),
     ("failed", |one| Some(one.summary.failed as f64)),
     ("em", |one| one.summary.em),
@@ -17,12 +17,14 @@ const COLUMNS: [Column; 33] = [
     ("right_abstentions", |one| one.summary.right_abstentions),
     ("retrieval_ratio", |one| one.summary.retrieval_ratio),
     ("evidence_ratio", |one| one.summary.evidence_ratio),
+    ("search_results", |one| one.summary.search_results.mean),
     ("model_calls", |one| one.summary.model_calls.mean),
     ("retriever_calls", |one| one.summary.retriever_calls.mean),
     ("prompt_tokens", |one| one.summary.tokens.prompt.mean),
     ("completion_tokens", |one| {
         one.summary.tokens.completion.mean
     }),
+    ("latency_mean_ms", |one| one.summary.latency_ms.mean),
     ("latency_p50_ms", |one| one.summary.latency_ms.p50),
     ("latency_p95_ms", |one| one.summary.latency_ms.p95),
     ("auroc", |one| one.auroc),

@@ -1,10 +1,11 @@
 //! A comparison in a folder: the answers without and with retrieval and the signals, each in a file that
 //! a later run resumes, and the comparison as CSV and as a page.
 
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use ken_answer::{Gated, Pipeline, Policy};
+use ken_answer::{AnswerError, Gated, Pipeline, Policy};
 use ken_storage::{create_dir_all, replace};
 use ken_train::heads::{HeadOptions, Shape};
 
@@ -32,6 +33,18 @@ pub enum ComparisonError {
     /// Answering or measuring failed or was stopped.
     #[error(transparent)]
     Run(#[from] RunError),
+    /// A policy reads more search results than there are.
+    #[error(transparent)]
+    Answer(#[from] Box<AnswerError>),
+    /// What answers are withheld by is measured with all search results.
+    #[error("abstaining by `{abstain}` cannot be compared under `{policy}`, which chooses k")]
+    #[diagnostic(remedy = "leave <abstain> out, or evaluate this policy alone")]
+    AbstainsAtK {
+        /// What withholds answers.
+        abstain: String,
+        /// The policy.
+        policy: String,
+    },
     /// No gate can be cross-fitted.
     #[error(transparent)]
     Gate(#[from] LearnError),
@@ -71,9 +84,26 @@ impl ComparisonWork<'_> {
         // Both answers to every question are kept as they are; withheld is what follows from the signals.
         let abstain = pipeline.settings.abstain.take();
         let known = Known::of(self.probed, samples, pipeline)?;
+        for &policy in self.policies {
+            let k = pipeline.settings.k;
+            policy
+                .check_k(k)
+                .map_err(AnswerError::from)
+                .map_err(Box::new)?;
+        }
+        if let (Some(abstain), Some(policy)) = (
+            abstain,
+            self.policies.iter().find(|one| one.most_k().is_some()),
+        ) {
+            return Err(ComparisonError::AbstainsAtK {
+                abstain: abstain.to_string(),
+                policy: policy.to_string(),
+            });
+        }
         create_dir_all(self.folder).map_err(RunError::from)?;
         let never = self.answers(pipeline, Policy::Never, run)?;
         let always = self.answers(pipeline, Policy::Always, run)?;
+        let at_k = self.answers_at_k(pipeline, run)?;
         let signals = self.file("signals");
         let mut identity = (self.identity)(pipeline);
         identity.remove("policy");
@@ -91,10 +121,11 @@ impl ComparisonWork<'_> {
             self.cross_fit_gate(&mut measured, &never, &always, seed)?;
         }
         let answers = never.iter().zip(&always).zip(&measured);
-        let answered = answers.zip(self.questions);
-        let answered = answered.map(|(((never, always), signals), question)| Answered {
+        let answered = answers.zip(self.questions).zip(&at_k);
+        let answered = answered.map(|((((never, always), signals), question), at_k)| Answered {
             never,
             always,
+            at_k,
             signals: Some(signals),
             subject: question.subject(),
         });
@@ -153,6 +184,25 @@ impl ComparisonWork<'_> {
         Ok(())
     }
 
+    /// The answers with fewer search results than otherwise, where policies choose these: `[questions]`, of each
+    /// one for each k.
+    fn answers_at_k<'r>(
+        &self,
+        pipeline: &mut Pipeline,
+        run: &dyn Fn(Option<Policy>) -> Run<'r>,
+    ) -> Result<Vec<Vec<(usize, Record)>>, RunError> {
+        let mut ks: BTreeSet<usize> = self.policies.iter().flat_map(ks_of).collect();
+        ks.retain(|k| (1..pipeline.settings.k).contains(k));
+        let mut at_k = vec![Vec::new(); self.questions.len()];
+        for k in ks {
+            let answers = self.answers(pipeline, Policy::AlwaysK(k), run)?;
+            for (all, answer) in at_k.iter_mut().zip(answers) {
+                all.push((k, answer));
+            }
+        }
+        Ok(at_k)
+    }
+
     fn answers<'r>(
         &self,
         pipeline: &mut Pipeline,
@@ -167,5 +217,14 @@ impl ComparisonWork<'_> {
 
     fn file(&self, name: &str) -> PathBuf {
         self.folder.join(format!("{name}.jsonl"))
+    }
+}
+
+/// The values of k that a policy chooses among.
+fn ks_of(policy: &Policy) -> Vec<usize> {
+    match policy {
+        Policy::AlwaysK(k) => vec![*k],
+        Policy::Graded { grades, .. } => grades.ks().to_vec(),
+        _ => Vec::new(),
     }
 }

@@ -1,7 +1,10 @@
 //! The thresholds that a policy is compared at: those given, or the best on other questions.
 
 use ken_answer::{Policy, chance};
-use ken_route::{Goal, JointObservation, Observation, Review, calibrate, calibrate_jointly};
+use ken_route::{
+    Goal, GradedObservation, Grades, JointObservation, Observation, Review, calibrate,
+    calibrate_graded, calibrate_jointly,
+};
 use serde::Serialize;
 
 use super::compose::{Answered, Decision, decide};
@@ -28,6 +31,17 @@ impl Thresholds {
     }
 }
 
+/// The thresholds between several values of k.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum GradeThresholds {
+    /// The same for all questions.
+    Given(Grades),
+    /// For each half of the questions those that are best on the other half; `None` where everything has to
+    /// retrieve as always.
+    OfOtherHalf([Option<Grades>; 2]),
+}
+
 /// The thresholds of both signals of a policy on one half; `None` where everything has to be above one.
 type Pair = (Option<f64>, Option<f64>);
 
@@ -38,13 +52,21 @@ pub struct Cut {
     pub threshold: Option<Thresholds>,
     /// Of the signal of the evidence where that reviews what another signal had retrieved.
     pub evidence_threshold: Option<Thresholds>,
+    /// Between the values of k of a policy that chooses it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub grades: Option<GradeThresholds>,
 }
 
 impl Cut {
     /// The policy with its thresholds for a question of a half.
     pub(super) fn at(self, policy: Policy, half: usize) -> Policy {
-        let Policy::Measured { signal, review, .. } = policy else {
-            return policy;
+        let (signal, review) = match (policy, self.grades) {
+            (Policy::Measured { signal, review, .. }, _) => (signal, review),
+            (Policy::Graded { signal, .. }, Some(GradeThresholds::OfOtherHalf(halves))) => {
+                let graded = halves[half].map(|grades| Policy::Graded { signal, grades });
+                return graded.unwrap_or(Policy::Always);
+            }
+            _ => return policy,
         };
         let of = |thresholds: Option<Thresholds>| thresholds.and_then(|one| one.of(half));
         Policy::Measured {
@@ -64,11 +86,26 @@ impl Cut {
 /// The thresholds of a policy, those that nobody gives by cross-fitting: chosen for a goal on each half of
 /// the questions for the other.
 pub(super) fn cut(policy: Policy, answered: &[Answered<'_>], halves: &[usize], goal: Goal) -> Cut {
-    let Policy::Measured {
-        threshold, review, ..
-    } = policy
-    else {
-        return Cut::default();
+    let of_other_half = |half: usize| -> Vec<&Answered<'_>> {
+        let others = answered.iter().zip(halves);
+        let others = others.filter(|(_, other)| **other != half);
+        others.map(|(one, _)| one).collect()
+    };
+    let (threshold, review) = match policy {
+        Policy::Measured {
+            threshold, review, ..
+        } => (threshold, review),
+        Policy::Graded { grades, .. } => {
+            let chosen = |half| graded(policy, grades, &of_other_half(half), goal);
+            return Cut {
+                grades: Some(match grades.thresholds() {
+                    Some(_) => GradeThresholds::Given(grades),
+                    None => GradeThresholds::OfOtherHalf([chosen(0), chosen(1)]),
+                }),
+                ..Cut::default()
+            };
+        }
+        _ => return Cut::default(),
     };
     let is_gate = matches!(review, Review::Gate { .. });
     let given = match review {
@@ -77,12 +114,7 @@ pub(super) fn cut(policy: Policy, answered: &[Answered<'_>], halves: &[usize], g
         } => (threshold, gate),
         _ => (threshold, None),
     };
-    let on_other = |half: usize| {
-        let others = answered.iter().zip(halves);
-        let others = others.filter(|(_, other)| **other != half);
-        let others: Vec<&Answered<'_>> = others.map(|(one, _)| one).collect();
-        chosen(policy, given, &others, goal)
-    };
+    let on_other = |half: usize| chosen(policy, given, &of_other_half(half), goal);
     let pairs = match given {
         (Some(_), Some(_)) => [given; 2],
         (Some(_), None) if !is_gate => [given; 2],
@@ -94,12 +126,43 @@ pub(super) fn cut(policy: Policy, answered: &[Answered<'_>], halves: &[usize], g
     Cut {
         threshold: Some(thresholds(given.0, |pair| pair.0)),
         evidence_threshold: is_gate.then(|| thresholds(given.1, |pair| pair.1)),
+        grades: None,
     }
 }
 
 /// The policy without any thresholds, so that all are chosen.
 pub(super) fn uncut(policy: Policy) -> Policy {
-    Cut::default().at(policy, 0)
+    match policy {
+        Policy::Graded { signal, grades } => Policy::Graded {
+            signal,
+            grades: grades.open(),
+        },
+        _ => Cut::default().at(policy, 0),
+    }
+}
+
+/// The best thresholds between values of k on some questions; `None` where no thresholds reach the goal.
+fn graded(
+    policy: Policy,
+    grades: Grades,
+    answered: &[&Answered<'_>],
+    goal: Goal,
+) -> Option<Grades> {
+    let observations = answered.iter().map(|one| {
+        let right = grades.ks().iter().map(|&k| match k {
+            0 => number(one.never.em),
+            k => number(one.after(Decision::Kept(Some(k))).em),
+        });
+        GradedObservation {
+            score: one.score(policy).unwrap_or(f64::NAN),
+            memory: number(one.never.em),
+            right: right.collect(),
+            always: number(one.always.em),
+            second_half: false,
+        }
+    });
+    let observations: Vec<GradedObservation> = observations.collect();
+    calibrate_graded(&observations, grades, grades.most(), goal).grades
 }
 
 /// The best thresholds on some questions.
@@ -224,6 +287,7 @@ mod tests {
             .map(|(never, always, signals)| Answered {
                 never,
                 always,
+                at_k: &[],
                 signals: Some(signals),
                 subject: "",
             })

@@ -5,7 +5,7 @@ use ken_answer::Policy;
 use ken_route::Goal;
 use serde::Serialize;
 
-use super::compose::{Answered, Decision, gain};
+use super::compose::{Answered, Decision};
 use super::threshold::{Cut, cut, decisions, halves, uncut};
 use crate::bootstrap::interval;
 use crate::statistics::{mean, number, wilson_interval};
@@ -32,6 +32,8 @@ pub struct Yardstick {
     pub loss_interval: Option<[f64; 2]>,
     /// The share of questions that are answered with evidence.
     pub evidence_ratio: Option<f64>,
+    /// The mean number of search results that are answered from.
+    pub search_results: Option<f64>,
     /// The thresholds.
     #[serde(flatten)]
     pub cut: Cut,
@@ -47,23 +49,26 @@ pub(super) fn yardstick(policy: Policy, answered: &[Answered<'_>], seed: u64) ->
         Goal::AtMostLost(LOSS),
     );
     let decisions = decisions(policy, cut, answered, seed);
-    let with: Vec<bool> = decisions.iter().map(|one| *one == Decision::Kept).collect();
-    of_answers(answered, &with, cut, seed)
+    of_decisions(answered, &decisions, cut, seed)
 }
 
-/// What answering some questions with evidence and the others from memory spares and loses.
-pub(super) fn of_answers(
+/// What answering questions as was decided spares and loses.
+pub(super) fn of_decisions(
     answered: &[Answered<'_>],
-    with: &[bool],
+    decisions: &[Decision],
     cut: Cut,
     seed: u64,
 ) -> Yardstick {
-    let known = answered.iter().zip(with).filter(|(one, _)| one.never.em);
-    let spared: Vec<bool> = known.map(|(_, with)| !with).collect();
-    let losses = answered.iter().zip(with);
-    let losses = losses.map(|(one, with)| if *with { 0.0 } else { gain(one) });
+    let each = || answered.iter().zip(decisions);
+    let known = each().filter(|(one, _)| one.never.em);
+    let spared: Vec<bool> = known.map(|(_, decision)| !decision.is_kept()).collect();
+    let losses =
+        each().map(|(one, &decision)| number(one.always.em) - number(one.after(decision).em));
     let losses: Vec<f64> = losses.collect();
-    let used: Vec<f64> = with.iter().map(|with| number(*with)).collect();
+    let used: Vec<f64> = decisions.iter().map(|one| number(one.is_kept())).collect();
+    let results: Vec<f64> = each()
+        .map(|(one, &decision)| one.after(decision).retrieved.len() as f64)
+        .collect();
     let skipped = spared.iter().filter(|one| **one).count();
     Yardstick {
         needless_skipped: mean(&spared.iter().map(|one| number(*one)).collect::<Vec<_>>()),
@@ -71,6 +76,7 @@ pub(super) fn of_answers(
         loss: mean(&losses),
         loss_interval: interval(&losses, DRAWS, seed, mean),
         evidence_ratio: mean(&used),
+        search_results: mean(&results),
         cut,
     }
 }

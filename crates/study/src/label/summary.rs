@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::contexts::SELF;
 use super::record::SourceRecord;
 use crate::statistics::share;
 
@@ -19,6 +20,10 @@ pub struct SourceSummary {
     pub sources: Vec<SourceShare>,
     /// The share of labeled questions for which both rules prefer the same source.
     pub agreement: Option<f64>,
+    /// The share of questions for which writing down what the model knows changes whether it or a corpus makes the
+    /// golden answer most likely: by the most helpful context of each, where the model has none but the
+    /// question, and where it has its texts (SR-RAG, Fig. 3). `None` where that was not recorded.
+    pub changed_by_writing: Option<f64>,
 }
 
 /// How often a source is preferred.
@@ -41,6 +46,18 @@ fn above_null(record: &SourceRecord, name: &str) -> Option<bool> {
     let label = record.sources.iter().find(|one| one.source == name)?;
     let best = record.contexts.get(label.best?)?;
     Some(best.logprob > null)
+}
+
+/// Whether the most helpful source is another one once the model has written down what it knows.
+fn changed_by_writing(record: &SourceRecord) -> Option<bool> {
+    let null = record.null_logprob?;
+    let best = |own: bool| {
+        let contexts = record.contexts.iter();
+        let contexts = contexts.filter(|one| (one.source == SELF) == own);
+        contexts.map(|one| one.logprob).reduce(f64::max)
+    };
+    let (written, read) = (best(true)?, best(false)?);
+    Some((null > read) != (written > read))
 }
 
 /// Counts `records`.
@@ -68,6 +85,44 @@ pub fn summarize_sources(records: &[SourceRecord]) -> SourceSummary {
                 above_null: share(records.iter().filter_map(|record| above_null(record, name))),
             })
             .collect(),
+        changed_by_writing: share(records.iter().filter_map(changed_by_writing)),
         agreement: share(labels.iter().map(|label| label.majority == label.sum)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::label::record::Context;
+
+    fn record(null: f64, written: &[f64], read: &[f64]) -> SourceRecord {
+        let context = |source: &str, likelihood: f64| Context {
+            source: source.to_owned(),
+            title: String::new(),
+            text: String::new(),
+            passage_id: None,
+            logprob: likelihood.ln(),
+        };
+        let written = written.iter().map(|one| context(SELF, *one));
+        let read = read.iter().map(|one| context("notes", *one));
+        SourceRecord {
+            null_logprob: Some(null.ln()),
+            contexts: written.chain(read).collect(),
+            ..SourceRecord::default()
+        }
+    }
+
+    #[test]
+    fn writing_changes_what_helps_most() {
+        let changed = |null, written: &[f64], read: &[f64]| {
+            let records = [record(null, written, read)];
+            summarize_sources(&records).changed_by_writing
+        };
+        // The texts help where the question alone does not, or mislead where it does.
+        assert_eq!(changed(0.1, &[0.0, 0.4], &[0.2, 0.3]), Some(1.0));
+        assert_eq!(changed(0.4, &[0.1, 0.2], &[0.3]), Some(1.0));
+        assert_eq!(changed(0.4, &[0.5], &[0.3]), Some(0.0));
+        assert_eq!(changed(0.1, &[0.2], &[0.3]), Some(0.0));
+        assert_eq!(changed(0.1, &[0.2], &[]), None);
     }
 }

@@ -58,6 +58,10 @@ pub struct GateReport {
     pub decay: f64,
     /// Questions that it was trained on.
     pub learned_from: usize,
+    /// Of these, those that evidence turns right.
+    pub helped: usize,
+    /// Of these, those that evidence turns wrong.
+    pub harmed: usize,
     /// Held-out questions that it was evaluated on.
     pub held_out: usize,
     /// Questions without a label.
@@ -243,6 +247,8 @@ pub fn learn_gate(
         head: options.head.shape.to_string(),
         decay: fitted.decay,
         learned_from: learned_from.len(),
+        helped: targets.iter().filter(|worth| **worth > 0.5).count(),
+        harmed: targets.iter().filter(|worth| **worth < 0.5).count(),
         held_out: judged_on.len(),
         left_out: labels.left_out,
         auroc: auroc(&matters),

@@ -133,6 +133,9 @@ pub struct ProbeRecord {
     /// What that, and the greedy answer with evidence, cost.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub costs_with_evidence: BTreeMap<Step, Cost>,
+    /// The greedy answers with only the best search results, by how many; where that is asked for.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub at_k: BTreeMap<usize, ProbeAnswer>,
     /// What was probed with what.
     pub fingerprint: Fingerprints,
 }
@@ -165,6 +168,7 @@ pub(super) struct Given {
     pub(super) costs: BTreeMap<Step, Cost>,
     pub(super) rating: Option<Rating>,
     pub(super) costs_with_evidence: BTreeMap<Step, Cost>,
+    pub(super) at_k: BTreeMap<usize, ProbeAnswer>,
 }
 
 /// What was drawn under a condition, and whether it is right.
@@ -218,6 +222,7 @@ impl ProbeRecord {
             costs: given.costs,
             rating: given.rating,
             costs_with_evidence: given.costs_with_evidence,
+            at_k: given.at_k,
             fingerprint,
         }
     }

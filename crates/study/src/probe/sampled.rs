@@ -2,6 +2,8 @@
 //! Nothing is kept here: see `run`. What policies measure from memory is measured in separate steps, as
 //! answering does, so that each has its time.
 
+use std::collections::BTreeMap;
+
 use ken_answer::prompt::{self, QuestionPrompt};
 use ken_answer::{
     AnswerError, Pipeline, Retrieved, Step, draw_answers, inspect_answers, judge, rate,
@@ -40,6 +42,8 @@ pub struct Probe<'a> {
     pub grouping: Grouping,
     /// Whether the eigenscore of the samples from memory is taken as well.
     pub eigenscore: bool,
+    /// With how many of the best search results questions are answered as well, greedily.
+    pub at_k: &'a [usize],
 }
 
 impl Probe<'_> {
@@ -61,6 +65,10 @@ impl Probe<'_> {
         set("correct", self.correctness.to_string());
         set("group", self.grouping.to_string());
         set("eigenscore", self.eigenscore.to_string());
+        if !self.at_k.is_empty() {
+            let ks: Vec<String> = self.at_k.iter().map(usize::to_string).collect();
+            set("at_k", ks.join(","));
+        }
         set("prompt", prompt::fingerprint());
         if Self::asks_judge(self.correctness, self.grouping) {
             set("judge", self.judge.fingerprint().to_owned());
@@ -79,6 +87,8 @@ struct Draft<'q> {
     prompts: Vec<Prompt>,
     /// Which of the prompts belongs to each condition.
     asked: Conditions<Option<usize>>,
+    /// The prompts with only the best search results, by how many.
+    at_k: Vec<(usize, Prompt)>,
 }
 
 /// What was drawn to a prompt.
@@ -125,11 +135,12 @@ impl Probe<'_> {
         self.judge(&mut drafts)?;
         let sampled = self.sampled(&mut drafts)?;
         self.inspect(&mut drafts, &sampled)?;
+        let at_k = self.answers_at_k(&drafts)?;
         let mut correct = self.correct(&drafts, &sampled)?.into_iter();
         let fingerprints = self.fingerprints();
         let mut records = Vec::with_capacity(drafts.len());
-        for (draft, sampled) in drafts.into_iter().zip(sampled) {
-            let Some(sampled) = sampled else {
+        for ((mut draft, sampled), at_k) in drafts.into_iter().zip(sampled).zip(at_k) {
+            let (Some(sampled), Some(at_k)) = (sampled, at_k) else {
                 records.push(Err(AnswerError::Interrupted));
                 continue;
             };
@@ -164,6 +175,7 @@ impl Probe<'_> {
                         .collect(),
                 });
             }
+            draft.given.at_k = at_k;
             let drawn = draft
                 .asked
                 .map(|prompt| prompt.map(|prompt| judged[prompt].clone()));
@@ -321,6 +333,51 @@ impl Probe<'_> {
         Ok(())
     }
 
+    /// Answers with only the best search results, by how many, and whether they are right: `[questions]`;
+    /// `None` for a question on which the model was stopped.
+    fn answers_at_k(
+        &self,
+        drafts: &[Draft<'_>],
+    ) -> Result<Vec<Option<BTreeMap<usize, ProbeAnswer>>>, AnswerError> {
+        let places = drafts.iter().enumerate();
+        let places = places.flat_map(|(index, draft)| draft.at_k.iter().map(move |at| (index, at)));
+        let places: Vec<(usize, &(usize, Prompt))> = places.collect();
+        let asked = places
+            .iter()
+            .map(|(index, (_, prompt))| self.asked(Step::Draft, drafts[*index].question, prompt));
+        let model = self.pipeline.model.as_ref();
+        let drawn = draw_answers(model, &asked.collect::<Vec<_>>())?;
+        let mut answers: Vec<Option<BTreeMap<usize, ProbeAnswer>>> =
+            vec![Some(BTreeMap::new()); drafts.len()];
+        for ((index, (k, _)), drawn) in places.iter().zip(drawn) {
+            let answer = drawn.and_then(|(drawn, _)| drawn.samples.into_iter().next());
+            match (answers[*index].take(), answer) {
+                (Some(mut all), Some(answer)) => {
+                    let correct = None;
+                    all.insert(*k, ProbeAnswer { answer, correct });
+                    answers[*index] = Some(all);
+                }
+                _ => answers[*index] = None,
+            }
+        }
+        let judged = drafts.iter().zip(&mut answers);
+        let judged = judged.filter(|(draft, _)| draft.given.unjudged.is_none());
+        let each = judged.flat_map(|(draft, answers)| {
+            let golden = draft.question.golden();
+            let answers = answers.iter_mut().flat_map(BTreeMap::values_mut);
+            answers.map(move |answer| (answer, golden))
+        });
+        let mut each: Vec<(&mut ProbeAnswer, Golden<'_>)> = each.collect();
+        let texts = each
+            .iter()
+            .map(|(answer, golden)| (answer.answer.text.as_str(), *golden));
+        let right = are_right(self.correctness, &texts.collect::<Vec<_>>(), self.judge)?;
+        for ((answer, _), right) in each.iter_mut().zip(right) {
+            answer.correct = Some(right);
+        }
+        Ok(answers)
+    }
+
     /// Finds the evidence and puts the questions into words.
     fn drafts<'q>(&self, questions: &[&'q Question]) -> Result<Vec<Draft<'q>>, AnswerError> {
         let question_prompts = questions.iter().map(|question| question.asked());
@@ -337,7 +394,7 @@ impl Probe<'_> {
             .zip(question_prompts)
             .zip(evidence)
             .map(|((question, question_prompt), evidence)| {
-                draft(question, question_prompt, evidence)
+                draft(question, question_prompt, evidence, self.at_k)
             })
             .collect())
     }
@@ -388,6 +445,7 @@ fn draft<'q>(
     question: &'q Question,
     question_prompt: QuestionPrompt<'_>,
     evidence: Option<Vec<Retrieved>>,
+    at_k: &[usize],
 ) -> Draft<'q> {
     let mut prompts = vec![prompt::from_memory(question_prompt)];
     let mut given = Given {
@@ -405,7 +463,13 @@ fn draft<'q>(
             prompts.len() - 1
         }))
     };
+    let mut fewer = Vec::new();
     if let Some(mut evidence) = evidence {
+        for &k in at_k {
+            let read = evidence.iter().take(k).filter(|passage| passage.in_prompt);
+            let prompt = prompt::from_evidence(question_prompt, &read.collect::<Vec<_>>());
+            fewer.push((k, prompt));
+        }
         evidence.retain(|passage| passage.in_prompt);
         given.evidence = evidence.iter().map(|p| p.passage_id.clone()).collect();
         asked.corpus = ask(prompt::from_evidence(
@@ -425,6 +489,7 @@ fn draft<'q>(
         given,
         prompts,
         asked,
+        at_k: fewer,
     }
 }
 

@@ -164,6 +164,7 @@ impl Measured {
             .map(|(never, always)| Answered {
                 never,
                 always,
+                at_k: &[],
                 signals: signals.get(never.id.as_str()).copied(),
                 subject: &never.id,
             })

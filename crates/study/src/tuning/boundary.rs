@@ -12,7 +12,9 @@ use super::fine_tune::FineTuning;
 use super::split::Split;
 use crate::learn::LearnError;
 use crate::probe::ProbeRecord;
-use crate::training_examples::{AssessorExampleOptions, TrainingExample, assessor_examples};
+use crate::training_examples::{
+    AssessorExampleOptions, ExampleKind, TrainingExample, assessor_examples,
+};
 
 /// What is taught of a boundary.
 pub struct TaughtBoundary {
@@ -42,10 +44,16 @@ pub fn taught_boundary(
         .filter(|record| split.validates(&record.question))
         .map(|record| record.id.as_str())
         .collect();
-    let (validation, training) = taught
+    let (validation, training): (Vec<TrainingExample>, Vec<TrainingExample>) = taught
         .examples
         .into_iter()
         .partition(|example| validates.contains(example.id.as_str()));
+    let with_evidence: HashSet<&str> = training
+        .iter()
+        .filter(|example| example.kind == ExampleKind::AssessorWithEvidence)
+        .map(|example| example.id.as_str())
+        .collect();
+    let questions_with_evidence = Some(with_evidence.len());
     Ok(TaughtBoundary {
         training,
         validation,
@@ -53,6 +61,7 @@ pub fn taught_boundary(
             model: taught.model,
             prompt: taught.prompt,
             held_out: split.held_out,
+            questions_with_evidence,
         },
         without_evidence: taught.without_evidence,
     })

@@ -13,7 +13,7 @@ use crate::failure::{Failure, Result};
 /// Makes sure that a guarantee can be written for what is asked.
 pub(super) fn check(arguments: &CalibrateArguments) -> Result<()> {
     match (&arguments.out, arguments.policy) {
-        (Some(_), Calibrated::Both { .. }) => Err(Failure::refused(
+        (Some(_), Calibrated::Both { .. } | Calibrated::Graded { .. }) => Err(Failure::refused(
             "guaranteed_policy",
             "with --out, the policy has one threshold",
             "name one signal, such as --policy certainty",

@@ -1,6 +1,7 @@
 //! `ken calibrate`: the threshold of a policy, or both of its thresholds, chosen on probed questions.
 
 mod abstaining;
+mod graded;
 mod guaranteeing;
 
 use ken_answer::{Abstention, Datastore, Policy, Representation, RoutingModel, Signal};
@@ -49,6 +50,10 @@ pub(crate) fn run(arguments: &CalibrateArguments, session: &Session<'_>) -> Resu
             )?;
             let chosen = calibrate_jointly(&observed, (None, None), arguments.goal());
             show_both(arguments, [question, evidence], &chosen, left_out, session)
+        }
+        Calibrated::Graded { signal, grades } => {
+            let scores = scores(arguments, signal, &records, session)?;
+            graded::run(arguments, (signal, &scores), grades, &records, session)
         }
     }
 }
@@ -317,6 +322,16 @@ fn show_use(
     abstain: Option<Abstention>,
     settings: &Settings,
 ) -> Result<()> {
+    let flags = flags_of(arguments, policy, abstain, settings);
+    output::line(format!("to use it: ken ask --policy {policy}{flags}"))
+}
+
+fn flags_of(
+    arguments: &CalibrateArguments,
+    policy: Policy,
+    abstain: Option<Abstention>,
+    settings: &Settings,
+) -> String {
     let signals = || {
         let own = policy.signals();
         own.chain(abstain.map(|abstain| abstain.signal))
@@ -341,7 +356,5 @@ fn show_use(
     }
     let flags = flags.concat();
     let abstain = abstain.map_or(String::new(), |abstain| format!(" --abstain {abstain}"));
-    output::line(format!(
-        "to use it: ken ask --policy {policy}{abstain}{samples}{flags}"
-    ))
+    format!("{abstain}{samples}{flags}")
 }

@@ -78,6 +78,9 @@ pub(super) fn check(arguments: &StudyRunArguments, settings: &Settings) -> Resul
             policy if policy.reviews_by().is_some() => {
                 "it reviews the evidence, and signals are measured once for all scales"
             }
+            policy if policy.most_k().is_some() => {
+                "it chooses k, which a condition of the study sets"
+            }
             policy if policy.check().is_err() => "it has no threshold",
             _ => continue,
         };

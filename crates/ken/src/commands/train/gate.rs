@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use ken_answer::prompt;
-use ken_route::Input;
+use ken_route::{Head, Input};
 use ken_study::learn::gate::{GateReport, gate_labels, learn_gate};
 use ken_study::{LearnError, ProbeRecord, read_results};
 use serde_json::json;
 
 use super::vectors::looks_at;
-use super::{learning, options};
+use super::{Measure, learning, options, show_spreads, spreads};
 use crate::arguments::training::{GateSource, TrainGateArguments};
 use crate::failure::Result;
 use crate::output::{self, share};
@@ -26,16 +26,38 @@ pub(super) fn run(arguments: &TrainGateArguments, session: &Session<'_>) -> Resu
         GateSource::Answers => &[Input::EvidenceAndAnswer],
     };
     let embedder = session.setup().question_embedder()?;
-    let options = options(&arguments.head, session.settings);
-    let (head, report) = learning(session, |watch| {
-        learn_gate(&labels, candidates, embedder.fingerprint(), options, watch)
-    })?;
-    head.write(&arguments.out)?;
-    match session.json {
-        true => output::json(&json!({ "gate": arguments.out, "report": report })),
-        false => show(&report, &arguments.out),
+    let mut learned = Vec::new();
+    for seed in arguments.seeds.from(session.settings.seed) {
+        let options = options(&arguments.head, seed);
+        learned.push(learning(session, |watch| {
+            learn_gate(&labels, candidates, embedder.fingerprint(), options, watch)
+        })?);
     }
+    let (heads, reports): (Vec<Head>, Vec<GateReport>) = learned.into_iter().unzip();
+    let spreads = spreads(&reports, MEASURES);
+    // There is at least one seed.
+    let (Some(head), Some(report)) = (heads.first(), reports.first()) else {
+        return Ok(());
+    };
+    head.write(&arguments.out)?;
+    if session.json {
+        return output::json(&json!({ "gate": arguments.out, "report": report, "seeds": spreads }));
+    }
+    show(report, &arguments.out)?;
+    show_spreads(&spreads)?;
+    output::line(format!(
+        "to use it: ken ask --policy evidence:gate --gate {}",
+        arguments.out.display()
+    ))
 }
+
+/// What is told of several seeds.
+const MEASURES: &[Measure<GateReport>] = &[
+    ("em", |report| report.em),
+    ("vs_always", |report| report.vs_always),
+    ("evidence_ratio", |report| report.evidence_ratio),
+    ("auroc", |report| report.auroc),
+];
 
 fn show(report: &GateReport, out: &Path) -> Result<()> {
     let both = [report.never_em, report.always_em].map(share).join(", ");
@@ -50,8 +72,8 @@ fn show(report: &GateReport, out: &Path) -> Result<()> {
         (
             "questions",
             format!(
-                "trained on {}, held out {}, left out {}",
-                report.learned_from, report.held_out, report.left_out
+                "trained on {}, of which evidence helps {} and harms {}; held out {}, left out {}",
+                report.learned_from, report.helped, report.harmed, report.held_out, report.left_out
             ),
         ),
         ("exact match, never and always", both),
@@ -59,9 +81,5 @@ fn show(report: &GateReport, out: &Path) -> Result<()> {
         ("above always", ahead),
         ("evidence used", share(report.evidence_ratio)),
         ("AUROC of helps against harms", share(report.auroc)),
-    ])?;
-    output::line(format!(
-        "to use it: ken ask --policy evidence:gate --gate {}",
-        out.display()
-    ))
+    ])
 }

@@ -11,10 +11,12 @@ mod router;
 mod self_route;
 mod vectors;
 
+use std::collections::BTreeMap;
+
 pub(crate) use fit::drawn;
 
-use ken_setup::Settings;
 use ken_study::LearnOptions;
+use ken_study::statistics::Spread;
 use ken_train::heads::{HeadOptions, Watch};
 
 use crate::arguments::training::{HeadFlags, TrainVerb};
@@ -40,11 +42,11 @@ pub(crate) fn run(verb: &TrainVerb, session: &Session<'_>) -> Result<()> {
 }
 
 /// How a head is learned and judged.
-fn options(flags: &HeadFlags, settings: &Settings) -> LearnOptions {
+fn options(flags: &HeadFlags, seed: u64) -> LearnOptions {
     LearnOptions {
         head: HeadOptions {
             shape: flags.head,
-            seed: settings.seed,
+            seed,
         },
         held_out: flags.held_out,
     }
@@ -57,6 +59,34 @@ fn learning<T>(session: &Session<'_>, learn: impl FnOnce(Watch<'_>) -> T) -> T {
         display.show_items("learning", done, total);
         session.unless_stopped()
     })
+}
+
+/// A measure of a report.
+type Measure<R> = (&'static str, fn(&R) -> Option<f64>);
+
+/// How measures of the reports of several seeds spread, by name; nothing of one.
+fn spreads<R>(reports: &[R], measures: &[Measure<R>]) -> BTreeMap<&'static str, Spread> {
+    let several = measures.iter().filter(|_| reports.len() > 1);
+    let each = several.map(|(name, of)| (*name, Spread::of(reports.iter().map(of).collect())));
+    each.collect()
+}
+
+/// The same as a table.
+fn show_spreads(spreads: &BTreeMap<&'static str, Spread>) -> Result<()> {
+    if spreads.is_empty() {
+        return Ok(());
+    }
+    let mut rows = vec![output::head("over all seeds|mean|standard deviation|each")];
+    rows.extend(spreads.iter().map(|(name, spread)| {
+        let each = spread.each.iter().map(|one| output::number(*one, 3));
+        vec![
+            (*name).to_owned(),
+            output::number(spread.mean, 3),
+            output::number(spread.deviation, 3),
+            each.collect::<Vec<_>>().join(" "),
+        ]
+    }));
+    output::table(&rows)
 }
 
 /// A number with its interval, or a dash where there is none.

@@ -14,7 +14,7 @@ use ken_study::{LearnError, ProbeRecord, read_results};
 use serde_json::json;
 
 use super::vectors::{looks_at, losses};
-use super::{learning, options, with_interval};
+use super::{Measure, learning, options, show_spreads, spreads, with_interval};
 use crate::arguments::training::{ControlSource, TrainRouterArguments, VectorSource};
 use crate::failure::Result;
 use crate::output::{self, share};
@@ -39,6 +39,7 @@ pub(super) fn run(arguments: &TrainRouterArguments, session: &Session<'_>) -> Re
     let learner = Learner {
         arguments,
         labels: &labels,
+        seed: session.settings.seed,
         session,
     };
     let mut beside = MeasuredOn::default();
@@ -69,6 +70,18 @@ pub(super) fn run(arguments: &TrainRouterArguments, session: &Session<'_>) -> Re
         }
     };
     let (head, report) = learner.learn(&candidates, beside)?;
+    let mut reports = vec![report.clone()];
+    for seed in arguments.seeds.from(learner.seed).skip(1) {
+        let learner = Learner { seed, ..learner };
+        // Which words are counted depends on what is held out.
+        let counted = match arguments.from {
+            VectorSource::Words => Some(vec![learner.words()?]),
+            _ => None,
+        };
+        let candidates = counted.as_deref().unwrap_or(&candidates);
+        reports.push(learner.learn(candidates, MeasuredOn::default())?.1);
+    }
+    let spreads = spreads(&reports, MEASURES);
     let controls = arguments.controls.iter().map(|source| {
         let (reads, candidates) = match source {
             ControlSource::Words => ("words".to_owned(), vec![learner.words()?]),
@@ -85,27 +98,41 @@ pub(super) fn run(arguments: &TrainRouterArguments, session: &Session<'_>) -> Re
     head.write(&arguments.out)?;
     match session.json {
         true => output::json(
-            &json!({ "router": arguments.out, "report": report, "controls": controls }),
+            &json!({ "router": arguments.out, "report": report, "controls": controls, "seeds": spreads }),
         ),
-        false => show(
-            &report,
-            &controls,
-            &arguments.out,
-            session.settings.kbm.as_deref(),
-        ),
+        false => {
+            show(&report, &arguments.out)?;
+            show_spreads(&spreads)?;
+            show_controls(&controls)?;
+            show_use(
+                report.input,
+                &arguments.out,
+                session.settings.kbm.as_deref(),
+            )
+        }
     }
 }
 
+/// What is told of several seeds.
+const MEASURES: &[Measure<RouterReport>] = &[
+    ("target_auroc", |report| report.target_auroc),
+    ("auroc", |report| report.auroc),
+    ("auprc", |report| report.auprc),
+    ("ece", |report| report.ece),
+];
+
 /// Learns heads over several features from the same labels.
+#[derive(Clone, Copy)]
 struct Learner<'a> {
     arguments: &'a TrainRouterArguments,
     labels: &'a RouterLabels,
+    seed: u64,
     session: &'a Session<'a>,
 }
 
 impl Learner<'_> {
     fn learn(&self, candidates: &[Candidate], beside: MeasuredOn) -> Result<(Head, RouterReport)> {
-        let options = options(&self.arguments.head, self.session.settings);
+        let options = options(&self.arguments.head, self.seed);
         Ok(learning(self.session, |watch| {
             learn_router(self.labels, candidates, beside, options, watch)
         })?)
@@ -122,7 +149,7 @@ impl Learner<'_> {
     }
 
     fn words(&self) -> Result<Candidate> {
-        let options = options(&self.arguments.head, self.session.settings);
+        let options = options(&self.arguments.head, self.seed);
         let vocabulary = self.labels.vocabulary(options);
         let by = Representation::Words(&vocabulary);
         let counted = self.candidate(Input::Words, by, "counted")?;
@@ -151,7 +178,7 @@ impl Learner<'_> {
     }
 }
 
-fn show(report: &RouterReport, controls: &[Control], out: &Path, kbm: Option<&Path>) -> Result<()> {
+fn show(report: &RouterReport, out: &Path) -> Result<()> {
     let mut rows = vec![
         ("router", out.display().to_string()),
         ("features", looks_at(report.input)),
@@ -180,21 +207,28 @@ fn show(report: &RouterReport, controls: &[Control], out: &Path, kbm: Option<&Pa
         ("calibration error", share(report.ece)),
     ];
     rows.extend(losses(&report.candidates));
-    output::pairs(rows)?;
-    if !controls.is_empty() {
-        let mut rows = vec![output::head(
-            "control|AUROC|of the router's lead over chance",
-        )];
-        rows.extend(controls.iter().map(|control| {
-            vec![
-                control.reads.clone(),
-                with_interval(control.report.auroc, control.report.auroc_interval),
-                share(control.reaches),
-            ]
-        }));
-        output::table(&rows)?;
+    output::pairs(rows)
+}
+
+fn show_controls(controls: &[Control]) -> Result<()> {
+    if controls.is_empty() {
+        return Ok(());
     }
-    let kbm = match (report.input, kbm) {
+    let mut rows = vec![output::head(
+        "control|AUROC|of the router's lead over chance",
+    )];
+    rows.extend(controls.iter().map(|control| {
+        vec![
+            control.reads.clone(),
+            with_interval(control.report.auroc, control.report.auroc_interval),
+            share(control.reaches),
+        ]
+    }));
+    output::table(&rows)
+}
+
+fn show_use(input: Input, out: &Path, kbm: Option<&Path>) -> Result<()> {
+    let kbm = match (input, kbm) {
         (Input::FirstTokenAndMastery, Some(kbm)) => format!(" --kbm {}", kbm.display()),
         _ => String::new(),
     };

@@ -94,7 +94,7 @@ pub enum NotGuaranteed {
         kind = "other_policy",
         remedy = "set <policy> {guaranteed}, or calibrate {policy} and have its guarantee written"
     )]
-    Policy { guaranteed: String, policy: Policy },
+    Policy { guaranteed: String, policy: String },
     #[error("the guarantee is for {guaranteed} sampled answers, and not for {samples}")]
     #[diagnostic(kind = "other_samples", remedy = "set <samples> {guaranteed}")]
     Samples { guaranteed: usize, samples: usize },
@@ -158,7 +158,7 @@ impl Watch {
         if guarantee.policy.parse() != Ok(policy) {
             return Err(NotGuaranteed::Policy {
                 guaranteed: guarantee.policy,
-                policy,
+                policy: policy.to_string(),
             });
         }
         if let Some(guaranteed) = guarantee.samples
@@ -387,7 +387,10 @@ mod tests {
         };
         let policy = Policy::Always;
         let guaranteed = "certainty@0.4".to_owned();
-        let other = NotGuaranteed::Policy { guaranteed, policy };
+        let other = NotGuaranteed::Policy {
+            guaranteed,
+            policy: policy.to_string(),
+        };
         assert_eq!(refusal(Now { policy, ..NOW }, None), Some(other));
         let (guaranteed, samples) = (4, 5);
         let other = NotGuaranteed::Samples {

@@ -5,7 +5,7 @@ pub(crate) mod distributions;
 
 use std::fmt::Write;
 
-use super::comparison::{Comparison, Difference, PolicyResult};
+use super::comparison::{Comparison, Difference, Point, PolicyResult};
 use super::yardstick::LOSS;
 use crate::page::{Axis, COLORS, Diagram, PLAIN, escaped, figure, page, table};
 use crate::probe::ProbeRecord;
@@ -30,6 +30,7 @@ pub fn to_html(title: &str, comparison: &Comparison, probed: &[ProbeRecord]) -> 
     body += &broken_down(comparison);
     body += &stages(comparison);
     body += &accuracy(comparison);
+    body += &latency(comparison);
     body += &reliability(comparison);
     body += &distributions::section(probed);
     page(title, &body)
@@ -47,7 +48,7 @@ fn with_interval(difference: &Difference) -> String {
 }
 
 fn policies(comparison: &Comparison) -> String {
-    let names = "policy|EM|F1|contains|retrieval ratio|with evidence|model calls|tokens|p50 ms|p95 ms|AUROC|AUPRC|ECE|\
+    let names = "policy|EM|F1|contains|retrieval ratio|with evidence|search results|model calls|tokens|p50 ms|p95 ms|AUROC|AUPRC|ECE|\
                  not harming|strict|chance at this ratio|against always|of oracle's lead|against chance";
     let one = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |v| format!("{v:.1}"));
     let rows = comparison.policies.iter().map(|policy| {
@@ -61,6 +62,7 @@ fn policies(comparison: &Comparison) -> String {
             share(summary.contains),
             share(summary.retrieval_ratio),
             share(summary.evidence_ratio),
+            one(summary.search_results.mean),
             one(summary.model_calls.mean),
             one(tokens.map(|(read, written)| read + written)),
             one(summary.latency_ms.p50),
@@ -105,6 +107,8 @@ fn spared(comparison: &Comparison) -> String {
             interval(one.needless_skipped, one.needless_skipped_interval),
             interval(one.loss, one.loss_interval),
             share(one.evidence_ratio),
+            one.search_results
+                .map_or_else(|| "–".to_owned(), |mean| format!("{mean:.1}")),
         ]
     });
     format!(
@@ -112,7 +116,10 @@ fn spared(comparison: &Comparison) -> String {
          model answers right from memory, the share that it answers from memory. Thresholds are those that \
          spare most at this loss of exact match on the other half of the questions; given ones do not \
          count.</p>\n",
-        table("policy|skipped|loss|with evidence".split('|'), rows)
+        table(
+            "policy|skipped|loss|with evidence|search results".split('|'),
+            rows
+        )
     )
 }
 
@@ -292,6 +299,76 @@ fn accuracy(comparison: &Comparison) -> String {
     )
 }
 
+/// Exact match against the time that it takes (SR-RAG, Fig. 4).
+fn latency(comparison: &Comparison) -> String {
+    let timed = |points: &[Point]| -> Vec<(f64, f64)> {
+        let timed = points.iter().filter_map(|one| Some((one.ms?, one.em)));
+        timed.collect()
+    };
+    let dots: Vec<((f64, f64), &str)> = comparison
+        .policies
+        .iter()
+        .filter_map(|one| {
+            let summary = &one.summary;
+            Some((
+                (summary.latency_ms.mean?, summary.em?),
+                summary.policy.as_str(),
+            ))
+        })
+        .collect();
+    let on_lines = colored(comparison).flat_map(|(policy, _)| timed(&policy.curve));
+    let all: Vec<(f64, f64)> = on_lines.chain(dots.iter().map(|one| one.0)).collect();
+    if all.is_empty() {
+        return String::new();
+    }
+    let of = |value: fn(&(f64, f64)) -> f64| all.iter().map(value).collect::<Vec<f64>>();
+    let mut diagram = Diagram::new(
+        640.0,
+        400.0,
+        Axis::around("mean milliseconds per question", &of(|point| point.0)),
+        Axis::around("exact match", &of(|point| point.1)),
+    );
+    diagram.line("frontier", &frontier(all.clone()), PLAIN, true);
+    diagram.legend("frontier", PLAIN);
+    for (policy, color) in colored(comparison) {
+        diagram.line(&policy.summary.policy, &timed(&policy.curve), color, false);
+        diagram.legend(&policy.summary.policy, color);
+    }
+    for (point, name) in dots {
+        diagram.dot(point, name);
+    }
+    format!(
+        "<h2>Accuracy against time</h2>\n{}\n",
+        figure(
+            "accuracy-by-time",
+            &diagram,
+            "Lines: every threshold of a score, with the time that measuring it takes. Dots: the policies as compared. \
+             Dashed: nothing that was measured is both faster and more accurate. Times are shares of a batch's; with \
+             --batch 1 they are those of single questions."
+        )
+    )
+}
+
+/// Of some points those than which no other is at least as fast and as accurate, as steps by rising time.
+fn frontier(mut points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
+    points.sort_by(|one, other| {
+        let faster = one.0.total_cmp(&other.0);
+        faster.then(other.1.total_cmp(&one.1))
+    });
+    let mut steps: Vec<(f64, f64)> = Vec::new();
+    for point in points {
+        match steps.last() {
+            Some(before) if point.1 <= before.1 => {}
+            Some(before) => {
+                let corner = (point.0, before.1);
+                steps.extend([corner, point]);
+            }
+            None => steps.push(point),
+        }
+    }
+    steps
+}
+
 fn reliability(comparison: &Comparison) -> String {
     let mut figures = String::new();
     for (policy, color) in colored(comparison) {
@@ -328,6 +405,14 @@ fn reliability(comparison: &Comparison) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nothing_is_beyond_the_frontier() {
+        let points = [(3.0, 0.5), (1.0, 0.2), (2.0, 0.2), (2.0, 0.4), (4.0, 0.45)];
+        let steps = [(1.0, 0.2), (2.0, 0.2), (2.0, 0.4), (3.0, 0.4), (3.0, 0.5)];
+        assert_eq!(frontier(points.to_vec()), steps);
+        assert!(frontier(Vec::new()).is_empty());
+    }
 
     #[test]
     fn titles_cannot_break_the_page() {
