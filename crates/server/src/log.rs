@@ -117,6 +117,13 @@ pub enum Entry {
         /// Milliseconds.
         ms: f64,
     },
+    /// Something could not be written to the server's folder; it is in memory alone.
+    Unwritten {
+        /// `traces`, `evals` or `watch`.
+        what: &'static str,
+        /// Why.
+        detail: String,
+    },
     /// Something could not be renewed; what was there is served further.
     Stale {
         /// What.

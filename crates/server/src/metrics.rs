@@ -28,6 +28,8 @@ pub(crate) struct Metrics {
     failures: Family<Labels<1>, Counter>,
     jobs: Family<Labels<2>, Counter>,
     watched: Family<Labels<1>, Counter>,
+    unwritten: Family<Labels<1>, Counter>,
+    feedback: Family<Labels<1>, Counter>,
     standings: Family<Labels<2>, Gauge>,
     evidence: Family<Labels<1>, Gauge<f64, AtomicU64>>,
     first_token: Histogram,
@@ -53,6 +55,7 @@ impl Metrics {
         let (requests, answers) = (Family::default(), Family::default());
         let (tokens, failures) = (Family::default(), Family::default());
         let (jobs, watched) = (Family::default(), Family::default());
+        let (unwritten, feedback) = (Family::default(), Family::default());
         let (standings, evidence) = (Family::default(), Family::default());
         let (first_token, answered) = (histogram(), histogram());
         let stages = Family::new_with_constructor(histogram as fn() -> Histogram);
@@ -73,6 +76,11 @@ impl Metrics {
         registry.register("jobs", help, jobs.clone());
         let help = "Questions drawn to watch the guarantee, by what came of them";
         registry.register("watched", help, watched.clone());
+        let help = "What could not be written to the server's folder, by what it was";
+        registry.register("unwritten", help, unwritten.clone());
+        let help =
+            "What was said of answers, by the rating; none where only right answers were given";
+        registry.register("feedback", help, feedback.clone());
         let help = "1 for how the guarantee of a policy stands, 0 for how it does not";
         registry.register("guarantee", help, standings.clone());
         let help =
@@ -96,6 +104,8 @@ impl Metrics {
             failures,
             jobs,
             watched,
+            unwritten,
+            feedback,
             standings,
             evidence,
             first_token,
@@ -151,6 +161,18 @@ impl Metrics {
     pub(crate) fn watched(&self, outcome: &'static str) {
         let labels = [("outcome", outcome.to_owned())];
         self.watched.get_or_create(&labels).inc();
+    }
+
+    /// Counts what could not be written.
+    pub(crate) fn unwritten(&self, what: &'static str) {
+        let labels = [("what", what.to_owned())];
+        self.unwritten.get_or_create(&labels).inc();
+    }
+
+    /// Counts what was said of an answer.
+    pub(crate) fn feedback(&self, rating: &'static str) {
+        let labels = [("rating", rating.to_owned())];
+        self.feedback.get_or_create(&labels).inc();
     }
 
     /// Notes how a guarantee stands, and what its tests say.

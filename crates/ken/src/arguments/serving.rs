@@ -10,7 +10,12 @@ use crate::config::{Flag, Key, advanced, count};
 
 /// All settings that an answer depends on, and those of the server.
 fn serving() -> Vec<Arg> {
-    let own = [Key::listen, Key::server_keys, Key::server_data];
+    let own = [
+        Key::listen,
+        Key::server_keys,
+        Key::server_data,
+        Key::keep_questions,
+    ];
     let own: Vec<Arg> = own.map(|key| key.flag()).into();
     let watch = advanced(&[Key::calibration, Key::watch_share]);
     let load = advanced(&[Key::parallel, Key::queue, Key::deadline]);
@@ -24,13 +29,17 @@ Examples:
   ken serve --corpus notes.ken --corpus wiki=big/wiki.ken --policy prompt
   ken serve --corpus notes.ken --model http://127.0.0.1:8000/v1 --listen 127.0.0.1:9000
   ken serve --corpus notes.ken --server-data uploads
+  ken serve --corpus notes.ken --server-data uploads --keep-questions
   ken serve --corpus notes.ken --policy certainty@0.4 --calibration guarantee.json
   ken serve key make \"chat window\" --scope ask
 
 Clients of OpenAI's API find it at http://127.0.0.1:8484/v1; every policy is a model there, such as \
 ken/always or ken/prompt. One line of JSON on stderr tells of each request. New generations of a \
 corpus are served as soon as they are published. Ctrl-C ends it when what is being answered is \
-answered, after ten seconds at the latest.")]
+answered, after ten seconds at the latest.
+
+The last 10,000 questions are shown by /v1/ken/traces: route, reason, tokens and times. The log and, \
+unless --keep-questions is given, the traces hold no question, no answer and no title.")]
 pub(crate) struct ServeArguments {
     #[command(subcommand)]
     pub(crate) verb: Option<ServeVerb>,
@@ -84,7 +93,8 @@ pub(crate) struct MakeKeyArguments {
     #[arg(value_name = "NAME")]
     pub(crate) name: String,
 
-    /// What it allows: ask, search, write (uploads, changes of corpora), admin (metrics)
+    /// What it allows: ask, search, write (uploads, changes of corpora), admin (metrics, all traces,
+    /// evaluation questions)
     #[arg(
         long,
         value_name = "SCOPES",

@@ -23,6 +23,7 @@ const COMMON: &[Key] = &[
     Key::filters,
     Key::k,
     Key::kbm,
+    Key::keep_questions,
     Key::listen,
     Key::mode,
     Key::model,

@@ -36,6 +36,7 @@ mod search;
 mod self_routing;
 #[cfg(unix)]
 mod serve;
+mod serve_evals;
 #[cfg(unix)]
 mod stopped;
 mod study;

@@ -15,7 +15,7 @@ use crate::harness::Ken;
 use crate::stopped::interrupt;
 
 /// A running `ken serve`; dropped, it is killed.
-struct Serving {
+pub(crate) struct Serving {
     child: Child,
     /// `http://HOST:PORT/v1`.
     url: String,
@@ -25,7 +25,7 @@ struct Serving {
 }
 
 impl Serving {
-    fn start(ken: &Ken, more: &[&str]) -> Self {
+    pub(crate) fn start(ken: &Ken, more: &[&str]) -> Self {
         let own = ["serve", "--json", "--listen", "127.0.0.1:0"];
         let log = ken.path("log.jsonl");
         let mut child = ken
@@ -47,7 +47,7 @@ impl Serving {
         }
     }
 
-    fn exchange(&self, method: &str, path: &str, body: &str) -> (u16, String) {
+    pub(crate) fn exchange(&self, method: &str, path: &str, body: &str) -> (u16, String) {
         let address = self.url.strip_prefix("http://").unwrap();
         let address = address.split('/').next().unwrap();
         let mut stream = TcpStream::connect(address).unwrap();
@@ -65,7 +65,7 @@ impl Serving {
         (status, body.to_owned())
     }
 
-    fn post(&self, path: &str, body: &Value) -> Value {
+    pub(crate) fn post(&self, path: &str, body: &Value) -> Value {
         let (status, body) = self.exchange("POST", path, &body.to_string());
         assert_eq!(status, 200, "{body}");
         serde_json::from_str(&body).unwrap()

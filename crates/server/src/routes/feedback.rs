@@ -1,4 +1,4 @@
-//! `/v1/ken/feedback`: what would have been right answers to a question.
+//! `/v1/ken/feedback`: what is said of an answer.
 
 use std::sync::Arc;
 
@@ -7,23 +7,16 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
 
-use super::guarantee::unwatched;
 use super::state::App;
 use crate::access::keys::Scope;
 use crate::service::answering::Request;
-use crate::service::looking::judge;
+use crate::service::feedback;
 use crate::service::work::blocking;
 use crate::wire::body;
-use crate::wire::feedback::{FeedbackRequest, FeedbackResponse};
+use crate::wire::feedback::FeedbackRequest;
 use crate::wire::refusal::Refusal;
 
-/// The most answers.
-const MOST: usize = 20;
-
-/// The most bytes of one.
-const LONGEST: usize = 1000;
-
-/// Takes what is right, of whoever asked, or of who may read all.
+/// Takes it.
 pub(crate) async fn take(
     State(app): State<App>,
     Extension(request): Extension<Request>,
@@ -31,29 +24,9 @@ pub(crate) async fn take(
 ) -> Result<Response, Refusal> {
     request.caller.may(Scope::Ask)?;
     let given: FeedbackRequest = body::read(body).await?;
-    let is_good = |answer: &String| !answer.trim().is_empty() && answer.len() <= LONGEST;
-    if !(1..=MOST).contains(&given.answers.len()) || !given.answers.iter().all(is_good) {
-        let message = format!("1 to {MOST} answers are expected, of 1 to {LONGEST} bytes each");
-        return Err(Refusal::bad("invalid_value", message).of("answers"));
-    }
-    if app.served.watch.is_none() {
-        return Err(unwatched());
-    }
+    given.check()?;
     let served = Arc::clone(&app.served);
-    // What is found is written to a file.
-    let response = blocking(move || {
-        let may_any = request.caller.may(Scope::Admin).is_ok();
-        let counts = judge(
-            &served,
-            &given.request_id,
-            request.caller.key(),
-            may_any,
-            given.answers,
-        );
-        Ok(FeedbackResponse {
-            request_id: given.request_id,
-            counts,
-        })
-    });
-    Ok(body::json(&response.await?))
+    // What is said is written to a file.
+    let taken = blocking(move || feedback::take(&served, &request.caller, given));
+    Ok(body::json(&taken.await?))
 }

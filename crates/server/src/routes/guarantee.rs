@@ -32,7 +32,7 @@ pub(crate) async fn report(State(app): State<App>) -> Result<Response, Refusal> 
 }
 
 /// What is said where there is none.
-pub(super) fn unwatched() -> Refusal {
+fn unwatched() -> Refusal {
     let message = "no guarantee is watched here: the server was started without one";
     Refusal::new(StatusCode::NOT_FOUND, "no_guarantee", message)
 }

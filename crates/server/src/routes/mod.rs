@@ -11,6 +11,7 @@ mod console;
 mod conversation;
 pub(crate) mod corpora;
 mod embeddings;
+mod evals;
 mod events;
 mod feedback;
 mod files;
@@ -25,6 +26,7 @@ mod responses;
 pub(crate) mod search;
 mod state;
 mod stream;
+mod traces;
 mod upload;
 mod vector_stores;
 
@@ -83,6 +85,14 @@ pub(crate) fn router(served: Arc<Served>, access: Arc<Access>, ending: Arc<Atomi
         .route("/v1/ken/access", get(access::report))
         .route("/v1/ken/feedback", post(feedback::take))
         .route("/v1/ken/guarantee", get(guarantee::report))
+        .route("/v1/ken/traces", get(traces::list))
+        .route("/v1/ken/traces/questions", get(traces::questions))
+        .route("/v1/ken/traces/{id}", get(traces::one))
+        .route(
+            "/v1/ken/evals/questions",
+            get(evals::list).post(evals::make),
+        )
+        .route("/v1/ken/evals/questions/{id}", delete(evals::delete))
         .route("/v1/ken/jobs", get(jobs::list))
         .route("/v1/ken/jobs/{id}", get(jobs::one))
         .route("/v1/ken/jobs/{id}/cancel", post(jobs::cancel))

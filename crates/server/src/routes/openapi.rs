@@ -6,6 +6,7 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
 use crate::wire::access::AccessReport;
+use crate::service::evals::EvalQuestion;
 use crate::wire::body;
 use crate::wire::chat::{ChatCompletion, ChatRequest};
 use crate::wire::embeddings::{EmbeddingsRequest, EmbeddingsResponse};
@@ -24,6 +25,7 @@ use crate::wire::models::{Model, ModelList};
 use crate::wire::page::Listed;
 use crate::wire::refusal::ErrorBody;
 use crate::wire::responses::{ResponseObject, ResponsesRequest};
+use crate::wire::traces::{MakeEvalQuestion, TraceObject};
 
 /// The description.
 pub(crate) async fn document() -> Response {
@@ -46,6 +48,26 @@ impl Routes {
     fn get<R: JsonSchema>(&mut self, path: &str, summary: &str) {
         let operation = self.operation::<R>(path, summary);
         self.add(path, "get", operation);
+    }
+
+    /// A route that takes nothing but its path, and gives JSON Lines.
+    fn lines<R: JsonSchema>(&mut self, path: &str, summary: &str) {
+        let mut operation = self.operation::<R>(path, summary);
+        let schema = self.written.subschema_for::<R>();
+        let lines = json!({ "application/jsonl": { "schema": schema } });
+        operation["responses"]["200"]["content"] = lines;
+        self.add(path, "get", operation);
+    }
+
+    /// A parameter in the query of a route's address.
+    fn parameter(&mut self, path: &str, name: &str, schema: &str, what: &str) {
+        let parameter = json!({
+            "name": name, "in": "query", "required": false, "description": what,
+            "schema": { "type": schema },
+        });
+        if let Some(list) = self.paths[path]["get"]["parameters"].as_array_mut() {
+            list.push(parameter);
+        }
     }
 
     /// A route that takes something away.
@@ -161,10 +183,47 @@ fn routes() -> Routes {
 
 /// Those of the guarantee.
 fn watching(routes: &mut Routes) {
-    let summary = "Say what would have been right answers";
+    let summary = "Say what is thought of an answer, and what would have been right ones";
     routes.post::<FeedbackRequest, FeedbackResponse>("/v1/ken/feedback", summary);
     let summary = "The guarantee of the policy, and what was found of it since";
     routes.get::<GuaranteeReport>("/v1/ken/guarantee", summary);
+    let traces = "/v1/ken/traces";
+    routes.get::<Listed<TraceObject>>(traces, "How the last questions were answered, newest first");
+    routes.get::<TraceObject>("/v1/ken/traces/{id}", "How one was");
+    let summary = "The questions, as JSON Lines to probe on; where texts are kept";
+    routes.lines::<EvalQuestion>("/v1/ken/traces/questions", summary);
+    let questions = "/v1/ken/evals/questions";
+    let summary = "Questions with right answers, as JSON Lines to evaluate on";
+    routes.lines::<EvalQuestion>(questions, summary);
+    let summary = "Evaluate on the question of a trace from now on, or on another one";
+    routes.post::<MakeEvalQuestion, EvalQuestion>(questions, summary);
+    routes.delete::<Deleted>("/v1/ken/evals/questions/{id}", "Take it out");
+    for (name, schema, what) in [
+        ("limit", "integer", "Traces of a page"),
+        (
+            "after",
+            "string",
+            "The id of the last trace before the page",
+        ),
+        ("order", "string", "`desc`, newest first, or `asc`"),
+    ] {
+        routes.parameter(traces, name, schema, what);
+    }
+    for path in [traces, "/v1/ken/traces/questions"] {
+        for (name, schema, what) in [
+            (
+                "policy",
+                "string",
+                "A policy, or a kind of it, as `certainty`",
+            ),
+            ("route", "string", "`self` or `corpus`"),
+            ("corpus", "string", "A corpus, by its name"),
+            ("slower_than_ms", "number", "Milliseconds"),
+            ("rating", "string", "`good` or `bad`"),
+        ] {
+            routes.parameter(path, name, schema, what);
+        }
+    }
 }
 
 /// Those of files and changes of corpora.

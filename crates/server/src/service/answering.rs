@@ -11,10 +11,13 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::asked::Asked;
 use super::cancel::{Cancel, Cancellable};
+use super::clock::unix_seconds;
 use super::corpora::Opened;
 use super::looking::{self, Look};
 use super::policies;
 use super::served::Served;
+use super::traces::Happened;
+use super::traces::past::Past;
 use super::work::GRACE;
 use crate::access::caller::Caller;
 use crate::log::Entry;
@@ -99,9 +102,9 @@ pub(crate) fn start(
                 started,
                 tell: &tell,
             };
-            let mut look = None;
+            let mut left = Left::default();
             // Whoever does not listen any more needs no news.
-            let _ = tell.send(match job.run(deadline, &mut look) {
+            let _ = tell.send(match job.run(deadline, &mut left) {
                 Ok(answered) => News::Done(Box::new(answered)),
                 Err(refusal) => {
                     report(&served, &request, &refusal);
@@ -109,7 +112,10 @@ pub(crate) fn start(
                 }
             });
             // Behind the answer, so that nobody waits for it.
-            if let Some(look) = look {
+            if let Some(happened) = left.to_write {
+                served.kept("traces", served.traces.write(&happened, false));
+            }
+            if let Some(look) = left.look {
                 looking::begin(&served, look);
             }
         };
@@ -135,6 +141,15 @@ fn report(served: &Served, request: &Request, refusal: &Refusal) {
     });
 }
 
+/// What is left to do when a question is answered.
+#[derive(Default)]
+struct Left {
+    /// What is to be looked at to watch the guarantee, where the question is drawn.
+    look: Option<Look>,
+    /// What is to be written of it.
+    to_write: Option<Happened>,
+}
+
 struct Job<'a> {
     served: &'a Arc<Served>,
     asked: &'a Asked,
@@ -145,8 +160,8 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// Answers; `look` becomes what is to be looked at to watch the guarantee, where the question is drawn.
-    fn run(&self, deadline: Instant, look: &mut Option<Look>) -> Result<Answered, Refusal> {
+    /// Answers.
+    fn run(&self, deadline: Instant, left: &mut Left) -> Result<Answered, Refusal> {
         let Self { served, asked, .. } = self;
         let waited = self.started.elapsed();
         let cancel = {
@@ -235,13 +250,39 @@ impl Job<'_> {
             return Err(reason);
         }
         let rewritten = [standalone.tokens.prompt, standalone.tokens.completion];
-        let mut answered = finished(trace, answer, asked.traced, rewritten);
+        let mut answered = finished(trace, answer, rewritten);
         if !small_talk {
             pipeline.model = model;
-            *look = self.watched(pipeline, &mut answered);
+            left.look = self.watched(pipeline, &mut answered);
         }
         self.count(policy, &answered);
+        // In memory before the answer is out, so that whoever has it can say something of it.
+        let happened = Happened::Answered(Box::new(self.past(&answered)));
+        served.traces.take(happened.clone());
+        left.to_write = Some(happened);
+        if !asked.traced {
+            answered.trace.retrieved = None;
+        }
         Ok(answered)
+    }
+
+    /// What is kept of it.
+    fn past(&self, answered: &Answered) -> Past {
+        let past = Past {
+            at: unix_seconds(),
+            key: self.request.caller.key().map(str::to_owned),
+            answer: Some(answered.text.clone()),
+            truncated: answered.truncated,
+            tokens: answered.tokens,
+            ms: milliseconds(self.started.elapsed()),
+            trace: answered.trace.clone(),
+            watched: None,
+            feedback: None,
+        };
+        match self.served.traces.keeps_texts {
+            true => past.without_passages(),
+            false => past.without_texts(),
+        }
     }
 
     /// Tells of the guarantee where there is one for the question, and draws it. That is for questions that are
@@ -291,14 +332,14 @@ impl Job<'_> {
 }
 
 /// The trace with what the answer says. `rewritten` are the tokens spent before, read and written.
-fn finished(mut trace: Trace, answer: Answer, traced: bool, rewritten: [usize; 2]) -> Answered {
+fn finished(mut trace: Trace, answer: Answer, rewritten: [usize; 2]) -> Answered {
     trace.route = answer.route.to_string();
     trace.reason = answer.reason;
     trace.score = answer.score;
     trace.withheld = answer.withheld;
     trace.citations = answer.citations.into_iter().map(cited).collect();
     trace.unfounded = answer.unfounded.into_iter().map(Into::into).collect();
-    trace.retrieved = traced.then(|| answer.retrieved.iter().map(retrieved).collect());
+    trace.retrieved = Some(answer.retrieved.iter().map(retrieved).collect());
     trace.verbalized = answer.verbalized.map(|known| known.text);
     trace.model_calls = answer.calls.model + usize::from(rewritten[1] > 0);
     trace.searches = answer.calls.retriever;

@@ -10,6 +10,7 @@ use ken_language::Sampling;
 
 use super::cancel::{Cancel, Cancellable};
 use super::served::Served;
+use super::traces::Happened;
 use super::watch::compared::Compared;
 use super::watch::{Drawn, Finding, Standing, Test, Watch};
 use crate::log::Entry;
@@ -141,6 +142,12 @@ fn finish(served: &Served, look: &Look, outcome: Outcome) {
         Outcome::Failed(error) => ("failed", None, Some(error.to_string())),
     };
     served.metrics.watched(name);
+    let happened = Happened::Watched {
+        id: look.request_id.clone(),
+        outcome: name.to_owned(),
+    };
+    served.kept("traces", served.traces.write(&happened, false));
+    served.traces.take(happened);
     (served.log)(&Entry::Watched {
         request_id: look.request_id.clone(),
         number: look.drawn.number,
@@ -178,8 +185,9 @@ pub(crate) fn judge(
     judged.is_some()
 }
 
-/// Tells of a guarantee that lapses.
+/// Keeps what was found, and tells of a guarantee that lapses.
 fn tell(served: &Served, watch: &Watch, finding: Finding) {
+    served.kept("watch", watch.write());
     if finding.lapses {
         let policy = watch.guarantee.policy.clone();
         (served.log)(&Entry::Lapsed {
@@ -203,7 +211,7 @@ pub(crate) fn stated(watch: &Watch, standing: Standing) -> GuaranteeState {
         policy: guarantee.policy.clone(),
         max_loss: guarantee.max_loss,
         confidence: guarantee.confidence,
-        standing: standing.name(),
+        standing: standing.name().to_owned(),
         records: guarantee.calibrated_on.records.clone(),
         questions: guarantee.calibrated_on.questions,
     }

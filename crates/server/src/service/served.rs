@@ -1,7 +1,8 @@
 //! What is served: the pipeline, the corpora, and how much of it at once.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::fmt::Display;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -14,10 +15,14 @@ use ken_setup::{Settings, Setup, SetupError};
 
 use super::clock::unix_seconds;
 use super::corpora::{self, Corpora, Opened};
+use super::data_folder::{DataFolder, DataFolderError};
+use super::evals::Evals;
 use super::gate::Gate;
 use super::library::intake::Intake;
-use super::library::{Library, RecordError};
+use super::library::{self, Library};
 use super::policies;
+use super::record::RecordError;
+use super::traces::Traces;
 use super::watch::{NotGuaranteed, Now, Standing, Watch};
 use crate::log::{Entry, Log};
 use crate::metrics::Metrics;
@@ -42,7 +47,9 @@ pub enum OpenError {
     #[error(transparent)]
     Setup(#[from] SetupError),
     #[error(transparent)]
-    Library(#[from] RecordError),
+    Data(#[from] DataFolderError),
+    #[error(transparent)]
+    Record(#[from] RecordError),
     #[error(transparent)]
     Guarantee(#[from] GuaranteeFileError),
     #[error(transparent)]
@@ -63,6 +70,12 @@ const DEPTH: usize = 10;
 /// The file of what was found of a guarantee, in the folder of the server.
 const WATCHED: &str = "watch.json";
 
+/// The folder of traces in that.
+const TRACES: &str = "traces";
+
+/// The folder of questions to evaluate on in that.
+const EVALS: &str = "evals";
+
 /// All that requests share.
 pub struct Served {
     pub(crate) pipeline: Pipeline,
@@ -79,6 +92,12 @@ pub struct Served {
     pub(crate) library: Option<Library>,
     /// The guarantee of the policy, where there is one.
     pub(crate) watch: Option<Watch>,
+    /// How the last questions were answered.
+    pub(crate) traces: Traces,
+    /// Questions to evaluate on.
+    pub(crate) evals: Evals,
+    /// The folder of what is kept, while it is this server's.
+    data: Option<DataFolder>,
     /// Raised when all work is to end.
     pub(crate) halted: Arc<AtomicBool>,
     /// In seconds since 1970 (UTC).
@@ -87,11 +106,17 @@ pub struct Served {
 
 impl Served {
     /// Opens what the settings name: the model, the corpora, and whatever policies can decide by; with a
-    /// folder for what clients put in, the corpora in that, too. `intake` reads documents.
+    /// folder for what clients put in, the corpora in that, too. `intake` reads documents; without one,
+    /// nothing is put into the folder, which may be another server's.
     ///
     /// # Errors
-    /// A policy that cannot choose; models, corpora or files that cannot be used.
-    pub fn open(setup: &Setup<'_>, intake: Arc<dyn Intake>, log: Log) -> Result<Self, OpenError> {
+    /// A policy that cannot choose; models, corpora or files that cannot be used; a folder that another
+    /// server has.
+    pub fn open(
+        setup: &Setup<'_>,
+        intake: Option<Arc<dyn Intake>>,
+        log: Log,
+    ) -> Result<Self, OpenError> {
         let settings = setup.settings;
         let policy = settings.policy;
         let policy_is_usable = policy.check().map_err(ken_answer::AnswerError::from);
@@ -122,6 +147,10 @@ impl Served {
             }
         });
         let mut opened: Vec<Opened> = opened.collect();
+        let data = match (&settings.server_data, &intake) {
+            (Some(folder), Some(_)) => Some(DataFolder::take(folder)?),
+            _ => None,
+        };
         let library = match &settings.server_data {
             None => None,
             Some(folder) => {
@@ -135,8 +164,7 @@ impl Served {
                         setup.embedder_name()?,
                     ),
                 };
-                let library = Library::open(folder, intake, Arc::clone(&embedder), reference)?;
-                for (name, address) in library.made(&opened)? {
+                for (name, address) in library::made(folder, &opened)? {
                     let retriever =
                         setup.retriever_by(&address, Arc::clone(&embedder), &pipeline.model)?;
                     opened.push(Opened {
@@ -145,7 +173,8 @@ impl Served {
                         address: Some(address),
                     });
                 }
-                Some(library)
+                let open = |intake| Library::open(folder, intake, embedder, reference);
+                intake.map(open).transpose()?
             }
         };
         let guarantee = match &settings.calibration {
@@ -159,17 +188,28 @@ impl Served {
         };
         let halted = Arc::clone(setup.stop);
         let served = Self::new(pipeline, opened, limits(settings), halted, log);
+        let folder = data.as_ref().map(DataFolder::path);
+        let served = served.keeping(settings.keep_questions, folder)?;
         let served = Self {
             reranking,
             library,
+            data,
             ..served
         };
         let Some((guarantee, share)) = guarantee else {
             return Ok(served);
         };
+        let drawn = (share, settings.seed);
         let folder = settings.server_data.as_ref();
         let file = folder.map(|folder| folder.join(WATCHED));
-        Ok(served.with_guarantee(guarantee, (share, settings.seed), file)?)
+        if served.data.is_some() {
+            return Ok(served.with_guarantee(guarantee, drawn, file)?);
+        }
+        let watch = served.watch_of(guarantee, drawn, file)?;
+        Ok(Self {
+            watch: Some(watch.keeping_nothing()),
+            ..served
+        })
     }
 
     /// What was opened already. Raising `halted` ends all work.
@@ -200,6 +240,9 @@ impl Served {
             log,
             library: None,
             watch: None,
+            traces: Traces::in_memory(false),
+            evals: Evals::in_memory(),
+            data: None,
             halted,
             started: unix_seconds(),
         }
@@ -224,6 +267,41 @@ impl Served {
         }
     }
 
+    /// The same, with traces and questions to evaluate on that are kept in a folder, where there is one, and
+    /// that a later server goes on from; with the texts of questions and answers or without.
+    ///
+    /// # Errors
+    /// A folder that cannot be read or written.
+    pub fn keeping(self, texts: bool, folder: Option<&Path>) -> Result<Self, RecordError> {
+        let Some(folder) = folder else {
+            let traces = Traces::in_memory(texts);
+            return Ok(Self { traces, ..self });
+        };
+        let (traces, unreadable) = Traces::open(folder.join(TRACES), texts)?;
+        if unreadable > 0 {
+            (self.log)(&Entry::Stale {
+                what: TRACES.to_owned(),
+                detail: format!("{unreadable} lines cannot be read, and are left out"),
+            });
+        }
+        Ok(Self {
+            traces,
+            evals: Evals::open(folder.join(EVALS))?,
+            ..self
+        })
+    }
+
+    /// Tells of what could not be written to the folder.
+    pub(crate) fn kept<E: Display>(&self, what: &'static str, written: Result<(), E>) {
+        if let Err(error) = written {
+            self.metrics.unwritten(what);
+            (self.log)(&Entry::Unwritten {
+                what,
+                detail: error.to_string(),
+            });
+        }
+    }
+
     /// The same, with a guarantee of its policy that is watched on a share of the questions, drawn by a
     /// seed. What is found is kept in a file, where there is one, that a later server goes on from.
     ///
@@ -235,6 +313,20 @@ impl Served {
         (share, seed): (f64, u64),
         file: Option<PathBuf>,
     ) -> Result<Self, NotGuaranteed> {
+        let watch = self.watch_of(guarantee, (share, seed), file)?;
+        self.kept("watch", watch.write());
+        Ok(Self {
+            watch: Some(watch),
+            ..self
+        })
+    }
+
+    fn watch_of(
+        &self,
+        guarantee: Guarantee,
+        (share, seed): (f64, u64),
+        file: Option<PathBuf>,
+    ) -> Result<Watch, NotGuaranteed> {
         let corpus = self.first_fingerprint();
         let now = Now {
             policy: self.pipeline.settings.policy,
@@ -242,11 +334,7 @@ impl Served {
             model: self.pipeline.model.fingerprint(),
             corpus: corpus.as_deref(),
         };
-        let watch = Watch::new(guarantee, now, (share, seed), file)?;
-        Ok(Self {
-            watch: Some(watch),
-            ..self
-        })
+        Watch::new(guarantee, now, (share, seed), file)
     }
 
     /// The policy of the settings; in the place of one whose guarantee does not hold, `always`.
@@ -268,6 +356,20 @@ impl Served {
         let corpora = self.corpora.all();
         let first = corpora.first();
         first.map(|corpus| corpus.retriever.back_end().fingerprint())
+    }
+
+    /// Makes sure that texts of questions are kept.
+    ///
+    /// # Errors
+    /// A server that keeps none.
+    pub(crate) fn keeps_texts(&self) -> Result<(), Refusal> {
+        match self.traces.keeps_texts {
+            true => Ok(()),
+            false => {
+                let message = "this server keeps no questions: its settings do not say so";
+                Err(Refusal::new(StatusCode::FORBIDDEN, "not_kept", message))
+            }
+        }
     }
 
     /// What clients put in.

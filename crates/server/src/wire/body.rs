@@ -78,6 +78,24 @@ fn unreadable(error: &axum::Error) -> Refusal {
     }
 }
 
+/// A response of JSON Lines, to be kept as a file.
+pub(crate) fn json_lines(values: impl Iterator<Item = impl Serialize>) -> Response {
+    let mut lines = Vec::new();
+    for value in values {
+        // What is serialized here has neither maps with strange keys nor failing parts.
+        let _ = serde_json::to_writer(&mut lines, &value);
+        lines.push(b'\n');
+    }
+    let headers = [
+        (header::CONTENT_TYPE, "application/jsonl"),
+        (
+            header::CONTENT_DISPOSITION,
+            "attachment; filename=\"questions.jsonl\"",
+        ),
+    ];
+    (headers, lines).into_response()
+}
+
 /// A response with a JSON body.
 pub(crate) fn json(value: &impl Serialize) -> Response {
     match serde_json::to_vec(value) {

@@ -1,16 +1,54 @@
-//! What would have been right answers.
+//! What is said of answers.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Right answers to a question. The first that are given count.
+use super::refusal::Refusal;
+use crate::service::traces::past::Rating;
+
+/// The most answers.
+const MOST: usize = 20;
+
+/// The most bytes of one.
+const LONGEST: usize = 1000;
+
+/// What is said of an answer: a rating, right answers, or both. For the guarantee, the first answers count.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FeedbackRequest {
     /// Of the answer: the header `x-request-id`, and `request_id` in its trace.
     pub(crate) request_id: String,
+    /// `good` or `bad`.
+    pub(crate) rating: Option<Rating>,
     /// Short answers, each of which is right: 1 to 20.
+    #[serde(default)]
     pub(crate) answers: Vec<String>,
+}
+
+impl FeedbackRequest {
+    /// Checks the values.
+    ///
+    /// # Errors
+    /// Nothing that is said; answers that cannot be any.
+    pub(crate) fn check(&self) -> Result<(), Refusal> {
+        match (self.rating, self.answers.as_slice()) {
+            (Some(_), []) => Ok(()),
+            (_, answers) => check_answers("answers", answers),
+        }
+    }
+}
+
+/// Checks right answers.
+///
+/// # Errors
+/// None, too many, empty ones, too long ones.
+pub(crate) fn check_answers(param: &str, answers: &[String]) -> Result<(), Refusal> {
+    let is_good = |answer: &String| !answer.trim().is_empty() && answer.len() <= LONGEST;
+    if !(1..=MOST).contains(&answers.len()) || !answers.iter().all(is_good) {
+        let message = format!("1 to {MOST} answers are expected, of 1 to {LONGEST} bytes each");
+        return Err(Refusal::bad("invalid_value", message).of(param));
+    }
+    Ok(())
 }
 
 /// What became of it.
@@ -20,4 +58,7 @@ pub(crate) struct FeedbackResponse {
     /// Whether it counts for the guarantee: where the question was drawn, not too long ago, and has no right
     /// answers yet.
     pub(crate) counts: bool,
+    /// Whether the question is one to evaluate on by it: where right answers are given, and the server keeps
+    /// questions.
+    pub(crate) eval_question: bool,
 }

@@ -1,10 +1,10 @@
 //! The guarantee of a policy, and whether it still holds.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The guarantee of a policy, and how it stands.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct GuaranteeState {
     /// The policy that it is for.
     pub(crate) policy: String,
@@ -14,7 +14,7 @@ pub(crate) struct GuaranteeState {
     pub(crate) confidence: f64,
     /// `holds`; `lapsed` where more was lost, so that `always` takes the place of the policy;
     /// `other_corpus` where the corpus has changed since.
-    pub(crate) standing: &'static str,
+    pub(crate) standing: String,
     /// The file of the questions that it was calibrated on.
     pub(crate) records: String,
     /// How many these were.

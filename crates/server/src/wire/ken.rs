@@ -79,7 +79,7 @@ pub(crate) struct AskResponse {
 }
 
 /// How an answer came about.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Trace {
     /// As in the header `x-request-id`.
     pub(crate) request_id: String,
@@ -127,7 +127,7 @@ pub(crate) struct Trace {
 }
 
 /// Which state of a corpus.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct CorpusState {
     /// The corpus.
     pub(crate) name: String,
@@ -136,7 +136,7 @@ pub(crate) struct CorpusState {
 }
 
 /// From the first to behind the last.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Span {
     /// The first.
     pub(crate) start: usize,
@@ -152,7 +152,7 @@ impl From<Range<usize>> for Span {
 }
 
 /// A passage that an answer rests on.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Citation {
     /// The passage's number in the prompt, from 1.
     pub(crate) number: usize,
@@ -169,7 +169,7 @@ pub(crate) struct Citation {
 }
 
 /// A passage that was found, or a chunk of one.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Retrieved {
     /// The passage.
     pub(crate) passage_id: String,
@@ -188,7 +188,7 @@ pub(crate) struct Retrieved {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) in_prompt: Option<bool>,
     /// What the document says of itself.
-    #[serde(skip_serializing_if = "Map::is_empty")]
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub(crate) metadata: Map<String, Value>,
 }
 

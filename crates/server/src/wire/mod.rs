@@ -13,5 +13,7 @@ pub(crate) mod jobs;
 pub(crate) mod ken;
 pub(crate) mod models;
 pub(crate) mod page;
+pub(crate) mod query;
 pub(crate) mod refusal;
 pub(crate) mod responses;
+pub(crate) mod traces;

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::query;
 use super::refusal::Refusal;
 
 /// Items of a page where nobody says how many.
@@ -32,35 +33,48 @@ pub(crate) struct Listed<T> {
     has_more: bool,
 }
 
+impl Default for Page {
+    fn default() -> Self {
+        Self {
+            limit: LIMIT,
+            after: None,
+            ascending: false,
+        }
+    }
+}
+
 impl Page {
-    /// Reads the query of an address. Parameters that are not known are left to whoever knows them.
+    /// Reads the query of an address. Parameters that are not known are ignored, as OpenAI's API does.
     ///
     /// # Errors
     /// A value that cannot be taken.
     pub(crate) fn read(query: Option<&str>) -> Result<Self, Refusal> {
-        let mut page = Self {
-            limit: LIMIT,
-            after: None,
-            ascending: false,
-        };
-        let refused = |param: &str, message: &str| {
-            let refusal = Refusal::bad("invalid_value", message);
-            Err(refusal.of(param))
-        };
-        for pair in query.unwrap_or_default().split('&') {
-            match pair.split_once('=').unwrap_or((pair, "")) {
-                ("limit", text) => match text.parse() {
-                    Ok(limit) if (1..=MOST).contains(&limit) => page.limit = limit,
-                    _ => return refused("limit", "it must be a number from 1 to 10000"),
-                },
-                ("after", id) if !id.is_empty() => page.after = Some(id.to_owned()),
-                ("order", "asc") => page.ascending = true,
-                ("order", "desc") => page.ascending = false,
-                ("order", _) => return refused("order", "it must be `asc` or `desc`"),
-                _ => {}
-            }
+        let mut page = Self::default();
+        for (name, value) in query::pairs(query) {
+            page.take(&name, &value)?;
         }
         Ok(page)
+    }
+
+    /// Takes a parameter; whether it is one of a page.
+    ///
+    /// # Errors
+    /// A value that cannot be taken.
+    pub(crate) fn take(&mut self, name: &str, value: &str) -> Result<bool, Refusal> {
+        let refused = |message: &str| Err(Refusal::bad("invalid_value", message).of(name));
+        match (name, value) {
+            ("limit", text) => match text.parse() {
+                Ok(limit) if (1..=MOST).contains(&limit) => self.limit = limit,
+                _ => return refused("it must be a number from 1 to 10000"),
+            },
+            ("after", "") => {}
+            ("after", id) => self.after = Some(id.to_owned()),
+            ("order", "asc") => self.ascending = true,
+            ("order", "desc") => self.ascending = false,
+            ("order", _) => return refused("it must be `asc` or `desc`"),
+            _ => return Ok(false),
+        }
+        Ok(true)
     }
 
     /// The page of a list that is newest first.
@@ -85,6 +99,19 @@ impl Page {
             last_id: named(data.last()),
             has_more,
             data,
+        }
+    }
+}
+
+impl<T> Listed<T> {
+    /// The same page of what each item becomes.
+    pub(crate) fn map<U>(self, with: impl Fn(T) -> U) -> Listed<U> {
+        Listed {
+            object: self.object,
+            data: self.data.into_iter().map(with).collect(),
+            first_id: self.first_id,
+            last_id: self.last_id,
+            has_more: self.has_more,
         }
     }
 }

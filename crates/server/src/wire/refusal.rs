@@ -11,6 +11,8 @@ use ken_storage::StorageError;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::service::record::RecordError;
+
 /// The body of every error.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct ErrorBody {
@@ -180,6 +182,14 @@ impl Refusal {
                 refusal
             }
             _ => Self::failed(error),
+        }
+    }
+
+    /// What keeps a record from being read or written.
+    pub(crate) fn of_record(error: &RecordError) -> Self {
+        match error {
+            RecordError::Storage(error) => Self::of_storage(error),
+            error => Self::failed(error),
         }
     }
 

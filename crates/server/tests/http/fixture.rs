@@ -81,6 +81,16 @@ pub(crate) struct Running {
     pub(crate) holding: Arc<Holding>,
     thread: Option<JoinHandle<()>>,
     pub(crate) folder: TempDir,
+    kind: Kind,
+}
+
+/// What kind of server it is.
+#[derive(Clone, Copy, Default)]
+struct Kind {
+    /// Whether it has no folder for what clients put in.
+    is_read_only: bool,
+    /// Whether it keeps the texts of questions and answers.
+    keeps_texts: bool,
     guaranteed: Option<Guaranteed>,
 }
 
@@ -109,21 +119,40 @@ impl Running {
 
     pub(crate) fn over(model: impl LanguageModel + 'static, limits: Limits, keys: &Keys) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        Self::in_folder(folder, model, limits, keys, true, None)
+        Self::in_folder(folder, model, limits, keys, Kind::default())
+    }
+
+    /// Over a table, with the texts of questions and answers kept.
+    pub(crate) fn keeping(keys: &Keys) -> Self {
+        let kind = Kind {
+            keeps_texts: true,
+            ..Kind::default()
+        };
+        Self::of_kind(keys, kind)
+    }
+
+    fn of_kind(keys: &Keys, kind: Kind) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let model = TableModel::new(facts()).unwrap();
+        Self::in_folder(folder, model, LIMITS, keys, kind)
     }
 
     /// Over a table, without a folder for what clients put in.
     pub(crate) fn read_only() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let model = TableModel::new(facts()).unwrap();
-        Self::in_folder(folder, model, LIMITS, &Keys::default(), false, None)
+        let kind = Kind {
+            is_read_only: true,
+            ..Kind::default()
+        };
+        Self::of_kind(&Keys::default(), kind)
     }
 
     /// Over a table, with a guarantee that is watched on all questions.
     pub(crate) fn guaranteed(keys: &Keys, guaranteed: Guaranteed) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let model = TableModel::new(facts()).unwrap();
-        Self::in_folder(folder, model, LIMITS, keys, true, Some(guaranteed))
+        let kind = Kind {
+            guaranteed: Some(guaranteed),
+            ..Kind::default()
+        };
+        Self::of_kind(keys, kind)
     }
 
     /// Ends it, and starts another one in its folder.
@@ -132,8 +161,7 @@ impl Running {
         self.join();
         let folder = std::mem::replace(&mut self.folder, tempfile::tempdir().unwrap());
         let model = TableModel::new(facts()).unwrap();
-        let guaranteed = self.guaranteed;
-        Self::in_folder(folder, model, LIMITS, &Keys::default(), true, guaranteed)
+        Self::in_folder(folder, model, LIMITS, &Keys::default(), self.kind)
     }
 
     fn in_folder(
@@ -141,14 +169,13 @@ impl Running {
         model: impl LanguageModel + 'static,
         limits: Limits,
         keys: &Keys,
-        writes: bool,
-        guaranteed: Option<Guaranteed>,
+        kind: Kind,
     ) -> Self {
         let log = Arc::new(Mutex::new(Vec::new()));
         let holding = Arc::new(Holding::default());
         let settings = Settings::resolve(None, []).unwrap();
         let fingerprint = model.fingerprint().to_owned();
-        let mut served = match guaranteed {
+        let mut served = match kind.guaranteed {
             None => served(&folder, model, limits, Arc::clone(&log)),
             Some(guaranteed) => {
                 let policy = "certainty@0.5".parse().unwrap();
@@ -159,7 +186,7 @@ impl Running {
                 served.with_guarantee(guarantee, (1.0, 5), file).unwrap()
             }
         };
-        if writes {
+        if !kind.is_read_only {
             let documents = Documents::by(&settings);
             let holding = Arc::clone(&holding);
             let intake = Arc::new(Held { documents, holding });
@@ -168,6 +195,7 @@ impl Running {
             let data = folder.path().join("data");
             let library = Library::open(&data, intake, Arc::new(embedder), reference).unwrap();
             served = served.with_library(library);
+            served = served.keeping(kind.keeps_texts, Some(&data)).unwrap();
         }
         let path = folder.path().join("keys.json");
         keys.write(&path).unwrap();
@@ -186,7 +214,7 @@ impl Running {
             holding,
             thread: Some(thread),
             folder,
-            guaranteed,
+            kind,
         }
     }
 

@@ -20,4 +20,5 @@ mod load;
 mod mcp;
 mod responses;
 mod slow_model;
+mod traces;
 mod watch;

@@ -219,7 +219,7 @@ fn right_answers_count_once_and_from_whoever_asked() {
         exchange(server.address, &get).json()["tests"][1].clone()
     };
     let (oil, france) = (ask(OIL), ask(FRANCE));
-    assert_eq!(says(&other, &oil, json!(["Ida"])).json()["counts"], false);
+    assert_eq!(says(&other, &oil, json!(["Ida"])).code(), "unknown_trace");
     assert_eq!(says(&mine, &oil, json!(["Ida"])).json()["counts"], true);
     assert_eq!(says(&mine, &oil, json!(["Ida"])).json()["counts"], false);
     wait_for("a loss", || report()["observed"] == 1);
@@ -230,9 +230,10 @@ fn right_answers_count_once_and_from_whoever_asked() {
     );
     wait_for("no loss", || report()["observed"] == 2);
     assert_eq!(report()["mean"], 0.5);
+    let unknown = says(&mine, "req_none", json!(["Ida"]));
     assert_eq!(
-        says(&mine, "req_none", json!(["Ida"])).json()["counts"],
-        false
+        (unknown.status, unknown.code().as_str()),
+        (404, "unknown_trace")
     );
     for bad in [
         json!([]),
@@ -246,11 +247,10 @@ fn right_answers_count_once_and_from_whoever_asked() {
     assert_eq!(post(&mine, "/v1/ken/feedback", &body).status, 400);
     let without = Running::start();
     assert_eq!(without.get("/v1/ken/guarantee").code(), "no_guarantee");
-    let body = json!({"request_id": oil, "answers": ["Ida"]});
-    assert_eq!(
-        without.post("/v1/ken/feedback", &body).code(),
-        "no_guarantee"
-    );
+    let request_id = self::ask(&without, OIL)["request_id"].clone();
+    let body = json!({"request_id": request_id, "answers": ["Ida"]});
+    let said = without.post("/v1/ken/feedback", &body).json();
+    assert_eq!(said["counts"], false);
 }
 
 #[test]
@@ -269,4 +269,24 @@ fn a_guarantee_of_something_else_is_not_served() {
     assert_eq!(refusal(None, None), None);
     assert_eq!(refusal(Some("x"), None), Some(NotGuaranteed::Model));
     assert_eq!(refusal(None, Some("x")), Some(NotGuaranteed::Corpus));
+}
+
+#[test]
+fn what_cannot_be_kept_is_told_of_and_watched_in_memory() {
+    let server = watched(&Keys::default());
+    // A folder where the file is to be: nothing takes its place.
+    let file = server.folder.path().join("watch.json");
+    std::fs::remove_file(&file).unwrap();
+    std::fs::create_dir_all(file.join("in the way")).unwrap();
+    ask(&server, OIL);
+    wait_for("both answers", || found(&server, 0).0 == 1);
+    has_line(&server, "ken_unwritten_total{what=\"watch\"} 1");
+    let told = events(&server, "unwritten");
+    assert_eq!((told.len(), &told[0]["what"]), (1, &json!("watch")));
+    assert!(told[0]["detail"].as_str().unwrap().contains("watch.json"));
+    std::fs::remove_dir_all(&file).unwrap();
+    ask(&server, OIL);
+    wait_for("both answers", || found(&server, 0).0 == 2);
+    assert_eq!(events(&server, "unwritten").len(), 1);
+    assert_eq!(found(&server.again(), 0).0, 2);
 }

@@ -80,6 +80,11 @@ settings! {
     #[serde(skip_serializing_if = "Option::is_none")]
     kbm_model: Option<ModelReference>, "REF" = "same as `model`";
 
+    /// With `serve`: keep what was asked and answered in traces, in memory and, with --server-data, on disk.
+    /// Without it, traces hold numbers and no texts
+    #[serde(skip)]
+    keep_questions: bool, "BOOL" = "false", see "[traces](../how-to/watch-a-server.md#traces)";
+
     /// With `serve`: address to listen on. Any but one of this machine needs keys
     #[serde(skip)]
     listen: SocketAddr, "ADDRESS" = "127.0.0.1:8484", see "[access](../how-to/serve.md#give-others-access)";
@@ -176,8 +181,8 @@ settings! {
     #[serde(skip)]
     sources: Vec<CorpusSource>, "[NAME=]DIR", only_flag "corpora";
 
-    /// With `serve`: folder for what clients upload: files, and corpora that they make. Without it,
-    /// nothing can be uploaded or changed
+    /// With `serve`: folder for what clients upload (files, and corpora that they make), and for traces and
+    /// judged questions. Without it, nothing can be uploaded or changed, and the rest is forgotten at the end
     #[serde(skip)]
     server_data: Option<PathBuf>, "DIR";
 

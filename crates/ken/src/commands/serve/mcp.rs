@@ -20,7 +20,7 @@ pub(crate) fn run(session: &Session<'_>) -> Result<()> {
             is_gone.store(true, Ordering::Relaxed);
         }
     };
-    let agent = Agent::new(open(session)?, access, reply).map_err(Failure::other)?;
+    let agent = Agent::new(open(session, None)?, access, reply).map_err(Failure::other)?;
     while let Some(line) = interrupt::next_line()? {
         if gone.load(Ordering::Relaxed) {
             return Ok(());

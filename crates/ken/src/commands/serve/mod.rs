@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use ken_server::{Access, Entry, Log, Served};
+use ken_server::{Access, Entry, Intake, Log, Served};
 use ken_setup::Setup;
 use serde::Serialize;
 use serde_json::json;
@@ -39,15 +39,16 @@ fn serve(session: &Session<'_>) -> Result<()> {
     let access = Access::open(settings.server_keys.clone())?;
     // Before models are read, which may take a while.
     let listener = ken_server::bind(settings.listen, &access)?;
-    let served = open(session)?;
+    let documents = Arc::new(Documents::by(settings));
+    let served = open(session, Some(documents))?;
     announce(&served, &listener, session.json)?;
     ken_server::serve(served, access, listener, Some(settings), session.stop)?;
     Ok(())
 }
 
 /// Opens what the settings name. Ctrl-C stops that at once, but not what is answered later: the server
-/// ends that itself.
-fn open(session: &Session<'_>) -> Result<Served> {
+/// ends that itself. Without `documents`, nothing is taken in.
+fn open(session: &Session<'_>, documents: Option<Arc<dyn Intake>>) -> Result<Served> {
     let halted = Arc::new(AtomicBool::new(false));
     let opening = AtomicBool::new(true);
     let served = std::thread::scope(|scope| {
@@ -64,8 +65,7 @@ fn open(session: &Session<'_>) -> Result<Served> {
             stop: &halted,
             watch: &fetch_progress,
         };
-        let intake = Arc::new(Documents::by(session.settings));
-        let served = Served::open(&setup, intake, log());
+        let served = Served::open(&setup, documents, log());
         opening.store(false, Ordering::Relaxed);
         served
     });

@@ -10,8 +10,8 @@ use std::time::Duration;
 use ken_storage::StorageError;
 
 use super::job::{Job, Order, Status, Work};
-use super::record;
 use crate::service::clock::unix_seconds;
+use crate::service::record;
 use crate::wire::refusal::Refusal;
 
 /// The most jobs that wait.

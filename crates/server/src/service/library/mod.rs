@@ -5,7 +5,6 @@ pub(crate) mod files;
 pub(crate) mod intake;
 pub(crate) mod job;
 pub(crate) mod jobs;
-mod record;
 pub(crate) mod stores;
 pub(crate) mod worker;
 
@@ -19,8 +18,6 @@ use ken_language::Embedder;
 use ken_setup::CorpusAddress;
 use rand::Rng;
 
-pub use record::RecordError;
-
 use self::files::{FileRecord, Files};
 use self::intake::Intake;
 use self::job::{Job, Status, Work};
@@ -28,6 +25,7 @@ use self::jobs::Jobs;
 use self::stores::{MadeCorpus, Membership, StoreFile, Stores, is_name};
 use super::clock::unix_seconds;
 use super::corpora::{self, Corpora, Opened};
+use super::record::RecordError;
 use crate::wire::refusal::Refusal;
 
 /// What the server keeps for its clients.
@@ -48,6 +46,25 @@ pub(crate) fn new_id(start: &str) -> String {
     format!("{start}{:012x}{:012x}", random[0] >> 16, random[1] >> 16)
 }
 
+/// The corpora in the folder of a server that clients made and put something into, except those whose names
+/// are taken: where they are, by name.
+///
+/// # Errors
+/// A record that cannot be read.
+pub(crate) fn made(
+    folder: &Path,
+    taken: &[Opened],
+) -> Result<Vec<(String, CorpusAddress)>, RecordError> {
+    let stores = Stores::in_folder(folder);
+    let made = stores.made()?.into_iter();
+    let others = made.filter(|made| !taken.iter().any(|one| one.name == made.name));
+    let places = others.map(|made| (stores.corpus(&made.name), made.name));
+    let full = places.filter(|(place, _)| Corpus::exists(place));
+    Ok(full
+        .map(|(place, name)| (name, CorpusAddress::Folder(place)))
+        .collect())
+}
+
 impl Library {
     /// Opens the folder, which is made where it is not there. `embedder` is for new corpora, under its
     /// name.
@@ -62,30 +79,12 @@ impl Library {
     ) -> Result<Self, RecordError> {
         Ok(Self {
             files: Files::open(folder.join("files"))?,
-            stores: Stores::open(folder.join("corpora"))?,
+            stores: Stores::open(folder)?,
             jobs: Jobs::open(folder.join("jobs"))?,
             intake,
             embedder,
             reference,
         })
-    }
-
-    /// The corpora that clients made and put something into, except those whose names are taken: where
-    /// they are, by name.
-    ///
-    /// # Errors
-    /// A record that cannot be read.
-    pub(crate) fn made(
-        &self,
-        taken: &[Opened],
-    ) -> Result<Vec<(String, CorpusAddress)>, RecordError> {
-        let made = self.stores.made()?.into_iter();
-        let others = made.filter(|made| !taken.iter().any(|one| one.name == made.name));
-        let places = others.map(|made| (self.stores.corpus(&made.name), made.name));
-        let full = places.filter(|(place, _)| Corpus::exists(place));
-        Ok(full
-            .map(|(place, name)| (name, CorpusAddress::Folder(place)))
-            .collect())
     }
 
     /// The name of the embedder of new corpora.

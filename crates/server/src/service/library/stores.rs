@@ -1,12 +1,12 @@
 //! The corpora that clients make, and which files they put into which corpus.
 
 use std::collections::{BTreeMap, HashSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::record::{self, RecordError};
+use crate::service::record::{self, RecordError};
 
 /// What is kept of a corpus that a client made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,12 +58,18 @@ pub(crate) fn is_name(name: &str) -> bool {
 }
 
 impl Stores {
-    /// Opens the folder, and removes corpora that were being removed.
+    /// Those in the folder of a server, as they are.
+    pub(crate) fn in_folder(folder: &Path) -> Self {
+        let folder = folder.join("corpora");
+        Self { folder }
+    }
+
+    /// Opens those in the folder of a server, and removes corpora that were being removed.
     ///
     /// # Errors
     /// A folder that cannot be read.
-    pub(crate) fn open(folder: PathBuf) -> Result<Self, RecordError> {
-        let stores = Self { folder };
+    pub(crate) fn open(folder: &Path) -> Result<Self, RecordError> {
+        let stores = Self::in_folder(folder);
         let made = stores.made()?;
         for name in ken_storage::names(&stores.folder)? {
             let corpus = stores.folder.join(&name).join(CORPUS);
@@ -200,7 +206,7 @@ mod tests {
     #[test]
     fn a_document_of_two_files_is_neithers_alone() {
         let folder = tempfile::tempdir().unwrap();
-        let stores = Stores::open(folder.path().to_owned()).unwrap();
+        let stores = Stores::open(folder.path()).unwrap();
         let (one, other) = (member("file-1", &["a", "b"]), member("file-2", &["b", "c"]));
         stores.note("notes", &one).unwrap();
         stores.note("notes", &other).unwrap();
@@ -213,7 +219,7 @@ mod tests {
     #[test]
     fn what_was_being_removed_is_gone_and_files_of_other_corpora_stay() {
         let folder = tempfile::tempdir().unwrap();
-        let stores = Stores::open(folder.path().to_owned()).unwrap();
+        let stores = Stores::open(folder.path()).unwrap();
         let made = MadeCorpus {
             name: "made".to_owned(),
             created: 1,
@@ -224,7 +230,7 @@ mod tests {
             ken_storage::create_dir_all(&stores.corpus(name)).unwrap();
         }
         stores.note("given", &member("file-1", &["a"])).unwrap();
-        let stores = Stores::open(folder.path().to_owned()).unwrap();
+        let stores = Stores::open(folder.path()).unwrap();
         assert_eq!(stores.made().unwrap(), [made]);
         assert!(stores.corpus("made").exists() && !stores.corpus("gone").exists());
         assert_eq!(stores.files("given").unwrap().len(), 1);

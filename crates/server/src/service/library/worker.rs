@@ -11,11 +11,11 @@ use ken_setup::{CorpusAddress, Setup};
 use super::Library;
 use super::intake::{Destination, IntakeError};
 use super::job::{Job, JobError, Status, Work};
-use super::record::RecordError;
 use super::stores::Membership;
 use crate::log::Entry;
 use crate::service::answering::milliseconds;
 use crate::service::corpora::Opened;
+use crate::service::record::RecordError;
 use crate::service::served::Served;
 use crate::wire::refusal::Refusal;
 

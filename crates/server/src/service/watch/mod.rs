@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use ken_answer::Policy;
 use ken_random::{STEP, mixed, unit};
 use ken_route::{Guarantee, LossTest};
+use ken_storage::StorageError;
 use tokio::sync::Semaphore;
 
 use self::compared::Remembered;
@@ -177,7 +178,7 @@ impl Watch {
         if kept.is_none() && Some(on.corpus.as_str()) != now.corpus {
             return Err(NotGuaranteed::Corpus);
         }
-        let watch = Self {
+        Ok(Self {
             kept: Mutex::new(kept.unwrap_or_else(|| Kept::new(&guarantee))),
             guarantee,
             policy,
@@ -186,9 +187,12 @@ impl Watch {
             file,
             remembered: Mutex::default(),
             waiting: Arc::new(Semaphore::new(MOST_WAITING)),
-        };
-        watch.write();
-        Ok(watch)
+        })
+    }
+
+    /// The same, and nothing of what it finds is kept: the file is another server's.
+    pub(crate) fn keeping_nothing(self) -> Self {
+        Self { file: None, ..self }
     }
 
     /// The drawn questions of late.
@@ -198,13 +202,15 @@ impl Watch {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps what was found. What cannot be written is watched on in memory.
-    fn write(&self) {
-        if let Some(file) = &self.file {
+    /// Writes what was found so far to the file, where there is one.
+    ///
+    /// # Errors
+    /// A file that cannot be written. It is watched on in memory.
+    pub(crate) fn write(&self) -> Result<(), StorageError> {
+        match &self.file {
             // Within the lock, so that a later state is written later.
-            self.with(|kept| {
-                let _ = kept.write(file);
-            });
+            Some(file) => self.with(|kept| kept.write(file)),
+            None => Ok(()),
         }
     }
 
@@ -246,9 +252,9 @@ impl Watch {
         })
     }
 
-    /// Takes a loss, in `[0, 1]`, of a drawn question.
+    /// Takes a loss, in `[0, 1]`, of a drawn question; in memory, until it is written.
     pub(crate) fn observe(&self, test: Test, loss: f64) -> Finding {
-        let finding = self.with(|kept| {
+        self.with(|kept| {
             let tested = kept.test(test);
             let evidence = tested.observe(loss);
             let finding = Finding {
@@ -270,9 +276,7 @@ impl Watch {
                 });
             }
             Finding { lapses, ..finding }
-        });
-        self.write();
-        finding
+        })
     }
 
     /// The share of questions that are drawn.
@@ -355,10 +359,12 @@ mod tests {
         for _ in 0..50 {
             assert!(!watched.observe(Test::Agreement, 0.0).lapses);
         }
+        watched.write().unwrap();
         let lapsed = (0..2000).map(|_| watched.observe(Test::Correctness, 1.0));
         let lapsed: Vec<bool> = lapsed.map(|finding| finding.lapses).collect();
         assert_eq!(lapsed.iter().filter(|lapses| **lapses).count(), 1);
         assert_eq!(watched.standing(Some("c")), Standing::Lapsed);
+        watched.write().unwrap();
         let again = watch(Some(file.clone()), max_loss);
         assert!(again.has_lapsed());
         assert_eq!(again.tests()[0].1.observed(), 50);
@@ -372,7 +378,7 @@ mod tests {
         let file = folder.path().join("watch.json");
         let refusal = |now: Now<'_>, file: Option<&PathBuf>| {
             let watch = Watch::new(guarantee(0.02), now, (0.25, 9), file.cloned());
-            watch.err()
+            watch.map(|watch| watch.write().unwrap()).err()
         };
         let policy = Policy::Always;
         let guaranteed = "certainty@0.4".to_owned();

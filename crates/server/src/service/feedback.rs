@@ -1,0 +1,88 @@
+//! What is said of an answer: it joins the trace, may count for the guarantee, and right answers make the
+//! question one to evaluate on.
+
+use axum::http::StatusCode;
+
+use super::clock::unix_seconds;
+use super::evals::EvalQuestion;
+use super::looking::judge;
+use super::served::Served;
+use super::traces::Happened;
+use super::traces::past::{Feedback, Past, Rating};
+use crate::access::caller::Caller;
+use crate::access::keys::Scope;
+use crate::wire::feedback::{FeedbackRequest, FeedbackResponse};
+use crate::wire::refusal::Refusal;
+
+/// Takes what is said, by whoever asked or by who may read all.
+///
+/// # Errors
+/// A question that is not known, or not of the caller.
+pub(crate) fn take(
+    served: &Served,
+    caller: &Caller,
+    given: FeedbackRequest,
+) -> Result<FeedbackResponse, Refusal> {
+    let FeedbackRequest {
+        request_id: id,
+        rating,
+        answers,
+    } = given;
+    let may_any = caller.may(Scope::Admin).is_ok();
+    let counts = !answers.is_empty() && judge(served, &id, caller.key(), may_any, answers.clone());
+    let past = served.traces.find(&id).filter(|past| past.is_for(caller));
+    if past.is_none() && !counts {
+        return Err(unknown(&id));
+    }
+    served.metrics.feedback(match rating {
+        Some(Rating::Good) => "good",
+        Some(Rating::Bad) => "bad",
+        None => "none",
+    });
+    let mut eval_question = false;
+    if past.is_some() {
+        let is_right_answer = !answers.is_empty();
+        let feedback = Feedback {
+            rating,
+            answers: match served.traces.keeps_texts {
+                true => answers,
+                false => Vec::new(),
+            },
+            at: unix_seconds(),
+        };
+        let id = id.clone();
+        let happened = Happened::Judged { id, feedback };
+        served.kept("traces", served.traces.write(&happened, true));
+        served.traces.take(happened);
+        eval_question = is_right_answer && made_question(served, past.as_deref());
+    }
+    Ok(FeedbackResponse {
+        request_id: id,
+        counts,
+        eval_question,
+    })
+}
+
+/// Makes a question to evaluate on of a trace, as it is by now. Whether that was done: where texts are not
+/// kept, or too many questions are there, it is not.
+fn made_question(served: &Served, past: Option<&Past>) -> bool {
+    let past = past.and_then(|past| served.traces.find(past.id()));
+    let Some(question) = past.and_then(|past| EvalQuestion::asked(&past)) else {
+        return false;
+    };
+    match served.evals.put(question, unix_seconds()) {
+        Ok(()) => true,
+        Err(refusal) => {
+            if let Some(detail) = refusal.detail {
+                served.kept::<String>("evals", Err(detail));
+            }
+            false
+        }
+    }
+}
+
+/// A trace that is not there, or not for the caller.
+pub(crate) fn unknown(id: &str) -> Refusal {
+    let message = format!("there is no trace {id:?}, or it is forgotten");
+    Refusal::new(StatusCode::NOT_FOUND, "unknown_trace", message)
+}

@@ -1,0 +1,326 @@
+//! How the last questions were answered, and what was said of the answers: in memory, within bounds, and,
+//! where the server has a folder, in a journal that a later server goes on from. What was asked, answered and
+//! found is kept only where the settings say so.
+
+mod journal;
+pub(crate) mod past;
+
+use std::collections::{HashMap, VecDeque};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use ken_storage::StorageError;
+
+pub(crate) use self::journal::Happened;
+use self::journal::{Journal, Told};
+use self::past::Past;
+use super::record::RecordError;
+
+/// The most traces.
+const MOST: usize = 10_000;
+
+/// The most bytes of all, as JSON.
+const MOST_BYTES: usize = 64 << 20;
+
+/// The last questions.
+pub(crate) struct Traces {
+    /// Whether what was asked, answered and found is kept.
+    pub(crate) keeps_texts: bool,
+    last: Mutex<Last>,
+    journal: Option<Mutex<Journal>>,
+}
+
+/// Within bounds, oldest first.
+#[derive(Default)]
+struct Last {
+    all: VecDeque<Kept>,
+    /// How many were forgotten before the first.
+    forgotten: u64,
+    /// By the request's id, how many came before.
+    numbers: HashMap<String, u64>,
+    /// Of all of them.
+    bytes: usize,
+}
+
+struct Kept {
+    past: Arc<Past>,
+    bytes: usize,
+}
+
+impl Kept {
+    fn of(past: Past) -> Self {
+        // Traces have neither maps with strange keys nor failing parts.
+        let bytes = serde_json::to_vec(&past).map_or(0, |text| text.len());
+        Self {
+            past: Arc::new(past),
+            bytes,
+        }
+    }
+}
+
+impl Last {
+    /// Takes one; a second of the same request takes the place of the first.
+    fn add(&mut self, past: Past) {
+        let kept = Kept::of(past);
+        match self.place(kept.past.id()) {
+            Some(place) => self.put(place, kept),
+            None => {
+                let number = self.forgotten + self.all.len() as u64;
+                self.numbers.insert(kept.past.id().to_owned(), number);
+                self.bytes += kept.bytes;
+                self.all.push_back(kept);
+            }
+        }
+        self.trim();
+    }
+
+    fn put(&mut self, place: usize, kept: Kept) {
+        self.bytes = self.bytes - self.all[place].bytes + kept.bytes;
+        self.all[place] = kept;
+    }
+
+    fn trim(&mut self) {
+        while self.all.len() > MOST || (self.bytes > MOST_BYTES && self.all.len() > 1) {
+            let Some(oldest) = self.all.pop_front() else {
+                return;
+            };
+            self.forgotten += 1;
+            self.bytes -= oldest.bytes;
+            self.numbers.remove(oldest.past.id());
+        }
+    }
+
+    fn place(&self, id: &str) -> Option<usize> {
+        let number = *self.numbers.get(id)?;
+        usize::try_from(number.checked_sub(self.forgotten)?).ok()
+    }
+
+    fn change(&mut self, id: &str, change: impl FnOnce(&mut Past)) {
+        if let Some(place) = self.place(id) {
+            let mut past = Past::clone(&self.all[place].past);
+            change(&mut past);
+            self.put(place, Kept::of(past));
+            self.trim();
+        }
+    }
+
+    fn take(&mut self, happened: Happened) {
+        match happened {
+            Happened::Answered(past) => self.add(*past),
+            Happened::Watched { id, outcome } => {
+                self.change(&id, |past| past.watched = Some(outcome));
+            }
+            Happened::Judged { id, feedback } => {
+                self.change(&id, |past| past.say(feedback));
+            }
+        }
+    }
+}
+
+impl Traces {
+    /// In memory alone.
+    pub(crate) fn in_memory(keeps_texts: bool) -> Self {
+        Self {
+            keeps_texts,
+            last: Mutex::default(),
+            journal: None,
+        }
+    }
+
+    /// With a folder, from which it goes on. Texts that are there are removed where none are to be kept.
+    /// Returns how many lines could not be read as well.
+    ///
+    /// # Errors
+    /// A folder that cannot be read or written.
+    pub(crate) fn open(folder: PathBuf, keeps_texts: bool) -> Result<(Self, usize), RecordError> {
+        let (mut journal, told) = Journal::open(folder)?;
+        let Told {
+            happened,
+            unreadable,
+        } = told;
+        // What is said of an answer may stand before it: it is written by another thread.
+        let (answers, more): (Vec<_>, Vec<_>) = happened
+            .into_iter()
+            .partition(|one| matches!(one, Happened::Answered(_)));
+        let mut last = Last::default();
+        answers
+            .into_iter()
+            .chain(more)
+            .for_each(|one| last.take(one));
+        if !keeps_texts && last.all.iter().any(|kept| kept.past.has_texts()) {
+            let before = std::mem::take(&mut last);
+            for kept in before.all {
+                last.add(Past::clone(&kept.past).without_texts());
+            }
+            let all = last.all.iter().map(|kept| {
+                let past = Past::clone(&kept.past);
+                Happened::Answered(Box::new(past))
+            });
+            journal.replace(&all.collect::<Vec<_>>())?;
+        }
+        let traces = Self {
+            keeps_texts,
+            last: Mutex::new(last),
+            journal: Some(Mutex::new(journal)),
+        };
+        Ok((traces, unreadable))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Last> {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes what happened; it is in memory from then on, and on disk by [`Traces::write`].
+    pub(crate) fn take(&self, happened: Happened) {
+        self.lock().take(happened);
+    }
+
+    /// Writes what happened to the journal, where there is one; `synced`, so that it survives a power loss
+    /// from then on.
+    ///
+    /// # Errors
+    /// A disk that takes no more.
+    pub(crate) fn write(&self, happened: &Happened, synced: bool) -> Result<(), StorageError> {
+        let Some(journal) = &self.journal else {
+            return Ok(());
+        };
+        let mut journal = journal.lock().unwrap_or_else(PoisonError::into_inner);
+        journal.add(happened)?;
+        match synced {
+            true => journal.sync(),
+            false => Ok(()),
+        }
+    }
+
+    /// One of them.
+    pub(crate) fn find(&self, id: &str) -> Option<Arc<Past>> {
+        let last = self.lock();
+        let place = last.place(id)?;
+        Some(Arc::clone(&last.all[place].past))
+    }
+
+    /// All of them, newest first.
+    pub(crate) fn all(&self) -> Vec<Arc<Past>> {
+        let last = self.lock();
+        let newest_first = last.all.iter().rev();
+        newest_first.map(|kept| Arc::clone(&kept.past)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::past::{Feedback, Rating};
+    use super::*;
+    use crate::wire::ken::Trace;
+
+    fn past(id: &str, question: &str) -> Happened {
+        let text = serde_json::json!({
+            "request_id": id, "question": question, "small_talk": false, "policy": "certainty@0.4",
+            "route": "self", "reason": "r", "score": 0.25, "threshold": 0.4, "corpus": null,
+            "citations": [], "unfounded": [], "model_calls": 1, "searches": 0,
+            "timing_ms": {"total": 2.5},
+        });
+        let trace: Trace = serde_json::from_value(text).unwrap();
+        Happened::Answered(Box::new(Past {
+            at: 7,
+            key: None,
+            answer: Some(format!("answer to {question}")),
+            truncated: false,
+            tokens: [3, 1],
+            ms: 2.5,
+            trace,
+            watched: None,
+            feedback: None,
+        }))
+    }
+
+    fn judged(id: &str, rating: Option<Rating>, answers: &[&str]) -> Happened {
+        Happened::Judged {
+            id: id.to_owned(),
+            feedback: Feedback {
+                rating,
+                answers: answers.iter().map(|answer| (*answer).to_owned()).collect(),
+                at: 9,
+            },
+        }
+    }
+
+    fn both(traces: &Traces, happened: Happened) {
+        traces.write(&happened, false).unwrap();
+        traces.take(happened);
+    }
+
+    /// All of them as JSON.
+    fn shown(traces: &Traces) -> Vec<serde_json::Value> {
+        let all = traces.all().into_iter();
+        all.map(|past| serde_json::to_value(&*past).unwrap())
+            .collect()
+    }
+
+    #[test]
+    fn a_later_server_goes_on_with_all_of_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let open = |texts| Traces::open(folder.path().join("traces"), texts).unwrap().0;
+        let traces = open(true);
+        both(&traces, past("req_1", "one"));
+        // As it may stand on disk.
+        traces
+            .write(&judged("req_2", Some(Rating::Bad), &[]), true)
+            .unwrap();
+        both(&traces, past("req_2", "two"));
+        traces.take(judged("req_2", Some(Rating::Bad), &[]));
+        both(&traces, judged("req_2", None, &["2"]));
+        let outcome = "differs".to_owned();
+        let id = "req_1".to_owned();
+        both(&traces, Happened::Watched { id, outcome });
+        let before = shown(&traces);
+        assert_eq!(before[0]["feedback"]["rating"], "bad");
+        assert_eq!(before[0]["feedback"]["answers"][0], "2");
+        assert_eq!(before[1]["watched"], "differs");
+        drop(traces);
+        assert_eq!(shown(&open(true)), before);
+        // One that keeps no texts removes those that are there.
+        let bare = open(false);
+        assert_eq!(bare.all().len(), 2);
+        assert_eq!(
+            bare.find("req_2")
+                .unwrap()
+                .feedback
+                .as_ref()
+                .unwrap()
+                .rating,
+            Some(Rating::Bad)
+        );
+        drop(bare);
+        for name in ken_storage::names(&folder.path().join("traces")).unwrap() {
+            let text = std::fs::read_to_string(folder.path().join("traces").join(name)).unwrap();
+            assert!(text.contains("req_2") && !text.contains("two"), "{text}");
+            assert!(!text.contains("\"2\"") && !text.contains("answer to"));
+        }
+    }
+
+    #[test]
+    fn the_oldest_are_forgotten_by_number_and_by_size() {
+        let traces = Traces::in_memory(true);
+        for number in 0..=MOST {
+            traces.take(past(&number.to_string(), "q"));
+        }
+        assert!(traces.find("0").is_none() && traces.find("1").is_some());
+        let large = "x".repeat(MOST_BYTES / 5);
+        for number in 0..6 {
+            // The answer holds the question as well.
+            traces.take(past(&format!("large{number}"), &large));
+        }
+        let ids: Vec<String> = traces
+            .all()
+            .iter()
+            .map(|past| past.id().to_owned())
+            .collect();
+        assert_eq!(ids, ["large5", "large4"]);
+        // One that is too large by itself is still there until the next.
+        traces.take(past("huge", &"x".repeat(MOST_BYTES)));
+        assert_eq!(traces.all().len(), 1);
+        traces.take(past("small", "q"));
+        assert!(traces.find("huge").is_none() && traces.find("small").is_some());
+    }
+}

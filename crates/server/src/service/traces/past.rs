@@ -1,0 +1,125 @@
+//! How one question was answered, and what was said of the answer.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::access::caller::Caller;
+use crate::access::keys::Scope;
+use crate::wire::ken::Trace;
+
+/// What somebody thinks of an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub(crate) enum Rating {
+    /// It is of use.
+    Good,
+    /// It is not.
+    Bad,
+}
+
+/// What was said of an answer.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct Feedback {
+    /// What somebody thinks of it.
+    pub(crate) rating: Option<Rating>,
+    /// Right answers; none where texts are not kept.
+    pub(crate) answers: Vec<String>,
+    /// When it was last said, in seconds since 1970 (UTC).
+    pub(crate) at: u64,
+}
+
+impl Feedback {
+    /// The same, with what is said later: that takes the place of what was said before of the same.
+    fn then(self, later: Self) -> Self {
+        Self {
+            rating: later.rating.or(self.rating),
+            answers: match later.answers.is_empty() {
+                true => self.answers,
+                false => later.answers,
+            },
+            at: later.at,
+        }
+    }
+}
+
+/// How a question was answered.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Past {
+    /// When it was, in seconds since 1970 (UTC).
+    pub(crate) at: u64,
+    /// The id of the key by which it came.
+    pub(crate) key: Option<String>,
+    /// The answer; `None` where texts are not kept.
+    pub(crate) answer: Option<String>,
+    pub(crate) truncated: bool,
+    /// Tokens read and written by all calls.
+    pub(crate) tokens: [usize; 2],
+    /// Milliseconds, waiting included.
+    pub(crate) ms: f64,
+    pub(crate) trace: Trace,
+    /// What came of it where it was drawn to watch the guarantee.
+    #[serde(default)]
+    pub(crate) watched: Option<String>,
+    #[serde(default)]
+    pub(crate) feedback: Option<Feedback>,
+}
+
+impl Past {
+    pub(crate) fn id(&self) -> &str {
+        &self.trace.request_id
+    }
+
+    /// The question, where it is kept.
+    pub(crate) fn question(&self) -> Option<&str> {
+        let question = self.trace.question.as_str();
+        (!question.is_empty()).then_some(question)
+    }
+
+    /// Whether it is for a caller: whoever asked, and whoever watches the server and may read the corpus.
+    pub(crate) fn is_for(&self, caller: &Caller) -> bool {
+        let corpus = self.trace.corpus.as_ref();
+        let may_read = corpus.is_none_or(|corpus| caller.may_read(&corpus.name));
+        (caller.may(Scope::Admin).is_ok() && may_read) || self.key.as_deref() == caller.key()
+    }
+
+    /// Says more of the answer.
+    pub(crate) fn say(&mut self, feedback: Feedback) {
+        let before = self.feedback.take().unwrap_or_default();
+        self.feedback = Some(before.then(feedback));
+    }
+
+    /// The same without passages' texts: these stay in the corpus, from which they can be deleted.
+    pub(crate) fn without_passages(mut self) -> Self {
+        for citation in &mut self.trace.citations {
+            citation.text.clear();
+        }
+        for found in self.trace.retrieved.iter_mut().flatten() {
+            found.text.clear();
+        }
+        self
+    }
+
+    /// The same without anything that somebody asked, wrote or found.
+    pub(crate) fn without_texts(mut self) -> Self {
+        self.answer = None;
+        if let Some(feedback) = &mut self.feedback {
+            feedback.answers.clear();
+        }
+        let trace = &mut self.trace;
+        trace.question.clear();
+        trace.citations.clear();
+        trace.unfounded.clear();
+        trace.retrieved = None;
+        trace.verbalized = None;
+        if let Some(withheld) = &mut trace.withheld {
+            withheld.clear();
+        }
+        self
+    }
+
+    /// Whether there is anything that [`Past::without_texts`] leaves out.
+    pub(crate) fn has_texts(&self) -> bool {
+        self.question().is_some() || self.answer.is_some()
+    }
+}

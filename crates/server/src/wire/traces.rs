@@ -1,0 +1,171 @@
+//! Traces, and the questions that are made of them.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::feedback::check_answers;
+use super::ken::Trace;
+use super::page::Page;
+use super::query;
+use super::refusal::Refusal;
+use crate::service::traces::past::{Feedback, Past, Rating};
+
+/// How a question was answered. Texts are empty or null where the server does not keep them.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct TraceObject {
+    /// The request's.
+    pub(crate) id: String,
+    object: &'static str,
+    /// In seconds since 1970 (UTC).
+    created_at: u64,
+    /// The id of the key by which it came.
+    key: Option<String>,
+    answer: Option<String>,
+    /// Whether it ended because it had as many tokens as it may have.
+    truncated: bool,
+    /// Tokens read by all calls of the model.
+    prompt_tokens: usize,
+    /// Tokens written.
+    completion_tokens: usize,
+    /// Milliseconds, waiting included.
+    ms: f64,
+    /// What came of it where it was drawn to watch the guarantee: `retrieved`, `agrees`, `differs`, `dropped`
+    /// or `failed`.
+    watched: Option<String>,
+    /// What was said of the answer.
+    feedback: Option<Feedback>,
+    /// How it came about; without passages' texts, which the corpus has.
+    #[serde(flatten)]
+    trace: Trace,
+}
+
+impl From<&Past> for TraceObject {
+    fn from(past: &Past) -> Self {
+        let past = past.clone();
+        Self {
+            id: past.id().to_owned(),
+            object: "trace",
+            created_at: past.at,
+            key: past.key,
+            answer: past.answer,
+            truncated: past.truncated,
+            prompt_tokens: past.tokens[0],
+            completion_tokens: past.tokens[1],
+            ms: past.ms,
+            watched: past.watched,
+            feedback: past.feedback,
+            trace: past.trace,
+        }
+    }
+}
+
+/// Which traces are wanted.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Wanted {
+    policy: Option<String>,
+    route: Option<String>,
+    corpus: Option<String>,
+    slower_than_ms: Option<f64>,
+    rating: Option<Rating>,
+}
+
+/// What can be said of them in an address.
+const FILTERS: &str = "`policy`, `route`, `corpus`, `slower_than_ms` and `rating`";
+
+impl Wanted {
+    /// Reads the query of an address that lists them page by page.
+    ///
+    /// # Errors
+    /// A parameter that is not known, a value that cannot be taken.
+    pub(crate) fn paged(query: Option<&str>) -> Result<(Self, Page), Refusal> {
+        let (mut wanted, mut page) = (Self::default(), Page::default());
+        for (name, value) in query::pairs(query) {
+            if !page.take(&name, &value)? && !wanted.take(&name, &value)? {
+                let known = format!("`limit`, `after`, `order`, {FILTERS}");
+                return Err(query::unknown(&name, &known));
+            }
+        }
+        Ok((wanted, page))
+    }
+
+    /// Reads the query of an address that has all of them.
+    ///
+    /// # Errors
+    /// As [`Wanted::paged`].
+    pub(crate) fn all(query: Option<&str>) -> Result<Self, Refusal> {
+        let mut wanted = Self::default();
+        for (name, value) in query::pairs(query) {
+            if !wanted.take(&name, &value)? {
+                return Err(query::unknown(&name, FILTERS));
+            }
+        }
+        Ok(wanted)
+    }
+
+    /// Takes a parameter; whether it is one of these.
+    fn take(&mut self, name: &str, value: &str) -> Result<bool, Refusal> {
+        let refused = |message: &str| Refusal::bad("invalid_value", message).of(name);
+        match name {
+            "policy" => self.policy = Some(value.to_owned()),
+            "route" => self.route = Some(value.to_owned()),
+            "corpus" => self.corpus = Some(value.to_owned()),
+            "slower_than_ms" => match value.parse() {
+                Ok(ms) if ms >= 0.0 => self.slower_than_ms = Some(ms),
+                _ => return Err(refused("it must be a number of milliseconds")),
+            },
+            "rating" => match value {
+                "good" => self.rating = Some(Rating::Good),
+                "bad" => self.rating = Some(Rating::Bad),
+                _ => return Err(refused("it must be `good` or `bad`")),
+            },
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// Whether it is one of these.
+    pub(crate) fn is(&self, past: &Past) -> bool {
+        let trace = &past.trace;
+        let kind = trace.policy.split('@').next();
+        let is_policy = |wanted: &String| trace.policy == *wanted || kind == Some(wanted);
+        let is_corpus = |wanted: &String| {
+            let corpus = trace.corpus.as_ref();
+            corpus.is_some_and(|corpus| corpus.name == *wanted)
+        };
+        let rating = past.feedback.as_ref().and_then(|said| said.rating);
+        self.policy.as_ref().is_none_or(is_policy)
+            && self
+                .route
+                .as_ref()
+                .is_none_or(|route| trace.route == *route)
+            && self.corpus.as_ref().is_none_or(is_corpus)
+            && self.slower_than_ms.is_none_or(|ms| past.ms > ms)
+            && self.rating.is_none_or(|wanted| rating == Some(wanted))
+    }
+}
+
+/// A question to evaluate on: that of a trace, or another one.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct MakeEvalQuestion {
+    /// The id of the trace whose question it is.
+    pub(crate) trace: Option<String>,
+    /// The question, where it is of no trace; at most 65536 bytes.
+    pub(crate) question: Option<String>,
+    /// Short right answers, 1 to 20; of a trace, those of its feedback where none are given.
+    #[serde(default)]
+    pub(crate) golden_answers: Vec<String>,
+}
+
+/// The longest question, in bytes.
+pub(crate) const LONGEST_QUESTION: usize = 64 << 10;
+
+impl MakeEvalQuestion {
+    /// Checks right answers; of a trace, they may be its own.
+    ///
+    /// # Errors
+    /// Answers that cannot be any.
+    pub(crate) fn check(answers: &[String]) -> Result<(), Refusal> {
+        check_answers("golden_answers", answers)
+    }
+}
