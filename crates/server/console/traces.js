@@ -86,7 +86,7 @@ function open(one, access, changed) {
   shown.open = true;
   byId("trace-title").textContent = one.question || one.id;
   byId("trace-body").replaceChildren(
-    make("p", { class: "answer" }, one.answer ?? ""),
+    make("p", { class: "answer" }, one.answer ?? ""), make("p", { class: "dim reason" }, one.reason),
     one.question
       ? rightAnswer(one, changed)
       : make("p", { class: "dim" }, "This server does not keep what was asked (the setting keep_questions)."),

@@ -5,8 +5,8 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
-use crate::wire::access::AccessReport;
 use crate::service::evals::EvalQuestion;
+use crate::wire::access::AccessReport;
 use crate::wire::body;
 use crate::wire::chat::{ChatCompletion, ChatRequest};
 use crate::wire::embeddings::{EmbeddingsRequest, EmbeddingsResponse};
