@@ -70,14 +70,15 @@ function form(policies, corpora) {
   const choice = (/** @type {[string, string][]} */ choices) =>
     make("select", {}, choices.map(([value, label]) => make("option", { value }, label)));
   const question = make("textarea", { rows: "2", required: true, autocomplete: "off", enterkeyhint: "send" });
-  const policy = choice([["ken", "that of the settings"], ...named.map((name) => /** @type {[string, string]} */ ([`ken/${name}`, name]))]);
+  // The first one is that of the settings.
+  const policy = choice([["ken", `${named[0]}, as in the settings`], ...named.slice(1).map((name) => /** @type {[string, string]} */ ([`ken/${name}`, name]))]);
   const corpus = choice(corpora.map((name) => [name, name]));
   const style = choice([["", "as in the settings"], ["short", "a few words"], ["full", "sentences"]]);
   const mode = choice([["", "as in the settings"], ["hybrid", "hybrid"], ["dense", "dense"], ["lexical", "lexical"]]);
   const k = make("input", { type: "number", min: "1", max: "100", placeholder: "as in the settings" });
   const filter = make("input", { placeholder: "year>=2020, lang=en", autocomplete: "off" });
   const other = make("input", { placeholder: "certainty@0.4", autocomplete: "off", spellcheck: "false" });
-  const boxes = named.map((name) => make("input", { type: "checkbox", value: `ken/${name}` }));
+  const boxes = named.map((name, place) => make("input", { type: "checkbox", value: place ? `ken/${name}` : "ken" }));
   const follows = make("input", { type: "checkbox" });
   const follow = make("label", { class: "check", hidden: true }, follows, "Goes on from the last answer");
   const stop = button("Stop", () => {}, { disabled: true });
@@ -108,8 +109,8 @@ function form(policies, corpora) {
     /** The models that are asked; the first leads the conversation. @returns {string[]} */
     chosen() {
       const beside = boxes.filter((box) => box.checked).map((box) => box.value);
-      const another = other.value.trim();
-      return [...new Set([policy.value, ...beside, ...(another ? [`ken/${another}`] : [])])];
+      const another = other.value.trim() && `ken/${other.value.trim()}`;
+      return [...new Set([policy.value, ...beside, another])].filter(Boolean);
     },
     /** What goes into `ken` of the request. */
     options() {

@@ -45,7 +45,8 @@ export const button = (label, onclick, more = {}) =>
   make("button", { type: "button", class: "quiet", onclick, ...more }, label);
 
 /**
- * A table that scrolls sideways where it does not fit. Columns whose name begins with `#` hold numbers.
+ * A table that scrolls sideways where it does not fit. Columns whose name begins with `#` hold numbers, and those
+ * with `~` texts.
  * @param {string} name what it is, for screen readers
  * @param {string[]} columns
  * @param {any[][]} rows
@@ -53,7 +54,9 @@ export const button = (label, onclick, more = {}) =>
  */
 export function table(name, columns, rows, empty) {
   if (!rows.length) return make("p", { class: "dim" }, empty);
-  const heads = columns.map((column) => [column.replace(/^#/, ""), column.startsWith("#") ? "number" : null]);
+  /** @type {Record<string, string>} */
+  const kinds = { "#": "number", "~": "text" };
+  const heads = columns.map((column) => [column.replace(/^[#~]/, ""), kinds[column[0]] ?? null]);
   return make("div", { class: "scroll", role: "region", "aria-label": name, tabindex: "0" },
     make("table", {},
       make("thead", {}, make("tr", {}, heads.map(([label, kind]) => make("th", { scope: "col", class: kind }, label)))),

@@ -25,7 +25,7 @@ export function searchPanel(name, access) {
       ]);
       found.replaceChildren(
         make("p", { class: "dim" }, `${counted(hits.length, "passage")} of generation ${corpus.generation} in ${duration(ms)}`),
-        table("Passages found", ["document", "text", "#score"], rows, "Nothing was found."));
+        table("Passages found", ["document", "~text", "#score"], rows, "Nothing was found."));
     } catch (error) {
       found.replaceChildren(make("p", { class: "warn" }, error.message));
     }

@@ -86,5 +86,5 @@ function passages(trace, access) {
     button(one.title || one.doc_id, () => openPassage({ corpus: trace.corpus, ...one }, access), { class: "link" }),
     shortened(one.text, 160), one.score.toFixed(3), one.in_prompt ? "yes" : "no",
   ]);
-  return table("Passages retrieved", ["document", "text", "#score", "read"], rows, "Nothing was retrieved.");
+  return table("Passages retrieved", ["document", "~text", "#score", "read"], rows, "Nothing was retrieved.");
 }

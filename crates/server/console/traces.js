@@ -71,7 +71,7 @@ function list(listed, onOpen) {
     one.answer == null ? "" : shortened(one.answer, 80), one.policy, one.route, duration(one.ms),
     count(one.prompt_tokens + one.completion_tokens), rating(one),
   ]);
-  return table("Last questions", ["when", "question", "answer", "policy", "route", "#time", "#tokens", "rated"], rows, "None.");
+  return table("Last questions", ["when", "~question", "~answer", "policy", "route", "#time", "#tokens", "rated"], rows, "None.");
 }
 
 /** @param {Past} one */

@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 use std::time::{Duration, Instant};
 
 use base64::Engine;
@@ -18,6 +18,9 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// One browser at a time: several of them slow each other down.
 static ONE: Mutex<()> = Mutex::new(());
+
+/// Whether it was said that there is none.
+static SAID: Once = Once::new();
 
 /// A browser with one page.
 pub(super) struct Chromium {
@@ -50,11 +53,13 @@ impl Chromium {
     pub(super) fn start(width: u32, height: u32) -> Option<Self> {
         let Some(program) = program() else {
             // Not by a macro, whose output a test that passes does not show.
-            let _ = writeln!(
-                std::io::stderr(),
-                "skipped: the console is not tried in a browser; install chromium \
-                 (Debian: apt-get install chromium), or name it in KEN_TEST_CHROMIUM"
-            );
+            SAID.call_once(|| {
+                let _ = writeln!(
+                    std::io::stderr(),
+                    "skipped: the console is not tried in a browser; install chromium \
+                     (Debian: apt-get install chromium), or name it in KEN_TEST_CHROMIUM"
+                );
+            });
             return None;
         };
         let alone = ONE.lock().unwrap_or_else(PoisonError::into_inner);
