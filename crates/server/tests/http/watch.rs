@@ -39,7 +39,7 @@ fn guarantee(model: &str, corpus: String) -> Guarantee {
 }
 
 /// Of a server that watches the guarantee on all questions.
-fn watched(keys: &Keys) -> Running {
+pub(crate) fn watched(keys: &Keys) -> Running {
     Running::guaranteed(keys, guarantee)
 }
 

@@ -8,6 +8,7 @@ use serde_json::json;
 
 use super::chromium::Chromium;
 use crate::fixture::{FOLLOW_UP, FRANCE, LIMITS, OIL, Running, facts, grant, wait_for};
+use crate::watch::watched;
 
 const DESKTOP: (u32, u32) = (1280, 900);
 const PHONE: (u32, u32) = (390, 844);
@@ -236,6 +237,76 @@ fn traffic_is_seen_as_it_comes() {
     browser.sees("/v1/chat/completions");
     browser.picture("traffic");
     is_sound(&mut browser);
+}
+
+#[test]
+fn a_guarantee_is_seen_to_hold_and_to_lapse() {
+    let server = watched(&Keys::default());
+    let Some(mut browser) = at(&server, DESKTOP, "#traffic") else {
+        return;
+    };
+    browser.sees("holds");
+    browser.sees("at most 0.05 less accurate than always retrieving, at confidence 0.95");
+    browser.click("link", "Ask");
+    browser.write("textbox", "Question", OIL);
+    browser.click("button", "Ask");
+    browser.sees("Bob");
+    browser.click("button", "Wrong");
+    browser.write("textbox", "What would be right", "Ida");
+    browser.click("button", "Send");
+    browser.sees("It counts for the guarantee.");
+    let lapsed = || server.get("/v1/ken/guarantee").json()["standing"] == "lapsed";
+    for _ in 0..50 {
+        if lapsed() {
+            break;
+        }
+        server.post("/v1/ken/ask", &json!({"question": OIL}));
+    }
+    wait_for("it lapses", lapsed);
+    browser.click("link", "Traffic");
+    browser.sees("does not hold any more: everything retrieves");
+    browser.picture("guarantee");
+    is_sound(&mut browser);
+}
+
+#[test]
+fn metrics_are_read_as_prometheus_reads_them() {
+    let server = Running::start();
+    let Some(mut browser) = at(&server, DESKTOP, "") else {
+        return;
+    };
+    // Five observations, of which two are at most 1, and four at most 2.
+    let text = concat!(
+        "# HELP ken_t Times\n",
+        "ken_t_bucket{le=\"1.0\"} 2\n",
+        "ken_t_bucket{le=\"2.0\"} 4\n",
+        "ken_t_bucket{le=\"+Inf\"} 5\n",
+        "ken_n_total{a=\"x\\\"y,z\",b=\"1\"} 3\n",
+        "ken_n_total{a=\"w\",b=\"1\"} 4.5\n",
+        "ken_g 1e3\n",
+        "# EOF\n",
+    );
+    let read = browser.js(&format!(
+        "import(document.scripts[0].src.replace('main.js', 'metrics.js')).then((metrics) => {{
+           const all = metrics.samples({});
+           const quantiles = [0, 0.5, 0.95].map((q) => metrics.quantile(all, 'ken_t', q));
+           return [metrics.sum(all, 'ken_n_total', {{b: '1'}}), metrics.sum(all, 'ken_g'), metrics.sum(all, 'ken_none'),
+                   metrics.by(all, 'ken_n_total', ['a']), quantiles, metrics.quantile(all, 'ken_none', 0.5)];
+         }})",
+        json!(text)
+    ));
+    // Within a bucket they are taken to lie evenly; beyond the last bound nothing is known.
+    assert_eq!(
+        read,
+        json!([
+            7.5,
+            1000,
+            0,
+            [[["w"], 4.5], [["x\"y,z"], 3]],
+            [0, 1.25, 2],
+            null
+        ])
+    );
 }
 
 #[test]
