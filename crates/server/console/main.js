@@ -5,6 +5,7 @@ import { setKey } from "./api.js";
 import { askPage } from "./ask.js";
 import { corporaPage } from "./corpora.js";
 import { byId, notice } from "./dom.js";
+import { knowledgePage } from "./knowledge.js";
 import { policiesPage } from "./policies.js";
 import { trafficPage } from "./traffic.js";
 
@@ -14,7 +15,7 @@ import { trafficPage } from "./traffic.js";
  */
 
 /** @type {Record<string, (access: Access) => Promise<Page>>} */
-const PAGES = { ask: askPage, corpora: corporaPage, traffic: trafficPage, policies: policiesPage };
+const PAGES = { ask: askPage, corpora: corporaPage, traffic: trafficPage, policies: policiesPage, knowledge: knowledgePage };
 
 const main = byId("main");
 /** Pages that were visited keep what they show. @type {Map<string, Page>} */

@@ -25,6 +25,8 @@ export async function policiesPage() {
   const file = make("input", { type: "file", accept: ".json,application/json" });
   const refused = make("p", { class: "warn", role: "alert" });
   const shown = make("div");
+  // So that the same file can be chosen again when it has changed.
+  file.addEventListener("click", () => { file.value = ""; });
   file.addEventListener("change", async () => {
     refused.textContent = "";
     if (!file.files[0]) return;

@@ -56,8 +56,11 @@ export function details(trace, usage, access) {
     make("h3", {}, "Retrieved"), passages(trace, access));
 }
 
-/** The score against its threshold, where both are shares. @param {Trace} trace */
-function scale({ score, threshold }) {
+/**
+ * The score against its threshold, where both are shares.
+ * @param {{score: number | null, threshold: number | null}} trace
+ */
+export function scale({ score, threshold }) {
   const isShare = (/** @type {number | null} */ value) => value != null && value >= 0 && value <= 1;
   if (!isShare(score) || !isShare(threshold)) return null;
   const x = (/** @type {number | null} */ value) => 4 + 192 * Number(value);

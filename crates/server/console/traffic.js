@@ -129,7 +129,7 @@ function report(state, all) {
   const watched = by(all, "ken_watched_total", ["outcome"]).map(([[outcome], value]) => `${count(value)} ${outcome}`);
   return make("div", {},
     terms([
-      ["it", make("strong", { class: state.standing === "holds" ? "good" : "warn" }, standing(state.standing))],
+      ["state", make("strong", { class: state.standing === "holds" ? "good" : "warn" }, standing(state.standing))],
       ["policy", state.policy],
       ["promise", promise(state)],
       ["calibrated on", `${count(state.questions)} questions of ${state.records}`],

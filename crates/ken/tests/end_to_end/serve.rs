@@ -111,6 +111,13 @@ fn what_is_served_is_what_is_asked() {
         serving.announced["corpora"],
         json!([{"name": "notes", "generation": 1}])
     );
+    let console = serving.url.strip_suffix("v1");
+    assert_eq!(serving.announced["console"].as_str(), console);
+    let (status, page) = serving.exchange("GET", "/", "");
+    assert!(
+        status == 200 && page.contains("<title>ken</title>"),
+        "{page}"
+    );
     let answer = serving.chat("ken/always", question);
     assert_eq!(answer["choices"][0]["message"]["content"], asked["answer"]);
     assert_eq!(answer["usage"]["prompt_tokens"], asked["tokens"]["prompt"]);

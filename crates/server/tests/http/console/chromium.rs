@@ -101,26 +101,26 @@ impl Chromium {
             _profile: profile,
             _alone: alone,
         };
-        let target = browser.call("Target.createTarget", json!({"url": "about:blank"}));
+        let target = browser.call("Target.createTarget", &json!({"url": "about:blank"}));
         let attached = json!({"targetId": target["targetId"], "flatten": true});
-        let session = browser.call("Target.attachToTarget", attached);
+        let session = browser.call("Target.attachToTarget", &attached);
         browser.session = session["sessionId"].as_str().unwrap().to_owned();
         for domain in ["Page", "Runtime", "Log", "DOM", "Accessibility"] {
-            browser.call(&format!("{domain}.enable"), json!({}));
+            browser.call(&format!("{domain}.enable"), &json!({}));
         }
         browser.resize(width, height);
         Some(browser)
     }
 
     /// Calls a method of the protocol and waits for its result.
-    fn call(&mut self, method: &str, parameters: Value) -> Value {
+    fn call(&mut self, method: &str, parameters: &Value) -> Value {
         match self.attempt(method, parameters) {
             Ok(result) => result,
             Err(error) => panic!("{method}: {error}"),
         }
     }
 
-    fn attempt(&mut self, method: &str, parameters: Value) -> Result<Value, String> {
+    fn attempt(&mut self, method: &str, parameters: &Value) -> Result<Value, String> {
         self.last += 1;
         let mut call = json!({"id": self.last, "method": method, "params": parameters});
         if !self.session.is_empty() {
@@ -173,26 +173,26 @@ impl Chromium {
     /// Sets the size of the page in pixels.
     pub(super) fn resize(&mut self, width: u32, height: u32) {
         let size = json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600});
-        self.call("Emulation.setDeviceMetricsOverride", size);
+        self.call("Emulation.setDeviceMetricsOverride", &size);
     }
 
     /// Has the system be dark, or light.
     pub(super) fn dark(&mut self, is_dark: bool) {
         let value = if is_dark { "dark" } else { "light" };
         let features = json!([{"name": "prefers-color-scheme", "value": value}]);
-        self.call("Emulation.setEmulatedMedia", json!({"features": features}));
+        self.call("Emulation.setEmulatedMedia", &json!({"features": features}));
     }
 
     /// Goes to an address.
     pub(super) fn visit(&mut self, address: &str) {
-        self.call("Page.navigate", json!({"url": address}));
+        self.call("Page.navigate", &json!({"url": address}));
         self.until("the page is loaded", "document.readyState === 'complete'");
     }
 
     /// The value of an expression in the page.
     pub(super) fn js(&mut self, expression: &str) -> Value {
         let asked = json!({"expression": expression, "returnByValue": true, "awaitPromise": true});
-        let mut result = self.call("Runtime.evaluate", asked);
+        let mut result = self.call("Runtime.evaluate", &asked);
         assert!(
             result.get("exceptionDetails").is_none(),
             "{expression}: {result}"
@@ -231,12 +231,12 @@ impl Chromium {
     fn find(&mut self, role: &str, name: &str) -> u64 {
         let deadline = Instant::now() + PATIENCE;
         loop {
-            let document = self.call("DOM.getDocument", json!({"depth": 0}));
+            let document = self.call("DOM.getDocument", &json!({"depth": 0}));
             let asked = json!({
                 "nodeId": document["root"]["nodeId"], "role": role, "accessibleName": name,
             });
             // The document may change while it is searched.
-            let found = self.attempt("Accessibility.queryAXTree", asked);
+            let found = self.attempt("Accessibility.queryAXTree", &asked);
             let found = found.unwrap_or_default();
             let nodes = found["nodes"].as_array().cloned().unwrap_or_default();
             let told = nodes.iter().find(|node| node["ignored"] != true);
@@ -259,27 +259,41 @@ impl Chromium {
     /// Clicks an element.
     pub(super) fn click(&mut self, role: &str, name: &str) {
         let node = self.find(role, name);
-        self.call("DOM.scrollIntoViewIfNeeded", json!({"backendNodeId": node}));
-        let model = self.call("DOM.getBoxModel", json!({"backendNodeId": node}));
+        self.call(
+            "DOM.scrollIntoViewIfNeeded",
+            &json!({"backendNodeId": node}),
+        );
+        let model = self.call("DOM.getBoxModel", &json!({"backendNodeId": node}));
         let corner = |place: usize| model["model"]["content"][place].as_f64().unwrap();
         let (x, y) = ((corner(0) + corner(4)) / 2.0, (corner(1) + corner(5)) / 2.0);
         for kind in ["mousePressed", "mouseReleased"] {
             let event = json!({"type": kind, "x": x, "y": y, "button": "left", "clickCount": 1});
-            self.call("Input.dispatchMouseEvent", event);
+            self.call("Input.dispatchMouseEvent", &event);
         }
     }
 
     /// Has an element be the one that keys go to.
     pub(super) fn focus(&mut self, role: &str, name: &str) {
         let node = self.find(role, name);
-        self.call("DOM.focus", json!({"backendNodeId": node}));
+        self.call("DOM.focus", &json!({"backendNodeId": node}));
     }
 
     /// Writes a text into a field, in the place of what stands there.
     pub(super) fn write(&mut self, role: &str, name: &str, text: &str) {
         self.focus(role, name);
         self.js("document.activeElement.select()");
-        self.call("Input.insertText", json!({"text": text}));
+        self.call("Input.insertText", &json!({"text": text}));
+    }
+
+    /// Chooses an option, by its value.
+    pub(super) fn choose(&mut self, name: &str, value: &str) {
+        self.focus("combobox", name);
+        let value = json!(value);
+        let chosen = self.js(&format!(
+            "{{ const field = document.activeElement; field.value = {value}; \
+             field.dispatchEvent(new Event('change', {{bubbles: true}})); field.value }}"
+        ));
+        assert_eq!(chosen, value);
     }
 
     /// Chooses an option, by its value.
@@ -308,11 +322,11 @@ impl Chromium {
             &format!("{labelled}?.control"),
         );
         let asked = json!({"expression": format!("{labelled}.control")});
-        let field = self.call("Runtime.evaluate", asked);
+        let field = self.call("Runtime.evaluate", &asked);
         let field = &field["result"]["objectId"];
         self.call(
             "DOM.setFileInputFiles",
-            json!({"objectId": field, "files": files}),
+            &json!({"objectId": field, "files": files}),
         );
     }
 
@@ -329,7 +343,7 @@ impl Chromium {
             let event = json!({
                 "type": kind, "key": key, "code": key, "windowsVirtualKeyCode": code, "text": text,
             });
-            self.call("Input.dispatchKeyEvent", event);
+            self.call("Input.dispatchKeyEvent", &event);
         }
     }
 
@@ -345,7 +359,7 @@ impl Chromium {
             "spinbutton",
             "slider",
         ];
-        let tree = self.call("Accessibility.getFullAXTree", json!({}));
+        let tree = self.call("Accessibility.getFullAXTree", &json!({}));
         let nodes = tree["nodes"].as_array().unwrap();
         let operated = nodes.iter().filter(|node| {
             let role = node["role"]["value"].as_str().unwrap_or_default();
@@ -366,7 +380,7 @@ impl Chromium {
             return;
         };
         let asked = json!({"captureBeyondViewport": true});
-        let picture = self.call("Page.captureScreenshot", asked);
+        let picture = self.call("Page.captureScreenshot", &asked);
         let bytes = STANDARD.decode(picture["data"].as_str().unwrap()).unwrap();
         let path = Path::new(&folder).join(format!("{name}.png"));
         std::fs::write(path, bytes).unwrap();

@@ -356,6 +356,61 @@ fn policies_are_compared_at_every_threshold() {
 }
 
 #[test]
+fn what_the_model_knows_is_measured_and_read() {
+    let server = Running::start();
+    let Some(mut browser) = at(&server, DESKTOP, "#knowledge") else {
+        return;
+    };
+    browser.write("textbox", "Question", FRANCE);
+    browser.write("combobox", "By the policy", "certainty@0.5");
+    browser.press("Enter");
+    browser.sees("answers from memory");
+    browser.sees("0; above 0.5 it retrieves");
+    // As `ken probe` writes records, without what the page does not read.
+    let record = |id: usize, own: f64, effect: &str| {
+        json!({
+            "id": id.to_string(), "question": format!("Question {id}?"), "golden_answers": ["yes"],
+            "confidence": {"self": own, "corpus": 0.8, "masked": null}, "effect": {"confidence": effect},
+            "likeliest": {"self": {"text": "no"}}, "evidence": [format!("{}.md#3", id % 2)],
+        })
+        .to_string()
+    };
+    let lines = [
+        r#"{"settings": {}}"#.to_owned(),
+        record(1, 0.0, "beneficial"),
+        record(2, 1.0, "harmful"),
+        record(3, 0.5, "beneficial"),
+        json!({"id": "4", "question": "Failed?", "confidence": null}).to_string(),
+    ];
+    let file = server.folder.path().join("known.jsonl");
+    std::fs::write(&file, lines.join("\n")).unwrap();
+    browser.choose_files("Probe records", &[&file]);
+    browser.sees("3 questions");
+    browser.sees("66.7%");
+    let text = browser.text();
+    // The least known document comes first.
+    let rows = ["1.md\t2\t0.250", "0.md\t1\t1.000"];
+    let places = rows.map(|row| text.find(row).unwrap_or_else(|| panic!("{row} in\n{text}")));
+    assert!(places[0] < places[1]);
+    browser.picture("knowledge");
+    browser.choose("Evidence that is", "harmful");
+    browser.until(
+        "one is left",
+        "!document.body.innerText.includes('Question 1?')",
+    );
+    browser.sees("Question 2?");
+    is_sound(&mut browser);
+    let other = server.folder.path().join("other.jsonl");
+    std::fs::write(&other, "nothing").unwrap();
+    browser.choose_files("Probe records", &[&other]);
+    browser.sees("This file has no records of probed questions");
+    browser.write("combobox", "By the policy", "router@0.5");
+    browser.click("button", "Measure");
+    browser.sees("the policy `router` needs a router");
+    assert!(!browser.wrong(&[]).is_empty());
+}
+
+#[test]
 fn the_keyboard_is_enough() {
     let server = Running::start();
     let Some(mut browser) = at(&server, DESKTOP, "") else {
@@ -428,18 +483,14 @@ fn it_fits_a_phone_and_is_readable_light_and_dark() {
     browser.sees("Ida");
     browser.js("document.querySelectorAll('details').forEach((one) => { one.open = true; })");
     for (page, shown) in [
-        ("Ask", "Answer of never"),
-        ("Corpora", "Generations"),
-        ("Traffic", "Live"),
+        ("Ask", "[aria-label='Answer of never']"),
+        ("Corpora", "#generations-title"),
+        ("Traffic", "[aria-label='Live']"),
+        ("Policies", "#policies-title"),
+        ("Knowledge", "#probed-title"),
     ] {
         browser.click("link", page);
-        browser.until(
-            shown,
-            &format!(
-                "document.querySelector('main [aria-label={}]')",
-                json!(shown)
-            ),
-        );
+        browser.until(shown, &format!("document.querySelector({})", json!(shown)));
         for (size, (width, height)) in [("desktop", DESKTOP), ("phone", PHONE)] {
             browser.resize(width, height);
             for is_dark in [false, true] {
