@@ -74,7 +74,11 @@ fn run(arguments: &Arguments, matches: &ArgMatches) -> Result<()> {
         Verb::Ingest(ingest) => commands::ingest::run(ingest, session),
         Verb::Search(search) => commands::search::run(search, session),
         Verb::Ask(ask) => commands::ask::run(ask, session),
-        Verb::Serve(serve) => commands::serve::run(serve, session),
+        Verb::Serve(serve) => {
+            let (config, given) = (arguments.global.config.clone(), config::given(matches));
+            let read = move || Settings::resolve(config.as_deref(), given.clone());
+            commands::serve::run(serve, session, Box::new(read))
+        }
         Verb::Probe(probe) => commands::probe::run(probe, session),
         Verb::Label(label) => match &label.verb {
             LabelVerb::Sources(sources) => commands::label::run(sources, session),

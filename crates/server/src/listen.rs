@@ -10,13 +10,13 @@ use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
-use ken_setup::{FetchProgress, Settings, Setup};
 use tokio::sync::Semaphore;
 
 use crate::access::caller::Access;
 use crate::log::Entry;
 use crate::routes::router;
 use crate::service::library::worker;
+use crate::service::live::{Configured, Live};
 use crate::service::served::Served;
 
 /// The most connections at once; further ones wait to be accepted.
@@ -76,7 +76,8 @@ pub fn bind(address: SocketAddr, access: &Access) -> Result<TcpListener, ListenE
 }
 
 /// Serves until `stop` is raised, and then until what is being answered is answered, or for ten seconds.
-/// With settings, corpora are renewed when new generations of them are published.
+/// With settings, corpora are renewed when new generations of them are published, and the settings are read
+/// again when somebody wants that.
 ///
 /// # Errors
 /// Threads or sockets that cannot be had.
@@ -84,16 +85,13 @@ pub fn serve(
     served: Served,
     access: Access,
     listener: TcpListener,
-    settings: Option<&Settings>,
+    configured: Option<Configured>,
     stop: &AtomicBool,
 ) -> Result<(), ListenError> {
     let (served, access) = (Arc::new(served), Arc::new(access));
+    let live = Arc::new(Live::new(Arc::clone(&served), configured));
     let ending = Arc::new(AtomicBool::new(false));
-    let routes = router(
-        Arc::clone(&served),
-        Arc::clone(&access),
-        Arc::clone(&ending),
-    );
+    let routes = router(Arc::clone(&live), Arc::clone(&access), Arc::clone(&ending));
     listener.set_nonblocking(true)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -101,14 +99,17 @@ pub fn serve(
         .enable_io()
         .enable_time()
         .build()?;
-    let halted = Arc::clone(&served.halted);
+    let (halted, library) = (Arc::clone(&served.halted), served.library.clone());
+    drop(served);
     let over = AtomicBool::new(false);
     let result = std::thread::scope(|scope| {
-        scope.spawn(|| renew(&served, &access, settings, &over));
-        scope.spawn(|| change(&served, settings, &over));
+        scope.spawn(|| renew(&live, &access, &over));
+        if let Some(library) = &library {
+            scope.spawn(|| worker::work(&live, library, &over));
+        }
         let result = runtime.block_on(accept(listener, routes, stop, &ending, &halted));
         over.store(true, Ordering::Relaxed);
-        if let Some(library) = &served.library {
+        if let Some(library) = &library {
             library.halt();
         }
         result
@@ -168,27 +169,8 @@ async fn accept(
     Ok(())
 }
 
-/// Does what clients want done to corpora until the server is over.
-fn change(served: &Served, settings: Option<&Settings>, over: &AtomicBool) {
-    let silent = || -> FetchProgress { Box::new(|_| {}) };
-    if let (Some(settings), Some(library)) = (settings, &served.library) {
-        let setup = Setup {
-            settings,
-            stop: &served.halted,
-            watch: &silent,
-        };
-        worker::work(served, library, &setup, over);
-    }
-}
-
 /// Renews corpora and keys until the server is over. What fails is told once, and tried again.
-fn renew(served: &Served, access: &Access, settings: Option<&Settings>, over: &AtomicBool) {
-    let silent = || -> FetchProgress { Box::new(|_| {}) };
-    let setup = settings.map(|settings| Setup {
-        settings,
-        stop: &served.halted,
-        watch: &silent,
-    });
+fn renew(live: &Live, access: &Access, over: &AtomicBool) {
     let mut told: Vec<(String, String)> = Vec::new();
     let mut last = Instant::now();
     while !over.load(Ordering::Relaxed) {
@@ -201,8 +183,10 @@ fn renew(served: &Served, access: &Access, settings: Option<&Settings>, over: &A
         if let Err(error) = access.refresh() {
             failed.push(("keys".to_owned(), error.to_string()));
         }
-        if let Some(setup) = &setup {
-            let (renewed, stale) = served.corpora.refresh(setup);
+        let now = live.now();
+        let served = &now.served;
+        if let Some(setup) = now.setup() {
+            let (renewed, stale) = served.corpora.refresh(&setup);
             for state in renewed {
                 served.renewed(state);
             }

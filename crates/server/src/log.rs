@@ -117,6 +117,17 @@ pub enum Entry {
         /// Milliseconds.
         ms: f64,
     },
+    /// The settings were read again.
+    Reload {
+        /// The code of the error, where they could not be used.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        code: Option<&'static str>,
+        /// Why they could not.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        detail: Option<String>,
+        /// Milliseconds.
+        ms: f64,
+    },
     /// Something could not be written to the server's folder; it is in memory alone.
     Unwritten {
         /// `traces`, `evals` or `watch`.

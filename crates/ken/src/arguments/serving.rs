@@ -39,7 +39,9 @@ corpus are served as soon as they are published. Ctrl-C ends it when what is bei
 answered, after ten seconds at the latest.
 
 The last 10,000 questions are shown by /v1/ken/traces: route, reason, tokens and times. The log and, \
-unless --keep-questions is given, the traces hold no question, no answer and no title.")]
+unless --keep-questions is given, the traces hold no question, no answer and no title. A POST to \
+/v1/ken/reload reads the settings again, and serves the model, corpora and policies that they name; \
+who is being answered is answered as before.")]
 pub(crate) struct ServeArguments {
     #[command(subcommand)]
     pub(crate) verb: Option<ServeVerb>,
@@ -94,7 +96,7 @@ pub(crate) struct MakeKeyArguments {
     pub(crate) name: String,
 
     /// What it allows: ask, search, write (uploads, changes of corpora), admin (metrics, all traces,
-    /// evaluation questions)
+    /// evaluation questions, reload)
     #[arg(
         long,
         value_name = "SCOPES",

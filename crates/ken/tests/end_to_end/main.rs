@@ -37,7 +37,10 @@ mod self_routing;
 #[cfg(unix)]
 mod serve;
 mod serve_evals;
+mod serve_reload;
 #[cfg(unix)]
+#[cfg(target_os = "linux")]
+mod soak;
 mod stopped;
 mod study;
 mod train;

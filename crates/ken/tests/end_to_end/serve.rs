@@ -16,12 +16,12 @@ use crate::stopped::interrupt;
 
 /// A running `ken serve`; dropped, it is killed.
 pub(crate) struct Serving {
-    child: Child,
+    pub(crate) child: Child,
     /// `http://HOST:PORT/v1`.
-    url: String,
+    pub(crate) url: String,
     /// What it said when it listened.
     announced: Value,
-    log: PathBuf,
+    pub(crate) log: PathBuf,
 }
 
 impl Serving {
@@ -48,6 +48,16 @@ impl Serving {
     }
 
     pub(crate) fn exchange(&self, method: &str, path: &str, body: &str) -> (u16, String) {
+        self.exchange_as("application/json", method, path, body)
+    }
+
+    pub(crate) fn exchange_as(
+        &self,
+        kind: &str,
+        method: &str,
+        path: &str,
+        body: &str,
+    ) -> (u16, String) {
         let address = self.url.strip_prefix("http://").unwrap();
         let address = address.split('/').next().unwrap();
         let mut stream = TcpStream::connect(address).unwrap();
@@ -55,7 +65,7 @@ impl Serving {
         let head = "HTTP/1.1\r\nhost: localhost\r\nconnection: close";
         write!(
             stream,
-            "{method} {path} {head}\r\ncontent-length: {length}\r\n\r\n{body}"
+            "{method} {path} {head}\r\ncontent-type: {kind}\r\ncontent-length: {length}\r\n\r\n{body}"
         )
         .unwrap();
         let mut response = String::new();
@@ -137,6 +147,10 @@ fn what_is_served_is_what_is_asked() {
         &json!({"question": question, "policy": "prompt"}),
     );
     assert!((0.0..=1.0).contains(&knows["score"].as_f64().unwrap()));
+    let long = json!({"question": "oil ".repeat(20_000), "policy": "prompt"}).to_string();
+    let (status, refused) = serving.exchange("POST", "/v1/ken/knows", &long);
+    assert_eq!(status, 400);
+    assert!(refused.contains("context_length_exceeded"), "{refused}");
     let greeting = serving.chat("ken/always", "Hello!");
     assert_eq!(
         (&greeting["ken"]["small_talk"], &greeting["ken"]["searches"]),

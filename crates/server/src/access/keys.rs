@@ -29,7 +29,7 @@ pub enum Scope {
     Search,
     /// Put files and documents in, and take them out.
     Write,
-    /// Read metrics and all traces, and keep questions to evaluate on.
+    /// Read metrics and all traces, keep questions to evaluate on, have the settings read again.
     Admin,
 }
 

@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use axum::Extension;
 use axum::body::Body;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use ken_answer::BackEnd;
 
 use super::corpora::summary;
 use super::jobs;
+use super::path::Path;
 use super::state::App;
 use super::upload::receive;
 use crate::access::keys::Scope;

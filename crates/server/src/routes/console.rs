@@ -14,7 +14,6 @@ use axum::routing::get;
 use sha2::{Digest, Sha256};
 
 use super::missing;
-use super::state::App;
 use crate::wire::refusal::Refusal;
 
 /// The addresses of the page and of its files. They hold nothing of what is served, so they need no key.
@@ -105,7 +104,7 @@ fn hex(hash: &[u8]) -> String {
 }
 
 /// The routes of the console.
-pub(super) fn routes() -> Router<App> {
+pub(super) fn routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
     Router::new().route(PAGE, get(page)).route(FILE, get(file))
 }
 

@@ -1,11 +1,12 @@
 //! `/v1/ken/corpora`: the corpora that are served, and their passages.
 
 use axum::Extension;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use ken_answer::AnswerError;
 
+use super::path::Path;
 use super::state::App;
 use crate::access::keys::Scope;
 use crate::service::answering::Request;

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use axum::Extension;
 use axum::body::Body;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde_json::Map;
 
+use super::path::Path;
 use super::state::App;
 use crate::access::caller::Caller;
 use crate::access::keys::Scope;

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use axum::Extension;
 use axum::body::Body;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::Response;
 
+use super::path::Path;
 use super::state::App;
 use super::upload::{Received, receive};
 use crate::access::caller::Caller;

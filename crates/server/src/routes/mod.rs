@@ -22,6 +22,8 @@ pub(crate) mod knows;
 mod mcp;
 mod models;
 mod openapi;
+mod path;
+mod reload;
 mod responses;
 pub(crate) mod search;
 mod state;
@@ -39,14 +41,14 @@ use axum::middleware::from_fn_with_state;
 use axum::routing::{delete, get, post};
 
 use crate::access::caller::Access;
-use crate::service::served::Served;
+use crate::service::live::Live;
 use crate::wire::refusal::Refusal;
-use state::App;
+use state::Shared;
 
 /// All routes over what is served. `ending` is raised when the server takes no more work.
-pub(crate) fn router(served: Arc<Served>, access: Arc<Access>, ending: Arc<AtomicBool>) -> Router {
-    let app = App {
-        served,
+pub(crate) fn router(live: Arc<Live>, access: Arc<Access>, ending: Arc<AtomicBool>) -> Router {
+    let shared = Shared {
+        live,
         access,
         ending,
     };
@@ -85,6 +87,7 @@ pub(crate) fn router(served: Arc<Served>, access: Arc<Access>, ending: Arc<Atomi
         .route("/v1/ken/access", get(access::report))
         .route("/v1/ken/feedback", post(feedback::take))
         .route("/v1/ken/guarantee", get(guarantee::report))
+        .route("/v1/ken/reload", post(reload::reload))
         .route("/v1/ken/traces", get(traces::list))
         .route("/v1/ken/traces/questions", get(traces::questions))
         .route("/v1/ken/traces/{id}", get(traces::one))
@@ -114,8 +117,8 @@ pub(crate) fn router(served: Arc<Served>, access: Arc<Access>, ending: Arc<Atomi
         .route("/mcp", post(mcp::take))
         .fallback(missing)
         .method_not_allowed_fallback(other_method)
-        .layer(from_fn_with_state(app.clone(), guard::around))
-        .with_state(app)
+        .layer(from_fn_with_state(shared.clone(), guard::around))
+        .with_state(shared)
 }
 
 async fn missing() -> Refusal {

@@ -1,8 +1,9 @@
 //! `/v1/models`: each policy is one, so that any client can compare them.
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::response::Response;
 
+use super::path::Path;
 use super::state::App;
 use crate::service::policies;
 use crate::wire::body;

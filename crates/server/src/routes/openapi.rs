@@ -24,6 +24,7 @@ use crate::wire::ken::{
 use crate::wire::models::{Model, ModelList};
 use crate::wire::page::Listed;
 use crate::wire::refusal::ErrorBody;
+use crate::wire::reload::Reloaded;
 use crate::wire::responses::{ResponseObject, ResponsesRequest};
 use crate::wire::traces::{MakeEvalQuestion, TraceObject};
 
@@ -187,6 +188,8 @@ fn watching(routes: &mut Routes) {
     routes.post::<FeedbackRequest, FeedbackResponse>("/v1/ken/feedback", summary);
     let summary = "The guarantee of the policy, and what was found of it since";
     routes.get::<GuaranteeReport>("/v1/ken/guarantee", summary);
+    let summary = "Read the settings again, and serve what they name";
+    routes.act::<Reloaded>("/v1/ken/reload", summary);
     let traces = "/v1/ken/traces";
     routes.get::<Listed<TraceObject>>(traces, "How the last questions were answered, newest first");
     routes.get::<TraceObject>("/v1/ken/traces/{id}", "How one was");

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use axum::Extension;
-use axum::extract::State;
+use axum::extract::{FromRef, State};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
@@ -12,11 +12,31 @@ use serde_json::json;
 use crate::access::caller::Access;
 use crate::access::keys::Scope;
 use crate::service::answering::Request;
+use crate::service::live::Live;
 use crate::service::served::Served;
 use crate::wire::body;
 use crate::wire::refusal::Refusal;
 
-/// What all routes share.
+/// What all requests share.
+#[derive(Clone)]
+pub(crate) struct Shared {
+    pub(crate) live: Arc<Live>,
+    pub(crate) access: Arc<Access>,
+    /// Raised when the server takes no more work.
+    pub(crate) ending: Arc<AtomicBool>,
+}
+
+impl FromRef<Shared> for App {
+    fn from_ref(shared: &Shared) -> Self {
+        Self {
+            served: Arc::clone(&shared.live.now().served),
+            access: Arc::clone(&shared.access),
+            ending: Arc::clone(&shared.ending),
+        }
+    }
+}
+
+/// What a request works with. What is served stays the same until it is done.
 #[derive(Clone)]
 pub(crate) struct App {
     pub(crate) served: Arc<Served>,

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use axum::Extension;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::Uri;
 use axum::response::Response;
 
+use super::path::Path;
 use super::state::App;
 use crate::access::caller::Caller;
 use crate::access::keys::Scope;

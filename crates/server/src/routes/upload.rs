@@ -13,6 +13,7 @@ use multer::{Constraints, Field, Multipart, SizeLimit};
 use tokio::sync::mpsc::{Receiver, channel};
 
 use crate::service::library::files::safe_name;
+use crate::wire::body::{refuse_larger, too_large};
 use crate::wire::refusal::Refusal;
 
 /// The largest body, in bytes; files of OpenAI's API may have as many.
@@ -56,6 +57,7 @@ pub(crate) async fn receive(
         let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
         Refusal::new(status, "not_multipart", message)
     })?;
+    refuse_larger(&body, LARGEST)?;
     let limits = SizeLimit::new().whole_stream(LARGEST);
     let limits = Constraints::new().size_limit(limits);
     let mut parts = Multipart::with_constraints(body.into_data_stream(), boundary, limits);
@@ -107,10 +109,7 @@ async fn timely<T>(sent: impl Future<Output = multer::Result<T>>) -> Result<T, R
 fn refused(error: &multer::Error) -> Refusal {
     match error {
         multer::Error::StreamSizeExceeded { limit }
-        | multer::Error::FieldSizeExceeded { limit, .. } => {
-            let message = format!("the body has more than {limit} bytes");
-            Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", message)
-        }
+        | multer::Error::FieldSizeExceeded { limit, .. } => too_large(*limit),
         multer::Error::StreamReadFailed(_)
         | multer::Error::IncompleteStream
         | multer::Error::IncompleteHeaders

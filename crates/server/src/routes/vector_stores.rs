@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use axum::Extension;
 use axum::body::Body;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::{StatusCode, Uri};
 use axum::response::Response;
 use ken_answer::AnswerError;
 use serde_json::{Map, Value};
 
 use super::citing::titled;
+use super::path::Path;
 use super::state::App;
 use super::{changes, files, jobs};
 use crate::access::caller::Caller;
@@ -205,6 +206,7 @@ pub(crate) async fn attach(
     let served = Arc::clone(&app.served);
     let member = blocking(move || {
         let library = served.library()?;
+        library.place(&served.corpora, &name)?;
         let file = files::find(library, &asked.file_id, &request.caller)?;
         let (member, _) = library.attach(&served.corpora, &name, &file)?;
         Ok(VectorStoreFile::new(&name, member))
@@ -246,7 +248,10 @@ pub(crate) async fn list_files(
     Ok(body::json(&page.of(members.await?, |member| &member.id)))
 }
 
-fn member(library: &Library, name: &str, file: &str) -> Result<StoreFile, Refusal> {
+fn member(served: &Served, name: &str, file: &str) -> Result<StoreFile, Refusal> {
+    let library = served.library()?;
+    // Only then it is a name, and not the path of something else.
+    library.place(&served.corpora, name)?;
     let found = library
         .stores
         .file(name, file)
@@ -267,7 +272,7 @@ pub(crate) async fn one_file(
     request.caller.must_read(&name)?;
     let served = Arc::clone(&app.served);
     let member = blocking(move || {
-        let member = member(served.library()?, &name, &file)?;
+        let member = member(&served, &name, &file)?;
         Ok(VectorStoreFile::new(&name, member))
     });
     Ok(body::json(&member.await?))
@@ -284,7 +289,7 @@ pub(crate) async fn detach(
     let (served, id) = (Arc::clone(&app.served), file.clone());
     let job = blocking(move || {
         let library = served.library()?;
-        member(library, &name, &file)?;
+        member(&served, &name, &file)?;
         library
             .cancel_attaching(&name, &file)
             .map_err(|error| Refusal::failed(&error))?;

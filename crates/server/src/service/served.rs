@@ -5,21 +5,21 @@ use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 use axum::http::StatusCode;
-use ken_answer::{Pipeline, Policy, Rerank, Retriever, Signal};
+use ken_answer::{Pipeline, Policy, Rerank, Retriever};
 use ken_corpus::Segmentation;
-use ken_route::{Guarantee, GuaranteeFileError};
-use ken_setup::{Settings, Setup, SetupError};
+use ken_route::Guarantee;
+use ken_setup::Setup;
 
 use super::clock::unix_seconds;
-use super::corpora::{self, Corpora, Opened};
-use super::data_folder::{DataFolder, DataFolderError};
+use super::corpora::{Corpora, Opened};
+use super::data_folder::DataFolder;
 use super::evals::Evals;
 use super::gate::Gate;
 use super::library::intake::Intake;
 use super::library::{self, Library};
+use super::opening::{Limits, OpenError, Opening, SetReranking};
 use super::policies;
 use super::record::RecordError;
 use super::traces::Traces;
@@ -28,41 +28,6 @@ use crate::log::{Entry, Log};
 use crate::metrics::Metrics;
 use crate::wire::ken::CorpusState;
 use crate::wire::refusal::Refusal;
-
-/// How much is done at once, and for how long.
-#[derive(Debug, Clone, Copy)]
-pub struct Limits {
-    /// Questions that are answered at once.
-    pub parallel: usize,
-    /// Requests that may wait for that.
-    pub queue: usize,
-    /// How long a request may take, waiting included.
-    pub deadline: Duration,
-}
-
-/// Why nothing can be served.
-#[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
-#[allow(missing_docs, reason = "the variants are named by what failed")]
-pub enum OpenError {
-    #[error(transparent)]
-    Setup(#[from] SetupError),
-    #[error(transparent)]
-    Data(#[from] DataFolderError),
-    #[error(transparent)]
-    Record(#[from] RecordError),
-    #[error(transparent)]
-    Guarantee(#[from] GuaranteeFileError),
-    #[error(transparent)]
-    NotGuaranteed(#[from] NotGuaranteed),
-}
-
-/// The reranking of the settings.
-#[derive(Debug, Clone)]
-pub(crate) struct SetReranking {
-    pub(crate) by: Rerank,
-    pub(crate) depth: usize,
-    pub(crate) chunk: Segmentation,
-}
 
 /// Passages to be reranked where no settings say how many.
 const DEPTH: usize = 10;
@@ -83,21 +48,21 @@ pub struct Served {
     pub(crate) reranking: SetReranking,
     pub(crate) limits: Limits,
     /// For what a language model answers.
-    pub(crate) answers: Gate,
+    pub(crate) answers: Arc<Gate>,
     /// For searches and embeddings.
-    pub(crate) searches: Gate,
-    pub(crate) metrics: Metrics,
+    pub(crate) searches: Arc<Gate>,
+    pub(crate) metrics: Arc<Metrics>,
     pub(crate) log: Log,
     /// What clients put in, where they may.
-    pub(crate) library: Option<Library>,
+    pub(crate) library: Option<Arc<Library>>,
     /// The guarantee of the policy, where there is one.
-    pub(crate) watch: Option<Watch>,
+    pub(crate) watch: Option<Arc<Watch>>,
     /// How the last questions were answered.
-    pub(crate) traces: Traces,
+    pub(crate) traces: Arc<Traces>,
     /// Questions to evaluate on.
-    pub(crate) evals: Evals,
+    pub(crate) evals: Arc<Evals>,
     /// The folder of what is kept, while it is this server's.
-    data: Option<DataFolder>,
+    data: Option<Arc<DataFolder>>,
     /// Raised when all work is to end.
     pub(crate) halted: Arc<AtomicBool>,
     /// In seconds since 1970 (UTC).
@@ -118,98 +83,126 @@ impl Served {
         log: Log,
     ) -> Result<Self, OpenError> {
         let settings = setup.settings;
-        let policy = settings.policy;
-        let policy_is_usable = policy.check().map_err(ken_answer::AnswerError::from);
-        policy_is_usable.map_err(SetupError::from)?;
-        let named = [
-            settings.router.as_ref().map(|_| Signal::ROUTER),
-            settings.kbm.as_ref().map(|_| Signal::MASTERY),
-            settings.datastore.as_ref().map(|_| Signal::SELF_ROUTE),
-        ];
-        let mut policies = vec![policy];
-        policies.extend(named.into_iter().flatten().map(Policy::measured));
-        let addresses = corpora::addresses(settings);
-        let may_come_later = policy == Policy::Never || settings.server_data.is_some();
-        let needs_corpus = !may_come_later || !addresses.is_empty();
-        let mut pipeline = setup.pipeline_for(None, needs_corpus, &policies)?;
-        pipeline.settings.style = settings.style(pipeline.model.as_ref());
-        let first = pipeline.retriever().cloned();
-        let first = addresses.first().zip(first);
-        let first = first.map(|((name, _), retriever)| (name.clone(), retriever));
-        let others = std::mem::take(&mut pipeline.extra_corpora);
-        let opened = first.into_iter().chain(others);
-        let opened = opened.map(|(name, retriever)| {
-            let address = addresses.iter().find(|(own, _)| *own == name);
-            Opened {
-                address: address.map(|(_, address)| address.clone()),
-                name,
-                retriever,
-            }
-        });
-        let mut opened: Vec<Opened> = opened.collect();
         let data = match (&settings.server_data, &intake) {
             (Some(folder), Some(_)) => Some(DataFolder::take(folder)?),
             _ => None,
         };
-        let library = match &settings.server_data {
-            None => None,
-            Some(folder) => {
-                let (embedder, reference) = match opened.first() {
-                    Some(first) => (
-                        first.retriever.clone().into_embedder(),
-                        first.retriever.back_end().embedder().reference.clone(),
-                    ),
-                    None => (
-                        Arc::from(setup.embedder(&settings.embedder)?),
-                        setup.embedder_name()?,
-                    ),
-                };
-                for (name, address) in library::made(folder, &opened)? {
-                    let retriever =
-                        setup.retriever_by(&address, Arc::clone(&embedder), &pipeline.model)?;
-                    opened.push(Opened {
-                        name,
-                        retriever,
-                        address: Some(address),
-                    });
-                }
-                let open = |intake| Library::open(folder, intake, embedder, reference);
-                intake.map(open).transpose()?
+        let opening = Opening::of(setup, None)?;
+        let Opening {
+            pipeline,
+            corpora,
+            limits,
+            ..
+        } = opening;
+        let library = match (intake, &data, opening.embedder) {
+            (Some(intake), Some(data), Some((embedder, reference))) => {
+                let library = Library::open(data.path(), intake, embedder, reference)?;
+                Some(Arc::new(library))
             }
-        };
-        let guarantee = match &settings.calibration {
-            None => None,
-            Some(path) => Some((Guarantee::read(path)?, watch_share(settings)?)),
-        };
-        let reranking = SetReranking {
-            by: settings.rerank.clone(),
-            depth: settings.rerank_depth,
-            chunk: settings.rerank_chunk,
+            _ => None,
         };
         let halted = Arc::clone(setup.stop);
-        let served = Self::new(pipeline, opened, limits(settings), halted, log);
+        let served = Self::new(pipeline, corpora, limits, halted, log);
         let folder = data.as_ref().map(DataFolder::path);
         let served = served.keeping(settings.keep_questions, folder)?;
         let served = Self {
-            reranking,
+            reranking: opening.reranking,
             library,
-            data,
+            data: data.map(Arc::new),
             ..served
         };
-        let Some((guarantee, share)) = guarantee else {
+        let Some(guarantee) = opening.guarantee else {
             return Ok(served);
         };
-        let drawn = (share, settings.seed);
         let folder = settings.server_data.as_ref();
         let file = folder.map(|folder| folder.join(WATCHED));
         if served.data.is_some() {
-            return Ok(served.with_guarantee(guarantee, drawn, file)?);
+            return Ok(served.with_guarantee(guarantee, opening.drawn, file)?);
         }
-        let watch = served.watch_of(guarantee, drawn, file)?;
+        let watch = served.watch_of(guarantee, opening.drawn, file)?;
         Ok(Self {
-            watch: Some(watch.keeping_nothing()),
+            watch: Some(Arc::new(watch.keeping_nothing())),
             ..served
         })
+    }
+
+    /// The same server with something else opened. What is counted, kept, and being done is shared; a
+    /// guarantee that stays the same is watched on.
+    ///
+    /// # Errors
+    /// A guarantee of something else.
+    pub(crate) fn reopened(&self, opening: Opening) -> Result<Self, OpenError> {
+        for corpus in &opening.corpora {
+            self.metrics.corpus(&corpus.state());
+        }
+        let served = Self {
+            pipeline: opening.pipeline,
+            corpora: Corpora::new(opening.corpora),
+            reranking: opening.reranking,
+            limits: opening.limits,
+            answers: Arc::clone(&self.answers),
+            searches: Arc::clone(&self.searches),
+            metrics: Arc::clone(&self.metrics),
+            log: Arc::clone(&self.log),
+            library: self.library.clone(),
+            watch: None,
+            traces: Arc::clone(&self.traces),
+            evals: Arc::clone(&self.evals),
+            data: self.data.clone(),
+            halted: Arc::clone(&self.halted),
+            started: self.started,
+        };
+        let Some(guarantee) = opening.guarantee else {
+            return Ok(served);
+        };
+        let file = self.data.as_ref().map(|data| data.path().join(WATCHED));
+        let watch = served.watch_of(guarantee, opening.drawn, file)?;
+        let watch = match &self.watch {
+            Some(own) if own.is_of_same(&watch) => Arc::clone(own),
+            _ => Arc::new(watch),
+        };
+        self.kept("watch", watch.write());
+        Ok(Self {
+            watch: Some(watch),
+            ..served
+        })
+    }
+
+    /// Serves what was published since the corpora were opened, and no corpus that clients have removed
+    /// since; `names` are those of the settings.
+    ///
+    /// # Errors
+    /// Corpora that cannot be opened.
+    pub(crate) fn catch_up(&self, setup: &Setup<'_>, names: &[String]) -> Result<(), OpenError> {
+        let (renewed, failed) = self.corpora.refresh(setup);
+        if let Some((_, error)) = failed.into_iter().next() {
+            return Err(error.into());
+        }
+        renewed.iter().for_each(|state| self.metrics.corpus(state));
+        let Some((library, data)) = self.library.as_ref().zip(self.data.as_ref()) else {
+            return Ok(());
+        };
+        let made = library::made(data.path(), &[])?;
+        for opened in self.corpora.all() {
+            let is_there =
+                names.contains(&opened.name) || made.iter().any(|(name, _)| *name == opened.name);
+            if !is_there {
+                self.corpora.remove(&opened.name);
+            }
+        }
+        for (name, address) in made {
+            if self.corpora.all().iter().all(|opened| opened.name != name) {
+                let embedder = library.embedder();
+                let retriever = setup.retriever_by(&address, embedder, &self.pipeline.model)?;
+                let address = Some(address);
+                self.corpora.insert(Opened {
+                    name,
+                    retriever,
+                    address,
+                });
+            }
+        }
+        Ok(())
     }
 
     /// What was opened already. Raising `halted` ends all work.
@@ -234,14 +227,14 @@ impl Served {
                 chunk: Segmentation::Whole,
             },
             limits,
-            answers: Gate::new(limits.parallel, limits.queue),
-            searches: Gate::new(limits.parallel, limits.queue),
-            metrics,
+            answers: Arc::new(Gate::new(limits.parallel, limits.queue)),
+            searches: Arc::new(Gate::new(limits.parallel, limits.queue)),
+            metrics: Arc::new(metrics),
             log,
             library: None,
             watch: None,
-            traces: Traces::in_memory(false),
-            evals: Evals::in_memory(),
+            traces: Arc::new(Traces::in_memory(false)),
+            evals: Arc::new(Evals::in_memory()),
             data: None,
             halted,
             started: unix_seconds(),
@@ -262,7 +255,7 @@ impl Served {
     #[must_use]
     pub fn with_library(self, library: Library) -> Self {
         Self {
-            library: Some(library),
+            library: Some(Arc::new(library)),
             ..self
         }
     }
@@ -274,7 +267,7 @@ impl Served {
     /// A folder that cannot be read or written.
     pub fn keeping(self, texts: bool, folder: Option<&Path>) -> Result<Self, RecordError> {
         let Some(folder) = folder else {
-            let traces = Traces::in_memory(texts);
+            let traces = Arc::new(Traces::in_memory(texts));
             return Ok(Self { traces, ..self });
         };
         let (traces, unreadable) = Traces::open(folder.join(TRACES), texts)?;
@@ -285,8 +278,8 @@ impl Served {
             });
         }
         Ok(Self {
-            traces,
-            evals: Evals::open(folder.join(EVALS))?,
+            traces: Arc::new(traces),
+            evals: Arc::new(Evals::open(folder.join(EVALS))?),
             ..self
         })
     }
@@ -316,7 +309,7 @@ impl Served {
         let watch = self.watch_of(guarantee, (share, seed), file)?;
         self.kept("watch", watch.write());
         Ok(Self {
-            watch: Some(watch),
+            watch: Some(Arc::new(watch)),
             ..self
         })
     }
@@ -377,7 +370,7 @@ impl Served {
     /// # Errors
     /// A server that keeps nothing.
     pub(crate) fn library(&self) -> Result<&Library, Refusal> {
-        self.library.as_ref().ok_or_else(|| {
+        self.library.as_deref().ok_or_else(|| {
             let message = "this server takes nothing in: it was started without a folder for that";
             Refusal::new(StatusCode::FORBIDDEN, "read_only", message)
         })
@@ -408,24 +401,5 @@ impl Served {
         readable
             .map(|corpus| (corpus.name.clone(), corpus.retriever.clone()))
             .collect()
-    }
-}
-
-/// The share of questions on which a guarantee is watched.
-fn watch_share(settings: &Settings) -> Result<f64, SetupError> {
-    match settings.watch_share {
-        share if (0.0..=1.0).contains(&share) => Ok(share),
-        share => Err(SetupError::BadValue {
-            given: format!("`watch_share` = {share}"),
-            reason: "it must be a number from 0 to 1".to_owned(),
-        }),
-    }
-}
-
-fn limits(settings: &Settings) -> Limits {
-    Limits {
-        parallel: settings.parallel.get(),
-        queue: settings.queue,
-        deadline: Duration::from_secs(u64::from(settings.deadline.get())),
     }
 }

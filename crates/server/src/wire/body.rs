@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use axum::body::{Body, Bytes};
+use axum::body::{Body, Bytes, HttpBody};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
@@ -33,6 +33,7 @@ pub(crate) async fn bytes(body: Body) -> Result<Bytes, Refusal> {
 /// # Errors
 /// A body that is too large, too slow or cut off.
 pub(crate) async fn bytes_or_none(body: Body) -> Result<Bytes, Refusal> {
+    refuse_larger(&body, LARGEST as u64)?;
     let received = tokio::time::timeout(SENT_WITHIN, axum::body::to_bytes(body, LARGEST)).await;
     match received {
         Ok(Ok(bytes)) => Ok(bytes),
@@ -43,6 +44,23 @@ pub(crate) async fn bytes_or_none(body: Body) -> Result<Bytes, Refusal> {
             Err(Refusal::new(status, "body_timeout", message))
         }
     }
+}
+
+/// Refuses a body that says itself that it is too large, before any of it is read.
+///
+/// # Errors
+/// A body of more than `most` bytes.
+pub(crate) fn refuse_larger(body: &Body, most: u64) -> Result<(), Refusal> {
+    match body.size_hint().lower() > most {
+        true => Err(too_large(most)),
+        false => Ok(()),
+    }
+}
+
+/// A body has more bytes than it may have.
+pub(crate) fn too_large(most: u64) -> Refusal {
+    let message = format!("the body has more than {most} bytes");
+    Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", message)
 }
 
 /// The value in a body.
@@ -59,9 +77,12 @@ pub(crate) async fn read<T: DeserializeOwned>(body: Body) -> Result<T, Refusal> 
 /// A body that is no JSON or of another form.
 pub(crate) fn value<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Refusal> {
     serde_json::from_slice(bytes).map_err(|error| {
-        let (code, what) = match error.classify() {
-            serde_json::error::Category::Data => ("invalid_value", "the body is not as expected"),
-            _ => ("invalid_json", "the body is not JSON"),
+        // Where a name is expected, the parser takes any other value for broken JSON.
+        let is_json =
+            error.is_data() || serde_json::from_slice::<serde::de::IgnoredAny>(bytes).is_ok();
+        let (code, what) = match is_json {
+            true => ("invalid_value", "the body is not as expected"),
+            false => ("invalid_json", "the body is not JSON"),
         };
         Refusal::bad(code, format!("{what}: {error}"))
     })
@@ -70,10 +91,7 @@ pub(crate) fn value<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Refusal> {
 fn unreadable(error: &axum::Error) -> Refusal {
     // The limit's own error type is not public.
     match std::error::Error::source(error).map(ToString::to_string) {
-        Some(cause) if cause.contains("length limit") => {
-            let message = format!("the body has more than {LARGEST} bytes");
-            Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", message)
-        }
+        Some(cause) if cause.contains("length limit") => too_large(LARGEST as u64),
         _ => Refusal::bad("body_cut", "the body was cut off"),
     }
 }

@@ -15,5 +15,6 @@ pub(crate) mod models;
 pub(crate) mod page;
 pub(crate) mod query;
 pub(crate) mod refusal;
+pub(crate) mod reload;
 pub(crate) mod responses;
 pub(crate) mod traces;

@@ -1,7 +1,5 @@
 //! The query of an address.
 
-use std::borrow::Cow;
-
 use super::refusal::Refusal;
 
 /// Its names and values, decoded.
@@ -10,7 +8,7 @@ pub(crate) fn pairs(query: Option<&str>) -> form_urlencoded::Parse<'_> {
 }
 
 /// A parameter that is not known; those that are, in words.
-pub(crate) fn unknown(name: &Cow<'_, str>, known: &str) -> Refusal {
+pub(crate) fn unknown(name: &str, known: &str) -> Refusal {
     let message = format!("there is no parameter {name:?}; known are {known}");
     Refusal::bad("unknown_parameter", message).of(name)
 }

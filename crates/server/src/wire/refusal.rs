@@ -197,6 +197,7 @@ impl Refusal {
     pub(crate) fn of_model(error: &ModelError) -> Self {
         match error.kind() {
             "queue_full" => Self::busy(),
+            "context_exceeded" => Self::bad("context_length_exceeded", error.to_string()),
             "cannot_score" => Self::bad("policy_unavailable", error.to_string()),
             _ if error.concerns_input() => Self::bad("unusable_input", error.to_string()),
             _ => Self::failed(error),

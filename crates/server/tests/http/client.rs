@@ -122,6 +122,11 @@ pub(crate) fn read(mut stream: TcpStream) -> Response {
     let mut bytes = Vec::new();
     // A connection that is reset behind the response is one that was closed.
     let _ = stream.read_to_end(&mut bytes);
+    parsed(bytes)
+}
+
+/// A response whose bytes are these.
+pub(crate) fn parsed(mut bytes: Vec<u8>) -> Response {
     let end = bytes.windows(4).position(|four| four == b"\r\n\r\n");
     let end = end.unwrap_or_else(|| panic!("{:?}", String::from_utf8_lossy(&bytes)));
     let head = String::from_utf8(bytes[..end].to_vec()).unwrap();

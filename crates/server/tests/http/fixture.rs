@@ -14,7 +14,9 @@ use ken_index::{Index, Mode};
 use ken_ingest::{Cut, Ingest, ingest};
 use ken_language::{Embedder, LanguageModel, Sampling};
 use ken_route::Guarantee;
-use ken_server::{Access, Grant, Keys, Library, Limits, Opened, Scope, Served, bind, serve};
+use ken_server::{
+    Access, Configured, Grant, Keys, Library, Limits, Opened, Scope, Served, bind, serve,
+};
 use ken_setup::{CorpusAddress, Settings};
 use ken_testing::{Fact, FnEmbedder, TableModel};
 use serde_json::{Value, json};
@@ -205,7 +207,9 @@ impl Running {
         let stop = Arc::new(AtomicBool::new(false));
         let flag = Arc::clone(&stop);
         let thread = std::thread::spawn(move || {
-            serve(served, access, listener, Some(&settings), &flag).unwrap();
+            let read = Box::new(|| Settings::resolve(None, []));
+            let configured = Configured { settings, read };
+            serve(served, access, listener, Some(configured), &flag).unwrap();
         });
         Self {
             address,

@@ -505,3 +505,33 @@ fn a_server_without_a_folder_for_it_takes_nothing_in() {
     }
     assert_eq!(server.get("/v1/ken/corpora/notes").json()["generation"], 1);
 }
+
+#[test]
+fn a_corpus_that_is_removed_while_it_is_asked_answers_to_the_end() {
+    let (server, reading) = Running::slow(LIMITS);
+    let made = server.post("/v1/ken/corpora", &json!({"name": "town"}));
+    assert_eq!(made.status, 201);
+    let job = ingested(&server, "town", "oil.md", "Ida changes the oil.");
+    assert_eq!(job["status"], "done", "{job}");
+    let body = json!({"question": OIL, "ken": {"corpus": "town"}});
+    let asked = std::thread::scope(|scope| {
+        let asked = scope.spawn(|| server.post("/v1/ken/ask", &body));
+        wait_for("the prompt is read", || {
+            reading.now.load(Ordering::SeqCst) == 1
+        });
+        assert_eq!(server.delete("/v1/ken/corpora/town").status, 200);
+        let refused = server.post("/v1/ken/ask", &body);
+        assert_eq!(
+            (refused.status, refused.code().as_str()),
+            (404, "unknown_corpus")
+        );
+        reading.released.store(true, Ordering::SeqCst);
+        asked.join().unwrap()
+    });
+    let answer = asked.json();
+    assert_eq!(
+        (&answer["answer"], &answer["corpus"]["name"]),
+        (&json!("Ida"), &json!("town"))
+    );
+    assert_eq!(answer["citations"][0]["doc_id"], "oil.md");
+}

@@ -9,6 +9,7 @@ mod chat;
 mod client;
 mod console;
 mod conversation;
+mod every_route;
 mod fixture;
 mod held;
 /// The one of `ken serve`.
@@ -18,7 +19,9 @@ mod ken;
 mod library;
 mod load;
 mod mcp;
+mod random_input;
 mod responses;
+mod route_table;
 mod slow_model;
 mod traces;
 mod watch;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use ken_server::{Access, Entry, Intake, Log, Served};
+use ken_server::{Access, Configured, Entry, Intake, Log, Read, Served};
 use ken_setup::Setup;
 use serde::Serialize;
 use serde_json::json;
@@ -26,15 +26,16 @@ use crate::session::{Session, fetch_progress};
 /// How often it is looked whether opening is to stop.
 const LOOK: Duration = Duration::from_millis(50);
 
-pub(crate) fn run(arguments: &ServeArguments, session: &Session<'_>) -> Result<()> {
+/// Runs the verb; `read` reads the settings again.
+pub(crate) fn run(arguments: &ServeArguments, session: &Session<'_>, read: Read) -> Result<()> {
     match &arguments.verb {
-        None => serve(session),
+        None => serve(session, read),
         Some(ServeVerb::Key(key)) => keys::run(&key.verb, session),
         Some(ServeVerb::Mcp(_)) => mcp::run(session),
     }
 }
 
-fn serve(session: &Session<'_>) -> Result<()> {
+fn serve(session: &Session<'_>, read: Read) -> Result<()> {
     let settings = session.settings;
     let access = Access::open(settings.server_keys.clone())?;
     // Before models are read, which may take a while.
@@ -42,7 +43,11 @@ fn serve(session: &Session<'_>) -> Result<()> {
     let documents = Arc::new(Documents::by(settings));
     let served = open(session, Some(documents))?;
     announce(&served, &listener, session.json)?;
-    ken_server::serve(served, access, listener, Some(settings), session.stop)?;
+    let configured = Configured {
+        settings: settings.clone(),
+        read,
+    };
+    ken_server::serve(served, access, listener, Some(configured), session.stop)?;
     Ok(())
 }
 

@@ -87,6 +87,11 @@ impl Library {
         })
     }
 
+    /// The embedder of new corpora.
+    pub(crate) fn embedder(&self) -> Arc<dyn Embedder> {
+        Arc::clone(&self.embedder)
+    }
+
     /// The name of the embedder of new corpora.
     pub(crate) fn reference(&self) -> &str {
         &self.reference

@@ -1,12 +1,13 @@
 //! Doing the jobs, on a thread of its own: whoever asks meanwhile reads the generation before.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use ken_corpus::{Corpus, CorpusError, Writer};
 use ken_diagnostic::Diagnostic;
-use ken_setup::{CorpusAddress, Setup};
+use ken_setup::CorpusAddress;
 
 use super::Library;
 use super::intake::{Destination, IntakeError};
@@ -15,6 +16,7 @@ use super::stores::Membership;
 use crate::log::Entry;
 use crate::service::answering::milliseconds;
 use crate::service::corpora::Opened;
+use crate::service::live::Live;
 use crate::service::record::RecordError;
 use crate::service::served::Served;
 use crate::wire::refusal::Refusal;
@@ -23,19 +25,19 @@ use crate::wire::refusal::Refusal;
 const LOOK: Duration = Duration::from_millis(50);
 
 /// Does jobs until the server is over. One that is broken off by that is begun anew by the next server.
-pub(crate) fn work(served: &Served, library: &Library, setup: &Setup<'_>, over: &AtomicBool) {
+pub(crate) fn work(live: &Live, library: &Library, over: &AtomicBool) {
     while !over.load(Ordering::Relaxed) {
         let Some(job) = library.jobs.next(LOOK) else {
             continue;
         };
         let begun = Instant::now();
         let running = Running {
-            served,
+            live,
             library,
-            setup,
             job: &job,
             over,
         };
+        let served = &running.served();
         let result = ken_storage::contained(|| running.run());
         let result = result.unwrap_or_else(|panic| Err(Trouble::Own(panic)));
         let goes_on_later = running.is_broken_off() && result.is_err();
@@ -132,14 +134,18 @@ impl From<CorpusError> for Trouble {
 }
 
 struct Running<'a> {
-    served: &'a Served,
+    live: &'a Live,
     library: &'a Library,
-    setup: &'a Setup<'a>,
     job: &'a Job,
     over: &'a AtomicBool,
 }
 
 impl Running<'_> {
+    /// What is served at the moment.
+    fn served(&self) -> Arc<Served> {
+        Arc::clone(&self.live.now().served)
+    }
+
     fn corpus(&self) -> &str {
         &self.job.order.corpus
     }
@@ -151,13 +157,13 @@ impl Running<'_> {
 
     /// The generation that is served.
     fn generation(&self) -> Option<u64> {
-        let found = self.served.corpora.find(Some(self.corpus()), None);
+        let found = self.served().corpora.find(Some(self.corpus()), None);
         Some(found.ok()??.state().generation)
     }
 
     /// Returns the generation from which the change holds, once that is searched.
     fn run(&self) -> Result<Option<u64>, Trouble> {
-        let place = self.library.place(&self.served.corpora, self.corpus())?;
+        let place = self.library.place(&self.served().corpora, self.corpus())?;
         let sent = self.library.jobs.sent(&self.job.order.id);
         let changed = match &self.job.order.work {
             Work::Ingest => self.take(&sent, &place),
@@ -166,7 +172,8 @@ impl Running<'_> {
             Work::Delete { documents } => Ok(Writer::open(&place)?.delete(documents).map(drop)?),
             Work::Rollback { generation } => Ok(Writer::rollback(&place, *generation).map(drop)?),
             Work::Drop => {
-                self.served.corpora.remove(self.corpus());
+                let _alone = self.live.publishing();
+                self.served().corpora.remove(self.corpus());
                 self.library.stores.remove(self.corpus())?;
                 return Ok(None);
             }
@@ -181,15 +188,19 @@ impl Running<'_> {
 
     /// Has the newest generation searched from now on.
     fn serve(&self, place: &Path) -> Result<(), Trouble> {
-        let corpora = &self.served.corpora;
+        let _alone = self.live.publishing();
+        let now = self.live.now();
+        let (Some(setup), corpora) = (now.setup(), &now.served.corpora) else {
+            return Ok(());
+        };
         let own = |error: &dyn Diagnostic| Trouble::Own(error.to_string());
         let renewed = match corpora.find(Some(self.corpus()), None) {
-            Ok(Some(_)) => corpora.renew(self.setup, self.corpus()),
+            Ok(Some(_)) => corpora.renew(&setup, self.corpus()),
             _ => {
                 let address = CorpusAddress::Folder(place.to_owned());
                 let embedder = self.library.embedder.clone();
-                let model = &self.served.pipeline.model;
-                let opened = self.setup.retriever_by(&address, embedder, model);
+                let model = &now.served.pipeline.model;
+                let opened = setup.retriever_by(&address, embedder, model);
                 opened.map(|retriever| {
                     Some(corpora.insert(Opened {
                         name: self.corpus().to_owned(),
@@ -200,7 +211,7 @@ impl Running<'_> {
             }
         };
         if let Some(state) = renewed.map_err(|error| own(&error))? {
-            self.served.renewed(state);
+            now.served.renewed(state);
         }
         Ok(())
     }
@@ -227,7 +238,7 @@ impl Running<'_> {
     }
 
     fn embed(&self, folder: &Path, place: &Path) -> Result<(), Trouble> {
-        let opened = self.served.corpora.find(Some(self.corpus()), None);
+        let opened = self.served().corpora.find(Some(self.corpus()), None);
         let opened = opened.ok().flatten();
         let own = opened.as_ref().map(|opened| &opened.retriever);
         let into = Destination {

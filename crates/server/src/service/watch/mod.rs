@@ -195,6 +195,11 @@ impl Watch {
         Self { file: None, ..self }
     }
 
+    /// Whether both watch the same guarantee on the same questions.
+    pub(crate) fn is_of_same(&self, other: &Self) -> bool {
+        self.guarantee == other.guarantee && (self.share, self.seed) == (other.share, other.seed)
+    }
+
     /// The drawn questions of late.
     pub(crate) fn remembered(&self) -> MutexGuard<'_, Remembered> {
         self.remembered

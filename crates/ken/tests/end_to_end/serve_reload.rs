@@ -1,0 +1,169 @@
+//! A server whose settings are read again: what they name is served from then on, who is being answered is
+//! answered as before, and settings that cannot be used change nothing.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::documents::ingest_notes;
+use crate::harness::Ken;
+use crate::serve::Serving;
+
+const QUESTION: &str = "Who is the keeper of the Orrin lighthouse?";
+
+fn reload(serving: &Serving) -> (u16, Value) {
+    let (status, body) = serving.exchange("POST", "/v1/ken/reload", "");
+    (status, serde_json::from_str(&body).unwrap())
+}
+
+fn ask(serving: &Serving) -> Value {
+    let body = json!({"question": QUESTION, "max_tokens": 4, "ken": {"style": "short"}});
+    serving.post("/v1/ken/ask", &body)
+}
+
+/// Uploads a document into a corpus and waits until it is searched.
+fn upload(serving: &Serving, corpus: &str, text: &str) {
+    let body = format!(
+        "--b\r\ncontent-disposition: form-data; name=\"file\"; filename=\"more.md\"\r\n\r\n{text}\r\n--b--\r\n"
+    );
+    let path = format!("/v1/ken/corpora/{corpus}/documents");
+    let kind = "multipart/form-data; boundary=b";
+    let (status, job) = serving.exchange_as(kind, "POST", &path, &body);
+    assert_eq!(status, 202, "{job}");
+    let job: Value = serde_json::from_str(&job).unwrap();
+    let path = format!("/v1/ken/jobs/{}", job["id"].as_str().unwrap());
+    let deadline = Instant::now() + Duration::from_secs(60);
+    loop {
+        let (_, job) = serving.exchange("GET", &path, "");
+        let job: Value = serde_json::from_str(&job).unwrap();
+        if job["status"] == "done" {
+            return;
+        }
+        assert!(
+            Instant::now() < deadline && job["status"] != "failed",
+            "{job}"
+        );
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn found(serving: &Serving, corpus: &str, query: &str) -> Value {
+    let body = json!({"query": query, "corpus": corpus, "k": 1, "mode": "lexical"});
+    serving.post("/v1/ken/search", &body)["hits"][0]["doc_id"].clone()
+}
+
+#[test]
+#[ignore = "needs the models of KEN_TEST_MODELS"]
+fn settings_are_read_again_and_no_request_is_dropped() {
+    let ken = Ken::new();
+    ingest_notes(&ken);
+    ken.write(
+        "pier.jsonl",
+        json!({"id": "pier", "contents": "Pier four is painted green."}).to_string(),
+    );
+    ken.text(&["ingest", "pier.jsonl", "--corpus", "harbour"]);
+    let settings = |more: &str| ken.write("ken.toml", format!("server_data = \"data\"\n{more}\n"));
+    settings("corpus = \"island\"\npolicy = \"never\"");
+    let serving = Serving::start(&ken, &[]);
+    assert_eq!(
+        serving.post("/v1/ken/ask", &json!({"question": "Hello!"}))["small_talk"],
+        true
+    );
+    assert_eq!(ask(&serving)["policy"], "never");
+    let made = json!({"name": "made"}).to_string();
+    assert_eq!(serving.exchange("POST", "/v1/ken/corpora", &made).0, 201);
+    upload(
+        &serving,
+        "made",
+        "The lantern of Quillby is lit by Orsolo Fenn.",
+    );
+
+    // Questions and uploads go on while it is read again, by turns in one state and in the other.
+    let (over, answered) = (AtomicBool::new(false), AtomicUsize::new(0));
+    let last = thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                while !over.load(Ordering::Relaxed) {
+                    let answer = ask(&serving);
+                    let state = (answer["policy"].as_str(), answer["corpus"]["name"].as_str());
+                    let states = [
+                        (Some("never"), Some("island")),
+                        (Some("always"), Some("harbour")),
+                    ];
+                    assert!(states.contains(&state), "{answer}");
+                    answered.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        }
+        let uploads = scope.spawn(|| {
+            let mut number = 0;
+            while !over.load(Ordering::Relaxed) {
+                number += 1;
+                upload(&serving, "made", &format!("Crate{number} holds plums."));
+                assert_eq!(
+                    found(&serving, "made", &format!("Crate{number}")),
+                    "more.md"
+                );
+            }
+            number
+        });
+        for round in 0..6 {
+            let (policy, corpus) = [("always", "harbour"), ("never", "island")][round % 2];
+            settings(&format!("corpus = \"{corpus}\"\npolicy = \"{policy}\""));
+            let (status, reloaded) = reload(&serving);
+            assert_eq!(status, 200, "{reloaded}");
+            assert_eq!(reloaded["corpora"][0]["name"], corpus);
+            assert_eq!(reloaded["corpora"][1]["name"], "made");
+            let answer = ask(&serving);
+            assert_eq!(
+                (&answer["policy"], &answer["corpus"]["name"]),
+                (&json!(policy), &json!(corpus))
+            );
+        }
+        over.store(true, Ordering::Relaxed);
+        uploads.join().unwrap()
+    });
+    assert!(answered.into_inner() > 6 && last > 1);
+    assert_eq!(found(&serving, "made", &format!("Crate{last}")), "more.md");
+    // What was counted and kept before is still there.
+    let (_, traces) = serving.exchange("GET", "/v1/ken/traces?policy=never&order=asc&limit=1", "");
+    assert!(traces.contains("\"small_talk\":true"), "{traces}");
+
+    // A model that is opened anew, and settings that cannot be used.
+    settings("corpus = \"island\"\npolicy = \"prompt\"\nprecision = \"int8\"");
+    let (status, reloaded) = reload(&serving);
+    assert_eq!(status, 200, "{reloaded}");
+    assert_eq!(ask(&serving)["policy"], "prompt");
+    for (bad, code) in [
+        ("policy = \"sometimes\"", "config"),
+        ("pollicy = \"never\"", "config"),
+        ("corpus = [", "config"),
+        ("corpus = \"nowhere\"", "not_a_corpus"),
+        ("corpus = \"island\"\nqueue = 7", "needs_restart"),
+        (
+            "corpus = \"island\"\nrouter = \"none.json\"\npolicy = \"router@0.5\"",
+            "",
+        ),
+    ] {
+        settings(bad);
+        let (status, refused) = reload(&serving);
+        assert_eq!(status, 409, "{refused}");
+        let error = &refused["error"];
+        assert!(code.is_empty() || error["code"] == code, "{bad}: {refused}");
+        let home = ken.path("").to_str().unwrap().to_owned();
+        assert!(
+            !error["message"].as_str().unwrap().contains(&home),
+            "{refused}"
+        );
+        assert_eq!(ask(&serving)["policy"], "prompt");
+    }
+    let log = std::fs::read_to_string(&serving.log).unwrap();
+    assert_eq!(
+        log.lines()
+            .filter(|line| line.contains("\"event\":\"reload\""))
+            .count(),
+        13
+    );
+}

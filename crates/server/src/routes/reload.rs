@@ -1,0 +1,68 @@
+//! `/v1/ken/reload`: the settings are read again, and what they name is served from then on.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::Extension;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+
+use super::state::Shared;
+use crate::access::keys::Scope;
+use crate::log::Entry;
+use crate::service::answering::{Request, milliseconds};
+use crate::service::live::ReloadError;
+use crate::service::work::blocking;
+use crate::wire::body;
+use crate::wire::refusal::Refusal;
+use crate::wire::reload::Reloaded;
+
+/// Reads them.
+pub(crate) async fn reload(
+    State(shared): State<Shared>,
+    Extension(request): Extension<Request>,
+) -> Result<Response, Refusal> {
+    request.caller.may(Scope::Admin)?;
+    let begun = Instant::now();
+    let live = Arc::clone(&shared.live);
+    let reloaded = blocking(move || Ok(live.reload())).await?;
+    let ms = milliseconds(begun.elapsed());
+    let log = &shared.live.now().served.log;
+    match reloaded {
+        Ok(served) => {
+            log(&Entry::Reload {
+                code: None,
+                detail: None,
+                ms,
+            });
+            let corpora = served.corpora();
+            Ok(body::json(&Reloaded {
+                models: served.models(),
+                corpora: corpora.iter().map(|corpus| corpus.state()).collect(),
+                ms,
+            }))
+        }
+        Err(error) => {
+            log(&Entry::Reload {
+                code: Some(error.kind()),
+                detail: Some(error.to_string()),
+                ms,
+            });
+            Err(refusal(&error))
+        }
+    }
+}
+
+/// What a client is told; what names paths stands in the log alone.
+fn refusal(error: &ReloadError) -> Refusal {
+    let message = match error {
+        ReloadError::Running | ReloadError::NoSettings | ReloadError::Fixed { .. } => {
+            error.to_string()
+        }
+        ReloadError::Settings(_) | ReloadError::Open(_) => {
+            "the settings cannot be used, and nothing has changed; the log says why".to_owned()
+        }
+    };
+    Refusal::new(StatusCode::CONFLICT, error.kind(), message)
+}

@@ -1,0 +1,164 @@
+//! From settings to what is served by them: the model, the corpora, and whatever policies can decide by.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ken_answer::{Pipeline, Policy, Rerank, Signal};
+use ken_corpus::Segmentation;
+use ken_language::{Embedder, LanguageModel};
+use ken_route::{Guarantee, GuaranteeFileError};
+use ken_setup::{Settings, Setup, SetupError};
+
+use super::corpora::{self, Opened};
+use super::data_folder::DataFolderError;
+use super::library;
+use super::record::RecordError;
+use super::watch::NotGuaranteed;
+
+/// How much is done at once, and for how long.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// Questions that are answered at once.
+    pub parallel: usize,
+    /// Requests that may wait for that.
+    pub queue: usize,
+    /// How long a request may take, waiting included.
+    pub deadline: Duration,
+}
+
+/// Why nothing can be served.
+#[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
+#[allow(missing_docs, reason = "the variants are named by what failed")]
+pub enum OpenError {
+    #[error(transparent)]
+    Setup(#[from] SetupError),
+    #[error(transparent)]
+    Data(#[from] DataFolderError),
+    #[error(transparent)]
+    Record(#[from] RecordError),
+    #[error(transparent)]
+    Guarantee(#[from] GuaranteeFileError),
+    #[error(transparent)]
+    NotGuaranteed(#[from] NotGuaranteed),
+}
+
+/// The reranking of the settings.
+#[derive(Debug, Clone)]
+pub(crate) struct SetReranking {
+    pub(crate) by: Rerank,
+    pub(crate) depth: usize,
+    pub(crate) chunk: Segmentation,
+}
+
+/// All that settings name, opened.
+pub(crate) struct Opening {
+    pub(crate) pipeline: Pipeline,
+    /// The first is the one where none is named. With a folder of the server, the last ones are in that.
+    pub(crate) corpora: Vec<Opened>,
+    /// For corpora that clients make, and its name, where there is a folder for these.
+    pub(crate) embedder: Option<(Arc<dyn Embedder>, String)>,
+    pub(crate) reranking: SetReranking,
+    pub(crate) limits: Limits,
+    pub(crate) guarantee: Option<Guarantee>,
+    /// The share of questions on which it is watched, and the seed by which these are drawn.
+    pub(crate) drawn: (f64, u64),
+}
+
+impl Opening {
+    /// Opens it. The model may be open already.
+    ///
+    /// # Errors
+    /// A policy that cannot choose; models, corpora or files that cannot be used.
+    pub(crate) fn of(
+        setup: &Setup<'_>,
+        model: Option<Arc<dyn LanguageModel>>,
+    ) -> Result<Self, OpenError> {
+        let settings = setup.settings;
+        let policy = settings.policy;
+        let policy_is_usable = policy.check().map_err(ken_answer::AnswerError::from);
+        policy_is_usable.map_err(SetupError::from)?;
+        let named = [
+            settings.router.as_ref().map(|_| Signal::ROUTER),
+            settings.kbm.as_ref().map(|_| Signal::MASTERY),
+            settings.datastore.as_ref().map(|_| Signal::SELF_ROUTE),
+        ];
+        let mut policies = vec![policy];
+        policies.extend(named.into_iter().flatten().map(Policy::measured));
+        let addresses = corpora::addresses(settings);
+        let may_come_later = policy == Policy::Never || settings.server_data.is_some();
+        let needs_corpus = !may_come_later || !addresses.is_empty();
+        let mut pipeline = setup.pipeline_for(model, needs_corpus, &policies)?;
+        pipeline.settings.style = settings.style(pipeline.model.as_ref());
+        let first = pipeline.retriever().cloned();
+        let first = addresses.first().zip(first);
+        let first = first.map(|((name, _), retriever)| (name.clone(), retriever));
+        let others = std::mem::take(&mut pipeline.extra_corpora);
+        let opened = first.into_iter().chain(others);
+        let opened = opened.map(|(name, retriever)| {
+            let address = addresses.iter().find(|(own, _)| *own == name);
+            Opened {
+                address: address.map(|(_, address)| address.clone()),
+                name,
+                retriever,
+            }
+        });
+        let mut corpora: Vec<Opened> = opened.collect();
+        let embedder = match &settings.server_data {
+            None => None,
+            Some(folder) => {
+                let (embedder, name) = match corpora.first() {
+                    Some(first) => (
+                        first.retriever.clone().into_embedder(),
+                        first.retriever.back_end().embedder().reference.clone(),
+                    ),
+                    None => (
+                        Arc::from(setup.embedder(&settings.embedder)?),
+                        setup.embedder_name()?,
+                    ),
+                };
+                for (name, address) in library::made(folder, &corpora)? {
+                    let retriever =
+                        setup.retriever_by(&address, Arc::clone(&embedder), &pipeline.model)?;
+                    corpora.push(Opened {
+                        name,
+                        retriever,
+                        address: Some(address),
+                    });
+                }
+                Some((embedder, name))
+            }
+        };
+        let guarantee = match &settings.calibration {
+            None => None,
+            Some(path) => Some(Guarantee::read(path)?),
+        };
+        Ok(Self {
+            pipeline,
+            corpora,
+            embedder,
+            reranking: SetReranking {
+                by: settings.rerank.clone(),
+                depth: settings.rerank_depth,
+                chunk: settings.rerank_chunk,
+            },
+            limits: Limits {
+                parallel: settings.parallel.get(),
+                queue: settings.queue,
+                deadline: Duration::from_secs(u64::from(settings.deadline.get())),
+            },
+            guarantee,
+            drawn: (watch_share(settings)?, settings.seed),
+        })
+    }
+}
+
+/// The share of questions on which a guarantee is watched.
+fn watch_share(settings: &Settings) -> Result<f64, SetupError> {
+    match settings.watch_share {
+        share if (0.0..=1.0).contains(&share) => Ok(share),
+        share => Err(SetupError::BadValue {
+            given: format!("`watch_share` = {share}"),
+            reason: "it must be a number from 0 to 1".to_owned(),
+        }),
+    }
+}

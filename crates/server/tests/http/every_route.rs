@@ -1,0 +1,547 @@
+//! Each kind of bad input to every route: the right status, OpenAI's form of errors, and a server that goes
+//! on. Which routes there are is what the server says itself.
+
+use std::io::{Read, Write};
+use std::net::Shutdown;
+
+use ken_server::{Keys, Scope};
+use ken_testing::TableModel;
+use serde_json::{Value, json};
+
+use crate::client::{Response, connect, exchange, parsed, request};
+use crate::fixture::{LIMITS, OIL, Running, facts, grant};
+use crate::route_table::{Route, Takes, routes};
+
+const SCOPES: [Scope; 4] = [Scope::Ask, Scope::Search, Scope::Write, Scope::Admin];
+
+/// Checks that the server does what it did before.
+fn goes_on(server: &Running) {
+    assert_eq!(server.get("/health").status, 200);
+    let answer = server.chat("always", OIL, &json!({}));
+    assert_eq!(answer.json()["choices"][0]["message"]["content"], "Ida");
+}
+
+/// Sends a body as it is.
+fn send(server: &Running, route: &Route, body: &str) -> Response {
+    exchange(
+        server.address,
+        &request(route.method, route.example, &[], body),
+    )
+}
+
+/// The status and the code, which has to be in OpenAI's form.
+fn told(response: &Response) -> (u16, String) {
+    (response.status, response.code())
+}
+
+fn is(response: &Response, status: u16, code: &str, what: &str) {
+    assert_eq!(told(response), (status, code.to_owned()), "{what}");
+}
+
+#[test]
+fn every_route_is_put_to_the_test() {
+    let server = Running::start();
+    let described = server.get("/openapi.json").json();
+    let mut named = Vec::new();
+    for (path, methods) in described["paths"].as_object().unwrap() {
+        for method in methods.as_object().unwrap().keys() {
+            named.push(format!("{} {path}", method.to_uppercase()));
+        }
+    }
+    named.push("POST /mcp".to_owned());
+    let mut tested: Vec<String> = routes().iter().map(Route::name).collect();
+    named.sort();
+    tested.sort();
+    assert_eq!(tested, named);
+}
+
+#[test]
+fn a_key_is_needed_that_is_known_not_expired_and_has_the_scope() {
+    let mut keys = Keys::default();
+    let mut key = |scopes: &[Scope], expires| {
+        let mut grant = grant(scopes, None);
+        grant.expires = expires;
+        format!("Bearer {}", keys.make(grant, 0))
+    };
+    let expired = key(&SCOPES, Some(1));
+    let none = key(&[], None);
+    let each = SCOPES.map(|scope| (scope, key(&[scope], None)));
+    let server = Running::over(TableModel::new(facts()).unwrap(), LIMITS, &keys);
+    for route in routes() {
+        let name = route.name();
+        let by = |key: &str| {
+            let headers = [("authorization", key)];
+            exchange(server.address, &route.request(&headers))
+        };
+        if route.is_open() {
+            for key in [&expired, "Bearer ken-none", "nonsense"] {
+                assert_eq!(by(key).status, 200, "{name}");
+            }
+            continue;
+        }
+        let without = exchange(server.address, &route.request(&[]));
+        is(&without, 401, "missing_api_key", &name);
+        assert_eq!(without.header("www-authenticate"), Some("Bearer"));
+        for nonsense in ["nonsense", "Basic a2VuOg==", "Bearer", "Bearer  "] {
+            is(&by(nonsense), 401, "missing_api_key", &name);
+        }
+        for unknown in ["Bearer ken-none", "bearer x"] {
+            is(&by(unknown), 401, "invalid_api_key", &name);
+        }
+        is(&by(&expired), 401, "expired_api_key", &name);
+        let opens = |key: &str| {
+            let response = by(key);
+            assert_ne!(response.status, 401, "{name}");
+            response.status != 403 || response.code() != "insufficient_scope"
+        };
+        assert_eq!(opens(&none), route.scopes.is_empty(), "{name}");
+        for (scope, key) in &each {
+            let expected = route.scopes.is_empty() || route.scopes.contains(scope);
+            assert_eq!(opens(key), expected, "{name} {scope}");
+        }
+    }
+    let asks = [("authorization", each[0].1.as_str())];
+    let answer = server.post_as(&asks, "/v1/ken/ask", &json!({"question": OIL}));
+    assert_eq!(answer.json()["answer"], "Ida");
+}
+
+#[test]
+fn a_key_for_another_corpus_opens_none_of_this_one() {
+    let mut keys = Keys::default();
+    let key = format!("Bearer {}", keys.make(grant(&SCOPES, Some(&["boats"])), 0));
+    let server = Running::over(TableModel::new(facts()).unwrap(), LIMITS, &keys);
+    let headers = [("authorization", key.as_str())];
+    let mut count = 0;
+    for route in routes()
+        .iter()
+        .filter(|route| route.example.contains("notes"))
+    {
+        let response = exchange(server.address, &route.request(&headers));
+        is(&response, 403, "insufficient_scope", &route.name());
+        count += 1;
+    }
+    assert!(count >= 12, "{count}");
+    for (path, body) in [
+        ("/v1/ken/ask", json!({"question": OIL})),
+        ("/v1/ken/search", json!({"query": "oil", "corpus": "notes"})),
+        ("/v1/ken/corpora", json!({"name": "made"})),
+        ("/v1/vector_stores", json!({"name": "made"})),
+    ] {
+        is(
+            &server.post_as(&headers, path, &body),
+            403,
+            "insufficient_scope",
+            path,
+        );
+    }
+}
+
+/// Of the MCP, errors are those of JSON-RPC.
+fn is_bad_body(response: &Response, route: &Route, code: &str, what: &str) {
+    if route.is_mcp() && code != "missing_body" {
+        assert_eq!(response.status, 400, "{what}");
+        assert!(response.json()["error"]["code"].is_number(), "{what}");
+    } else {
+        is(response, 400, code, what);
+    }
+}
+
+#[test]
+fn bodies_that_are_none_or_of_other_types_are_refused() {
+    let server = Running::keeping(&Keys::default());
+    let deep = "[".repeat(100_000);
+    for route in routes() {
+        let name = route.name();
+        let Some(good) = route.body() else {
+            continue;
+        };
+        if matches!(route.takes, Takes::Json(_)) {
+            is(&send(&server, &route, ""), 400, "missing_body", &name);
+        }
+        let nested = send(&server, &route, &deep);
+        assert_eq!(nested.status, 400, "{name}");
+        assert!(
+            route.is_mcp() || nested.code().starts_with("invalid_"),
+            "{name}"
+        );
+        let more = format!("{good} {good}");
+        is_bad_body(&send(&server, &route, &more), &route, "invalid_json", &more);
+        for broken in ["{", "nonsense", "\u{0}", "{\"", "\u{feff}{}"] {
+            let shown: String = broken.chars().take(20).collect();
+            is_bad_body(
+                &send(&server, &route, broken),
+                &route,
+                "invalid_json",
+                &format!("{name} {shown}"),
+            );
+        }
+        for other in ["7", "[]", "null", "\"text\"", "true"] {
+            let what = format!("{name} {other}");
+            is_bad_body(
+                &send(&server, &route, other),
+                &route,
+                "invalid_value",
+                &what,
+            );
+        }
+        if route.is_mcp() {
+            continue;
+        }
+        // Each field of a good body as something else.
+        for field in good.as_object().unwrap().keys() {
+            for wrong in [json!({"a": [1]}), json!(7.5), json!([[]]), json!(true)] {
+                let mut body = good.clone();
+                body[field] = wrong;
+                let what = format!("{name} {body}");
+                is(
+                    &send(&server, &route, &body.to_string()),
+                    400,
+                    "invalid_value",
+                    &what,
+                );
+            }
+        }
+        // One that is there twice.
+        let text = good.to_string();
+        let field = text[1..].split(',').next().unwrap().trim_end_matches('}');
+        let twice = format!("{{{field},{}", &text[1..]);
+        if text.matches(',').count() == 0 || !field.contains('[') {
+            is(&send(&server, &route, &twice), 400, "invalid_value", &twice);
+        }
+    }
+    goes_on(&server);
+}
+
+#[test]
+fn ken_s_own_bodies_have_no_unknown_keys() {
+    let server = Running::start();
+    let mut count = 0;
+    for route in routes()
+        .iter()
+        .filter(|route| route.path.starts_with("/v1/ken/"))
+    {
+        if let Some(mut body) = route.body() {
+            body["pollicy"] = json!("always");
+            is(
+                &send(&server, route, &body.to_string()),
+                400,
+                "invalid_value",
+                &route.name(),
+            );
+            count += 1;
+        }
+    }
+    assert_eq!(count, 7);
+    // In the others' as well, where it is ken's own.
+    for route in routes().iter().filter(|route| {
+        ["/v1/chat/completions", "/v1/responses", "/v1/embeddings"].contains(&route.path)
+    }) {
+        let mut body = route.body().unwrap();
+        body["ken"] = json!({"pollicy": "always"});
+        is(
+            &send(&server, route, &body.to_string()),
+            400,
+            "invalid_value",
+            &route.name(),
+        );
+    }
+    goes_on(&server);
+}
+
+#[test]
+fn what_takes_nothing_reads_no_body_and_what_takes_files_nothing_else() {
+    let server = Running::start();
+    for route in routes() {
+        match route.takes {
+            Takes::Nothing => {
+                let without = send(&server, &route, "");
+                let with = send(&server, &route, "{\"nonsense");
+                assert_eq!(with.status, without.status, "{}", route.name());
+            }
+            Takes::File => {
+                for body in ["", "{", "{}", "--x--"] {
+                    let response = send(&server, &route, body);
+                    is(&response, 415, "not_multipart", &route.name());
+                }
+            }
+            _ => {}
+        }
+    }
+    goes_on(&server);
+}
+
+#[test]
+fn models_and_corpora_that_are_not_there_are_unknown() {
+    let server = Running::keeping(&Keys::default());
+    for model in [
+        "gpt-5",
+        "ken/",
+        "ken/sometimes",
+        "",
+        "../ken/always",
+        "KEN/always",
+    ] {
+        for path in ["/v1/chat/completions", "/v1/responses", "/v1/embeddings"] {
+            let route = routes()
+                .into_iter()
+                .find(|route| route.path == path)
+                .unwrap();
+            let mut body = route.body().unwrap();
+            body["model"] = json!(model);
+            let response = send(&server, &route, &body.to_string());
+            is(
+                &response,
+                404,
+                "model_not_found",
+                &format!("{path} {model}"),
+            );
+        }
+    }
+    for model in ["gpt-5", "ken/sometimes", "..%2f..%2fetc"] {
+        let response = server.get(&format!("/v1/models/{model}"));
+        is(&response, 404, "model_not_found", model);
+    }
+    for corpus in [
+        "none",
+        "..%2f..%2fetc",
+        "%2e%2e",
+        "a%00b",
+        "\u{e9}",
+        "notes%20",
+    ] {
+        let mut count = 0;
+        for route in routes()
+            .iter()
+            .filter(|route| route.example.contains("notes"))
+        {
+            let path = route.example.replace("notes", corpus);
+            let bytes = String::from_utf8(route.request(&[])).unwrap();
+            let bytes = bytes.replacen(route.example, &path, 1);
+            let response = exchange(server.address, bytes.as_bytes());
+            is(
+                &response,
+                404,
+                "unknown_corpus",
+                &format!("{} {path}", route.method),
+            );
+            count += 1;
+        }
+        assert!(count >= 12, "{count}");
+    }
+    for (path, body) in [
+        (
+            "/v1/ken/ask",
+            json!({"question": OIL, "ken": {"corpus": "none"}}),
+        ),
+        ("/v1/ken/search", json!({"query": "x", "corpus": "none"})),
+        (
+            "/v1/chat/completions",
+            json!({"model": "ken", "messages": [{"role": "user", "content": "x"}], "ken": {"corpus": "none"}}),
+        ),
+        (
+            "/v1/responses",
+            json!({"model": "ken", "input": "x", "ken": {"corpus": "none"}}),
+        ),
+        (
+            "/v1/responses",
+            json!({"model": "ken", "input": "x", "tools": [{"type": "file_search", "vector_store_ids": ["none"]}]}),
+        ),
+        (
+            "/v1/embeddings",
+            json!({"model": "ken/embedder", "input": "x", "ken": {"corpus": "none"}}),
+        ),
+    ] {
+        is(
+            &server.post(path, &body),
+            404,
+            "unknown_corpus",
+            &body.to_string(),
+        );
+    }
+    goes_on(&server);
+}
+
+#[test]
+fn paths_that_are_no_text_are_refused() {
+    let server = Running::start();
+    let mut count = 0;
+    for route in routes().iter().filter(|route| route.path.contains('{')) {
+        let start = route.path.find('{').unwrap();
+        let (head, rest) = route.example.split_at(start);
+        let tail = rest.find('/').map_or("", |place| &rest[place..]);
+        let bytes = String::from_utf8(route.request(&[])).unwrap();
+        let bytes = bytes.replacen(route.example, &format!("{head}%ff%fe{tail}"), 1);
+        let response = exchange(server.address, bytes.as_bytes());
+        is(&response, 400, "invalid_path", &route.name());
+        count += 1;
+    }
+    assert!(count >= 18, "{count}");
+    for path in [
+        "/v1/ken/../../etc/passwd",
+        "//",
+        "/%2e%2e/",
+        "/v1",
+        "/v1/ken/ask/",
+        "/V1/models",
+    ] {
+        is(&server.get(path), 404, "unknown_route", path);
+    }
+    goes_on(&server);
+}
+
+/// More bytes than a client that is refused gets rid of: what the server reads, and what the sockets hold.
+const TAKEN: usize = 24 << 20;
+
+const LARGE: usize = 100 << 20;
+
+/// Sends a head and then a body as large as that, as long as it is taken. Returns the response, and how much
+/// was taken.
+fn pour(
+    server: &Running,
+    route: &Route,
+    kind: &str,
+    start: &str,
+    is_chunked: bool,
+) -> (Response, usize) {
+    let mut stream = connect(server.address);
+    let mut reader = stream.try_clone().unwrap();
+    let response = std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        let _ = reader.read_to_end(&mut bytes);
+        bytes
+    });
+    let length = match is_chunked {
+        true => "transfer-encoding: chunked".to_owned(),
+        false => format!("content-length: {LARGE}"),
+    };
+    let head = format!(
+        "{} {} HTTP/1.1\r\nconnection: close\r\nhost: localhost\r\ncontent-type: {kind}\r\n{length}\r\n\r\n",
+        route.method, route.example
+    );
+    let piece = vec![b'x'; 64 << 10];
+    let piece = match is_chunked {
+        true => [format!("{:x}\r\n", piece.len()).as_bytes(), &piece, b"\r\n"].concat(),
+        false => piece,
+    };
+    let mut taken = 0;
+    let mut pour = || -> std::io::Result<()> {
+        stream.write_all(head.as_bytes())?;
+        match is_chunked {
+            true => write!(stream, "{:x}\r\n{start}\r\n", start.len())?,
+            false => stream.write_all(start.as_bytes())?,
+        }
+        while taken + piece.len() + start.len() <= LARGE {
+            stream.write_all(&piece)?;
+            taken += piece.len();
+        }
+        stream.shutdown(Shutdown::Write)
+    };
+    let _ = pour();
+    (parsed(response.join().unwrap()), taken)
+}
+
+#[test]
+fn a_body_of_a_hundred_megabytes_is_refused_before_it_is_read() {
+    let server = Running::start();
+    for route in routes().iter().filter(|route| !route.is_mcp()) {
+        for is_chunked in [false, true] {
+            let name = format!("{} {is_chunked}", route.name());
+            let (response, taken) =
+                pour(&server, route, "application/json", "{\"a\": \"", is_chunked);
+            match route.takes {
+                Takes::Nothing => {
+                    let without = exchange(server.address, &route.request(&[]));
+                    assert_eq!(response.status, without.status, "{name}");
+                }
+                Takes::File => is(&response, 415, "not_multipart", &name),
+                _ => is(&response, 413, "body_too_large", &name),
+            }
+            assert!(taken < TAKEN, "{name}: {taken}");
+        }
+        if matches!(route.takes, Takes::File) {
+            // A field that is no file has no such length.
+            let kind = "multipart/form-data; boundary=b";
+            let start = "--b\r\ncontent-disposition: form-data; name=\"purpose\"\r\n\r\n";
+            let (response, taken) = pour(&server, route, kind, start, true);
+            is(&response, 413, "body_too_large", &route.name());
+            assert!(taken < TAKEN, "{}: {taken}", route.name());
+        }
+    }
+    goes_on(&server);
+}
+
+#[test]
+fn a_file_that_says_that_it_is_too_large_is_not_received() {
+    let server = Running::start();
+    for path in ["/v1/files", "/v1/ken/corpora/notes/documents"] {
+        let mut stream = connect(server.address);
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nconnection: close\r\nhost: localhost\r\n\
+             content-type: multipart/form-data; boundary=b\r\ncontent-length: {}\r\n\r\n",
+            600_u64 << 20
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        is(&crate::client::read(stream), 413, "body_too_large", path);
+    }
+}
+
+#[test]
+fn methods_that_a_route_does_not_have_are_told() {
+    let server = Running::start();
+    let all = routes();
+    let mut paths: Vec<(&str, &str)> = all.iter().map(|one| (one.path, one.example)).collect();
+    paths.sort();
+    paths.dedup();
+    for (path, example) in paths {
+        for method in [
+            "GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "BREW",
+        ] {
+            let has = all
+                .iter()
+                .any(|one| one.path == path && one.method == method);
+            if !has {
+                let response = exchange(server.address, &request(method, example, &[], ""));
+                is(
+                    &response,
+                    405,
+                    "method_not_allowed",
+                    &format!("{method} {path}"),
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn pages_are_read_strictly() {
+    let server = Running::start();
+    for path in [
+        "/v1/files",
+        "/v1/vector_stores",
+        "/v1/vector_stores/notes/files",
+        "/v1/ken/jobs",
+        "/v1/ken/traces",
+    ] {
+        for query in [
+            "limit=0",
+            "limit=x",
+            "limit=99999999999999999999",
+            "limit=-1",
+            "order=up",
+            "limit=",
+        ] {
+            let response = server.get(&format!("{path}?{query}"));
+            is(&response, 400, "invalid_value", &format!("{path}?{query}"));
+        }
+        for query in [
+            "limit=10000",
+            "after=none",
+            "after=%ff%00",
+            "order=asc&order=desc",
+            "&&&",
+        ] {
+            let page: Value = server.get(&format!("{path}?{query}")).json();
+            assert!(page["data"].is_array(), "{path}?{query}: {page}");
+        }
+    }
+}
