@@ -296,21 +296,10 @@ impl Chromium {
         assert_eq!(chosen, value);
     }
 
-    /// Chooses an option, by its value.
-    pub(super) fn choose(&mut self, name: &str, value: &str) {
-        self.focus("combobox", name);
-        let value = json!(value);
-        let chosen = self.js(&format!(
-            "{{ const field = document.activeElement; field.value = {value}; \
-             field.dispatchEvent(new Event('change', {{bubbles: true}})); field.value }}"
-        ));
-        assert_eq!(chosen, value);
-    }
-
     /// Has files be saved to a folder.
     pub(super) fn save_to(&mut self, folder: &Path) {
         let kept = json!({"behavior": "allow", "downloadPath": folder});
-        self.call("Page.setDownloadBehavior", kept);
+        self.call("Page.setDownloadBehavior", &kept);
     }
 
     /// Chooses files, in the field that a label is for.
