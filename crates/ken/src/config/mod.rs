@@ -23,7 +23,6 @@ const COMMON: &[Key] = &[
     Key::filters,
     Key::k,
     Key::kbm,
-    Key::keep_questions,
     Key::listen,
     Key::mode,
     Key::model,

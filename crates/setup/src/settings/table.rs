@@ -80,8 +80,8 @@ settings! {
     #[serde(skip_serializing_if = "Option::is_none")]
     kbm_model: Option<ModelReference>, "REF" = "same as `model`";
 
-    /// With `serve`: keep what was asked and answered in traces, in memory and, with --server-data, on disk.
-    /// Without it, traces hold numbers and no texts
+    /// With `serve`: keep what is asked and answered. It is in traces then, in memory and, with
+    /// --server-data, on disk; without it, traces hold numbers and no texts
     #[serde(skip)]
     keep_questions: bool, "BOOL" = "false", see "[traces](../how-to/watch-a-server.md#traces)";
 
@@ -181,8 +181,8 @@ settings! {
     #[serde(skip)]
     sources: Vec<CorpusSource>, "[NAME=]DIR", only_flag "corpora";
 
-    /// With `serve`: folder for what clients upload (files, and corpora that they make), and for traces and
-    /// judged questions. Without it, nothing can be uploaded or changed, and the rest is forgotten at the end
+    /// With `serve`: folder for uploads, traces and judged questions. Clients put files in, and make corpora;
+    /// without it, nothing can be uploaded or changed, and traces are forgotten at the end
     #[serde(skip)]
     server_data: Option<PathBuf>, "DIR";
 

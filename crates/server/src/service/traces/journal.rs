@@ -42,6 +42,17 @@ pub(crate) enum Happened {
     },
 }
 
+impl Happened {
+    /// Whether it holds what somebody asked or wrote.
+    pub(crate) fn has_texts(&self) -> bool {
+        match self {
+            Self::Answered(past) => past.has_texts(),
+            Self::Judged { feedback, .. } => !feedback.answers.is_empty(),
+            Self::Watched { .. } => false,
+        }
+    }
+}
+
 /// The files of traces.
 pub(crate) struct Journal {
     folder: PathBuf,

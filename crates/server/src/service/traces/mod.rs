@@ -138,6 +138,8 @@ impl Traces {
             happened,
             unreadable,
         } = told;
+        // Of all that is on disk: a removal that was broken off leaves texts that later lines hide.
+        let has_texts = happened.iter().any(Happened::has_texts);
         // What is said of an answer may stand before it: it is written by another thread.
         let (answers, more): (Vec<_>, Vec<_>) = happened
             .into_iter()
@@ -147,7 +149,7 @@ impl Traces {
             .into_iter()
             .chain(more)
             .for_each(|one| last.take(one));
-        if !keeps_texts && last.all.iter().any(|kept| kept.past.has_texts()) {
+        if !keeps_texts && has_texts {
             let before = std::mem::take(&mut last);
             for kept in before.all {
                 last.add(Past::clone(&kept.past).without_texts());
@@ -279,7 +281,13 @@ mod tests {
         assert_eq!(before[1]["watched"], "differs");
         drop(traces);
         assert_eq!(shown(&open(true)), before);
-        // One that keeps no texts removes those that are there.
+        // One that keeps no texts removes those that are there, also where that was broken off before.
+        let names = || ken_storage::names(&folder.path().join("traces")).unwrap();
+        let whole = folder.path().join("traces").join(&names()[0]);
+        let text = std::fs::read(&whole).unwrap();
+        drop(open(false));
+        assert!(!whole.exists());
+        std::fs::write(&whole, text).unwrap();
         let bare = open(false);
         assert_eq!(bare.all().len(), 2);
         assert_eq!(
@@ -292,7 +300,7 @@ mod tests {
             Some(Rating::Bad)
         );
         drop(bare);
-        for name in ken_storage::names(&folder.path().join("traces")).unwrap() {
+        for name in names() {
             let text = std::fs::read_to_string(folder.path().join("traces").join(name)).unwrap();
             assert!(text.contains("req_2") && !text.contains("two"), "{text}");
             assert!(!text.contains("\"2\"") && !text.contains("answer to"));
