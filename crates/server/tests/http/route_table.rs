@@ -148,6 +148,7 @@ fn watching() -> Vec<Route> {
         ),
     ];
     for (method, path, example, scopes) in [
+        ("GET", "/v1/ken/access", "/v1/ken/access", ANY),
         ("GET", "/v1/ken/guarantee", "/v1/ken/guarantee", ANY),
         ("GET", "/v1/ken/traces", "/v1/ken/traces", ASK_OR_ADMIN),
         (

@@ -296,6 +296,12 @@ impl Chromium {
         assert_eq!(chosen, value);
     }
 
+    /// Has files be saved to a folder.
+    pub(super) fn save_to(&mut self, folder: &Path) {
+        let kept = json!({"behavior": "allow", "downloadPath": folder});
+        self.call("Page.setDownloadBehavior", &kept);
+    }
+
     /// Chooses files, in the field that a label is for.
     pub(super) fn choose_files(&mut self, label: &str, files: &[&Path]) {
         let named = format!("(one) => one.innerText.trim() === {}", json!(label));

@@ -3,3 +3,4 @@
 mod chromium;
 mod person;
 mod serving;
+mod watching;

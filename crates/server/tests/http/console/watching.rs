@@ -1,0 +1,71 @@
+//! What people do in the console with what was asked before.
+
+use ken_server::Keys;
+use serde_json::{Value, json};
+
+use super::chromium::Chromium;
+use crate::fixture::{FRANCE, OIL, Running, wait_for};
+
+#[test]
+fn a_wrong_answer_becomes_a_question_to_evaluate_on() {
+    let server = Running::keeping(&Keys::default());
+    let Some(mut browser) = Chromium::start(1280, 900) else {
+        return;
+    };
+    server.chat("never", FRANCE, &json!({}));
+    browser.visit(&format!("http://{}/", server.address));
+    browser.write("textbox", "Question", OIL);
+    browser.click("checkbox", "never");
+    browser.click("button", "Ask");
+    browser.sees("Bob");
+    browser.sees("Ida");
+    let of_never = "document.querySelector('[aria-label=\"Answer of never\"]')";
+    browser.js(&format!(
+        "[...{of_never}.querySelectorAll('button')].find((one) => one.innerText === 'Wrong').click()"
+    ));
+    browser.write("textbox", "What would be right", "Ida");
+    browser.click("button", "Send");
+    browser.sees("Thank you. The question is now one to evaluate on.");
+    browser.click("link", "Traffic");
+    browser.sees("Of these, one that retrieved took");
+    browser.sees(FRANCE);
+    browser.picture("traces");
+    browser.choose("Show", "rating=bad");
+    browser.until(
+        "one is left",
+        "document.querySelectorAll('[aria-label=\"Last questions\"] tbody tr').length === 1",
+    );
+    browser.click("button", OIL);
+    browser.sees("the policy never retrieves");
+    browser.picture("trace-dialog");
+    browser.write("textbox", "Right answer", "Ida Miller");
+    browser.click("button", "Evaluate on it");
+    browser.sees("The question is now one to evaluate on.");
+    browser.save_to(server.folder.path());
+    browser.click("button", "Save the evaluation set");
+    let saved = server.folder.path().join("questions.jsonl");
+    wait_for("it is saved", || saved.exists());
+    let questions = std::fs::read_to_string(&saved).unwrap();
+    assert_eq!(questions.lines().count(), 1);
+    let question: Value = serde_json::from_str(&questions).unwrap();
+    assert_eq!(question["question"], OIL);
+    assert_eq!(question["golden_answers"], json!(["Ida Miller"]));
+    assert_eq!(browser.wrong(&[]), [""; 0]);
+    assert_eq!(browser.nameless(), [""; 0]);
+}
+
+#[test]
+fn what_is_not_kept_is_not_shown() {
+    let server = Running::start();
+    let Some(mut browser) = Chromium::start(1280, 900) else {
+        return;
+    };
+    let answer = server.chat("always", OIL, &json!({})).json();
+    let id = answer["ken"]["request_id"].as_str().unwrap();
+    browser.visit(&format!("http://{}/#traffic", server.address));
+    browser.click("button", id);
+    browser.sees("This server does not keep what was asked");
+    assert!(!browser.text().contains("Ida"));
+    browser.press("Escape");
+    assert_eq!(browser.wrong(&[]), [""; 0]);
+}
