@@ -15,7 +15,7 @@ use ken_random::unit;
 /// The size of a model of the family.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Size {
-    /// About 0.3 million parameters.
+    /// About 0.25 million parameters.
     Tiny,
     /// About 0.5 million parameters.
     Small,

@@ -50,7 +50,7 @@ only read.")]
 Examples:
   ken world model island --size small --out small-untrained
 
-tiny, small, medium and large have about 0.3, 0.5, 2 and 8 million parameters. The directory is a model like \
+tiny, small, medium and large have about 0.25, 0.5, 2 and 8 million parameters. The directory is a model like \
 any other, with random weights.")]
     Model(MemberFlags),
     /// Train a model on the world from scratch
