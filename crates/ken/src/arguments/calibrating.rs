@@ -8,7 +8,7 @@ use clap::{Arg, ArgGroup, Args};
 use ken_answer::{Abstention, Policy, Signal};
 use ken_route::{ErrorGoal, Goal, Grades, Score, UnknownAbstention, UnknownPolicy};
 
-use crate::config::{Flag, Key, count, flags, open_share, share};
+use crate::config::{ADVANCED, Flag, Key, count, flags, open_share, share};
 
 /// The default of `ken ask`.
 const DEFAULT_SAMPLES: NonZeroUsize = NonZeroUsize::new(ken_answer::SAMPLES).unwrap();
@@ -182,7 +182,8 @@ pub(crate) struct CalibrateArguments {
     /// Answers that the policy will sample
     ///
     /// At most as many as were probed.
-    #[arg(long, value_name = "N", default_value_t = DEFAULT_SAMPLES, value_parser = count::<NonZeroUsize>)]
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_SAMPLES, value_parser = count::<NonZeroUsize>,
+        help_heading = ADVANCED)]
     pub(crate) samples: NonZeroUsize,
 
     /// Write the guarantee to this file, for `ken serve --calibration`
