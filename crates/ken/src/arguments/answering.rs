@@ -11,7 +11,13 @@ use crate::config::{ADVANCED, DECIDING, FINDING, Flag, Key, MODEL, Settings, cou
 
 /// All settings that an answer depends on, except the policy.
 fn answering() -> Vec<Arg> {
-    let others = [Key::abstain, Key::verbalize, Key::k, Key::temperature];
+    let others = [
+        Key::abstain,
+        Key::verbalize,
+        Key::k,
+        Key::evidence_tokens,
+        Key::temperature,
+    ];
     let settings = flags(&[&others, DECIDING, FINDING, MODEL].concat());
     [vec![corpora()], settings].concat()
 }

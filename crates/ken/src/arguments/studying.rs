@@ -360,6 +360,7 @@ impl FromStr for Scales {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::arguments::answering::asking;
 
     #[test]
     fn models_are_named_and_may_have_adapters() {
@@ -388,6 +389,15 @@ mod tests {
         assert_eq!(read("0-3,8,2"), Ok(vec![0, 1, 2, 3, 8]));
         for bad in ["3-1", "a", "", "1-", "-1", "0-99999999"] {
             assert!(read(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn what_a_study_sets_can_be_asked_with() {
+        let asked = asking();
+        for flag in studying() {
+            let name = flag.get_long();
+            assert!(asked.iter().any(|one| one.get_long() == name), "{name:?}");
         }
     }
 }

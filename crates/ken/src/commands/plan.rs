@@ -1,5 +1,6 @@
 //! `ken plan`: chooses a set-up among those that a study measured.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 
 use ken_setup::Key;
@@ -112,26 +113,27 @@ impl Recipe {
                 Ok(_) => writeln!(toml, "{key} = {value}"),
                 Err(_) => writeln!(toml, "{key} = {quoted}"),
             };
+            let _ = write!(ask, " --{} {}", key.replace('_', "-"), for_a_shell(value));
         };
         set("model", &model.reference);
-        let _ = write!(ask, " --model {}", model.reference);
         if let Some(adapter) = &model.adapter {
             set("adapter", &adapter.display().to_string());
-            let _ = write!(ask, " --adapter {}", adapter.display());
         }
         set("policy", &chosen.policy);
-        let _ = write!(ask, " --policy {}", chosen.policy);
         if searches {
             set("corpus", &manifest.corpus);
             set("k", &retrieval.k.to_string());
-            let _ = write!(ask, " --corpus {} --k {}", manifest.corpus, retrieval.k);
-            let _ = write!(ask, " --scale {}", chosen.condition.n);
-            if retrieval.order == Order::Reversed {
-                ask += " --reverse";
-            }
+            set("scale", &chosen.condition.n.to_string());
         }
         for (key, value) in differing(manifest) {
             set(key, value);
+        }
+        // Only flags set these.
+        if searches && retrieval.order == Order::Reversed {
+            ask += " --reverse";
+        }
+        for filter in filters(manifest) {
+            let _ = write!(ask, " --filter {}", for_a_shell(&filter));
         }
         let prune = (searches && retrieval.pruned != PruneRatio::NONE).then(|| {
             let ratio = retrieval.pruned;
@@ -143,6 +145,32 @@ impl Recipe {
         ask += " --style short \"QUESTION\"";
         Self { prune, ask, toml }
     }
+}
+
+/// A word of a command, in quotes where a shell would read it otherwise.
+fn for_a_shell(word: &str) -> Cow<'_, str> {
+    let plain = |c: char| c.is_alphanumeric() || "-_./:@+,=%".contains(c);
+    match !word.is_empty() && word.chars().all(plain) {
+        true => word.into(),
+        false => format!("'{}'", word.replace('\'', "'\\''")).into(),
+    }
+}
+
+/// The filters of a study, which its manifest has in one line: a word without a comparison belongs to the
+/// value before it.
+fn filters(manifest: &Manifest) -> Vec<String> {
+    let line = manifest.settings.get("filters").map_or("", String::as_str);
+    let mut filters: Vec<String> = Vec::new();
+    for word in line.split_whitespace() {
+        match filters.last_mut() {
+            Some(before) if !word.contains(['=', '<', '>']) => {
+                before.push(' ');
+                before.push_str(word);
+            }
+            _ => filters.push(word.to_owned()),
+        }
+    }
+    filters
 }
 
 /// The settings of a study that are not as they are by default.

@@ -216,7 +216,10 @@ fn plan(ken: &Ken) {
     let words: Vec<&str> = ask.split_whitespace().skip(1).collect();
     let answer = ken.json(&words);
     assert_eq!(answer["policy"], chosen["policy"]);
-    ken.write("ken.toml", plan["toml"].as_str().unwrap());
+    let toml = plan["toml"].as_str().unwrap();
+    assert!(toml.contains(&format!("scale = {}", chosen["n"])), "{toml}");
+    assert!(ask.contains(" --max-tokens 8"), "as in the study: {ask}");
+    ken.write("ken.toml", toml);
     ken.text(&["search", "clock", "--config", "ken.toml"]);
     fs::remove_file(ken.path("ken.toml")).unwrap();
 
@@ -238,6 +241,23 @@ fn plan(ken: &Ken) {
     );
     assert!(step["needed"].as_u64().unwrap() > 100, "{promise}");
     assert_eq!(like["plan"]["chosen"]["name"], "l@3");
+    // The same walk by F1, to what costs less memory.
+    let like = ken.json(&[
+        "plan",
+        "st",
+        "--like",
+        "l@3",
+        "--max-loss",
+        "0.9",
+        "--confidence",
+        "0.5",
+        "--maximize",
+        "f1",
+    ]);
+    let promise = &like["plan"]["promise"];
+    assert_eq!(promise["accuracy"], "f1");
+    let steps = promise["steps"].as_array().unwrap();
+    assert!(steps[0]["passes"] == true && steps.len() > 1, "{promise}");
     let text = ken.text(&[
         "plan",
         "st",

@@ -229,6 +229,27 @@ mod tests {
     }
 
     #[test]
+    fn losses_between_whole_ones_keep_the_promise_as_well() {
+        // As of F1: anything from -1 to 1, and `max_loss` on average.
+        let most = 0.05 + 3.0 * (0.05 * 0.95 / 2000.0_f64).sqrt();
+        let mut state = 7;
+        for (width, n) in [(0.1, 150), (0.6, 150), (0.95, 400)] {
+            let mut losses = || -> Vec<f64> {
+                (0..n)
+                    .map(|_| 0.02 + width * (2.0 * unit(&mut state) - 1.0))
+                    .collect()
+            };
+            let passed = (0..2000)
+                .filter(|_| {
+                    let stake = stake(&losses(), n, 0.02);
+                    evidence(&losses(), 0.02, stake) >= 20.0
+                })
+                .count();
+            assert!(passed as f64 <= most * 2000.0, "{width}, {n}: {passed}");
+        }
+    }
+
+    #[test]
     fn what_loses_little_is_found_to() {
         assert!(passing(0.0, 0.0, 180, 0.02) > 0.99);
         assert!(passing(0.0, 0.05, 150, 0.02) > 0.8);
