@@ -38,6 +38,18 @@ pub(crate) fn table(rows: &[Vec<String>]) -> Result<()> {
     bytes(aligned(rows).as_bytes())
 }
 
+/// The rows without the columns that say nothing below their name.
+pub(crate) fn without_empty_columns(rows: Vec<Vec<String>>) -> Vec<Vec<String>> {
+    let says = |column: usize| {
+        let mut cells = rows.iter().skip(1).filter_map(|row| row.get(column));
+        rows.len() == 1 || cells.any(|cell| !cell.is_empty() && cell != "-")
+    };
+    let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
+    let kept: Vec<usize> = (0..columns).filter(|column| says(*column)).collect();
+    let row = |row: &Vec<String>| kept.iter().filter_map(|at| row.get(*at).cloned()).collect();
+    rows.iter().map(row).collect()
+}
+
 /// The first row of a table: the names of the columns, with bars between.
 pub(crate) fn head(names: &str) -> Vec<String> {
     names.split('|').map(str::to_owned).collect()

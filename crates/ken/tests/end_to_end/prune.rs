@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{Ken, keys, number};
+use crate::harness::{Ken, generator, keys, number};
 use crate::tuning::{MODEL, SMALL};
 
 /// Passages of each kind.
@@ -379,6 +379,45 @@ fn a_pruner_may_have_passages_read() {
     assert_eq!(gone["pruned"], 24);
     let countries = |ken: &Ken| left(ken).iter().filter(|id| id.starts_with('c')).count();
     assert!(countries(&ken) <= 8, "{:?}", left(&ken));
+    // A study has the passages read by the model of its own that the pruner was trained with.
+    ken.json(&prune(&["--ratio", "0"]));
+    ken.write("other.toml", "model = \"no/such/model.gguf\"\n");
+    let small = format!("s={}", generator().display());
+    let study = ken.json(&[
+        "study",
+        "run",
+        "questions.jsonl",
+        "--corpus",
+        "island",
+        "--config",
+        "other.toml",
+        "--model",
+        &small,
+        "--scales",
+        "1",
+        "--ks",
+        "1",
+        "--limit",
+        "3",
+        "--max-tokens",
+        "2",
+        "--prune",
+        "0,0.4",
+        "--pruner",
+        "pruner.json",
+        "--out",
+        "st",
+    ]);
+    let policies = study["policies"].as_array().unwrap();
+    let pruned: Vec<f64> = policies
+        .iter()
+        .map(|one| number(&one["retrieval"]["pruned"]))
+        .collect();
+    assert_eq!(pruned, [0.0, 0.4]);
+    assert_eq!(
+        policies[1]["against_whole"], policies[1]["against_always"],
+        "of always"
+    );
     let states = [&TRAIN[..], &["--features", "hidden", "--layer", "auto"]].concat();
     let learned = ken.json(&states);
     let report = &learned["report"];

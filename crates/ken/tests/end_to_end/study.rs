@@ -151,6 +151,36 @@ fn a_grid_answers_as_evaluations_do_and_is_reported_and_planned_from() {
     let value = |name: &str| last[name]["value"].as_f64().unwrap_or_default();
     let em = known * (1.0 - value("harmed")) + (1.0 - known) * value("benefited");
     assert!((value("em") - em).abs() < 1e-9, "{last}");
+    let policies = report["policies"].as_array().unwrap();
+    assert_eq!(
+        policies.len(),
+        2 * 2 * SCALES * 3,
+        "models, orders, scales and policies"
+    );
+    for one in policies {
+        let of = |all: &Value, key: &str| all[key].clone();
+        let series = report["series"].as_array().unwrap().iter().find(|series| {
+            ["model", "retrieval"]
+                .iter()
+                .all(|key| of(series, key) == of(one, key))
+        });
+        let scales = series.unwrap()["scales"].as_array().unwrap();
+        let always = scales.iter().find(|at| at["n"] == one["n"]).unwrap();
+        let gain = number(&one["em"]["value"]) - number(&always["em"]["value"]);
+        assert!(
+            (number(&one["against_always"]["value"]) - gain).abs() < 1e-9,
+            "{one}"
+        );
+        assert_eq!(
+            one["against_whole"]["value"],
+            Value::Null,
+            "nothing is pruned: {one}"
+        );
+        assert!(
+            one["policy"] != "always" || one["retrieves"]["value"] == 1.0,
+            "{one}"
+        );
+    }
     // Three shards are three shards in either order.
     let time = &report["time"];
     assert!(

@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use ken_corpus::{Corpus, PlaceMark, Selection};
 use ken_index::Index;
+use ken_language::LanguageModel;
 use ken_route::{Head, digest_of};
 
 use super::error::PruningError;
@@ -55,6 +56,14 @@ impl Basis {
     pub fn has_passages_read(&self) -> bool {
         let head = self.head.as_ref();
         head.is_some_and(|head| head.measured_on.reader.is_some())
+    }
+
+    /// Whether this is the model that read the passages when the pruner was trained.
+    #[must_use]
+    pub fn is_read_by(&self, model: &dyn LanguageModel) -> bool {
+        let head = self.head.as_ref();
+        let reader = head.and_then(|head| head.measured_on.reader.as_deref());
+        reader.is_some_and(|expected| ken_storage::same_fingerprint(expected, model.fingerprint()))
     }
 
     /// How many of some questions mastery was measured by. What pruning does to those says nothing about

@@ -3,6 +3,7 @@
 
 mod figures;
 mod page;
+mod policies;
 
 use std::path::Path;
 
@@ -16,6 +17,7 @@ use crate::scaling::{
     ScalingError, StudyTime, compensations, known_rate,
 };
 use figures::Figure;
+pub use policies::PolicyOutcome;
 
 /// All that is told.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -24,6 +26,9 @@ pub struct StudyReport {
     pub compensation: Vec<CompensationOf>,
     /// The measures of each model by scale.
     pub series: Vec<Series>,
+    /// What policies answer under each condition; empty where only always and never were measured and
+    /// nothing was pruned.
+    pub policies: Vec<PolicyOutcome>,
     /// The cells that are missing; n\* is then a bound where they matter.
     pub missing: Vec<Cell>,
     /// The set-ups than which no other is both as accurate and as cheap, by accuracy and cost.
@@ -125,6 +130,7 @@ impl StudyReport {
         Self {
             compensation,
             series,
+            policies: policies::outcomes(measured),
             missing: measured.missing.clone(),
             fronts: fronts.collect(),
             time: Some(measured.time),
@@ -170,6 +176,7 @@ impl StudyReport {
         Self {
             compensation: compensations(curves).into_iter().map(of_pair).collect(),
             series,
+            policies: Vec::new(),
             missing: Vec::new(),
             fronts: fronts.collect(),
             time: None,

@@ -1,7 +1,7 @@
 //! The page of a study.
 
 use super::figures::Figure;
-use super::{Series, StudyReport};
+use super::{PolicyOutcome, Series, StudyReport};
 use crate::page::{escaped, figure, page, table};
 use crate::scaling::{Measure, ScaleMeasures};
 
@@ -29,6 +29,8 @@ pub(super) fn to_html(title: &str, report: &StudyReport, figures: &[Figure<'_>])
         body += "</div>\n";
         let of_set = report.series.iter().filter(|one| one.dataset == dataset);
         body += &measures(&of_set.collect::<Vec<_>>());
+        let of_set = report.policies.iter().filter(|one| one.dataset == dataset);
+        body += &policies(&of_set.collect::<Vec<_>>());
     }
     body += &fronts(report);
     body += &time(report);
@@ -114,6 +116,38 @@ fn measures(series: &[&Series]) -> String {
          scale before; H: of those answered right without retrieval, the share answered wrong. Utilization is \
          CB over coverage; use of covered is CB of the covered questions alone.</p>\n",
         table(names, rows)
+    )
+}
+
+fn policies(outcomes: &[&PolicyOutcome]) -> String {
+    if outcomes.is_empty() {
+        return String::new();
+    }
+    let names = "model|shards|k|pruned|n|policy|EM|F1|contains|retrieves|tokens|against always, whole|against \
+                 the same, whole";
+    let rows = outcomes.iter().map(|one| {
+        vec![
+            escaped(&one.model),
+            one.retrieval.order.to_string(),
+            one.retrieval.k.to_string(),
+            one.retrieval.pruned.to_string(),
+            one.n.to_string(),
+            escaped(&one.policy),
+            with_interval(&one.em),
+            with_interval(&one.f1),
+            with_interval(&one.contains),
+            with_interval(&one.retrieves),
+            one.tokens
+                .value
+                .map_or_else(|| "–".to_owned(), |tokens| format!("{tokens:.1}")),
+            with_interval(&one.against_always),
+            with_interval(&one.against_whole),
+        ]
+    });
+    format!(
+        "<h3>Policies</h3>\n{}<p>The last two columns: what exact match gains over always retrieving from the \
+         whole corpus, and over the same policy there.</p>\n",
+        table(names.split('|'), rows)
     )
 }
 

@@ -2,17 +2,20 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use ken_answer::Retriever;
 use ken_corpus::Active;
+use ken_language::LanguageModel;
 use ken_setup::{CorpusAddress, Settings, Setup};
+use ken_study::pruning::{Basis, CorpusCopy, PrunePlan};
 use ken_study::scaling::{
     Condition, Evidence, Order, PruneRatio, Retrieval, StudiedCondition, evidence_file,
     find_evidence,
 };
 use ken_study::{ResultsFile, RunSettings, read_results};
 
-use super::grid::{QuestionSet, retrievals};
+use super::grid::{QuestionSet, retrievals, settings_of};
 use crate::arguments::pruning::{PruneBasis, PruneMethod};
 use crate::arguments::studying::StudyRunArguments;
 use crate::commands::prune::{basis, pruned_copy};
@@ -61,8 +64,13 @@ pub(super) fn find(
     }
     let scales = arguments.scales.0.iter().filter(|n| **n > 0);
     let scales: Vec<u32> = scales.copied().collect();
+    let is_pruned = by_ratio.keys().any(|ratio| *ratio != PruneRatio::NONE);
+    let plan = match is_pruned {
+        true => Some(plan(session.settings.folder()?, arguments, session)?),
+        false => None,
+    };
     for (ratio, retrievals) in by_ratio {
-        let searched = Searched::at(ratio, arguments, session)?;
+        let searched = Searched::at(ratio, plan.as_ref(), arguments, session)?;
         let orders = [Order::Forward, Order::Reversed];
         for order in orders {
             let ks = retrievals.iter().filter(|one| one.order == order);
@@ -138,22 +146,27 @@ fn studied(condition: Condition, retriever: &Retriever) -> StudiedCondition {
 struct Searched {
     folder: PathBuf,
     /// The copy, which is removed when this is dropped, and what it holds.
-    pruned: Option<(ken_study::pruning::CorpusCopy, String)>,
+    pruned: Option<(CorpusCopy, String)>,
 }
 
 impl Searched {
-    fn at(ratio: PruneRatio, arguments: &StudyRunArguments, session: &Session<'_>) -> Result<Self> {
+    /// Without a plan, nothing is pruned.
+    fn at(
+        ratio: PruneRatio,
+        plan: Option<&PrunePlan>,
+        arguments: &StudyRunArguments,
+        session: &Session<'_>,
+    ) -> Result<Self> {
         let folder = session.settings.folder()?.to_owned();
-        if ratio == PruneRatio::NONE {
+        let Some(plan) = plan.filter(|_| ratio != PruneRatio::NONE) else {
             return Ok(Self {
                 folder,
                 pruned: None,
             });
-        }
-        let plan = plan(&folder, arguments, session)?;
+        };
         ken_storage::create_dir_all(&arguments.out())?;
         let place = arguments.out().join(format!("pruned-{ratio}"));
-        let (copy, marks) = pruned_copy(&folder, place, &plan, ratio.share(), session)?;
+        let (copy, marks) = pruned_copy(&folder, place, plan, ratio.share(), session)?;
         let identity = plan.identity_without(&marks);
         Ok(Self {
             folder: copy.dir().to_owned(),
@@ -198,11 +211,7 @@ impl Searched {
 }
 
 /// What is pruned first.
-fn plan(
-    folder: &Path,
-    arguments: &StudyRunArguments,
-    session: &Session<'_>,
-) -> Result<ken_study::pruning::PrunePlan> {
+fn plan(folder: &Path, arguments: &StudyRunArguments, session: &Session<'_>) -> Result<PrunePlan> {
     if arguments.pruner.is_none() {
         return Err(Failure::refused(
             "no_pruner",
@@ -220,7 +229,7 @@ fn plan(
     };
     let basis = basis::read(&by)?;
     let reader = match basis.has_passages_read() {
-        true => Some(session.setup().language_model()?),
+        true => Some(reader(&basis, arguments, session)?),
         false => None,
     };
     basis::plan(
@@ -230,4 +239,25 @@ fn plan(
         reader.as_deref(),
         session,
     )
+}
+
+/// The studied model that read the passages when the pruner was trained; where there is none, that of the
+/// settings, which is then checked.
+fn reader(
+    basis: &Basis,
+    arguments: &StudyRunArguments,
+    session: &Session<'_>,
+) -> Result<Arc<dyn LanguageModel>> {
+    for model in &arguments.model {
+        let settings = settings_of(model, session);
+        let setup = Setup {
+            settings: &settings,
+            ..session.setup()
+        };
+        let opened = setup.language_model()?;
+        if basis.is_read_by(&*opened) {
+            return Ok(opened);
+        }
+    }
+    Ok(session.setup().language_model()?)
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use ken_study::scaling::{Measure, Measured, read_table};
-use ken_study::study_report::{CompensationOf, StudyReport};
+use ken_study::study_report::{CompensationOf, PolicyOutcome, StudyReport};
 
 use crate::arguments::studying::StudyReportArguments;
 use crate::failure::Result;
@@ -66,7 +66,7 @@ fn show(report: &StudyReport, out: &Path) -> Result<()> {
             missing.collect::<Vec<_>>().join(" "),
         ]);
     }
-    output::table(&rows)?;
+    output::table(&output::without_empty_columns(rows))?;
     let mut rows = vec![output::head(
         "\ndata set|model|retrieval|n|EM|F1|coverage|known|CB|gain|harmed|utilization",
     )];
@@ -89,7 +89,8 @@ fn show(report: &StudyReport, out: &Path) -> Result<()> {
             ]);
         }
     }
-    output::table(&rows)?;
+    output::table(&output::without_empty_columns(rows))?;
+    show_policies(&report.policies)?;
     if !report.missing.is_empty() {
         output::line(format!("{} cells are missing:", report.missing.len()))?;
         report.missing.iter().try_for_each(output::line)?;
@@ -106,6 +107,33 @@ fn show(report: &StudyReport, out: &Path) -> Result<()> {
         ))?;
     }
     output::line(format!("report: {}", out.join("report.html").display()))
+}
+
+fn show_policies(policies: &[PolicyOutcome]) -> Result<()> {
+    if policies.is_empty() {
+        return Ok(());
+    }
+    let mut rows = vec![output::head(
+        "\ndata set|model|retrieval|n|policy|EM|F1|retrieves|tokens|against always, whole|against the same, whole",
+    )];
+    let gain =
+        |measure: &Measure| output::share(measure.value) + &output::interval(measure.interval);
+    for one in policies {
+        rows.push(vec![
+            one.dataset.clone(),
+            one.model.clone(),
+            told_retrieval(one.retrieval),
+            one.n.to_string(),
+            one.policy.clone(),
+            output::share(one.em.value),
+            output::share(one.f1.value),
+            output::share(one.retrieves.value),
+            output::number(one.tokens.value, 1),
+            gain(&one.against_always),
+            gain(&one.against_whole),
+        ]);
+    }
+    output::table(&output::without_empty_columns(rows))
 }
 
 fn retrieval(of_pair: &CompensationOf) -> String {
