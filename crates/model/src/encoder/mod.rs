@@ -9,6 +9,7 @@ mod fingerprint;
 mod forward;
 mod prefixes;
 mod settings;
+mod together;
 mod tokens;
 mod weights;
 
@@ -22,6 +23,7 @@ pub use cross_encoder::CrossEncoder;
 pub use error::EncoderError;
 pub use prefixes::Prefixes;
 use settings::{Pooling, Settings};
+use together::Together;
 use tokens::{Sequence, Tokens};
 use weights::Weights;
 
@@ -36,6 +38,7 @@ pub struct Encoder {
     tokens: Tokens,
     weights: Weights,
     fingerprint: String,
+    calls: Together<Vec<f32>>,
 }
 
 impl Encoder {
@@ -65,6 +68,7 @@ impl Encoder {
             weights: weights?,
             settings,
             fingerprint,
+            calls: Together::default(),
         })
     }
 
@@ -72,7 +76,8 @@ impl Encoder {
     /// length 1 if the model normalizes. Each text gets the prefix of `role` and is truncated to
     /// [`Encoder::max_tokens`]. An empty text has an embedding too.
     ///
-    /// Uses all threads of rayon's pool. The other texts affect a text's embedding only by rounding.
+    /// Uses all threads of rayon's pool; calls of a few texts from many threads are computed together. The
+    /// other texts affect a text's embedding only by rounding.
     pub fn embed(&self, texts: &[&str], role: Role) -> Result<Vec<Vec<f32>>, EncoderError> {
         let prefix = self.settings.prefixes.of_role(role);
         let sequences: Vec<Sequence> = texts
@@ -82,7 +87,9 @@ impl Encoder {
                 _ => self.tokens.sequence(&format!("{prefix}{text}")),
             })
             .collect::<Result<_, _>>()?;
-        batches::compute_all(&sequences, |batch| self.embed_batch(batch))
+        self.calls.compute(sequences, |sequences| {
+            batches::compute_all(sequences, |batch| self.embed_batch(batch))
+        })
     }
 
     fn embed_batch(&self, sequences: &[&Sequence]) -> Result<Vec<Vec<f32>>, EncoderError> {

@@ -1,0 +1,256 @@
+//! Small calls from many threads, computed together: while as many calls compute as there are threads,
+//! later ones gather, and the next to compute takes all of them. So nobody waits for others to come, and
+//! under load the weights are read once for many texts.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use super::error::EncoderError;
+use super::tokens::Sequence;
+
+/// A call with more sequences than this fills the threads by itself.
+const SMALL: usize = 8;
+
+/// Sequences that are computed together at most, so that the first of them is not kept waiting.
+const MOST: usize = 64;
+
+/// Calls that compute, and those that wait for it.
+pub(super) struct Together<T> {
+    calls: Mutex<Calls<T>>,
+    changed: Condvar,
+}
+
+struct Calls<T> {
+    next: u64,
+    /// How many compute.
+    computing: usize,
+    /// Those that wait, by their numbers.
+    gathered: VecDeque<(u64, Arc<Vec<Sequence>>)>,
+    /// What others computed; `None` where that failed, and the call has to do it alone.
+    done: HashMap<u64, Option<Vec<T>>>,
+}
+
+impl<T> Default for Together<T> {
+    fn default() -> Self {
+        Self {
+            calls: Mutex::new(Calls {
+                next: 0,
+                computing: 0,
+                gathered: VecDeque::new(),
+                done: HashMap::new(),
+            }),
+            changed: Condvar::new(),
+        }
+    }
+}
+
+impl<T> Together<T> {
+    /// One result for each sequence, by a function that gives this for any number of them.
+    pub(super) fn compute(
+        &self,
+        sequences: Vec<Sequence>,
+        compute: impl Fn(&[Sequence]) -> Result<Vec<T>, EncoderError>,
+    ) -> Result<Vec<T>, EncoderError> {
+        // A thread of the pool must not wait for what may need that thread.
+        if sequences.len() > SMALL || rayon::current_thread_index().is_some() {
+            return compute(&sequences);
+        }
+        let sequences = Arc::new(sequences);
+        let taken = {
+            let mut calls = self.lock();
+            let own = calls.next;
+            calls.next += 1;
+            calls.gathered.push_back((own, Arc::clone(&sequences)));
+            loop {
+                if let Some(done) = calls.done.remove(&own) {
+                    drop(calls);
+                    return done.map_or_else(|| compute(&sequences), Ok);
+                }
+                // Another one may have taken it, and not be done.
+                let waits = calls.gathered.iter().any(|(number, _)| *number == own);
+                if waits && calls.computing < rayon::current_num_threads() {
+                    break;
+                }
+                calls = self
+                    .changed
+                    .wait(calls)
+                    .unwrap_or_else(PoisonError::into_inner);
+            }
+            calls.computing += 1;
+            Taken {
+                by: self,
+                own,
+                calls: calls.take(own),
+            }
+        };
+        taken.compute(&compute)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Calls<T>> {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<T> Calls<T> {
+    /// The call of this number, and as many of the others as go with it.
+    fn take(&mut self, own: u64) -> Vec<(u64, Arc<Vec<Sequence>>)> {
+        let mut taken = Vec::new();
+        if let Some(at) = self.gathered.iter().position(|(number, _)| *number == own) {
+            taken.extend(self.gathered.remove(at));
+        }
+        let mut amount: usize = taken.iter().map(|(_, sequences)| sequences.len()).sum();
+        while let Some((_, sequences)) = self.gathered.front() {
+            amount += sequences.len();
+            if amount > MOST {
+                break;
+            }
+            taken.extend(self.gathered.pop_front());
+        }
+        taken
+    }
+}
+
+/// Calls that one of them computes. However it ends, the others are told.
+struct Taken<'t, T> {
+    by: &'t Together<T>,
+    own: u64,
+    calls: Vec<(u64, Arc<Vec<Sequence>>)>,
+}
+
+impl<T> Taken<'_, T> {
+    fn compute(
+        mut self,
+        compute: &impl Fn(&[Sequence]) -> Result<Vec<T>, EncoderError>,
+    ) -> Result<Vec<T>, EncoderError> {
+        let each = self
+            .calls
+            .iter()
+            .flat_map(|(_, sequences)| sequences.iter());
+        let all: Vec<Sequence> = each.cloned().collect();
+        let mut results = match compute(&all) {
+            Ok(results) => results.into_iter(),
+            // It may be another call's text that failed.
+            Err(_) if self.calls.len() > 1 => {
+                let own = self.calls.iter().find(|(number, _)| *number == self.own);
+                let own = own.map(|(_, sequences)| Arc::clone(sequences));
+                drop(self);
+                return compute(&own.unwrap_or_default());
+            }
+            Err(error) => return Err(error),
+        };
+        let mut mine = Vec::new();
+        let mut done = Vec::new();
+        for (number, sequences) in std::mem::take(&mut self.calls) {
+            let of_call: Vec<T> = results.by_ref().take(sequences.len()).collect();
+            match number == self.own {
+                true => mine = of_call,
+                false => done.push((number, Some(of_call))),
+            }
+        }
+        self.by.lock().done.extend(done);
+        Ok(mine)
+    }
+}
+
+impl<T> Drop for Taken<'_, T> {
+    fn drop(&mut self) {
+        let mut calls = self.by.lock();
+        calls.computing -= 1;
+        for (number, _) in &self.calls {
+            if *number != self.own {
+                calls.done.insert(*number, None);
+            }
+        }
+        drop(calls);
+        self.by.changed.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::thread;
+    use std::time::Duration;
+
+    use super::*;
+
+    fn sequence(id: u32) -> Sequence {
+        Sequence {
+            ids: vec![id],
+            types: vec![0],
+        }
+    }
+
+    /// Doubles ids, slowly; the id 7 fails.
+    fn doubled(sequences: &[Sequence]) -> Result<Vec<u32>, EncoderError> {
+        thread::sleep(Duration::from_millis(2));
+        let each = sequences.iter().map(|sequence| match sequence.ids[0] {
+            7 => Err(EncoderError::Missing("7".into())),
+            id => Ok(2 * id),
+        });
+        each.collect()
+    }
+
+    #[test]
+    fn each_call_gets_its_own_results_and_its_own_failure() {
+        let (together, computed) = (Together::default(), AtomicUsize::new(0));
+        let calls = 400;
+        thread::scope(|scope| {
+            for thread in 0..40_u32 {
+                let (together, computed) = (&together, &computed);
+                scope.spawn(move || {
+                    for round in 0..10 {
+                        let ids: Vec<u32> = (0..thread % 3 + 1)
+                            .map(|n| 1000 * round + thread + n)
+                            .collect();
+                        let sequences = ids.iter().map(|&id| sequence(id)).collect();
+                        let got = together.compute(sequences, |all| {
+                            computed.fetch_add(1, Ordering::Relaxed);
+                            doubled(all)
+                        });
+                        match ids.contains(&7) {
+                            true => assert!(got.is_err()),
+                            false => {
+                                let wanted: Vec<u32> = ids.iter().map(|id| 2 * id).collect();
+                                assert_eq!(got.unwrap(), wanted);
+                            }
+                        }
+                    }
+                });
+            }
+        });
+        let calls_left = together.lock();
+        assert!(calls_left.gathered.is_empty() && calls_left.done.is_empty());
+        assert_eq!(calls_left.computing, 0);
+        let computed = computed.into_inner();
+        assert!(
+            computed < calls / 2,
+            "{computed} computations of {calls} calls"
+        );
+    }
+
+    #[test]
+    fn a_panic_of_one_call_leaves_the_others_their_results() {
+        let together: Together<u32> = Together::default();
+        thread::scope(|scope| {
+            for thread in 0..16_u32 {
+                let together = &together;
+                scope.spawn(move || {
+                    let got = catch_unwind(AssertUnwindSafe(|| {
+                        together.compute(vec![sequence(thread)], |all| {
+                            thread::sleep(Duration::from_millis(5));
+                            assert!(all.iter().all(|one| one.ids[0] != 3), "on purpose");
+                            doubled(all)
+                        })
+                    }));
+                    // The call that computed together with 3 panics, too.
+                    if let Ok(Ok(got)) = got {
+                        assert_eq!(got, [2 * thread]);
+                    }
+                });
+            }
+        });
+        assert_eq!(together.lock().computing, 0);
+    }
+}
