@@ -32,6 +32,7 @@ mod record_files;
 pub mod results;
 pub mod run;
 pub mod scaling;
+pub mod split;
 pub mod statistics;
 pub mod study_report;
 pub mod summary;
@@ -69,10 +70,11 @@ pub use record::Record;
 pub use record_files::{default_file, with_ending};
 pub use results::{ResultsError, ResultsFile, RunSettings, read_results, read_settings};
 pub use run::{Outcome, Run, RunError, RunProgress, Task, in_memory};
+pub use split::{AboutSubject, Fold, Split, half, is_held_out, place_in_split};
 pub use summary::{Summary, summarize};
 pub use table::{ExportError, Table, write_parquet};
 pub use training_examples::{
     AssessorExampleOptions, ExampleKind, ExamplesError, LabelRule, Labels, NoiseTolerant,
     RoutingExample, RoutingExampleOptions, RoutingStage, TrainingExample, assessor_examples,
-    is_held_out, noise_tolerant, place_in_split, routing_examples,
+    noise_tolerant, routing_examples,
 };

@@ -10,7 +10,7 @@ use ken_answer::{Pipeline, Representation, represent};
 use ken_route::{Head, Input, MeasuredOn, Purpose, Source};
 use ken_study::learn::router::{Candidate, Control, RouterReport, learn_router, router_labels};
 use ken_study::learn::{LearnOptions, Target};
-use ken_study::{ProbeRecord, Question};
+use ken_study::{Fold, ProbeRecord, Question};
 use ken_testing::{Fact, FnEmbedder, TableModel};
 use ken_train::heads::{HeadOptions, Shape};
 use tempfile::TempDir;
@@ -64,7 +64,10 @@ fn raw() -> Vec<Question> {
 fn options(shape: Shape) -> LearnOptions {
     LearnOptions {
         head: HeadOptions { shape, seed: 3 },
-        held_out: 0.3,
+        held_out: Fold {
+            share: 0.3,
+            number: 0,
+        },
     }
 }
 

@@ -21,7 +21,7 @@ use ken_study::pruning::{
     Basis, CoverageQuestion, Guarantee, GuaranteedRatio, Method, PassageVectors, REASON, Scored,
     StoredVectors, Work, candidates, count, largest_ratio, order, scored,
 };
-use ken_study::{LearnError, MasteryRecord};
+use ken_study::{Fold, LearnError, MasteryRecord};
 use ken_testing::FnEmbedder;
 use ken_train::heads::{HeadOptions, Shape};
 use serde_json::json;
@@ -39,7 +39,10 @@ const OPTIONS: LearnOptions = LearnOptions {
         shape: Shape::Logistic,
         seed: 5,
     },
-    held_out: 0.3,
+    held_out: Fold {
+        share: 0.3,
+        number: 0,
+    },
 };
 
 /// Has no wish to stop.

@@ -68,8 +68,9 @@ policies.csv and report.html, and policies added later cost only what is missing
 a threshold is cross-fitted: each half of the questions uses the best threshold of the other. \
 Without --gate, evidence:gate is trained on the other half too. \
 Questions with the same `subject` in their metadata are in one half. The yardstick for all is the \
-share of needless retrievals (memory is right) that a policy spares at a loss of at most 0.01, \
-likewise with thresholds from the other half. With --abstain, withheld answers count as wrong, and \
+share of needless retrievals (memory is right) that a policy spares, likewise with thresholds from \
+the other half: at a net loss of at most 0.01, and where at most 0.01 of the beneficial retrievals (right \
+with evidence alone) are missed. With --abstain, withheld answers count as wrong, and \
 the report also tells how many questions are answered, how many of the answers given are wrong, and \
 how many of the withheld ones would have been.")]
 pub(crate) struct EvalArguments {
@@ -98,7 +99,8 @@ pub(crate) struct EvalArguments {
 
     /// Evaluate only on questions held out in training
     ///
-    /// R is the share that training held out.
+    /// R is the share that training held out, or less: then it is left out of what a larger share held out, and
+    /// the rest of that can calibrate. The same questions everywhere, by their subject, whatever the seed.
     #[arg(long, value_name = "R", value_parser = share)]
     pub(crate) held_out: Option<f64>,
 

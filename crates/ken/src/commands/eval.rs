@@ -10,7 +10,7 @@ use ken_study::{
 use serde::Serialize;
 
 use crate::arguments::answering::EvalArguments;
-use crate::commands::{compare, records};
+use crate::commands::{compare, records, taught};
 use crate::failure::{Failure, Result};
 use crate::output::{self, share};
 use crate::session::Session;
@@ -25,6 +25,9 @@ struct Evaluated {
     by: Vec<Group>,
     /// Questions whose answers, and times, are those of an earlier run.
     resumed: usize,
+    /// What was taught some of the questions.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    taught: Vec<taught::Taught>,
 }
 
 /// The questions with one value of a field.
@@ -75,7 +78,10 @@ pub(crate) fn run(arguments: &EvalArguments, session: &Session<'_>) -> Result<()
         ));
     }
     let pipeline = session.setup().pipeline()?;
-    let policy = session.settings.policy.to_string();
+    let policies = [session.settings.policy];
+    let held_out = arguments.held_out;
+    let taught = taught::taught(&questions, held_out, &pipeline, &policies, session)?;
+    let policy = pipeline.resolved(session.settings.policy).to_string();
     let what = format!("{policy}.results.jsonl");
     let out = records::out(arguments.out.as_ref(), &arguments.questions, &what);
     let run_settings = session.settings.identity(&pipeline);
@@ -87,6 +93,7 @@ pub(crate) fn run(arguments: &EvalArguments, session: &Session<'_>) -> Result<()
             broken_down(field, &policy, &questions, &outcome.records)
         }),
         resumed: outcome.resumed,
+        taught,
     };
     if session.json {
         output::json(&evaluated)
@@ -100,6 +107,7 @@ fn show(evaluated: &Evaluated, out: &Path) -> Result<()> {
         summary,
         by,
         resumed,
+        taught,
     } = evaluated;
     let ms = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |v| format!("{v:.0} ms"));
     let interval = output::interval(summary.em_interval);
@@ -147,6 +155,7 @@ fn show(evaluated: &Evaluated, out: &Path) -> Result<()> {
     }
     rows.push(("per question", out.display().to_string()));
     output::pairs(rows)?;
+    taught::show(taught)?;
     if by.is_empty() {
         return Ok(());
     }

@@ -228,7 +228,7 @@ fn noise_is_taught_and_its_examples_go_to_other_tools() {
 }
 
 /// Records of some probed questions, of which every other one is told to be known.
-fn write_records(ken: &Ken, limit: &str, name: &str) {
+pub(crate) fn write_records(ken: &Ken, limit: &str, name: &str) {
     let probe = [
         "probe",
         "island/questions.jsonl",

@@ -13,6 +13,7 @@ use crate::bootstrap::interval;
 use crate::calibration::{both_right, recorded, recorded_with_evidence};
 use crate::discrimination::auroc;
 use crate::probe::ProbeRecord;
+use crate::split::AboutSubject;
 use crate::statistics::{mean, number};
 
 /// Draws of an interval.
@@ -34,6 +35,7 @@ pub struct GateLabels {
 #[derive(Debug, Clone, PartialEq)]
 struct GateLabel {
     question: String,
+    subject: String,
     /// Right from memory, and right with evidence; 0 or 1.
     right: [f64; 2],
     without: Measurements,
@@ -108,6 +110,7 @@ pub fn gate_labels(records: &[ProbeRecord]) -> Result<GateLabels, LearnError> {
         }
         labels.push(GateLabel {
             question: record.question.trim().to_owned(),
+            subject: record.subject().to_owned(),
             right: [without, with],
             without: recorded(record, 0),
             with: recorded_with_evidence(record),
@@ -189,7 +192,7 @@ fn of_gate(source: HeadError) -> LearnError {
 }
 
 /// Trains a gate on the labels that are not held out, on the candidate that fits best, and evaluates it on
-/// those that are. The split is by the question's words. `embedder` is the fingerprint of the one that the
+/// those that are. The split is by what questions are about. `embedder` is the fingerprint of the one that the
 /// numbers come from.
 ///
 /// # Errors
@@ -204,7 +207,7 @@ pub fn learn_gate(
     let (judged_on, learned_from): (Vec<&GateLabel>, Vec<&GateLabel>) = labels
         .labels
         .iter()
-        .partition(|label| options.holds_out(&label.question));
+        .partition(|label| options.held_out.holds_out(&label.subject));
     let targets: Vec<f64> = learned_from.iter().map(|label| label.worth()).collect();
     let vectors = |input: Input, labels: &[&GateLabel]| -> Vec<Vec<f32>> {
         let each = labels.iter();

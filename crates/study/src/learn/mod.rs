@@ -14,14 +14,15 @@ mod target;
 pub use error::LearnError;
 pub use layers::LayerChoice;
 pub use recorded::{
-    assessor_scores, check_model, choice_scores, question_vectors, router_scores, untaught_share,
+    Taught, assessor_scores, check_model, choice_scores, question_vectors, router_scores, taught,
 };
 pub use target::Target;
 
-use ken_answer::chance;
 use ken_route::{Input, Purpose};
 use ken_train::heads::{Fitted, HeadError, HeadOptions};
 use serde::Serialize;
+
+use crate::split::Fold;
 
 /// How well a head fits one candidate's vectors.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -63,13 +64,6 @@ fn select<'c, C, V>(
 pub struct LearnOptions {
     /// How it is trained.
     pub head: HeadOptions,
-    /// The share of the labels that are held out to evaluate it, in `(0, 1)`.
-    pub held_out: f64,
-}
-
-impl LearnOptions {
-    /// Whether what has this name is held out. The same name always is, or never.
-    fn holds_out(&self, name: &str) -> bool {
-        chance(self.head.seed, name) < self.held_out
-    }
+    /// Which labels are held out to evaluate it.
+    pub held_out: Fold,
 }
