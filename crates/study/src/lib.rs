@@ -23,6 +23,7 @@ pub mod label;
 pub mod learn;
 pub mod mastery;
 mod page;
+mod paired;
 pub mod plan;
 pub mod probe;
 mod probe_page;
@@ -63,6 +64,7 @@ pub use mastery::{
     MasteryRecord, MasterySummary, MasteryWork, Sentence, label_mastery, mastery_of_probed,
     sample_sentences, summarize_mastery,
 };
+pub use paired::{Paired, paired};
 pub use probe::{Probe, ProbeRecord, ProbeSummary, probe, summarize_probe};
 pub use probe_page::probe_to_html;
 pub use pruning::PruningError;

@@ -52,6 +52,7 @@ pub(crate) struct AskArguments {
 #[command(args = answering(), after_long_help = "\
 Examples:
   ken eval questions.jsonl --corpus notes.ken --policy prompt
+  ken eval questions.jsonl --corpus notes.ken --adapter tuned --against questions.prompt.results.jsonl
   ken eval questions.jsonl --corpus notes.ken --policy never,always,prompt,certainty,oracle
   ken eval questions.jsonl --corpus notes.ken --policy certainty,random:0.5 --records known.jsonl
   ken eval questions.jsonl --corpus notes.ken --k 8 --policy always,always:1,certainty:0:1:8
@@ -109,6 +110,13 @@ pub(crate) struct EvalArguments {
     /// With several policies. Tokens and times count as they did when the questions were probed.
     #[arg(long, value_name = "RECORDS")]
     pub(crate) records: Option<PathBuf>,
+
+    /// Hold the answers against those in FILE, question by question
+    ///
+    /// FILE is the --out file of another evaluation of the same questions, by another model or policy.
+    /// With one policy.
+    #[arg(long, value_name = "FILE", help_heading = ADVANCED)]
+    pub(crate) against: Option<PathBuf>,
 
     /// Break the report down by a field of the questions' metadata
     ///

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use ken_study::compare::grouped_by;
 use ken_study::{
-    Question, Record, Summary, check_field, evaluate_pipeline, is_held_out, read_questions,
-    summarize,
+    Paired, Question, Record, Summary, check_field, evaluate_pipeline, is_held_out, paired,
+    read_questions, read_results, summarize,
 };
 use serde::Serialize;
 
@@ -25,6 +25,9 @@ struct Evaluated {
     by: Vec<Group>,
     /// Questions whose answers, and times, are those of an earlier run.
     resumed: usize,
+    /// How the answers differ from others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    against: Option<Paired>,
     /// What was taught some of the questions.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     taught: Vec<taught::Taught>,
@@ -65,6 +68,13 @@ pub(crate) fn run(arguments: &EvalArguments, session: &Session<'_>) -> Result<()
     match arguments.policy[..] {
         [] => {}
         [policy] if policy.check().is_ok() => {}
+        _ if arguments.against.is_some() => {
+            return Err(Failure::refused(
+                "against_several",
+                "--against holds the answers under one policy against others",
+                "name one policy, with a threshold: --policy certainty@0.5",
+            ));
+        }
         ref several => {
             return compare::run(arguments, several, &questions, session);
         }
@@ -87,7 +97,10 @@ pub(crate) fn run(arguments: &EvalArguments, session: &Session<'_>) -> Result<()
     let run_settings = session.settings.identity(&pipeline);
     let run = records::drawn(arguments.batch, Some(policy.clone()), session);
     let outcome = evaluate_pipeline(&pipeline, &questions, &out, run_settings, run)?;
+    let against = arguments.against.as_ref();
+    let against = against.map(|path| held_against(&outcome.records, path, session));
     let evaluated = Evaluated {
+        against: against.transpose()?,
         summary: summarize(&policy, &outcome.records),
         by: arguments.by.as_ref().map_or_else(Vec::new, |field| {
             broken_down(field, &policy, &questions, &outcome.records)
@@ -102,11 +115,27 @@ pub(crate) fn run(arguments: &EvalArguments, session: &Session<'_>) -> Result<()
     }
 }
 
+/// The answers held against those in another file.
+fn held_against(records: &[Record], path: &Path, session: &Session<'_>) -> Result<Paired> {
+    let others: Vec<Record> = read_results(path)?;
+    paired(records, &others, session.settings.seed).map_err(|lacking| {
+        let path = path.display();
+        Failure::refused(
+            "other_questions",
+            format!(
+                "{path} lacks {lacking} of these questions, or has them with other words or answers"
+            ),
+            "evaluate both on the same questions, with the same --limit, --seed and --held-out",
+        )
+    })
+}
+
 fn show(evaluated: &Evaluated, out: &Path) -> Result<()> {
     let Evaluated {
         summary,
         by,
         resumed,
+        against,
         taught,
     } = evaluated;
     let ms = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |v| format!("{v:.0} ms"));
@@ -152,6 +181,19 @@ fn show(evaluated: &Evaluated, out: &Path) -> Result<()> {
     if *resumed > 0 {
         let of_earlier = format!("{resumed} answers of an earlier run, with their times");
         rows.push(("from the file", of_earlier));
+    }
+    if let Some(other) = against {
+        let interval = output::interval(other.interval);
+        rows.push((
+            "against the other",
+            format!(
+                "{}{interval} in exact match; `{}` has {}, retrieving for {}",
+                output::number(other.em_difference, 3),
+                other.policy,
+                share(other.em),
+                share(other.retrieval_ratio)
+            ),
+        ));
     }
     rows.push(("per question", out.display().to_string()));
     output::pairs(rows)?;

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use crate::harness::{Ken, number};
+use crate::records::change;
 use crate::tuning::{MODEL, SMALL, prepared, write_records};
 
 /// The subjects of the questions in a file of the world, by their ids.
@@ -107,18 +108,9 @@ fn every_command_leaves_the_same_questions_out() {
 
     // What calibrates leaves out what evaluates.
     let calibrate = ["calibrate", "both.jsonl", "--policy", "router"];
-    let records = ken.read("known.jsonl");
-    let with_evidence = records.lines().map(|line| {
-        let mut record: Value = serde_json::from_str(line).unwrap();
-        if record.get("likeliest").is_some() {
-            record["likeliest"]["corpus"] = record["likeliest"]["self"].clone();
-        }
-        record.to_string()
+    change(&ken, "known.jsonl", "both.jsonl", |_, record| {
+        record["likeliest"]["corpus"] = record["likeliest"]["self"].clone();
     });
-    ken.write(
-        "both.jsonl",
-        with_evidence.collect::<Vec<_>>().join("\n") + "\n",
-    );
     let chosen = ken.json(&[&calibrate[..], &router].concat());
     assert_eq!(chosen["n"], report["held_out"], "{chosen}");
     let fewer = ken.json(&[&calibrate[..], &router, &["--held-out", "0.2"]].concat());

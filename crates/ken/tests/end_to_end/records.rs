@@ -16,6 +16,19 @@ pub(crate) fn probe_with(ken: &Ken, questions: &str, out: &str, more: &[&str]) {
     ken.text(&[&base[..], &to, more].concat());
 }
 
+/// Writes the records of a file to another, each with what `change` makes of it, given its line in the file.
+pub(crate) fn change(ken: &Ken, from: &str, to: &str, change: impl Fn(usize, &mut Value)) {
+    let lines = ken.read(from);
+    let changed = lines.lines().enumerate().map(|(at, line)| {
+        let mut record: Value = serde_json::from_str(line).unwrap();
+        if record.get("question").is_some() {
+            change(at, &mut record);
+        }
+        record.to_string()
+    });
+    ken.write(to, changed.collect::<Vec<_>>().join("\n") + "\n");
+}
+
 /// Writes as many records to a file as are asked for, each the first one of the file `probed` with an id of its own
 /// and what `change` makes of it, given its number. Returns that first one.
 pub(crate) fn invent(

@@ -4,6 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::harness::{Ken, keys, number};
+use crate::records::change;
 use crate::tuning::{MODEL, SMALL, prepared};
 
 /// Labels of which source helps a model, in `out`. A model that knows nothing prefers by chance: what it is
@@ -31,16 +32,12 @@ fn write_source_labels(
     label.extend(corpora.iter().flat_map(|corpus| ["--corpus", corpus]));
     label.extend(model);
     ken.text(&label);
-    let labels = ken.read(out);
-    let set = labels.lines().enumerate().map(|(at, line)| {
-        let mut record: Value = serde_json::from_str(line).unwrap();
-        if !record["preferred"].is_null() && record.get("question").is_some() {
+    change(ken, out, out, |at, record| {
+        if !record["preferred"].is_null() {
             let source = preferred[at % preferred.len()];
             record["preferred"] = json!({"majority": source, "sum": source});
         }
-        record.to_string()
     });
-    ken.write(out, set.collect::<Vec<_>>().join("\n") + "\n");
 }
 
 #[test]
@@ -409,6 +406,39 @@ fn without_verbalization_a_model_only_retrieves_or_not() {
         let n = number(&measured["n"]);
         assert!(n == 6.0, "{measured}");
     }
+    // One answers as it does beside the other, question by question.
+    let eval = ["eval", "island/questions.jsonl", "--held-out", "0.4"];
+    let found = [
+        "--corpus",
+        "island.ken",
+        "--mode",
+        "lexical",
+        "--max-tokens",
+        "2",
+    ];
+    let one = |adapter: &'static str, limit: &'static str, more: &[&'static str]| {
+        let by = [
+            "--limit",
+            limit,
+            "--policy",
+            "self-route",
+            "--adapter",
+            adapter,
+        ];
+        [&eval[..], &found, &by, &MODEL, more].concat()
+    };
+    let selective = ken.json(&one("selective", "6", &["--out", "selective.jsonl"]));
+    let against = ["--against", "selective.jsonl"];
+    let compared = ken.json(&one("verbalizing", "6", &against));
+    assert_eq!(compared["against"]["em"], selective["em"], "{compared}");
+    assert_eq!(compared["against"]["policy"], selective["policy"]);
+    let ahead = number(&compared["em"]) - number(&selective["em"]);
+    assert!((number(&compared["against"]["em_difference"]) - ahead).abs() < 1e-9);
+    ken.refusal(&one("verbalizing", "9", &against)).is(
+        "other_questions",
+        "selective.jsonl lacks 3",
+        "--limit",
+    );
     let asked = |out: &str| -> Vec<String> {
         let lines = ken.read(&format!("{out}.policies/never.jsonl"));
         let each = lines.lines().map(|line| {

@@ -8,7 +8,7 @@ use ken_route::{Head, Input, MeasuredOn, Purpose, digest_of};
 use ken_train::heads::{HeadError, HeadOptions, Watch, regress};
 use serde::Serialize;
 
-use super::{CandidateLoss, LearnError, LearnOptions, select};
+use super::{CandidateLoss, LearnError, LearnOptions, same_model, select};
 use crate::bootstrap::interval;
 use crate::calibration::{both_right, recorded, recorded_with_evidence};
 use crate::discrimination::auroc;
@@ -93,21 +93,12 @@ pub struct GateReport {
 /// Records without any, or of several models.
 pub fn gate_labels(records: &[ProbeRecord]) -> Result<GateLabels, LearnError> {
     let mut labels = Vec::new();
-    let mut of: Option<(&str, &str)> = None;
+    let mut of = None;
     for record in records {
         let (Some((without, with)), Some(_)) = (both_right(record), record.rating) else {
             continue;
         };
-        let by = (
-            record.fingerprint.model.as_str(),
-            record.fingerprint.prompt.as_str(),
-        );
-        let of = *of.get_or_insert(by);
-        if !ken_storage::same_fingerprint(of.0, by.0) || of.1 != by.1 {
-            return Err(LearnError::SeveralModels {
-                id: record.id.clone(),
-            });
-        }
+        of = Some(same_model(of, record)?);
         labels.push(GateLabel {
             question: record.question.trim().to_owned(),
             subject: record.subject().to_owned(),

@@ -22,6 +22,7 @@ use ken_route::{Input, Purpose};
 use ken_train::heads::{Fitted, HeadError, HeadOptions};
 use serde::Serialize;
 
+use crate::probe::ProbeRecord;
 use crate::split::Fold;
 
 /// How well a head fits one candidate's vectors.
@@ -31,6 +32,25 @@ pub struct CandidateLoss {
     pub input: Input,
     /// The smaller, the better.
     pub loss: f64,
+}
+
+/// The model and the prompts that records are of, after one more record; `before` are those of the records before it.
+///
+/// # Errors
+/// A record of others.
+fn same_model<'r>(
+    before: Option<(&'r str, &'r str)>,
+    record: &'r ProbeRecord,
+) -> Result<(&'r str, &'r str), LearnError> {
+    let fingerprint = &record.fingerprint;
+    let by = (fingerprint.model.as_str(), fingerprint.prompt.as_str());
+    let of = before.unwrap_or(by);
+    match ken_storage::same_fingerprint(of.0, by.0) && of.1 == by.1 {
+        true => Ok(of),
+        false => Err(LearnError::SeveralModels {
+            id: record.id.clone(),
+        }),
+    }
 }
 
 /// Fits a head to each candidate's vectors and selects the one with the least loss. `fit` returns the

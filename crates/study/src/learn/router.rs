@@ -11,7 +11,7 @@ use ken_train::heads::{HeadError, Watch, classify};
 use serde::Serialize;
 
 use super::target::{Target, best_split};
-use super::{CandidateLoss, LearnError, LearnOptions, select};
+use super::{CandidateLoss, LearnError, LearnOptions, same_model, select};
 use crate::bootstrap::interval;
 use crate::discrimination::{Prediction, auroc, average_precision, expected_calibration_error};
 use crate::probe::ProbeRecord;
@@ -153,22 +153,13 @@ pub struct RouterReport {
 /// Records without any, or of several models.
 pub fn router_labels(records: &[ProbeRecord], target: Target) -> Result<RouterLabels, LearnError> {
     let mut labels = Vec::new();
-    let mut of: Option<(&str, &str)> = None;
+    let mut of = None;
     for record in records {
         let Some(need) = target.of(record).filter(|need| need.is_finite()) else {
             continue;
         };
         let greedy = record.greedy.from_self.as_ref();
-        let by = (
-            record.fingerprint.model.as_str(),
-            record.fingerprint.prompt.as_str(),
-        );
-        let of = *of.get_or_insert(by);
-        if !ken_storage::same_fingerprint(of.0, by.0) || of.1 != by.1 {
-            return Err(LearnError::SeveralModels {
-                id: record.id.clone(),
-            });
-        }
+        of = Some(same_model(of, record)?);
         labels.push(RouterLabel {
             question: record.question.trim().to_owned(),
             subject: record.subject().to_owned(),
