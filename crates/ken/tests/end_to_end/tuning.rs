@@ -494,9 +494,9 @@ fn a_boundary_model_is_measured_for_another_generator() {
     let found = ["--corpus", "island.ken", "--mode", "lexical"];
     let generator = ["--model", "./medium", "--max-tokens", "2"];
     let probe = ["probe", "island/questions.jsonl", "--limit", "60"];
-    let to = ["--samples", "1", "--out", "as_probed.jsonl"];
+    let to = ["--samples", "1", "--out", "of_medium.jsonl"];
     ken.text(&[&probe[..], &to, &found, &generator].concat());
-    change(&ken, "as_probed.jsonl", "other.jsonl", |at, record| {
+    change(&ken, "of_medium.jsonl", "other.jsonl", |at, record| {
         record["likeliest"]["self"]["correct"] = json!(at % 2 == 0);
         record["likeliest"]["corpus"]["correct"] = json!(at % 3 > 0);
     });
