@@ -207,6 +207,7 @@ impl Pipeline {
         self.verbalize(&mut drafts, &budgets, watch)?;
         let lines = self.write(&mut drafts, watch)?;
         let share = started.elapsed() / drafts.len().max(1) as u32;
+        let policy = self.resolved(self.settings.policy);
         Ok(drafts
             .into_iter()
             .zip(lines)
@@ -214,7 +215,7 @@ impl Pipeline {
                 draft.took("total", share + draft.found_in);
                 let line = line.ok_or(AnswerError::Interrupted)?;
                 let style = self.style_of(draft.question);
-                Ok(draft.finish(self.settings.policy, style, line.answer()))
+                Ok(draft.finish(policy, style, line.answer()))
             })
             .collect())
     }
@@ -369,7 +370,8 @@ impl Pipeline {
             .map(|(index, (draft, budget))| (index, (draft.question, *budget)))
             .unzip();
         // A model that chooses its source was trained to write what it knows wherever that is itself.
-        let verbalizes = self.settings.verbalize || self.model.source_chooser().is_ok();
+        let chooser = self.model.source_chooser();
+        let verbalizes = self.settings.verbalize || chooser.is_ok_and(|one| one.verbalizes());
         if !verbalizes || indices.is_empty() {
             return Ok(());
         }

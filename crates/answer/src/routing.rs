@@ -6,6 +6,7 @@ use ken_language::{Prompt, Sampling};
 use ken_probe::{SampleOptions, seed_of};
 use ken_route::Source;
 
+use crate::Policy;
 use crate::answer::Retrieved;
 use crate::draft::Draft;
 use crate::error::AnswerError;
@@ -91,13 +92,36 @@ impl Pipeline {
         measuring.measure(signals, questions, prompts, before, found)
     }
 
+    /// A policy whose threshold is not named with the one that was chosen for the model and is recorded with it, or
+    /// the default where none is. A datastore has a say in what the model chooses, so with one the default stands.
+    #[must_use]
+    pub fn resolved(&self, policy: Policy) -> Policy {
+        match policy {
+            Policy::Measured {
+                signal,
+                threshold: None,
+                review,
+            } if signal.is_recorded => {
+                let chooser = self.model.source_chooser().ok();
+                let recorded = chooser.filter(|_| self.datastore.is_none());
+                let recorded = recorded.and_then(|chooser| chooser.threshold());
+                Policy::Measured {
+                    signal,
+                    threshold: recorded.or(signal.threshold),
+                    review,
+                }
+            }
+            _ => policy,
+        }
+    }
+
     /// Measures what the policy needs to decide whether to retrieve, and nothing else, and lets it choose.
     pub(crate) fn route<'q>(
         &self,
         questions: &[QuestionPrompt<'q>],
         watch: &mut dyn FnMut(usize, Event<'_>) -> ControlFlow<()>,
     ) -> Result<Vec<Draft<'q>>, AnswerError> {
-        let policy = self.settings.policy;
+        let policy = self.resolved(self.settings.policy);
         self.settings.check()?;
         self.check_review(policy, self.settings.abstain)?;
         let mut measured = vec![Measurements::default(); questions.len()];
@@ -135,7 +159,7 @@ impl Pipeline {
         drafts: &mut [Draft<'_>],
         watch: &mut dyn FnMut(usize, Event<'_>) -> ControlFlow<()>,
     ) -> Result<(), AnswerError> {
-        let policy = self.settings.policy;
+        let policy = self.resolved(self.settings.policy);
         let Some(reviewer) = policy.reviews_by() else {
             return Ok(());
         };

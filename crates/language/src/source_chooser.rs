@@ -8,6 +8,13 @@ pub trait SourceChooser {
     /// The names of the corpora that it was trained to choose among, beside its own knowledge.
     fn corpora(&self) -> Vec<&str>;
 
+    /// Whether it was trained to write what it knows before it answers from that.
+    fn verbalizes(&self) -> bool;
+
+    /// The probability of all corpora together above which one is to be used, where it was chosen in training on
+    /// questions that it was not taught.
+    fn threshold(&self) -> Option<f64>;
+
     /// Which source the model would choose after each question, and its state there (SR-RAG, section
     /// 3.4). Text generated later for the same question continues from there.
     ///

@@ -51,9 +51,11 @@ impl<S: Score> Policy<S> {
     pub fn check(self) -> Result<(), CannotChoose> {
         match self {
             Self::Measured {
-                threshold: None, ..
-            }
-            | Self::Measured {
+                signal,
+                threshold: None,
+                ..
+            } if !signal.is_recorded() => Err(self.without_threshold()),
+            Self::Measured {
                 review: Review::Gate {
                     threshold: None, ..
                 },
@@ -167,11 +169,17 @@ impl<S: Score> Policy<S> {
                 threshold: Some(threshold),
                 ..
             } => compared(signal, measured()?, threshold),
+            // Nothing was recorded, or nobody has looked.
+            Self::Measured {
+                signal,
+                threshold: None,
+                ..
+            } => {
+                let default = signal.threshold().ok_or_else(|| self.without_threshold())?;
+                compared(signal, measured()?, default)
+            }
             Self::Graded { signal, grades } => graded(signal, measured()?, grades),
-            Self::Oracle
-            | Self::Measured {
-                threshold: None, ..
-            } => return Err(self.without_threshold()),
+            Self::Oracle => return Err(self.without_threshold()),
         };
         Ok(Choice {
             source: Source::of(retrieves),

@@ -22,7 +22,7 @@ pub use grades::{BadGrades, Grades};
 pub use guarantee::{CalibratedOn, Guarantee, GuaranteeFileError, Measured, disagreement_bound};
 pub use head::{
     BadNetwork, Head, HeadFileError, Input, Layer, MeasuredOn, Network, Purpose, Vocabulary,
-    digest_of, dot, logistic,
+    digest_of, dot, is_among, logistic,
 };
 pub use loss_test::LossTest;
 pub use policy::{Policy, Review, UnknownPolicy};

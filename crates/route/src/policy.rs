@@ -66,12 +66,12 @@ const DOUBLE: &str = "double";
 const RELATIVE: &str = "relative";
 
 impl<S: Score> Policy<S> {
-    /// The policy of a signal with its default threshold.
+    /// The policy of a signal with the threshold that it has where none is named.
     #[must_use]
     pub fn measured(signal: S) -> Self {
         Self::Measured {
             signal,
-            threshold: signal.threshold(),
+            threshold: signal.unnamed_threshold(),
             review: Review::Nothing,
         }
     }
@@ -178,7 +178,7 @@ fn write_test<S: Score>(
     threshold: Option<f64>,
 ) -> fmt::Result {
     f.write_str(signal.name())?;
-    match threshold.filter(|given| signal.threshold() != Some(*given)) {
+    match threshold.filter(|given| signal.unnamed_threshold() != Some(*given)) {
         Some(given) => write!(f, "@{given}"),
         None => Ok(()),
     }
@@ -280,7 +280,7 @@ fn test<S: Score>(policy: &str, text: &str) -> Result<(S, Option<f64>), UnknownP
     let given = given
         .map(|given| threshold(policy, signal, given))
         .transpose()?;
-    Ok((signal, given.or(signal.threshold())))
+    Ok((signal, given.or(signal.unnamed_threshold())))
 }
 
 /// A signal with several values of k, and thresholds where there are any; `None` where a policy is none of these.

@@ -19,6 +19,17 @@ pub trait Score: Copy + PartialEq + fmt::Debug + 'static {
     /// The default threshold of its policy.
     fn threshold(self) -> Option<f64>;
 
+    /// Whether the model that tells it may record the threshold of its policy. Where none is named, the policy then has
+    /// none before that is looked up, and the default is for a model that records none.
+    fn is_recorded(self) -> bool {
+        false
+    }
+
+    /// The threshold of its policy where none is named and none is looked up.
+    fn unnamed_threshold(self) -> Option<f64> {
+        self.threshold().filter(|_| !self.is_recorded())
+    }
+
     /// Whether its values lie in `[0, 1]`.
     fn is_share(self) -> bool;
 

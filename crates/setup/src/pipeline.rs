@@ -76,7 +76,7 @@ impl Setup<'_> {
             .as_ref()
             .is_some_and(|router| router.input == Input::FirstTokenAndMastery);
         let assessor = match reads_verdicts || decides(RoutingModel::Assessor) {
-            true => Some(self.assessor()?.0),
+            true => Some(self.assessor()?),
             false => None,
         };
         let retriever = match needs_corpus {
@@ -125,11 +125,11 @@ impl Setup<'_> {
         }
     }
 
-    /// The model of the policy `kbm`, and the share of questions that it was not trained on.
+    /// The model of the policy `kbm`.
     ///
     /// # Errors
     /// None is named; a model that was not trained for it, or files that cannot be used.
-    pub fn assessor(&self) -> Result<(Assessor, f64), SetupError> {
+    pub fn assessor(&self) -> Result<Assessor, SetupError> {
         let folder = self.settings.kbm.as_ref().ok_or(AnswerError::NoAssessor)?;
         let Some(boundary) = Origin::read(folder)?.and_then(|origin| origin.boundary) else {
             let folder = folder.clone();
@@ -156,11 +156,10 @@ impl Setup<'_> {
             with_evidence: boundary.questions_with_evidence != Some(0),
         };
         let assessor = Assessor::new(model, known);
-        let assessor = match self.settings.kbm_for_any_model {
+        Ok(match self.settings.kbm_for_any_model {
             true => assessor.for_any_model(),
             false => assessor,
-        };
-        Ok((assessor, boundary.held_out))
+        })
     }
 
     /// The router.

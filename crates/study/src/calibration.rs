@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ken_answer::{Calls, Cost, Measurements, Signal, Step, Tokens, chance};
+use ken_answer::{Calls, Cost, Measurements, Signal, Step, Tokens};
 use ken_diagnostic::{Remedy, remedy};
 use ken_probe::Sample;
 use ken_route::{
@@ -13,6 +13,7 @@ use ken_route::{
 use crate::discrimination::auroc;
 use crate::probe::{ProbeAnswer, ProbeRecord, ProbeSample};
 use crate::results::RunSettings;
+use crate::split::{AboutSubject, half};
 use crate::statistics::number;
 
 /// The probed questions that a threshold can be chosen on.
@@ -317,7 +318,7 @@ pub fn observe_jointly(
             evidence: (*evidence)?,
             without,
             with,
-            second_half: chance(seed, record.question.trim()) >= 0.5,
+            second_half: half(seed, record.subject()) == 1,
         })
     });
     let both: Vec<JointObservation> = both.collect();
@@ -383,7 +384,7 @@ pub fn observe_graded(
             memory,
             right,
             always,
-            second_half: chance(seed, record.question.trim()) >= 0.5,
+            second_half: half(seed, record.subject()) == 1,
         });
     }
     match missing.is_empty() {

@@ -20,6 +20,7 @@ use serde_json::{Map, Value};
 
 use crate::json_line;
 use crate::random::shuffle;
+use crate::split::AboutSubject;
 
 /// One question with the answers that count as right.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -90,11 +91,10 @@ impl Question {
         }
     }
 
-    /// What the question is about: the `subject` in its metadata, else its id. Questions about one subject
-    /// are never on both sides of a split.
-    pub fn subject(&self) -> &str {
+    /// The subject that its metadata name.
+    pub(crate) fn named_subject(&self) -> Option<String> {
         let subject = self.metadata.get("subject").and_then(Value::as_str);
-        subject.unwrap_or(&self.id)
+        subject.map(str::to_owned)
     }
 
     /// The value of a field of its metadata, as text; a dash where there is none.
@@ -114,6 +114,13 @@ impl Question {
             Some(Value::Array(several)) => several.iter().filter_map(Value::as_str).collect(),
             _ => Vec::new(),
         }
+    }
+}
+
+impl AboutSubject for Question {
+    fn subject(&self) -> &str {
+        let subject = self.metadata.get("subject").and_then(Value::as_str);
+        subject.unwrap_or(&self.question)
     }
 }
 

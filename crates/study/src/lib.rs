@@ -23,6 +23,7 @@ pub mod label;
 pub mod learn;
 pub mod mastery;
 mod page;
+mod paired;
 pub mod plan;
 pub mod probe;
 mod probe_page;
@@ -32,6 +33,7 @@ mod record_files;
 pub mod results;
 pub mod run;
 pub mod scaling;
+pub mod split;
 pub mod statistics;
 pub mod study_report;
 pub mod summary;
@@ -62,6 +64,7 @@ pub use mastery::{
     MasteryRecord, MasterySummary, MasteryWork, Sentence, label_mastery, mastery_of_probed,
     sample_sentences, summarize_mastery,
 };
+pub use paired::{Paired, paired};
 pub use probe::{Probe, ProbeRecord, ProbeSummary, probe, summarize_probe};
 pub use probe_page::probe_to_html;
 pub use pruning::PruningError;
@@ -69,10 +72,11 @@ pub use record::Record;
 pub use record_files::{default_file, with_ending};
 pub use results::{ResultsError, ResultsFile, RunSettings, read_results, read_settings};
 pub use run::{Outcome, Run, RunError, RunProgress, Task, in_memory};
+pub use split::{AboutSubject, Fold, Split, half, is_held_out, place_in_split};
 pub use summary::{Summary, summarize};
 pub use table::{ExportError, Table, write_parquet};
 pub use training_examples::{
     AssessorExampleOptions, ExampleKind, ExamplesError, LabelRule, Labels, NoiseTolerant,
     RoutingExample, RoutingExampleOptions, RoutingStage, TrainingExample, assessor_examples,
-    is_held_out, noise_tolerant, place_in_split, routing_examples,
+    noise_tolerant, routing_examples,
 };

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::dataset::Question;
 use crate::run::record_of_question;
+use crate::split::AboutSubject;
 
 /// The line kept for one question.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -24,6 +25,9 @@ pub struct Record {
     /// Its choices, where it is multiple-choice.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub choices: Vec<String>,
+    /// The subject that its metadata name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subject: Option<String>,
     /// The answer as given; empty where there is none.
     pub answer: String,
     /// The answer that was withheld, since nothing vouched for it. It counts as wrong.
@@ -80,6 +84,12 @@ pub struct Failure {
 record_of_question! { Record, Answer, [question, golden_answers, choices]
     fn is_exact_match(&self) -> bool {
         self.em
+    }
+}
+
+impl AboutSubject for Record {
+    fn subject(&self) -> &str {
+        self.subject.as_deref().unwrap_or(&self.question)
     }
 }
 
@@ -154,6 +164,7 @@ impl Record {
             question: question.question.clone(),
             golden_answers: question.golden_answers.clone(),
             choices: question.choices.clone(),
+            subject: question.named_subject(),
             policy,
             gold_passage: question
                 .gold_passages()

@@ -14,8 +14,8 @@ use ken_route::{Head, Input, JointObservation, Source};
 use ken_study::compare::{ComparisonWork, Thresholds};
 use ken_study::learn::gate::{GateReport, gate_labels, gate_scores, learn_gate};
 use ken_study::{
-    LearnOptions, ProbeRecord, Question, Run, RunSettings, observe, observe_jointly, signal_scores,
-    summarize,
+    Fold, LearnOptions, ProbeRecord, Question, Run, RunSettings, observe, observe_jointly,
+    signal_scores, summarize,
 };
 use ken_testing::{Fact, FnEmbedder, TableModel};
 use ken_train::heads::{HeadOptions, Shape};
@@ -74,7 +74,10 @@ fn options() -> LearnOptions {
             shape: Shape::Logistic,
             seed: 1,
         },
-        held_out: 0.4,
+        held_out: Fold {
+            share: 0.4,
+            number: 0,
+        },
     }
 }
 

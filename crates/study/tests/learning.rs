@@ -16,7 +16,7 @@ use ken_study::compare::{Known, RequiredSignals, SignalWork, measure_signals};
 use ken_study::learn::router::{Candidate, RouterReport, learn_router, router_labels};
 use ken_study::learn::{LearnOptions, Target};
 use ken_study::{
-    LearnError, ProbeRecord, Question, Record, ResultsFile, Run, RunSettings, compare,
+    Fold, LearnError, ProbeRecord, Question, Record, ResultsFile, Run, RunSettings, compare,
 };
 use ken_testing::{Fact, FnEmbedder, TableModel};
 use ken_train::heads::{HeadOptions, Shape};
@@ -34,7 +34,10 @@ const OPTIONS: LearnOptions = LearnOptions {
         shape: Shape::Logistic,
         seed: 3,
     },
-    held_out: 0.3,
+    held_out: Fold {
+        share: 0.3,
+        number: 0,
+    },
 };
 
 /// Has no wish to stop.

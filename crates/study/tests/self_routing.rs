@@ -2,23 +2,26 @@
 //! of a question, that it continues from what it has read, and the datastore that advises it.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
 use ken_answer::datastore::SELF;
 use ken_answer::{
-    AnswerSettings, Datastore, Measurements, Pipeline, QuestionPrompt, Signal, Style, prompt,
+    AnswerSettings, Datastore, Measurements, Pipeline, Policy, QuestionPrompt, Signal, Style,
+    prompt,
 };
 use ken_index::Mode;
 use ken_language::{
     GenerateOptions, GenerateRequest, LanguageModel, Prompt, Sampling, ScoreRequest,
 };
 use ken_model::decoder::{Checkpoint, Decoder, Device, LoadOptions, Origin};
+use ken_route::digest_of;
+use ken_study::tuning::{best_threshold, record_threshold};
 use ken_study::{
-    ExamplesError, LabelRule, MakeOptions, RoutingExample, RoutingExampleOptions, RoutingStage,
-    SourceRecord, auroc, make_datastore, place_in_split, routing_examples,
+    AboutSubject, ExamplesError, LabelRule, MakeOptions, RoutingExample, RoutingExampleOptions,
+    RoutingStage, SourceRecord, auroc, make_datastore, place_in_split, routing_examples,
 };
 use ken_train::{
     Examples, LoraSettings, MeanOver, Objective, Schedule, TrainSettings, Trainable, Tuning, train,
@@ -156,6 +159,7 @@ fn taught(model: &Path, adapter: &Path, records: &[SourceRecord]) {
         boundary: None,
         sources: Some(tokens),
         held_out: None,
+        learned_from: None,
     };
     write_adapter(&trained, "small", &origin, adapter).unwrap();
 }
@@ -271,6 +275,49 @@ fn a_rule_is_learned_and_advised() {
     );
     assert_eq!(answered("self-route@1").answer, never.answer);
 
+    // Its threshold is the best one on questions that it was not taught, and is recorded with it.
+    let examples = routing_examples(held_out, SUM, &base).unwrap().examples;
+    let threshold = best_threshold(decoder.as_ref(), &examples)
+        .unwrap()
+        .unwrap();
+    let expected = |record: &SourceRecord, own: bool| {
+        let of = record
+            .contexts
+            .iter()
+            .filter(|one| (one.source == SELF) == own);
+        let each: Vec<f64> = of.map(|one| one.logprob.exp()).collect();
+        match own {
+            true => each.iter().sum::<f64>() / each.len() as f64,
+            false => each[0],
+        }
+    };
+    let right = |at: f64| -> f64 {
+        let each = alone.iter().zip(held_out);
+        each.map(|(need, record)| expected(record, *need <= at))
+            .sum()
+    };
+    for other in &alone {
+        assert!(
+            right(*other) <= right(threshold) + 1e-9,
+            "{other} {threshold}"
+        );
+    }
+    record_threshold(&adapter, threshold).unwrap();
+    let recording = Arc::new(loaded(&model, &adapter));
+    assert_eq!(
+        recording.source_chooser().unwrap().threshold(),
+        Some(threshold)
+    );
+    let recording = Pipeline::new(recording, None, settings());
+    let resolved = |pipeline: &Pipeline, policy: &str| {
+        let policy: Policy = policy.parse().unwrap();
+        pipeline.resolved(policy).threshold()
+    };
+    assert_eq!(resolved(&recording, "self-route"), Some(threshold));
+    assert_eq!(resolved(&recording, "self-route@0.2"), Some(0.2));
+    // That of the paper, where none is recorded.
+    assert_eq!(resolved(&pipeline, "self-route"), Some(0.2));
+
     // The nearest entries of the datastore advise it, and people may correct them.
     let mut go_on = |_, _| true;
     let model_of = decoder.as_ref();
@@ -280,7 +327,7 @@ fn a_rule_is_learned_and_advised() {
         layers: &[1, 2, 3],
         neighbors: &[10, 30],
         held_out: 0.0,
-        untaught: 1.0,
+        taught: &[],
     };
     let made = |records: &[SourceRecord],
                 options,
@@ -301,17 +348,25 @@ fn a_rule_is_learned_and_advised() {
         .collect()
     };
     let voting = of_tuned(learned);
+    let all: Vec<u64> = voting.iter().map(|one| digest_of(&one.question)).collect();
+    let all: BTreeSet<u64> = all.into_iter().collect();
+    let all: Vec<u64> = all.into_iter().collect();
     let taught = MakeOptions {
-        untaught: 0.0,
+        taught: &all,
         ..options
     };
     let error = made(&voting, taught, &store, &mut go_on).unwrap_err();
     assert_eq!(error.kind(), "all_taught");
     assert!(!store.exists());
     // Of what was not taught, a share is left to evaluate on.
+    let taught = voting
+        .iter()
+        .filter(|one| place_in_split(one.subject()) >= 0.6);
+    let taught: BTreeSet<u64> = taught.map(|one| digest_of(&one.question)).collect();
+    let taught: Vec<u64> = taught.into_iter().collect();
     let some = MakeOptions {
         held_out: 0.2,
-        untaught: 0.6,
+        taught: &taught,
         soft: true,
         ..options
     };
@@ -503,6 +558,7 @@ fn no_text_can_hold_the_marks() {
         boundary: None,
         sources: Some(changed),
         held_out: None,
+        learned_from: None,
     };
     origin.write(folder.path()).unwrap();
     let error = Checkpoint::open(folder.path(), None).err().unwrap();

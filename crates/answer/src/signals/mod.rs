@@ -49,6 +49,8 @@ pub struct Definition {
     pub is_share: bool,
     /// The threshold of its policy where nobody gives one.
     pub threshold: Option<f64>,
+    /// Whether the model that tells it may record another threshold than that.
+    pub is_recorded: bool,
     /// How what was recorded moves with the need for retrieval.
     direction: Direction,
     /// The number in what was recorded; `None` where it is not there.
@@ -77,6 +79,7 @@ const UNCERTAINTY: Definition = Definition {
     with_evidence: true,
     is_share: false,
     threshold: None,
+    is_recorded: false,
     direction: Direction::Rises,
     recorded: |_| None,
     weighed: None,
@@ -239,6 +242,7 @@ signals! {
         with_evidence: false,
         // That of SR-RAG (section 4.1, for two of its three models).
         threshold: Some(0.2),
+        is_recorded: true,
         recorded: |measured| Some(measured.chosen.as_ref()?.need),
         ..TRAINED
     }
@@ -401,6 +405,10 @@ impl Score for Signal {
 
     fn threshold(self) -> Option<f64> {
         self.threshold
+    }
+
+    fn is_recorded(self) -> bool {
+        self.is_recorded
     }
 
     fn is_share(self) -> bool {

@@ -12,9 +12,10 @@ fn the_reference_says_what_the_definitions_say() {
     let reference = std::fs::read_to_string(path).unwrap();
     let row = |signal: &Signal| {
         let range = if signal.is_share { "0 to 1" } else { "any" };
-        let default = signal
-            .threshold
-            .map(|given| format!(", {given} by default"));
+        let default = signal.threshold.map(|given| match signal.is_recorded {
+            true => format!(", {given} by default if training chose none"),
+            false => format!(", {given} by default"),
+        });
         let double = if signal.with_evidence { "yes" } else { "no" };
         let Definition {
             name,

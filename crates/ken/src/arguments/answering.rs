@@ -58,6 +58,7 @@ pub(crate) struct AskArguments {
 #[command(args = answering(), after_long_help = "\
 Examples:
   ken eval questions.jsonl --corpus notes.ken --policy prompt
+  ken eval questions.jsonl --corpus notes.ken --adapter tuned --against questions.prompt.results.jsonl
   ken eval questions.jsonl --corpus notes.ken --policy never,always,prompt,certainty,oracle
   ken eval questions.jsonl --corpus notes.ken --policy certainty,random:0.5 --records known.jsonl
   ken eval questions.jsonl --corpus notes.ken --k 8 --policy always,always:1,certainty:0:1:8
@@ -74,8 +75,9 @@ policies.csv and report.html, and policies added later cost only what is missing
 a threshold is cross-fitted: each half of the questions uses the best threshold of the other. \
 Without --gate, evidence:gate is trained on the other half too. \
 Questions with the same `subject` in their metadata are in one half. The yardstick for all is the \
-share of needless retrievals (memory is right) that a policy spares at a loss of at most 0.01, \
-likewise with thresholds from the other half. With --abstain, withheld answers count as wrong, and \
+share of needless retrievals (memory is right) that a policy spares, likewise with thresholds from \
+the other half: at a net loss of at most 0.01, and where at most 0.01 of the beneficial retrievals (right \
+with evidence alone) are missed. With --abstain, withheld answers count as wrong, and \
 the report also tells how many questions are answered, how many of the answers given are wrong, and \
 how many of the withheld ones would have been.")]
 pub(crate) struct EvalArguments {
@@ -104,7 +106,8 @@ pub(crate) struct EvalArguments {
 
     /// Evaluate only on questions held out in training
     ///
-    /// R is the share that training held out.
+    /// R is the share that training held out, or less: then it is left out of what a larger share held out, and
+    /// the rest of that can calibrate. The same questions everywhere, by their subject, whatever the seed.
     #[arg(long, value_name = "R", value_parser = share)]
     pub(crate) held_out: Option<f64>,
 
@@ -113,6 +116,13 @@ pub(crate) struct EvalArguments {
     /// With several policies. Tokens and times count as they did when the questions were probed.
     #[arg(long, value_name = "RECORDS")]
     pub(crate) records: Option<PathBuf>,
+
+    /// Hold the answers against those in FILE, question by question
+    ///
+    /// FILE is the --out file of another evaluation of the same questions, by another model or policy.
+    /// With one policy.
+    #[arg(long, value_name = "FILE", help_heading = ADVANCED)]
+    pub(crate) against: Option<PathBuf>,
 
     /// Break the report down by a field of the questions' metadata
     ///

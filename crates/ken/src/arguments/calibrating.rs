@@ -103,6 +103,7 @@ Examples:
   ken calibrate known.jsonl --policy certainty --max-loss 0.02 --confidence 0.95
   ken calibrate known.jsonl --policy certainty --max-loss 0.02 --out guarantee.json
   ken calibrate known.jsonl --policy router --router router.json --corpus notes.ken
+  ken calibrate known.jsonl --policy router --router router.json --held-out 0.2
   ken calibrate known.jsonl --policy uncertainty:perplexity+evidence:cosine
   ken calibrate known.jsonl --policy uncertainty:perplexity:0:1:3:8 --max-loss 0.02
   ken calibrate known.jsonl --policy uncertainty:perplexity --abstain evidence:confidence --max-error 0.1
@@ -129,6 +130,12 @@ pub(crate) struct CalibrateArguments {
          these", Signal::names()
     ))]
     pub(crate) policy: Calibrated,
+
+    /// Leave out the questions that `ken eval --held-out` evaluates on
+    ///
+    /// R is the share, the same as there. What is to be calibrated has to be trained with a larger one.
+    #[arg(long, value_name = "R", value_parser = share)]
+    pub(crate) held_out: Option<f64>,
 
     /// Let at most this share of the questions use evidence
     ///

@@ -52,7 +52,7 @@ pub(crate) struct HeadFlags {
 
     /// Share of the labels to hold out
     ///
-    /// They evaluate what was trained.
+    /// They evaluate what was trained, and are those of `ken eval --held-out`.
     #[arg(long, value_name = "R", value_parser = open_share, default_value_t = 0.3)]
     pub(crate) held_out: f64,
 }
@@ -62,7 +62,8 @@ pub(crate) struct HeadFlags {
 pub(crate) struct SeedFlags {
     /// Train with N seeds, and tell the mean and the spread of what is measured
     ///
-    /// From --seed on, each with labels of its own held out. What is written is of the first.
+    /// From --seed on, each with other labels held out. What is written is of the first, which holds out those of
+    /// `ken eval --held-out`.
     #[arg(long, value_name = "N", default_value = "1", value_parser = count::<NonZeroUsize>)]
     seeds: NonZeroUsize,
 }
@@ -164,7 +165,7 @@ Examples:
 
 RECORDS is what `ken probe` wrote. A question counts as known if the greedy answer from memory is \
 right, by the probe's --correct. The router predicts the probability that it is not known. Held-out \
-questions, chosen by a hash of their words, evaluate it. With --kbm, the router trains only on \
+questions, those of `ken eval --held-out`, evaluate it. With --kbm, the router trains only on \
 questions that `ken train kbm` held out; use it with the same --kbm.
 
 With --predict certainty or semantic-entropy, no golden answers are needed: the router learns from \
@@ -239,8 +240,8 @@ Examples:
 RECORDS is what `ken probe` wrote with a corpus, best of questions that it covers and of others that it \
 does not. The gate predicts how much exact match the evidence adds, from numbers that are there \
 anyway: how well passages fit by vectors and by words, and how sure the model is of its greedy answers. \
-Evidence that adds nothing is refused, and the answer from memory stands. Held-out questions, chosen \
-by a hash of their words, evaluate it.")]
+Evidence that adds nothing is refused, and the answer from memory stands. Held-out questions, those \
+of `ken eval --held-out`, evaluate it.")]
 pub(crate) struct TrainGateArguments {
     /// Records written by `ken probe` with a corpus
     #[arg(value_name = "RECORDS")]

@@ -80,7 +80,7 @@ pub(crate) struct TuningFlags {
     #[arg(long, value_name = "D", default_value_t = 0.0, help_heading = ADVANCED)]
     pub(crate) weight_decay: f64,
 
-    /// Share of the questions to validate on, chosen by a hash of their words
+    /// Share of the questions to validate on, chosen by their subjects
     #[arg(long, value_name = "P", value_parser = share, default_value_t = 0.1, help_heading = ADVANCED)]
     pub(crate) validation: f64,
 
@@ -169,8 +169,9 @@ to answer from the most helpful context; then it learns to prefer that text to t
 for a first try: after one over 258 questions, a small model read worse than before. `ken datastore \
 make` then builds a datastore of neighbors that advises the choice; measure whether it helps.
 
-Held-out questions, chosen by a hash of their words, are left for `ken datastore make`, `ken calibrate` and \
-`ken eval`. --export writes the examples of the first stage or, with \
+Held-out questions, chosen by their subjects, are left for `ken datastore make`, `ken calibrate` and \
+`ken eval`. The threshold of the policy self-route is chosen on the questions that validate, by how likely \
+each source makes their answers, and written to ken.json; --policy self-route@T names another. --export writes the examples of the first stage or, with \
 --preferences, the pairs of the second.")]
 pub(crate) struct TrainSelfRouteArguments {
     #[command(flatten)]
@@ -282,7 +283,7 @@ learns to hallucinate; one trained only on what it knows learns to ignore its pa
 tells the two apart. Measure both: in an invented world, a model that learned to tolerate noise read worse \
 what it did not know.
 
-Held-out questions, chosen by a hash of their words, are left for `ken eval --held-out`.")]
+Held-out questions, chosen by their subjects, are left for `ken eval --held-out`.")]
 pub(crate) struct TrainNoiseTolerantArguments {
     #[command(flatten)]
     pub(crate) examples: NoiseTolerantFlags,
@@ -341,7 +342,7 @@ learns is about questions with the evidence they were probed with, which +double
 section 4.1). The model trained need not be the one probed: a small model here can learn what an \
 endpoint knows; with --kbm-for-any-model it serves a third one.
 
-Held-out questions, chosen by a hash of their words, are left for `ken calibrate` and `ken eval`.")]
+Held-out questions, chosen by their subjects, are left for `ken calibrate` and `ken eval`.")]
 pub(crate) struct TrainKbmArguments {
     #[command(flatten)]
     pub(crate) examples: KbmExampleFlags,

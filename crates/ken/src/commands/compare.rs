@@ -4,17 +4,30 @@
 use std::path::Path;
 
 use ken_answer::{Abstention, AnswerError, Policy, RoutingModel};
-use ken_study::compare::{Breakdown, Comparison, ComparisonWork, Difference, untimed};
+use ken_study::compare::{
+    Breakdown, Comparison, ComparisonWork, Difference, PolicyResult, Yardstick, untimed,
+};
 use ken_study::{ProbeRecord, Question, check_sampling, read_results, read_settings};
+use serde::Serialize;
 
 use crate::arguments::answering::EvalArguments;
-use crate::commands::records;
+use crate::commands::{records, taught};
 use crate::failure::{Failure, Result};
 use crate::output::{self, share};
 use crate::session::Session;
 
 /// The columns of what is answered where answers may be withheld.
 const WITHHELD: &str = "answered|wrong among answered|withheld and wrong|";
+
+/// What is printed as JSON.
+#[derive(Serialize)]
+struct Compared<'a> {
+    #[serde(flatten)]
+    comparison: &'a Comparison,
+    /// What was taught some of the questions.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    taught: Vec<taught::Taught>,
+}
 
 /// Compares policies on questions.
 pub(crate) fn run(
@@ -54,6 +67,11 @@ pub(crate) fn run(
         None => Vec::new(),
     };
     let mut pipeline = session.setup().pipeline_for(None, true, policies)?;
+    // Thresholds that are recorded with a model are those of its policy.
+    let policies: Vec<Policy> = policies.iter().map(|one| pipeline.resolved(*one)).collect();
+    let policies = &policies[..];
+    let held_out = arguments.held_out;
+    let taught = taught::taught(questions, held_out, &pipeline, policies, session)?;
     let folder = records::out(arguments.out.as_ref(), &arguments.questions, "policies");
     let name = arguments.questions.file_name().unwrap_or_default();
     let work = ComparisonWork {
@@ -70,7 +88,10 @@ pub(crate) fn run(
         records::drawn(arguments.batch, policy, session)
     })?;
     if session.json {
-        return output::json(&comparison);
+        return output::json(&Compared {
+            comparison: &comparison,
+            taught,
+        });
     }
     show(&comparison, &folder)?;
     let mut signals = policies.iter().flat_map(|policy| policy.signals());
@@ -80,17 +101,7 @@ pub(crate) fn run(
             "gate: none is named, so each half of the questions is weighed by one trained on the other half",
         )?;
     }
-    for (name, head) in [("router", pipeline.router()), ("gate", pipeline.gate())] {
-        let Some((head, _)) = head else { continue };
-        let knows = |question: &&Question| head.knows(&question.question);
-        match questions.iter().filter(knows).count() {
-            0 => {}
-            known => output::line(format!(
-                "{name}: it was trained on {known} of these questions, on which it looks better than it is"
-            ))?,
-        }
-    }
-    Ok(())
+    taught::show(&taught)
 }
 
 /// What is answered under each policy, and what is withheld.
@@ -109,6 +120,41 @@ fn show_withheld(abstain: Abstention, comparison: &Comparison) -> Result<()> {
         ]
     }));
     output::table(&rows)
+}
+
+/// What each policy spares where hardly any accuracy is lost, and where hardly any beneficial retrieval is missed.
+fn show_yardsticks(comparison: &Comparison) -> Result<()> {
+    type Lost = fn(&Yardstick) -> (Option<f64>, Option<[f64; 2]>);
+    type Tried = (&'static str, fn(&PolicyResult) -> &Yardstick, Lost);
+    let both: [Tried; 2] = [
+        (
+            "needless retrievals skipped at a loss of at most 0.01|share|loss|with evidence|results",
+            |policy| &policy.yardstick,
+            |one| (one.loss, one.loss_interval),
+        ),
+        (
+            "needless retrievals skipped where at most 0.01 of the beneficial are missed|share|missed|with evidence|results",
+            |policy| &policy.strict_yardstick,
+            |one| (one.beneficial_missed, one.beneficial_missed_interval),
+        ),
+    ];
+    for (head, of, lost) in both {
+        let mut rows = vec![output::head(head)];
+        rows.extend(comparison.policies.iter().map(|policy| {
+            let yardstick = of(policy);
+            let (lost, interval) = lost(yardstick);
+            vec![
+                policy.summary.policy.clone(),
+                share(yardstick.needless_skipped)
+                    + &output::interval(yardstick.needless_skipped_interval),
+                share(lost) + &output::interval(interval),
+                share(yardstick.evidence_ratio),
+                output::number(yardstick.search_results, 1),
+            ]
+        }));
+        output::table(&rows)?;
+    }
+    Ok(())
 }
 
 fn show_breakdown(breakdown: &Breakdown, withholds: bool) -> Result<()> {
@@ -198,21 +244,7 @@ fn show(comparison: &Comparison, folder: &Path) -> Result<()> {
         share(comparison.misled),
         output::interval(comparison.misled_interval)
     ))?;
-    let mut rows = vec![output::head(
-        "needless retrievals skipped at a loss of at most 0.01|share|loss|with evidence|results",
-    )];
-    rows.extend(comparison.policies.iter().map(|policy| {
-        let yardstick = &policy.yardstick;
-        vec![
-            policy.summary.policy.clone(),
-            share(yardstick.needless_skipped)
-                + &output::interval(yardstick.needless_skipped_interval),
-            share(yardstick.loss) + &output::interval(yardstick.loss_interval),
-            share(yardstick.evidence_ratio),
-            one(yardstick.search_results),
-        ]
-    }));
-    output::table(&rows)?;
+    show_yardsticks(comparison)?;
     if let Some(abstain) = comparison.abstain {
         show_withheld(abstain, comparison)?;
     }

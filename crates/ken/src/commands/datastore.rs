@@ -8,7 +8,7 @@ use ken_answer::Datastore;
 use ken_answer::datastore::Entry;
 use ken_storage::AtomicFile;
 use ken_study::learn::datastore::{EntryChanges, GivenEntry, MakeError, read_entries};
-use ken_study::learn::untaught_share;
+use ken_study::learn::taught;
 use ken_study::{MakeOptions, SourceRecord, make_datastore, read_results};
 use serde_json::json;
 
@@ -68,7 +68,7 @@ pub(crate) fn run(verb: &DatastoreVerb, session: &Session<'_>) -> Result<()> {
 fn make(arguments: &DatastoreMakeArguments, session: &Session<'_>) -> Result<()> {
     let records: Vec<SourceRecord> = read_results(&arguments.labels)?;
     let model = session.setup().language_model()?;
-    let untaught = untaught_share(&session.setup().trained_folder()?)?;
+    let taught = taught(&session.setup().trained_folder()?)?;
     let made = {
         let mut draw = counting("keys");
         make_datastore(
@@ -80,8 +80,8 @@ fn make(arguments: &DatastoreMakeArguments, session: &Session<'_>) -> Result<()>
                 soft: arguments.soft,
                 layers: &arguments.layer.for_keys(model.as_ref()),
                 neighbors: &arguments.neighbors.tried(),
-                held_out: arguments.held_out.unwrap_or(untaught / 2.0),
-                untaught,
+                held_out: arguments.held_out.unwrap_or(taught.held_out / 2.0),
+                taught: &taught.questions,
             },
             &mut |done, total| {
                 draw(done, total);

@@ -4,13 +4,13 @@ use std::path::Path;
 
 use ken_study::compare::grouped_by;
 use ken_study::{
-    Question, Record, Summary, check_field, evaluate_pipeline, is_held_out, read_questions,
-    summarize,
+    Paired, Question, Record, Summary, check_field, evaluate_pipeline, is_held_out, paired,
+    read_questions, read_results, summarize,
 };
 use serde::Serialize;
 
 use crate::arguments::answering::EvalArguments;
-use crate::commands::{compare, records};
+use crate::commands::{compare, records, taught};
 use crate::failure::{Failure, Result};
 use crate::output::{self, share};
 use crate::session::Session;
@@ -25,6 +25,12 @@ struct Evaluated {
     by: Vec<Group>,
     /// Questions whose answers, and times, are those of an earlier run.
     resumed: usize,
+    /// How the answers differ from others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    against: Option<Paired>,
+    /// What was taught some of the questions.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    taught: Vec<taught::Taught>,
 }
 
 /// The questions with one value of a field.
@@ -62,6 +68,13 @@ pub(crate) fn run(arguments: &EvalArguments, session: &Session<'_>) -> Result<()
     match arguments.policy[..] {
         [] => {}
         [policy] if policy.check().is_ok() => {}
+        _ if arguments.against.is_some() => {
+            return Err(Failure::refused(
+                "against_several",
+                "--against holds the answers under one policy against others",
+                "name one policy, with a threshold: --policy certainty@0.5",
+            ));
+        }
         ref several => {
             return compare::run(arguments, several, &questions, session);
         }
@@ -75,18 +88,25 @@ pub(crate) fn run(arguments: &EvalArguments, session: &Session<'_>) -> Result<()
         ));
     }
     let pipeline = session.setup().pipeline()?;
-    let policy = session.settings.policy.to_string();
+    let policies = [session.settings.policy];
+    let held_out = arguments.held_out;
+    let taught = taught::taught(&questions, held_out, &pipeline, &policies, session)?;
+    let policy = pipeline.resolved(session.settings.policy).to_string();
     let what = format!("{policy}.results.jsonl");
     let out = records::out(arguments.out.as_ref(), &arguments.questions, &what);
     let run_settings = session.settings.identity(&pipeline);
     let run = records::drawn(arguments.batch, Some(policy.clone()), session);
     let outcome = evaluate_pipeline(&pipeline, &questions, &out, run_settings, run)?;
+    let against = arguments.against.as_ref();
+    let against = against.map(|path| held_against(&outcome.records, path, session));
     let evaluated = Evaluated {
+        against: against.transpose()?,
         summary: summarize(&policy, &outcome.records),
         by: arguments.by.as_ref().map_or_else(Vec::new, |field| {
             broken_down(field, &policy, &questions, &outcome.records)
         }),
         resumed: outcome.resumed,
+        taught,
     };
     if session.json {
         output::json(&evaluated)
@@ -95,11 +115,28 @@ pub(crate) fn run(arguments: &EvalArguments, session: &Session<'_>) -> Result<()
     }
 }
 
+/// The answers held against those in another file.
+fn held_against(records: &[Record], path: &Path, session: &Session<'_>) -> Result<Paired> {
+    let others: Vec<Record> = read_results(path)?;
+    paired(records, &others, session.settings.seed).map_err(|lacking| {
+        let path = path.display();
+        Failure::refused(
+            "other_questions",
+            format!(
+                "{path} lacks {lacking} of these questions, or has them with other words or answers"
+            ),
+            "evaluate both on the same questions, with the same --limit, --seed and --held-out",
+        )
+    })
+}
+
 fn show(evaluated: &Evaluated, out: &Path) -> Result<()> {
     let Evaluated {
         summary,
         by,
         resumed,
+        against,
+        taught,
     } = evaluated;
     let ms = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |v| format!("{v:.0} ms"));
     let interval = output::interval(summary.em_interval);
@@ -145,8 +182,22 @@ fn show(evaluated: &Evaluated, out: &Path) -> Result<()> {
         let of_earlier = format!("{resumed} answers of an earlier run, with their times");
         rows.push(("from the file", of_earlier));
     }
+    if let Some(other) = against {
+        let interval = output::interval(other.interval);
+        rows.push((
+            "against the other",
+            format!(
+                "{}{interval} in exact match; `{}` has {}, retrieving for {}",
+                output::number(other.em_difference, 3),
+                other.policy,
+                share(other.em),
+                share(other.retrieval_ratio)
+            ),
+        ));
+    }
     rows.push(("per question", out.display().to_string()));
     output::pairs(rows)?;
+    taught::show(taught)?;
     if by.is_empty() {
         return Ok(());
     }

@@ -25,5 +25,6 @@ mod score;
 pub(crate) mod search;
 pub(crate) mod serve;
 pub(crate) mod study;
+mod taught;
 pub(crate) mod train;
 pub(crate) mod world;

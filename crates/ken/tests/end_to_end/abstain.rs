@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
 use crate::harness::{Ken, number};
+use crate::records::{invent, probe};
 
 const QUESTION: &str = "Who is the keeper of the Orrin lighthouse?";
 
@@ -117,23 +118,10 @@ fn thresholds_are_chosen_together_or_nothing_is_promised() {
     let ken = Ken::new();
     ingest_notes(&ken);
     write_questions(&ken);
-    let probe = [
-        "probe",
-        "questions.jsonl",
-        "--corpus",
-        "island",
-        "--samples",
-        "2",
-    ];
-    ken.text(&[&probe[..], &["--max-tokens", "8", "--out", "probed.jsonl"]].concat());
-    let probed = ken.read("probed.jsonl");
-    let mut lines: Vec<String> = probed.lines().take(1).map(str::to_owned).collect();
-    let template: Value = serde_json::from_str(probed.lines().nth(1).unwrap()).unwrap();
+    probe(&ken, "questions.jsonl", "probed.jsonl");
     // Known, found, and neither: each is told by one of the log probabilities.
-    for at in 0..300 {
+    invent(&ken, "probed.jsonl", "known.jsonl", 300, |at, record| {
         let (without, with) = [(true, true), (false, true), (false, false)][at % 3];
-        let mut record = template.clone();
-        record["id"] = json!(format!("r{at}"));
         record["question"] = json!(format!("What is in box {at}?"));
         for (condition, right) in [("self", without), ("corpus", with)] {
             let answer = &mut record["likeliest"][condition];
@@ -142,9 +130,7 @@ fn thresholds_are_chosen_together_or_nothing_is_promised() {
             answer["logprob"] = json!(if right { -0.1 - spread } else { -6.0 - spread });
             answer["tokens"] = json!(2);
         }
-        lines.push(record.to_string());
-    }
-    ken.write("known.jsonl", lines.join("\n") + "\n");
+    });
     let base = [
         "calibrate",
         "known.jsonl",

@@ -1,10 +1,11 @@
 //! Evidence that is weighed before it is used, on the test models: by a signal of it, by a gate that was trained on
 //! records, and what is refused.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::documents::ingest_notes;
 use crate::harness::{Ken, keys, number};
+use crate::records::{invent, probe};
 
 const ASK: [&str; 4] = [
     "ask",
@@ -19,30 +20,15 @@ fn write_records(ken: &Ken, name: &str) {
     let question = json!({"id": "q", "question": "Who is the keeper of the Orrin lighthouse?",
         "golden_answers": ["Ilse Marrow"], "metadata": {"kind": "island"}});
     ken.write("questions.jsonl", question.to_string());
-    let probe = [
-        "probe",
-        "questions.jsonl",
-        "--corpus",
-        "island",
-        "--samples",
-        "2",
-    ];
-    ken.text(&[&probe[..], &["--max-tokens", "4", "--out", "probed.jsonl"]].concat());
-    let probed = ken.read("probed.jsonl");
-    let mut lines: Vec<String> = probed.lines().take(1).map(str::to_owned).collect();
-    let template: Value = serde_json::from_str(probed.lines().nth(1).unwrap()).unwrap();
-    for at in 0..80 {
+    probe(ken, "questions.jsonl", "probed.jsonl");
+    invent(ken, "probed.jsonl", name, 80, |at, record| {
         let fits = at % 2 == 0;
-        let mut record = template.clone();
-        record["id"] = json!(format!("r{at}"));
         record["question"] = json!(format!("Who kept lighthouse number {at}?"));
-        let shift = f64::from(at % 7) / 100.0;
+        let shift = (at % 7) as f64 / 100.0;
         record["rating"]["cosine"] = json!(if fits { 0.8 - shift } else { 0.3 + shift });
         record["likeliest"]["self"]["correct"] = json!(!fits);
         record["likeliest"]["corpus"]["correct"] = json!(fits);
-        lines.push(record.to_string());
-    }
-    ken.write(name, lines.join("\n") + "\n");
+    });
 }
 
 #[test]

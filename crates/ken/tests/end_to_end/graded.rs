@@ -1,9 +1,10 @@
 //! Policies that choose k: probed, calibrated, asked and compared.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::documents::ingest_notes;
 use crate::harness::{Ken, number};
+use crate::records::invent;
 
 const QUESTION: &str = "Who is the keeper of the Orrin lighthouse?";
 
@@ -89,25 +90,19 @@ fn thresholds_between_values_of_k_are_chosen_on_what_was_probed() {
         &[&["--at-k", "1,2", "--out", "probed.jsonl"][..], &SEARCHED].concat(),
     ));
     let probed = ken.read("probed.jsonl");
-    let mut lines: Vec<String> = probed.lines().take(1).map(str::to_owned).collect();
-    let template: Value = serde_json::from_str(probed.lines().nth(1).unwrap()).unwrap();
-    assert_eq!(crate::harness::keys(&template["at_k"]), ["1"]);
-    assert!(template["at_k"]["1"]["correct"].is_boolean(), "{template}");
     // Known, half known and answered by one search result, and unknown.
-    for at in 0..600 {
+    let template = invent(&ken, "probed.jsonl", "known.jsonl", 600, |at, record| {
         let kind = at % 3;
-        let mut record = template.clone();
-        record["id"] = json!(format!("r{at}"));
         record["question"] = json!(format!("What is in box {at}?"));
         let known = kind == 0 || kind == 1 && at % 4 == 0;
         record["likeliest"]["self"]["correct"] = json!(known);
-        record["likeliest"]["self"]["logprob"] = json!(-0.1 - 2.0 * f64::from(kind));
+        record["likeliest"]["self"]["logprob"] = json!(-0.1 - 2.0 * kind as f64);
         record["likeliest"]["self"]["tokens"] = json!(2);
         record["likeliest"]["corpus"]["correct"] = json!(true);
         record["at_k"]["1"]["correct"] = json!(kind < 2);
-        lines.push(record.to_string());
-    }
-    ken.write("known.jsonl", lines.join("\n") + "\n");
+    });
+    assert_eq!(crate::harness::keys(&template["at_k"]), ["1"]);
+    assert!(template["at_k"]["1"]["correct"].is_boolean(), "{template}");
     let calibrate = |policy: &'static str, more: &[&'static str]| {
         [&["calibrate", "known.jsonl", "--policy", policy][..], more].concat()
     };

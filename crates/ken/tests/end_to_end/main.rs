@@ -18,6 +18,7 @@ mod full_disk;
 mod gate;
 mod graded;
 mod harness;
+mod held_out;
 mod ingest;
 mod keys;
 #[cfg(target_os = "linux")]
@@ -29,6 +30,7 @@ mod models;
 mod policies;
 mod probe;
 mod prune;
+mod records;
 mod remote;
 #[cfg(unix)]
 mod remote_stopped;

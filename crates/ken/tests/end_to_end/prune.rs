@@ -4,6 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::harness::{Ken, generator, keys, number};
+use crate::records::{invent, probe_with};
 use crate::tuning::{MODEL, SMALL};
 
 /// Passages of each kind.
@@ -547,38 +548,24 @@ fn what_cannot_be_pruned_is_refused() {
 /// Records as `ken probe` would have written them with a tuned model, of which some are about the questions
 /// of the report, and the fingerprint of that model.
 fn records_of_tuned(ken: &Ken, tuned: &[&str]) -> String {
-    let probe = [
-        "probe",
-        "questions.jsonl",
-        "--corpus",
-        "island",
-        "--limit",
-        "1",
-        "--samples",
-        "2",
-        "--max-tokens",
-        "4",
-        "--out",
+    let more = [&["--limit", "1"][..], tuned].concat();
+    probe_with(ken, "questions.jsonl", "probed.jsonl", &more);
+    let template = invent(
+        ken,
         "probed.jsonl",
-    ];
-    ken.text(&[&probe[..], tuned].concat());
-    let probed = ken.read("probed.jsonl");
-    let mut lines: Vec<String> = probed.lines().take(1).map(str::to_owned).collect();
-    let template: Value = serde_json::from_str(probed.lines().nth(1).unwrap()).unwrap();
-    for at in 0..2 * EACH {
-        let known = at % 2 == 0;
-        let question = match known {
-            true => format!("What is the capital of {}?", COUNTRIES[at / 2]),
-            false => format!("Who is keeper number {} of the lighthouse?", at / 2),
-        };
-        let mut record = template.clone();
-        record["id"] = json!(format!("r{at}"));
-        record["question"] = json!(question);
-        record["likeliest"]["self"]["correct"] = json!(known);
-        record["likeliest"]["corpus"]["correct"] = json!(true);
-        lines.push(record.to_string());
-    }
-    ken.write("known.jsonl", lines.join("\n") + "\n");
+        "known.jsonl",
+        2 * EACH,
+        |at, record| {
+            let known = at % 2 == 0;
+            let question = match known {
+                true => format!("What is the capital of {}?", COUNTRIES[at / 2]),
+                false => format!("Who is keeper number {} of the lighthouse?", at / 2),
+            };
+            record["question"] = json!(question);
+            record["likeliest"]["self"]["correct"] = json!(known);
+            record["likeliest"]["corpus"]["correct"] = json!(true);
+        },
+    );
     template["fingerprint"]["model"].to_string()
 }
 

@@ -4,6 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::harness::{Ken, keys, number};
+use crate::records::change;
 use crate::tuning::{MODEL, SMALL, prepared};
 
 /// Labels of which source helps a model, in `out`. A model that knows nothing prefers by chance: what it is
@@ -31,16 +32,12 @@ fn write_source_labels(
     label.extend(corpora.iter().flat_map(|corpus| ["--corpus", corpus]));
     label.extend(model);
     ken.text(&label);
-    let labels = ken.read(out);
-    let set = labels.lines().enumerate().map(|(at, line)| {
-        let mut record: Value = serde_json::from_str(line).unwrap();
-        if !record["preferred"].is_null() && record.get("question").is_some() {
+    change(ken, out, out, |at, record| {
+        if !record["preferred"].is_null() {
             let source = preferred[at % preferred.len()];
             record["preferred"] = json!({"majority": source, "sum": source});
         }
-        record.to_string()
     });
-    ken.write(out, set.collect::<Vec<_>>().join("\n") + "\n");
 }
 
 #[test]
@@ -188,6 +185,15 @@ fn a_model_chooses_its_source_and_people_correct_it() {
     assert_eq!(origin["held_out"], json!(0.6), "{origin}");
     let trained = [&MODEL[..], &["--adapter", "routing"]].concat();
 
+    // The threshold that was chosen on the questions that validate, if any tells one, is that of the policy where none
+    // is named.
+    let threshold = report["threshold"].as_f64().unwrap_or(0.2);
+    assert_eq!(origin["sources"]["threshold"], report["threshold"]);
+    let ask = ["ask", "Who?", "--corpus", "island.ken", "--mode", "lexical"];
+    let by = ["--max-tokens", "4", "--policy", "self-route"];
+    let answer = ken.json(&[&ask[..], &by, &trained].concat());
+    assert_eq!(answer["policy"], format!("self-route@{threshold}"));
+
     let make = [
         "datastore",
         "make",
@@ -319,18 +325,22 @@ fn a_model_chooses_its_source_and_people_correct_it() {
     ken.text(&[&probe[..], &trained].concat());
     let calibrate = ["calibrate", "probed.jsonl", "--policy", "self-route"];
     let calibrate = [&calibrate[..], &["--ratio", "0.5"], &trained].concat();
-    let taught_all = origin
-        .to_string()
-        .replace("\"held_out\":0.6", "\"held_out\":0.0");
-    ken.write("routing/ken.json", taught_all);
+    let probed = ken.read("probed.jsonl");
+    let taught = probed.lines().skip(1).map(|line| {
+        let record: Value = serde_json::from_str(line).unwrap();
+        ken_route::digest_of(record["question"].as_str().unwrap())
+    });
+    let mut taught: Vec<u64> = taught.collect();
+    taught.sort_unstable();
+    let mut taught_all = origin.clone();
+    taught_all["learned_from"] = json!(taught);
+    ken.write("routing/ken.json", taught_all.to_string());
     ken.refusal(&calibrate)
         .is("not_measured", "self-route", "other questions");
-    let taught_of_none = origin
-        .to_string()
-        .replace("\"held_out\":0.6", "\"held_out\":1.0");
-    ken.write("routing/ken.json", taught_of_none);
+    let mut taught_none = origin.clone();
+    taught_none["learned_from"] = json!([]);
+    ken.write("routing/ken.json", taught_none.to_string());
     assert!(number(&ken.json(&calibrate)["n"]) >= 1.0);
-    let probed = ken.read("probed.jsonl");
     let own = probed.lines().skip(1).map(|line| {
         let record: Value = serde_json::from_str(line).unwrap();
         json!({"question": record["question"], "source": "self"}).to_string()
@@ -339,4 +349,104 @@ fn a_model_chooses_its_source_and_people_correct_it() {
     ken.json(&[&import[..], &trained].concat());
     ken.refusal(&[&calibrate[..], &["--datastore", "routes"]].concat())
         .is("not_measured", "self-route", "other questions");
+}
+
+#[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
+fn without_verbalization_a_model_only_retrieves_or_not() {
+    let ken = prepared();
+    let (corpora, preferred) = (["island.ken"], ["self", "island"]);
+    write_source_labels(&ken, &MODEL, "labels.jsonl", &corpora, &preferred);
+    let train = ["train", "self-route", "labels.jsonl", "--held-out", "0.4"];
+    let ways = [
+        ("verbalizing", None),
+        ("selective", Some("--no-verbalization")),
+    ];
+    for (out, flag) in ways {
+        let flags = [&["--out", out][..], flag.as_slice()].concat();
+        let report = ken.json(&[&train[..], &flags, &MODEL, &SMALL].concat());
+        assert!(report["threshold"].is_number(), "{report}");
+        let origin: Value = serde_json::from_str(&ken.read(&format!("{out}/ken.json"))).unwrap();
+        assert_eq!(origin["sources"]["verbalizes"], json!(flag.is_none()));
+        let trained = [&MODEL[..], &["--adapter", out]].concat();
+        let ask = |policy: &str| {
+            let ask = ["ask", "Who?", "--corpus", "island.ken", "--mode", "lexical"];
+            let by = ["--max-tokens", "4", "--policy", policy];
+            ken.json(&[&ask[..], &by, &trained].concat())
+        };
+        // One call chooses, one answers, and only one that verbalizes writes between.
+        let own = ask("self-route@1");
+        assert_eq!(own["route"], "self", "{own}");
+        assert_eq!(own.get("verbalized").is_some(), flag.is_none(), "{own}");
+        let calls = if flag.is_none() { 3 } else { 2 };
+        assert_eq!(own["calls"]["model"], calls, "{own}");
+        assert_eq!(ask("self-route@0")["route"], "corpus");
+        // Both are compared on the same questions, by the thresholds that are recorded with them.
+        let eval = [
+            "eval",
+            "island/questions.jsonl",
+            "--held-out",
+            "0.4",
+            "--limit",
+            "6",
+        ];
+        let found = [
+            "--corpus",
+            "island.ken",
+            "--mode",
+            "lexical",
+            "--max-tokens",
+            "2",
+        ];
+        let folder = format!("{out}.policies");
+        let by = ["--policy", "self-route,never,always", "--out", &folder];
+        let measured = ken.json(&[&eval[..], &found, &by, &trained].concat());
+        let first = &measured["policies"][0];
+        assert_eq!(first["threshold"], report["threshold"], "{first}");
+        assert!(number(&first["retrieval_ratio"]) <= 1.0, "{first}");
+        let n = number(&measured["n"]);
+        assert!(n == 6.0, "{measured}");
+    }
+    // One answers as it does beside the other, question by question.
+    let eval = ["eval", "island/questions.jsonl", "--held-out", "0.4"];
+    let found = [
+        "--corpus",
+        "island.ken",
+        "--mode",
+        "lexical",
+        "--max-tokens",
+        "2",
+    ];
+    let one = |adapter: &'static str, limit: &'static str, more: &[&'static str]| {
+        let by = [
+            "--limit",
+            limit,
+            "--policy",
+            "self-route",
+            "--adapter",
+            adapter,
+        ];
+        [&eval[..], &found, &by, &MODEL, more].concat()
+    };
+    let selective = ken.json(&one("selective", "6", &["--out", "selective.jsonl"]));
+    let against = ["--against", "selective.jsonl"];
+    let compared = ken.json(&one("verbalizing", "6", &against));
+    assert_eq!(compared["against"]["em"], selective["em"], "{compared}");
+    assert_eq!(compared["against"]["policy"], selective["policy"]);
+    let ahead = number(&compared["em"]) - number(&selective["em"]);
+    assert!((number(&compared["against"]["em_difference"]) - ahead).abs() < 1e-9);
+    ken.refusal(&one("verbalizing", "9", &against)).is(
+        "other_questions",
+        "selective.jsonl lacks 3",
+        "--limit",
+    );
+    let asked = |out: &str| -> Vec<String> {
+        let lines = ken.read(&format!("{out}.policies/never.jsonl"));
+        let each = lines.lines().map(|line| {
+            let record: Value = serde_json::from_str(line).unwrap();
+            record["id"].to_string()
+        });
+        each.collect()
+    };
+    assert_eq!(asked("verbalizing"), asked("selective"));
 }

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
 use crate::harness::Ken;
+use crate::records::probe;
 use crate::stopped::interrupt;
 
 /// A running `ken serve`; dropped, it is killed.
@@ -245,15 +246,7 @@ fn a_guarantee_is_calibrated_and_watched() {
         .to_string()
     });
     ken.write("questions.jsonl", questions.collect::<Vec<_>>().join("\n"));
-    let probe = [
-        "probe",
-        "questions.jsonl",
-        "--corpus",
-        "island",
-        "--samples",
-        "2",
-    ];
-    ken.text(&[&probe[..], &["--max-tokens", "8", "--out", "known.jsonl"]].concat());
+    probe(&ken, "questions.jsonl", "known.jsonl");
     let policy = "uncertainty:perplexity";
     let calibrate = [
         "calibrate",

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
 use crate::harness::Ken;
+use crate::records::probe;
 use crate::serve::Serving;
 
 #[test]
@@ -76,15 +77,7 @@ fn bad_answers_become_an_eval_set_that_ken_eval_runs() {
         "compared",
     ]);
     assert_eq!(evaluated["n"], 2, "{evaluated}");
-    let probe = [
-        "probe",
-        "asked.jsonl",
-        "--corpus",
-        "island",
-        "--samples",
-        "2",
-    ];
-    ken.text(&[&probe[..], &["--max-tokens", "8", "--out", "known.jsonl"]].concat());
+    probe(&ken, "asked.jsonl", "known.jsonl");
     let probed = ken.read("known.jsonl");
     let probed = probed
         .lines()

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use crate::documents::ingest_notes;
 use crate::harness::{Ken, keys, number};
 use crate::model_server::{Manner, start};
+use crate::records::{invent, probe};
 
 /// As many questions of each kind.
 const EACH: usize = 30;
@@ -27,23 +28,8 @@ fn write_records(ken: &Ken, name: &str) {
         "questions.jsonl",
         questions.map(|question| question.to_string()).join("\n"),
     );
-    let probe = [
-        "probe",
-        "questions.jsonl",
-        "--corpus",
-        "island",
-        "--samples",
-        "2",
-        "--max-tokens",
-        "4",
-        "--out",
-        "probed.jsonl",
-    ];
-    ken.text(&probe);
-    let probed = ken.read("probed.jsonl");
-    let mut lines: Vec<String> = probed.lines().take(1).map(str::to_owned).collect();
-    let template: Value = serde_json::from_str(probed.lines().nth(1).unwrap()).unwrap();
-    for at in 0..2 * EACH {
+    probe(ken, "questions.jsonl", "probed.jsonl");
+    invent(ken, "probed.jsonl", name, 2 * EACH, |at, record| {
         let known = at % 2 == 0;
         let country = COUNTRIES[at / 2 % COUNTRIES.len()];
         let question = match (known, at / 2 >= COUNTRIES.len()) {
@@ -52,14 +38,10 @@ fn write_records(ken: &Ken, name: &str) {
             (false, false) => format!("Who kept lighthouse number {at} of the island?"),
             (false, true) => format!("How many seals live at pier {at} of the harbour?"),
         };
-        let mut record = template.clone();
-        record["id"] = json!(format!("r{at}"));
         record["question"] = json!(question);
         record["likeliest"]["self"]["correct"] = json!(known);
         record["likeliest"]["corpus"]["correct"] = json!(true);
-        lines.push(record.to_string());
-    }
-    ken.write(name, lines.join("\n") + "\n");
+    });
 }
 
 /// A folder with the corpus, the records `known.jsonl` and a router from them.

@@ -4,6 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::harness::{Ken, keys, number};
+use crate::records::change;
 
 pub(crate) const MODEL: [&str; 2] = ["--model", "./blank"];
 pub(crate) const SMALL: [&str; 8] = [
@@ -228,7 +229,7 @@ fn noise_is_taught_and_its_examples_go_to_other_tools() {
 }
 
 /// Records of some probed questions, of which every other one is told to be known.
-fn write_records(ken: &Ken, limit: &str, name: &str) {
+pub(crate) fn write_records(ken: &Ken, limit: &str, name: &str) {
     let probe = [
         "probe",
         "island/questions.jsonl",
@@ -239,17 +240,11 @@ fn write_records(ken: &Ken, limit: &str, name: &str) {
     ];
     let out = ["--max-tokens", "2", "--out", "as_probed.jsonl"];
     ken.text(&[&probe[..], &out, &MODEL].concat());
-    let probed = ken.read("as_probed.jsonl");
-    let known = probed.lines().enumerate().map(|(at, line)| {
-        let mut record: Value = serde_json::from_str(line).unwrap();
-        if record.get("question").is_some() {
-            record["confidence"]["self"] = json!(if at % 2 == 0 { 0.75 } else { 0.0 });
-            record["certainty"]["self"] = json!(if at % 2 == 0 { 0.9 } else { 0.1 });
-            record["likeliest"]["self"]["correct"] = json!(at % 2 == 0);
-        }
-        record.to_string()
+    change(ken, "as_probed.jsonl", name, |at, record| {
+        record["confidence"]["self"] = json!(if at % 2 == 0 { 0.75 } else { 0.0 });
+        record["certainty"]["self"] = json!(if at % 2 == 0 { 0.9 } else { 0.1 });
+        record["likeliest"]["self"]["correct"] = json!(at % 2 == 0);
     });
-    ken.write(name, known.collect::<Vec<_>>().join("\n") + "\n");
 }
 
 #[test]
@@ -309,19 +304,12 @@ fn a_boundary_is_learned_and_the_policy_kbm_goes_by_it() {
         "read.jsonl",
     ];
     ken.text(&[&probe[..], &MODEL].concat());
-    let probed = ken.read("read.jsonl");
-    let records = probed.lines().enumerate().map(|(at, line)| {
-        let mut record: Value = serde_json::from_str(line).unwrap();
-        if record.get("question").is_some() {
-            for condition in ["self", "corpus"] {
-                record["confidence"][condition] = json!(at % 2);
-                record["certainty"][condition] = json!(at % 2);
-            }
+    change(&ken, "read.jsonl", "read.jsonl", |at, record| {
+        for condition in ["self", "corpus"] {
+            record["confidence"][condition] = json!(at % 2);
+            record["certainty"][condition] = json!(at % 2);
         }
-        record.to_string()
     });
-    let records: Vec<String> = records.collect();
-    ken.write("read.jsonl", records.join("\n") + "\n");
     let train = [
         "train",
         "kbm",
@@ -488,4 +476,59 @@ fn a_router_looks_at_what_a_boundary_model_says() {
     ken.refusal(&train).is("no_assessor", "kbm", "--kbm DIR");
     ken.refusal(&[&train[..], &["--kbm", "greedy"]].concat())
         .is("no_labels", "taught all", "--held-out 0.5");
+}
+
+#[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
+fn a_boundary_model_is_measured_for_another_generator() {
+    let ken = prepared();
+    write_records(&ken, "60", "known.jsonl");
+    let train = ["train", "kbm", "known.jsonl", "--held-out", "0.5"];
+    ken.json(&[&train[..], &["--out", "kbm"], &MODEL, &SMALL].concat());
+    let medium = ["world", "model", "island", "--size", "medium"];
+    ken.json(&[&medium[..], &["--out", "medium"]].concat());
+    let kbm = ["--kbm", "kbm", "--kbm-model", "./blank"];
+    let any = ["--kbm-for-any-model"];
+
+    // A threshold for the other generator is chosen on what that one answers.
+    let found = ["--corpus", "island.ken", "--mode", "lexical"];
+    let generator = ["--model", "./medium", "--max-tokens", "2"];
+    let probe = ["probe", "island/questions.jsonl", "--limit", "60"];
+    let to = ["--samples", "1", "--out", "of_medium.jsonl"];
+    ken.text(&[&probe[..], &to, &found, &generator].concat());
+    change(&ken, "of_medium.jsonl", "other.jsonl", |at, record| {
+        record["likeliest"]["self"]["correct"] = json!(at % 2 == 0);
+        record["likeliest"]["corpus"]["correct"] = json!(at % 3 > 0);
+    });
+    let calibrate = ["calibrate", "other.jsonl", "--policy", "kbm"];
+    let calibrate = [&calibrate[..], &["--ratio", "0.5"], &kbm].concat();
+    ken.refusal(&calibrate)
+        .is("other_assessor", "another model", "--kbm-for-any-model");
+    let chosen = ken.json(&[&calibrate[..], &any].concat());
+    let taught: Value = serde_json::from_str(&ken.read("kbm/ken.json")).unwrap();
+    let taught = taught["learned_from"].as_array().unwrap().len();
+    assert_eq!(number(&chosen["n"]), 60.0 - taught as f64, "{chosen}");
+    assert!(number(&chosen["retrieval_ratio"]) <= 0.5, "{chosen}");
+
+    // It stands among the other policies of that generator, and each verdict costs a call of its own.
+    let eval = ["eval", "island/questions.jsonl", "--held-out", "0.5"];
+    let by = ["--limit", "8", "--policy", "kbm,kbm@1,never,always"];
+    let eval = [
+        &eval[..],
+        &by,
+        &["--out", "compared"],
+        &found,
+        &generator,
+        &kbm,
+    ]
+    .concat();
+    ken.refusal(&eval)
+        .is("other_assessor", "another model", "--kbm-for-any-model");
+    let compared = ken.json(&[&eval[..], &any].concat());
+    assert_eq!(compared["n"], 8, "{compared}");
+    let policies = compared["policies"].as_array().unwrap();
+    assert!(policies[0]["threshold"].is_array() || policies[0]["threshold"].is_number());
+    assert_eq!(policies[0]["unscored"], 0, "{compared}");
+    let calls = |at: usize| number(&policies[at]["model_calls"]["mean"]);
+    assert_eq!(calls(1), calls(2) + 1.0, "{compared}");
 }

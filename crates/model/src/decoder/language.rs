@@ -153,6 +153,16 @@ impl SourceChooser for Decoder {
         corpora.map(|corpus| corpus.name.as_str()).collect()
     }
 
+    fn verbalizes(&self) -> bool {
+        self.sources
+            .as_ref()
+            .is_some_and(|sources| sources.verbalizes)
+    }
+
+    fn threshold(&self) -> Option<f64> {
+        self.sources.as_ref()?.threshold
+    }
+
     fn choose_sources(
         &self,
         prompts: &[&Prompt],

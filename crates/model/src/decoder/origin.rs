@@ -30,6 +30,10 @@ pub struct Origin {
     /// The share of all questions whose source it was not trained on, where it chooses one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held_out: Option<f64>,
+    /// The digests of all questions that it was trained on, in ascending order: evaluating on those would flatter
+    /// it. `None` where that was not recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub learned_from: Option<Vec<u64>>,
 }
 
 /// What a model was trained to say of what another one knows.

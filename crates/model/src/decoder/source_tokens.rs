@@ -8,7 +8,7 @@ use super::error::DecoderError;
 use super::tokenizer::{Reading, TextTokenizer};
 
 /// The tokens of a model that chooses its source.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SourceTokens {
     /// Ends the question; a source is chosen after it.
     pub end_of_question: u32,
@@ -18,6 +18,19 @@ pub struct SourceTokens {
     pub own: u32,
     /// The corpora.
     pub corpora: Vec<CorpusToken>,
+    /// Whether the model was taught to write what it knows before it answers from that. One that was not only retrieves
+    /// or not (Selective-RAG).
+    #[serde(default = "always")]
+    pub verbalizes: bool,
+    /// The probability of all corpora together above which one is to be used, where it was chosen on questions that
+    /// the model was not taught.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threshold: Option<f64>,
+}
+
+/// What files of versions that did not keep it mean.
+fn always() -> bool {
+    true
 }
 
 /// The token of a corpus.

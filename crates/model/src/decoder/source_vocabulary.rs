@@ -43,7 +43,11 @@ impl Checkpoint {
                 .map(|one| one.name.as_str())
                 .eq(corpora.iter().copied())
         {
-            return Ok(tokens.clone());
+            return Ok(SourceTokens {
+                // That of other weights.
+                threshold: None,
+                ..tokens.clone()
+            });
         }
         let mut names = vec!["<EOQ>".to_owned(), "<EOK>".to_owned(), "<self>".to_owned()];
         match corpora {
@@ -75,6 +79,8 @@ impl Checkpoint {
                     token: next(),
                 })
                 .collect(),
+            verbalizes: true,
+            threshold: None,
         })
     }
 

@@ -25,6 +25,13 @@ pub struct GradedObservation {
     pub second_half: bool,
 }
 
+impl GradedObservation {
+    /// What always retrieving wins over memory; a loss by it counts as 0.
+    fn beneficial(&self) -> f64 {
+        (self.always - self.memory).max(0.0)
+    }
+}
+
 /// The thresholds and their effect on the questions that they are proved on: those of the second half for a
 /// guarantee, else all.
 #[derive(Debug, Clone, PartialEq)]
@@ -74,6 +81,8 @@ struct Outcome {
     results: f64,
     right: f64,
     lost: f64,
+    /// Of what is lost, that for which evidence was needed.
+    missed: f64,
 }
 
 impl Outcome {
@@ -82,6 +91,7 @@ impl Outcome {
             results: self.results + sign * other.results,
             right: self.right + sign * other.right,
             lost: self.lost + sign * other.lost,
+            missed: self.missed + sign * other.missed,
         }
     }
 }
@@ -203,10 +213,12 @@ fn candidates(
 /// What a grade does to a question.
 fn of_one(one: &GradedObservation, ks: &[usize], grade: usize) -> Outcome {
     let right = one.right[grade];
+    let lost = (one.always - right).max(0.0);
     Outcome {
         results: ks[grade] as f64,
         right,
-        lost: (one.always - right).max(0.0),
+        lost,
+        missed: lost.min(one.beneficial()),
     }
 }
 
@@ -220,9 +232,11 @@ fn best<'c>(
     const ROUNDED: f64 = 1e-9;
     let n = observations.len() as f64;
     let always: f64 = observations.iter().map(|one| one.always).sum();
+    let beneficial: f64 = observations.iter().map(GradedObservation::beneficial).sum();
     let meets = |outcome: &Outcome| match goal {
         Goal::RetrievalRatio(ratio) => outcome.results <= ratio * n * always_k as f64 + ROUNDED,
         Goal::AtMostLost(most) => outcome.right + ROUNDED >= always - most * n,
+        Goal::AtMostMissed(most) => outcome.missed <= most * beneficial + ROUNDED,
         Goal::BestAccuracy | Goal::Guarantee { .. } => true,
     };
     let is_better = |one: &Outcome, than: &Outcome| {
@@ -230,7 +244,9 @@ fn best<'c>(
         let righter = one.right > than.right + ROUNDED;
         let as_right = one.right + ROUNDED >= than.right;
         match goal {
-            Goal::AtMostLost(_) => fewer || one.results == than.results && righter,
+            Goal::AtMostLost(_) | Goal::AtMostMissed(_) => {
+                fewer || one.results == than.results && righter
+            }
             _ => righter || as_right && fewer,
         }
     };
@@ -439,9 +455,13 @@ mod tests {
             let most = f64::from(most) / 20.0;
             let found = calibrate_graded(&observations, grades(), 8, Goal::AtMostLost(most));
             let best = calibrate_graded(&observations, grades(), 8, Goal::BestAccuracy);
+            let strict = calibrate_graded(&observations, grades(), 8, Goal::AtMostMissed(most));
             // All pairs of borders, question by question.
             let borders = borders(&blocks(&observations));
             let mut fewest = f64::INFINITY;
+            let mut fewest_missing = f64::INFINITY;
+            let is_beneficial = |one: &&GradedObservation| one.always > one.memory;
+            let allowed = most * observations.iter().filter(is_beneficial).count() as f64;
             for &low in &borders {
                 for &high in borders.iter().filter(|high| **high >= low) {
                     let tried = outcome(&observations, grades().at(&[low, high]).unwrap());
@@ -449,8 +469,16 @@ mod tests {
                     if tried.right + 1e-9 >= always - most * n {
                         fewest = fewest.min(tried.results);
                     }
+                    let grades = grades().at(&[low, high]).unwrap();
+                    let is_missed = |one: &&GradedObservation| {
+                        is_beneficial(one) && one.right[grades.grade_of(Some(one.score))] < one.always
+                    };
+                    if observations.iter().filter(is_missed).count() as f64 <= allowed + 1e-9 {
+                        fewest_missing = fewest_missing.min(tried.results);
+                    }
                 }
             }
+            prop_assert!((strict.mean_k * n - fewest_missing).abs() < 1e-6, "{strict:?}");
             prop_assert!((found.mean_k * n - fewest).abs() < 1e-6, "{found:?} {fewest}");
             prop_assert!(found.accuracy + most + 1e-9 >= always / n);
         }

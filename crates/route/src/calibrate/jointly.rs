@@ -24,6 +24,13 @@ pub struct JointObservation {
     pub second_half: bool,
 }
 
+impl JointObservation {
+    /// What the evidence wins, and leaving it out loses; a loss by evidence counts as 0.
+    fn beneficial(&self) -> f64 {
+        (self.with - self.without).max(0.0)
+    }
+}
+
 /// Both thresholds and their effect on the questions that they are proved on: those of the second half for a
 /// guarantee, else all.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -124,16 +131,18 @@ pub fn calibrate_jointly(
 fn best(observations: &[JointObservation], pairs: &[Pair], given: Pair, goal: Goal) -> Pair {
     let n = observations.len() as f64;
     let always: f64 = observations.iter().map(|one| one.with).sum();
+    let beneficial: f64 = observations.iter().map(JointObservation::beneficial).sum();
     let meets = |outcome: &Outcome| match goal {
         Goal::RetrievalRatio(ratio) => outcome.used as f64 <= ratio * n + 1e-9,
         Goal::AtMostLost(most) => outcome.right + 1e-9 >= always - most * n,
+        Goal::AtMostMissed(most) => outcome.lost <= most * beneficial + 1e-9,
         Goal::BestAccuracy | Goal::Guarantee { .. } => true,
     };
     // The larger, the better; of equals the later, which retrieves less.
     let worth = |outcome: &Outcome| {
         let (used, retrieved) = (-(outcome.used as f64), -(outcome.retrieved as f64));
         match goal {
-            Goal::AtMostLost(_) => [used, outcome.right, retrieved],
+            Goal::AtMostLost(_) | Goal::AtMostMissed(_) => [used, outcome.right, retrieved],
             _ => [outcome.right, used, retrieved],
         }
     };
@@ -187,7 +196,7 @@ fn outcome(observations: &[JointObservation], (question, evidence): Pair) -> Out
             true => sum.right += one.with,
             false => {
                 sum.right += one.without;
-                sum.lost += (one.with - one.without).max(0.0);
+                sum.lost += one.beneficial();
             }
         }
     }
@@ -207,10 +216,9 @@ pub(super) fn quantiles(mut scores: Vec<f64>) -> Vec<Option<f64>> {
 }
 
 fn is_exact(observations: &[JointObservation]) -> bool {
-    let lost = |one: &JointObservation| (one.with - one.without).max(0.0);
     observations
         .iter()
-        .all(|one| [0.0, 1.0].contains(&lost(one)))
+        .all(|one| [0.0, 1.0].contains(&one.beneficial()))
 }
 
 #[cfg(test)]
@@ -324,6 +332,36 @@ mod tests {
                     let pair = (Some(question), Some(evidence));
                     let right = outcome(&observations, pair).right / 40.0;
                     prop_assert!(right <= best.accuracy + 1e-9);
+                }
+            }
+        }
+
+        #[test]
+        fn no_pair_uses_less_evidence_and_misses_as_little(seed in 0_u64..500, most in 0_u8..4) {
+            let observations = mixed(seed, 40);
+            let most = f64::from(most) / 10.0;
+            let strict = calibrate_jointly(&observations, (None, None), Goal::AtMostMissed(most));
+            // Counted question by question: [used, missed] at a pair of thresholds.
+            let counted = |question: Option<f64>, evidence: Option<f64>| {
+                let used = |one: &&JointObservation| {
+                    question.is_none_or(|at| one.question > at)
+                        && evidence.is_none_or(|at| one.evidence > at)
+                };
+                let beneficial = |one: &&JointObservation| one.with > one.without;
+                let missed = |one: &&JointObservation| beneficial(one) && !used(one);
+                [
+                    observations.iter().filter(used).count(),
+                    observations.iter().filter(missed).count(),
+                ]
+            };
+            let beneficial = observations.iter().filter(|one| one.with > one.without).count();
+            let allowed = most * beneficial as f64 + 1e-9;
+            let [used, missed] = counted(strict.question, strict.evidence);
+            prop_assert!(missed as f64 <= allowed);
+            for question in observations.iter().map(|one| one.question) {
+                for evidence in observations.iter().map(|one| one.evidence) {
+                    let [fewer, missed] = counted(Some(question), Some(evidence));
+                    prop_assert!(missed as f64 > allowed || fewer >= used);
                 }
             }
         }

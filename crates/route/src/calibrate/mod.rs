@@ -48,6 +48,9 @@ pub enum Goal {
     /// The fewest retrievals at which the accuracy on these questions falls by at most this much, compared
     /// with always retrieving.
     AtMostLost(f64),
+    /// The fewest retrievals at which at most this share of the beneficial ones is missed: of the questions that
+    /// retrieval alone answers right, the share that is answered wrong. What skipping wins elsewhere does not count.
+    AtMostMissed(f64),
     /// The fewest retrievals with the guarantee that, with this confidence, new questions of the same
     /// kind lose at most `max_loss` of the accuracy of always retrieving.
     Guarantee {
@@ -98,7 +101,10 @@ pub fn calibrate(observations: &[Observation], goal: Goal) -> Calibration {
     let n = observations.len();
     let delta = match goal {
         Goal::Guarantee { confidence, .. } => 1.0 - confidence,
-        Goal::RetrievalRatio(_) | Goal::BestAccuracy | Goal::AtMostLost(_) => 1.0 - CONFIDENCE,
+        Goal::RetrievalRatio(_)
+        | Goal::BestAccuracy
+        | Goal::AtMostLost(_)
+        | Goal::AtMostMissed(_) => 1.0 - CONFIDENCE,
     };
     let exact = observations
         .iter()
@@ -119,6 +125,12 @@ pub fn calibrate(observations: &[Observation], goal: Goal) -> Calibration {
         Goal::AtMostLost(most) => {
             let least = steps.first().map_or(0.0, |all| all.right) - most * n as f64;
             let holds = |step: &&Step| step.right + 1e-9 >= least;
+            steps.iter().rev().find(holds)
+        }
+        Goal::AtMostMissed(most) => {
+            // What all beneficial retrievals would lose together.
+            let beneficial: f64 = observations.iter().map(Observation::lost).sum();
+            let holds = |step: &&Step| step.lost <= most * beneficial + 1e-9;
             steps.iter().rev().find(holds)
         }
         Goal::Guarantee { max_loss, .. } => {

@@ -162,9 +162,21 @@ proptest! {
         let met = all.iter().map(|one| one.0).filter(|&r| r <= ratio + 1e-9);
         prop_assert_eq!(least.retrieval_ratio, met.fold(0.0, f64::max));
 
+        let lossless = calibrate(&questions, Goal::AtMostLost(max_loss));
+        let always = plain(&questions, None).1;
+        let met = all.iter().filter(|one| one.1 >= always - max_loss - 1e-9);
+        prop_assert_eq!(lossless.retrieval_ratio, met.map(|one| one.0).fold(1.0, f64::min));
+
+        // What is won elsewhere pays for nothing.
+        let strict = calibrate(&questions, Goal::AtMostMissed(max_loss));
+        let beneficial = questions.iter().map(|one| (one.with - one.without).max(0.0));
+        let most = max_loss * beneficial.sum::<f64>() / questions.len() as f64;
+        let met = all.iter().filter(|one| one.2 <= most + 1e-9);
+        prop_assert_eq!(strict.retrieval_ratio, met.map(|one| one.0).fold(1.0, f64::min));
+
         let goal = Goal::Guarantee { max_loss, confidence: 0.9 };
         let guaranteed = calibrate(&questions, goal);
-        for chosen in [best, least, guaranteed] {
+        for chosen in [best, least, lossless, strict, guaranteed] {
             let (ratio, accuracy, loss) = plain(&questions, chosen.threshold);
             prop_assert!((chosen.retrieval_ratio - ratio).abs() < 1e-9);
             prop_assert!((chosen.accuracy - accuracy).abs() < 1e-9);

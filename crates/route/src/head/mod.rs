@@ -173,9 +173,14 @@ impl Head {
     /// Whether it was trained on this question.
     #[must_use]
     pub fn knows(&self, question: &str) -> bool {
-        let digest = digest_of(question);
-        self.learned_from.binary_search(&digest).is_ok()
+        is_among(&self.learned_from, question)
     }
+}
+
+/// Whether a question is one of those whose digests these are, in ascending order.
+#[must_use]
+pub fn is_among(digests: &[u64], question: &str) -> bool {
+    digests.binary_search(&digest_of(question)).is_ok()
 }
 
 /// The digest of a question or passage: the first 8 bytes of the BLAKE3 hash of the trimmed text.

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::breakdown::Breakdown;
 use super::compose::{Answered, Decision, compose, gain};
 use super::threshold::{Cut, cut, decisions, halves};
-use super::yardstick::{Yardstick, yardstick};
+use super::yardstick::{LOSS, Yardstick, yardstick};
 use crate::bootstrap::{DRAWS, interval};
 use crate::discrimination::{
     Bin, Prediction, auroc, average_precision, expected_calibration_error, reliability,
@@ -90,8 +90,10 @@ pub struct PolicyResult {
     pub of_oracle_lead_interval: Option<[f64; 2]>,
     /// Against choosing by chance with evidence for as many questions.
     pub vs_random: Difference,
-    /// What it spares at hardly any loss.
+    /// What it spares at hardly any loss of accuracy.
     pub yardstick: Yardstick,
+    /// What it spares where hardly any beneficial retrieval is missed.
+    pub strict_yardstick: Yardstick,
     /// Exact match at each share of questions with evidence that a threshold of its first signal gives, from
     /// none to all.
     pub curve: Vec<Point>,
@@ -252,7 +254,8 @@ fn result(
         of_oracle_lead_interval: interval(&leads, DRAWS, seed, of_lead),
         // Choosing by chance at this ratio answers a question right this often on average.
         vs_random: against(&|one| number(one.never.em) + ratio * gain(one)),
-        yardstick: yardstick(policy, answered, seed),
+        yardstick: yardstick(policy, Goal::AtMostLost(LOSS), answered, seed),
+        strict_yardstick: yardstick(policy, Goal::AtMostMissed(LOSS), answered, seed),
         curve: curve(policy, answered),
         summary,
     }

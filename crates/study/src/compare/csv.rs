@@ -4,7 +4,7 @@ use super::comparison::{Comparison, PolicyResult};
 
 type Column = (&'static str, fn(&PolicyResult) -> Option<f64>);
 
-const COLUMNS: [Column; 35] = [
+const COLUMNS: [Column; 37] = [
     ("n", |one| Some(one.summary.n as f64)),
     ("failed", |one| Some(one.summary.failed as f64)),
     ("em", |one| one.summary.em),
@@ -39,6 +39,12 @@ const COLUMNS: [Column; 35] = [
     ("of_oracle_lead", |one| one.of_oracle_lead),
     ("needless_skipped", |one| one.yardstick.needless_skipped),
     ("loss", |one| one.yardstick.loss),
+    ("strict_needless_skipped", |one| {
+        one.strict_yardstick.needless_skipped
+    }),
+    ("strict_beneficial_missed", |one| {
+        one.strict_yardstick.beneficial_missed
+    }),
     ("vs_random", |one| one.vs_random.em),
     ("vs_random_low", |one| low(one.vs_random.interval)),
     ("vs_random_high", |one| high(one.vs_random.interval)),

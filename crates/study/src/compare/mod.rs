@@ -23,6 +23,5 @@ pub(crate) use report::distributions;
 pub use report::{to_html, untimed};
 pub use run::{ComparisonError, ComparisonWork};
 pub use signals::{Known, RequiredSignals, SignalWork, Signals, measure_signals};
-pub(crate) use threshold::half;
 pub use threshold::{Cut, GradeThresholds, Thresholds};
 pub use yardstick::{LOSS, Yardstick};

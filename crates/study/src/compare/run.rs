@@ -17,7 +17,6 @@ use super::report::to_html;
 use super::signals::{
     Known, RequiredSignals, SignalWork, Signals, measure_signals, policies_need_gate,
 };
-use super::threshold::half;
 use crate::dataset::Question;
 use crate::evaluate::evaluate_pipeline;
 use crate::learn::LearnError;
@@ -26,6 +25,7 @@ use crate::probe::ProbeRecord;
 use crate::record::Record;
 use crate::results::{ResultsFile, RunSettings};
 use crate::run::{Run, RunError};
+use crate::split::{AboutSubject, half};
 
 /// Why policies cannot be compared.
 #[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]

@@ -1,6 +1,6 @@
 //! The thresholds that a policy is compared at: those given, or the best on other questions.
 
-use ken_answer::{Policy, chance};
+use ken_answer::Policy;
 use ken_route::{
     Goal, GradedObservation, Grades, JointObservation, Observation, Review, calibrate,
     calibrate_graded, calibrate_jointly,
@@ -8,6 +8,7 @@ use ken_route::{
 use serde::Serialize;
 
 use super::compose::{Answered, Decision, decide};
+use crate::split::half;
 use crate::statistics::number;
 
 /// The thresholds of a signal; numbers above them have the corpus used.
@@ -226,11 +227,6 @@ pub(super) fn halves(answered: &[Answered<'_>], seed: u64) -> Vec<usize> {
     each.collect()
 }
 
-/// The half that the questions about a subject belong to: 0 or 1, by the seed.
-pub(crate) fn half(seed: u64, subject: &str) -> usize {
-    usize::from(chance(seed, subject) >= 0.5)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -321,11 +317,5 @@ mod tests {
         assert_eq!(alone.evidence_threshold, None);
         let none = cut(Policy::Always, &answered, &halves, Goal::BestAccuracy);
         assert_eq!(none, Cut::default());
-    }
-
-    #[test]
-    fn halves_are_even() {
-        let second = (0..1000).filter(|n| half(7, &n.to_string()) == 1).count();
-        assert!((420..=580).contains(&second), "{second}");
     }
 }

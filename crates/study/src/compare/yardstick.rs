@@ -1,5 +1,8 @@
-//! The one measure that all policies are held against: of the retrievals that are needless, the share that is
-//! spared where hardly any accuracy is lost.
+//! The measure that all policies are held against: of the retrievals that are needless, the share that is spared
+//! where hardly anything is lost. What is lost is counted in two ways. The net loss is that of accuracy; but where
+//! evidence misleads, what skipping it wins pays for whatever skipping loses, and once never retrieving beats always
+//! retrieving, everything may be skipped. So the beneficial retrievals that are missed (KBM's beneficial questions:
+//! wrong from memory, right with evidence) are counted by themselves as well.
 
 use ken_answer::Policy;
 use ken_route::Goal;
@@ -8,17 +11,18 @@ use serde::Serialize;
 use super::compose::{Answered, Decision};
 use super::threshold::{Cut, cut, decisions, halves, uncut};
 use crate::bootstrap::interval;
-use crate::statistics::{mean, number, wilson_interval};
+use crate::statistics::{mean, number, share, wilson_interval};
 
-/// What may be lost of the accuracy of always retrieving.
+/// What may be lost of the accuracy of always retrieving, and the share of the beneficial retrievals that may be
+/// missed.
 pub const LOSS: f64 = 0.01;
 
 /// Draws of an interval.
 const DRAWS: usize = 2000;
 
-/// What a policy spares at thresholds at which it loses at most [`LOSS`] of the accuracy of always retrieving
-/// on other questions than those that it is measured on. Thresholds that are given do not count here. A
-/// policy without thresholds is measured as it is.
+/// What a policy spares at thresholds at which it loses, on other questions than those that it is measured on, at most
+/// [`LOSS`]: of the accuracy of always retrieving, or of the beneficial retrievals. Thresholds that are given do not
+/// count here. A policy without thresholds is measured as it is.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Yardstick {
     /// Of the questions that the model answers right from memory, the share that it answers from memory;
@@ -30,6 +34,11 @@ pub struct Yardstick {
     pub loss: Option<f64>,
     /// Its 95 % paired bootstrap interval, low and high.
     pub loss_interval: Option<[f64; 2]>,
+    /// Of the questions that evidence alone answers right, the share that the policy answers wrong; `None` where there
+    /// is none.
+    pub beneficial_missed: Option<f64>,
+    /// Its 95 % Wilson interval, low and high.
+    pub beneficial_missed_interval: Option<[f64; 2]>,
     /// The share of questions that are answered with evidence.
     pub evidence_ratio: Option<f64>,
     /// The mean number of search results that are answered from.
@@ -39,15 +48,15 @@ pub struct Yardstick {
     pub cut: Cut,
 }
 
-/// Measures a policy.
-pub(super) fn yardstick(policy: Policy, answered: &[Answered<'_>], seed: u64) -> Yardstick {
+/// Measures a policy at the thresholds for a goal.
+pub(super) fn yardstick(
+    policy: Policy,
+    goal: Goal,
+    answered: &[Answered<'_>],
+    seed: u64,
+) -> Yardstick {
     let policy = uncut(policy);
-    let cut = cut(
-        policy,
-        answered,
-        &halves(answered, seed),
-        Goal::AtMostLost(LOSS),
-    );
+    let cut = cut(policy, answered, &halves(answered, seed), goal);
     let decisions = decisions(policy, cut, answered, seed);
     of_decisions(answered, &decisions, cut, seed)
 }
@@ -69,14 +78,158 @@ pub(super) fn of_decisions(
     let results: Vec<f64> = each()
         .map(|(one, &decision)| one.after(decision).retrieved.len() as f64)
         .collect();
-    let skipped = spared.iter().filter(|one| **one).count();
+    let beneficial = each().filter(|(one, _)| one.always.em && !one.never.em);
+    let missed: Vec<bool> = beneficial
+        .map(|(one, &decision)| !one.after(decision).em)
+        .collect();
+    let count = |of: &[bool]| of.iter().filter(|one| **one).count();
     Yardstick {
-        needless_skipped: mean(&spared.iter().map(|one| number(*one)).collect::<Vec<_>>()),
-        needless_skipped_interval: wilson_interval(skipped, spared.len()),
+        needless_skipped: share(spared.iter().copied()),
+        needless_skipped_interval: wilson_interval(count(&spared), spared.len()),
+        beneficial_missed: share(missed.iter().copied()),
+        beneficial_missed_interval: wilson_interval(count(&missed), missed.len()),
         loss: mean(&losses),
         loss_interval: interval(&losses, DRAWS, seed, mean),
         evidence_ratio: mean(&used),
         search_results: mean(&results),
         cut,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::Signals;
+    use crate::record::Record;
+    use crate::split::half;
+    use ken_answer::Measurements;
+    use proptest::prelude::*;
+
+    /// Questions with a judgment, and whether memory and evidence answer right.
+    type Row = (u8, bool, bool);
+
+    fn with_yardsticks(rows: &[Row], seed: u64) -> [Yardstick; 2] {
+        let answer = |em| Record {
+            em,
+            ..Record::default()
+        };
+        let answers = rows.iter().map(|&(judgment, never, always)| {
+            let signals = Signals {
+                without: Measurements {
+                    judgment: Some(f64::from(judgment) / 20.0),
+                    ..Measurements::default()
+                },
+                ..Signals::default()
+            };
+            (answer(never), answer(always), signals)
+        });
+        let answers: Vec<(Record, Record, Signals)> = answers.collect();
+        let subjects: Vec<String> = (0..rows.len()).map(|number| number.to_string()).collect();
+        let answered = answers.iter().zip(&subjects);
+        let answered = answered.map(|((never, always, signals), subject)| Answered {
+            never,
+            always,
+            at_k: &[],
+            signals: Some(signals),
+            subject,
+        });
+        let answered: Vec<Answered<'_>> = answered.collect();
+        let policy = "prompt".parse().unwrap();
+        [Goal::AtMostLost(LOSS), Goal::AtMostMissed(LOSS)]
+            .map(|goal| yardstick(policy, goal, &answered, seed))
+    }
+
+    /// The questions of a half that retrieve at a threshold, counted one by one: all that do, those that do needlessly,
+    /// beneficial ones that do not, and right answers.
+    fn counted(rows: &[Row], own: &[usize], of: usize, threshold: Option<u8>) -> [usize; 4] {
+        let mut counts = [0; 4];
+        for (&(judgment, never, always), half) in rows.iter().zip(own) {
+            if *half != of {
+                continue;
+            }
+            let retrieves = threshold.is_none_or(|threshold| judgment > threshold);
+            counts[0] += usize::from(retrieves);
+            counts[1] += usize::from(retrieves && never);
+            counts[2] += usize::from(!retrieves && always && !never);
+            counts[3] += usize::from(if retrieves { always } else { never });
+        }
+        counts
+    }
+
+    fn row() -> impl Strategy<Value = Row> {
+        (0_u8..20, any::<bool>(), any::<bool>())
+    }
+
+    proptest! {
+        #[test]
+        fn both_yardsticks_match_an_exhaustive_search(
+            rows in prop::collection::vec(row(), 2..80),
+            seed in 0_u64..9,
+        ) {
+            let halves: Vec<usize> = (0..rows.len()).map(|n| half(seed, &n.to_string())).collect();
+            let chosen = |of: usize, strict: bool| {
+                let other = 1 - of;
+                let n = halves.iter().filter(|half| **half == other).count() as f64;
+                let [.., always] = counted(&rows, &halves, other, None);
+                let [_, _, all, _] = counted(&rows, &halves, other, Some(u8::MAX));
+                let tried = std::iter::once(None).chain((0..20).map(Some));
+                let fewest = tried.filter_map(|threshold| {
+                    let [retrieved, _, missed, right] = counted(&rows, &halves, other, threshold);
+                    let holds = match strict {
+                        true => missed as f64 <= LOSS * all as f64 + 1e-9,
+                        false => right as f64 + 1e-9 >= always as f64 - LOSS * n,
+                    };
+                    holds.then_some((retrieved, threshold))
+                });
+                // Of thresholds with the same questions above them on that half, the least: it is one of its scores.
+                fewest.min().and_then(|(_, threshold)| threshold)
+            };
+            for (found, strict) in with_yardsticks(&rows, seed).into_iter().zip([false, true]) {
+                let both: Vec<[usize; 4]> = (0..2)
+                    .map(|of| counted(&rows, &halves, of, chosen(of, strict)))
+                    .collect();
+                let sum = |place: usize| (both[0][place] + both[1][place]) as f64;
+                let number = |of: fn(&&Row) -> bool| rows.iter().filter(of).count() as f64;
+                let known = number(|row| row.1);
+                let beneficial = number(|row| row.2 && !row.1);
+                let share = |part: f64, all: f64| (all > 0.0).then(|| part / all);
+                let close = |found: Option<f64>, expected: Option<f64>| {
+                    found.zip(expected).map_or(found == expected, |(one, other)| (one - other).abs() < 1e-9)
+                };
+                let n = rows.len() as f64;
+                prop_assert!(close(found.needless_skipped, share(known - sum(1), known)), "{found:?}");
+                prop_assert!(close(found.beneficial_missed, share(sum(2), beneficial)), "{found:?}");
+                prop_assert!(close(found.evidence_ratio, Some(sum(0) / n)), "{found:?}");
+                let always = number(|row| row.2);
+                prop_assert!(close(found.loss, Some((always - sum(3)) / n)), "{found:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn where_evidence_misleads_only_the_strict_one_says_something() {
+        // Never retrieving beats always: of ten questions four are misled, two needed. The judgment tells the needed
+        // ones from three of the four.
+        let ten = [
+            (1, true, false),
+            (2, true, false),
+            (3, true, false),
+            (9, true, false),
+            (8, false, true),
+            (9, false, true),
+            (1, true, true),
+            (2, true, true),
+            (5, false, false),
+            (9, false, false),
+        ];
+        let rows: Vec<Row> = ten.repeat(40);
+        let [net, strict] = with_yardsticks(&rows, 0);
+        assert_eq!(
+            (net.needless_skipped, net.beneficial_missed),
+            (Some(1.0), Some(1.0))
+        );
+        assert_eq!(strict.needless_skipped, Some(5.0 / 6.0));
+        assert_eq!(strict.beneficial_missed, Some(0.0));
+        assert!(strict.beneficial_missed_interval.unwrap()[1] < 0.06);
     }
 }

@@ -12,6 +12,7 @@ use crate::dataset::Question;
 use crate::record::Failure;
 use crate::results::Recorded;
 use crate::run::record_of_question;
+use crate::split::AboutSubject;
 
 /// A text that the question may be answered from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -84,6 +85,9 @@ pub struct SourceRecord {
     /// Its choices, where it is multiple-choice.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub choices: Vec<String>,
+    /// The subject that its metadata name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subject: Option<String>,
     /// The one that was scored; `None` where there is none.
     pub golden_answer: Option<String>,
     /// Natural-log probability of the golden answer after the question alone: the null context (SR-RAG, Fig. 3).
@@ -103,6 +107,12 @@ pub struct SourceRecord {
     pub error: Option<Failure>,
     /// What was labeled with what.
     pub fingerprint: LabelFingerprints,
+}
+
+impl AboutSubject for SourceRecord {
+    fn subject(&self) -> &str {
+        self.subject.as_deref().unwrap_or(&self.question)
+    }
 }
 
 impl Recorded for SourceRecord {
@@ -195,6 +205,7 @@ impl SourceRecord {
             question: question.question.clone(),
             golden_answers: question.golden_answers.clone(),
             choices: question.choices.clone(),
+            subject: question.named_subject(),
             fingerprint,
             ..Self::default()
         }

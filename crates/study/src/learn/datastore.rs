@@ -13,6 +13,7 @@ use ken_answer::prompt::{self, QuestionPrompt};
 use ken_answer::{AnswerError, Datastore, DatastoreError};
 use ken_diagnostic::{Action, Remedy};
 use ken_language::{LanguageModel, Prompt, fingerprint_of_texts};
+use ken_route::is_among;
 use ken_storage::StorageError;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -21,8 +22,9 @@ use crate::discrimination::auroc;
 use crate::json_line;
 use crate::label::SourceRecord;
 use crate::run::in_memory;
+use crate::split::{AboutSubject, is_held_out, place_in_split};
 use crate::statistics::number;
-use crate::training_examples::{ExamplesError, LabelRule, place_in_split};
+use crate::training_examples::{ExamplesError, LabelRule};
 
 /// Questions whose states are taken together.
 const BATCH: usize = 64;
@@ -61,8 +63,8 @@ pub struct MakeOptions<'a> {
     pub neighbors: &'a [usize],
     /// The share of all questions that are left out, to evaluate on.
     pub held_out: f64,
-    /// The share of all questions that the model was not taught; what is left out is part of it.
-    pub untaught: f64,
+    /// The digests of the questions that the model was taught, ascending.
+    pub taught: &'a [u64],
 }
 
 /// What came of making a datastore.
@@ -276,6 +278,12 @@ struct Labeled<'r> {
     validates: bool,
 }
 
+impl Labeled<'_> {
+    fn place(&self) -> f64 {
+        place_in_split(self.record.subject())
+    }
+}
+
 /// Makes a datastore in a folder from labeled questions that the model was not taught; those without a label
 /// are left out. The layer and the number of neighbors are chosen that tell the sources of a quarter of the
 /// questions best by the votes of the others; then all of them vote. `progress` is given the number of
@@ -409,26 +417,33 @@ fn labeled<'r>(
             received: model.to_owned(),
         });
     }
-    let (from, to) = (options.held_out, options.untaught);
-    let border = from + VALIDATION * (to - from);
     let names: Vec<&str> = std::iter::once(SELF)
         .chain(corpora.iter().copied())
         .collect();
     let usable = with_label.iter().filter_map(|&(record, source)| {
-        let place = place_in_split(&record.question);
         let shares = record.shares();
         let vote = names.iter().map(|name| match options.soft {
             true => shares.get(*name).copied().unwrap_or_default(),
             false => number(*name == source),
         });
-        (from..to).contains(&place).then(|| Labeled {
+        let votes =
+            !is_held_out(record, options.held_out) && !is_among(options.taught, &record.question);
+        votes.then(|| Labeled {
             record,
             source,
             vote: vote.collect(),
-            validates: place < border,
+            validates: false,
         })
     });
-    let usable: Vec<Labeled<'_>> = usable.collect();
+    let mut usable: Vec<Labeled<'_>> = usable.collect();
+    // Of several questions about a subject all validate, or none.
+    let mut places: Vec<f64> = usable.iter().map(Labeled::place).collect();
+    places.sort_by(f64::total_cmp);
+    let border = places.get((places.len() as f64 * VALIDATION) as usize);
+    let border = border.copied().unwrap_or_default();
+    for one in &mut usable {
+        one.validates = one.place() < border;
+    }
     match usable.is_empty() {
         true => Err(MakeError::AllTaught {
             questions: with_label.len(),

@@ -44,9 +44,9 @@ pub enum LearnError {
         remedy = "hold some out with <held_out> 0.5: <TrainKbm>"
     )]
     AllTaught { questions: usize },
-    #[error("{folder} does not say which questions it was taught the source of")]
+    #[error("{folder} does not say which questions it was taught")]
     #[diagnostic(
-        remedy = "train it again by <TrainSelfRoute>, or write the share that was left out into its ken.json: \"held_out\": 0.3"
+        remedy = "train it again, by <TrainSelfRoute> or <TrainKbm>: older versions did not record that"
     )]
     UnknownSplit { folder: PathBuf },
     #[error("stopped before the last question; nothing was written")]

@@ -8,11 +8,12 @@ use ken_route::{Head, Input, MeasuredOn, Purpose, digest_of};
 use ken_train::heads::{HeadError, HeadOptions, Watch, regress};
 use serde::Serialize;
 
-use super::{CandidateLoss, LearnError, LearnOptions, select};
+use super::{CandidateLoss, LearnError, LearnOptions, same_model, select};
 use crate::bootstrap::interval;
 use crate::calibration::{both_right, recorded, recorded_with_evidence};
 use crate::discrimination::auroc;
 use crate::probe::ProbeRecord;
+use crate::split::AboutSubject;
 use crate::statistics::{mean, number};
 
 /// Draws of an interval.
@@ -34,6 +35,7 @@ pub struct GateLabels {
 #[derive(Debug, Clone, PartialEq)]
 struct GateLabel {
     question: String,
+    subject: String,
     /// Right from memory, and right with evidence; 0 or 1.
     right: [f64; 2],
     without: Measurements,
@@ -91,23 +93,15 @@ pub struct GateReport {
 /// Records without any, or of several models.
 pub fn gate_labels(records: &[ProbeRecord]) -> Result<GateLabels, LearnError> {
     let mut labels = Vec::new();
-    let mut of: Option<(&str, &str)> = None;
+    let mut of = None;
     for record in records {
         let (Some((without, with)), Some(_)) = (both_right(record), record.rating) else {
             continue;
         };
-        let by = (
-            record.fingerprint.model.as_str(),
-            record.fingerprint.prompt.as_str(),
-        );
-        let of = *of.get_or_insert(by);
-        if !ken_storage::same_fingerprint(of.0, by.0) || of.1 != by.1 {
-            return Err(LearnError::SeveralModels {
-                id: record.id.clone(),
-            });
-        }
+        of = Some(same_model(of, record)?);
         labels.push(GateLabel {
             question: record.question.trim().to_owned(),
+            subject: record.subject().to_owned(),
             right: [without, with],
             without: recorded(record, 0),
             with: recorded_with_evidence(record),
@@ -189,7 +183,7 @@ fn of_gate(source: HeadError) -> LearnError {
 }
 
 /// Trains a gate on the labels that are not held out, on the candidate that fits best, and evaluates it on
-/// those that are. The split is by the question's words. `embedder` is the fingerprint of the one that the
+/// those that are. The split is by what questions are about. `embedder` is the fingerprint of the one that the
 /// numbers come from.
 ///
 /// # Errors
@@ -204,7 +198,7 @@ pub fn learn_gate(
     let (judged_on, learned_from): (Vec<&GateLabel>, Vec<&GateLabel>) = labels
         .labels
         .iter()
-        .partition(|label| options.holds_out(&label.question));
+        .partition(|label| options.held_out.holds_out(&label.subject));
     let targets: Vec<f64> = learned_from.iter().map(|label| label.worth()).collect();
     let vectors = |input: Input, labels: &[&GateLabel]| -> Vec<Vec<f32>> {
         let each = labels.iter();

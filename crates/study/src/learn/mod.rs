@@ -14,14 +14,16 @@ mod target;
 pub use error::LearnError;
 pub use layers::LayerChoice;
 pub use recorded::{
-    assessor_scores, check_model, choice_scores, question_vectors, router_scores, untaught_share,
+    Taught, assessor_scores, check_model, choice_scores, question_vectors, router_scores, taught,
 };
 pub use target::Target;
 
-use ken_answer::chance;
 use ken_route::{Input, Purpose};
 use ken_train::heads::{Fitted, HeadError, HeadOptions};
 use serde::Serialize;
+
+use crate::probe::ProbeRecord;
+use crate::split::Fold;
 
 /// How well a head fits one candidate's vectors.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -30,6 +32,25 @@ pub struct CandidateLoss {
     pub input: Input,
     /// The smaller, the better.
     pub loss: f64,
+}
+
+/// The model and the prompts that records are of, after one more record; `before` are those of the records before it.
+///
+/// # Errors
+/// A record of others.
+fn same_model<'r>(
+    before: Option<(&'r str, &'r str)>,
+    record: &'r ProbeRecord,
+) -> Result<(&'r str, &'r str), LearnError> {
+    let fingerprint = &record.fingerprint;
+    let by = (fingerprint.model.as_str(), fingerprint.prompt.as_str());
+    let of = before.unwrap_or(by);
+    match ken_storage::same_fingerprint(of.0, by.0) && of.1 == by.1 {
+        true => Ok(of),
+        false => Err(LearnError::SeveralModels {
+            id: record.id.clone(),
+        }),
+    }
 }
 
 /// Fits a head to each candidate's vectors and selects the one with the least loss. `fit` returns the
@@ -63,13 +84,6 @@ fn select<'c, C, V>(
 pub struct LearnOptions {
     /// How it is trained.
     pub head: HeadOptions,
-    /// The share of the labels that are held out to evaluate it, in `(0, 1)`.
-    pub held_out: f64,
-}
-
-impl LearnOptions {
-    /// Whether what has this name is held out. The same name always is, or never.
-    fn holds_out(&self, name: &str) -> bool {
-        chance(self.head.seed, name) < self.held_out
-    }
+    /// Which labels are held out to evaluate it.
+    pub held_out: Fold,
 }

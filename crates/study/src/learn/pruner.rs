@@ -250,8 +250,8 @@ fn held_out(labels: &PrunerLabels, options: LearnOptions) -> Vec<bool> {
         .labels
         .iter()
         .map(|label| match documents.len() < MANY_DOCUMENTS {
-            true => options.holds_out(label.passage_id.as_str()),
-            false => options.holds_out(&document(label)),
+            true => options.held_out.holds_out(label.passage_id.as_str()),
+            false => options.held_out.holds_out(&document(label)),
         });
     each.collect()
 }

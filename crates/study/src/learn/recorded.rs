@@ -11,14 +11,13 @@ use ken_answer::{
     Assessor, Measurements, Pipeline, QuestionPrompt, Representation, Signal, fits, represent,
 };
 use ken_model::decoder::Origin;
-use ken_route::Head;
+use ken_route::{Head, is_among};
 
 use super::error::LearnError;
 use super::router::router_labels;
 use super::target::Target;
 use crate::probe::ProbeRecord;
 use crate::run::in_memory;
-use crate::training_examples::place_in_split;
 
 /// Questions that a model is given at once.
 const BATCH: usize = 32;
@@ -40,8 +39,8 @@ pub fn question_vectors(
 }
 
 /// What a router says of each record: `[records]`; `None` of those that it, or the assessor whose
-/// verdicts it reads, was trained on. `by` is what it takes, `held_out` the share of questions that the
-/// assessor was not trained on, if there is one.
+/// verdicts it reads, was trained on. `by` is what it takes, `taught` the digests of the questions that the
+/// assessor was trained on, ascending, if there is one.
 ///
 /// # Errors
 /// Records of several models; a router of another model or embedder; a model that fails;
@@ -49,7 +48,7 @@ pub fn question_vectors(
 pub fn router_scores(
     head: &Head,
     by: Representation<'_>,
-    held_out: Option<f64>,
+    taught: &[u64],
     records: &[ProbeRecord],
     progress: &mut dyn FnMut(usize, usize),
     cancel: &AtomicBool,
@@ -70,10 +69,8 @@ pub fn router_scores(
             fits(head, model.fingerprint(), None, assessor)?;
         }
     }
-    let is_new = |record: &ProbeRecord| {
-        let taught = held_out.is_some_and(|share| place_in_split(&record.question) >= share);
-        !head.knows(&record.question) && !taught
-    };
+    let is_new =
+        |record: &ProbeRecord| !head.knows(&record.question) && !is_among(taught, &record.question);
     scores(records, is_new, progress, cancel, |questions| {
         let vectors = represent(by, questions)?;
         let applied = vectors.iter().map(|vector| head.apply(vector));
@@ -84,13 +81,13 @@ pub fn router_scores(
 }
 
 /// What an assessor says of each record from memory: `[records]`; `None` of those that it was trained
-/// on. `held_out` is the share that it was not.
+/// on, of which `taught` are the digests, ascending.
 ///
 /// # Errors
 /// Records of another model than the one that it knows, a model that fails, [`LearnError::Stopped`].
 pub fn assessor_scores(
     assessor: &Assessor,
-    held_out: f64,
+    taught: &[u64],
     signal: Signal,
     records: &[ProbeRecord],
     progress: &mut dyn FnMut(usize, usize),
@@ -100,7 +97,7 @@ pub fn assessor_scores(
         true => Indicator::Certainty,
         false => Indicator::Mastery,
     };
-    let is_new = |record: &ProbeRecord| place_in_split(&record.question) < held_out;
+    let is_new = |record: &ProbeRecord| !is_among(taught, &record.question);
     if let Some(first) = records.iter().find(|record| is_new(record)) {
         assessor.check(&first.fingerprint.model)?;
     }
@@ -113,14 +110,14 @@ pub fn assessor_scores(
 }
 
 /// What a model that chooses its source makes of each record: `[records]`; `None` of those that it was
-/// trained on, and of entries of the datastore, which would vote for themselves. `held_out` is the
-/// share that it was not trained on.
+/// trained on, of which `taught` are the digests, ascending, and of entries of the datastore, which would vote for
+/// themselves.
 ///
 /// # Errors
 /// Records of another model, a model that fails, [`LearnError::Stopped`].
 pub fn choice_scores(
     pipeline: &Pipeline,
-    held_out: f64,
+    taught: &[u64],
     entries: &[Entry],
     records: &[ProbeRecord],
     progress: &mut dyn FnMut(usize, usize),
@@ -133,7 +130,7 @@ pub fn choice_scores(
     let words = |question: &str| question.trim().to_lowercase();
     let entries: HashSet<String> = entries.iter().map(|entry| words(&entry.question)).collect();
     let is_new = |record: &ProbeRecord| {
-        place_in_split(&record.question) < held_out && !entries.contains(&words(&record.question))
+        !is_among(taught, &record.question) && !entries.contains(&words(&record.question))
     };
     scores(records, is_new, progress, cancel, |questions| {
         let nothing = vec![Measurements::default(); questions.len()];
@@ -145,14 +142,28 @@ pub fn choice_scores(
     })
 }
 
-/// The share of questions that a model which chooses its source was not trained on, as its folder says.
+/// What a model was taught that chooses its source, or says what a model knows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Taught {
+    /// The digests of the questions, ascending.
+    pub questions: Vec<u64>,
+    /// The share of all questions that was held out.
+    pub held_out: f64,
+}
+
+/// What the model in a folder was taught, as the folder says.
 ///
 /// # Errors
 /// A file that is broken, or [`LearnError::UnknownSplit`].
-pub fn untaught_share(folder: &Path) -> Result<f64, LearnError> {
-    let held_out = Origin::read(folder)?.and_then(|origin| origin.held_out);
-    held_out.ok_or_else(|| LearnError::UnknownSplit {
+pub fn taught(folder: &Path) -> Result<Taught, LearnError> {
+    let unknown = || LearnError::UnknownSplit {
         folder: folder.to_owned(),
+    };
+    let origin = Origin::read(folder)?.ok_or_else(unknown)?;
+    let of_boundary = origin.boundary.as_ref().map(|boundary| boundary.held_out);
+    Ok(Taught {
+        held_out: origin.held_out.or(of_boundary).ok_or_else(unknown)?,
+        questions: origin.learned_from.ok_or_else(unknown)?,
     })
 }
 

@@ -6,17 +6,17 @@
 //! where there are golden answers.
 
 use ken_answer::{QuestionPrompt, all_words};
-use ken_route::{Head, Input, MeasuredOn, Purpose, Vocabulary, digest_of};
+use ken_route::{Head, Input, MeasuredOn, Purpose, Vocabulary, digest_of, is_among};
 use ken_train::heads::{HeadError, Watch, classify};
 use serde::Serialize;
 
 use super::target::{Target, best_split};
-use super::{CandidateLoss, LearnError, LearnOptions, select};
+use super::{CandidateLoss, LearnError, LearnOptions, same_model, select};
 use crate::bootstrap::interval;
 use crate::discrimination::{Prediction, auroc, average_precision, expected_calibration_error};
 use crate::probe::ProbeRecord;
+use crate::split::AboutSubject;
 use crate::statistics::share;
-use crate::training_examples::place_in_split;
 
 /// Bars that the calibration error is counted over.
 const BINS: usize = 10;
@@ -29,6 +29,8 @@ const DRAWS: usize = 2000;
 pub struct RouterLabel {
     /// The question.
     pub question: String,
+    /// What it is about.
+    pub subject: String,
     /// Its choices, where it is multiple-choice.
     pub choices: Vec<String>,
     /// The target: the larger, the more the question needs retrieval.
@@ -65,14 +67,14 @@ pub struct RouterLabels {
 
 impl RouterLabels {
     /// Leaves out the questions that the model whose verdicts the router reads was trained on: of them
-    /// it says what it learned by heart. `held_out` is the share that it was not.
+    /// it says what it learned by heart. `taught` are their digests, ascending.
     ///
     /// # Errors
     /// [`LearnError::AllTaught`].
-    pub fn leave_out_taught(&mut self, held_out: f64) -> Result<(), LearnError> {
+    pub fn leave_out_taught(&mut self, taught: &[u64]) -> Result<(), LearnError> {
         let all = self.labels.len();
         self.labels
-            .retain(|label| place_in_split(&label.question) < held_out);
+            .retain(|label| !is_among(taught, &label.question));
         self.left_out += all - self.labels.len();
         match self.labels.is_empty() {
             true => Err(LearnError::AllTaught { questions: all }),
@@ -90,7 +92,7 @@ impl RouterLabels {
     #[must_use]
     pub fn vocabulary(&self, options: LearnOptions) -> Vocabulary {
         let learned = self.labels.iter();
-        let learned = learned.filter(|label| !options.holds_out(&label.question));
+        let learned = learned.filter(|label| !options.held_out.holds_out(&label.subject));
         let texts: Vec<String> = learned.map(|label| all_words(label.prompt())).collect();
         Vocabulary::of(&texts.iter().map(String::as_str).collect::<Vec<_>>())
     }
@@ -151,24 +153,16 @@ pub struct RouterReport {
 /// Records without any, or of several models.
 pub fn router_labels(records: &[ProbeRecord], target: Target) -> Result<RouterLabels, LearnError> {
     let mut labels = Vec::new();
-    let mut of: Option<(&str, &str)> = None;
+    let mut of = None;
     for record in records {
         let Some(need) = target.of(record).filter(|need| need.is_finite()) else {
             continue;
         };
         let greedy = record.greedy.from_self.as_ref();
-        let by = (
-            record.fingerprint.model.as_str(),
-            record.fingerprint.prompt.as_str(),
-        );
-        let of = *of.get_or_insert(by);
-        if !ken_storage::same_fingerprint(of.0, by.0) || of.1 != by.1 {
-            return Err(LearnError::SeveralModels {
-                id: record.id.clone(),
-            });
-        }
+        of = Some(same_model(of, record)?);
         labels.push(RouterLabel {
             question: record.question.trim().to_owned(),
+            subject: record.subject().to_owned(),
             choices: record.choices.clone(),
             need,
             mastered: greedy.and_then(|answer| answer.correct),
@@ -194,7 +188,7 @@ pub fn router_labels(records: &[ProbeRecord], target: Target) -> Result<RouterLa
 }
 
 /// Trains a router on the labels that are not held out, on the candidate that fits best, and evaluates
-/// it on those that are. The split is by the question's words, so that a duplicate is on the same side.
+/// it on those that are. The split is by what questions are about.
 /// `beside` names what the candidates were measured with beside the labels' model and prompts.
 ///
 /// # Errors
@@ -209,7 +203,7 @@ pub fn learn_router(
     let sides = labels
         .labels
         .iter()
-        .map(|label| options.holds_out(&label.question));
+        .map(|label| options.held_out.holds_out(&label.subject));
     let held_out: Vec<bool> = sides.collect();
     let (judged_on, learned_from): (Vec<usize>, Vec<usize>) =
         (0..held_out.len()).partition(|&at| held_out[at]);

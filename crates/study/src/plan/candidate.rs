@@ -8,9 +8,9 @@ use serde::Serialize;
 
 use super::prices::Prices;
 use super::quantity::Quantity;
-use crate::compare::half;
 use crate::record::Record;
 use crate::scaling::{Cell, Condition, Curve, Measured, StudiedCondition, StudiedModel};
+use crate::split::{AboutSubject, half};
 use crate::statistics::{mean, number, percentile};
 
 /// A set-up that was measured.
@@ -187,7 +187,7 @@ fn policy_at(n: u32) -> Policy {
 
 fn answers(records: &[Record], seed: u64) -> Vec<Answered> {
     let each = records.iter().map(|one| Answered {
-        half: half(seed, &one.id),
+        half: half(seed, one.subject()),
         em: number(one.em),
         f1: one.f1,
         contains: number(one.contains),

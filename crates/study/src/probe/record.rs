@@ -12,6 +12,7 @@ use crate::dataset::Question;
 use crate::record::Failure;
 use crate::results::Recorded;
 use crate::run::record_of_question;
+use crate::split::AboutSubject;
 
 /// One value for each condition under which a question is answered.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
@@ -98,6 +99,9 @@ pub struct ProbeRecord {
     /// Its choices, where it is multiple-choice.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub choices: Vec<String>,
+    /// The subject that its metadata name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subject: Option<String>,
     /// The share of right answers.
     pub confidence: Conditions<Option<f64>>,
     /// How much the answers agree.
@@ -147,6 +151,12 @@ impl ProbeRecord {
             question: self.question.trim(),
             choices: &self.choices,
         }
+    }
+}
+
+impl AboutSubject for ProbeRecord {
+    fn subject(&self) -> &str {
+        self.subject.as_deref().unwrap_or(&self.question)
     }
 }
 
@@ -205,6 +215,7 @@ impl ProbeRecord {
             question: question.question.clone(),
             golden_answers: question.golden_answers.clone(),
             choices: question.choices.clone(),
+            subject: question.named_subject(),
             effect: Effects {
                 confidence: effect(confidence),
                 certainty: effect(certainty),

@@ -14,6 +14,7 @@ use super::manifest::Manifest;
 use crate::compare::{Answered, Signals, composed};
 use crate::record::Record;
 use crate::results::{Recorded, RunSettings, read_results, read_settings};
+use crate::split::AboutSubject;
 use crate::statistics::{mean, share};
 
 impl Recorded for Record {
@@ -166,7 +167,7 @@ impl Measured {
                 always,
                 at_k: &[],
                 signals: signals.get(never.id.as_str()).copied(),
-                subject: &never.id,
+                subject: never.subject(),
             })
             .collect();
         let is_measured = |one: &Answered<'_>| one.signals.is_some();

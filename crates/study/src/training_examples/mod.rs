@@ -24,8 +24,6 @@ pub use self_routing::{
     routing_examples,
 };
 
-use crate::dataset::Question;
-
 /// A prompt, and what is to be written after it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrainingExample {
@@ -69,38 +67,5 @@ impl fmt::Display for ExampleKind {
             Self::Assessor => "for the assessor",
             Self::AssessorWithEvidence => "for the assessor, with evidence",
         })
-    }
-}
-
-/// Where a question stands in `[0, 1)`, as if drawn: by its words alone, so that splits stay the same
-/// in whatever file and order questions come. Those below a share are held out, see
-/// [`is_held_out`].
-#[must_use]
-pub fn place_in_split(question: &str) -> f64 {
-    let words = question.trim().to_lowercase();
-    let digest = ken_language::fingerprint_of_texts(&[&words]);
-    let number = u32::from_str_radix(&digest[..digest.len().min(8)], 16).unwrap_or(0);
-    f64::from(number) / (f64::from(u32::MAX) + 1.0)
-}
-
-/// Whether a question is among the share that no model is trained on.
-#[must_use]
-pub fn is_held_out(question: &Question, share: f64) -> bool {
-    place_in_split(&question.question) < share
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn questions_are_split_by_their_words() {
-        let placed = |n: usize| place_in_split(&format!("who is {n}"));
-        let held = (0..2000).filter(|&n| placed(n) < 0.25).count();
-        assert!((440..560).contains(&held), "{held}");
-        for n in 0..50 {
-            assert_eq!(place_in_split(&format!(" Who IS {n} ")), placed(n));
-            assert!((0.0..1.0).contains(&placed(n)));
-        }
     }
 }

@@ -12,6 +12,8 @@ use ken_train::{Objective, Preference, Sequence};
 
 use super::error::ExamplesError;
 use crate::label::{Context, SELF, SourceLabel, SourceRecord};
+use crate::split::AboutSubject;
+use crate::statistics::mean;
 
 /// By which rule the preferred source follows from what contexts are worth.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -53,6 +55,19 @@ impl SourceRecord {
         self.sources.iter().map(share).collect()
     }
 
+    /// How likely the golden answer is from what the model knows and from the first passage of a corpus. What it knows
+    /// is one of the texts that it wrote, by chance, or without verbalization nothing but the question.
+    fn likelihoods(&self, verbalizes: bool) -> Option<[f64; 2]> {
+        let (own, found): (Vec<&Context>, Vec<&Context>) =
+            self.contexts.iter().partition(|one| one.source == SELF);
+        let own: Vec<f64> = own.iter().map(|one| one.logprob.exp()).collect();
+        let from_self = match verbalizes {
+            true => mean(&own),
+            false => self.null_logprob.map(f64::exp),
+        };
+        Some([from_self?, found.first()?.logprob.exp()])
+    }
+
     /// The most and the least helpful context of a source: c+ and c-.
     fn extremes(&self, source: &str) -> Option<(&Context, &Context)> {
         let label = self.sources.iter().find(|one| one.source == source)?;
@@ -78,8 +93,15 @@ pub struct RoutingExample {
     pub id: String,
     /// The question.
     pub question: String,
+    /// What it is about.
+    subject: String,
+    /// Its choices, where it is multiple-choice.
+    pub choices: Vec<String>,
     /// `self`, or the name of a corpus.
     pub source: String,
+    /// How likely the golden answer is from what the model knows, as it is going to be answered, and from the
+    /// first passage of a corpus; in `[0, 1]`. `None` where it was not measured.
+    pub(crate) likelihoods: Option<[f64; 2]>,
     /// The question alone.
     asked: Sourced,
     /// The question with the most helpful context of that source.
@@ -91,6 +113,12 @@ pub struct RoutingExample {
     answer: String,
     /// Of the sum of all likelihoods, the share of each source.
     shares: BTreeMap<String, f64>,
+}
+
+impl AboutSubject for RoutingExample {
+    fn subject(&self) -> &str {
+        &self.subject
+    }
 }
 
 /// Examples, and what they are about.
@@ -166,7 +194,10 @@ fn example(record: &SourceRecord, making: RoutingExampleOptions) -> Option<Routi
     Some(RoutingExample {
         id: record.id.clone(),
         question: record.question.clone(),
+        subject: record.subject().to_owned(),
+        choices: record.choices.clone(),
         source: source.to_owned(),
+        likelihoods: record.likelihoods(making.verbalizes),
         asked: choose_source(question_prompt).sourced?,
         helped: read(best)?,
         unhelped: read(worst).filter(|_| is_choice),

@@ -4,14 +4,15 @@ use std::collections::{BTreeSet, HashSet};
 
 use ken_answer::prompt;
 use ken_model::decoder::{Checkpoint, LearnedBoundary, PromptForm};
+use ken_route::digest_of;
 use ken_train::Objective;
 
 use super::curriculum::{Curriculum, counted, objectives};
 use super::error::TuneError;
 use super::fine_tune::FineTuning;
-use super::split::Split;
 use crate::learn::LearnError;
 use crate::probe::ProbeRecord;
+use crate::split::Split;
 use crate::training_examples::{
     AssessorExampleOptions, ExampleKind, TrainingExample, assessor_examples,
 };
@@ -23,6 +24,7 @@ pub struct TaughtBoundary {
     validation: Vec<TrainingExample>,
     boundary: LearnedBoundary,
     without_evidence: usize,
+    learned_from: Vec<u64>,
 }
 
 /// The training examples of the probed questions that are not held out.
@@ -34,14 +36,15 @@ pub fn taught_boundary(
     split: Split,
     making: AssessorExampleOptions<'_>,
 ) -> Result<TaughtBoundary, TuneError> {
-    records.retain(|record| split.keeps(&record.question));
+    records.retain(|record| split.keeps(record));
+    let learned_from = records.iter().map(|record| digest_of(&record.question));
     let taught = assessor_examples(&records, making)?;
     if taught.prompt != prompt::fingerprint() {
         return Err(LearnError::OtherPrompts.into());
     }
     let validates: HashSet<&str> = records
         .iter()
-        .filter(|record| split.validates(&record.question))
+        .filter(|record| split.validates(*record))
         .map(|record| record.id.as_str())
         .collect();
     let (validation, training): (Vec<TrainingExample>, Vec<TrainingExample>) = taught
@@ -64,6 +67,7 @@ pub fn taught_boundary(
             questions_with_evidence,
         },
         without_evidence: taught.without_evidence,
+        learned_from: learned_from.collect(),
     })
 }
 
@@ -83,6 +87,7 @@ pub fn boundary_curriculum(
         kinds: counted(&taught.training),
         boundary: Some(taught.boundary),
         without_evidence: taught.without_evidence,
+        learned_from: taught.learned_from,
         // A model may never have written these before.
         tokens: written(&training),
         ..Curriculum::new("kbm", form, vec![tuning.stage(training, validation)])

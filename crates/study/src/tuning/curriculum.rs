@@ -23,6 +23,8 @@ pub struct Curriculum {
     pub sources: Option<SourceTokens>,
     /// The share of all questions whose source is not taught.
     pub held_out: Option<f64>,
+    /// The digests of the questions that are taught or validate.
+    pub learned_from: Vec<u64>,
     /// What the loss is a mean over.
     pub mean_over: MeanOver,
     /// Questions that were probed with evidence that was not found again, and are taught without it.

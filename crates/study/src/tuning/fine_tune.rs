@@ -1,11 +1,11 @@
 //! The training of a language model in a folder: its stages with their checkpoints, its result, and
 //! its report.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use ken_model::decoder::{Checkpoint, Device, Origin, StoredAs};
+use ken_model::decoder::{Checkpoint, Device, Origin, SourceTokens, StoredAs};
 use ken_train::{
     Examples, History, LoraSettings, Outcome, Progress, Schedule, TrainSettings, Trainable, Tuning,
 };
@@ -64,6 +64,9 @@ pub struct TuneReport {
     pub best_validation_loss: Option<f64>,
     /// Tokens read a second, over all stages.
     pub tokens_per_s: f64,
+    /// The threshold of its policy, where one was chosen on the questions that validate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub threshold: Option<f64>,
 }
 
 impl FineTuning<'_> {
@@ -196,11 +199,13 @@ pub fn fine_tune(
         first_validation_loss: last.validations.first().map(|one| one.loss),
         best_validation_loss: last.best().map(|best| best.loss),
         tokens_per_s: whole.tokens_per_second(),
+        threshold: None,
     })
 }
 
 fn origin(model: &Trainable, checkpoint: &Checkpoint, curriculum: &Curriculum) -> Origin {
-    let before = checkpoint.origin().and_then(|origin| origin.held_out);
+    let before = checkpoint.origin();
+    let taught_before = before.map_or(Some(&[][..]), |origin| origin.learned_from.as_deref());
     Origin {
         base: model.base.clone(),
         purpose: curriculum.purpose.clone(),
@@ -210,12 +215,24 @@ fn origin(model: &Trainable, checkpoint: &Checkpoint, curriculum: &Curriculum) -
         sources: curriculum
             .sources
             .clone()
-            .or_else(|| checkpoint.sources().cloned()),
+            .or_else(|| checkpoint.sources().cloned())
+            .map(|sources| SourceTokens {
+                // That of other weights.
+                threshold: None,
+                ..sources
+            }),
         // What was taught before is still known.
         held_out: curriculum
             .held_out
             .into_iter()
-            .chain(before)
+            .chain(before.and_then(|origin| origin.held_out))
             .reduce(f64::min),
+        learned_from: taught_before.map(|before| {
+            let all: BTreeSet<u64> = [before, &curriculum.learned_from]
+                .concat()
+                .into_iter()
+                .collect();
+            all.into_iter().collect()
+        }),
     }
 }

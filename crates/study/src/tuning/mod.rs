@@ -10,7 +10,6 @@ mod folder;
 mod given;
 mod noise_tolerant;
 mod self_route;
-mod split;
 
 pub use boundary::{TaughtBoundary, boundary_curriculum, taught_boundary};
 pub use curriculum::{Curriculum, Stage, objectives};
@@ -18,8 +17,10 @@ pub use error::TuneError;
 pub use fine_tune::{FineTuning, TuneReport, fine_tune};
 pub use folder::{CHECKPOINT, stopped, write_history};
 pub use given::read_examples;
-pub use noise_tolerant::{known_questions, noise_tolerant_curriculum, split_noise_tolerant};
-pub use self_route::{
-    SecondStage, TaughtRouting, routing_texts, self_route_curriculum, taught_routing,
+pub use noise_tolerant::{
+    TaughtNoiseTolerance, known_questions, noise_tolerant_curriculum, split_noise_tolerant,
 };
-pub use split::Split;
+pub use self_route::{
+    SecondStage, TaughtRouting, best_threshold, record_threshold, routing_texts,
+    self_route_curriculum, taught_routing,
+};

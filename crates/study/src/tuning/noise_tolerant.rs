@@ -9,10 +9,10 @@ use ken_model::decoder::{Checkpoint, PromptForm};
 use super::curriculum::{Curriculum, counted, objectives};
 use super::error::TuneError;
 use super::fine_tune::FineTuning;
-use super::split::Split;
 use crate::dataset::Question;
 use crate::learn::LearnError;
 use crate::probe::ProbeRecord;
+use crate::split::Split;
 use crate::training_examples::TrainingExample;
 
 /// The share of answers from memory from which a question counts as known.
@@ -21,9 +21,9 @@ const KNOWN: f64 = 0.5;
 /// The questions that are not held out: those that are learned, and those that validate.
 #[must_use]
 pub fn split_noise_tolerant(mut questions: Vec<Question>, split: Split) -> [Vec<Question>; 2] {
-    questions.retain(|question| split.keeps(&question.question));
+    questions.retain(|question| split.keeps(question));
     let sides = questions.into_iter();
-    let (validation, training) = sides.partition(|one| split.validates(&one.question));
+    let (validation, training) = sides.partition(|one| split.validates(one));
     [training, validation]
 }
 
@@ -69,6 +69,16 @@ pub fn known_questions<'q>(
     Ok(known)
 }
 
+/// What is taught of questions.
+pub struct TaughtNoiseTolerance {
+    /// What is learned.
+    pub training: Vec<TrainingExample>,
+    /// What validates it.
+    pub validation: Vec<TrainingExample>,
+    /// The digests of the questions of both.
+    pub learned_from: Vec<u64>,
+}
+
 /// What is learned and what validates it, as a curriculum.
 ///
 /// # Errors
@@ -76,15 +86,16 @@ pub fn known_questions<'q>(
 pub fn noise_tolerant_curriculum(
     checkpoint: &Checkpoint,
     form: PromptForm,
-    [training, validation]: &[Vec<TrainingExample>; 2],
+    taught: TaughtNoiseTolerance,
     tuning: &FineTuning<'_>,
 ) -> Result<Curriculum, TuneError> {
     let stage = tuning.stage(
-        objectives(checkpoint, form, training)?,
-        objectives(checkpoint, form, validation)?,
+        objectives(checkpoint, form, &taught.training)?,
+        objectives(checkpoint, form, &taught.validation)?,
     );
     Ok(Curriculum {
-        kinds: counted(training),
+        kinds: counted(&taught.training),
+        learned_from: taught.learned_from,
         ..Curriculum::new("noise-tolerant", form, vec![stage])
     })
 }

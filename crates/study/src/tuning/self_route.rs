@@ -1,17 +1,20 @@
 //! Teaching a model to choose its source of knowledge, to write what it knows, and to answer from
 //! either (SR-RAG, section 3.3).
 
-use ken_answer::QuestionPrompt;
-use ken_answer::prompt::{from_memory, verbalize};
-use ken_language::Prompt;
-use ken_model::decoder::{Checkpoint, SourceTokens};
+use std::path::Path;
+
+use ken_answer::prompt::{choose_source, from_memory, verbalize};
+use ken_answer::{AnswerError, QuestionPrompt};
+use ken_language::{LanguageModel, Prompt};
+use ken_model::decoder::{Checkpoint, DecoderError, Origin, SourceTokens};
+use ken_route::{Goal, Observation, calibrate, digest_of};
 use ken_train::{MeanOver, Objective};
 
 use super::curriculum::{Curriculum, Stage};
 use super::error::TuneError;
 use super::fine_tune::FineTuning;
-use super::split::Split;
 use crate::label::SourceRecord;
+use crate::split::Split;
 use crate::training_examples::{
     Routing, RoutingExample, RoutingExampleOptions, RoutingStage, TextExample, routing_examples,
 };
@@ -51,10 +54,13 @@ pub fn taught_routing(
         held_out,
         validation: 0.0,
     };
-    records.retain(|record| split.keeps(&record.question));
+    records.retain(|record| split.keeps(record));
     let routing = routing_examples(&records, making, checkpoint.fingerprint())?;
     let corpora: Vec<&str> = routing.corpora.iter().map(String::as_str).collect();
-    let tokens = checkpoint.source_tokens(&corpora)?;
+    let tokens = SourceTokens {
+        verbalizes: making.verbalizes,
+        ..checkpoint.source_tokens(&corpora)?
+    };
     Ok(TaughtRouting { routing, tokens })
 }
 
@@ -71,10 +77,12 @@ pub fn self_route_curriculum(
     tuning: &FineTuning<'_>,
 ) -> Result<Curriculum, TuneError> {
     let TaughtRouting { routing, tokens } = taught;
+    let questions = routing.examples.iter();
+    let learned_from = questions.map(|one| digest_of(&one.question)).collect();
     let (validation, training): (Vec<_>, Vec<_>) = routing
         .examples
         .into_iter()
-        .partition(|example| split.validates(&example.question));
+        .partition(|example| split.validates(example));
     let objectives = |examples: &[RoutingExample], stage| -> Result<Vec<Objective>, TuneError> {
         let mut objectives = Vec::new();
         for example in examples {
@@ -96,6 +104,7 @@ pub fn self_route_curriculum(
     }
     Ok(Curriculum {
         held_out: Some(split.held_out),
+        learned_from,
         // The losses of a training example are those of its source, its text and its answer, and count
         // alike however long these are (Eq. 4 and 5).
         mean_over: MeanOver::Examples,
@@ -104,6 +113,66 @@ pub fn self_route_curriculum(
         sources: Some(tokens),
         ..Curriculum::new("self-route", checkpoint.prompt_form(), stages)
     })
+}
+
+/// Questions that a model chooses the source of at once.
+const BATCH: usize = 64;
+
+impl TaughtRouting {
+    /// The examples that are not learned from, but validate.
+    #[must_use]
+    pub fn validating(&self, split: Split) -> Vec<RoutingExample> {
+        let all = self.routing.examples.iter();
+        all.filter(|one| split.validates(*one)).cloned().collect()
+    }
+}
+
+/// The threshold of the policy `self-route` at which the examples would be answered best, most often from memory among
+/// equals: by what the trained model makes of each, and how likely the golden answer is from each source, as it was
+/// labeled before the training. `None` without examples, or where each is best answered from a corpus.
+///
+/// # Errors
+/// A model that was not trained to choose, or a prompt that does not fit.
+pub fn best_threshold(
+    model: &dyn LanguageModel,
+    examples: &[RoutingExample],
+) -> Result<Option<f64>, AnswerError> {
+    let chooser = model.source_chooser()?;
+    let mut observations = Vec::new();
+    for batch in examples.chunks(BATCH) {
+        let prompts: Vec<Prompt> = batch.iter().map(asked).collect();
+        let choices = chooser.choose_sources(&prompts.iter().collect::<Vec<_>>(), 0)?;
+        for (example, choice) in batch.iter().zip(choices) {
+            let own = choice.probabilities.first().copied().unwrap_or_default();
+            observations.extend(example.likelihoods.map(|[without, with]| Observation {
+                score: 1.0 - own,
+                without,
+                with,
+            }));
+        }
+    }
+    Ok(calibrate(&observations, Goal::BestAccuracy).threshold)
+}
+
+fn asked(example: &RoutingExample) -> Prompt {
+    choose_source(QuestionPrompt {
+        question: &example.question,
+        choices: &example.choices,
+    })
+}
+
+/// Records the threshold of the policy `self-route` in the folder of a trained model.
+///
+/// # Errors
+/// A folder that cannot be read or written.
+pub fn record_threshold(folder: &Path, threshold: f64) -> Result<(), DecoderError> {
+    let Some(mut origin) = Origin::read(folder)? else {
+        return Ok(());
+    };
+    if let Some(sources) = &mut origin.sources {
+        sources.threshold = Some(threshold);
+    }
+    origin.write(folder)
 }
 
 /// The training examples of the first stage as text, or the preferences of the second.

@@ -10,10 +10,10 @@ use ken_route::{
 };
 use ken_setup::Settings;
 use ken_study::learn::gate::gate_scores;
-use ken_study::learn::{assessor_scores, choice_scores, router_scores, untaught_share};
+use ken_study::learn::{assessor_scores, choice_scores, router_scores, taught};
 use ken_study::{
-    Observed, ProbeRecord, check_sampling, observe, observe_jointly, read_results, read_settings,
-    signal_scores,
+    Observed, ProbeRecord, check_sampling, is_held_out, observe, observe_jointly, read_results,
+    read_settings, signal_scores,
 };
 use serde_json::json;
 
@@ -25,7 +25,10 @@ use crate::session::Session;
 
 pub(crate) fn run(arguments: &CalibrateArguments, session: &Session<'_>) -> Result<()> {
     guaranteeing::check(arguments)?;
-    let records: Vec<ProbeRecord> = read_results(&arguments.records)?;
+    let mut records: Vec<ProbeRecord> = read_results(&arguments.records)?;
+    if let Some(share) = arguments.held_out {
+        records.retain(|record| !is_held_out(record, share));
+    }
     if let Some(abstain) = arguments.abstain {
         return abstaining::run(arguments, abstain, &records, session);
     }
@@ -68,12 +71,13 @@ fn scores(
     match signal.told_by {
         Some(RoutingModel::Router) => by_router(records, session),
         Some(RoutingModel::Assessor) => {
-            let (assessor, held_out) = session.setup().assessor()?;
+            let assessor = session.setup().assessor()?;
+            let taught = taught_kbm(session)?;
             let mut progress = counting("assessed");
             let stop = session.stop;
             Ok(assessor_scores(
                 &assessor,
-                held_out,
+                &taught,
                 signal,
                 records,
                 &mut progress,
@@ -91,6 +95,14 @@ fn scores(
     }
 }
 
+/// The digests of the questions that the kbm model of the settings was taught.
+fn taught_kbm(session: &Session<'_>) -> Result<Vec<u64>> {
+    Ok(match &session.settings.kbm {
+        Some(folder) => taught(folder)?.questions,
+        None => Vec::new(),
+    })
+}
+
 /// What the router of the settings says of recorded questions.
 fn by_router(records: &[ProbeRecord], session: &Session<'_>) -> Result<Vec<Option<f64>>> {
     let setup = session.setup();
@@ -99,15 +111,18 @@ fn by_router(records: &[ProbeRecord], session: &Session<'_>) -> Result<Vec<Optio
         Input::FirstTokenAndMastery => Some(setup.assessor()?),
         _ => None,
     };
-    let held_out = assessor.as_ref().map(|(_, held_out)| *held_out);
+    let taught = match assessor {
+        Some(_) => taught_kbm(session)?,
+        None => Vec::new(),
+    };
     let score = |by, label| {
         let mut progress = counting(label);
-        router_scores(&head, by, held_out, records, &mut progress, session.stop)
+        router_scores(&head, by, &taught, records, &mut progress, session.stop)
     };
     Ok(match head.input {
         Input::HiddenState { .. } | Input::FirstToken | Input::FirstTokenAndMastery => {
             let model = setup.language_model()?;
-            let assessor = assessor.as_ref().map(|(assessor, _)| assessor);
+            let assessor = assessor.as_ref();
             score(
                 Representation::of(head.input, model.as_ref(), None, assessor)?,
                 "read",
@@ -129,7 +144,7 @@ fn by_choice(records: &[ProbeRecord], session: &Session<'_>) -> Result<Vec<Optio
     let settings = session.settings;
     let policy = Policy::measured(Signal::SELF_ROUTE);
     let pipeline = session.setup().pipeline_for(None, false, &[policy])?;
-    let held_out = untaught_share(&session.setup().trained_folder()?)?;
+    let taught = taught(&session.setup().trained_folder()?)?.questions;
     let datastore = settings
         .datastore
         .as_ref()
@@ -139,7 +154,7 @@ fn by_choice(records: &[ProbeRecord], session: &Session<'_>) -> Result<Vec<Optio
     let mut progress = counting("chosen");
     Ok(choice_scores(
         &pipeline,
-        held_out,
+        &taught,
         entries,
         records,
         &mut progress,

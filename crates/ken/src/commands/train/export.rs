@@ -33,7 +33,8 @@ pub(super) fn exported(verb: &TrainVerb, session: &Session<'_>) -> Option<Result
             let (format, examples) = (arguments.export.export?, &arguments.examples);
             let model = || Ok(session.setup().checkpoint()?.fingerprint().to_owned());
             let taught = noise_tolerant::taught(examples, NONE_VALIDATES, model, session);
-            let values = taught.map(|[taught, _]| as_values(&taught, examples.form.prompt, format));
+            let values =
+                taught.map(|taught| as_values(&taught.training, examples.form.prompt, format));
             (values, format, &arguments.tuning.out)
         }
         TrainVerb::Kbm(arguments) => {

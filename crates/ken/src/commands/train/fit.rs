@@ -60,10 +60,22 @@ pub(super) fn fit(
     tuning: &FineTuning<'_>,
     session: &Session<'_>,
 ) -> Result<()> {
-    let report = {
+    fit_and(checkpoint, curriculum, tuning, session, |_| Ok(()))
+}
+
+/// The same, where something is added to the result before it is shown.
+pub(super) fn fit_and(
+    checkpoint: &Checkpoint,
+    curriculum: &Curriculum,
+    tuning: &FineTuning<'_>,
+    session: &Session<'_>,
+    add: impl FnOnce(&mut TuneReport) -> Result<()>,
+) -> Result<()> {
+    let mut report = {
         let mut draw = drawn(session);
         fine_tune(checkpoint, curriculum, tuning, &mut draw)?
     };
+    add(&mut report)?;
     match session.json {
         true => output::json(&report),
         false => show(&report),
@@ -127,5 +139,11 @@ fn show(report: &TuneReport) -> Result<()> {
         ("tokens/s", format!("{:.0}", report.tokens_per_s)),
         ("written to", report.out.display().to_string()),
     ]);
+    if let Some(threshold) = report.threshold {
+        rows.push((
+            "threshold of its policy",
+            format!("{threshold:.3}, by the questions that validate"),
+        ));
+    }
     output::pairs(rows)
 }

@@ -27,8 +27,9 @@ pub(super) fn run(arguments: &TrainGateArguments, session: &Session<'_>) -> Resu
     };
     let embedder = session.setup().question_embedder()?;
     let mut learned = Vec::new();
-    for seed in arguments.seeds.from(session.settings.seed) {
-        let options = options(&arguments.head, seed);
+    let seeds = arguments.seeds.from(session.settings.seed);
+    for (fold, seed) in seeds.enumerate() {
+        let options = options(&arguments.head, seed, fold);
         learned.push(learning(session, |watch| {
             learn_gate(&labels, candidates, embedder.fingerprint(), options, watch)
         })?);

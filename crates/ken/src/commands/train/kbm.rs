@@ -1,7 +1,7 @@
 //! `ken train kbm`: a language model learns to report what a model knows, from probed questions.
 
-use ken_study::tuning::{Split, TaughtBoundary, boundary_curriculum, taught_boundary};
-use ken_study::{AssessorExampleOptions, Labels, read_results};
+use ken_study::tuning::{TaughtBoundary, boundary_curriculum, taught_boundary};
+use ken_study::{AssessorExampleOptions, Labels, Split, read_results};
 
 use super::fit::{fit, tuning};
 use crate::arguments::tuning::{KbmExampleFlags, TrainKbmArguments};

@@ -15,8 +15,8 @@ use std::collections::BTreeMap;
 
 pub(crate) use fit::drawn;
 
-use ken_study::LearnOptions;
 use ken_study::statistics::Spread;
+use ken_study::{Fold, LearnOptions};
 use ken_train::heads::{HeadOptions, Watch};
 
 use crate::arguments::training::{HeadFlags, TrainVerb};
@@ -41,14 +41,17 @@ pub(crate) fn run(verb: &TrainVerb, session: &Session<'_>) -> Result<()> {
     }
 }
 
-/// How a head is learned and judged.
-fn options(flags: &HeadFlags, seed: u64) -> LearnOptions {
+/// How a head is learned and judged; `fold` numbers the trainings with several seeds.
+fn options(flags: &HeadFlags, seed: u64, fold: usize) -> LearnOptions {
     LearnOptions {
         head: HeadOptions {
             shape: flags.head,
             seed,
         },
-        held_out: flags.held_out,
+        held_out: Fold {
+            share: flags.held_out,
+            number: fold,
+        },
     }
 }
 

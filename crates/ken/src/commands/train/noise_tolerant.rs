@@ -1,7 +1,10 @@
 //! `ken train noise-tolerant`: a language model learns to answer right whatever its prompt contains.
 
-use ken_study::tuning::{Split, known_questions, noise_tolerant_curriculum, split_noise_tolerant};
-use ken_study::{NoiseTolerant, Question, TrainingExample, noise_tolerant, read_results};
+use ken_route::digest_of;
+use ken_study::tuning::{
+    TaughtNoiseTolerance, known_questions, noise_tolerant_curriculum, split_noise_tolerant,
+};
+use ken_study::{NoiseTolerant, Question, Split, noise_tolerant, read_results};
 
 use super::fit::{fit, tuning};
 use crate::arguments::tuning::{NoiseTolerantFlags, TrainNoiseTolerantArguments};
@@ -17,7 +20,7 @@ pub(super) fn run(arguments: &TrainNoiseTolerantArguments, session: &Session<'_>
     let model = || Ok(checkpoint.fingerprint().to_owned());
     let taught = taught(flags, validation, model, session)?;
     let form = flags.form.prompt;
-    let curriculum = noise_tolerant_curriculum(&checkpoint, form, &taught, &tuning)?;
+    let curriculum = noise_tolerant_curriculum(&checkpoint, form, taught, &tuning)?;
     fit(&checkpoint, &curriculum, &tuning, session)
 }
 
@@ -28,7 +31,7 @@ pub(crate) fn taught(
     validation: f64,
     model: impl FnOnce() -> Result<String>,
     session: &Session<'_>,
-) -> Result<[Vec<TrainingExample>; 2]> {
+) -> Result<TaughtNoiseTolerance> {
     let questions = records::questions(&flags.questions, flags.limit, session.settings)?;
     let split = Split {
         held_out: flags.held_out,
@@ -63,8 +66,11 @@ pub(crate) fn taught(
             display.show_items("passages found", before + done, total);
         })
     };
-    Ok([
-        examples(&training, 0)?,
-        examples(&validation, training.len())?,
-    ])
+    let questions = training.iter().chain(&validation);
+    let learned_from = questions.map(|one| digest_of(&one.question)).collect();
+    Ok(TaughtNoiseTolerance {
+        learned_from,
+        validation: examples(&validation, training.len())?,
+        training: examples(&training, 0)?,
+    })
 }

@@ -20,7 +20,7 @@ pub(super) fn run(arguments: &TrainPrunerArguments, session: &Session<'_>) -> Re
     let corpus = Corpus::open(session.settings.folder()?)?;
     let records: Vec<MasteryRecord> = read_results(&arguments.labels)?;
     let labels = pruner_labels(&records)?;
-    let options = options(&arguments.head, session.settings.seed);
+    let options = options(&arguments.head, session.settings.seed, 0);
     let learn = |vectors: &[PassageVectors<'_>]| {
         learning(session, |watch| {
             learn_pruner(&labels, &corpus, vectors, options, watch)

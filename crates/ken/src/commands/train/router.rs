@@ -9,7 +9,7 @@ use ken_route::{Head, Input, MeasuredOn};
 use ken_study::learn::router::{
     Candidate, Control, RouterLabels, RouterReport, learn_router, router_labels,
 };
-use ken_study::learn::{check_model, question_vectors};
+use ken_study::learn::{check_model, question_vectors, taught};
 use ken_study::{LearnError, ProbeRecord, read_results};
 use serde_json::json;
 
@@ -29,9 +29,11 @@ pub(super) fn run(arguments: &TrainRouterArguments, session: &Session<'_>) -> Re
     }
     let assessor = match arguments.from {
         VectorSource::FirstTokenAndKbm => {
-            let (assessor, held_out) = session.setup().assessor()?;
+            let assessor = session.setup().assessor()?;
             assessor.check(&labels.model)?;
-            labels.leave_out_taught(held_out)?;
+            if let Some(folder) = &session.settings.kbm {
+                labels.leave_out_taught(&taught(folder)?.questions)?;
+            }
             Some(assessor)
         }
         _ => None,
@@ -40,6 +42,7 @@ pub(super) fn run(arguments: &TrainRouterArguments, session: &Session<'_>) -> Re
         arguments,
         labels: &labels,
         seed: session.settings.seed,
+        fold: 0,
         session,
     };
     let mut beside = MeasuredOn::default();
@@ -71,8 +74,12 @@ pub(super) fn run(arguments: &TrainRouterArguments, session: &Session<'_>) -> Re
     };
     let (head, report) = learner.learn(&candidates, beside)?;
     let mut reports = vec![report.clone()];
-    for seed in arguments.seeds.from(learner.seed).skip(1) {
-        let learner = Learner { seed, ..learner };
+    for (fold, seed) in arguments.seeds.from(learner.seed).enumerate().skip(1) {
+        let learner = Learner {
+            seed,
+            fold,
+            ..learner
+        };
         // Which words are counted depends on what is held out.
         let counted = match arguments.from {
             VectorSource::Words => Some(vec![learner.words()?]),
@@ -127,12 +134,13 @@ struct Learner<'a> {
     arguments: &'a TrainRouterArguments,
     labels: &'a RouterLabels,
     seed: u64,
+    fold: usize,
     session: &'a Session<'a>,
 }
 
 impl Learner<'_> {
     fn learn(&self, candidates: &[Candidate], beside: MeasuredOn) -> Result<(Head, RouterReport)> {
-        let options = options(&self.arguments.head, self.seed);
+        let options = options(&self.arguments.head, self.seed, self.fold);
         Ok(learning(self.session, |watch| {
             learn_router(self.labels, candidates, beside, options, watch)
         })?)
@@ -149,7 +157,7 @@ impl Learner<'_> {
     }
 
     fn words(&self) -> Result<Candidate> {
-        let options = options(&self.arguments.head, self.seed);
+        let options = options(&self.arguments.head, self.seed, self.fold);
         let vocabulary = self.labels.vocabulary(options);
         let by = Representation::Words(&vocabulary);
         let counted = self.candidate(Input::Words, by, "counted")?;

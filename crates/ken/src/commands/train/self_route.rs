@@ -1,15 +1,20 @@
 //! `ken train self-route`: a language model learns to choose where its knowledge comes from, to write
 //! what it knows, and to answer from either, from labelled sources.
 
+use std::sync::Arc;
+
+use ken_hub::ModelReference;
+use ken_language::LanguageModel;
 use ken_model::decoder::Checkpoint;
 use ken_study::training_examples::TextExample;
 use ken_study::tuning::{
-    SecondStage, Split, TaughtRouting, routing_texts, self_route_curriculum, taught_routing,
+    SecondStage, TaughtRouting, best_threshold, record_threshold, routing_texts,
+    self_route_curriculum, taught_routing,
 };
-use ken_study::{RoutingExampleOptions, RoutingStage, read_results};
+use ken_study::{RoutingExampleOptions, RoutingStage, Split, read_results};
 
-use super::fit::{fit, tuning};
-use crate::arguments::tuning::{SelfRouteExampleFlags, TrainSelfRouteArguments};
+use super::fit::{fit_and, tuning};
+use crate::arguments::tuning::{SelfRouteExampleFlags, TrainSelfRouteArguments, TuningFlags};
 use crate::failure::Result;
 use crate::session::Session;
 
@@ -21,6 +26,7 @@ pub(super) fn run(arguments: &TrainSelfRouteArguments, session: &Session<'_>) ->
         held_out: flags.held_out,
         validation: arguments.tuning.validation,
     };
+    let validating = taught.validating(split);
     let second = SecondStage {
         kind: stage(flags, !flags.no_preference),
         learning_rate: flags.second_learning_rate,
@@ -28,7 +34,32 @@ pub(super) fn run(arguments: &TrainSelfRouteArguments, session: &Session<'_>) ->
     };
     let soft = arguments.soft;
     let curriculum = self_route_curriculum(&checkpoint, taught, split, soft, second, &tuning)?;
-    fit(&checkpoint, &curriculum, &tuning, session)
+    fit_and(&checkpoint, &curriculum, &tuning, session, |report| {
+        let model = trained(&arguments.tuning, session)?;
+        report.threshold = best_threshold(model.as_ref(), &validating)?;
+        if let Some(threshold) = report.threshold {
+            record_threshold(&arguments.tuning.out, threshold)?;
+        }
+        Ok(())
+    })
+}
+
+/// The trained model.
+fn trained(flags: &TuningFlags, session: &Session<'_>) -> Result<Arc<dyn LanguageModel>> {
+    let out = flags.out.clone();
+    let mut settings = session.settings.clone();
+    match flags.full {
+        true => {
+            settings.model = ModelReference::Local { path: out };
+            settings.adapter = None;
+        }
+        false => settings.adapter = Some(out),
+    }
+    let session = Session {
+        settings: &settings,
+        ..*session
+    };
+    Ok(session.setup().language_model()?)
 }
 
 fn stage(flags: &SelfRouteExampleFlags, prefers: bool) -> RoutingStage {

@@ -101,23 +101,29 @@ fn spared(comparison: &Comparison) -> String {
         })
     };
     let rows = comparison.policies.iter().map(|policy| {
-        let one = &policy.yardstick;
+        let (net, strict) = (&policy.yardstick, &policy.strict_yardstick);
         vec![
             escaped(&policy.summary.policy),
-            interval(one.needless_skipped, one.needless_skipped_interval),
-            interval(one.loss, one.loss_interval),
-            share(one.evidence_ratio),
-            one.search_results
+            interval(net.needless_skipped, net.needless_skipped_interval),
+            interval(net.loss, net.loss_interval),
+            share(net.evidence_ratio),
+            net.search_results
                 .map_or_else(|| "–".to_owned(), |mean| format!("{mean:.1}")),
+            interval(strict.needless_skipped, strict.needless_skipped_interval),
+            interval(strict.beneficial_missed, strict.beneficial_missed_interval),
+            share(strict.evidence_ratio),
         ]
     });
     format!(
-        "<h2>Needless retrievals skipped at a loss of at most {LOSS}</h2>\n{}<p>Of the questions that the \
-         model answers right from memory, the share that it answers from memory. Thresholds are those that \
-         spare most at this loss of exact match on the other half of the questions; given ones do not \
-         count.</p>\n",
+        "<h2>Needless retrievals skipped at hardly any loss</h2>\n{}<p>Of the questions that the model \
+         answers right from memory, the share that it answers from memory: first at a loss of exact match of \
+         at most {LOSS}, which says nothing where evidence misleads so often that what is won by skipping it \
+         pays for all that is lost; then where at most {LOSS} of the beneficial retrievals are missed, those \
+         without which the answer is wrong. Thresholds are those that spare most on the other half of the \
+         questions; given ones do not count.</p>\n",
         table(
-            "policy|skipped|loss|with evidence|search results".split('|'),
+            "policy|skipped|loss|with evidence|search results|skipped, strictly|missed|with evidence"
+                .split('|'),
             rows
         )
     )

@@ -1,0 +1,102 @@
+//! Which of the questions that something is measured on it was taught: on those it looks better than it is.
+
+use ken_answer::{Pipeline, Policy, RoutingModel};
+use ken_hub::ModelReference;
+use ken_model::decoder::Origin;
+use ken_route::{Input, digest_of, is_among};
+use ken_study::Question;
+use serde::Serialize;
+
+use crate::failure::{Failure, Result};
+use crate::output;
+use crate::session::Session;
+
+/// What was taught some of the questions.
+#[derive(Debug, Serialize)]
+pub(crate) struct Taught {
+    /// What it is, as its setting is called.
+    what: &'static str,
+    /// How many of the questions.
+    questions: usize,
+}
+
+/// What was taught some of these questions, of all that answers under these policies. Of a file that does not say
+/// what it was taught, nothing is known.
+///
+/// # Errors
+/// Some were, though only those that `held_out` leaves out of training are asked for; files that cannot be read.
+pub(crate) fn taught(
+    questions: &[Question],
+    held_out: Option<f64>,
+    pipeline: &Pipeline,
+    policies: &[Policy],
+    session: &Session<'_>,
+) -> Result<Vec<Taught>> {
+    let settings = session.settings;
+    let mut digests: Vec<(&'static str, Vec<u64>)> = Vec::new();
+    for (what, head) in [("router", pipeline.router()), ("gate", pipeline.gate())] {
+        let learned = head.map(|(head, _)| head.learned_from.clone());
+        digests.extend(learned.map(|learned| (what, learned)));
+    }
+    let told_by = |model| {
+        let mut signals = policies.iter().flat_map(|policy| policy.signals());
+        signals.any(|signal| signal.told_by == Some(model))
+    };
+    let router = pipeline.router().map(|(head, _)| head.input);
+    let reads_verdicts = router == Some(Input::FirstTokenAndMastery);
+    let mut folders = Vec::new();
+    if told_by(RoutingModel::Assessor) || reads_verdicts {
+        folders.extend(settings.kbm.clone().map(|folder| ("kbm", folder)));
+    }
+    if settings.adapter.is_some() {
+        folders.push(("adapter", session.setup().trained_folder()?));
+    } else if let ModelReference::Local { path } = &settings.model {
+        folders.push(("model", path.clone()));
+    }
+    for (what, folder) in folders.iter().filter(|(_, folder)| folder.is_dir()) {
+        let learned = Origin::read(folder)?.and_then(|origin| origin.learned_from);
+        digests.extend(learned.map(|learned| (*what, learned)));
+    }
+    if told_by(RoutingModel::Datastore)
+        && let Some(folder) = &settings.datastore
+    {
+        let entries = ken_answer::Datastore::open(folder)?;
+        let entries = entries.entries().iter();
+        let mut voting: Vec<u64> = entries.map(|entry| digest_of(&entry.question)).collect();
+        voting.sort_unstable();
+        digests.push(("datastore", voting));
+    }
+    let found = digests.iter().map(|(what, learned)| Taught {
+        what,
+        questions: questions
+            .iter()
+            .filter(|one| is_among(learned, &one.question))
+            .count(),
+    });
+    let found: Vec<Taught> = found.filter(|one| one.questions > 0).collect();
+    match (held_out, found.first()) {
+        (Some(share), Some(first)) => Err(refusal(share, first, questions.len())),
+        _ => Ok(found),
+    }
+}
+
+fn refusal(share: f64, taught: &Taught, of: usize) -> Failure {
+    let Taught { what, questions } = taught;
+    let message = format!(
+        "the {what} was taught {questions} of the {of} questions that --held-out {share} leaves for evaluation"
+    );
+    let remedy = format!(
+        "train it again with --held-out {share} or more, on records that name the same subjects; or leave --held-out out to measure it on what it knows as well"
+    );
+    Failure::refused("taught_questions", message, remedy)
+}
+
+/// Tells what was taught some of the questions.
+pub(crate) fn show(taught: &[Taught]) -> Result<()> {
+    for Taught { what, questions } in taught {
+        output::line(format!(
+            "{what}: it was taught {questions} of these questions, on which it looks better than it is; hold some out: --held-out"
+        ))?;
+    }
+    Ok(())
+}

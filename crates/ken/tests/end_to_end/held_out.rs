@@ -1,0 +1,166 @@
+//! One split of questions by subject, whatever is trained, calibrated or evaluated: what one command holds out, the
+//! others do, and what was taught a question is not measured on it unnoticed.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use crate::harness::{Ken, number};
+use crate::records::change;
+use crate::tuning::{MODEL, SMALL, prepared, write_records};
+
+/// The subjects of the questions in a file of the world, by their ids.
+fn subjects(ken: &Ken) -> BTreeMap<String, String> {
+    let lines = ken.read("island/questions.jsonl");
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let each = lines.lines().map(|line| {
+        let question: Value = serde_json::from_str(line).unwrap();
+        (
+            text(&question["id"]),
+            text(&question["metadata"]["subject"]),
+        )
+    });
+    each.collect()
+}
+
+/// The ids of the questions in a file of records.
+fn ids(ken: &Ken, name: &str) -> BTreeSet<String> {
+    let lines = ken.read(name);
+    let each = lines.lines().map(|line| {
+        let record: Value = serde_json::from_str(line).unwrap();
+        record["id"].as_str().map(str::to_owned)
+    });
+    each.flatten().collect()
+}
+
+/// A world, a model, records of 90 of its questions in `known.jsonl`, and these questions in `asked.jsonl`.
+fn probed() -> Ken {
+    let ken = prepared();
+    write_records(&ken, "90", "known.jsonl");
+    let probed = ids(&ken, "known.jsonl");
+    let questions = ken.read("island/questions.jsonl");
+    let asked = questions.lines().filter(|line| {
+        let question: Value = serde_json::from_str(line).unwrap();
+        probed.contains(question["id"].as_str().unwrap())
+    });
+    ken.write("asked.jsonl", asked.collect::<Vec<_>>().join("\n"));
+    ken
+}
+
+const TRAIN: [&str; 9] = [
+    "train",
+    "router",
+    "known.jsonl",
+    "--features",
+    "words",
+    "--held-out",
+    "0.5",
+    "--out",
+    "router.json",
+];
+
+/// Answers from memory under a policy, with more flags.
+fn eval<'a>(out: &'a str, policy: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    let base = ["eval", "asked.jsonl", "--policy", policy, "--out", out];
+    let few = ["--max-tokens", "2", "--corpus", "island.ken"];
+    let found = ["--mode", "lexical"];
+    [&base[..], &few, &found, &MODEL, more].concat()
+}
+
+#[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
+fn every_command_leaves_the_same_questions_out() {
+    let ken = probed();
+    let trained = ken.json(&[&TRAIN[..], &["--seed", "0"]].concat());
+    let report = &trained["report"];
+    let router = ["--router", "router.json"];
+    let half = [&router[..], &["--held-out", "0.5"]].concat();
+    let seeded = [&half[..], &["--seed", "0"]].concat();
+    let measured = ken.json(&eval("held", "never,router@0.5", &seeded));
+    assert_eq!(measured["n"], report["held_out"], "{measured}");
+    assert_eq!(measured["taught"], Value::Null, "{measured}");
+    let held = ids(&ken, "held/never.jsonl");
+    assert!(held.len() > 20 && held.len() < 70, "{}", held.len());
+    // The same whatever is drawn by the seed.
+    let other = [&half[..], &["--seed", "5"]].concat();
+    ken.json(&eval("other", "never,router@0.5", &other));
+    assert_eq!(ids(&ken, "other/never.jsonl"), held);
+
+    // No subject stands on both sides.
+    let subjects = subjects(&ken);
+    let of = |ids: &BTreeSet<String>| -> BTreeSet<String> {
+        ids.iter().map(|id| subjects[id].clone()).collect()
+    };
+    let all = ids(&ken, "known.jsonl");
+    let learned: BTreeSet<String> = all.difference(&held).cloned().collect();
+    assert!(of(&held).is_disjoint(&of(&learned)));
+    assert!(of(&held).len() < held.len(), "several questions a subject");
+
+    // Language models leave the same out, and say what they were taught.
+    let kbm = ["train", "kbm", "known.jsonl", "--held-out", "0.5"];
+    ken.json(&[&kbm[..], &["--out", "kbm"], &MODEL, &SMALL].concat());
+    let origin: Value = serde_json::from_str(&ken.read("kbm/ken.json")).unwrap();
+    let taught = origin["learned_from"].as_array().unwrap().len();
+    assert_eq!(taught, learned.len(), "{origin}");
+    let by_kbm = ["--kbm", "kbm", "--held-out", "0.5"];
+    let measured = ken.json(&eval("kbm_held", "kbm@0.5", &by_kbm));
+    assert_eq!(measured["n"], report["held_out"], "{measured}");
+
+    // What calibrates leaves out what evaluates.
+    let calibrate = ["calibrate", "both.jsonl", "--policy", "router"];
+    change(&ken, "known.jsonl", "both.jsonl", |_, record| {
+        record["likeliest"]["corpus"] = record["likeliest"]["self"].clone();
+    });
+    let chosen = ken.json(&[&calibrate[..], &router].concat());
+    assert_eq!(chosen["n"], report["held_out"], "{chosen}");
+    let fewer = ken.json(&[&calibrate[..], &router, &["--held-out", "0.2"]].concat());
+    let fifth = ken.json(&eval(
+        "fifth",
+        "never,router@0.5",
+        &[&router[..], &["--held-out", "0.2"]].concat(),
+    ));
+    assert_eq!(
+        number(&fewer["n"]) + number(&fifth["n"]),
+        number(&report["held_out"])
+    );
+    assert!(number(&fifth["n"]) > 0.0, "{fifth}");
+}
+
+#[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
+fn what_was_taught_a_question_is_not_measured_on_it_unnoticed() {
+    let ken = probed();
+    let report = &ken.json(&TRAIN)["report"];
+    let router = ["--router", "router.json"];
+    for (out, policy) in [("several", "never,router@0.5"), ("one", "router@0.5")] {
+        let measured = ken.json(&eval(out, policy, &router));
+        let taught = &measured["taught"][0];
+        assert_eq!(taught["what"], "router", "{measured}");
+        assert_eq!(taught["questions"], report["learned_from"], "{measured}");
+        let text = ken.text(&eval(out, policy, &router));
+        assert!(text.contains("looks better than it is"), "{text}");
+        // Of more than training has held out some were taught.
+        let more = [&router[..], &["--held-out", "0.8"]].concat();
+        ken.refusal(&eval(out, policy, &more)).is(
+            "taught_questions",
+            "the router was taught",
+            "--held-out 0.8",
+        );
+    }
+    let kbm = ["train", "kbm", "known.jsonl", "--held-out", "0.5"];
+    ken.json(&[&kbm[..], &["--out", "kbm"], &MODEL, &SMALL].concat());
+    let by_kbm = ["--kbm", "kbm", "--held-out", "0.8"];
+    ken.refusal(&eval("kbm_held", "kbm@0.5", &by_kbm)).is(
+        "taught_questions",
+        "the kbm was taught",
+        "--held-out 0.8",
+    );
+    // A file of an older version does not say what it was taught.
+    let origin = ken.read("kbm/ken.json");
+    let mut older: Value = serde_json::from_str(&origin).unwrap();
+    older.as_object_mut().unwrap().remove("learned_from");
+    ken.write("kbm/ken.json", older.to_string());
+    let calibrate = ["calibrate", "known.jsonl", "--policy", "kbm"];
+    ken.refusal(&[&calibrate[..], &["--kbm", "kbm"], &MODEL].concat())
+        .is("unknown_split", "does not say", "ken train kbm");
+}
