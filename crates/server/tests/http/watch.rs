@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ken_language::LanguageModel;
-use ken_route::{CalibratedOn, Guarantee, Measured};
+use ken_route::Guarantee;
 use ken_server::{Keys, NotGuaranteed, Scope};
 use ken_testing::TableModel;
 use serde_json::{Value, json};
@@ -18,23 +18,7 @@ const POLICY: &str = "certainty@0.5";
 fn guarantee(model: &str, corpus: String) -> Guarantee {
     Guarantee {
         policy: POLICY.to_owned(),
-        max_loss: 0.05,
-        confidence: 0.95,
-        samples: Some(4),
-        calibrated_on: CalibratedOn {
-            records: "known.jsonl".to_owned(),
-            questions: 300,
-            model: model.to_owned(),
-            corpus,
-            created: 1,
-        },
-        measured: Measured {
-            retrieval_ratio: 0.3,
-            loss: 0.02,
-            loss_bound: 0.045,
-            disagreement: 0.05,
-            disagreement_bound: 0.12,
-        },
+        ..ken_testing::guarantee(model, &corpus)
     }
 }
 

@@ -297,31 +297,20 @@ impl Watch {
 
 #[cfg(test)]
 mod tests {
-    use ken_route::{CalibratedOn, Measured};
+    use ken_route::Measured;
 
     use super::*;
 
     fn guarantee(max_loss: f64) -> Guarantee {
+        let guarantee = ken_testing::guarantee("m", "c");
         Guarantee {
-            policy: "certainty@0.4".to_owned(),
             max_loss,
-            confidence: 0.95,
-            samples: Some(4),
-            calibrated_on: CalibratedOn {
-                records: "known.jsonl".to_owned(),
-                questions: 400,
-                model: "m".to_owned(),
-                corpus: "c".to_owned(),
-                created: 7,
-            },
             measured: Measured {
-                retrieval_ratio: 0.5,
-                loss: 0.01,
-                loss_bound: 0.019,
-                disagreement: 0.1,
                 // Digits that a reader that rounds would not give back.
                 disagreement_bound: 0.1 + 0.2 / 3.0,
+                ..guarantee.measured
             },
+            ..guarantee
         }
     }
 
