@@ -135,6 +135,13 @@ pub enum Entry {
         /// Why.
         detail: String,
     },
+    /// Something could not be sent: the first time since something was.
+    Unsent {
+        /// `spans`.
+        what: &'static str,
+        /// Why.
+        detail: String,
+    },
     /// Something could not be renewed; what was there is served further.
     Stale {
         /// What.

@@ -29,6 +29,7 @@ pub(crate) struct Metrics {
     jobs: Family<Labels<2>, Counter>,
     watched: Family<Labels<1>, Counter>,
     unwritten: Family<Labels<1>, Counter>,
+    unsent: Counter,
     feedback: Family<Labels<1>, Counter>,
     standings: Family<Labels<2>, Gauge>,
     evidence: Family<Labels<1>, Gauge<f64, AtomicU64>>,
@@ -56,6 +57,7 @@ impl Metrics {
         let (tokens, failures) = (Family::default(), Family::default());
         let (jobs, watched) = (Family::default(), Family::default());
         let (unwritten, feedback) = (Family::default(), Family::default());
+        let unsent = Counter::default();
         let (standings, evidence) = (Family::default(), Family::default());
         let (first_token, answered) = (histogram(), histogram());
         let stages = Family::new_with_constructor(histogram as fn() -> Histogram);
@@ -78,6 +80,8 @@ impl Metrics {
         registry.register("watched", help, watched.clone());
         let help = "What could not be written to the server's folder, by what it was";
         registry.register("unwritten", help, unwritten.clone());
+        let help = "Requests to the collector of spans that failed";
+        registry.register("spans_unsent", help, unsent.clone());
         let help =
             "What was said of answers, by the rating; none where only right answers were given";
         registry.register("feedback", help, feedback.clone());
@@ -105,6 +109,7 @@ impl Metrics {
             jobs,
             watched,
             unwritten,
+            unsent,
             feedback,
             standings,
             evidence,
@@ -167,6 +172,11 @@ impl Metrics {
     pub(crate) fn unwritten(&self, what: &'static str) {
         let labels = [("what", what.to_owned())];
         self.unwritten.get_or_create(&labels).inc();
+    }
+
+    /// Counts a request to the collector of spans that failed.
+    pub(crate) fn unsent(&self) {
+        self.unsent.inc();
     }
 
     /// Counts what was said of an answer.

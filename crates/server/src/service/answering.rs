@@ -21,6 +21,7 @@ use super::traces::past::Past;
 use super::work::GRACE;
 use crate::access::caller::Caller;
 use crate::log::Entry;
+use crate::spans::{self, Parent};
 use crate::wire::ken::{Citation, Retrieved, Trace};
 use crate::wire::refusal::Refusal;
 
@@ -55,6 +56,8 @@ pub(crate) struct Answered {
 pub(crate) struct Request {
     pub(crate) id: String,
     pub(crate) caller: Caller,
+    /// The client's own span that it belongs to.
+    pub(crate) parent: Parent,
 }
 
 /// Begins to answer. The answer ends when the receiver is dropped.
@@ -85,7 +88,7 @@ pub(crate) fn start(
         let place = match place {
             Ok(place) => place,
             Err(refusal) => {
-                report(&served, &request, &refusal);
+                report(&served, &asked, &request, &refusal, started);
                 let _ = tell.send(News::Failed(refusal));
                 return;
             }
@@ -107,7 +110,7 @@ pub(crate) fn start(
             let _ = tell.send(match job.run(deadline, &mut left) {
                 Ok(answered) => News::Done(Box::new(answered)),
                 Err(refusal) => {
-                    report(&served, &request, &refusal);
+                    report(&served, &asked, &request, &refusal, started);
                     News::Failed(refusal)
                 }
             });
@@ -132,13 +135,35 @@ pub(crate) fn start(
     Ok(news)
 }
 
-fn report(served: &Served, request: &Request, refusal: &Refusal) {
+/// Tells of a question that came when it did and is not answered.
+fn report(served: &Served, asked: &Asked, request: &Request, refusal: &Refusal, started: Instant) {
     served.metrics.failure(refusal.code());
     (served.log)(&Entry::Failure {
         request_id: request.id.clone(),
         code: refusal.code(),
         detail: refusal.detail.clone(),
     });
+    let outcome = spans::Outcome::Failed(refusal.code());
+    span(served, asked, request, started, outcome);
+}
+
+/// Gives a question that is over to a collector, where there is one.
+fn span(
+    served: &Served,
+    asked: &Asked,
+    request: &Request,
+    started: Instant,
+    outcome: spans::Outcome<'_>,
+) {
+    if let Some(spans) = &served.spans {
+        spans.take(&spans::Asked {
+            request_id: &request.id,
+            parent: &request.parent,
+            model: &policies::requested(asked.policy),
+            took: started.elapsed(),
+            outcome,
+        });
+    }
 }
 
 /// What is left to do when a question is answered.
@@ -217,7 +242,7 @@ impl Job<'_> {
                 .map(|(stage, time)| (stage.to_owned(), milliseconds(time)))
                 .collect(),
         };
-        let policy = pipeline.settings.policy;
+        let (policy, k) = (pipeline.settings.policy, pipeline.settings.k);
         let mut begun = false;
         let mut watch = |event: Event<'_>| -> ControlFlow<()> {
             match event {
@@ -255,7 +280,7 @@ impl Job<'_> {
             pipeline.model = model;
             left.look = self.watched(pipeline, &mut answered);
         }
-        self.count(policy, &answered);
+        self.count(policy, k, &answered);
         // In memory before the answer is out, so that whoever has it can say something of it.
         let happened = Happened::Answered(Box::new(self.past(&answered)));
         served.traces.take(happened.clone());
@@ -313,7 +338,7 @@ impl Job<'_> {
         })
     }
 
-    fn count(&self, policy: Policy, answered: &Answered) {
+    fn count(&self, policy: Policy, k: usize, answered: &Answered) {
         let Answered { trace, tokens, .. } = answered;
         let took = self.started.elapsed();
         self.request.caller.spent(tokens.iter().sum());
@@ -328,6 +353,14 @@ impl Job<'_> {
             completion_tokens: tokens[1],
             ms: milliseconds(took),
         });
+        let outcome = spans::Outcome::Answered {
+            text: &answered.text,
+            truncated: answered.truncated,
+            tokens: *tokens,
+            k,
+            trace,
+        };
+        span(self.served, self.asked, self.request, self.started, outcome);
     }
 }
 

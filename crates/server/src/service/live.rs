@@ -142,6 +142,8 @@ fn fixed(old: &Settings, new: &Settings) -> Option<&'static str> {
         ("server_keys", old.server_keys == new.server_keys),
         ("server_data", old.server_data == new.server_data),
         ("keep_questions", old.keep_questions == new.keep_questions),
+        ("otlp_endpoint", old.otlp_endpoint == new.otlp_endpoint),
+        ("otlp_content", old.otlp_content == new.otlp_content),
         ("parallel", old.parallel == new.parallel),
         ("queue", old.queue == new.queue),
         ("threads", old.threads == new.threads),

@@ -26,6 +26,7 @@ use super::traces::Traces;
 use super::watch::{NotGuaranteed, Now, Standing, Watch};
 use crate::log::{Entry, Log};
 use crate::metrics::Metrics;
+use crate::spans::{Destination, Spans, SpansError};
 use crate::wire::ken::CorpusState;
 use crate::wire::refusal::Refusal;
 
@@ -61,6 +62,8 @@ pub struct Served {
     pub(crate) traces: Arc<Traces>,
     /// Questions to evaluate on.
     pub(crate) evals: Arc<Evals>,
+    /// For a collector, where there is one.
+    pub(crate) spans: Option<Arc<Spans>>,
     /// The folder of what is kept, while it is this server's.
     data: Option<Arc<DataFolder>>,
     /// Raised when all work is to end.
@@ -105,6 +108,7 @@ impl Served {
         let served = Self::new(pipeline, corpora, limits, halted, log);
         let folder = data.as_ref().map(DataFolder::path);
         let served = served.keeping(settings.keep_questions, folder)?;
+        let served = served.sending(settings.otlp_endpoint.as_deref(), settings.otlp_content)?;
         let served = Self {
             reranking: opening.reranking,
             library,
@@ -148,6 +152,7 @@ impl Served {
             watch: None,
             traces: Arc::clone(&self.traces),
             evals: Arc::clone(&self.evals),
+            spans: self.spans.clone(),
             data: self.data.clone(),
             halted: Arc::clone(&self.halted),
             started: self.started,
@@ -235,6 +240,7 @@ impl Served {
             watch: None,
             traces: Arc::new(Traces::in_memory(false)),
             evals: Arc::new(Evals::in_memory()),
+            spans: None,
             data: None,
             halted,
             started: unix_seconds(),
@@ -282,6 +288,30 @@ impl Served {
             evals: Arc::new(Evals::open(folder.join(EVALS))?),
             ..self
         })
+    }
+
+    /// The same, with spans of questions for an OpenTelemetry collector, where one is named or OpenTelemetry's
+    /// variables name one; with questions and answers in them or without.
+    ///
+    /// # Errors
+    /// An address that is none; a build without the feature `otel`.
+    pub fn sending(self, collector: Option<&str>, content: bool) -> Result<Self, SpansError> {
+        let (metrics, log) = (Arc::clone(&self.metrics), Arc::clone(&self.log));
+        let unsent = move |why: &str, is_first| {
+            metrics.unsent();
+            if is_first {
+                log(&Entry::Unsent {
+                    what: "spans",
+                    detail: why.to_owned(),
+                });
+            }
+        };
+        let to = Destination {
+            endpoint: collector,
+            content,
+        };
+        let spans = Spans::open(to, unsent)?.map(Arc::new);
+        Ok(Self { spans, ..self })
     }
 
     /// Tells of what could not be written to the folder.

@@ -94,6 +94,8 @@ struct Kind {
     /// Whether it keeps the texts of questions and answers.
     keeps_texts: bool,
     guaranteed: Option<Guaranteed>,
+    /// The collector of its spans, and whether these hold questions and answers.
+    collector: Option<(SocketAddr, bool)>,
 }
 
 /// Limits that no test meets by chance.
@@ -157,6 +159,16 @@ impl Running {
         Self::of_kind(keys, kind)
     }
 
+    /// Over a table, with spans for a collector.
+    #[cfg(feature = "otel")]
+    pub(crate) fn sending(collector: SocketAddr, content: bool) -> Self {
+        let kind = Kind {
+            collector: Some((collector, content)),
+            ..Kind::default()
+        };
+        Self::of_kind(&Keys::default(), kind)
+    }
+
     /// Ends it, and starts another one in its folder.
     pub(crate) fn again(mut self) -> Self {
         self.stop.store(true, Ordering::SeqCst);
@@ -198,6 +210,10 @@ impl Running {
             let library = Library::open(&data, intake, Arc::new(embedder), reference).unwrap();
             served = served.with_library(library);
             served = served.keeping(kind.keeps_texts, Some(&data)).unwrap();
+        }
+        if let Some((collector, content)) = kind.collector {
+            let collector = format!("http://{collector}");
+            served = served.sending(Some(&collector), content).unwrap();
         }
         let path = folder.path().join("keys.json");
         keys.write(&path).unwrap();

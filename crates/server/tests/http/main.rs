@@ -23,5 +23,7 @@ mod random_input;
 mod responses;
 mod route_table;
 mod slow_model;
+#[cfg(feature = "otel")]
+mod spans;
 mod traces;
 mod watch;
