@@ -17,7 +17,7 @@ fn serving() -> Vec<Arg> {
         Key::keep_questions,
     ];
     let own: Vec<Arg> = own.map(|key| key.flag()).into();
-    let watch = advanced(&[Key::calibration, Key::watch_share]);
+    let watch = advanced(&[Key::calibration, Key::watch_share, Key::watch_judge]);
     let spans = advanced(&[Key::otlp_endpoint, Key::otlp_content]);
     let load = advanced(&[Key::parallel, Key::queue, Key::deadline]);
     [own, asking(), watch, spans, load].concat()

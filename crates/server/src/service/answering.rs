@@ -118,6 +118,9 @@ pub(crate) fn start(
             if let Some(happened) = left.to_write {
                 served.kept("traces", served.traces.write(&happened, false));
             }
+            if let Some(score) = left.score {
+                looking::score(&served, score);
+            }
             if let Some(look) = left.look {
                 looking::begin(&served, look);
             }
@@ -169,6 +172,8 @@ fn span(
 /// What is left to do when a question is answered.
 #[derive(Default)]
 struct Left {
+    /// What the policy measured, where the guarantee is for the question.
+    score: Option<f64>,
     /// What is to be looked at to watch the guarantee, where the question is drawn.
     look: Option<Look>,
     /// What is to be written of it.
@@ -278,7 +283,7 @@ impl Job<'_> {
         let mut answered = finished(trace, answer, rewritten);
         if !small_talk {
             pipeline.model = model;
-            left.look = self.watched(pipeline, &mut answered);
+            (left.score, left.look) = self.watched(pipeline, &mut answered);
         }
         self.count(policy, k, &answered);
         // In memory before the answer is out, so that whoever has it can say something of it.
@@ -302,6 +307,7 @@ impl Job<'_> {
             ms: milliseconds(self.started.elapsed()),
             trace: answered.trace.clone(),
             watched: None,
+            judge: None,
             feedback: None,
         };
         match self.served.traces.keeps_texts {
@@ -310,32 +316,38 @@ impl Job<'_> {
         }
     }
 
-    /// Tells of the guarantee where there is one for the question, and draws it. That is for questions that are
-    /// answered as the settings say: with their policy, over their first corpus, as it is searched by them.
-    fn watched(&self, pipeline: Pipeline, answered: &mut Answered) -> Option<Look> {
-        let watch = self.served.watch.as_ref()?;
+    /// Tells of the guarantee where there is one for the question, and draws it; returns what the policy measured
+    /// as well. That is for questions that are answered as the settings say: with their policy, over their first
+    /// corpus, as it is searched by them.
+    fn watched(&self, pipeline: Pipeline, answered: &mut Answered) -> (Option<f64>, Option<Look>) {
+        let (Some(watch), Some(corpus)) = (&self.served.watch, self.corpus) else {
+            return (None, None);
+        };
         let trace = &mut answered.trace;
         let wanted = self.asked.policy.unwrap_or(watch.policy);
         if wanted != watch.policy || !self.asked.is_searched_as_set(self.served) {
-            return None;
+            return (None, None);
         }
-        let corpus = self.corpus?.retriever.back_end().fingerprint();
+        let corpus = corpus.retriever.back_end().fingerprint();
         trace.guarantee = Some(looking::stated(watch, watch.standing(Some(&corpus))));
         if pipeline.settings.policy != watch.policy {
             let policy = watch.policy;
             trace.reason += &format!("; in the place of {policy}, whose guarantee has lapsed");
-            return None;
+            return (None, None);
         }
-        let drawn = watch.draw(&trace.request_id, self.request.caller.key())?;
-        trace.drawn = Some(drawn.propensity);
-        Some(Look {
-            request_id: trace.request_id.clone(),
-            question: trace.question.clone(),
-            has_evidence: trace.route == Source::Corpus.to_string(),
-            drawn,
-            answer: answered.text.clone(),
-            pipeline,
-        })
+        let look = watch.draw(&trace.request_id, self.request.caller.key());
+        let look = look.map(|drawn| {
+            trace.drawn = Some(drawn.propensity);
+            Look {
+                request_id: trace.request_id.clone(),
+                question: trace.question.clone(),
+                has_evidence: trace.route == Source::Corpus.to_string(),
+                drawn,
+                answer: answered.text.clone(),
+                pipeline,
+            }
+        });
+        (trace.score, look)
     }
 
     fn count(&self, policy: Policy, k: usize, answered: &Answered) {

@@ -144,6 +144,7 @@ fn fixed(old: &Settings, new: &Settings) -> Option<&'static str> {
         ("keep_questions", old.keep_questions == new.keep_questions),
         ("otlp_endpoint", old.otlp_endpoint == new.otlp_endpoint),
         ("otlp_content", old.otlp_content == new.otlp_content),
+        ("watch_judge", old.watch_judge == new.watch_judge),
         ("parallel", old.parallel == new.parallel),
         ("queue", old.queue == new.queue),
         ("threads", old.threads == new.threads),

@@ -9,6 +9,7 @@ use std::sync::atomic::AtomicBool;
 use axum::http::StatusCode;
 use ken_answer::{Pipeline, Policy, Rerank, Retriever};
 use ken_corpus::Segmentation;
+use ken_language::LanguageModel;
 use ken_route::Guarantee;
 use ken_setup::Setup;
 
@@ -17,6 +18,7 @@ use super::corpora::{Corpora, Opened};
 use super::data_folder::DataFolder;
 use super::evals::Evals;
 use super::gate::Gate;
+use super::judging::Judge;
 use super::library::intake::Intake;
 use super::library::{self, Library};
 use super::opening::{Limits, OpenError, Opening, SetReranking};
@@ -58,6 +60,8 @@ pub struct Served {
     pub(crate) library: Option<Arc<Library>>,
     /// The guarantee of the policy, where there is one.
     pub(crate) watch: Option<Arc<Watch>>,
+    /// The model that judges drawn questions, where there is one.
+    pub(crate) judge: Option<Arc<Judge>>,
     /// How the last questions were answered.
     pub(crate) traces: Arc<Traces>,
     /// Questions to evaluate on.
@@ -109,7 +113,10 @@ impl Served {
         let folder = data.as_ref().map(DataFolder::path);
         let served = served.keeping(settings.keep_questions, folder)?;
         let served = served.sending(settings.otlp_endpoint.as_deref(), settings.otlp_content)?;
+        let judge = settings.watch_judge.as_ref();
+        let judge = judge.map(|judge| setup.other_language_model(judge));
         let served = Self {
+            judge: judge.transpose()?.map(Judge::new).map(Arc::new),
             reranking: opening.reranking,
             library,
             data: data.map(Arc::new),
@@ -150,6 +157,7 @@ impl Served {
             log: Arc::clone(&self.log),
             library: self.library.clone(),
             watch: None,
+            judge: self.judge.clone(),
             traces: Arc::clone(&self.traces),
             evals: Arc::clone(&self.evals),
             spans: self.spans.clone(),
@@ -238,6 +246,7 @@ impl Served {
             log,
             library: None,
             watch: None,
+            judge: None,
             traces: Arc::new(Traces::in_memory(false)),
             evals: Arc::new(Evals::in_memory()),
             spans: None,
@@ -262,6 +271,15 @@ impl Served {
     pub fn with_library(self, library: Library) -> Self {
         Self {
             library: Some(Arc::new(library)),
+            ..self
+        }
+    }
+
+    /// The same, with a model that judges, of drawn questions, which of two answers that differ is right.
+    #[must_use]
+    pub fn judged_by(self, judge: Arc<dyn LanguageModel>) -> Self {
+        Self {
+            judge: Some(Arc::new(Judge::new(judge))),
             ..self
         }
     }

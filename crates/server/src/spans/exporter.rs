@@ -90,10 +90,11 @@ impl Spans {
                 let within = Context::new().with_remote_span_context(whole.span_context().clone());
                 for timed in stages::timed(&trace.timing_ms) {
                     let said = attributes::of_stage(&timed, trace, k, self.content);
-                    let builder = SpanBuilder::from_name(attributes::stage_name(timed.stage, trace))
-                        .with_kind(SpanKind::Internal)
-                        .with_start_time(began + timed.begins)
-                        .with_attributes(said);
+                    let builder =
+                        SpanBuilder::from_name(attributes::stage_name(timed.stage, trace))
+                            .with_kind(SpanKind::Internal)
+                            .with_start_time(began + timed.begins)
+                            .with_attributes(said);
                     let mut stage = self.tracer.build_with_context(builder, &within);
                     stage.end_with_timestamp(began + timed.ends);
                 }
@@ -195,7 +196,9 @@ mod tests {
             };
             context(&parent).span().span_context().is_valid()
         };
-        assert!(parent("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"));
+        assert!(parent(
+            "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+        ));
         for bad in ["", "00-0-0-01", "ff-x", "00-é"] {
             assert!(!parent(bad), "{bad}");
         }

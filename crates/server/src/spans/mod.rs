@@ -9,7 +9,6 @@ mod attributes;
 mod client;
 #[cfg(feature = "otel")]
 mod exporter;
-#[cfg(not(feature = "otel"))]
 mod not_built;
 #[cfg(feature = "otel")]
 mod stages;

@@ -87,7 +87,7 @@ pub(crate) struct Running {
 }
 
 /// What kind of server it is.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Default)]
 struct Kind {
     /// Whether it has no folder for what clients put in.
     is_read_only: bool,
@@ -96,6 +96,8 @@ struct Kind {
     guaranteed: Option<Guaranteed>,
     /// The collector of its spans, and whether these hold questions and answers.
     collector: Option<(SocketAddr, bool)>,
+    /// The model that judges drawn questions.
+    judge: Option<Arc<dyn LanguageModel>>,
 }
 
 /// Limits that no test meets by chance.
@@ -159,6 +161,17 @@ impl Running {
         Self::of_kind(keys, kind)
     }
 
+    /// The same, with a judge.
+    pub(crate) fn judged(guaranteed: Guaranteed, judge: Arc<dyn LanguageModel>) -> Self {
+        let kind = Kind {
+            guaranteed: Some(guaranteed),
+            judge: Some(judge),
+            keeps_texts: true,
+            ..Kind::default()
+        };
+        Self::of_kind(&Keys::default(), kind)
+    }
+
     /// Over a table, with spans for a collector.
     #[cfg(feature = "otel")]
     pub(crate) fn sending(collector: SocketAddr, content: bool) -> Self {
@@ -175,7 +188,7 @@ impl Running {
         self.join();
         let folder = std::mem::replace(&mut self.folder, tempfile::tempdir().unwrap());
         let model = TableModel::new(facts()).unwrap();
-        Self::in_folder(folder, model, LIMITS, &Keys::default(), self.kind)
+        Self::in_folder(folder, model, LIMITS, &Keys::default(), self.kind.clone())
     }
 
     fn in_folder(
@@ -210,6 +223,9 @@ impl Running {
             let library = Library::open(&data, intake, Arc::new(embedder), reference).unwrap();
             served = served.with_library(library);
             served = served.keeping(kind.keeps_texts, Some(&data)).unwrap();
+        }
+        if let Some(judge) = &kind.judge {
+            served = served.judged_by(Arc::clone(judge));
         }
         if let Some((collector, content)) = kind.collector {
             let collector = format!("http://{collector}");

@@ -134,7 +134,7 @@ fn a_question_is_a_span_of_its_clients_trace_with_one_for_each_stage() {
     let body = json!({"question": OIL, "ken": {"policy": "router@0.4"}});
     let refused = server.post("/v1/ken/ask", &body);
     assert_ne!(refused.status, 200);
-    let body = json!({"question": OIL, "ken": {"policy": "judgment@0"}});
+    let body = json!({"question": OIL, "ken": {"policy": "uncertainty:perplexity@0.5"}});
     let response = server.post_as(&[("traceparent", &parent)], "/v1/ken/ask", &body);
     let answer = response.json();
     assert_eq!(answer["route"], "corpus", "{answer}");
@@ -144,7 +144,7 @@ fn a_question_is_a_span_of_its_clients_trace_with_one_for_each_stage() {
     let (spans, services) = collector.spans();
     assert!(services.iter().all(|name| name == "ken"), "{services:?}");
 
-    let whole = named(&spans, "chat ken/judgment@0");
+    let whole = named(&spans, "chat ken/uncertainty:perplexity@0.5");
     assert_eq!(
         (
             hex(&whole.trace_id).as_str(),
@@ -155,7 +155,10 @@ fn a_question_is_a_span_of_its_clients_trace_with_one_for_each_stage() {
     for (key, value) in [
         ("gen_ai.operation.name", "chat".to_owned()),
         ("gen_ai.provider.name", "ken".to_owned()),
-        ("gen_ai.request.model", "ken/judgment@0".to_owned()),
+        (
+            "gen_ai.request.model",
+            "ken/uncertainty:perplexity@0.5".to_owned(),
+        ),
         (
             "gen_ai.response.id",
             answer["request_id"].as_str().unwrap().to_owned(),
@@ -170,8 +173,7 @@ fn a_question_is_a_span_of_its_clients_trace_with_one_for_each_stage() {
         ),
         ("gen_ai.response.finish_reasons", "stop".to_owned()),
         ("ken.route", "corpus".to_owned()),
-        ("ken.score", answer["score"].to_string()),
-        ("ken.threshold", "0".to_owned()),
+        ("ken.threshold", "0.5".to_owned()),
         ("ken.corpus", "notes".to_owned()),
         (
             "ken.corpus.generation",
@@ -180,6 +182,8 @@ fn a_question_is_a_span_of_its_clients_trace_with_one_for_each_stage() {
     ] {
         assert_eq!(said(whole, key), Some(value), "{key}");
     }
+    let score: f64 = said(whole, "ken.score").unwrap().parse().unwrap();
+    assert_eq!(Some(score), answer["score"].as_f64());
     let stages: Vec<&Span> = spans
         .iter()
         .filter(|span| span.parent_span_id == whole.span_id)

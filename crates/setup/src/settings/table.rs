@@ -217,6 +217,11 @@ settings! {
     /// When answering from memory, have the model write down what it knows first
     verbalize: bool, "BOOL" = "false";
 
+    /// With `serve`: model that judges which of two answers is right, where the one without retrieval and the one
+    /// with it differ. A reference, a path, or an endpoint as URL or URL#NAME
+    #[serde(skip)]
+    watch_judge: Option<ModelReference>, "REF|URL", see "[a judge](../how-to/watch-a-guarantee.md#a-judge)";
+
     /// With `serve`: share of questions that the guarantee is watched on
     #[serde(skip)]
     watch_share: f64, "P" = "0.05";
