@@ -71,7 +71,7 @@ pub(crate) fn facts() -> Vec<Fact> {
 }
 
 /// A guarantee for a model and a corpus, by their fingerprints.
-pub(crate) type Guaranteed = fn(&str, String) -> Guarantee;
+pub(crate) type Guaranteed = fn(&str, &str) -> Guarantee;
 
 /// A running server; dropped, it ends.
 pub(crate) struct Running {
@@ -209,7 +209,7 @@ impl Running {
                 let served = served_by(policy, &folder, model, limits, Arc::clone(&log));
                 let corpus = served.corpora()[0].retriever.back_end().fingerprint();
                 let file = Some(folder.path().join("watch.json"));
-                let guarantee = guaranteed(&fingerprint, corpus);
+                let guarantee = guaranteed(&fingerprint, &corpus);
                 served.with_guarantee(guarantee, (1.0, 5), file).unwrap()
             }
         };

@@ -105,7 +105,7 @@ fn two_answers_that_are_both_right_lose_nothing() {
 #[test]
 fn losses_that_a_judge_sees_have_the_guarantee_lapse() {
     let endpoint = endpoint(&["Ida"]);
-    let lenient = |model: &str, corpus: String| {
+    let lenient = |model: &str, corpus: &str| {
         let mut guarantee = guarantee(model, corpus);
         // So that the test of agreement has nothing to say.
         guarantee.measured.disagreement_bound = 1.0;

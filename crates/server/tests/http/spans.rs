@@ -17,11 +17,13 @@ use crate::fixture::{FRANCE, OIL, Running, wait_for};
 const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
 const SPAN: &str = "b7ad6b7169203331";
 
+/// Paths and bodies of requests.
+type Got = Arc<Mutex<Vec<(String, Vec<u8>)>>>;
+
 /// A collector that keeps what it gets; one that is silent takes connections and says nothing.
 struct Collector {
     address: SocketAddr,
-    /// Paths and bodies.
-    got: Arc<Mutex<Vec<(String, Vec<u8>)>>>,
+    got: Got,
 }
 
 impl Collector {
@@ -66,7 +68,7 @@ impl Collector {
 }
 
 /// Reads a request and answers it; `None` at the end of the connection.
-fn take(stream: &mut TcpStream, got: &Mutex<Vec<(String, Vec<u8>)>>) -> Option<()> {
+fn take(stream: &mut TcpStream, got: &Got) -> Option<()> {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
         let mut byte = [0];
@@ -138,6 +140,8 @@ fn a_question_is_a_span_of_its_clients_trace_with_one_for_each_stage() {
     let response = server.post_as(&[("traceparent", &parent)], "/v1/ken/ask", &body);
     let answer = response.json();
     assert_eq!(answer["route"], "corpus", "{answer}");
+    let id = answer["request_id"].as_str().unwrap();
+    let trace = server.get(&format!("/v1/ken/traces/{id}")).json();
     server.chat("never", FRANCE, &json!({}));
     // What is not sent by then is sent at the end.
     drop(server);
@@ -159,17 +163,14 @@ fn a_question_is_a_span_of_its_clients_trace_with_one_for_each_stage() {
             "gen_ai.request.model",
             "ken/uncertainty:perplexity@0.5".to_owned(),
         ),
-        (
-            "gen_ai.response.id",
-            answer["request_id"].as_str().unwrap().to_owned(),
-        ),
+        ("gen_ai.response.id", id.to_owned()),
         (
             "gen_ai.usage.input_tokens",
-            answer["usage"]["prompt_tokens"].to_string(),
+            trace["prompt_tokens"].to_string(),
         ),
         (
             "gen_ai.usage.output_tokens",
-            answer["usage"]["completion_tokens"].to_string(),
+            trace["completion_tokens"].to_string(),
         ),
         ("gen_ai.response.finish_reasons", "stop".to_owned()),
         ("ken.route", "corpus".to_owned()),

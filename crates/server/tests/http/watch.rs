@@ -15,10 +15,10 @@ const POLICY: &str = "certainty@0.5";
 
 /// A guarantee for what the fixture serves. Losses are certain for a question about oil, and there are none
 /// for the one about France.
-pub(crate) fn guarantee(model: &str, corpus: String) -> Guarantee {
+pub(crate) fn guarantee(model: &str, corpus: &str) -> Guarantee {
     Guarantee {
         policy: POLICY.to_owned(),
-        ..ken_testing::guarantee(model, &corpus)
+        ..ken_testing::guarantee(model, corpus)
     }
 }
 
@@ -287,7 +287,7 @@ fn a_guarantee_of_something_else_is_not_served() {
         let served = served_by(policy, &folder, table, LIMITS, Arc::default());
         let first = served.corpora()[0].retriever.back_end().fingerprint();
         let corpus = corpus.map_or(first, str::to_owned);
-        let guarantee = guarantee(model.unwrap_or(&own), corpus);
+        let guarantee = guarantee(model.unwrap_or(&own), &corpus);
         served.with_guarantee(guarantee, (1.0, 5), None).err()
     };
     assert_eq!(refusal(None, None), None);
