@@ -2,6 +2,7 @@
 //! each question, below it one for each stage, made of the trace that the question has anyway. Sending is done
 //! by a thread of its own out of a bounded queue, so a collector that is slow or gone costs spans and nothing
 //! else. In a build without the feature `otel` there is nothing but the error that says so.
+#![cfg_attr(not(feature = "otel"), allow(dead_code))]
 
 #[cfg(feature = "otel")]
 mod attributes;
@@ -53,7 +54,6 @@ pub(crate) struct Destination<'a> {
 
 /// The span of a client that a question belongs to, as its headers name it (W3C Trace Context).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[cfg_attr(not(feature = "otel"), allow(dead_code))]
 pub(crate) struct Parent {
     pub(crate) traceparent: Option<String>,
     pub(crate) tracestate: Option<String>,
@@ -74,7 +74,6 @@ impl Parent {
 }
 
 /// A question that is over, just now.
-#[cfg_attr(not(feature = "otel"), allow(dead_code))]
 pub(crate) struct Asked<'a> {
     /// As in the header `x-request-id`.
     pub(crate) request_id: &'a str,
@@ -87,7 +86,6 @@ pub(crate) struct Asked<'a> {
 }
 
 /// What came of a question.
-#[cfg_attr(not(feature = "otel"), allow(dead_code))]
 pub(crate) enum Outcome<'a> {
     Answered {
         text: &'a str,
