@@ -13,7 +13,9 @@ use crate::{cargo_command, milvus, models, tidy};
 pub(crate) fn test_fast(root: &Path) -> Result<()> {
     let started = Instant::now();
     checks(root)?;
-    stage("tests", || cargo(root, None, &["test", "--workspace"]))?;
+    stage("tests", || {
+        cargo(root, None, &["test", "--workspace", "--features", SPANS])
+    })?;
     passed(started);
     Ok(())
 }
@@ -31,10 +33,15 @@ pub(crate) fn test(root: &Path) -> Result<()> {
     Ok(())
 }
 
+/// What no build has unless it is asked for, so that it is checked and tested here.
+const SPANS: &str = "ken-server/otel";
+
 /// All tests: those that are otherwise ignored too, but for measurements and what runs at length.
 const WHOLE: &[&str] = &[
     "test",
     "--workspace",
+    "--features",
+    SPANS,
     "--",
     "--include-ignored",
     "--skip",
@@ -54,7 +61,10 @@ fn checks(root: &Path) -> Result<()> {
             .context("run `cargo fmt --all` to format the sources")
     })?;
     stage("tidy", || report(&tidy::findings(root)?))?;
-    stage("lints", || clippy(root, "--workspace"))?;
+    stage("lints", || {
+        clippy(root, &format!("--workspace --features {SPANS}"))
+    })?;
+    // And without spans, as by default.
     stage("lints without Milvus", || {
         clippy(root, "-p ken --no-default-features")
     })

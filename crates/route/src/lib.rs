@@ -2,8 +2,10 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod abstention;
+mod betting;
 mod calibrate;
 mod choice;
+mod drift_test;
 mod grades;
 mod guarantee;
 mod head;
@@ -18,6 +20,7 @@ pub use calibrate::{
     calibrate, calibrate_abstention, calibrate_graded, calibrate_jointly,
 };
 pub use choice::{CannotChoose, Choice};
+pub use drift_test::{DriftTest, Ranks};
 pub use grades::{BadGrades, Grades};
 pub use guarantee::{CalibratedOn, Guarantee, GuaranteeFileError, Measured, disagreement_bound};
 pub use head::{

@@ -3,31 +3,25 @@
 //!
 //! Of losses `l` in `[0, 1]` whose mean given the past is at most `m`, the capital of a gambler who bets
 //! on more, `Π (1 + λ (l - m))` with `0 ≤ λ < 1/m`, is a supermartingale (Waudby-Smith and Ramdas 2024,
-//! section 4), so it ever grows by a factor of `1/δ` with probability at most `δ` (Ville 1939). Averages of
-//! such capitals are one, too: here over sizes `λ` of the bet, since by how much a loss is exceeded is not
-//! known, and over when betting begins, since a guarantee that held for long may cease to.
+//! section 4). By how much a loss is exceeded is not known, so there is a gambler for each of several sizes
+//! `λ` of the bet (`crates/route/src/betting.rs`).
 
 use serde::{Deserialize, Serialize};
 
+use crate::betting::Betting;
+
 /// Sizes of bets: the largest is half of what may be bet, each further one half of that.
 const BETS: usize = 8;
-
-/// The most that a capital is kept at, so that it stays a number however much is won.
-const MOST_CAPITAL: f64 = 1e300;
 
 /// A test that the mean loss is at most a limit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LossTest {
     /// The mean loss that is allowed, above 0 and below 1.
     limit: f64,
-    /// For each size of bet, what the capitals that have begun to be bet have become.
-    capitals: [f64; BETS],
-    /// Losses so far.
-    observed: u64,
-    /// The sum of these.
+    /// The sum of losses so far.
     lost: f64,
-    /// The largest evidence so far: rejecting once is rejecting.
-    most: f64,
+    #[serde(flatten)]
+    betting: Betting,
 }
 
 impl LossTest {
@@ -36,10 +30,8 @@ impl LossTest {
     pub fn new(limit: f64) -> Self {
         Self {
             limit: limit.clamp(1e-4, 1.0 - 1e-4),
-            capitals: [0.0; BETS],
-            observed: 0,
             lost: 0.0,
-            most: 1.0,
+            betting: Betting::new(BETS),
         }
     }
 
@@ -49,30 +41,23 @@ impl LossTest {
             true => loss.clamp(0.0, 1.0),
             false => 1.0,
         };
-        self.observed += 1;
         self.lost += loss;
-        let begins = share_begun(self.observed);
-        for (place, capital) in self.capitals.iter_mut().enumerate() {
-            let grown = (*capital + begins) * factor(self.limit, place, loss);
-            *capital = grown.min(MOST_CAPITAL);
-        }
-        let mean = self.capitals.iter().sum::<f64>() / BETS as f64;
-        let kept = share_kept(self.observed);
-        self.most = self.most.max(mean + kept);
-        self.most
+        let limit = self.limit;
+        self.betting.round(|place| factor(limit, place, loss));
+        self.evidence()
     }
 
     /// By what factor the capital has grown at most. Where the mean loss is within the limit, this ever
     /// reaches `1/δ` with probability at most `δ`.
     #[must_use]
     pub fn evidence(&self) -> f64 {
-        self.most
+        self.betting.evidence()
     }
 
     /// Whether the limit is exceeded, with at most this probability of saying so where it is not.
     #[must_use]
     pub fn rejects(&self, delta: f64) -> bool {
-        self.most * delta >= 1.0
+        self.betting.rejects(delta)
     }
 
     /// The mean loss that is allowed.
@@ -84,25 +69,15 @@ impl LossTest {
     /// Losses so far.
     #[must_use]
     pub fn observed(&self) -> u64 {
-        self.observed
+        self.betting.observed()
     }
 
     /// Their mean; `None` where there are none.
     #[must_use]
     pub fn mean(&self) -> Option<f64> {
-        (self.observed > 0).then(|| self.lost / self.observed as f64)
+        let observed = self.observed();
+        (observed > 0).then(|| self.lost / observed as f64)
     }
-}
-
-/// The share of the capital with which betting begins at a loss, counted from 1. All shares sum to 1.
-fn share_begun(number: u64) -> f64 {
-    let number = number as f64;
-    1.0 / (number * (number + 1.0))
-}
-
-/// The share with which betting has not begun after some losses.
-fn share_kept(observed: u64) -> f64 {
-    1.0 / (observed as f64 + 1.0)
 }
 
 /// What a bet makes of 1.
@@ -114,24 +89,14 @@ fn factor(limit: f64, place: usize, loss: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::betting;
     use ken_random::unit;
     use proptest::prelude::*;
 
-    /// The evidence as it is defined: each capital for itself, with all its bets.
+    /// The evidence as it is defined.
     fn reference(limit: f64, losses: &[f64]) -> f64 {
-        let mut most = 1.0_f64;
-        for end in 1..=losses.len() {
-            let mut sum = share_kept(end as u64);
-            for start in 1..=end {
-                for place in 0..BETS {
-                    let bets = losses[start - 1..end].iter();
-                    let grown: f64 = bets.map(|loss| factor(limit, place, *loss)).product();
-                    sum += share_begun(start as u64) * grown / BETS as f64;
-                }
-            }
-            most = most.max(sum);
-        }
-        most
+        let bets = |loss: &f64| (0..BETS).map(|place| factor(limit, place, *loss)).collect();
+        betting::reference(&losses.iter().map(bets).collect::<Vec<_>>())
     }
 
     /// When a test of `limit` rejects losses of 0 and 1 whose mean is `mean` up to `change` and `after` from

@@ -1,8 +1,10 @@
 // Policies: what each would have answered, at every threshold, on questions with known answers. The comparison
 // is a file of the person's own; it is read here and sent nowhere.
 
-import { draw, field, make, table } from "./dom.js";
+import { get } from "./api.js";
+import { draw, field, make, notice, table, terms } from "./dom.js";
 import { count, share } from "./format.js";
+import { drifted, promise, standing } from "./trace.js";
 
 /**
  * @typedef {{retrieval_ratio: number, em: number, threshold: number | null}} Point
@@ -21,7 +23,8 @@ const WIDTH = 640, HEIGHT = 360, LEFT = 46, RIGHT = 24, TOP = 10, BOTTOM = 40;
 /** Why a file is not taken. */
 const NO_COMPARISON = "This is no comparison of policies with thresholds: make one as above.";
 
-export async function policiesPage() {
+/** @param {import("./access.js").Access} access */
+export async function policiesPage({ hasGuarantee }) {
   const file = make("input", { type: "file", accept: ".json,application/json" });
   const refused = make("p", { class: "warn", role: "alert" });
   const shown = make("div");
@@ -34,7 +37,16 @@ export async function policiesPage() {
     shown.replaceChildren(...(comparison ? view(comparison) : []));
     if (!comparison) refused.textContent = NO_COMPARISON;
   });
-  const element = make("div", {},
+  const inForce = make("div");
+  const enter = async () => {
+    if (!hasGuarantee) return;
+    try {
+      inForce.replaceChildren(guaranteed(await get("/v1/ken/guarantee")));
+    } catch (error) {
+      notice(error.message);
+    }
+  };
+  const element = make("div", {}, inForce,
     make("section", { class: "panel", "aria-labelledby": "policies-title" },
       make("h2", { id: "policies-title" }, "Policies compared"),
       make("p", {}, "How accurate would each policy be, and how often would it retrieve? Compare them on questions with known answers:"),
@@ -43,7 +55,18 @@ export async function policiesPage() {
       make("p", {}, "Then choose the file. It stays in this page."),
       make("div", { class: "row" }, field("Comparison", file)), refused),
     shown);
-  return { element };
+  return { element, enter };
+}
+
+/** The policy that is relied on, and whether questions are still like those that it was calibrated on. @param {any} state */
+function guaranteed(state) {
+  return make("section", { class: "panel", "aria-label": "Guarantee" }, make("h2", {}, "Guarantee in force"),
+    terms([
+      ["policy", state.policy],
+      ["promise", promise(state)],
+      ["state", standing(state.standing)],
+      ["against calibration", make("span", { class: state.drift?.drifted ? "warn" : "" }, drifted(state.drift))],
+    ]));
 }
 
 /** The comparison in a file; nothing where it is none. @param {File} file @returns {Promise<Comparison | null>} */

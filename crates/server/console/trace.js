@@ -28,6 +28,14 @@ const STANDINGS = {
 /** @param {string} standing */
 export const standing = (standing) => STANDINGS[standing] ?? standing;
 
+/** @typedef {{drifted: boolean, after: number | null, observed: number}} Drift */
+
+/** Whether questions of late are like those of calibration, in words. @param {Drift | null} drift */
+export const drifted = (drift) =>
+  drift == null ? "not compared: the calibration does not tell its scores"
+    : drift.drifted ? `different, as showed after ${count(drift.after)} questions; nothing is lost by that alone, and the policy is still used`
+      : `no difference found in ${count(drift.observed)} questions`;
+
 /** @param {Guarantee} guarantee */
 export const promise = (guarantee) =>
   `at most ${measured(guarantee.max_loss)} less accurate than always retrieving, at confidence ${guarantee.confidence}`;

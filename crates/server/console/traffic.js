@@ -5,7 +5,7 @@ import { SHOWN, bars } from "./chart.js";
 import { changed, make, notice, table, terms } from "./dom.js";
 import { count, duration, measured, share } from "./format.js";
 import { by, quantile, samples, sum } from "./metrics.js";
-import { promise, standing } from "./trace.js";
+import { drifted, promise, standing } from "./trace.js";
 import { tracesPanel } from "./traces.js";
 
 /** How often the server is looked at, in milliseconds. */
@@ -135,6 +135,7 @@ function report(state, all) {
       ["calibrated on", `${count(state.questions)} questions of ${state.records}`],
       ["watched on", `${share(state.share, 1)} of the questions`],
       ["drawn", watched.join(", ")],
+      ["against calibration", make("span", { class: state.drift?.drifted ? "warn" : "" }, drifted(state.drift))],
     ]),
     table("Tests of the guarantee", ["test", "#allowed loss", "#mean loss", "#questions", "#evidence"], rows, "–"));
 }

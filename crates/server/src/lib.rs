@@ -11,6 +11,7 @@ mod mcp;
 mod metrics;
 mod routes;
 mod service;
+mod spans;
 mod wire;
 
 pub use access::caller::Access;
@@ -27,3 +28,4 @@ pub use service::opening::{Limits, OpenError};
 pub use service::record::RecordError;
 pub use service::served::Served;
 pub use service::watch::NotGuaranteed;
+pub use spans::SpansError;

@@ -100,6 +100,7 @@ pub fn serve(
         .enable_time()
         .build()?;
     let (halted, library) = (Arc::clone(&served.halted), served.library.clone());
+    let spans = served.spans.clone();
     drop(served);
     let over = AtomicBool::new(false);
     let result = std::thread::scope(|scope| {
@@ -116,6 +117,9 @@ pub fn serve(
     });
     halted.store(true, Ordering::Relaxed);
     runtime.shutdown_timeout(BREAK_OFF);
+    if let Some(spans) = spans {
+        spans.end();
+    }
     Ok(result?)
 }
 

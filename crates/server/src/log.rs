@@ -76,9 +76,23 @@ pub enum Entry {
         propensity: f64,
         /// `retrieved`, `agrees`, `differs`, `dropped` or `failed`.
         outcome: &'static str,
+        /// What the judge says, where one was asked: `lost`, `kept`, `dropped` or `failed`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        judge: Option<&'static str>,
         /// What went wrong in the server, where something did.
         #[serde(skip_serializing_if = "Option::is_none")]
         detail: Option<String>,
+    },
+    /// What the policy measures is distributed otherwise than at calibration. Nothing changes by that.
+    Drifted {
+        /// The policy.
+        policy: String,
+        /// Questions until it showed.
+        questions: u64,
+        /// The evidence for it.
+        evidence: f64,
+        /// What to do.
+        advice: String,
     },
     /// More was lost than guaranteed: from now on, retrieval is always used.
     Lapsed {
@@ -131,6 +145,13 @@ pub enum Entry {
     /// Something could not be written to the server's folder; it is in memory alone.
     Unwritten {
         /// `traces`, `evals` or `watch`.
+        what: &'static str,
+        /// Why.
+        detail: String,
+    },
+    /// Something could not be sent: the first time since something was.
+    Unsent {
+        /// `spans`.
         what: &'static str,
         /// Why.
         detail: String,

@@ -13,7 +13,7 @@ use prometheus_client::registry::{Registry, Unit};
 
 use ken_route::LossTest;
 
-use crate::service::watch::{Standing, Test};
+use crate::service::watch::{Drift, Standing, Test};
 use crate::wire::ken::CorpusState;
 
 /// Names with their values.
@@ -28,10 +28,14 @@ pub(crate) struct Metrics {
     failures: Family<Labels<1>, Counter>,
     jobs: Family<Labels<2>, Counter>,
     watched: Family<Labels<1>, Counter>,
+    judged: Family<Labels<1>, Counter>,
     unwritten: Family<Labels<1>, Counter>,
+    unsent: Counter,
     feedback: Family<Labels<1>, Counter>,
     standings: Family<Labels<2>, Gauge>,
     evidence: Family<Labels<1>, Gauge<f64, AtomicU64>>,
+    drift: Family<Labels<1>, Gauge>,
+    drift_evidence: Family<Labels<1>, Gauge<f64, AtomicU64>>,
     first_token: Histogram,
     answered: Histogram,
     stages: Family<Labels<1>, Histogram>,
@@ -56,6 +60,8 @@ impl Metrics {
         let (tokens, failures) = (Family::default(), Family::default());
         let (jobs, watched) = (Family::default(), Family::default());
         let (unwritten, feedback) = (Family::default(), Family::default());
+        let (unsent, judged) = (Counter::default(), Family::default());
+        let (drift, drift_evidence) = (Family::default(), Family::default());
         let (standings, evidence) = (Family::default(), Family::default());
         let (first_token, answered) = (histogram(), histogram());
         let stages = Family::new_with_constructor(histogram as fn() -> Histogram);
@@ -76,16 +82,24 @@ impl Metrics {
         registry.register("jobs", help, jobs.clone());
         let help = "Questions drawn to watch the guarantee, by what came of them";
         registry.register("watched", help, watched.clone());
+        let help = "Drawn questions whose answers differ, by what the judge says";
+        registry.register("judged", help, judged.clone());
         let help = "What could not be written to the server's folder, by what it was";
         registry.register("unwritten", help, unwritten.clone());
+        let help = "Requests to the collector of spans that failed";
+        registry.register("spans_unsent", help, unsent.clone());
         let help =
             "What was said of answers, by the rating; none where only right answers were given";
         registry.register("feedback", help, feedback.clone());
         let help = "1 for how the guarantee of a policy stands, 0 for how it does not";
         registry.register("guarantee", help, standings.clone());
         let help =
-            "Evidence that more is lost than guaranteed, by test; at 40 it is taken to be so";
+            "Evidence that more is lost than guaranteed, by test; at 60 it is taken to be so";
         registry.register("guarantee_evidence", help, evidence.clone());
+        let help = "1 where what a policy measures is distributed otherwise than at calibration";
+        registry.register("guarantee_drift", help, drift.clone());
+        let help = "Evidence for that; at 20 it is taken to be so";
+        registry.register("guarantee_drift_evidence", help, drift_evidence.clone());
         let help = "Time to the first piece of an answer, waiting included";
         registry.register_with_unit("first_token", help, Unit::Seconds, first_token.clone());
         let help = "Time to a whole answer, waiting included";
@@ -104,10 +118,14 @@ impl Metrics {
             failures,
             jobs,
             watched,
+            judged,
             unwritten,
+            unsent,
             feedback,
             standings,
             evidence,
+            drift,
+            drift_evidence,
             first_token,
             answered,
             stages,
@@ -163,10 +181,21 @@ impl Metrics {
         self.watched.get_or_create(&labels).inc();
     }
 
+    /// Counts what a judge says: `lost` or `kept`, and `dropped` or `failed` where it says nothing.
+    pub(crate) fn judged(&self, verdict: &'static str) {
+        let labels = [("verdict", verdict.to_owned())];
+        self.judged.get_or_create(&labels).inc();
+    }
+
     /// Counts what could not be written.
     pub(crate) fn unwritten(&self, what: &'static str) {
         let labels = [("what", what.to_owned())];
         self.unwritten.get_or_create(&labels).inc();
+    }
+
+    /// Counts a request to the collector of spans that failed.
+    pub(crate) fn unsent(&self) {
+        self.unsent.inc();
     }
 
     /// Counts what was said of an answer.
@@ -189,6 +218,15 @@ impl Metrics {
             let labels = [("test", test.name().to_owned())];
             self.evidence.get_or_create(&labels).set(state.evidence());
         }
+    }
+
+    /// Notes how the scores of a policy compare with those of calibration.
+    pub(crate) fn drift(&self, policy: &str, drift: &Drift) {
+        let labels = [("policy", policy.to_owned())];
+        let is_so = i64::from(drift.after.is_some());
+        self.drift.get_or_create(&labels).set(is_so);
+        let evidence = drift.test.evidence();
+        self.drift_evidence.get_or_create(&labels).set(evidence);
     }
 
     /// Notes when an answer began.

@@ -72,6 +72,7 @@ const LIBRARIES: &[(&str, &[&str])] = &[
     ("tokio", &["milvus", "server"]),
     ("axum", &["server"]),
     ("hyper", &["server"]),
+    ("opentelemetry", &["server"]),
     ("ken-server", &["ken"]),
 ];
 

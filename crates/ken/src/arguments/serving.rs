@@ -17,9 +17,10 @@ fn serving() -> Vec<Arg> {
         Key::keep_questions,
     ];
     let own: Vec<Arg> = own.map(|key| key.flag()).into();
-    let watch = advanced(&[Key::calibration, Key::watch_share]);
+    let watch = advanced(&[Key::calibration, Key::watch_share, Key::watch_judge]);
+    let spans = advanced(&[Key::otlp_endpoint, Key::otlp_content]);
     let load = advanced(&[Key::parallel, Key::queue, Key::deadline]);
-    [own, asking(), watch, load].concat()
+    [own, asking(), watch, spans, load].concat()
 }
 
 #[derive(Debug, Args)]
@@ -31,6 +32,7 @@ Examples:
   ken serve --corpus notes.ken --server-data uploads
   ken serve --corpus notes.ken --server-data uploads --keep-questions
   ken serve --corpus notes.ken --policy certainty@0.4 --calibration guarantee.json
+  ken serve --corpus notes.ken --otlp-endpoint http://127.0.0.1:4318
   ken serve key make \"chat window\" --scope ask
 
 Clients of OpenAI's API find it at http://127.0.0.1:8484/v1; every policy is a model there, such as \

@@ -274,6 +274,7 @@ fn a_guarantee_is_calibrated_and_watched() {
     assert_eq!(guarantee["policy"], policy.as_str());
     assert_eq!(guarantee["calibrated_on"]["questions"], 4);
     assert_eq!(guarantee["measured"]["loss_bound"], chosen["loss"]["bound"]);
+    assert_eq!(guarantee["scores"]["questions"], 4);
 
     let serve = ["--corpus", "island", "--calibration", "guarantee.json"];
     let with_share = [&serve[..], &["--policy", &policy, "--watch-share", "1"]].concat();
@@ -291,6 +292,7 @@ fn a_guarantee_is_calibrated_and_watched() {
         assert_eq!(status, 200, "{report}");
         let report: Value = serde_json::from_str(&report).unwrap();
         if report["tests"][0]["observed"] == 1 {
+            assert_eq!(report["drift"]["observed"], 1);
             break;
         }
         assert!(Instant::now() < deadline, "{report}");

@@ -7,20 +7,7 @@ use ken_language::{LanguageModel, ModelError, Prompt, ScoreRequest};
 
 use super::pair::{Pair, Stated};
 use super::wording::Wording;
-use crate::first_of_two::first_of_two;
-use crate::sample::greedy_lines;
-
-/// Tokens that a written verdict may take.
-const VERDICT_TOKENS: usize = 4;
-
-/// A model's verdict on a pair.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Verdict {
-    /// Whether the sentence gives the answer.
-    pub(super) holds: bool,
-    /// How likely that is to the model, in `[0, 1]`; `None` where it wrote its verdict.
-    pub(super) chance: Option<f64>,
-}
+use crate::verdict::{Verdict, verdicts};
 
 /// Asks the model about pairs, all at once.
 ///
@@ -41,26 +28,7 @@ pub(super) fn judge_pairs(
             (prompt, wording.verdicts)
         })
         .collect();
-    if model.capabilities().score {
-        let chances = first_of_two(model, &prompts)?.into_iter();
-        return Ok(chances
-            .map(|chance| {
-                Some(Verdict {
-                    holds: chance >= 0.5,
-                    chance: Some(chance),
-                })
-            })
-            .collect());
-    }
-    let (prompts, verdicts): (Vec<Prompt>, Vec<[&str; 2]>) = prompts.into_iter().unzip();
-    let lines = greedy_lines(model, &prompts, VERDICT_TOKENS)?;
-    let each = lines.into_iter().zip(verdicts).map(|(line, verdicts)| {
-        Some(Verdict {
-            holds: says_yes(&line?, verdicts),
-            chance: None,
-        })
-    });
-    Ok(each.collect())
+    verdicts(model, prompts)
 }
 
 /// Whether the model, given the sentence and the question, finds the pair's answer at least as likely
@@ -110,17 +78,6 @@ pub(super) fn prefer_answers(
         .collect())
 }
 
-/// Whether a written verdict begins with the word for yes.
-fn says_yes(line: &str, verdicts: [&str; 2]) -> bool {
-    let [yes, _] = verdicts;
-    let line = line.trim_start_matches(|c: char| !c.is_alphanumeric());
-    let begins = |word: &str| {
-        let word = word.trim().to_lowercase();
-        line.to_lowercase().starts_with(&word)
-    };
-    begins(yes) || begins("yes")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -168,22 +125,5 @@ mod tests {
         assert_eq!(prefer_answers(&model, &pairs).unwrap(), [true, false]);
         let alone = [(STATED, &year, &all[1..])];
         assert_eq!(prefer_answers(&model, &alone).unwrap(), [true]);
-    }
-
-    #[test]
-    fn written_verdicts_are_read() {
-        let english = [" True", " False"];
-        for (line, yes) in [
-            ("True", true),
-            (" **true.**", true),
-            ("Yes", true),
-            ("False", false),
-            ("I cannot say", false),
-            ("", false),
-        ] {
-            assert_eq!(says_yes(line, english), yes, "{line}");
-        }
-        assert!(says_yes("是。", [" 是", " 否"]));
-        assert!(!says_yes("否", [" 是", " 否"]));
     }
 }

@@ -14,6 +14,7 @@ use crate::access::caller::Access;
 use crate::routes::address::Addresses;
 use crate::service::answering::Request;
 use crate::service::served::Served;
+use crate::spans::Parent;
 
 /// Takes a response, a line of JSON without its end.
 type Reply = Arc<dyn Fn(&str) + Send + Sync>;
@@ -77,6 +78,7 @@ impl Agent {
             id: format!("req_{:016x}", rand::rng().random::<u64>()),
             // Whoever can start the program can read what it reads.
             caller: self.access.anyone(),
+            parent: Parent::default(),
         };
         let name = id.to_string();
         // Locked until the task is known, so that it does not end before.
@@ -96,10 +98,13 @@ impl Agent {
         loop {
             let next = lock(&self.running).drain().next();
             let Some((_, task)) = next else {
-                return;
+                break;
             };
             // One that was cancelled says nothing.
             let _ = self.runtime.block_on(task);
+        }
+        if let Some(spans) = &self.served.spans {
+            spans.end();
         }
     }
 }

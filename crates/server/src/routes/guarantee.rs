@@ -8,7 +8,7 @@ use super::state::App;
 use crate::service::looking::stated;
 use crate::service::watch::{FALSE_ALARM, Test};
 use crate::wire::body;
-use crate::wire::guarantee::{GuaranteeReport, TestReport};
+use crate::wire::guarantee::{DriftReport, GuaranteeReport, TestReport};
 use crate::wire::refusal::Refusal;
 
 /// Tells of it.
@@ -23,11 +23,20 @@ pub(crate) async fn report(State(app): State<App>) -> Result<Response, Refusal> 
         evidence: state.evidence(),
         rejects_at,
     });
+    let drift = watch.drift().map(|drift| DriftReport {
+        drifted: drift.after.is_some(),
+        after: drift.after,
+        observed: drift.test.observed(),
+        evidence: drift.test.evidence(),
+        rejects_at: 1.0 / FALSE_ALARM,
+        shares: drift.test.shares(),
+    });
     Ok(body::json(&GuaranteeReport {
         state: stated(watch, app.served.standing(watch)),
         share: watch.share(),
         false_alarm: FALSE_ALARM,
         tests: tests.into(),
+        drift,
     }))
 }
 

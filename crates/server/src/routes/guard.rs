@@ -14,6 +14,7 @@ use super::state::App;
 use crate::log::Entry;
 use crate::service::answering::{Request, milliseconds};
 use crate::service::clock::unix_seconds;
+use crate::spans::Parent;
 use crate::wire::refusal::Refusal;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -81,5 +82,6 @@ fn admit(
     Ok(Request {
         id: id.to_owned(),
         caller,
+        parent: Parent::of(headers),
     })
 }

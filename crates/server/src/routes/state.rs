@@ -71,6 +71,9 @@ pub(crate) async fn metrics(
         app.served
             .metrics
             .guarantee(policy, standing, &watch.tests());
+        if let Some(drift) = watch.drift() {
+            app.served.metrics.drift(policy, &drift);
+        }
     }
     let text = app.served.metrics.text(app.served.answers.load());
     Ok(([(header::CONTENT_TYPE, OPEN_METRICS)], text).into_response())

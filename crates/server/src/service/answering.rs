@@ -21,6 +21,7 @@ use super::traces::past::Past;
 use super::work::GRACE;
 use crate::access::caller::Caller;
 use crate::log::Entry;
+use crate::spans::{self, Parent};
 use crate::wire::ken::{Citation, Retrieved, Trace};
 use crate::wire::refusal::Refusal;
 
@@ -55,6 +56,8 @@ pub(crate) struct Answered {
 pub(crate) struct Request {
     pub(crate) id: String,
     pub(crate) caller: Caller,
+    /// The client's own span that it belongs to.
+    pub(crate) parent: Parent,
 }
 
 /// Begins to answer. The answer ends when the receiver is dropped.
@@ -85,7 +88,7 @@ pub(crate) fn start(
         let place = match place {
             Ok(place) => place,
             Err(refusal) => {
-                report(&served, &request, &refusal);
+                report(&served, &asked, &request, &refusal, started);
                 let _ = tell.send(News::Failed(refusal));
                 return;
             }
@@ -107,13 +110,16 @@ pub(crate) fn start(
             let _ = tell.send(match job.run(deadline, &mut left) {
                 Ok(answered) => News::Done(Box::new(answered)),
                 Err(refusal) => {
-                    report(&served, &request, &refusal);
+                    report(&served, &asked, &request, &refusal, started);
                     News::Failed(refusal)
                 }
             });
             // Behind the answer, so that nobody waits for it.
             if let Some(happened) = left.to_write {
                 served.kept("traces", served.traces.write(&happened, false));
+            }
+            if let Some(score) = left.score {
+                looking::score(&served, score);
             }
             if let Some(look) = left.look {
                 looking::begin(&served, look);
@@ -132,18 +138,42 @@ pub(crate) fn start(
     Ok(news)
 }
 
-fn report(served: &Served, request: &Request, refusal: &Refusal) {
+/// Tells of a question that came when it did and is not answered.
+fn report(served: &Served, asked: &Asked, request: &Request, refusal: &Refusal, started: Instant) {
     served.metrics.failure(refusal.code());
     (served.log)(&Entry::Failure {
         request_id: request.id.clone(),
         code: refusal.code(),
         detail: refusal.detail.clone(),
     });
+    let outcome = spans::Outcome::Failed(refusal.code());
+    span(served, asked, request, started, outcome);
+}
+
+/// Gives a question that is over to a collector, where there is one.
+fn span(
+    served: &Served,
+    asked: &Asked,
+    request: &Request,
+    started: Instant,
+    outcome: spans::Outcome<'_>,
+) {
+    if let Some(spans) = &served.spans {
+        spans.take(&spans::Asked {
+            request_id: &request.id,
+            parent: &request.parent,
+            model: &policies::requested(asked.policy),
+            took: started.elapsed(),
+            outcome,
+        });
+    }
 }
 
 /// What is left to do when a question is answered.
 #[derive(Default)]
 struct Left {
+    /// What the policy measured, where the guarantee is for the question.
+    score: Option<f64>,
     /// What is to be looked at to watch the guarantee, where the question is drawn.
     look: Option<Look>,
     /// What is to be written of it.
@@ -217,7 +247,7 @@ impl Job<'_> {
                 .map(|(stage, time)| (stage.to_owned(), milliseconds(time)))
                 .collect(),
         };
-        let policy = pipeline.settings.policy;
+        let (policy, k) = (pipeline.settings.policy, pipeline.settings.k);
         let mut begun = false;
         let mut watch = |event: Event<'_>| -> ControlFlow<()> {
             match event {
@@ -253,9 +283,9 @@ impl Job<'_> {
         let mut answered = finished(trace, answer, rewritten);
         if !small_talk {
             pipeline.model = model;
-            left.look = self.watched(pipeline, &mut answered);
+            (left.score, left.look) = self.watched(pipeline, &mut answered);
         }
-        self.count(policy, &answered);
+        self.count(policy, k, &answered);
         // In memory before the answer is out, so that whoever has it can say something of it.
         let happened = Happened::Answered(Box::new(self.past(&answered)));
         served.traces.take(happened.clone());
@@ -277,6 +307,7 @@ impl Job<'_> {
             ms: milliseconds(self.started.elapsed()),
             trace: answered.trace.clone(),
             watched: None,
+            judge: None,
             feedback: None,
         };
         match self.served.traces.keeps_texts {
@@ -285,35 +316,41 @@ impl Job<'_> {
         }
     }
 
-    /// Tells of the guarantee where there is one for the question, and draws it. That is for questions that are
-    /// answered as the settings say: with their policy, over their first corpus, as it is searched by them.
-    fn watched(&self, pipeline: Pipeline, answered: &mut Answered) -> Option<Look> {
-        let watch = self.served.watch.as_ref()?;
+    /// Tells of the guarantee where there is one for the question, and draws it; returns what the policy measured
+    /// as well. That is for questions that are answered as the settings say: with their policy, over their first
+    /// corpus, as it is searched by them.
+    fn watched(&self, pipeline: Pipeline, answered: &mut Answered) -> (Option<f64>, Option<Look>) {
+        let (Some(watch), Some(corpus)) = (&self.served.watch, self.corpus) else {
+            return (None, None);
+        };
         let trace = &mut answered.trace;
         let wanted = self.asked.policy.unwrap_or(watch.policy);
         if wanted != watch.policy || !self.asked.is_searched_as_set(self.served) {
-            return None;
+            return (None, None);
         }
-        let corpus = self.corpus?.retriever.back_end().fingerprint();
+        let corpus = corpus.retriever.back_end().fingerprint();
         trace.guarantee = Some(looking::stated(watch, watch.standing(Some(&corpus))));
         if pipeline.settings.policy != watch.policy {
             let policy = watch.policy;
             trace.reason += &format!("; in the place of {policy}, whose guarantee has lapsed");
-            return None;
+            return (None, None);
         }
-        let drawn = watch.draw(&trace.request_id, self.request.caller.key())?;
-        trace.drawn = Some(drawn.propensity);
-        Some(Look {
-            request_id: trace.request_id.clone(),
-            question: trace.question.clone(),
-            has_evidence: trace.route == Source::Corpus.to_string(),
-            drawn,
-            answer: answered.text.clone(),
-            pipeline,
-        })
+        let look = watch.draw(&trace.request_id, self.request.caller.key());
+        let look = look.map(|drawn| {
+            trace.drawn = Some(drawn.propensity);
+            Look {
+                request_id: trace.request_id.clone(),
+                question: trace.question.clone(),
+                has_evidence: trace.route == Source::Corpus.to_string(),
+                drawn,
+                answer: answered.text.clone(),
+                pipeline,
+            }
+        });
+        (trace.score, look)
     }
 
-    fn count(&self, policy: Policy, answered: &Answered) {
+    fn count(&self, policy: Policy, k: usize, answered: &Answered) {
         let Answered { trace, tokens, .. } = answered;
         let took = self.started.elapsed();
         self.request.caller.spent(tokens.iter().sum());
@@ -328,6 +365,14 @@ impl Job<'_> {
             completion_tokens: tokens[1],
             ms: milliseconds(took),
         });
+        let outcome = spans::Outcome::Answered {
+            text: &answered.text,
+            truncated: answered.truncated,
+            tokens: *tokens,
+            k,
+            trace,
+        };
+        span(self.served, self.asked, self.request, self.started, outcome);
     }
 }
 

@@ -1,18 +1,21 @@
 //! Looking at drawn questions to watch the guarantee: one that did not retrieve is answered with retrieval
-//! as well, off its client's path and when the server has room for it.
+//! as well, off its client's path and when the server has room for it. Where both answers differ and there is a
+//! judge, it is asked then which of them is right.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use ken_answer::{AnswerError, Pipeline, Policy, Style};
+use ken_answer::{AnswerError, Pipeline, Policy, Retrieved, Style};
 use ken_language::Sampling;
 
 use super::cancel::{Cancel, Cancellable};
+use super::gate::Place;
+use super::judging::Judged;
 use super::served::Served;
 use super::traces::Happened;
 use super::watch::compared::Compared;
-use super::watch::{Drawn, Finding, Standing, Test, Watch};
+use super::watch::{Drawn, Drift, Finding, Standing, Test, Watch};
 use crate::log::Entry;
 use crate::wire::guarantee::GuaranteeState;
 
@@ -40,7 +43,8 @@ pub(crate) struct Look {
 
 /// What came of a look.
 enum Outcome {
-    Compared(Compared),
+    /// And what the judge makes of it, where there is one.
+    Compared(Compared, Option<Judged>),
     Dropped,
     Failed(AnswerError),
 }
@@ -48,7 +52,11 @@ enum Outcome {
 /// Begins to look at a question; to be called within the runtime.
 pub(crate) fn begin(served: &Arc<Served>, look: Look) {
     if look.has_evidence {
-        finish(served, &look, Outcome::Compared(Compared::Retrieved));
+        let compared = Outcome::Compared(
+            Compared::Retrieved,
+            served.judge.as_ref().map(|_| Judged::NotAsked),
+        );
+        finish(served, &look, compared);
         return;
     }
     let Some(watch) = &served.watch else {
@@ -64,7 +72,7 @@ pub(crate) fn begin(served: &Arc<Served>, look: Look) {
         let looked = tokio::task::spawn_blocking(move || {
             let _waiting = waiting;
             let outcome = match room {
-                Some(_place) => compare(&served, &look),
+                Some(place) => compare(&served, &look, place),
                 None => Outcome::Dropped,
             };
             finish(&served, &look, outcome);
@@ -75,7 +83,7 @@ pub(crate) fn begin(served: &Arc<Served>, look: Look) {
 }
 
 /// A place at work when nobody else needs it.
-async fn wait_for_room(served: &Served) -> Option<super::gate::Place> {
+async fn wait_for_room(served: &Served) -> Option<Place> {
     let begun = Instant::now();
     while begun.elapsed() < ROOM_WITHIN && !served.halted.load(Ordering::Relaxed) {
         let (waiting, working) = served.answers.load();
@@ -93,7 +101,7 @@ async fn wait_for_room(served: &Served) -> Option<super::gate::Place> {
 
 /// Answers it in a few words with retrieval, and, where the answer that was given is of another kind,
 /// without: as it was done to calibrate.
-fn compare(served: &Served, look: &Look) -> Outcome {
+fn compare(served: &Served, look: &Look, place: Place) -> Outcome {
     let deadline = Instant::now() + served.limits.deadline;
     let cancel = Cancel::new(|| false, deadline, Arc::clone(&served.halted));
     let mut pipeline = look.pipeline.clone();
@@ -111,20 +119,34 @@ fn compare(served: &Served, look: &Look) -> Outcome {
     pipeline.settings.abstain = None;
     let mut answer = |policy: Policy| {
         pipeline.settings.policy = policy;
-        let answer = pipeline.answer(look.question.as_str(), &mut |_| cancel.flow());
-        answer.map(|answer| answer.answer)
+        pipeline.answer(look.question.as_str(), &mut |_| cancel.flow())
     };
-    let mut both = || -> Result<Compared, AnswerError> {
+    let mut both = || -> Result<(Compared, Vec<Retrieved>), AnswerError> {
         let without = match is_given {
             true => look.answer.clone(),
-            false => answer(Policy::Never)?,
+            false => answer(Policy::Never)?.answer,
         };
         let with = answer(Policy::Always)?;
-        Ok(Compared::Both { without, with })
+        let compared = Compared::Both {
+            without,
+            with: with.answer,
+        };
+        Ok((compared, with.retrieved))
     };
-    match both() {
-        _ if cancel.reason().is_some() => Outcome::Dropped,
-        Ok(compared) => Outcome::Compared(compared),
+    let both = both();
+    if cancel.reason().is_some() {
+        return Outcome::Dropped;
+    }
+    match both {
+        Ok((compared, read)) => {
+            // A judge has a bound of its own.
+            drop(place);
+            let deadline = Instant::now() + served.limits.deadline;
+            let cancel = Cancel::new(|| false, deadline, Arc::clone(&served.halted));
+            let judged = served.judge.as_ref();
+            let judged = judged.map(|judge| judge.judge(&look.question, &compared, &read, cancel));
+            Outcome::Compared(compared, judged)
+        }
         Err(error) => Outcome::Failed(error),
     }
 }
@@ -135,16 +157,27 @@ fn finish(served: &Served, look: &Look, outcome: Outcome) {
         return;
     };
     let (name, loss, detail) = match &outcome {
-        Outcome::Compared(Compared::Retrieved) => ("retrieved", Some(0.0), None),
-        Outcome::Compared(compared) if compared.agrees() => ("agrees", Some(0.0), None),
-        Outcome::Compared(_) => ("differs", Some(1.0), None),
+        Outcome::Compared(Compared::Retrieved, _) => ("retrieved", Some(0.0), None),
+        Outcome::Compared(compared, _) if compared.agrees() => ("agrees", Some(0.0), None),
+        Outcome::Compared(_, Some(Judged::Failed(detail))) => {
+            ("differs", Some(1.0), Some(detail.clone()))
+        }
+        Outcome::Compared(..) => ("differs", Some(1.0), None),
         Outcome::Dropped => ("dropped", None, None),
         Outcome::Failed(error) => ("failed", None, Some(error.to_string())),
     };
+    let judged = match &outcome {
+        Outcome::Compared(_, judged) => judged.as_ref(),
+        _ => None,
+    };
     served.metrics.watched(name);
+    if let Some(verdict) = judged.and_then(Judged::name) {
+        served.metrics.judged(verdict);
+    }
     let happened = Happened::Watched {
         id: look.request_id.clone(),
         outcome: name.to_owned(),
+        judge: judged.and_then(Judged::verdict),
     };
     served.kept("traces", served.traces.write(&happened, false));
     served.traces.take(happened);
@@ -153,16 +186,44 @@ fn finish(served: &Served, look: &Look, outcome: Outcome) {
         number: look.drawn.number,
         propensity: look.drawn.propensity,
         outcome: name,
+        judge: judged.and_then(Judged::name),
         detail,
     });
     if let Some(loss) = loss {
         tell(served, watch, watch.observe(Test::Agreement, loss));
     }
-    if let Outcome::Compared(compared) = outcome {
+    if let Some(loss) = judged.and_then(Judged::loss) {
+        tell(served, watch, watch.observe(Test::Judge, loss));
+    }
+    if let Outcome::Compared(compared, _) = outcome {
         let loss = watch.remembered().compare(&look.request_id, compared);
         if let Some(loss) = loss {
             tell(served, watch, watch.observe(Test::Correctness, loss));
         }
+    }
+}
+
+/// Takes what the policy measured of a question, and tells where questions are found to differ from those of
+/// calibration.
+pub(crate) fn score(served: &Served, score: f64) {
+    let Some(watch) = &served.watch else {
+        return;
+    };
+    let (drifted, is_time) = watch.score(score);
+    if is_time {
+        served.kept("watch", watch.write());
+    }
+    if let Some(Drift { test, after }) = drifted {
+        let policy = watch.guarantee.policy.clone();
+        (served.log)(&Entry::Drifted {
+            questions: after.unwrap_or_default(),
+            evidence: test.evidence(),
+            advice: format!(
+                "questions of late differ from those of calibration; the guarantee is still relied on, as that \
+                 alone loses nothing: look at its tests, and probe and calibrate {policy} on questions of late"
+            ),
+            policy,
+        });
     }
 }
 

@@ -10,6 +10,7 @@ pub(crate) mod data_folder;
 pub(crate) mod evals;
 pub(crate) mod feedback;
 pub(crate) mod gate;
+pub(crate) mod judging;
 pub(crate) mod library;
 pub(crate) mod live;
 pub(crate) mod looking;

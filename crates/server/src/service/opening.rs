@@ -14,6 +14,7 @@ use super::data_folder::DataFolderError;
 use super::library;
 use super::record::RecordError;
 use super::watch::NotGuaranteed;
+use crate::spans::SpansError;
 
 /// How much is done at once, and for how long.
 #[derive(Debug, Clone, Copy)]
@@ -40,6 +41,8 @@ pub enum OpenError {
     Guarantee(#[from] GuaranteeFileError),
     #[error(transparent)]
     NotGuaranteed(#[from] NotGuaranteed),
+    #[error(transparent)]
+    Spans(#[from] SpansError),
 }
 
 /// The reranking of the settings.

@@ -16,6 +16,11 @@ pub(crate) fn name_of(policy: Policy) -> String {
     format!("{KEN}/{policy}")
 }
 
+/// The name by which a policy is asked for; that of the settings has none of its own.
+pub(crate) fn requested(policy: Option<Policy>) -> String {
+    policy.map_or_else(|| KEN.to_owned(), name_of)
+}
+
 /// The policy that a model's name means; `None` for that of the settings.
 ///
 /// # Errors

@@ -9,6 +9,7 @@ use std::sync::atomic::AtomicBool;
 use axum::http::StatusCode;
 use ken_answer::{Pipeline, Policy, Rerank, Retriever};
 use ken_corpus::Segmentation;
+use ken_language::LanguageModel;
 use ken_route::Guarantee;
 use ken_setup::Setup;
 
@@ -17,6 +18,7 @@ use super::corpora::{Corpora, Opened};
 use super::data_folder::DataFolder;
 use super::evals::Evals;
 use super::gate::Gate;
+use super::judging::Judge;
 use super::library::intake::Intake;
 use super::library::{self, Library};
 use super::opening::{Limits, OpenError, Opening, SetReranking};
@@ -26,6 +28,7 @@ use super::traces::Traces;
 use super::watch::{NotGuaranteed, Now, Standing, Watch};
 use crate::log::{Entry, Log};
 use crate::metrics::Metrics;
+use crate::spans::{Destination, Spans, SpansError};
 use crate::wire::ken::CorpusState;
 use crate::wire::refusal::Refusal;
 
@@ -57,10 +60,14 @@ pub struct Served {
     pub(crate) library: Option<Arc<Library>>,
     /// The guarantee of the policy, where there is one.
     pub(crate) watch: Option<Arc<Watch>>,
+    /// The model that judges drawn questions, where there is one.
+    pub(crate) judge: Option<Arc<Judge>>,
     /// How the last questions were answered.
     pub(crate) traces: Arc<Traces>,
     /// Questions to evaluate on.
     pub(crate) evals: Arc<Evals>,
+    /// For a collector, where there is one.
+    pub(crate) spans: Option<Arc<Spans>>,
     /// The folder of what is kept, while it is this server's.
     data: Option<Arc<DataFolder>>,
     /// Raised when all work is to end.
@@ -105,7 +112,11 @@ impl Served {
         let served = Self::new(pipeline, corpora, limits, halted, log);
         let folder = data.as_ref().map(DataFolder::path);
         let served = served.keeping(settings.keep_questions, folder)?;
+        let served = served.sending(settings.otlp_endpoint.as_deref(), settings.otlp_content)?;
+        let judge = settings.watch_judge.as_ref();
+        let judge = judge.map(|judge| setup.other_language_model(judge));
         let served = Self {
+            judge: judge.transpose()?.map(Judge::new).map(Arc::new),
             reranking: opening.reranking,
             library,
             data: data.map(Arc::new),
@@ -146,8 +157,10 @@ impl Served {
             log: Arc::clone(&self.log),
             library: self.library.clone(),
             watch: None,
+            judge: self.judge.clone(),
             traces: Arc::clone(&self.traces),
             evals: Arc::clone(&self.evals),
+            spans: self.spans.clone(),
             data: self.data.clone(),
             halted: Arc::clone(&self.halted),
             started: self.started,
@@ -233,8 +246,10 @@ impl Served {
             log,
             library: None,
             watch: None,
+            judge: None,
             traces: Arc::new(Traces::in_memory(false)),
             evals: Arc::new(Evals::in_memory()),
+            spans: None,
             data: None,
             halted,
             started: unix_seconds(),
@@ -256,6 +271,15 @@ impl Served {
     pub fn with_library(self, library: Library) -> Self {
         Self {
             library: Some(Arc::new(library)),
+            ..self
+        }
+    }
+
+    /// The same, with a model that judges, of drawn questions, which of two answers that differ is right.
+    #[must_use]
+    pub fn judged_by(self, judge: Arc<dyn LanguageModel>) -> Self {
+        Self {
+            judge: Some(Arc::new(Judge::new(judge))),
             ..self
         }
     }
@@ -282,6 +306,30 @@ impl Served {
             evals: Arc::new(Evals::open(folder.join(EVALS))?),
             ..self
         })
+    }
+
+    /// The same, with spans of questions for an OpenTelemetry collector, where one is named or OpenTelemetry's
+    /// variables name one; with questions and answers in them or without.
+    ///
+    /// # Errors
+    /// An address that is none; a build without the feature `otel`.
+    pub fn sending(self, collector: Option<&str>, content: bool) -> Result<Self, SpansError> {
+        let (metrics, log) = (Arc::clone(&self.metrics), Arc::clone(&self.log));
+        let unsent = move |why: &str, is_first| {
+            metrics.unsent();
+            if is_first {
+                log(&Entry::Unsent {
+                    what: "spans",
+                    detail: why.to_owned(),
+                });
+            }
+        };
+        let to = Destination {
+            endpoint: collector,
+            content,
+        };
+        let spans = Spans::open(to, unsent)?.map(Arc::new);
+        Ok(Self { spans, ..self })
     }
 
     /// Tells of what could not be written to the folder.

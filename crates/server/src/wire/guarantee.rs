@@ -31,13 +31,32 @@ pub(crate) struct GuaranteeReport {
     /// The probability that losses are said to exceed it where they do not, ever.
     pub(crate) false_alarm: f64,
     pub(crate) tests: Vec<TestReport>,
+    /// Whether questions of late differ from those of calibration; null where the guarantee does not tell
+    /// their scores. By that alone nothing is lost, and it changes nothing.
+    pub(crate) drift: Option<DriftReport>,
+}
+
+/// How what the policy measures is distributed, compared with calibration.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct DriftReport {
+    /// Whether it was found to be distributed otherwise.
+    pub(crate) drifted: bool,
+    /// After how many questions that was found.
+    pub(crate) after: Option<u64>,
+    /// Questions so far.
+    pub(crate) observed: u64,
+    /// It has drifted where this ever reaches `rejects_at`.
+    pub(crate) evidence: f64,
+    pub(crate) rejects_at: f64,
+    /// Of about ten classes of scores, lowest first: their share at calibration, and their share since.
+    pub(crate) shares: Vec<[f64; 2]>,
 }
 
 /// A test of losses.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct TestReport {
     /// `agreement`: whether answers without and with retrieval are the same. `correctness`: which is right,
-    /// where feedback says so.
+    /// where feedback says so. `judge`: the same by a judge, where the server has one.
     pub(crate) test: &'static str,
     /// The mean loss that is allowed.
     pub(crate) limit: f64,

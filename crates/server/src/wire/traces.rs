@@ -9,6 +9,7 @@ use super::page::Page;
 use super::query;
 use super::refusal::Refusal;
 use crate::service::traces::past::{Feedback, Past, Rating};
+use crate::service::watch::compared::Verdict;
 
 /// How a question was answered. Texts are empty or null where the server does not keep them.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -32,6 +33,8 @@ pub(crate) struct TraceObject {
     /// What came of it where it was drawn to watch the guarantee: `retrieved`, `agrees`, `differs`, `dropped`
     /// or `failed`.
     watched: Option<String>,
+    /// What a judge said of both answers then, where there is one and they differ.
+    judge: Option<Verdict>,
     /// What was said of the answer.
     feedback: Option<Feedback>,
     /// How it came about; without passages' texts, which the corpus has.
@@ -53,6 +56,7 @@ impl From<&Past> for TraceObject {
             completion_tokens: past.tokens[1],
             ms: past.ms,
             watched: past.watched,
+            judge: past.judge,
             feedback: past.feedback,
             trace: past.trace,
         }

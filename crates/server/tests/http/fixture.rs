@@ -71,7 +71,7 @@ pub(crate) fn facts() -> Vec<Fact> {
 }
 
 /// A guarantee for a model and a corpus, by their fingerprints.
-pub(crate) type Guaranteed = fn(&str, String) -> Guarantee;
+pub(crate) type Guaranteed = fn(&str, &str) -> Guarantee;
 
 /// A running server; dropped, it ends.
 pub(crate) struct Running {
@@ -87,13 +87,17 @@ pub(crate) struct Running {
 }
 
 /// What kind of server it is.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Default)]
 struct Kind {
     /// Whether it has no folder for what clients put in.
     is_read_only: bool,
     /// Whether it keeps the texts of questions and answers.
     keeps_texts: bool,
     guaranteed: Option<Guaranteed>,
+    /// The collector of its spans, and whether these hold questions and answers.
+    collector: Option<(SocketAddr, bool)>,
+    /// The model that judges drawn questions.
+    judge: Option<Arc<dyn LanguageModel>>,
 }
 
 /// Limits that no test meets by chance.
@@ -157,13 +161,34 @@ impl Running {
         Self::of_kind(keys, kind)
     }
 
+    /// The same, with a judge.
+    pub(crate) fn judged(guaranteed: Guaranteed, judge: Arc<dyn LanguageModel>) -> Self {
+        let kind = Kind {
+            guaranteed: Some(guaranteed),
+            judge: Some(judge),
+            keeps_texts: true,
+            ..Kind::default()
+        };
+        Self::of_kind(&Keys::default(), kind)
+    }
+
+    /// Over a table, with spans for a collector.
+    #[cfg(feature = "otel")]
+    pub(crate) fn sending(collector: SocketAddr, content: bool) -> Self {
+        let kind = Kind {
+            collector: Some((collector, content)),
+            ..Kind::default()
+        };
+        Self::of_kind(&Keys::default(), kind)
+    }
+
     /// Ends it, and starts another one in its folder.
     pub(crate) fn again(mut self) -> Self {
         self.stop.store(true, Ordering::SeqCst);
         self.join();
         let folder = std::mem::replace(&mut self.folder, tempfile::tempdir().unwrap());
         let model = TableModel::new(facts()).unwrap();
-        Self::in_folder(folder, model, LIMITS, &Keys::default(), self.kind)
+        Self::in_folder(folder, model, LIMITS, &Keys::default(), self.kind.clone())
     }
 
     fn in_folder(
@@ -184,7 +209,7 @@ impl Running {
                 let served = served_by(policy, &folder, model, limits, Arc::clone(&log));
                 let corpus = served.corpora()[0].retriever.back_end().fingerprint();
                 let file = Some(folder.path().join("watch.json"));
-                let guarantee = guaranteed(&fingerprint, corpus);
+                let guarantee = guaranteed(&fingerprint, &corpus);
                 served.with_guarantee(guarantee, (1.0, 5), file).unwrap()
             }
         };
@@ -198,6 +223,13 @@ impl Running {
             let library = Library::open(&data, intake, Arc::new(embedder), reference).unwrap();
             served = served.with_library(library);
             served = served.keeping(kind.keeps_texts, Some(&data)).unwrap();
+        }
+        if let Some(judge) = &kind.judge {
+            served = served.judged_by(Arc::clone(judge));
+        }
+        if let Some((collector, content)) = kind.collector {
+            let collector = format!("http://{collector}");
+            served = served.sending(Some(&collector), content).unwrap();
         }
         let path = folder.path().join("keys.json");
         keys.write(&path).unwrap();

@@ -15,13 +15,20 @@ mod held;
 /// The one of `ken serve`.
 #[path = "../../../ken/src/commands/serve/intake.rs"]
 mod intake;
+mod judge;
 mod ken;
 mod library;
 mod load;
+/// The one of the tests of endpoints.
+#[path = "../../../model/tests/remote/loopback.rs"]
+#[allow(dead_code)]
+mod loopback;
 mod mcp;
 mod random_input;
 mod responses;
 mod route_table;
 mod slow_model;
+#[cfg(feature = "otel")]
+mod spans;
 mod traces;
 mod watch;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ken_language::LanguageModel;
-use ken_route::{CalibratedOn, Guarantee, Measured};
+use ken_route::{Guarantee, Ranks};
 use ken_server::{Keys, NotGuaranteed, Scope};
 use ken_testing::TableModel;
 use serde_json::{Value, json};
@@ -15,26 +15,10 @@ const POLICY: &str = "certainty@0.5";
 
 /// A guarantee for what the fixture serves. Losses are certain for a question about oil, and there are none
 /// for the one about France.
-fn guarantee(model: &str, corpus: String) -> Guarantee {
+pub(crate) fn guarantee(model: &str, corpus: &str) -> Guarantee {
     Guarantee {
         policy: POLICY.to_owned(),
-        max_loss: 0.05,
-        confidence: 0.95,
-        samples: Some(4),
-        calibrated_on: CalibratedOn {
-            records: "known.jsonl".to_owned(),
-            questions: 300,
-            model: model.to_owned(),
-            corpus,
-            created: 1,
-        },
-        measured: Measured {
-            retrieval_ratio: 0.3,
-            loss: 0.02,
-            loss_bound: 0.045,
-            disagreement: 0.05,
-            disagreement_bound: 0.12,
-        },
+        ..ken_testing::guarantee(model, corpus)
     }
 }
 
@@ -50,19 +34,19 @@ fn ask(server: &Running, question: &str) -> Value {
 }
 
 /// What is found so far: how many questions, and their mean loss.
-fn found(server: &Running, test: usize) -> (u64, Value) {
+pub(crate) fn found(server: &Running, test: usize) -> (u64, Value) {
     let report = server.get("/v1/ken/guarantee").json();
     let test = &report["tests"][test];
     (test["observed"].as_u64().unwrap(), test["mean"].clone())
 }
 
-fn events(server: &Running, name: &str) -> Vec<Value> {
+pub(crate) fn events(server: &Running, name: &str) -> Vec<Value> {
     let log = server.log.lock().unwrap();
     let named = log.iter().filter(|entry| entry["event"] == name);
     named.cloned().collect()
 }
 
-fn has_line(server: &Running, line: &str) {
+pub(crate) fn has_line(server: &Running, line: &str) {
     let metrics = server.get("/metrics").text();
     assert!(
         metrics.lines().any(|one| one == line),
@@ -253,6 +237,46 @@ fn right_answers_count_once_and_from_whoever_asked() {
     assert_eq!(said["counts"], false);
 }
 
+/// Of a server whose guarantee tells the scores of its calibration: uniform ones, of which the fixture's questions
+/// have the lowest.
+pub(crate) fn scored(keys: &Keys) -> Running {
+    Running::guaranteed(keys, |model, corpus| Guarantee {
+        scores: Ranks::of((0..300).map(|score| f64::from(score) / 300.0), 1),
+        ..guarantee(model, corpus)
+    })
+}
+
+#[test]
+fn questions_that_differ_from_those_of_calibration_are_told_of_and_nothing_else() {
+    let server = scored(&Keys::default());
+    let drift = |server: &Running| server.get("/v1/ken/guarantee").json()["drift"].clone();
+    assert_eq!(drift(&server)["observed"], 0);
+    for _ in 0..60 {
+        ask(&server, FRANCE);
+    }
+    // Other policies, and what is no question, do not count.
+    server.chat("never", FRANCE, &json!({}));
+    ask(&server, "Hi!");
+    wait_for("all scores", || drift(&server)["observed"] == 60);
+    let found = drift(&server);
+    assert_eq!(found["drifted"], true, "{found}");
+    let after = found["after"].as_u64().unwrap();
+    assert!((5..50).contains(&after), "{after}");
+    assert_eq!(found["shares"][0][1], 1.0);
+    let told = events(&server, "drifted");
+    assert_eq!((told.len(), &told[0]["questions"]), (1, &json!(after)));
+    assert_eq!(told[0]["policy"], POLICY);
+    has_line(&server, "ken_guarantee_drift{policy=\"certainty@0.5\"} 1");
+    // Nothing is lost by that alone.
+    assert_eq!(server.get("/v1/ken/guarantee").json()["standing"], "holds");
+    let answer = ask(&server, OIL);
+    assert_eq!(answer["policy"], POLICY);
+    let again = server.again();
+    assert_eq!(drift(&again)["after"], after);
+    let without = watched(&Keys::default());
+    assert_eq!(drift(&without), Value::Null);
+}
+
 #[test]
 fn a_guarantee_of_something_else_is_not_served() {
     let folder = tempfile::tempdir().unwrap();
@@ -263,7 +287,7 @@ fn a_guarantee_of_something_else_is_not_served() {
         let served = served_by(policy, &folder, table, LIMITS, Arc::default());
         let first = served.corpora()[0].retriever.back_end().fingerprint();
         let corpus = corpus.map_or(first, str::to_owned);
-        let guarantee = guarantee(model.unwrap_or(&own), corpus);
+        let guarantee = guarantee(model.unwrap_or(&own), &corpus);
         served.with_guarantee(guarantee, (1.0, 5), None).err()
     };
     assert_eq!(refusal(None, None), None);

@@ -112,6 +112,15 @@ settings! {
     #[serde(skip)]
     moved_embedder: Option<ModelReference>, "REF", only_flag "embedder";
 
+    /// With `serve`: put questions and answers into the spans that a collector gets
+    #[serde(skip)]
+    otlp_content: bool, "BOOL" = "false";
+
+    /// With `serve`: OpenTelemetry collector that gets a span for each question, such as
+    /// http://127.0.0.1:4318. Without it, OTEL_EXPORTER_OTLP_ENDPOINT says; needs the feature otel
+    #[serde(skip)]
+    otlp_endpoint: Option<String>, "URL", see "[spans](../how-to/watch-a-server.md#spans)";
+
     /// With `serve`: questions answered at once
     #[serde(skip)]
     parallel: NonZeroUsize, "N" = "16";
@@ -207,6 +216,11 @@ settings! {
 
     /// When answering from memory, have the model write down what it knows first
     verbalize: bool, "BOOL" = "false";
+
+    /// With `serve`: model that judges which of two answers is right, where the one without retrieval and the one
+    /// with it differ. A reference, a path, or an endpoint as URL or URL#NAME
+    #[serde(skip)]
+    watch_judge: Option<ModelReference>, "REF|URL", see "[a judge](../how-to/watch-a-guarantee.md#a-judge)";
 
     /// With `serve`: share of questions that the guarantee is watched on
     #[serde(skip)]

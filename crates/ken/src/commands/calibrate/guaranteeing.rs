@@ -4,8 +4,10 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use ken_answer::{Policy, Signal};
-use ken_route::{CalibratedOn, Calibration, Goal, Guarantee, Measured, Review, disagreement_bound};
-use ken_study::{ProbeRecord, grounds};
+use ken_route::{
+    CalibratedOn, Calibration, Goal, Guarantee, Measured, Ranks, Review, disagreement_bound,
+};
+use ken_study::{Observed, ProbeRecord, grounds};
 
 use crate::arguments::calibrating::{CalibrateArguments, Calibrated};
 use crate::failure::{Failure, Result};
@@ -22,14 +24,15 @@ pub(super) fn check(arguments: &CalibrateArguments) -> Result<()> {
     }
 }
 
-/// Writes the guarantee of a threshold.
+/// Writes the guarantee of a threshold; equal scores are ordered by the seed.
 pub(super) fn write(
     out: &Path,
     arguments: &CalibrateArguments,
     signal: Signal,
     chosen: &Calibration,
-    records: &[ProbeRecord],
-    scores: &[Option<f64>],
+    (records, scores): (&[ProbeRecord], &[Option<f64>]),
+    observed: &Observed,
+    seed: u64,
 ) -> Result<()> {
     let Goal::Guarantee {
         max_loss,
@@ -77,6 +80,7 @@ pub(super) fn write(
             disagreement: on.differing as f64 / chosen.questions as f64,
             disagreement_bound: disagreement_bound(on.differing, chosen.questions, confidence),
         },
+        scores: Ranks::of(observed.observations.iter().map(|one| one.score), seed),
     };
     Ok(guarantee.write(out)?)
 }

@@ -38,7 +38,9 @@ pub(crate) fn run(arguments: &CalibrateArguments, session: &Session<'_>) -> Resu
             let observed = observe(&records, signal, &scores)?;
             let chosen = calibrate(&observed.observations, arguments.goal());
             if let Some(out) = &arguments.out {
-                guaranteeing::write(out, arguments, signal, &chosen, &records, &scores)?;
+                let of = (records.as_slice(), scores.as_slice());
+                let seed = session.settings.seed;
+                guaranteeing::write(out, arguments, signal, &chosen, of, &observed, seed)?;
             }
             show_one(arguments, signal, &chosen, &observed, session)
         }

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::past::{Feedback, Past};
 use crate::service::record::RecordError;
+use crate::service::watch::compared::Verdict;
 
 /// When a file is long enough, in bytes.
 const LONG: u64 = 8 << 20;
@@ -32,6 +33,9 @@ pub(crate) enum Happened {
         id: String,
         /// What came of it.
         outcome: String,
+        /// What a judge says, where one was asked.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        judge: Option<Verdict>,
     },
     /// Something was said of the answer.
     Judged {
@@ -216,6 +220,7 @@ mod tests {
         Happened::Watched {
             id: id.to_string(),
             outcome: "agrees".to_owned(),
+            judge: None,
         }
     }
 

@@ -107,8 +107,11 @@ impl Last {
     fn take(&mut self, happened: Happened) {
         match happened {
             Happened::Answered(past) => self.add(*past),
-            Happened::Watched { id, outcome } => {
-                self.change(&id, |past| past.watched = Some(outcome));
+            Happened::Watched { id, outcome, judge } => {
+                self.change(&id, |past| {
+                    past.watched = Some(outcome);
+                    past.judge = judge;
+                });
             }
             Happened::Judged { id, feedback } => {
                 self.change(&id, |past| past.say(feedback));
@@ -213,6 +216,7 @@ impl Traces {
 mod tests {
     use super::past::{Feedback, Rating};
     use super::*;
+    use crate::service::watch::compared::Verdict;
     use crate::wire::ken::Trace;
 
     fn past(id: &str, question: &str) -> Happened {
@@ -232,6 +236,7 @@ mod tests {
             ms: 2.5,
             trace,
             watched: None,
+            judge: None,
             feedback: None,
         }))
     }
@@ -274,11 +279,16 @@ mod tests {
         both(&traces, judged("req_2", None, &["2"]));
         let outcome = "differs".to_owned();
         let id = "req_1".to_owned();
-        both(&traces, Happened::Watched { id, outcome });
+        let judge = Some(Verdict {
+            without: false,
+            with: true,
+        });
+        both(&traces, Happened::Watched { id, outcome, judge });
         let before = shown(&traces);
         assert_eq!(before[0]["feedback"]["rating"], "bad");
         assert_eq!(before[0]["feedback"]["answers"][0], "2");
         assert_eq!(before[1]["watched"], "differs");
+        assert_eq!(before[1]["judge"]["with"], true);
         drop(traces);
         assert_eq!(shown(&open(true)), before);
         // One that keeps no texts removes those that are there, also where that was broken off before.

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::access::caller::Caller;
 use crate::access::keys::Scope;
+use crate::service::watch::compared::Verdict;
 use crate::wire::ken::Trace;
 
 /// What somebody thinks of an answer.
@@ -61,6 +62,9 @@ pub(crate) struct Past {
     /// What came of it where it was drawn to watch the guarantee.
     #[serde(default)]
     pub(crate) watched: Option<String>,
+    /// What a judge says of it, where one was asked then.
+    #[serde(default)]
+    pub(crate) judge: Option<Verdict>,
     #[serde(default)]
     pub(crate) feedback: Option<Feedback>,
 }

@@ -3,6 +3,9 @@
 
 use std::collections::VecDeque;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 /// Drawn questions that are remembered.
 const REMEMBERED: usize = 2000;
 
@@ -37,6 +40,26 @@ impl Compared {
 
 fn is_right(answer: &str, right: &[String]) -> bool {
     ken_probe::score(answer, right).exact_match
+}
+
+/// What a judge says of both answers of a drawn question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(inline)]
+pub(crate) struct Verdict {
+    /// Whether the answer without retrieval is right.
+    pub(crate) without: bool,
+    /// Whether the one with retrieval is.
+    pub(crate) with: bool,
+}
+
+impl Verdict {
+    /// What was lost by not retrieving, 0 or 1.
+    pub(crate) fn loss(self) -> f64 {
+        match self.with && !self.without {
+            true => 1.0,
+            false => 0.0,
+        }
+    }
 }
 
 /// A drawn question.
@@ -134,6 +157,9 @@ mod tests {
             );
         }
         assert_eq!(Compared::Retrieved.loss(&right("Ida")), 0.0);
+        for (without, with, loss) in [(false, true, 1.0), (true, true, 0.0), (true, false, 0.0)] {
+            assert_eq!(Verdict { without, with }.loss(), loss, "{without} {with}");
+        }
         assert!(both("Ida", "ida").agrees() && !both("Ida", "Bob").agrees());
     }
 

@@ -2,6 +2,9 @@
 //! the policy answers is looked at more closely: of those that did not retrieve, what the answer would have
 //! been with retrieval. Losses of these are put to a test whose false alarms are bounded however long it
 //! goes on (`ken_route::LossTest`). When it rejects, the server always retrieves.
+//!
+//! Beside that, the scores of all questions that the policy decides on are compared with those of calibration
+//! (`ken_route::DriftTest`). Questions that have changed need not lose anything, so of that it is only told.
 
 pub(crate) mod compared;
 mod state;
@@ -11,15 +14,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ken_answer::Policy;
 use ken_random::{STEP, mixed, unit};
-use ken_route::{Guarantee, LossTest};
+use ken_route::{DriftTest, Guarantee, LossTest};
 use ken_storage::StorageError;
 use tokio::sync::Semaphore;
 
 use self::compared::Remembered;
 use self::state::{Kept, Lapse};
 
-/// The probability of a false alarm, ever, over both tests.
+/// The probability of a false alarm, ever, over all tests of losses; and the same of the one of drift.
 pub(crate) const FALSE_ALARM: f64 = 0.05;
+
+/// How many scores are taken before they are written; a later server goes on without the last few.
+const SCORES_PER_WRITE: u64 = 16;
 
 /// What can be tested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,15 +34,18 @@ pub(crate) enum Test {
     Agreement,
     /// Which of them is right, where somebody says what is.
     Correctness,
+    /// Which of them is right, by a judge, where there is one.
+    Judge,
 }
 
 impl Test {
-    pub(crate) const ALL: [Self; 2] = [Self::Agreement, Self::Correctness];
+    pub(crate) const ALL: [Self; 3] = [Self::Agreement, Self::Correctness, Self::Judge];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Agreement => "agreement",
             Self::Correctness => "correctness",
+            Self::Judge => "judge",
         }
     }
 }
@@ -83,6 +92,14 @@ pub(crate) struct Finding {
     pub(crate) evidence: f64,
     /// Whether the guarantee lapsed by this loss.
     pub(crate) lapses: bool,
+}
+
+/// How the scores of late compare with those of calibration.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Drift {
+    pub(crate) test: DriftTest,
+    /// After how many questions they were found to have drifted.
+    pub(crate) after: Option<u64>,
 }
 
 /// Why a guarantee says nothing of what is served.
@@ -270,7 +287,7 @@ impl Watch {
                 evidence,
                 lapses: false,
             };
-            // Of both tests together, no more than the whole may be false.
+            // Of all tests together, no more than the whole may be false.
             let rejects = tested.rejects(FALSE_ALARM / Test::ALL.len() as f64);
             let lapses = rejects && kept.lapse.is_none();
             if lapses {
@@ -284,44 +301,66 @@ impl Watch {
         })
     }
 
+    /// Takes what the policy measured of a question; in memory, until it is written. Returns how scores compare,
+    /// where they are first found to have drifted, and whether it is time to write.
+    pub(crate) fn score(&self, score: f64) -> (Option<Drift>, bool) {
+        self.with(|kept| {
+            let Some(test) = &mut kept.drift else {
+                return (None, false);
+            };
+            let number = test.observed() + 1;
+            let mut state = mixed(!self.seed ^ number.wrapping_mul(STEP));
+            test.observe(score, unit(&mut state));
+            let is_first = kept.drifted_after.is_none() && test.rejects(FALSE_ALARM);
+            if is_first {
+                kept.drifted_after = Some(number);
+            }
+            let found = Drift {
+                test: test.clone(),
+                after: kept.drifted_after,
+            };
+            let is_time = is_first || number.is_multiple_of(SCORES_PER_WRITE);
+            (is_first.then_some(found), is_time)
+        })
+    }
+
+    /// How the scores of late compare; `None` where the guarantee holds none of calibration.
+    pub(crate) fn drift(&self) -> Option<Drift> {
+        self.with(|kept| {
+            Some(Drift {
+                test: kept.drift.clone()?,
+                after: kept.drifted_after,
+            })
+        })
+    }
+
     /// The share of questions that are drawn.
     pub(crate) fn share(&self) -> f64 {
         self.share
     }
 
-    /// Both tests as they are now.
-    pub(crate) fn tests(&self) -> [(Test, LossTest); 2] {
+    /// All tests of losses as they are now.
+    pub(crate) fn tests(&self) -> [(Test, LossTest); 3] {
         Test::ALL.map(|test| (test, self.with(|kept| kept.test(test).clone())))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use ken_route::{CalibratedOn, Measured};
+    use ken_route::Measured;
 
     use super::*;
 
     fn guarantee(max_loss: f64) -> Guarantee {
+        let guarantee = ken_testing::guarantee("m", "c");
         Guarantee {
-            policy: "certainty@0.4".to_owned(),
             max_loss,
-            confidence: 0.95,
-            samples: Some(4),
-            calibrated_on: CalibratedOn {
-                records: "known.jsonl".to_owned(),
-                questions: 400,
-                model: "m".to_owned(),
-                corpus: "c".to_owned(),
-                created: 7,
-            },
             measured: Measured {
-                retrieval_ratio: 0.5,
-                loss: 0.01,
-                loss_bound: 0.019,
-                disagreement: 0.1,
                 // Digits that a reader that rounds would not give back.
                 disagreement_bound: 0.1 + 0.2 / 3.0,
+                ..guarantee.measured
             },
+            ..guarantee
         }
     }
 
@@ -375,6 +414,37 @@ mod tests {
         assert_eq!(again.tests()[0].1.observed(), 50);
         // Another guarantee is another matter.
         assert!(!watch(Some(file), 0.03).has_lapsed());
+    }
+
+    #[test]
+    fn scores_that_drift_are_told_of_once_and_the_guarantee_stands() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("watch.json");
+        let scored = || {
+            let scores = (0..300).map(|score| f64::from(score % 10) / 10.0);
+            let guarantee = Guarantee {
+                scores: ken_route::Ranks::of(scores, 1),
+                ..guarantee(0.02)
+            };
+            Watch::new(guarantee, NOW, (0.25, 9), Some(file.clone())).unwrap()
+        };
+        let watch = scored();
+        for score in 0..200 {
+            let (told, is_time) = watch.score(f64::from(score % 10) / 10.0);
+            assert_eq!((told, is_time), (None, (score + 1) % 16 == 0));
+        }
+        let told = (0..300).filter_map(|_| watch.score(0.9).0);
+        let told: Vec<Drift> = told.collect();
+        assert_eq!(told.len(), 1);
+        let after = told[0].after.unwrap();
+        assert!((201..260).contains(&after), "{after}");
+        assert_eq!(watch.standing(Some("c")), Standing::Holds);
+        watch.write().unwrap();
+        let again = scored().drift().unwrap();
+        assert_eq!((again.test.observed(), again.after), (500, Some(after)));
+        // A guarantee without scores of calibration has nothing to be compared with.
+        let without = self::watch(None, 0.02);
+        assert_eq!((without.score(0.9), without.drift()), ((None, false), None));
     }
 
     #[test]

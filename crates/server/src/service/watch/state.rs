@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ken_route::{Guarantee, LossTest};
+use ken_route::{DriftTest, Guarantee, LossTest};
 use ken_storage::StorageError;
 use serde::{Deserialize, Serialize};
 
@@ -25,7 +25,16 @@ pub(crate) struct Kept {
     pub(crate) questions: u64,
     agreement: LossTest,
     correctness: LossTest,
+    /// Files of before there were judges have none.
+    #[serde(default)]
+    judge: Option<LossTest>,
     pub(crate) lapse: Option<Lapse>,
+    /// Of the scores on which the policy decides, where the guarantee holds those of calibration.
+    #[serde(default)]
+    pub(crate) drift: Option<DriftTest>,
+    /// After how many questions these were found to have drifted.
+    #[serde(default)]
+    pub(crate) drifted_after: Option<u64>,
 }
 
 impl Kept {
@@ -34,6 +43,9 @@ impl Kept {
             questions: 0,
             agreement: LossTest::new(guarantee.measured.disagreement_bound),
             correctness: LossTest::new(guarantee.max_loss),
+            judge: None,
+            drift: guarantee.scores.clone().map(DriftTest::new),
+            drifted_after: None,
             lapse: None,
             guarantee: written(guarantee),
         }
@@ -48,6 +60,10 @@ impl Kept {
         match test {
             Test::Agreement => &mut self.agreement,
             Test::Correctness => &mut self.correctness,
+            Test::Judge => {
+                let limit = self.correctness.limit();
+                self.judge.get_or_insert_with(|| LossTest::new(limit))
+            }
         }
     }
 

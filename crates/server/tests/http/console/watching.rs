@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::chromium::Chromium;
 use crate::fixture::{FRANCE, OIL, Running, wait_for};
+use crate::watch::scored;
 
 #[test]
 fn a_wrong_answer_becomes_a_question_to_evaluate_on() {
@@ -50,6 +51,28 @@ fn a_wrong_answer_becomes_a_question_to_evaluate_on() {
     let question: Value = serde_json::from_str(&questions).unwrap();
     assert_eq!(question["question"], OIL);
     assert_eq!(question["golden_answers"], json!(["Ida Miller"]));
+    assert_eq!(browser.wrong(&[]), [""; 0]);
+    assert_eq!(browser.nameless(), [""; 0]);
+}
+
+#[test]
+fn questions_unlike_those_of_calibration_are_shown_beside_the_policy() {
+    let server = scored(&Keys::default());
+    let Some(mut browser) = Chromium::start(1280, 900) else {
+        return;
+    };
+    let address = format!("http://{}/#policies", server.address);
+    browser.visit(&address);
+    browser.sees("Guarantee in force");
+    browser.sees("no difference found in 0 questions");
+    for _ in 0..60 {
+        server.post("/v1/ken/ask", &json!({"question": FRANCE}));
+    }
+    browser.click("link", "Traffic");
+    browser.sees("nothing is lost by that alone");
+    browser.click("link", "Policies");
+    browser.sees("different, as showed after");
+    browser.picture("drift");
     assert_eq!(browser.wrong(&[]), [""; 0]);
     assert_eq!(browser.nameless(), [""; 0]);
 }

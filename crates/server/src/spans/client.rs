@@ -1,0 +1,98 @@
+//! Sending spans by ken's own HTTP client, on the thread of the exporter, which may block.
+
+use std::fmt;
+use std::future::Future;
+use std::io::Read;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use ken_http::{certificates_of, explained, is_loopback};
+use opentelemetry_http::{Bytes, HttpClient, HttpError, Request, Response};
+use url::Url;
+
+/// How long a collector may take to accept a connection, and to say anything.
+const WITHIN: Duration = Duration::from_secs(5);
+
+/// The most of a collector's response that is read.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// Takes why something was not sent, and whether that is so for the first time since something was.
+type Unsent = Box<dyn Fn(&str, bool) + Send + Sync>;
+
+/// Sends to a collector.
+pub(super) struct Client {
+    agent: ureq::Agent,
+    unsent: Unsent,
+    is_failing: AtomicBool,
+}
+
+impl Client {
+    /// For a collector at a URL.
+    ///
+    /// # Errors
+    /// Certificates that cannot be used.
+    pub(super) fn new(
+        url: &Url,
+        unsent: impl Fn(&str, bool) + Send + Sync + 'static,
+    ) -> Result<Self, ken_http::BadCertificates> {
+        let agent = ken_http::agent(&ken_http::Settings {
+            certificates: certificates_of(|name| std::env::var(name).ok()),
+            through_proxy: !is_loopback(url),
+            connect: WITHIN,
+            silence: WITHIN,
+            answer: Some(WITHIN),
+            connections: 1,
+        })?;
+        Ok(Self {
+            agent,
+            unsent: Box::new(unsent),
+            is_failing: AtomicBool::new(false),
+        })
+    }
+
+    fn send(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
+        let (head, body) = request.into_parts();
+        let request = ureq::http::Request::from_parts(head, body.as_ref());
+        let sent = self.agent.run(request);
+        let (head, body) = sent.map_err(|error| explained(&error))?.into_parts();
+        let mut text = Vec::new();
+        let mut body = body.into_reader().take(MOST_BYTES);
+        body.read_to_end(&mut text)?;
+        Ok(Response::from_parts(head, text.into()))
+    }
+}
+
+impl HttpClient for Client {
+    fn send_bytes<'client, 'sent>(
+        &'client self,
+        request: Request<Bytes>,
+    ) -> Pin<Box<dyn Future<Output = Result<Response<Bytes>, HttpError>> + Send + 'sent>>
+    where
+        'client: 'sent,
+        Self: 'sent,
+    {
+        Box::pin(async move {
+            let response = self.send(request);
+            let failure = match &response {
+                Ok(response) if response.status().is_success() => None,
+                Ok(response) => Some(format!("the collector says {}", response.status())),
+                Err(error) => Some(error.to_string()),
+            };
+            match failure {
+                None => self.is_failing.store(false, Ordering::Relaxed),
+                Some(why) => {
+                    let is_first = !self.is_failing.swap(true, Ordering::Relaxed);
+                    (self.unsent)(&why, is_first);
+                }
+            }
+            response
+        })
+    }
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Client")
+    }
+}
