@@ -67,6 +67,7 @@ const FILES: &[(&str, &[u8])] = files![
     "passage.js",
     "policies.js",
     "probed.js",
+    "pruned.js",
     "search.js",
     "style.css",
     "trace.js",

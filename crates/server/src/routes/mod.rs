@@ -23,6 +23,7 @@ mod mcp;
 mod models;
 mod openapi;
 mod path;
+mod prune;
 mod reload;
 mod responses;
 pub(crate) mod search;
@@ -110,6 +111,9 @@ pub(crate) fn router(live: Arc<Live>, access: Arc<Access>, ending: Arc<AtomicBoo
             delete(changes::delete_document),
         )
         .route("/v1/ken/corpora/{name}/rollback", post(changes::roll_back))
+        .route("/v1/ken/corpora/{name}/prune", post(prune::prune))
+        .route("/v1/ken/corpora/{name}/pruned", get(prune::list))
+        .route("/v1/ken/corpora/{name}/restore", post(prune::restore))
         .route(
             "/v1/ken/corpora/{name}/passages/{*id}",
             get(corpora::passage),

@@ -23,6 +23,7 @@ use crate::wire::ken::{
 };
 use crate::wire::models::{Model, ModelList};
 use crate::wire::page::Listed;
+use crate::wire::prune::{PruneRequest, PrunedDocumentObject, RestoreRequest};
 use crate::wire::refusal::ErrorBody;
 use crate::wire::reload::Reloaded;
 use crate::wire::responses::{ResponseObject, ResponsesRequest};
@@ -273,6 +274,12 @@ fn writing(routes: &mut Routes) {
         "/v1/ken/corpora/{name}/rollback",
         "Bring an earlier generation back, as a new one",
     );
+    let summary = "Leave documents or passages out of every result";
+    routes.post::<PruneRequest, JobObject>("/v1/ken/corpora/{name}/prune", summary);
+    let summary = "Restore what is left out, by document, passage or reason";
+    routes.post::<RestoreRequest, JobObject>("/v1/ken/corpora/{name}/restore", summary);
+    let summary = "The documents of which passages are left out, newest first";
+    routes.get::<Listed<PrunedDocumentObject>>("/v1/ken/corpora/{name}/pruned", summary);
 }
 
 fn described() -> Value {

@@ -13,6 +13,7 @@ pub(crate) mod jobs;
 pub(crate) mod ken;
 pub(crate) mod models;
 pub(crate) mod page;
+pub(crate) mod prune;
 pub(crate) mod query;
 pub(crate) mod refusal;
 pub(crate) mod reload;

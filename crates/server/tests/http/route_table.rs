@@ -192,6 +192,8 @@ fn keeping() -> Vec<Route> {
     let find = || json!({"query": "oil"});
     let corpus = || json!({"name": "made-too"});
     let back = || json!({"generation": 1});
+    let prune = || json!({"documents": ["none.md"]});
+    let restore = || json!({"reasons": ["none"]});
     let mut all = vec![
         route("POST", "/v1/files", "/v1/files", Takes::File, WRITE),
         route(
@@ -234,6 +236,20 @@ fn keeping() -> Vec<Route> {
             "/v1/ken/corpora/{name}/rollback",
             "/v1/ken/corpora/notes/rollback",
             Takes::Json(back),
+            WRITE,
+        ),
+        route(
+            "POST",
+            "/v1/ken/corpora/{name}/prune",
+            "/v1/ken/corpora/notes/prune",
+            Takes::Json(prune),
+            WRITE,
+        ),
+        route(
+            "POST",
+            "/v1/ken/corpora/{name}/restore",
+            "/v1/ken/corpora/notes/restore",
+            Takes::Json(restore),
             WRITE,
         ),
     ];
@@ -298,6 +314,12 @@ fn keeping() -> Vec<Route> {
             "/v1/ken/corpora/{name}/documents/{id}",
             "/v1/ken/corpora/notes/documents/none.md",
             WRITE,
+        ),
+        (
+            "GET",
+            "/v1/ken/corpora/{name}/pruned",
+            "/v1/ken/corpora/notes/pruned",
+            SEARCH,
         ),
         (
             "GET",
