@@ -4,18 +4,19 @@ import { get } from "./api.js";
 
 /**
  * @typedef {{
- *   needsKey: boolean, takesDocuments: boolean, keepsTraces: boolean,
+ *   needsKey: boolean, takesDocuments: boolean, showsStudies: boolean, keepsTraces: boolean,
  *   may: (scope: string) => boolean, lacks: (scope: string, what: string) => string
  * }} Access
  */
 
 /** Asks the server. @returns {Promise<Access>} */
 export async function readAccess() {
-  const [{ key, scopes, takes_documents: takesDocuments }, { paths }] =
+  const [{ key, scopes, takes_documents: takesDocuments, shows_studies: showsStudies }, { paths }] =
     await Promise.all([get("/v1/ken/access"), get("/openapi.json")]);
   return {
     needsKey: key != null,
     takesDocuments,
+    showsStudies,
     keepsTraces: Object.hasOwn(paths, "/v1/ken/traces"),
     may: (scope) => scopes.includes(scope),
     lacks: (scope, what) => `This key cannot ${what}: it has not the scope “${scope}”.`,

@@ -7,6 +7,7 @@ import { corporaPage } from "./corpora.js";
 import { byId, notice } from "./dom.js";
 import { knowledgePage } from "./knowledge.js";
 import { policiesPage } from "./policies.js";
+import { studiesPage } from "./studies.js";
 import { trafficPage } from "./traffic.js";
 
 /**
@@ -15,7 +16,8 @@ import { trafficPage } from "./traffic.js";
  */
 
 /** @type {Record<string, (access: Access) => Promise<Page>>} */
-const PAGES = { ask: askPage, corpora: corporaPage, traffic: trafficPage, policies: policiesPage, knowledge: knowledgePage };
+const PAGES = { ask: askPage, corpora: corporaPage, traffic: trafficPage, policies: policiesPage, knowledge: knowledgePage,
+  studies: studiesPage };
 
 const main = byId("main");
 /** Pages that were visited keep what they show. @type {Map<string, Page>} */

@@ -1,7 +1,7 @@
 // The last questions: how each was answered, and the slow and the bad among them.
 
 import { get, post, text } from "./api.js";
-import { button, byId, field, make, notice, table, told } from "./dom.js";
+import { button, byId, field, make, notice, saveAs, table, told } from "./dom.js";
 import { count, duration, shortened, time } from "./format.js";
 import { details } from "./trace.js";
 
@@ -113,11 +113,6 @@ function rightAnswer(one, changed) {
 /** Saves lines of questions as a file. @param {string} path */
 async function save(path) {
   const lines = await text(path);
-  if (!lines) {
-    notice("There are no such questions.");
-    return;
-  }
-  const address = URL.createObjectURL(new Blob([lines], { type: "application/jsonl" }));
-  make("a", { href: address, download: "questions.jsonl" }).click();
-  URL.revokeObjectURL(address);
+  if (lines) saveAs("questions.jsonl", "application/jsonl", lines);
+  else notice("There are no such questions.");
 }

@@ -20,5 +20,6 @@ pub(crate) async fn report(
         scopes: caller.scopes().iter().map(ToString::to_string).collect(),
         corpora: caller.corpora().map(<[String]>::to_vec),
         takes_documents: app.served.library.is_some(),
+        shows_studies: app.served.studies.is_some(),
     })
 }

@@ -69,6 +69,7 @@ const FILES: &[(&str, &[u8])] = files![
     "probed.js",
     "pruned.js",
     "search.js",
+    "studies.js",
     "style.css",
     "trace.js",
     "traces.js",

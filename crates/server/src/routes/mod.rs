@@ -29,6 +29,7 @@ mod responses;
 pub(crate) mod search;
 mod state;
 mod stream;
+mod studies;
 mod traces;
 mod upload;
 mod vector_stores;
@@ -118,6 +119,8 @@ pub(crate) fn router(live: Arc<Live>, access: Arc<Access>, ending: Arc<AtomicBoo
             "/v1/ken/corpora/{name}/passages/{*id}",
             get(corpora::passage),
         )
+        .route("/v1/ken/studies", get(studies::list))
+        .route("/v1/ken/studies/{name}/{*file}", get(studies::file))
         .route("/mcp", post(mcp::take))
         .fallback(missing)
         .method_not_allowed_fallback(other_method)

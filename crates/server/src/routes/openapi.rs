@@ -27,6 +27,7 @@ use crate::wire::prune::{PruneRequest, PrunedDocumentObject, RestoreRequest};
 use crate::wire::refusal::ErrorBody;
 use crate::wire::reload::Reloaded;
 use crate::wire::responses::{ResponseObject, ResponsesRequest};
+use crate::wire::studies::StudyList;
 use crate::wire::traces::{MakeEvalQuestion, TraceObject};
 
 /// The description.
@@ -58,6 +59,13 @@ impl Routes {
         let schema = self.written.subschema_for::<R>();
         let lines = json!({ "application/jsonl": { "schema": schema } });
         operation["responses"]["200"]["content"] = lines;
+        self.add(path, "get", operation);
+    }
+
+    /// A route that gives a file as it is.
+    fn file(&mut self, path: &str, summary: &str) {
+        let mut operation = self.operation::<Value>(path, summary);
+        operation["responses"]["200"]["content"] = json!({ "*/*": {} });
         self.add(path, "get", operation);
     }
 
@@ -196,6 +204,9 @@ fn watching(routes: &mut Routes) {
     routes.get::<TraceObject>("/v1/ken/traces/{id}", "How one was");
     let summary = "The questions, as JSON Lines to probe on; where texts are kept";
     routes.lines::<EvalQuestion>("/v1/ken/traces/questions", summary);
+    let summary = "What was studied, compared and probed, in the folder of the setting `studies`";
+    routes.get::<StudyList>("/v1/ken/studies", summary);
+    routes.file("/v1/ken/studies/{name}/{file}", "One of its files");
     let questions = "/v1/ken/evals/questions";
     let summary = "Questions with right answers, as JSON Lines to evaluate on";
     routes.lines::<EvalQuestion>(questions, summary);

@@ -17,6 +17,7 @@ pub(crate) mod opening;
 pub(crate) mod policies;
 pub(crate) mod record;
 pub(crate) mod served;
+pub(crate) mod studies;
 pub(crate) mod traces;
 pub(crate) mod watch;
 pub(crate) mod work;

@@ -22,6 +22,7 @@ use super::library::{self, Library};
 use super::opening::{Limits, OpenError, Opening, SetReranking};
 use super::policies;
 use super::record::RecordError;
+use super::studies::Studies;
 use super::traces::Traces;
 use super::watch::{NotGuaranteed, Now, Standing, Watch};
 use crate::log::{Entry, Log};
@@ -61,6 +62,8 @@ pub struct Served {
     pub(crate) traces: Arc<Traces>,
     /// Questions to evaluate on.
     pub(crate) evals: Arc<Evals>,
+    /// Studies to be shown, where there is a folder of them.
+    pub(crate) studies: Option<Studies>,
     /// The folder of what is kept, while it is this server's.
     data: Option<Arc<DataFolder>>,
     /// Raised when all work is to end.
@@ -107,6 +110,7 @@ impl Served {
         let served = served.keeping(settings.keep_questions, folder)?;
         let served = Self {
             reranking: opening.reranking,
+            studies: opening.studies.map(Studies::new),
             library,
             data: data.map(Arc::new),
             ..served
@@ -148,6 +152,7 @@ impl Served {
             watch: None,
             traces: Arc::clone(&self.traces),
             evals: Arc::clone(&self.evals),
+            studies: opening.studies.map(Studies::new),
             data: self.data.clone(),
             halted: Arc::clone(&self.halted),
             started: self.started,
@@ -235,6 +240,7 @@ impl Served {
             watch: None,
             traces: Arc::new(Traces::in_memory(false)),
             evals: Arc::new(Evals::in_memory()),
+            studies: None,
             data: None,
             halted,
             started: unix_seconds(),
@@ -256,6 +262,15 @@ impl Served {
     pub fn with_library(self, library: Library) -> Self {
         Self {
             library: Some(Arc::new(library)),
+            ..self
+        }
+    }
+
+    /// The same, with the studies in a folder.
+    #[must_use]
+    pub fn with_studies(self, folder: PathBuf) -> Self {
+        Self {
+            studies: Some(Studies::new(folder)),
             ..self
         }
     }
@@ -373,6 +388,17 @@ impl Served {
         self.library.as_deref().ok_or_else(|| {
             let message = "this server takes nothing in: it was started without a folder for that";
             Refusal::new(StatusCode::FORBIDDEN, "read_only", message)
+        })
+    }
+
+    /// Studies to be shown.
+    ///
+    /// # Errors
+    /// A server without a folder of them.
+    pub(crate) fn studies(&self) -> Result<&Studies, Refusal> {
+        self.studies.as_ref().ok_or_else(|| {
+            let message = "this server shows no studies: it was started without a folder of them (the setting studies)";
+            Refusal::new(StatusCode::NOT_FOUND, "no_studies", message)
         })
     }
 

@@ -14,4 +14,6 @@ pub(crate) struct AccessReport {
     pub(crate) corpora: Option<Vec<String>>,
     /// Whether the server takes documents in, of those that may `write`.
     pub(crate) takes_documents: bool,
+    /// Whether the server has a folder of studies, for those that may `admin`.
+    pub(crate) shows_studies: bool,
 }

@@ -18,4 +18,5 @@ pub(crate) mod query;
 pub(crate) mod refusal;
 pub(crate) mod reload;
 pub(crate) mod responses;
+pub(crate) mod studies;
 pub(crate) mod traces;

@@ -94,6 +94,8 @@ struct Kind {
     /// Whether it keeps the texts of questions and answers.
     keeps_texts: bool,
     guaranteed: Option<Guaranteed>,
+    /// Whether it shows the studies in the folder `studies`.
+    shows_studies: bool,
 }
 
 /// Limits that no test meets by chance.
@@ -148,6 +150,15 @@ impl Running {
         Self::of_kind(&Keys::default(), kind)
     }
 
+    /// Over a table, with the folder `studies` shown.
+    pub(crate) fn showing_studies(keys: &Keys) -> Self {
+        let kind = Kind {
+            shows_studies: true,
+            ..Kind::default()
+        };
+        Self::of_kind(keys, kind)
+    }
+
     /// Over a table, with a guarantee that is watched on all questions.
     pub(crate) fn guaranteed(keys: &Keys, guaranteed: Guaranteed) -> Self {
         let kind = Kind {
@@ -198,6 +209,11 @@ impl Running {
             let library = Library::open(&data, intake, Arc::new(embedder), reference).unwrap();
             served = served.with_library(library);
             served = served.keeping(kind.keeps_texts, Some(&data)).unwrap();
+        }
+        if kind.shows_studies {
+            let studies = folder.path().join("studies");
+            std::fs::create_dir_all(&studies).unwrap();
+            served = served.with_studies(studies);
         }
         let path = folder.path().join("keys.json");
         keys.write(&path).unwrap();

@@ -23,5 +23,6 @@ mod random_input;
 mod responses;
 mod route_table;
 mod slow_model;
+mod studies;
 mod traces;
 mod watch;

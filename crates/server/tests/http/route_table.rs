@@ -175,6 +175,13 @@ fn watching() -> Vec<Route> {
             "/v1/ken/evals/questions/eval_0",
             ADMIN,
         ),
+        ("GET", "/v1/ken/studies", "/v1/ken/studies", ADMIN),
+        (
+            "GET",
+            "/v1/ken/studies/{name}/{file}",
+            "/v1/ken/studies/nq/report.html",
+            ADMIN,
+        ),
         ("GET", "/metrics", "/metrics", ADMIN),
         ("GET", "/health", "/health", ANY),
         ("GET", "/ready", "/ready", ANY),

@@ -529,6 +529,7 @@ fn it_fits_a_phone_and_is_readable_light_and_dark() {
         ("Traffic", "[aria-label='Live']"),
         ("Policies", "#policies-title"),
         ("Knowledge", "#probed-title"),
+        ("Studies", "#studies-title"),
     ] {
         browser.click("link", page);
         browser.until(shown, &format!("document.querySelector({})", json!(shown)));
