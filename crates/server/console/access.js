@@ -4,18 +4,19 @@ import { get } from "./api.js";
 
 /**
  * @typedef {{
- *   needsKey: boolean, takesDocuments: boolean, showsStudies: boolean, keepsTraces: boolean,
+ *   needsKey: boolean, takesDocuments: boolean, sources: string[], showsStudies: boolean, keepsTraces: boolean,
  *   may: (scope: string) => boolean, lacks: (scope: string, what: string) => string
  * }} Access
  */
 
 /** Asks the server. @returns {Promise<Access>} */
 export async function readAccess() {
-  const [{ key, scopes, takes_documents: takesDocuments, shows_studies: showsStudies }, { paths }] =
+  const [{ key, scopes, sources, takes_documents: takesDocuments, shows_studies: showsStudies }, { paths }] =
     await Promise.all([get("/v1/ken/access"), get("/openapi.json")]);
   return {
     needsKey: key != null,
     takesDocuments,
+    sources,
     showsStudies,
     keepsTraces: Object.hasOwn(paths, "/v1/ken/traces"),
     may: (scope) => scopes.includes(scope),

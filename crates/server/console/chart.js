@@ -53,7 +53,7 @@ export function curves({ label, across, lines, rings = [], mark }) {
   const { width, height, left, right, top, bottom } = DRAWING;
   const values = lines.flatMap((line) => line.points.map((point) => point[1]));
   const step = niceStep((Math.max(...values) - Math.min(...values)) / 4 || 0.1);
-  const low = Math.max(0, Math.floor(Math.min(...values) / step) * step);
+  const low = Math.floor(Math.min(...values) / step) * step;
   const high = Math.ceil(Math.max(...values) / step + 1e-9) * step;
   const span = across.high - across.low || 1;
   const x = (/** @type {number} */ value) => left + (width - left - right) * (value - across.low) / span;

@@ -50,15 +50,18 @@ impl Corpus {
         for segment in self.segments() {
             let mut documents = BTreeSet::new();
             for (document, mark) in segment.pruned()? {
-                let pruning = by_reason.entry(mark.reason).or_insert_with_key(|reason| Pruning {
-                    reason: reason.clone(),
-                    passages: 0,
-                    documents: 0,
-                    lowest_score: mark.score,
-                    highest_score: mark.score,
-                });
+                let pruning = by_reason
+                    .entry(mark.reason)
+                    .or_insert_with_key(|reason| Pruning {
+                        reason: reason.clone(),
+                        passages: 0,
+                        documents: 0,
+                        lowest_score: mark.score,
+                        highest_score: mark.score,
+                    });
                 pruning.passages += 1;
-                pruning.documents += usize::from(documents.insert((document, pruning.reason.clone())));
+                pruning.documents +=
+                    usize::from(documents.insert((document, pruning.reason.clone())));
                 pruning.lowest_score = pruning.lowest_score.min(mark.score);
                 pruning.highest_score = pruning.highest_score.max(mark.score);
             }

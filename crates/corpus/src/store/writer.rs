@@ -281,7 +281,12 @@ impl Writer {
         let changed = self.remarked(|number, marks| {
             let own = &mut marks.pruned;
             own.retain(|mark| !mark.reason.starts_with(reason_start));
-            marks.prune(by_segment.get_mut(number).map(std::mem::take).unwrap_or_default());
+            marks.prune(
+                by_segment
+                    .get_mut(number)
+                    .map(std::mem::take)
+                    .unwrap_or_default(),
+            );
         })?;
         self.commit(Change::Prune, self.segments.clone(), changed, Vec::new())
     }
@@ -306,7 +311,8 @@ impl Writer {
         let changed = self.remarked(|number, marks| {
             marks.pruned.retain(|mark| {
                 missing.remove(&mark.reason);
-                !reasons.contains(&mark.reason) && !chosen.contains(&(number, mark.ordinal as usize))
+                !reasons.contains(&mark.reason)
+                    && !chosen.contains(&(number, mark.ordinal as usize))
             });
         })?;
         if let Some(reason) = missing.pop_first() {

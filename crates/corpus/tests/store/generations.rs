@@ -1,8 +1,6 @@
 //! Deleting, pruning, returning and compacting; who keeps what.
 
-use ken_corpus::{
-    Active, Change, CorpusInfo, PlaceMark, Pruned, Pruning, Selection, history,
-};
+use ken_corpus::{Active, Change, CorpusInfo, PlaceMark, Pruned, Pruning, Selection, history};
 
 use super::*;
 

@@ -140,7 +140,13 @@ fn exactly_the_share_goes_that_is_known_and_comes_back() {
         number(&learned["report"]["rank_correlation"]) > 0.7,
         "{learned}"
     );
-    let dry = ken.json(&prune(&["--ratio", "0.4", "--dry-run"]));
+    let dry = ken.json(&prune(&[
+        "--ratio",
+        "0.4",
+        "--dry-run",
+        "--out",
+        "plan.jsonl",
+    ]));
     assert_eq!(
         (&dry["pruned"], &dry["passages"]),
         (&json!(24), &json!(60)),
@@ -166,8 +172,26 @@ fn exactly_the_share_goes_that_is_known_and_comes_back() {
     ]);
     assert_eq!(hits["hits"].as_array().unwrap().len(), 36);
 
-    // Another ratio replaces the first; the order is the same.
+    // What the dry run wrote down is what goes, and comes back in the same way.
     let before = left(&ken);
+    ken.text(&["prune", "undo", "--corpus", "island"]);
+    assert_eq!(pruned(&ken).0, 0);
+    ken.text(&[
+        "prune",
+        "apply",
+        "--corpus",
+        "island",
+        "--ids",
+        "plan.jsonl",
+    ]);
+    assert_eq!(left(&ken), before);
+    assert!(
+        ken.read("plan.jsonl")
+            .lines()
+            .all(|line| line.contains("\"reason\":\"ken prune: pruner\""))
+    );
+
+    // Another ratio replaces the first; the order is the same.
     ken.text(&prune(&["--ratio", "0.1"]));
     assert_eq!(pruned(&ken).0, 6);
     let now = left(&ken);

@@ -10,6 +10,7 @@ mod citing;
 mod console;
 mod conversation;
 pub(crate) mod corpora;
+mod corrections;
 mod embeddings;
 mod evals;
 mod events;
@@ -98,6 +99,11 @@ pub(crate) fn router(live: Arc<Live>, access: Arc<Access>, ending: Arc<AtomicBoo
             get(evals::list).post(evals::make),
         )
         .route("/v1/ken/evals/questions/{id}", delete(evals::delete))
+        .route(
+            "/v1/ken/corrections",
+            get(corrections::list).post(corrections::make),
+        )
+        .route("/v1/ken/corrections/{id}", delete(corrections::delete))
         .route("/v1/ken/jobs", get(jobs::list))
         .route("/v1/ken/jobs/{id}", get(jobs::one))
         .route("/v1/ken/jobs/{id}/cancel", post(jobs::cancel))

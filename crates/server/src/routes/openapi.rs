@@ -9,6 +9,7 @@ use crate::service::evals::EvalQuestion;
 use crate::wire::access::AccessReport;
 use crate::wire::body;
 use crate::wire::chat::{ChatCompletion, ChatRequest};
+use crate::wire::corrections::{Corrected, CorrectionObject, MakeCorrection};
 use crate::wire::embeddings::{EmbeddingsRequest, EmbeddingsResponse};
 use crate::wire::feedback::{FeedbackRequest, FeedbackResponse};
 use crate::wire::files::{
@@ -213,6 +214,15 @@ fn watching(routes: &mut Routes) {
     let summary = "Evaluate on the question of a trace from now on, or on another one";
     routes.post::<MakeEvalQuestion, EvalQuestion>(questions, summary);
     routes.delete::<Deleted>("/v1/ken/evals/questions/{id}", "Take it out");
+    let corrections = "/v1/ken/corrections";
+    let summary =
+        "Of questions, the source that was right, as JSON Lines for `ken datastore import`";
+    routes.lines::<CorrectionObject>(corrections, summary);
+    let summary =
+        "Say which source was right; a policy datastore that is served votes so from now on";
+    routes.post::<MakeCorrection, Corrected>(corrections, summary);
+    let summary = "Forget it; what it changed in a datastore stays";
+    routes.delete::<Deleted>("/v1/ken/corrections/{id}", summary);
     for (name, schema, what) in [
         ("limit", "integer", "Traces of a page"),
         (

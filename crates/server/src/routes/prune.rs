@@ -112,7 +112,9 @@ pub(crate) async fn list(
         move |_, _| {
             let documents = corpus.retriever.back_end().pruned_documents()?;
             let documents = documents.into_iter().map(PrunedDocumentObject::from);
-            Ok(page.of(documents.collect(), |one: &PrunedDocumentObject| &one.doc_id))
+            Ok(page.of(documents.collect(), |one: &PrunedDocumentObject| {
+                &one.doc_id
+            }))
         },
     );
     Ok(body::json(&listed.await?))

@@ -3,17 +3,18 @@
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, RwLock};
 
 use axum::http::StatusCode;
-use ken_answer::{Pipeline, Policy, Rerank, Retriever};
+use ken_answer::{Datastore, Pipeline, Policy, Rerank, Retriever};
 use ken_corpus::Segmentation;
 use ken_route::Guarantee;
-use ken_setup::Setup;
+use ken_setup::{Setup, SetupError};
 
 use super::clock::unix_seconds;
 use super::corpora::{Corpora, Opened};
+use super::corrections::Corrections;
 use super::data_folder::DataFolder;
 use super::evals::Evals;
 use super::gate::Gate;
@@ -39,6 +40,9 @@ const WATCHED: &str = "watch.json";
 /// The folder of traces in that.
 const TRACES: &str = "traces";
 
+/// The folder of corrections in that.
+const CORRECTIONS: &str = "corrections";
+
 /// The folder of questions to evaluate on in that.
 const EVALS: &str = "evals";
 
@@ -62,6 +66,10 @@ pub struct Served {
     pub(crate) traces: Arc<Traces>,
     /// Questions to evaluate on.
     pub(crate) evals: Arc<Evals>,
+    /// Which sources were right.
+    pub(crate) corrections: Arc<Corrections>,
+    /// The pipeline's datastore as it was corrected since.
+    pub(crate) corrected: RwLock<Option<Arc<Datastore>>>,
     /// Studies to be shown, where there is a folder of them.
     pub(crate) studies: Option<Studies>,
     /// The folder of what is kept, while it is this server's.
@@ -152,6 +160,8 @@ impl Served {
             watch: None,
             traces: Arc::clone(&self.traces),
             evals: Arc::clone(&self.evals),
+            corrections: Arc::clone(&self.corrections),
+            corrected: RwLock::default(),
             studies: opening.studies.map(Studies::new),
             data: self.data.clone(),
             halted: Arc::clone(&self.halted),
@@ -184,6 +194,8 @@ impl Served {
             return Err(error.into());
         }
         renewed.iter().for_each(|state| self.metrics.corpus(state));
+        // Somebody may have corrected it since it was opened.
+        self.reread_datastore().map_err(SetupError::from)?;
         let Some((library, data)) = self.library.as_ref().zip(self.data.as_ref()) else {
             return Ok(());
         };
@@ -240,6 +252,8 @@ impl Served {
             watch: None,
             traces: Arc::new(Traces::in_memory(false)),
             evals: Arc::new(Evals::in_memory()),
+            corrections: Arc::new(Corrections::in_memory()),
+            corrected: RwLock::default(),
             studies: None,
             data: None,
             halted,
@@ -295,6 +309,7 @@ impl Served {
         Ok(Self {
             traces: Arc::new(traces),
             evals: Arc::new(Evals::open(folder.join(EVALS))?),
+            corrections: Arc::new(Corrections::open(folder.join(CORRECTIONS))?),
             ..self
         })
     }
@@ -343,6 +358,15 @@ impl Served {
             corpus: corpus.as_deref(),
         };
         Watch::new(guarantee, now, (share, seed), file)
+    }
+
+    /// The pipeline as it is by now.
+    pub(crate) fn pipeline(&self) -> Pipeline {
+        let pipeline = self.pipeline.clone();
+        match self.datastore() {
+            Some(datastore) => pipeline.with_checked_datastore(datastore),
+            None => pipeline,
+        }
     }
 
     /// The policy of the settings; in the place of one whose guarantee does not hold, `always`.

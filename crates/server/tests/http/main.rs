@@ -9,12 +9,14 @@ mod chat;
 mod client;
 mod console;
 mod conversation;
+mod corrections;
 mod every_route;
 mod fixture;
 mod held;
 /// The one of `ken serve`.
 #[path = "../../../ken/src/commands/serve/intake.rs"]
 mod intake;
+mod javascript;
 mod ken;
 mod library;
 mod load;

@@ -124,6 +124,7 @@ fn asking() -> Vec<Route> {
 fn watching() -> Vec<Route> {
     let feedback = || json!({"request_id": "req_0", "rating": "bad"});
     let question = || json!({"question": "Who?", "golden_answers": ["Ida"]});
+    let correction = || json!({"question": "Who?", "source": "self"});
     let mut all = vec![
         route(
             "POST",
@@ -144,6 +145,13 @@ fn watching() -> Vec<Route> {
             "/v1/ken/evals/questions",
             "/v1/ken/evals/questions",
             Takes::Json(question),
+            ADMIN,
+        ),
+        route(
+            "POST",
+            "/v1/ken/corrections",
+            "/v1/ken/corrections",
+            Takes::Json(correction),
             ADMIN,
         ),
     ];
@@ -173,6 +181,13 @@ fn watching() -> Vec<Route> {
             "DELETE",
             "/v1/ken/evals/questions/{id}",
             "/v1/ken/evals/questions/eval_0",
+            ADMIN,
+        ),
+        ("GET", "/v1/ken/corrections", "/v1/ken/corrections", ADMIN),
+        (
+            "DELETE",
+            "/v1/ken/corrections/{id}",
+            "/v1/ken/corrections/none",
             ADMIN,
         ),
         ("GET", "/v1/ken/studies", "/v1/ken/studies", ADMIN),

@@ -61,7 +61,10 @@ pub(crate) fn fill(server: &Running) {
     write("sizes/vega/nq-em.vl.json", "{\"mark\": \"line\"}");
     write("sizes/cells/secret.jsonl", "{}");
     write("begun/study.json", &manifest.to_string());
-    write("compared/policies.csv", "policy,n,em,f1,retrieval_ratio\nalways,4,0.5,0.625,1\nprompt@0.5,4,0.75,,0.25\n");
+    write(
+        "compared/policies.csv",
+        "policy,n,em,f1,retrieval_ratio\nalways,4,0.5,0.625,1\nprompt@0.5,4,0.75,,0.25\n",
+    );
     write("compared/report.html", "<!doctype html><h1>Compared</h1>");
     write("compared/never.jsonl", "{}");
     let records = [
@@ -70,7 +73,10 @@ pub(crate) fn fill(server: &Running) {
             "confidence": {"self": 0.25, "corpus": 0.75, "masked": null}, "effect": {"confidence": "beneficial"},
             "likeliest": {"self": {"text": "y"}}, "evidence": ["0.md#1"]}),
     ];
-    write("known.jsonl", &records.map(|record| format!("{record}\n")).concat());
+    write(
+        "known.jsonl",
+        &records.map(|record| format!("{record}\n")).concat(),
+    );
     write("known.jsonl.html", "<!doctype html><h1>Known</h1>");
     write("keys.json", "{\"keys\": []}");
 }
@@ -90,7 +96,12 @@ fn studies_are_told_with_what_they_measured() {
         .collect();
     assert_eq!(
         told,
-        [("begun", "study"), ("compared", "comparison"), ("known.jsonl", "probe"), ("sizes", "study")]
+        [
+            ("begun", "study"),
+            ("compared", "comparison"),
+            ("known.jsonl", "probe"),
+            ("sizes", "study")
+        ]
     );
     let sizes = &all[3];
     assert_eq!(sizes["datasets"], json!([{"name": "nq", "questions": 300}]));
@@ -98,13 +109,22 @@ fn studies_are_told_with_what_they_measured() {
         sizes["models"],
         json!([{"name": "small", "parameters": 135_000_000}, {"name": "large", "parameters": 1_500_000_000}])
     );
-    assert_eq!((&sizes["scales"], &sizes["missing"]), (&json!([0, 1, 2]), &json!(1)));
+    assert_eq!(
+        (&sizes["scales"], &sizes["missing"]),
+        (&json!([0, 1, 2]), &json!(1))
+    );
     let files = sizes["files"].as_array().unwrap().iter();
     let files: Vec<&str> = files.map(|file| file["name"].as_str().unwrap()).collect();
     assert_eq!(files, ["report.html", "report.json", "vega/nq-em.vl.json"]);
     assert!(sizes["changed_at"].as_u64().unwrap() > 1_600_000_000);
-    assert_eq!((&all[0]["page"], &all[0]["files"]), (&Value::Null, &json!([])));
-    assert_eq!((&all[2]["questions"], &all[2]["page"]), (&json!(1), &json!("known.jsonl.html")));
+    assert_eq!(
+        (&all[0]["page"], &all[0]["files"]),
+        (&Value::Null, &json!([]))
+    );
+    assert_eq!(
+        (&all[2]["questions"], &all[2]["page"]),
+        (&json!(1), &json!("known.jsonl.html"))
+    );
 }
 
 #[test]
@@ -112,24 +132,53 @@ fn their_files_are_given_as_they_are_and_pages_stand_alone() {
     let server = Running::showing_studies(&Keys::default());
     fill(&server);
     for (path, kind, starts) in [
-        ("sizes/report.html", "text/html; charset=utf-8", "<!doctype html>"),
+        (
+            "sizes/report.html",
+            "text/html; charset=utf-8",
+            "<!doctype html>",
+        ),
         ("sizes/report.json", "application/json", "{\"compensation\""),
         ("sizes/vega/nq-em.vl.json", "application/json", "{\"mark\""),
-        ("compared/policies.csv", "text/csv; charset=utf-8", "policy,n"),
-        ("known.jsonl/known.jsonl", "application/jsonl", "{\"settings\""),
-        ("known.jsonl/known.jsonl.html", "text/html; charset=utf-8", "<!doctype html><h1>Known"),
+        (
+            "compared/policies.csv",
+            "text/csv; charset=utf-8",
+            "policy,n",
+        ),
+        (
+            "known.jsonl/known.jsonl",
+            "application/jsonl",
+            "{\"settings\"",
+        ),
+        (
+            "known.jsonl/known.jsonl.html",
+            "text/html; charset=utf-8",
+            "<!doctype html><h1>Known",
+        ),
     ] {
         let file = server.get(&format!("/v1/ken/studies/{path}"));
-        assert_eq!((file.status, file.header("content-type")), (200, Some(kind)), "{path}");
+        assert_eq!(
+            (file.status, file.header("content-type")),
+            (200, Some(kind)),
+            "{path}"
+        );
         assert!(file.text().starts_with(starts), "{path}");
         let policy = file.header("content-security-policy").unwrap();
         let parts: Vec<&str> = policy.split("; ").collect();
-        for part in ["sandbox allow-scripts allow-downloads", "default-src 'none'", "frame-ancestors 'none'", "form-action 'none'"] {
+        for part in [
+            "sandbox allow-scripts allow-downloads",
+            "default-src 'none'",
+            "frame-ancestors 'none'",
+            "form-action 'none'",
+        ] {
             assert!(parts.contains(&part), "{path}: {part}");
         }
         assert!(!policy.contains("allow-same-origin") && !policy.contains("connect-src"));
         assert_eq!(file.header("x-content-type-options"), Some("nosniff"));
-        let shown = if path.ends_with(".html") { "inline" } else { "attachment" };
+        let shown = if path.ends_with(".html") {
+            "inline"
+        } else {
+            "attachment"
+        };
         assert_eq!(file.header("content-disposition"), Some(shown), "{path}");
     }
 }
@@ -138,7 +187,11 @@ fn their_files_are_given_as_they_are_and_pages_stand_alone() {
 fn no_path_leads_out_of_the_folder() {
     let server = Running::showing_studies(&Keys::default());
     fill(&server);
-    std::fs::write(server.folder.path().join("outside.json"), "{\"policies\": [1]}").unwrap();
+    std::fs::write(
+        server.folder.path().join("outside.json"),
+        "{\"policies\": [1]}",
+    )
+    .unwrap();
     for (name, file) in [
         ("sizes", "study.json"),
         ("sizes", "cells/secret.jsonl"),
@@ -159,17 +212,35 @@ fn no_path_leads_out_of_the_folder() {
         ("known.jsonl", "report.html"),
     ] {
         let refused = server.get(&format!("/v1/ken/studies/{name}/{file}"));
-        assert_eq!((refused.status, refused.code().as_str()), (404, "unknown_file"), "{name} {file}");
+        assert_eq!(
+            (refused.status, refused.code().as_str()),
+            (404, "unknown_file"),
+            "{name} {file}"
+        );
     }
     for name in [
-        "..", "%2e%2e", ".", "%2e", "..%2f..%2fetc", "%2fetc", "sizes%2f", "sizes%00", "sizes%2fvega", "keys.json",
-        "..%2foutside.json", "none", "%252e%252e",
+        "..",
+        "%2e%2e",
+        ".",
+        "%2e",
+        "..%2f..%2fetc",
+        "%2fetc",
+        "sizes%2f",
+        "sizes%00",
+        "sizes%2fvega",
+        "keys.json",
+        "..%2foutside.json",
+        "none",
+        "%252e%252e",
     ] {
         for file in ["report.html", "passwd", "keys.json"] {
             let refused = server.get(&format!("/v1/ken/studies/{name}/{file}"));
             let code = refused.code();
             assert_eq!(refused.status, 404, "{name} {file}");
-            assert!(["unknown_study", "unknown_route"].contains(&code.as_str()), "{name} {file}: {code}");
+            assert!(
+                ["unknown_study", "unknown_route"].contains(&code.as_str()),
+                "{name} {file}: {code}"
+            );
         }
     }
     let none = Running::start().get("/v1/ken/studies");

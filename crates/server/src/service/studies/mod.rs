@@ -157,9 +157,11 @@ impl Found {
 
     /// Takes a file in, where it is there, is no link and not too large.
     fn add(&mut self, name: &str, path: PathBuf) -> bool {
-        let Some(known) = path.symlink_metadata().ok().filter(|known| {
-            known.is_file() && known.len() <= LARGEST
-        }) else {
+        let Some(known) = path
+            .symlink_metadata()
+            .ok()
+            .filter(|known| known.is_file() && known.len() <= LARGEST)
+        else {
             return false;
         };
         let changed = known.modified().ok();
@@ -177,7 +179,9 @@ impl Found {
     fn as_folder(&mut self, folder: &Path) -> bool {
         let has = [PAGE, DATA, POLICIES].map(|name| self.add(name, folder.join(name)));
         let [has_page, has_data, has_policies] = has;
-        let report = has_data.then(|| summary::of_report(&folder.join(DATA))).flatten();
+        let report = has_data
+            .then(|| summary::of_report(&folder.join(DATA)))
+            .flatten();
         let manifest = summary::of_manifest(&folder.join(MANIFEST));
         self.told.page = has_page.then(|| PAGE.to_owned());
         self.told.kind = match (report.is_some() || manifest.is_some(), has_policies) {
@@ -270,7 +274,10 @@ mod tests {
             write(name, text);
         }
         assert_eq!(names(path), []);
-        write("nq/study.json", r#"{"datasets": {"nq": {"questions": 3}}, "models": {}, "conditions": []}"#);
+        write(
+            "nq/study.json",
+            r#"{"datasets": {"nq": {"questions": 3}}, "models": {}, "conditions": []}"#,
+        );
         write("pruned/report.html", "<p>");
         write("pruned/report.json", "{\"rows\": []}");
         write("compared/policies.csv", "policy,em\n");
@@ -287,7 +294,10 @@ mod tests {
         let expected = expected.map(|(name, kind)| (name.to_owned(), kind));
         assert_eq!(names(path), expected);
         let studies = Studies::new(path.to_owned());
-        assert_eq!(studies.file("known.jsonl", "known.jsonl").unwrap().bytes, known.as_bytes());
+        assert_eq!(
+            studies.file("known.jsonl", "known.jsonl").unwrap().bytes,
+            known.as_bytes()
+        );
         for (name, file) in [
             ("nq", "study.json"),
             ("nq", "report.html"),

@@ -153,7 +153,11 @@ pub(super) fn tell(told: &mut StudyObject, report: Option<Report>, manifest: Opt
         models.extend(named.map(|(name, model)| (name, model.parameters)));
         scales.extend(manifest.conditions.iter().map(|scale| scale.n));
     }
-    told.questions = datasets.values().copied().flatten().reduce(usize::saturating_add);
+    told.questions = datasets
+        .values()
+        .copied()
+        .flatten()
+        .reduce(usize::saturating_add);
     told.datasets = datasets
         .into_iter()
         .map(|(name, questions)| StudiedDataset { name, questions })

@@ -163,8 +163,13 @@ fn documents_are_left_out_and_restored() {
     browser.sees("1 of 3 passages (33.3%) is left out of every result.");
     // As `ken prune apply --dry-run --out` writes it.
     let plan = server.folder.path().join("plan.jsonl");
-    let line = |id: &str, score| json!({"passage_id": id, "score": score, "reason": "ken prune: pruner"});
-    let lines = format!("{}\n{}\n", line("cars/oil.md#0", 0.9), line("cars/tires.md#0", 0.7));
+    let line =
+        |id: &str, score| json!({"passage_id": id, "score": score, "reason": "ken prune: pruner"});
+    let lines = format!(
+        "{}\n{}\n",
+        line("cars/oil.md#0", 0.9),
+        line("cars/tires.md#0", 0.7)
+    );
     std::fs::write(&plan, &lines).unwrap();
     browser.choose_files("Plan of ken prune", &[&plan]);
     browser.click("button", "Apply it");
@@ -187,7 +192,10 @@ fn documents_are_left_out_and_restored() {
     browser.sees("the corpus holds no document \"none.md\"");
     assert_eq!(browser.wrong(&[404]), [""; 0]);
     let corpus = server.get("/v1/ken/corpora/notes").json();
-    assert_eq!((&corpus["generation"], &corpus["passages"]), (&json!(5), &json!(3)));
+    assert_eq!(
+        (&corpus["generation"], &corpus["passages"]),
+        (&json!(5), &json!(3))
+    );
 }
 
 #[test]

@@ -38,7 +38,9 @@ fn a_study_is_seen_with_its_curves_and_its_page_stands_alone() {
     assert_eq!(browser.nameless(), [""; 0]);
 
     // The page has its own looks and script, and neither the console's storage nor its server.
-    let link = browser.js("[...document.querySelectorAll('a')].find((one) => one.innerText === 'Open the page').href");
+    let link = browser.js(
+        "[...document.querySelectorAll('a')].find((one) => one.innerText === 'Open the page').href",
+    );
     browser.visit(link.as_str().unwrap());
     browser.sees("storage: none, origin: null, refused");
     let color = browser.js("getComputedStyle(document.querySelector('h1')).color");
@@ -58,7 +60,10 @@ fn comparisons_and_probes_are_seen_as_in_their_own_pages() {
     browser.click("link", "compared");
     browser.sees("prompt@0.5");
     let rows = browser.js("document.querySelector('[aria-label=Policies] tbody').innerText");
-    assert_eq!(rows, "always\t0.500\t0.625\t1.000\nprompt@0.5\t0.750\t–\t0.250");
+    assert_eq!(
+        rows,
+        "always\t0.500\t0.625\t1.000\nprompt@0.5\t0.750\t–\t0.250"
+    );
     browser.click("link", "known.jsonl");
     browser.sees("Question 1?");
     browser.sees("confidence from memory");
@@ -90,6 +95,9 @@ fn studies_need_the_scope_and_a_page_is_saved_where_links_carry_no_key() {
     wait_for("it is saved", || saved.exists());
     assert_eq!(browser.wrong(&[401]), [""; 0]);
     let without = server.get("/v1/ken/studies/sizes/report.html");
-    assert_eq!((without.status, without.code()), (401, "missing_api_key".to_owned()));
+    assert_eq!(
+        (without.status, without.code()),
+        (401, "missing_api_key".to_owned())
+    );
     assert_eq!(browser.js("localStorage.length"), json!(0));
 }
