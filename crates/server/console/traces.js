@@ -89,9 +89,9 @@ function open(one, access, changed) {
   byId("trace-title").textContent = one.question || one.id;
   byId("trace-body").replaceChildren(
     make("p", { class: "answer" }, one.answer ?? ""), make("p", { class: "dim reason" }, one.reason),
-    one.question
-      ? [rightAnswer(one, changed), access.sources.length > 0 && rightSource(one, access, changed)]
-      : make("p", { class: "dim" }, "This server does not keep what was asked (the setting keep_questions)."),
+    ...(one.question
+      ? [rightAnswer(one, changed), access.sources.length > 0 ? rightSource(one, access, changed) : ""]
+      : [make("p", { class: "dim" }, "This server does not keep what was asked (the setting keep_questions).")]),
     shown);
   byId("trace-dialog").showModal();
 }

@@ -4,7 +4,7 @@
 
 mod summary;
 
-use std::fs::{DirEntry, FileType};
+use std::fs::{DirEntry, FileType, Metadata};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
@@ -164,10 +164,7 @@ impl Found {
         else {
             return false;
         };
-        let changed = known.modified().ok();
-        let changed = changed.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-        let changed = changed.map_or(0, |since| since.as_secs());
-        self.told.changed_at = self.told.changed_at.max(changed);
+        self.note_time(&known);
         self.told.files.push(StudyFile {
             name: name.to_owned(),
             bytes: known.len(),
@@ -176,13 +173,25 @@ impl Found {
         true
     }
 
+    /// Notes when a file changed.
+    fn note_time(&mut self, known: &Metadata) {
+        let changed = known.modified().ok();
+        let changed = changed.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+        let changed = changed.map_or(0, |since| since.as_secs());
+        self.told.changed_at = self.told.changed_at.max(changed);
+    }
+
     fn as_folder(&mut self, folder: &Path) -> bool {
         let has = [PAGE, DATA, POLICIES].map(|name| self.add(name, folder.join(name)));
         let [has_page, has_data, has_policies] = has;
         let report = has_data
             .then(|| summary::of_report(&folder.join(DATA)))
             .flatten();
-        let manifest = summary::of_manifest(&folder.join(MANIFEST));
+        let made_of = folder.join(MANIFEST);
+        let manifest = summary::of_manifest(&made_of);
+        if let Ok(known) = made_of.symlink_metadata() {
+            self.note_time(&known);
+        }
         self.told.page = has_page.then(|| PAGE.to_owned());
         self.told.kind = match (report.is_some() || manifest.is_some(), has_policies) {
             (true, _) => "study",
