@@ -34,8 +34,12 @@ async function show() {
   const [first, ...rest] = location.hash.slice(1).split("/");
   const name = Object.hasOwn(PAGES, first) ? first : "ask";
   for (const link of document.querySelectorAll("nav a")) {
-    if (link.getAttribute("href") === `#${name}`) link.setAttribute("aria-current", "page");
-    else link.removeAttribute("aria-current");
+    if (link.getAttribute("href") !== `#${name}`) link.removeAttribute("aria-current");
+    else {
+      link.setAttribute("aria-current", "page");
+      // On a phone not all fit beside each other.
+      link.scrollIntoView({ block: "nearest", inline: "nearest" });
+    }
   }
   document.title = `${name[0].toUpperCase()}${name.slice(1)} – ken`;
   shown?.leave?.();

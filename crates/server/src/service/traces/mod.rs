@@ -242,6 +242,7 @@ mod tests {
             feedback: Feedback {
                 rating,
                 answers: answers.iter().map(|answer| (*answer).to_owned()).collect(),
+                source: None,
                 at: 9,
             },
         }
