@@ -29,6 +29,7 @@ mod models;
 mod policies;
 mod probe;
 mod prune;
+mod prune_plan;
 mod remote;
 #[cfg(unix)]
 mod remote_stopped;

@@ -36,7 +36,7 @@ fn passages() -> Vec<(String, String, bool)> {
 }
 
 /// A folder with the corpus `island`, labels of its passages, questions, and a pruner.
-fn prepared() -> Ken {
+pub(crate) fn prepared() -> Ken {
     let ken = Ken::new();
     let all = passages();
     let documents = all
@@ -68,7 +68,7 @@ fn prepared() -> Ken {
     ken
 }
 
-const TRAIN: [&str; 7] = [
+pub(crate) const TRAIN: [&str; 7] = [
     "train",
     "pruner",
     "mastery.jsonl",
@@ -94,7 +94,7 @@ fn prune<'a>(more: &[&'a str]) -> Vec<&'a str> {
     prune_verb("apply", more)
 }
 
-fn pruned(ken: &Ken) -> (u64, u64) {
+pub(crate) fn pruned(ken: &Ken) -> (u64, u64) {
     let info = ken.json(&["corpus", "info", "--corpus", "island"]);
     (
         info["pruned"].as_u64().unwrap(),
@@ -121,7 +121,7 @@ fn real_model(ken: &Ken) -> String {
 }
 
 /// The ids of the passages that are left.
-fn left(ken: &Ken) -> Vec<String> {
+pub(crate) fn left(ken: &Ken) -> Vec<String> {
     let lines = ken.text(&["corpus", "export", "--corpus", "island"]);
     let id = |line: &str| {
         let value: Value = serde_json::from_str(line).unwrap();
@@ -140,13 +140,7 @@ fn exactly_the_share_goes_that_is_known_and_comes_back() {
         number(&learned["report"]["rank_correlation"]) > 0.7,
         "{learned}"
     );
-    let dry = ken.json(&prune(&[
-        "--ratio",
-        "0.4",
-        "--dry-run",
-        "--out",
-        "plan.jsonl",
-    ]));
+    let dry = ken.json(&prune(&["--ratio", "0.4", "--dry-run"]));
     assert_eq!(
         (&dry["pruned"], &dry["passages"]),
         (&json!(24), &json!(60)),
@@ -172,26 +166,8 @@ fn exactly_the_share_goes_that_is_known_and_comes_back() {
     ]);
     assert_eq!(hits["hits"].as_array().unwrap().len(), 36);
 
-    // What the dry run wrote down is what goes, and comes back in the same way.
-    let before = left(&ken);
-    ken.text(&["prune", "undo", "--corpus", "island"]);
-    assert_eq!(pruned(&ken).0, 0);
-    ken.text(&[
-        "prune",
-        "apply",
-        "--corpus",
-        "island",
-        "--ids",
-        "plan.jsonl",
-    ]);
-    assert_eq!(left(&ken), before);
-    assert!(
-        ken.read("plan.jsonl")
-            .lines()
-            .all(|line| line.contains("\"reason\":\"ken prune: pruner\""))
-    );
-
     // Another ratio replaces the first; the order is the same.
+    let before = left(&ken);
     ken.text(&prune(&["--ratio", "0.1"]));
     assert_eq!(pruned(&ken).0, 6);
     let now = left(&ken);

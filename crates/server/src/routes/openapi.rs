@@ -215,8 +215,7 @@ fn watching(routes: &mut Routes) {
     routes.post::<MakeEvalQuestion, EvalQuestion>(questions, summary);
     routes.delete::<Deleted>("/v1/ken/evals/questions/{id}", "Take it out");
     let corrections = "/v1/ken/corrections";
-    let summary =
-        "Of questions, the source that was right, as JSON Lines for `ken datastore import`";
+    let summary = "Of questions, the source that was right, as JSON Lines that a datastore imports";
     routes.lines::<CorrectionObject>(corrections, summary);
     let summary =
         "Say which source was right; a policy datastore that is served votes so from now on";

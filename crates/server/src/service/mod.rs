@@ -7,6 +7,7 @@ pub(crate) mod cancel;
 pub(crate) mod clock;
 pub(crate) mod collected;
 pub(crate) mod corpora;
+pub(crate) mod correcting;
 pub(crate) mod corrections;
 pub(crate) mod data_folder;
 pub(crate) mod evals;

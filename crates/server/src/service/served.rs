@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use axum::http::StatusCode;
-use ken_answer::{Datastore, Pipeline, Policy, Rerank, Retriever};
+use ken_answer::datastore::SELF;
+use ken_answer::{AnswerError, Datastore, Pipeline, Policy, Rerank, Retriever};
 use ken_corpus::Segmentation;
 use ken_route::Guarantee;
 use ken_setup::{Setup, SetupError};
@@ -367,6 +368,46 @@ impl Served {
             Some(datastore) => pipeline.with_checked_datastore(datastore),
             None => pipeline,
         }
+    }
+
+    /// The sources that a correction may name: those of the datastore that votes, or the model itself and
+    /// the corpora that are served.
+    pub(crate) fn sources(&self) -> Vec<String> {
+        let corpora: Vec<String> = match self.pipeline.datastore() {
+            Some(datastore) => datastore.corpora().to_vec(),
+            None => {
+                let all = self.corpora.all();
+                all.iter().map(|corpus| corpus.name.clone()).collect()
+            }
+        };
+        std::iter::once(SELF.to_owned()).chain(corpora).collect()
+    }
+
+    /// The datastore that votes, as it is by now.
+    pub(crate) fn datastore(&self) -> Option<Arc<Datastore>> {
+        let corrected = self.corrected.read();
+        let corrected = corrected.unwrap_or_else(PoisonError::into_inner);
+        corrected.as_ref().or(self.pipeline.datastore()).cloned()
+    }
+
+    /// Reads the datastore again, with whatever was corrected since it was opened.
+    ///
+    /// # Errors
+    /// One that cannot be read, or is of another model by now.
+    pub(crate) fn reread_datastore(&self) -> Result<(), AnswerError> {
+        let Some(datastore) = self.pipeline.datastore() else {
+            return Ok(());
+        };
+        let now = Datastore::open(datastore.folder())?;
+        now.check(self.pipeline.model.fingerprint())?;
+        self.vote_by(now);
+        Ok(())
+    }
+
+    /// Has a datastore vote in the place of the one before.
+    pub(crate) fn vote_by(&self, datastore: Datastore) {
+        let corrected = self.corrected.write();
+        *corrected.unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(datastore));
     }
 
     /// The policy of the settings; in the place of one whose guarantee does not hold, `always`.

@@ -21,6 +21,7 @@ mod ken;
 mod library;
 mod load;
 mod mcp;
+mod pruning;
 mod random_input;
 mod responses;
 mod route_table;
