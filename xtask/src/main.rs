@@ -4,6 +4,8 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod bench;
+mod clients;
+mod environment;
 mod milvus;
 mod models;
 mod shaped;
@@ -21,7 +23,7 @@ use self::bench::Vectors;
 pub(crate) const VERBS: &[(&str, &str)] = &[
     (
         "test",
-        "fetch the test models and milvus-lite, then run every check and every test",
+        "fetch the test models, milvus-lite and the official clients, then run every check and every test",
     ),
     (
         "test --fast",
@@ -38,6 +40,10 @@ pub(crate) const VERBS: &[(&str, &str)] = &[
     (
         "milvus",
         "install milvus-lite for the tests only and print its program",
+    ),
+    (
+        "clients",
+        "install the official clients of the server for the tests only and print where they are",
     ),
     (
         "bench model",
@@ -107,6 +113,13 @@ fn run(arguments: &[String]) -> Result<()> {
         }
         ["milvus"] => {
             println!("{}", milvus::ensure()?.display());
+            Ok(())
+        }
+        ["clients"] => {
+            let clients = clients::ensure()?;
+            println!("KEN_TEST_PYTHON={}", clients.python.display());
+            println!("KEN_TEST_NODE={}", clients.node.display());
+            println!("KEN_TEST_NODE_MODULES={}", clients.modules.display());
             Ok(())
         }
         [] | ["help" | "-h" | "--help"] => {

@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
 
+use crate::clients::{self, Clients};
 use crate::{cargo_command, milvus, models, tidy};
 
 /// What needs no model and no server.
@@ -26,6 +27,7 @@ pub(crate) fn test(root: &Path) -> Result<()> {
     let prepared = Prepared {
         models: stage("models", models::ensure)?,
         milvus: stage("milvus", milvus::ensure)?,
+        clients: stage("clients", clients::ensure)?,
     };
     checks(root)?;
     stage("tests", || cargo(root, Some(&prepared), WHOLE))?;
@@ -136,6 +138,8 @@ struct Prepared {
     models: PathBuf,
     /// The program that starts milvus-lite.
     milvus: PathBuf,
+    /// The official clients of the server.
+    clients: Clients,
 }
 
 /// Runs cargo, with what was prepared for its tests or, so that nothing depends on it, without.
@@ -146,6 +150,18 @@ fn cargo(root: &Path, prepared: Option<&Prepared>, arguments: &[&str]) -> Result
     for (name, path) in [
         ("KEN_TEST_MODELS", prepared.map(|prepared| &prepared.models)),
         ("KEN_TEST_MILVUS", prepared.map(|prepared| &prepared.milvus)),
+        (
+            "KEN_TEST_PYTHON",
+            prepared.map(|prepared| &prepared.clients.python),
+        ),
+        (
+            "KEN_TEST_NODE",
+            prepared.map(|prepared| &prepared.clients.node),
+        ),
+        (
+            "KEN_TEST_NODE_MODULES",
+            prepared.map(|prepared| &prepared.clients.modules),
+        ),
     ] {
         match path {
             Some(path) => command.env(name, path),

@@ -4,7 +4,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use ken_corpus::{EmbedderIdentity, Filter, Passage, PassageId, Selection};
+use ken_corpus::{
+    EmbedderIdentity, Filter, Passage, PassageId, PrunedDocument, Pruning, Selection,
+};
 use ken_index::{Hit, Index, Mode, Query};
 use ken_milvus::Collection;
 
@@ -138,6 +140,38 @@ impl BackEnd {
             }
             Self::Milvus(collection) => collection.find(id)?,
         })
+    }
+
+    /// What is left out of every result, by reason; nothing is known of that in Milvus.
+    ///
+    /// # Errors
+    /// A damaged corpus.
+    pub fn prunings(&self) -> Result<Vec<Pruning>, AnswerError> {
+        match self {
+            Self::Local(local) => {
+                let prunings = local.index.corpus().prunings();
+                Ok(prunings.map_err(ken_index::IndexError::from)?)
+            }
+            Self::Milvus(_) => Ok(Vec::new()),
+        }
+    }
+
+    /// The documents that fit the filters and of which passages are left out, newest first.
+    ///
+    /// # Errors
+    /// A damaged corpus.
+    pub fn pruned_documents(&self) -> Result<Vec<PrunedDocument>, AnswerError> {
+        let Self::Local(local) = self else {
+            return Ok(Vec::new());
+        };
+        let documents = local.index.corpus().pruned_documents();
+        let mut documents = documents.map_err(ken_index::IndexError::from)?;
+        let fits = |one: &PrunedDocument| {
+            let mut filters = local.filters.iter();
+            filters.all(|filter| filter.matches(&one.metadata))
+        };
+        documents.retain(fits);
+        Ok(documents)
     }
 
     /// The `k` best passages, best first.

@@ -74,10 +74,24 @@ impl Pipeline {
     ///
     /// # Errors
     /// One whose keys were taken with another model or other prompts.
-    pub fn with_datastore(mut self, datastore: Datastore) -> Result<Self, AnswerError> {
+    pub fn with_datastore(self, datastore: Datastore) -> Result<Self, AnswerError> {
         datastore.check(self.model.fingerprint())?;
-        self.datastore = Some(Arc::new(datastore));
-        Ok(self)
+        Ok(self.with_checked_datastore(Arc::new(datastore)))
+    }
+
+    /// The same, with a datastore whose keys were taken with its model and the prompts of today.
+    #[must_use]
+    pub fn with_checked_datastore(self, datastore: Arc<Datastore>) -> Self {
+        Self {
+            datastore: Some(datastore),
+            ..self
+        }
+    }
+
+    /// The datastore, where there is one.
+    #[must_use]
+    pub fn datastore(&self) -> Option<&Arc<Datastore>> {
+        self.datastore.as_ref()
     }
 
     /// The same pipeline with a gate, by which the policy `evidence:gate` weighs evidence.

@@ -21,6 +21,7 @@ pub use segment::{Segmentation, SegmentationError, segment, segment_unless};
 pub use sentence::sentences;
 pub use store::{
     Active, Assigner, ByteProgress, Change, Corpus, CorpusError, CorpusInfo, Damage, DocumentState,
-    EmbedderIdentity, Known, PastGeneration, PlaceMark, PruneMark, Pruned, Published, Segment,
-    Setting, Settings, ShardInfo, Sharding, StagedSegment, Writer, history, join, verify,
+    EmbedderIdentity, Known, PastGeneration, PlaceMark, PruneMark, Pruned, PrunedDocument, Pruning,
+    Published, Segment, Setting, Settings, ShardInfo, Sharding, StagedSegment, Writer, history,
+    join, verify,
 };

@@ -4,19 +4,22 @@ import { get } from "./api.js";
 
 /**
  * @typedef {{
- *   needsKey: boolean, takesDocuments: boolean, hasGuarantee: boolean, keepsTraces: boolean,
+ *   needsKey: boolean, takesDocuments: boolean, hasGuarantee: boolean, sources: string[], showsStudies: boolean,
+ *   keepsTraces: boolean,
  *   may: (scope: string) => boolean, lacks: (scope: string, what: string) => string
  * }} Access
  */
 
 /** Asks the server. @returns {Promise<Access>} */
 export async function readAccess() {
-  const [{ key, scopes, takes_documents: takesDocuments, has_guarantee: hasGuarantee }, { paths }] =
-    await Promise.all([get("/v1/ken/access"), get("/openapi.json")]);
+  const [access, { paths }] = await Promise.all([get("/v1/ken/access"), get("/openapi.json")]);
+  const { key, scopes, sources } = access;
   return {
     needsKey: key != null,
-    takesDocuments,
-    hasGuarantee,
+    takesDocuments: access.takes_documents,
+    hasGuarantee: access.has_guarantee,
+    sources,
+    showsStudies: access.shows_studies,
     keepsTraces: Object.hasOwn(paths, "/v1/ken/traces"),
     may: (scope) => scopes.includes(scope),
     lacks: (scope, what) => `This key cannot ${what}: it has not the scope “${scope}”.`,

@@ -1,8 +1,9 @@
-// Corpora: which there are, and one of them: putting documents in, searching, bringing generations back.
+// Corpora: which there are, and one of them: putting documents in, searching, leaving out, bringing back.
 
 import { escaped, get, post, remove } from "./api.js";
 import { button, confirmed, field, make, notice, table, told } from "./dom.js";
 import { count, time } from "./format.js";
+import { prunedPanel } from "./pruned.js";
 import { searchPanel } from "./search.js";
 import { uploadPanel } from "./upload.js";
 
@@ -80,16 +81,20 @@ async function corpusView(name, access, refreshList, gone) {
   const history = make("div");
   const path = `/v1/ken/corpora/${escaped(name)}`;
   async function changed() {
-    history.replaceChildren(generations(await get(path), path, access, changed));
+    const corpus = await get(path);
+    history.replaceChildren(generations(corpus, path, access, changed));
+    await pruned.show(corpus);
     await refreshList();
   }
   const mayWrite = !cannotWrite(access);
+  const pruned = prunedPanel(path, access, mayWrite, changed);
   const element = make("div", { class: "columns" },
     searchPanel(name, access),
     make("section", { class: "panel", "aria-labelledby": "documents-title" },
       make("h2", { id: "documents-title" }, `Documents of ${name}`),
       mayWrite ? uploadPanel(name, path, changed) : make("p", { class: "dim" }, cannotWrite(access)),
       mayWrite && deleting(path, changed), mayWrite && removing(name, path, gone)),
+    pruned.element,
     make("section", { class: "panel wide", "aria-labelledby": "generations-title" },
       make("h2", { id: "generations-title" }, "Generations"), history));
   await changed();

@@ -70,6 +70,13 @@ export function terms(pairs) {
   return make("dl", {}, given.map(([term, value]) => [make("dt", {}, term), make("dd", {}, value)]));
 }
 
+/** Has the browser save a text as a file. @param {string} name @param {string} type @param {string} text */
+export function saveAs(name, type, text) {
+  const address = URL.createObjectURL(new Blob([text], { type }));
+  make("a", { href: address, download: name }).click();
+  URL.revokeObjectURL(address);
+}
+
 let noticeEnds = 0;
 
 /** Says something at the lower edge for a while. @param {string} message */

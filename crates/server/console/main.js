@@ -7,6 +7,7 @@ import { corporaPage } from "./corpora.js";
 import { byId, notice } from "./dom.js";
 import { knowledgePage } from "./knowledge.js";
 import { policiesPage } from "./policies.js";
+import { studiesPage } from "./studies.js";
 import { trafficPage } from "./traffic.js";
 
 /**
@@ -15,7 +16,8 @@ import { trafficPage } from "./traffic.js";
  */
 
 /** @type {Record<string, (access: Access) => Promise<Page>>} */
-const PAGES = { ask: askPage, corpora: corporaPage, traffic: trafficPage, policies: policiesPage, knowledge: knowledgePage };
+const PAGES = { ask: askPage, corpora: corporaPage, traffic: trafficPage, policies: policiesPage, knowledge: knowledgePage,
+  studies: studiesPage };
 
 const main = byId("main");
 /** Pages that were visited keep what they show. @type {Map<string, Page>} */
@@ -32,8 +34,12 @@ async function show() {
   const [first, ...rest] = location.hash.slice(1).split("/");
   const name = Object.hasOwn(PAGES, first) ? first : "ask";
   for (const link of document.querySelectorAll("nav a")) {
-    if (link.getAttribute("href") === `#${name}`) link.setAttribute("aria-current", "page");
-    else link.removeAttribute("aria-current");
+    if (link.getAttribute("href") !== `#${name}`) link.removeAttribute("aria-current");
+    else {
+      link.setAttribute("aria-current", "page");
+      // On a phone not all fit beside each other.
+      link.scrollIntoView({ block: "nearest", inline: "nearest" });
+    }
   }
   document.title = `${name[0].toUpperCase()}${name.slice(1)} – ken`;
   shown?.leave?.();

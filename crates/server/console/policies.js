@@ -3,6 +3,8 @@
 
 import { get } from "./api.js";
 import { draw, field, make, notice, table, terms } from "./dom.js";
+import { color, curves, swatch } from "./chart.js";
+import { field, make, table } from "./dom.js";
 import { count, share } from "./format.js";
 import { drifted, promise, standing } from "./trace.js";
 
@@ -13,12 +15,6 @@ import { drifted, promise, standing } from "./trace.js";
  *   vs_always: {em_difference: number | null, interval: [number, number] | null}, curve: Point[]}} Policy
  * @typedef {{n: number, never_em: number, always_em: number, policies: Policy[]}} Comparison
  */
-
-/** The colors of curves in the style sheet. */
-const COLORS = 6;
-
-/** The drawing, in its own units. */
-const WIDTH = 640, HEIGHT = 360, LEFT = 46, RIGHT = 24, TOP = 10, BOTTOM = 40;
 
 /** Why a file is not taken. */
 const NO_COMPARISON = "This is no comparison of policies with thresholds: make one as above.";
@@ -33,8 +29,8 @@ export async function policiesPage({ hasGuarantee }) {
   file.addEventListener("change", async () => {
     refused.textContent = "";
     if (!file.files[0]) return;
-    const comparison = await read(file.files[0]);
-    shown.replaceChildren(...(comparison ? view(comparison) : []));
+    const comparison = read(await file.files[0].text());
+    shown.replaceChildren(...(comparison ? compared(comparison) : []));
     if (!comparison) refused.textContent = NO_COMPARISON;
   });
   const inForce = make("div");
@@ -69,10 +65,10 @@ function guaranteed(state) {
     ]));
 }
 
-/** The comparison in a file; nothing where it is none. @param {File} file @returns {Promise<Comparison | null>} */
-async function read(file) {
+/** The comparison in a text; nothing where it is none. @param {string} text @returns {Comparison | null} */
+export function read(text) {
   try {
-    const read = JSON.parse(await file.text());
+    const read = JSON.parse(text);
     const curved = read.policies.filter((policy) => policy.curve.some((point) => typeof point.threshold === "number"));
     return curved.length && typeof read.never_em === "number" && typeof read.always_em === "number" ? read : null;
   } catch {
@@ -80,8 +76,8 @@ async function read(file) {
   }
 }
 
-/** @param {Comparison} comparison */
-function view(comparison) {
+/** The curves and the numbers of a comparison. @param {Comparison} comparison */
+export function compared(comparison) {
   const curved = comparison.policies.filter((policy) => policy.curve.length > 1);
   const drawing = make("div");
   const policy = make("select", {}, curved.map((one, place) => make("option", { value: String(place) }, one.policy)));
@@ -133,42 +129,20 @@ const at = (policy, { threshold }) => (threshold == null ? "always" : `${policy.
 /** Where exact match is highest; of equals, where least is retrieved. @param {Point[]} curve */
 const best = (curve) => curve.reduce((found, point, place) => (point.em > curve[found].em ? place : found), 0);
 
-/** @param {number} place */
-function swatch(place) {
-  return draw("svg", { class: "swatch", viewBox: "0 0 1 1", "aria-hidden": "true" },
-    draw("rect", { class: `color-${place % COLORS}`, width: 1, height: 1 }));
-}
-
 /** The curves, with a mark where the slider is. @param {Comparison} comparison @param {Policy[]} curved @param {Point} marked */
 function chart(comparison, curved, marked) {
-  const ends = [comparison.never_em, comparison.always_em];
-  const values = [...ends, ...curved.flatMap((one) => one.curve.map((point) => point.em))];
-  const step = niceStep((Math.max(...values) - Math.min(...values)) / 4 || 0.1);
-  const low = Math.max(0, Math.floor(Math.min(...values) / step) * step);
-  const high = Math.ceil(Math.max(...values) / step + 1e-9) * step;
-  const x = (/** @type {number} */ ratio) => LEFT + (WIDTH - LEFT - RIGHT) * ratio;
-  const y = (/** @type {number} */ em) => HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * (em - low) / (high - low);
-  const path = (/** @type {number[][]} */ points) => points.map(([a, b]) => `${x(a).toFixed(1)},${y(b).toFixed(1)}`).join(" ");
-  const ticks = Array.from({ length: Math.round((high - low) / step) + 1 }, (_, place) => low + place * step);
-  const shares = [0, 0.25, 0.5, 0.75, 1];
-  return draw("svg", { class: "curves", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img",
-    "aria-label": "Exact match at every share of questions that retrieve; the table and the slider say the same in numbers" },
-    ticks.map((em) => [
-      draw("line", { x1: LEFT, x2: WIDTH - RIGHT, y1: y(em), y2: y(em) }),
-      draw("text", { x: LEFT - 6, y: y(em) + 4, "text-anchor": "end" }, em.toFixed(step < 0.01 ? 3 : 2)),
-    ]),
-    shares.map((ratio) => draw("text", { x: x(ratio), y: HEIGHT - BOTTOM + 18, "text-anchor": "middle" }, ratio.toFixed(2))),
-    draw("text", { x: x(0.5), y: HEIGHT - 4, "text-anchor": "middle" }, "share of questions that retrieve"),
-    draw("polyline", { class: "chance", points: path([[0, ends[0]], [1, ends[1]]]) }),
-    curved.map((one, place) => draw("polyline", { class: `color-${place % COLORS}`,
-      points: path(one.curve.map((point) => [point.retrieval_ratio, point.em])) })),
-    draw("circle", { cx: x(marked.retrieval_ratio), cy: y(marked.em), r: 6 }));
-}
-
-/** The next of 1, 2 or 5 times a power of ten. @param {number} least */
-function niceStep(least) {
-  const power = 10 ** Math.floor(Math.log10(least));
-  return [1, 2, 5, 10].map((times) => times * power).find((step) => step >= least * (1 - 1e-9)) ?? least;
+  /** @type {[number, string][]} */
+  const ticks = [0, 0.25, 0.5, 0.75, 1].map((ratio) => [ratio, ratio.toFixed(2)]);
+  return curves({
+    label: "Exact match at every share of questions that retrieve; the table and the slider say the same in numbers",
+    across: { name: "share of questions that retrieve", low: 0, high: 1, ticks },
+    lines: [
+      { class: "chance", points: [[0, comparison.never_em], [1, comparison.always_em]] },
+      ...curved.map((one, place) => ({ class: color(place),
+        points: one.curve.map((point) => /** @type {[number, number]} */ ([point.retrieval_ratio, point.em])) })),
+    ],
+    mark: [marked.retrieval_ratio, marked.em],
+  });
 }
 
 /** @param {Comparison} comparison */

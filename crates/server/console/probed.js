@@ -24,8 +24,8 @@ export function probedPanel() {
   file.addEventListener("change", async () => {
     refused.textContent = "";
     if (!file.files[0]) return;
-    const records = await read(file.files[0]);
-    shown.replaceChildren(...(records.length ? view(records) : []));
+    const records = read(await file.files[0].text());
+    shown.replaceChildren(...(records.length ? probed(records) : []));
     if (!records.length) refused.textContent = "This file has no records of probed questions: make one as above.";
   });
   return make("div", {},
@@ -38,9 +38,9 @@ export function probedPanel() {
     shown);
 }
 
-/** The records that have a confidence from memory. @param {File} file @returns {Promise<Probed[]>} */
-async function read(file) {
-  const lines = (await file.text()).split("\n").filter(Boolean);
+/** The records in a text that have a confidence from memory. @param {string} text @returns {Probed[]} */
+export function read(text) {
+  const lines = text.split("\n").filter(Boolean);
   return lines.flatMap((line) => {
     try {
       const record = JSON.parse(line);
@@ -55,8 +55,8 @@ async function read(file) {
 /** @param {number[]} values */
 const mean = (values) => values.reduce((total, one) => total + one, 0) / values.length;
 
-/** @param {Probed[]} records */
-function view(records) {
+/** What was found. @param {Probed[]} records */
+export function probed(records) {
   const figure = (/** @type {string} */ label, /** @type {string} */ value) =>
     make("p", { class: "figure" }, make("strong", {}, value), label);
   const confidence = (/** @type {keyof ByCondition} */ condition) => {

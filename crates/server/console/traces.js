@@ -1,14 +1,14 @@
 // The last questions: how each was answered, and the slow and the bad among them.
 
 import { get, post, text } from "./api.js";
-import { button, byId, field, make, notice, table, told } from "./dom.js";
-import { count, duration, shortened, time } from "./format.js";
+import { button, byId, field, make, notice, saveAs, table, told } from "./dom.js";
+import { count, duration, measured, shortened, time } from "./format.js";
 import { details } from "./trace.js";
 
 /**
  * @typedef {import("./trace.js").Trace & {id: string, created_at: number, answer: string | null, prompt_tokens: number,
  *   completion_tokens: number, ms: number, watched: string | null,
- *   feedback: {rating: string | null, answers: string[]} | null}} Past
+ *   feedback: {rating: string | null, answers: string[], source?: string} | null}} Past
  */
 
 /** How many are shown at once. */
@@ -28,7 +28,8 @@ export function tracesPanel(access) {
   const form = make("form", { class: "row", "aria-label": "Which questions" },
     field("Show", kind), field("Slower than, in ms", slower), make("button", { class: "quiet" }, "Look again"),
     button("Save the questions rated wrong", () => told(() => save("/v1/ken/traces/questions?rating=bad"))),
-    button("Save the evaluation set", () => told(() => save("/v1/ken/evals/questions"))));
+    button("Save the evaluation set", () => told(() => save("/v1/ken/evals/questions"))),
+    access.may("admin") && button("Save the corrections", () => told(() => save("/v1/ken/corrections"))));
   /** @type {Past[]} */
   let listed = [];
 
@@ -77,7 +78,8 @@ function list(listed, onOpen) {
 /** @param {Past} one */
 function rating({ feedback }) {
   if (!feedback) return "";
-  return feedback.rating === "bad" ? make("span", { class: "warn" }, "wrong") : feedback.rating === "good" ? "right" : "answered";
+  if (feedback.rating) return feedback.rating === "bad" ? make("span", { class: "warn" }, "wrong") : "right";
+  return feedback.source ? "corrected" : "answered";
 }
 
 /** Shows one, and takes right answers. @param {Past} one @param {import("./access.js").Access} access @param {() => void} changed */
@@ -87,9 +89,9 @@ function open(one, access, changed) {
   byId("trace-title").textContent = one.question || one.id;
   byId("trace-body").replaceChildren(
     make("p", { class: "answer" }, one.answer ?? ""), make("p", { class: "dim reason" }, one.reason),
-    one.question
-      ? rightAnswer(one, changed)
-      : make("p", { class: "dim" }, "This server does not keep what was asked (the setting keep_questions)."),
+    ...(one.question
+      ? [rightAnswer(one, changed), access.sources.length > 0 ? rightSource(one, access, changed) : ""]
+      : [make("p", { class: "dim" }, "This server does not keep what was asked (the setting keep_questions).")]),
     shown);
   byId("trace-dialog").showModal();
 }
@@ -110,14 +112,35 @@ function rightAnswer(one, changed) {
   return form;
 }
 
+/** What a source is called. @param {string} source */
+const sourceName = (source) => (source === "self" ? "the model's memory" : source);
+
+/**
+ * Corrects where a question is answered from.
+ * @param {Past} one
+ * @param {import("./access.js").Access} access
+ * @param {() => void} changed
+ */
+function rightSource(one, access, changed) {
+  const said = make("p", { class: "dim", role: "status" },
+    one.feedback?.source ? `Corrected: the right source is ${sourceName(one.feedback.source)}.` : "");
+  const correct = (/** @type {string} */ source) => told(async () => {
+    const { votes } = await post("/v1/ken/corrections", { trace: one.id, source });
+    const shares = Object.entries(votes?.shares ?? {}).map(([name, share]) => `${sourceName(name)} ${measured(share)}`);
+    said.textContent = votes
+      ? `The datastore votes so from the next question on. Votes on this one: ${shares.join(", ")}.`
+      : "The correction is kept. No datastore votes here: save the corrections for ken datastore import.";
+    changed();
+  });
+  return make("div", {},
+    make("div", { class: "row", role: "group", "aria-label": "Which source was right?" }, make("p", {}, "The right source was"),
+      access.sources.map((source) => button(sourceName(source), () => correct(source), { "aria-label": `Right source: ${source}` }))),
+    said);
+}
+
 /** Saves lines of questions as a file. @param {string} path */
 async function save(path) {
   const lines = await text(path);
-  if (!lines) {
-    notice("There are no such questions.");
-    return;
-  }
-  const address = URL.createObjectURL(new Blob([lines], { type: "application/jsonl" }));
-  make("a", { href: address, download: "questions.jsonl" }).click();
-  URL.revokeObjectURL(address);
+  if (lines) saveAs("questions.jsonl", "application/jsonl", lines);
+  else notice("There are no such questions.");
 }

@@ -6,7 +6,7 @@ mod error;
 mod files;
 mod votes;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use ken_index::VectorSet;
@@ -26,6 +26,16 @@ const ATTEMPTS: usize = 1000;
 
 /// The model itself as a source.
 pub const SELF: &str = "self";
+
+/// Letters of an id that follows from the question.
+const ID_LETTERS: usize = 12;
+
+/// The id of a person's entry that has none of its own: it follows from the question.
+#[must_use]
+pub fn id_of(question: &str) -> String {
+    let digest = ken_language::fingerprint_of_texts(&[question]);
+    digest.chars().take(ID_LETTERS).collect()
+}
 
 /// A question and the source that answers it best.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -207,6 +217,12 @@ impl Datastore {
         mismatch.map_or(Ok(()), |found| Err(DatastoreError::OtherModel(found)))
     }
 
+    /// The folder.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// Its entries, in the order in which they came.
     #[must_use]
     pub fn entries(&self) -> &[Entry] {
@@ -247,13 +263,65 @@ impl Datastore {
     /// Keys that cannot be read.
     pub fn shares(&self, state: &[f32]) -> Result<Vec<f64>, DatastoreError> {
         let sources = 1 + self.header.corpora.len();
-        let key = self.header.keyed_by.key(state);
-        let nearest = self.keys.nearest(&key, self.header.neighbors)?;
+        let nearest = self.nearest_keys(state)?;
         let votes = nearest.iter().filter_map(|(number, cosine)| {
             let vote = self.votes.get(*number)?.as_deref()?;
             Some((*cosine, vote))
         });
         Ok(shares_of_votes(&votes.collect::<Vec<_>>(), sources))
+    }
+
+    /// The entries that vote on a question, each with the cosine of its key, nearest first.
+    ///
+    /// # Shapes
+    /// `state`: `[hidden]`, as of [`Datastore::shares`].
+    ///
+    /// # Errors
+    /// Keys that cannot be read.
+    pub fn nearest(&self, state: &[f32]) -> Result<Vec<(&Entry, f32)>, DatastoreError> {
+        let live = self.votes.iter().enumerate();
+        let live = live.filter_map(|(number, vote)| vote.as_ref().map(|_| number));
+        let by_key: HashMap<usize, &Entry> = live.zip(&self.entries).collect();
+        let nearest = self.nearest_keys(state)?.into_iter();
+        let voting = nearest.filter_map(|(number, cosine)| Some((*by_key.get(&number)?, cosine)));
+        Ok(voting.collect())
+    }
+
+    /// The keys that vote on a question, by number, each with its cosine, nearest first.
+    fn nearest_keys(&self, state: &[f32]) -> Result<Vec<(usize, f32)>, DatastoreError> {
+        let key = self.header.keyed_by.key(state);
+        Ok(self.keys.nearest(&key, self.header.neighbors)?)
+    }
+
+    /// Has a question vote for a source on a person's word: its entry, where it has one, and else a new one.
+    /// Returns the entry's id.
+    ///
+    /// # Shapes
+    /// `state`: `[hidden]`, the residual stream at the end of the question.
+    ///
+    /// # Errors
+    /// As [`Datastore::change`].
+    pub fn correct(
+        &mut self,
+        question: &str,
+        source: &str,
+        state: &[f32],
+    ) -> Result<String, DatastoreError> {
+        let own = self.entries.iter().find(|entry| entry.question == question);
+        if let Some(id) = own.map(|entry| entry.id.clone()) {
+            self.change(&BTreeMap::from([(id.as_str(), source)]), Vec::new(), &[])?;
+            return Ok(id);
+        }
+        let id = id_of(question);
+        let entry = Entry {
+            id: id.clone(),
+            question: question.to_owned(),
+            source: source.to_owned(),
+            shares: None,
+            by: By::Person,
+        };
+        self.change(&BTreeMap::new(), vec![entry], &[state.to_vec()])?;
+        Ok(id)
     }
 
     /// Changes the sources of entries on a person's word, and adds new ones, all at once. A new entry

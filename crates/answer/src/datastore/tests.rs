@@ -85,6 +85,12 @@ fn shares_are_those_of_a_plain_search() {
         })
         .collect();
     near.sort_by(|one, other| other.0.total_cmp(&one.0));
+    let nearest = store.nearest(&query).unwrap();
+    assert_eq!(nearest.len(), NEIGHBORS);
+    for ((entry, cosine), (expected, number)) in nearest.iter().zip(&near) {
+        assert!((cosine - expected).abs() < 1e-6, "{cosine} {expected}");
+        assert_eq!(entry.id, format!("q{number}"));
+    }
     let weight = |cosine: f32| (f64::from(cosine) * 10.0).exp();
     let (mut own, mut all) = (0.0, 0.0);
     for (cosine, number) in near.iter().take(NEIGHBORS) {
@@ -130,6 +136,31 @@ fn votes_may_be_divided_until_a_person_decides() {
     let entries = vec![divided(1.5)];
     let error = Datastore::create(&bad, keyed_by(), 1, &CORPORA, entries, states).unwrap_err();
     assert_eq!(error.kind(), "bad_shares");
+}
+
+#[test]
+fn a_corrected_question_is_its_own_nearest_neighbor() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = made(&folder.path().join("d"), 60);
+    // Of entries that are gone, the keys stay.
+    store.remove(&["q0", "q7"]).unwrap();
+    let state = vec![1.5, 0.9, 4.2];
+    let id = store.correct("where is it?", "notes", &state).unwrap();
+    assert_eq!(id, id_of("where is it?"));
+    let own = |store: &Datastore| {
+        let (entry, cosine) = store.nearest(&state).unwrap()[0];
+        assert!(cosine > 0.999_999, "{cosine}");
+        (entry.id.clone(), entry.source.clone(), entry.by)
+    };
+    assert_eq!(own(&store), (id.clone(), "notes".to_owned(), By::Person));
+    assert_eq!(own(&Datastore::open(store.folder()).unwrap()), own(&store));
+    // The same question again is the same entry, and one that was measured stays one.
+    assert_eq!(store.correct("where is it?", "wiki", &state).unwrap(), id);
+    assert_eq!(own(&store).1, "wiki");
+    assert_eq!(store.correct("who is q5?", "self", &state).unwrap(), "q5");
+    assert_eq!(store.entries().len(), 59);
+    let error = store.correct("who is q5?", "none", &state).unwrap_err();
+    assert_eq!(error.kind(), "no_such_source");
 }
 
 #[test]

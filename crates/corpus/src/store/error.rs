@@ -98,6 +98,9 @@ pub enum CorpusError {
     #[error("the corpus holds no passage {id:?}")]
     #[diagnostic(remedy = "a passage id is DOCUMENT#N, as <Search> shows it; nothing was changed")]
     UnknownPassage { id: String },
+    #[error("no passage is pruned for the reason {reason:?}")]
+    #[diagnostic(remedy = "nothing was changed")]
+    NothingPruned { reason: String },
     #[error("the corpus {path} keeps no generation {number}")]
     #[diagnostic(remedy = Remedy::from(format!("it keeps {}", numbers(kept))))]
     UnknownGeneration {

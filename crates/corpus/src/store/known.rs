@@ -73,6 +73,17 @@ impl Known {
         }))
     }
 
+    /// The passages of the published document of this id, pruned or not.
+    ///
+    /// # Errors
+    /// [`CorpusError::UnknownDocument`] where there is none; as [`Known::state_of`].
+    pub fn passages_of(&self, id: &str) -> Result<Vec<PassageId>, CorpusError> {
+        let unknown = || CorpusError::UnknownDocument { id: id.to_owned() };
+        let Published { segment, passages } = self.published(id)?.ok_or_else(unknown)?;
+        let ids = passages.map(|ordinal| Ok(PassageId(segment.record(ordinal)?.id)));
+        ids.collect()
+    }
+
     /// The place of the live document of this id.
     pub(super) fn place_of(&self, id: &str) -> Result<Option<Place>, CorpusError> {
         place_of(&self.read(), id)

@@ -10,7 +10,7 @@ use super::documents::DocumentTable;
 use super::error::CorpusError;
 use super::layout;
 use super::manifest::{self, SegmentManifest};
-use super::marks::Marks;
+use super::marks::{Marks, PrunedMark};
 use super::record::{self, DocumentRecord, PassageRecord};
 use crate::passage::{Passage, PassageId};
 
@@ -251,15 +251,21 @@ impl Segment {
     /// # Errors
     /// [`CorpusError`] where the marks cannot be read.
     pub fn pruned_for(&self, reason_start: &str) -> Result<Vec<usize>, CorpusError> {
-        let pruned = self.marks()?.pruned.into_iter();
-        let ordinals = pruned
-            .filter(|mark| mark.reason.starts_with(reason_start))
-            .map(|mark| mark.ordinal as usize);
-        let of_live = |ordinal: &usize| {
-            let document = self.documents.of_passage(*ordinal);
-            document.is_some_and(|document| self.live_documents.contains(document))
+        let mut pruned = self.pruned()?;
+        pruned.retain(|(_, mark)| mark.reason.starts_with(reason_start));
+        let ordinals = pruned.into_iter().map(|(_, mark)| mark.ordinal as usize);
+        Ok(ordinals.collect())
+    }
+
+    /// The marks on pruned passages of live documents, each with the document, by ordinal.
+    pub(super) fn pruned(&self) -> Result<Vec<(usize, PrunedMark)>, CorpusError> {
+        let marks = self.marks()?.pruned.into_iter();
+        let of_live = |mark: PrunedMark| {
+            let document = self.documents.of_passage(mark.ordinal as usize)?;
+            let is_live = self.live_documents.contains(document);
+            is_live.then_some((document, mark))
         };
-        Ok(ordinals.filter(of_live).collect())
+        Ok(marks.filter_map(of_live).collect())
     }
 
     /// Its marks.

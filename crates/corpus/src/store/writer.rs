@@ -1,6 +1,6 @@
 //! The one writer of a corpus. Every change becomes a new generation here.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use super::admission::{check_settings, lock, publish_interrupted, refuse_foreign_folder};
 use super::collect::{collect, remove_unpublished};
 use super::error::CorpusError;
-use super::known::Known;
+use super::known::{Known, Place};
 use super::layout;
 use super::manifest::{self, Change, FORMAT, Manifest, SegmentManifest};
 use super::marks::{Marks, PrunedMark};
@@ -243,10 +243,7 @@ impl Writer {
     pub fn prune(&mut self, marks: Vec<PruneMark>) -> Result<u64, CorpusError> {
         let mut pruned = Vec::new();
         for mark in marks {
-            let place = self.known.passage_place(&mark.passage_id)?;
-            let place = place.ok_or_else(|| CorpusError::UnknownPassage {
-                id: mark.passage_id.to_string(),
-            })?;
+            let place = self.place_of_passage(&mark.passage_id)?;
             let mark = PrunedMark {
                 ordinal: place.ordinal as u32,
                 score: mark.score,
@@ -281,18 +278,55 @@ impl Writer {
                 });
             }
         }
-        let mut changed = BTreeMap::new();
-        for ((number, segment), new) in segments.iter().enumerate().zip(by_segment) {
-            let before = segment.marks()?;
-            let mut after = before.clone();
-            let pruned = &mut after.pruned;
-            pruned.retain(|mark| !mark.reason.starts_with(reason_start));
-            after.prune(new);
-            if after != before {
-                changed.insert(number, after);
-            }
+        let changed = self.remarked(|number, marks| {
+            let own = &mut marks.pruned;
+            own.retain(|mark| !mark.reason.starts_with(reason_start));
+            marks.prune(
+                by_segment
+                    .get_mut(number)
+                    .map(std::mem::take)
+                    .unwrap_or_default(),
+            );
+        })?;
+        self.commit(Change::Prune, self.segments.clone(), changed, Vec::new())
+    }
+
+    /// Restores passages that are pruned, for whatever reason, and all that are pruned for one of some
+    /// reasons, in one generation. Passages that are not pruned stay as they are.
+    ///
+    /// # Errors
+    /// [`CorpusError::UnknownPassage`] where one does not exist, and [`CorpusError::NothingPruned`] where
+    /// no passage is pruned for a reason, before anything is changed; [`CorpusError::Io`].
+    pub fn restore(
+        &mut self,
+        passages: &[PassageId],
+        reasons: &[String],
+    ) -> Result<u64, CorpusError> {
+        let mut chosen = BTreeSet::new();
+        for id in passages {
+            let place = self.place_of_passage(id)?;
+            chosen.insert((place.segment, place.ordinal));
+        }
+        let mut missing: BTreeSet<&String> = reasons.iter().collect();
+        let changed = self.remarked(|number, marks| {
+            marks.pruned.retain(|mark| {
+                missing.remove(&mark.reason);
+                !reasons.contains(&mark.reason)
+                    && !chosen.contains(&(number, mark.ordinal as usize))
+            });
+        })?;
+        if let Some(reason) = missing.pop_first() {
+            return Err(CorpusError::NothingPruned {
+                reason: reason.clone(),
+            });
         }
         self.commit(Change::Prune, self.segments.clone(), changed, Vec::new())
+    }
+
+    /// The place of the passage of a live document, pruned or not.
+    fn place_of_passage(&self, id: &PassageId) -> Result<Place, CorpusError> {
+        let place = self.known.passage_place(id)?;
+        place.ok_or_else(|| CorpusError::UnknownPassage { id: id.to_string() })
     }
 
     /// Checks the contents of published segments, given by their ids. To be called before rewriting
@@ -341,7 +375,7 @@ impl Writer {
         }
     }
 
-    /// The marks of segments, given by number, after `mark` has added these.
+    /// The marks of segments, given by number, after `mark` has added these; of those that change.
     fn marked<T>(
         &self,
         added: Vec<(usize, T)>,
@@ -355,11 +389,30 @@ impl Writer {
         by_segment
             .into_iter()
             .map(|(segment, new)| {
-                let mut marks = segments[segment].marks()?;
-                mark(&mut marks, new);
-                Ok((segment, marks))
+                let before = segments[segment].marks()?;
+                let mut after = before.clone();
+                mark(&mut after, new);
+                Ok((after != before).then_some((segment, after)))
             })
+            .filter_map(Result::transpose)
             .collect()
+    }
+
+    /// The marks that `change` makes others than they are, by the number of the segment.
+    fn remarked(
+        &self,
+        mut change: impl FnMut(usize, &mut Marks),
+    ) -> Result<BTreeMap<usize, Marks>, CorpusError> {
+        let mut changed = BTreeMap::new();
+        for (number, segment) in self.known.segments().iter().enumerate() {
+            let before = segment.marks()?;
+            let mut after = before.clone();
+            change(number, &mut after);
+            if after != before {
+                changed.insert(number, after);
+            }
+        }
+        Ok(changed)
     }
 
     /// Publishes a generation of existing segments, unchanged.

@@ -1,6 +1,6 @@
 //! Deleting, pruning, returning and compacting; who keeps what.
 
-use ken_corpus::{Active, Change, CorpusInfo, PlaceMark, Pruned, Selection, history};
+use ken_corpus::{Active, Change, CorpusInfo, PlaceMark, Pruned, Pruning, Selection, history};
 
 use super::*;
 
@@ -226,4 +226,68 @@ fn marks_of_one_kind_are_set_anew_and_others_stay() {
         .unwrap();
     let corpus = Corpus::open(dir).unwrap();
     assert!(corpus.segments()[0].pruned_for(KIND).unwrap().is_empty());
+}
+
+#[test]
+fn pruned_passages_are_told_and_restored_by_name_and_by_reason() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let mut writer = three(dir);
+    let by = |id: &str, reason: &str, score| PruneMark {
+        reason: reason.to_owned(),
+        score,
+        ..mark(id)
+    };
+    let marks = vec![
+        by("a#0", "run", 0.9),
+        by("b#0", "run", 0.5),
+        by("b#1", "by hand", 0.0),
+    ];
+    assert_eq!(writer.prune(marks.clone()).unwrap(), 2);
+    let corpus = Corpus::open(dir).unwrap();
+    let prunings = corpus.prunings().unwrap();
+    let pruning = |reason: &str, passages, documents, lowest_score, highest_score| Pruning {
+        reason: reason.to_owned(),
+        passages,
+        documents,
+        lowest_score,
+        highest_score,
+    };
+    let expected = [
+        pruning("by hand", 1, 1, 0.0, 0.0),
+        pruning("run", 2, 2, 0.5, 0.9),
+    ];
+    assert_eq!(prunings, expected);
+    let documents = corpus.pruned_documents().unwrap();
+    let pruned: Vec<_> = documents
+        .iter()
+        .map(|one| (one.id.as_str(), one.passages, one.pruned.as_slice()))
+        .collect();
+    assert_eq!(pruned, [("b", 2, &marks[1..]), ("a", 2, &marks[..1])]);
+
+    // What is refused changes nothing, and neither does what is restored already.
+    let none = [PassageId("b#9".to_owned())];
+    let error = writer.restore(&none, &["run".to_owned()]).unwrap_err();
+    assert_eq!(error.kind(), "unknown_passage");
+    let reasons = ["run".to_owned(), "ru".to_owned()];
+    let error = writer.restore(&[], &reasons).unwrap_err();
+    assert_eq!(error.kind(), "nothing_pruned");
+    assert_eq!(
+        writer.restore(&[PassageId("a#1".to_owned())], &[]).unwrap(),
+        2
+    );
+    let all_of_b = writer.known().passages_of("b").unwrap();
+    assert_eq!(all_of_b, ["b#0", "b#1"].map(|id| PassageId(id.to_owned())));
+    assert_eq!(writer.restore(&all_of_b, &[]).unwrap(), 3);
+    assert_eq!(CorpusInfo::read(dir).unwrap().pruned, 1);
+    assert_eq!(writer.restore(&[], &reasons[..1]).unwrap(), 4);
+    assert_eq!(CorpusInfo::read(dir).unwrap().pruned, 0);
+    let error = writer.known().passages_of("none").unwrap_err();
+    assert_eq!(error.kind(), "unknown_document");
+    // A document that is deleted has no pruned passages.
+    writer.prune(marks).unwrap();
+    writer.delete(&["a".to_owned(), "b".to_owned()]).unwrap();
+    let corpus = Corpus::open(dir).unwrap();
+    assert_eq!(corpus.prunings().unwrap(), []);
+    assert_eq!(corpus.pruned_documents().unwrap(), []);
 }

@@ -15,6 +15,10 @@ enum Step {
     Delete(u8),
     /// One in this many passages is pruned.
     Prune(usize),
+    /// One in this many pruned passages is restored.
+    Restore(usize),
+    /// What was pruned by such a step is restored.
+    Undo(usize),
     Compact,
     /// Segments become one, without a loss.
     Merge,
@@ -28,7 +32,9 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     let step = prop_oneof![
         4 => documents.prop_map(Step::Ingest),
         2 => (0_u8..6).prop_map(Step::Delete),
-        2 => (1_usize..4).prop_map(Step::Prune),
+        3 => (1_usize..4).prop_map(Step::Prune),
+        1 => (1_usize..4).prop_map(Step::Restore),
+        1 => (1_usize..4).prop_map(Step::Undo),
         1 => Just(Step::Compact),
         1 => Just(Step::Merge),
         2 => (0_usize..4).prop_map(Step::Rollback),
@@ -37,11 +43,19 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..14)
 }
 
+/// Why one in so many passages is pruned.
+fn reason(every: usize) -> String {
+    format!("one in {every}")
+}
+
 /// A generation as a plain model holds it.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct State {
     documents: BTreeMap<String, Document>,
-    pruned: BTreeSet<String>,
+    /// Passages that are left out, by id, with the reason.
+    pruned: BTreeMap<String, String>,
+    /// Those that a compaction dropped from the files.
+    dropped: BTreeSet<String>,
 }
 
 impl State {
@@ -55,8 +69,17 @@ impl State {
 
     fn live(&self) -> BTreeMap<String, String> {
         let mut all = self.all();
-        all.retain(|id, _| !self.pruned.contains(id));
+        all.retain(|id, _| !self.pruned.contains_key(id) && !self.dropped.contains(id));
         all
+    }
+
+    /// How many passages are pruned, by reason.
+    fn reasons(&self) -> BTreeMap<&str, usize> {
+        let mut counts = BTreeMap::new();
+        for reason in self.pruned.values() {
+            *counts.entry(reason.as_str()).or_default() += 1;
+        }
+        counts
     }
 
     fn put(&mut self, document: Document) {
@@ -66,8 +89,9 @@ impl State {
 
     fn forget(&mut self, id: &str) {
         self.documents.remove(id);
-        self.pruned
-            .retain(|passage| PassageId(passage.clone()).split().unwrap().0 != id);
+        let stays = |passage: &String| PassageId(passage.clone()).split().unwrap().0 != id;
+        self.pruned.retain(|passage, _| stays(passage));
+        self.dropped.retain(stays);
     }
 }
 
@@ -148,10 +172,33 @@ proptest! {
                 }
                 Step::Prune(every) => {
                     let chosen: Vec<String> = state.live().into_keys().step_by(every).collect();
-                    writer.prune(chosen.iter().map(|id| mark(id)).collect()).unwrap();
-                    state.pruned.extend(chosen);
+                    let reason = reason(every);
+                    let marks = chosen.iter().map(|id| PruneMark { reason: reason.clone(), ..mark(id) });
+                    writer.prune(marks.collect()).unwrap();
+                    state.pruned.extend(chosen.into_iter().map(|id| (id, reason.clone())));
                 }
-                Step::Compact => rewrite(&mut writer, Change::Compact, Pruned::Dropped),
+                Step::Restore(every) => {
+                    let chosen: Vec<String> = state.pruned.keys().step_by(every).cloned().collect();
+                    let ids: Vec<PassageId> = chosen.iter().cloned().map(PassageId).collect();
+                    writer.restore(&ids, &[]).unwrap();
+                    state.pruned.retain(|id, _| !chosen.contains(id));
+                    for id in state.dropped.iter().take(1) {
+                        prop_assert!(writer.restore(&[PassageId(id.clone())], &[]).is_err());
+                    }
+                }
+                Step::Undo(every) => {
+                    let reason = reason(every);
+                    // Marks on what was deleted are there as well, until a compaction.
+                    if state.reasons().contains_key(reason.as_str()) {
+                        writer.restore(&[], std::slice::from_ref(&reason)).unwrap();
+                    }
+                    state.pruned.retain(|_, own| *own != reason);
+                }
+                Step::Compact => {
+                    rewrite(&mut writer, Change::Compact, Pruned::Dropped);
+                    let gone = std::mem::take(&mut state.pruned);
+                    state.dropped.extend(gone.into_keys());
+                }
                 Step::Merge => rewrite(&mut writer, Change::Ingest, Pruned::Kept),
                 Step::Rollback(back) => {
                     let kept = history(dir).unwrap();
@@ -172,6 +219,17 @@ proptest! {
             prop_assert_eq!(info.generation, writer.generation());
             prop_assert_eq!(info.documents, state.documents.len() as u64);
             prop_assert_eq!(info.passages, state.live().len() as u64);
+            let corpus = Corpus::open(dir).unwrap();
+            let prunings = corpus.prunings().unwrap();
+            let counts = prunings.iter().map(|one| (one.reason.as_str(), one.passages));
+            prop_assert_eq!(counts.collect::<BTreeMap<_, _>>(), state.reasons());
+            let mut pruned = BTreeMap::new();
+            for document in corpus.pruned_documents().unwrap() {
+                prop_assert_eq!(&document.title, &format!("Title of {}", document.id));
+                prop_assert!(document.passages <= cut(&state.documents[&document.id]).len());
+                pruned.extend(document.pruned.into_iter().map(|mark| (mark.passage_id.0, mark.reason)));
+            }
+            prop_assert_eq!(&pruned, &state.pruned);
             prop_assert_eq!(verify(dir, &mut |_| {}).unwrap(), []);
         }
     }

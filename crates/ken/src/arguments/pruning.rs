@@ -106,6 +106,7 @@ pub(crate) struct PruneBasis {
 #[command(after_long_help = "\
 Examples:
   ken prune apply --corpus notes.ken --pruner pruner.json --ratio 0.3 --dry-run
+  ken prune apply --corpus notes.ken --pruner pruner.json --ratio 0.3 --dry-run --out plan.jsonl
   ken prune apply --corpus notes.ken --pruner pruner.json --max-coverage-loss 0.02 --questions dev.jsonl
   ken prune apply --corpus notes.ken --ids redundant.jsonl
 
@@ -115,7 +116,7 @@ removes them from disk. --max-coverage-loss takes the largest ratio at which, wi
 confidence, at most that share of questions like these lose the passage with their answer. Questions \
 that mastery was measured by are refused for that.
 
-Each line of an --ids file is {\"passage_id\": \"a.md#3\", \"score\": 0.9, \"reason\": \"known\"}.")]
+Each line of an --ids file, and of what --out writes, is {\"passage_id\": \"a.md#3\", \"score\": 0.9, \"reason\": \"known\"}.")]
 pub(crate) struct PruneApplyArguments {
     /// Prune this share of the passages
     #[arg(long, value_name = "R", value_parser = ratio)]
@@ -138,7 +139,7 @@ pub(crate) struct PruneApplyArguments {
         value_name = "FILE",
         conflicts_with_all = [
             "pruner", "labels", "method", "questions", "held_out", "limit", "ratio", "max_coverage_loss",
-            "confidence", "dry_run"
+            "confidence", "dry_run", "out"
         ]
     )]
     pub(crate) ids: Option<PathBuf>,
@@ -146,6 +147,10 @@ pub(crate) struct PruneApplyArguments {
     /// Show what would be pruned, and change nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
+
+    /// With --dry-run: write the passages to FILE, for --ids or a server's console
+    #[arg(long, value_name = "FILE", requires = "dry_run")]
+    pub(crate) out: Option<PathBuf>,
 
     #[command(flatten)]
     pub(crate) basis: PruneBasis,

@@ -15,6 +15,7 @@ fn serving() -> Vec<Arg> {
         Key::server_keys,
         Key::server_data,
         Key::keep_questions,
+        Key::studies,
     ];
     let own: Vec<Arg> = own.map(|key| key.flag()).into();
     let watch = advanced(&[Key::calibration, Key::watch_share, Key::watch_judge]);
@@ -31,6 +32,7 @@ Examples:
   ken serve --corpus notes.ken --model http://127.0.0.1:8000/v1 --listen 127.0.0.1:9000
   ken serve --corpus notes.ken --server-data uploads
   ken serve --corpus notes.ken --server-data uploads --keep-questions
+  ken serve --corpus notes.ken --studies measured
   ken serve --corpus notes.ken --policy certainty@0.4 --calibration guarantee.json
   ken serve --corpus notes.ken --otlp-endpoint http://127.0.0.1:4318
   ken serve key make \"chat window\" --scope ask

@@ -37,7 +37,7 @@ fn passages() -> Vec<(String, String, bool)> {
 }
 
 /// A folder with the corpus `island`, labels of its passages, questions, and a pruner.
-fn prepared() -> Ken {
+pub(crate) fn prepared() -> Ken {
     let ken = Ken::new();
     let all = passages();
     let documents = all
@@ -69,7 +69,7 @@ fn prepared() -> Ken {
     ken
 }
 
-const TRAIN: [&str; 7] = [
+pub(crate) const TRAIN: [&str; 7] = [
     "train",
     "pruner",
     "mastery.jsonl",
@@ -95,7 +95,7 @@ fn prune<'a>(more: &[&'a str]) -> Vec<&'a str> {
     prune_verb("apply", more)
 }
 
-fn pruned(ken: &Ken) -> (u64, u64) {
+pub(crate) fn pruned(ken: &Ken) -> (u64, u64) {
     let info = ken.json(&["corpus", "info", "--corpus", "island"]);
     (
         info["pruned"].as_u64().unwrap(),
@@ -122,7 +122,7 @@ fn real_model(ken: &Ken) -> String {
 }
 
 /// The ids of the passages that are left.
-fn left(ken: &Ken) -> Vec<String> {
+pub(crate) fn left(ken: &Ken) -> Vec<String> {
     let lines = ken.text(&["corpus", "export", "--corpus", "island"]);
     let id = |line: &str| {
         let value: Value = serde_json::from_str(line).unwrap();

@@ -5,6 +5,7 @@ use axum::extract::State;
 use axum::response::Response;
 
 use super::state::App;
+use crate::access::keys::Scope;
 use crate::service::answering::Request;
 use crate::wire::access::AccessReport;
 use crate::wire::body;
@@ -19,7 +20,12 @@ pub(crate) async fn report(
         key: caller.key().map(str::to_owned),
         scopes: caller.scopes().iter().map(ToString::to_string).collect(),
         corpora: caller.corpora().map(<[String]>::to_vec),
+        sources: match caller.may(Scope::Admin) {
+            Ok(()) => app.served.sources(),
+            Err(_) => Vec::new(),
+        },
         takes_documents: app.served.library.is_some(),
         has_guarantee: app.served.watch.is_some(),
+        shows_studies: app.served.studies.is_some(),
     })
 }

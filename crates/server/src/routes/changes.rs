@@ -25,6 +25,7 @@ use crate::service::work::blocking;
 use crate::wire::body;
 use crate::wire::jobs::{CorpusDetails, MakeCorpus, PastState, Rollback};
 use crate::wire::ken::CorpusSummary;
+use crate::wire::prune::PruningObject;
 use crate::wire::refusal::Refusal;
 
 /// Makes a corpus.
@@ -70,19 +71,19 @@ pub(crate) async fn one(
             return match (made, library) {
                 (Some(made), Some(library)) => Ok(CorpusDetails {
                     summary: CorpusSummary::empty(made.name, library.reference()),
+                    prunings: Vec::new(),
                     history: Vec::new(),
                 }),
                 _ => Err(found.err().unwrap_or_else(Refusal::ending)),
             };
         };
-        let history = match opened.retriever.back_end() {
-            BackEnd::Local(_) => match &opened.address {
-                Some(ken_setup::CorpusAddress::Folder(path)) => {
-                    ken_corpus::history(path).map_err(|error| Refusal::failed(&error))?
-                }
-                _ => Vec::new(),
-            },
-            BackEnd::Milvus(_) => Vec::new(),
+        let searched = opened.retriever.back_end();
+        let prunings = searched.prunings().map_err(Refusal::from)?;
+        let history = match (searched, &opened.address) {
+            (BackEnd::Local(_), Some(ken_setup::CorpusAddress::Folder(path))) => {
+                ken_corpus::history(path).map_err(|error| Refusal::failed(&error))?
+            }
+            _ => Vec::new(),
         };
         let history = history.into_iter().map(|past| PastState {
             generation: past.generation,
@@ -95,6 +96,7 @@ pub(crate) async fn one(
         });
         Ok(CorpusDetails {
             summary: summary(&opened),
+            prunings: prunings.into_iter().map(PruningObject::from).collect(),
             history: history.collect(),
         })
     });
@@ -102,7 +104,10 @@ pub(crate) async fn one(
 }
 
 /// Takes a change of a corpus on.
-async fn submit(
+///
+/// # Errors
+/// A corpus that is not there, not for the caller, or not in a folder; too many jobs.
+pub(crate) async fn submit(
     app: &App,
     request: &Request,
     corpus: String,

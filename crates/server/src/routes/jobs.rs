@@ -90,7 +90,8 @@ pub(crate) async fn ended(job: &Job) -> Result<(), Refusal> {
         return Ok(());
     };
     let status = match error.code {
-        "unknown_document" | "unknown_generation" | "unknown_file" => StatusCode::NOT_FOUND,
+        "unknown_document" | "unknown_passage" | "unknown_generation" | "unknown_file"
+        | "nothing_pruned" => StatusCode::NOT_FOUND,
         "corpus_locked" => StatusCode::CONFLICT,
         "server_error" => StatusCode::INTERNAL_SERVER_ERROR,
         _ => StatusCode::BAD_REQUEST,

@@ -66,7 +66,7 @@ pub(crate) async fn judge(
             let started = Instant::now();
             // Embeddings, where a router reads them, are those of the first corpus.
             let corpus = served.corpora.all().into_iter().next();
-            let mut pipeline = served.pipeline.clone();
+            let mut pipeline = served.pipeline();
             if let Some(corpus) = corpus {
                 pipeline = pipeline.over(Some(corpus.retriever.clone()))?;
             }

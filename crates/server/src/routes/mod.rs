@@ -10,6 +10,7 @@ mod citing;
 mod console;
 mod conversation;
 pub(crate) mod corpora;
+mod corrections;
 mod embeddings;
 mod evals;
 mod events;
@@ -23,11 +24,13 @@ mod mcp;
 mod models;
 mod openapi;
 mod path;
+mod prune;
 mod reload;
 mod responses;
 pub(crate) mod search;
 mod state;
 mod stream;
+mod studies;
 mod traces;
 mod upload;
 mod vector_stores;
@@ -96,6 +99,11 @@ pub(crate) fn router(live: Arc<Live>, access: Arc<Access>, ending: Arc<AtomicBoo
             get(evals::list).post(evals::make),
         )
         .route("/v1/ken/evals/questions/{id}", delete(evals::delete))
+        .route(
+            "/v1/ken/corrections",
+            get(corrections::list).post(corrections::make),
+        )
+        .route("/v1/ken/corrections/{id}", delete(corrections::delete))
         .route("/v1/ken/jobs", get(jobs::list))
         .route("/v1/ken/jobs/{id}", get(jobs::one))
         .route("/v1/ken/jobs/{id}/cancel", post(jobs::cancel))
@@ -110,10 +118,15 @@ pub(crate) fn router(live: Arc<Live>, access: Arc<Access>, ending: Arc<AtomicBoo
             delete(changes::delete_document),
         )
         .route("/v1/ken/corpora/{name}/rollback", post(changes::roll_back))
+        .route("/v1/ken/corpora/{name}/prune", post(prune::prune))
+        .route("/v1/ken/corpora/{name}/pruned", get(prune::list))
+        .route("/v1/ken/corpora/{name}/restore", post(prune::restore))
         .route(
             "/v1/ken/corpora/{name}/passages/{*id}",
             get(corpora::passage),
         )
+        .route("/v1/ken/studies", get(studies::list))
+        .route("/v1/ken/studies/{name}/{*file}", get(studies::file))
         .route("/mcp", post(mcp::take))
         .fallback(missing)
         .method_not_allowed_fallback(other_method)

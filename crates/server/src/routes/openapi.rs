@@ -9,6 +9,7 @@ use crate::service::evals::EvalQuestion;
 use crate::wire::access::AccessReport;
 use crate::wire::body;
 use crate::wire::chat::{ChatCompletion, ChatRequest};
+use crate::wire::corrections::{Corrected, CorrectionObject, MakeCorrection};
 use crate::wire::embeddings::{EmbeddingsRequest, EmbeddingsResponse};
 use crate::wire::feedback::{FeedbackRequest, FeedbackResponse};
 use crate::wire::files::{
@@ -23,9 +24,11 @@ use crate::wire::ken::{
 };
 use crate::wire::models::{Model, ModelList};
 use crate::wire::page::Listed;
+use crate::wire::prune::{PruneRequest, PrunedDocumentObject, RestoreRequest};
 use crate::wire::refusal::ErrorBody;
 use crate::wire::reload::Reloaded;
 use crate::wire::responses::{ResponseObject, ResponsesRequest};
+use crate::wire::studies::StudyList;
 use crate::wire::traces::{MakeEvalQuestion, TraceObject};
 
 /// The description.
@@ -57,6 +60,13 @@ impl Routes {
         let schema = self.written.subschema_for::<R>();
         let lines = json!({ "application/jsonl": { "schema": schema } });
         operation["responses"]["200"]["content"] = lines;
+        self.add(path, "get", operation);
+    }
+
+    /// A route that gives a file as it is.
+    fn file(&mut self, path: &str, summary: &str) {
+        let mut operation = self.operation::<Value>(path, summary);
+        operation["responses"]["200"]["content"] = json!({ "*/*": {} });
         self.add(path, "get", operation);
     }
 
@@ -195,12 +205,23 @@ fn watching(routes: &mut Routes) {
     routes.get::<TraceObject>("/v1/ken/traces/{id}", "How one was");
     let summary = "The questions, as JSON Lines to probe on; where texts are kept";
     routes.lines::<EvalQuestion>("/v1/ken/traces/questions", summary);
+    let summary = "What was studied, compared and probed, in the folder of the setting `studies`";
+    routes.get::<StudyList>("/v1/ken/studies", summary);
+    routes.file("/v1/ken/studies/{name}/{file}", "One of its files");
     let questions = "/v1/ken/evals/questions";
     let summary = "Questions with right answers, as JSON Lines to evaluate on";
     routes.lines::<EvalQuestion>(questions, summary);
     let summary = "Evaluate on the question of a trace from now on, or on another one";
     routes.post::<MakeEvalQuestion, EvalQuestion>(questions, summary);
     routes.delete::<Deleted>("/v1/ken/evals/questions/{id}", "Take it out");
+    let corrections = "/v1/ken/corrections";
+    let summary = "Of questions, the source that was right, as JSON Lines that a datastore imports";
+    routes.lines::<CorrectionObject>(corrections, summary);
+    let summary =
+        "Say which source was right; a policy datastore that is served votes so from now on";
+    routes.post::<MakeCorrection, Corrected>(corrections, summary);
+    let summary = "Forget it; what it changed in a datastore stays";
+    routes.delete::<Deleted>("/v1/ken/corrections/{id}", summary);
     for (name, schema, what) in [
         ("limit", "integer", "Traces of a page"),
         (
@@ -273,6 +294,12 @@ fn writing(routes: &mut Routes) {
         "/v1/ken/corpora/{name}/rollback",
         "Bring an earlier generation back, as a new one",
     );
+    let summary = "Leave documents or passages out of every result";
+    routes.post::<PruneRequest, JobObject>("/v1/ken/corpora/{name}/prune", summary);
+    let summary = "Restore what is left out, by document, passage or reason";
+    routes.post::<RestoreRequest, JobObject>("/v1/ken/corpora/{name}/restore", summary);
+    let summary = "The documents of which passages are left out, newest first";
+    routes.get::<Listed<PrunedDocumentObject>>("/v1/ken/corpora/{name}/pruned", summary);
 }
 
 fn described() -> Value {

@@ -131,7 +131,7 @@ impl Asked {
     ) -> Result<Pipeline, Refusal> {
         let settings = self.settings(served)?;
         let retriever = corpus.map(|corpus| self.searched.retriever(served, &corpus.retriever));
-        let mut pipeline = served.pipeline.clone().over(retriever.transpose()?)?;
+        let mut pipeline = served.pipeline().over(retriever.transpose()?)?;
         pipeline.extra_corpora = served.extra_corpora(|name| caller.may_read(name));
         policies::check(settings.policy, &pipeline)?;
         policies::check_abstention(settings.abstain, &pipeline)?;

@@ -1,23 +1,15 @@
 //! Questions with right answers, collected while people ask: a set on which models and policies can be
-//! evaluated. In memory, and, where the server has a folder, each in a file of its own.
+//! evaluated.
 
-use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
-use axum::http::StatusCode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::record::{self, RecordError};
+use super::collected::{Collected, Item};
 use super::traces::past::Past;
-use crate::wire::refusal::Refusal;
 
-/// The most questions.
-const MOST: usize = 10_000;
-
-/// The most bytes of all questions and answers.
-const MOST_BYTES: usize = 64 << 20;
+/// All of them.
+pub(crate) type Evals = Collected<EvalQuestion>;
 
 /// A question in the form in which evaluations read it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -55,158 +47,15 @@ impl EvalQuestion {
             metadata,
         })
     }
+}
+
+impl Item for EvalQuestion {
+    fn id(&self) -> &str {
+        &self.id
+    }
 
     fn bytes(&self) -> usize {
         let answers = self.golden_answers.iter().map(String::len);
         self.question.len() + answers.sum::<usize>()
-    }
-}
-
-/// A question as it is kept.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-struct Kept {
-    /// In seconds since 1970 (UTC).
-    created: u64,
-    #[serde(flatten)]
-    question: EvalQuestion,
-}
-
-/// All of them.
-pub(crate) struct Evals {
-    folder: Option<PathBuf>,
-    /// Oldest first.
-    all: Mutex<Vec<Kept>>,
-}
-
-impl Evals {
-    /// In memory alone.
-    pub(crate) fn in_memory() -> Self {
-        Self {
-            folder: None,
-            all: Mutex::default(),
-        }
-    }
-
-    /// Those of a folder, which is made where it is not there.
-    ///
-    /// # Errors
-    /// A folder or record that cannot be read.
-    pub(crate) fn open(folder: PathBuf) -> Result<Self, RecordError> {
-        let mut all: Vec<Kept> = record::all(&folder)?;
-        all.sort_by(|one, other| {
-            let key = |kept: &Kept| (kept.created, kept.question.id.clone());
-            key(one).cmp(&key(other))
-        });
-        Ok(Self {
-            folder: Some(folder),
-            all: Mutex::new(all),
-        })
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<Kept>> {
-        self.all.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Takes a question, in the place of the one of its id or behind all others.
-    ///
-    /// # Errors
-    /// Too many of them; a disk that takes no more.
-    pub(crate) fn put(&self, question: EvalQuestion, now: u64) -> Result<(), Refusal> {
-        let mut all = self.lock();
-        let place = all.iter().position(|kept| kept.question.id == question.id);
-        let bytes: usize = all.iter().map(|kept| kept.question.bytes()).sum();
-        let is_full = place.is_none() && all.len() >= MOST;
-        if is_full || bytes.saturating_add(question.bytes()) > MOST_BYTES {
-            let message = "there are too many questions: export them, and delete some";
-            return Err(Refusal::new(
-                StatusCode::CONFLICT,
-                "too_many_questions",
-                message,
-            ));
-        }
-        let kept = Kept {
-            created: place.map_or(now, |place| all[place].created),
-            question,
-        };
-        if let Some(folder) = &self.folder {
-            let path = record::path(folder, &kept.question.id);
-            record::write(&path, &kept).map_err(|error| Refusal::of_record(&error))?;
-        }
-        match place {
-            Some(place) => all[place] = kept,
-            None => all.push(kept),
-        }
-        Ok(())
-    }
-
-    /// Removes a question; whether it was there.
-    ///
-    /// # Errors
-    /// A file that cannot be removed.
-    pub(crate) fn remove(&self, id: &str) -> Result<bool, Refusal> {
-        let mut all = self.lock();
-        let Some(place) = all.iter().position(|kept| kept.question.id == id) else {
-            return Ok(false);
-        };
-        if let Some(folder) = &self.folder {
-            let removed = ken_storage::remove(&record::path(folder, id));
-            removed.map_err(|error| Refusal::of_storage(&error))?;
-        }
-        all.remove(place);
-        Ok(true)
-    }
-
-    /// All of them, oldest first.
-    pub(crate) fn all(&self) -> Vec<EvalQuestion> {
-        let all = self.lock();
-        all.iter().map(|kept| kept.question.clone()).collect()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn question(id: &str, answer: &str) -> EvalQuestion {
-        EvalQuestion {
-            id: id.to_owned(),
-            question: "Who?".to_owned(),
-            golden_answers: vec![answer.to_owned()],
-            metadata: Map::new(),
-        }
-    }
-
-    #[test]
-    fn questions_are_replaced_removed_and_found_again() {
-        let folder = tempfile::tempdir().unwrap();
-        let open = || Evals::open(folder.path().join("evals")).unwrap();
-        let evals = open();
-        for (id, answer, now) in [("req_b", "x", 1), ("req_a", "y", 2), ("req_b", "z", 3)] {
-            evals.put(question(id, answer), now).unwrap();
-        }
-        let all = [question("req_b", "z"), question("req_a", "y")];
-        assert_eq!(evals.all(), all);
-        assert_eq!(open().all(), all);
-        assert!(evals.remove("req_b").unwrap() && !evals.remove("req_b").unwrap());
-        assert!(!evals.remove("../evals/req_a").unwrap());
-        assert_eq!(open().all(), all[1..]);
-    }
-
-    #[test]
-    fn there_are_bounds() {
-        let evals = Evals::in_memory();
-        evals
-            .put(question("large", &"x".repeat(MOST_BYTES - 100)), 1)
-            .unwrap();
-        let refused = evals.put(question("more", &"x".repeat(100)), 2);
-        assert_eq!(refused.unwrap_err().code(), "too_many_questions");
-        assert!(evals.remove("large").unwrap());
-        for number in 0..MOST {
-            evals.put(question(&number.to_string(), "x"), 3).unwrap();
-        }
-        let refused = evals.put(question("more", "x"), 4);
-        assert_eq!(refused.unwrap_err().code(), "too_many_questions");
-        evals.put(question("7", "y"), 5).unwrap();
-        assert_eq!(evals.all().len(), MOST);
     }
 }

@@ -49,6 +49,7 @@ pub(crate) fn take(
                 false => Vec::new(),
             },
             at: unix_seconds(),
+            source: None,
         };
         let id = id.clone();
         let happened = Happened::Judged { id, feedback };

@@ -1,5 +1,6 @@
 //! From settings to what is served by them: the model, the corpora, and whatever policies can decide by.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -62,6 +63,8 @@ pub(crate) struct Opening {
     pub(crate) embedder: Option<(Arc<dyn Embedder>, String)>,
     pub(crate) reranking: SetReranking,
     pub(crate) limits: Limits,
+    /// The folder of studies to be shown.
+    pub(crate) studies: Option<PathBuf>,
     pub(crate) guarantee: Option<Guarantee>,
     /// The share of questions on which it is watched, and the seed by which these are drawn.
     pub(crate) drawn: (f64, u64),
@@ -149,9 +152,21 @@ impl Opening {
                 queue: settings.queue,
                 deadline: Duration::from_secs(u64::from(settings.deadline.get())),
             },
+            studies: studies(settings)?,
             guarantee,
             drawn: (watch_share(settings)?, settings.seed),
         })
+    }
+}
+
+/// The folder of studies.
+fn studies(settings: &Settings) -> Result<Option<PathBuf>, SetupError> {
+    match &settings.studies {
+        Some(path) if !path.is_dir() => Err(SetupError::BadValue {
+            given: format!("`studies` = {}", path.display()),
+            reason: "it must be a folder that is there".to_owned(),
+        }),
+        folder => Ok(folder.clone()),
     }
 }
 

@@ -3,18 +3,20 @@
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use axum::http::StatusCode;
-use ken_answer::{Pipeline, Policy, Rerank, Retriever};
+use ken_answer::datastore::SELF;
+use ken_answer::{AnswerError, Datastore, Pipeline, Policy, Rerank, Retriever};
 use ken_corpus::Segmentation;
 use ken_language::LanguageModel;
 use ken_route::Guarantee;
-use ken_setup::Setup;
+use ken_setup::{Setup, SetupError};
 
 use super::clock::unix_seconds;
 use super::corpora::{Corpora, Opened};
+use super::corrections::Corrections;
 use super::data_folder::DataFolder;
 use super::evals::Evals;
 use super::gate::Gate;
@@ -24,6 +26,7 @@ use super::library::{self, Library};
 use super::opening::{Limits, OpenError, Opening, SetReranking};
 use super::policies;
 use super::record::RecordError;
+use super::studies::Studies;
 use super::traces::Traces;
 use super::watch::{NotGuaranteed, Now, Standing, Watch};
 use crate::log::{Entry, Log};
@@ -40,6 +43,9 @@ const WATCHED: &str = "watch.json";
 
 /// The folder of traces in that.
 const TRACES: &str = "traces";
+
+/// The folder of corrections in that.
+const CORRECTIONS: &str = "corrections";
 
 /// The folder of questions to evaluate on in that.
 const EVALS: &str = "evals";
@@ -68,6 +74,12 @@ pub struct Served {
     pub(crate) evals: Arc<Evals>,
     /// For a collector, where there is one.
     pub(crate) spans: Option<Arc<Spans>>,
+    /// Which sources were right.
+    pub(crate) corrections: Arc<Corrections>,
+    /// The pipeline's datastore as it was corrected since.
+    pub(crate) corrected: RwLock<Option<Arc<Datastore>>>,
+    /// Studies to be shown, where there is a folder of them.
+    pub(crate) studies: Option<Studies>,
     /// The folder of what is kept, while it is this server's.
     data: Option<Arc<DataFolder>>,
     /// Raised when all work is to end.
@@ -118,6 +130,7 @@ impl Served {
         let served = Self {
             judge: judge.transpose()?.map(Judge::new).map(Arc::new),
             reranking: opening.reranking,
+            studies: opening.studies.map(Studies::new),
             library,
             data: data.map(Arc::new),
             ..served
@@ -161,6 +174,9 @@ impl Served {
             traces: Arc::clone(&self.traces),
             evals: Arc::clone(&self.evals),
             spans: self.spans.clone(),
+            corrections: Arc::clone(&self.corrections),
+            corrected: RwLock::default(),
+            studies: opening.studies.map(Studies::new),
             data: self.data.clone(),
             halted: Arc::clone(&self.halted),
             started: self.started,
@@ -192,6 +208,8 @@ impl Served {
             return Err(error.into());
         }
         renewed.iter().for_each(|state| self.metrics.corpus(state));
+        // Somebody may have corrected it since it was opened.
+        self.reread_datastore().map_err(SetupError::from)?;
         let Some((library, data)) = self.library.as_ref().zip(self.data.as_ref()) else {
             return Ok(());
         };
@@ -250,6 +268,9 @@ impl Served {
             traces: Arc::new(Traces::in_memory(false)),
             evals: Arc::new(Evals::in_memory()),
             spans: None,
+            corrections: Arc::new(Corrections::in_memory()),
+            corrected: RwLock::default(),
+            studies: None,
             data: None,
             halted,
             started: unix_seconds(),
@@ -284,6 +305,15 @@ impl Served {
         }
     }
 
+    /// The same, with the studies in a folder.
+    #[must_use]
+    pub fn with_studies(self, folder: PathBuf) -> Self {
+        Self {
+            studies: Some(Studies::new(folder)),
+            ..self
+        }
+    }
+
     /// The same, with traces and questions to evaluate on that are kept in a folder, where there is one, and
     /// that a later server goes on from; with the texts of questions and answers or without.
     ///
@@ -304,6 +334,7 @@ impl Served {
         Ok(Self {
             traces: Arc::new(traces),
             evals: Arc::new(Evals::open(folder.join(EVALS))?),
+            corrections: Arc::new(Corrections::open(folder.join(CORRECTIONS))?),
             ..self
         })
     }
@@ -378,6 +409,55 @@ impl Served {
         Watch::new(guarantee, now, (share, seed), file)
     }
 
+    /// The pipeline as it is by now.
+    pub(crate) fn pipeline(&self) -> Pipeline {
+        let pipeline = self.pipeline.clone();
+        match self.datastore() {
+            Some(datastore) => pipeline.with_checked_datastore(datastore),
+            None => pipeline,
+        }
+    }
+
+    /// The sources that a correction may name: those of the datastore that votes, or the model itself and
+    /// the corpora that are served.
+    pub(crate) fn sources(&self) -> Vec<String> {
+        let corpora: Vec<String> = match self.pipeline.datastore() {
+            Some(datastore) => datastore.corpora().to_vec(),
+            None => {
+                let all = self.corpora.all();
+                all.iter().map(|corpus| corpus.name.clone()).collect()
+            }
+        };
+        std::iter::once(SELF.to_owned()).chain(corpora).collect()
+    }
+
+    /// The datastore that votes, as it is by now.
+    pub(crate) fn datastore(&self) -> Option<Arc<Datastore>> {
+        let corrected = self.corrected.read();
+        let corrected = corrected.unwrap_or_else(PoisonError::into_inner);
+        corrected.as_ref().or(self.pipeline.datastore()).cloned()
+    }
+
+    /// Reads the datastore again, with whatever was corrected since it was opened.
+    ///
+    /// # Errors
+    /// One that cannot be read, or is of another model by now.
+    pub(crate) fn reread_datastore(&self) -> Result<(), AnswerError> {
+        let Some(datastore) = self.pipeline.datastore() else {
+            return Ok(());
+        };
+        let now = Datastore::open(datastore.folder())?;
+        now.check(self.pipeline.model.fingerprint())?;
+        self.vote_by(now);
+        Ok(())
+    }
+
+    /// Has a datastore vote in the place of the one before.
+    pub(crate) fn vote_by(&self, datastore: Datastore) {
+        let corrected = self.corrected.write();
+        *corrected.unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(datastore));
+    }
+
     /// The policy of the settings; in the place of one whose guarantee does not hold, `always`.
     pub(crate) fn policy_in_force(&self) -> Policy {
         let set = self.pipeline.settings.policy;
@@ -421,6 +501,17 @@ impl Served {
         self.library.as_deref().ok_or_else(|| {
             let message = "this server takes nothing in: it was started without a folder for that";
             Refusal::new(StatusCode::FORBIDDEN, "read_only", message)
+        })
+    }
+
+    /// Studies to be shown.
+    ///
+    /// # Errors
+    /// A server without a folder of them.
+    pub(crate) fn studies(&self) -> Result<&Studies, Refusal> {
+        self.studies.as_ref().ok_or_else(|| {
+            let message = "this server shows no studies: it was started without a folder of them (the setting studies)";
+            Refusal::new(StatusCode::NOT_FOUND, "no_studies", message)
         })
     }
 

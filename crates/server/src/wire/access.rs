@@ -12,8 +12,12 @@ pub(crate) struct AccessReport {
     pub(crate) scopes: Vec<String>,
     /// With which corpora; null for all.
     pub(crate) corpora: Option<Vec<String>>,
+    /// The sources that a correction may name, for those that may `admin`: `self`, and corpora.
+    pub(crate) sources: Vec<String>,
     /// Whether the server takes documents in, of those that may `write`.
     pub(crate) takes_documents: bool,
     /// Whether a guarantee is watched.
     pub(crate) has_guarantee: bool,
+    /// Whether the server has a folder of studies, for those that may `admin`.
+    pub(crate) shows_studies: bool,
 }

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::ken::CorpusSummary;
+use super::prune::PruningObject;
 use crate::service::library::job::Job;
 
 /// A corpus to make.
@@ -27,7 +28,7 @@ pub(crate) struct Rollback {
 pub(crate) struct JobObject {
     pub(crate) id: String,
     object: &'static str,
-    /// `ingest`, `attach`, `detach`, `delete`, `rollback` or `drop`.
+    /// `ingest`, `attach`, `detach`, `delete`, `rollback`, `prune`, `restore` or `drop`.
     kind: &'static str,
     corpus: String,
     /// `waiting`, `running`, `done`, `failed` or `cancelled`. `done` means that the change is searched.
@@ -102,6 +103,8 @@ impl From<&Job> for JobObject {
 pub(crate) struct CorpusDetails {
     #[serde(flatten)]
     pub(crate) summary: CorpusSummary,
+    /// What is left out of every result, by reason.
+    pub(crate) prunings: Vec<PruningObject>,
     /// The generations that a rollback can bring back, oldest first.
     pub(crate) history: Vec<PastState>,
 }

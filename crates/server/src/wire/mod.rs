@@ -4,6 +4,7 @@
 pub(crate) mod access;
 pub(crate) mod body;
 pub(crate) mod chat;
+pub(crate) mod corrections;
 pub(crate) mod embeddings;
 pub(crate) mod feedback;
 pub(crate) mod files;
@@ -13,8 +14,10 @@ pub(crate) mod jobs;
 pub(crate) mod ken;
 pub(crate) mod models;
 pub(crate) mod page;
+pub(crate) mod prune;
 pub(crate) mod query;
 pub(crate) mod refusal;
 pub(crate) mod reload;
 pub(crate) mod responses;
+pub(crate) mod studies;
 pub(crate) mod traces;

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use ken_answer::{AnswerSettings, Pipeline, Policy, Retriever, Style};
+use ken_answer::{AnswerSettings, Datastore, Pipeline, Policy, Retriever, Style};
 use ken_corpus::Corpus;
 use ken_documents::read_documents;
 use ken_index::{Index, Mode};
@@ -23,6 +23,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::client::{Response, exchange, request};
+use crate::corrections::{Chooser, make_datastore};
 use crate::held::{Held, Holding};
 use crate::intake::Documents;
 use crate::slow_model::{Reading, SlowModel};
@@ -98,6 +99,10 @@ struct Kind {
     collector: Option<(SocketAddr, bool)>,
     /// The model that judges drawn questions.
     judge: Option<Arc<dyn LanguageModel>>,
+    /// Whether it shows the studies in the folder `studies`.
+    shows_studies: bool,
+    /// Whether the datastore in the folder `datastore` votes.
+    votes: bool,
 }
 
 /// Limits that no test meets by chance.
@@ -152,6 +157,27 @@ impl Running {
         Self::of_kind(&Keys::default(), kind)
     }
 
+    /// Over a table, with the folder `studies` shown.
+    pub(crate) fn showing_studies(keys: &Keys) -> Self {
+        let kind = Kind {
+            shows_studies: true,
+            ..Kind::default()
+        };
+        Self::of_kind(keys, kind)
+    }
+
+    /// Over a model that chooses its source, with a datastore that votes; texts are kept.
+    pub(crate) fn voting(keys: &Keys) -> Self {
+        let kind = Kind {
+            keeps_texts: true,
+            votes: true,
+            ..Kind::default()
+        };
+        let folder = tempfile::tempdir().unwrap();
+        make_datastore(&folder.path().join("datastore"), &Chooser::new());
+        Self::in_folder(folder, Chooser::new(), LIMITS, keys, kind)
+    }
+
     /// Over a table, with a guarantee that is watched on all questions.
     pub(crate) fn guaranteed(keys: &Keys, guaranteed: Guaranteed) -> Self {
         let kind = Kind {
@@ -187,8 +213,14 @@ impl Running {
         self.stop.store(true, Ordering::SeqCst);
         self.join();
         let folder = std::mem::replace(&mut self.folder, tempfile::tempdir().unwrap());
-        let model = TableModel::new(facts()).unwrap();
-        Self::in_folder(folder, model, LIMITS, &Keys::default(), self.kind.clone())
+        let (keys, kind) = (Keys::default(), self.kind.clone());
+        match kind.votes {
+            true => Self::in_folder(folder, Chooser::new(), LIMITS, &keys, kind),
+            false => {
+                let model = TableModel::new(facts()).unwrap();
+                Self::in_folder(folder, model, LIMITS, &keys, kind)
+            }
+        }
     }
 
     fn in_folder(
@@ -203,6 +235,10 @@ impl Running {
         let settings = Settings::resolve(None, []).unwrap();
         let fingerprint = model.fingerprint().to_owned();
         let mut served = match kind.guaranteed {
+            None if kind.votes => {
+                let datastore = Datastore::open(&folder.path().join("datastore")).unwrap();
+                served_voting(datastore, &folder, model, limits, Arc::clone(&log))
+            }
             None => served(&folder, model, limits, Arc::clone(&log)),
             Some(guaranteed) => {
                 let policy = "certainty@0.5".parse().unwrap();
@@ -230,6 +266,11 @@ impl Running {
         if let Some((collector, content)) = kind.collector {
             let collector = format!("http://{collector}");
             served = served.sending(Some(&collector), content).unwrap();
+        }
+        if kind.shows_studies {
+            let studies = folder.path().join("studies");
+            std::fs::create_dir_all(&studies).unwrap();
+            served = served.with_studies(studies);
         }
         let path = folder.path().join("keys.json");
         keys.write(&path).unwrap();
@@ -336,6 +377,29 @@ pub(crate) fn served_by(
     limits: Limits,
     log: Arc<Mutex<Vec<Value>>>,
 ) -> Served {
+    served_as(|pipeline| pipeline, policy, folder, model, limits, log)
+}
+
+/// The same, with a datastore that votes.
+fn served_voting(
+    datastore: Datastore,
+    folder: &TempDir,
+    model: impl LanguageModel + 'static,
+    limits: Limits,
+    log: Arc<Mutex<Vec<Value>>>,
+) -> Served {
+    let voting = |pipeline: Pipeline| pipeline.with_datastore(datastore).unwrap();
+    served_as(voting, Policy::Always, folder, model, limits, log)
+}
+
+fn served_as(
+    with: impl FnOnce(Pipeline) -> Pipeline,
+    policy: Policy,
+    folder: &TempDir,
+    model: impl LanguageModel + 'static,
+    limits: Limits,
+    log: Arc<Mutex<Vec<Value>>>,
+) -> Served {
     if !Corpus::exists(&folder.path().join("boats")) {
         make_corpora(folder);
     }
@@ -354,7 +418,7 @@ pub(crate) fn served_by(
         seed: 3,
         verbalize: false,
     };
-    let pipeline = Pipeline::new(Arc::new(model), None, settings);
+    let pipeline = with(Pipeline::new(Arc::new(model), None, settings));
     let log = move |entry: &ken_server::Entry| {
         let line = serde_json::to_value(entry).unwrap();
         log.lock().unwrap().push(line);

@@ -61,7 +61,7 @@ fn attached(server: &Running, corpus: &str, file: &str) -> Value {
 }
 
 /// The documents found for a query, and the generation in which.
-fn found(server: &Running, corpus: &str, query: &str) -> (Vec<String>, u64) {
+pub(crate) fn found(server: &Running, corpus: &str, query: &str) -> (Vec<String>, u64) {
     let body = json!({"corpus": corpus, "query": query, "mode": "lexical"});
     let response = server.post("/v1/ken/search", &body);
     if response.status != 200 {

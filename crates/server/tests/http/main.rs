@@ -9,12 +9,14 @@ mod chat;
 mod client;
 mod console;
 mod conversation;
+mod corrections;
 mod every_route;
 mod fixture;
 mod held;
 /// The one of `ken serve`.
 #[path = "../../../ken/src/commands/serve/intake.rs"]
 mod intake;
+mod javascript;
 mod judge;
 mod ken;
 mod library;
@@ -24,11 +26,13 @@ mod load;
 #[allow(dead_code)]
 mod loopback;
 mod mcp;
+mod pruning;
 mod random_input;
 mod responses;
 mod route_table;
 mod slow_model;
 #[cfg(feature = "otel")]
 mod spans;
+mod studies;
 mod traces;
 mod watch;

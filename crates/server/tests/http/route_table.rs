@@ -124,6 +124,7 @@ fn asking() -> Vec<Route> {
 fn watching() -> Vec<Route> {
     let feedback = || json!({"request_id": "req_0", "rating": "bad"});
     let question = || json!({"question": "Who?", "golden_answers": ["Ida"]});
+    let correction = || json!({"question": "Who?", "source": "self"});
     let mut all = vec![
         route(
             "POST",
@@ -144,6 +145,13 @@ fn watching() -> Vec<Route> {
             "/v1/ken/evals/questions",
             "/v1/ken/evals/questions",
             Takes::Json(question),
+            ADMIN,
+        ),
+        route(
+            "POST",
+            "/v1/ken/corrections",
+            "/v1/ken/corrections",
+            Takes::Json(correction),
             ADMIN,
         ),
     ];
@@ -175,6 +183,20 @@ fn watching() -> Vec<Route> {
             "/v1/ken/evals/questions/eval_0",
             ADMIN,
         ),
+        ("GET", "/v1/ken/corrections", "/v1/ken/corrections", ADMIN),
+        (
+            "DELETE",
+            "/v1/ken/corrections/{id}",
+            "/v1/ken/corrections/none",
+            ADMIN,
+        ),
+        ("GET", "/v1/ken/studies", "/v1/ken/studies", ADMIN),
+        (
+            "GET",
+            "/v1/ken/studies/{name}/{file}",
+            "/v1/ken/studies/nq/report.html",
+            ADMIN,
+        ),
         ("GET", "/metrics", "/metrics", ADMIN),
         ("GET", "/health", "/health", ANY),
         ("GET", "/ready", "/ready", ANY),
@@ -192,6 +214,8 @@ fn keeping() -> Vec<Route> {
     let find = || json!({"query": "oil"});
     let corpus = || json!({"name": "made-too"});
     let back = || json!({"generation": 1});
+    let prune = || json!({"documents": ["none.md"]});
+    let restore = || json!({"reasons": ["none"]});
     let mut all = vec![
         route("POST", "/v1/files", "/v1/files", Takes::File, WRITE),
         route(
@@ -234,6 +258,20 @@ fn keeping() -> Vec<Route> {
             "/v1/ken/corpora/{name}/rollback",
             "/v1/ken/corpora/notes/rollback",
             Takes::Json(back),
+            WRITE,
+        ),
+        route(
+            "POST",
+            "/v1/ken/corpora/{name}/prune",
+            "/v1/ken/corpora/notes/prune",
+            Takes::Json(prune),
+            WRITE,
+        ),
+        route(
+            "POST",
+            "/v1/ken/corpora/{name}/restore",
+            "/v1/ken/corpora/notes/restore",
+            Takes::Json(restore),
             WRITE,
         ),
     ];
@@ -298,6 +336,12 @@ fn keeping() -> Vec<Route> {
             "/v1/ken/corpora/{name}/documents/{id}",
             "/v1/ken/corpora/notes/documents/none.md",
             WRITE,
+        ),
+        (
+            "GET",
+            "/v1/ken/corpora/{name}/pruned",
+            "/v1/ken/corpora/notes/pruned",
+            SEARCH,
         ),
         (
             "GET",

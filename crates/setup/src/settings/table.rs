@@ -200,6 +200,11 @@ settings! {
     #[serde(skip)]
     server_keys: PathBuf, "FILE" = "ken-server-keys.json";
 
+    /// With `serve`: folder of studies, comparisons of policies and probes that the console shows. What
+    /// `ken study`, `ken eval --out` and `ken probe --out` wrote into it
+    #[serde(skip)]
+    studies: Option<PathBuf>, "DIR", see "[studies](../how-to/use-the-console.md#studies)";
+
     /// How much an answer says: short (a name, a number, a phrase), full (sentences or steps that cite
     /// passages) or auto (full where the model can)
     #[serde(serialize_with = "as_text")]

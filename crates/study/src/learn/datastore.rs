@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use ken_answer::datastore::{By, Entry, KeyedBy, SELF, mean_of, shares_of_votes};
+use ken_answer::datastore::{By, Entry, KeyedBy, SELF, id_of, mean_of, shares_of_votes};
 use ken_answer::prompt::{self, QuestionPrompt};
-use ken_answer::{AnswerError, Datastore, DatastoreError};
+use ken_answer::{AnswerError, Datastore, DatastoreError, question_states};
 use ken_diagnostic::{Action, Remedy};
-use ken_language::{LanguageModel, Prompt, fingerprint_of_texts};
+use ken_language::{LanguageModel, Prompt};
 use ken_route::is_among;
 use ken_storage::StorageError;
 use rayon::prelude::*;
@@ -28,9 +28,6 @@ use crate::training_examples::{ExamplesError, LabelRule};
 
 /// Questions whose states are taken together.
 const BATCH: usize = 64;
-
-/// Letters of an id that follows from the question.
-const ID_LETTERS: usize = 12;
 
 /// The share of the questions that layers and numbers of neighbors are judged by.
 const VALIDATION: f64 = 0.25;
@@ -137,11 +134,7 @@ pub struct GivenEntry {
 
 impl GivenEntry {
     fn id(&self) -> String {
-        let of_question = || {
-            let digest = fingerprint_of_texts(&[&self.question]);
-            digest.chars().take(ID_LETTERS).collect()
-        };
-        self.id.clone().unwrap_or_else(of_question)
+        self.id.clone().unwrap_or_else(|| id_of(&self.question))
     }
 
     fn entry(&self) -> Entry {
@@ -253,17 +246,10 @@ fn states(
     progress: &mut dyn FnMut(usize, usize),
     cancel: &AtomicBool,
 ) -> Result<Vec<Vec<f32>>, MakeError> {
-    datastore.check(model.fingerprint())?;
-    let layer = datastore.keyed_by().layer;
     let states = in_memory(entries, BATCH, progress, cancel, |batch| {
-        let prompts = batch
-            .iter()
-            .map(|entry| prompt::choose_source(QuestionPrompt::open(&entry.question)));
-        let prompts: Vec<Prompt> = prompts.collect();
-        let chooser = model.source_chooser().map_err(AnswerError::from)?;
-        let choices = chooser.choose_sources(&prompts.iter().collect::<Vec<_>>(), layer);
-        let choices = choices.map_err(AnswerError::from)?;
-        Ok::<_, MakeError>(choices.into_iter().map(|choice| choice.state).collect())
+        let questions = batch.iter().map(|entry| entry.question.as_str());
+        let states = question_states(datastore, &questions.collect::<Vec<_>>(), model);
+        states.map_err(MakeError::from)
     })?;
     states.ok_or(MakeError::Stopped)
 }

@@ -1,15 +1,17 @@
 //! The file that names passages to prune, a line of JSON each.
 
+use std::io::Write;
 use std::path::Path;
 
 use ken_corpus::{PassageId, PruneMark};
-use serde::Deserialize;
+use ken_storage::{AtomicFile, StorageError};
+use serde::{Deserialize, Serialize};
 
 use super::error::PruningError;
 use crate::json_line;
 
 /// One line of it.
-#[derive(Deserialize)]
+#[derive(Serialize, Deserialize)]
 struct MarkLine {
     passage_id: PassageId,
     #[serde(default)]
@@ -34,4 +36,24 @@ pub fn read_marks(path: &Path) -> Result<Vec<PruneMark>, PruningError> {
         reason: line.reason,
     });
     Ok(marks.collect())
+}
+
+/// Writes such a file.
+///
+/// # Errors
+/// A file that cannot be written.
+pub fn write_marks(path: &Path, marks: &[PruneMark]) -> Result<(), PruningError> {
+    let mut file = AtomicFile::create(path)?;
+    for mark in marks {
+        let line = MarkLine {
+            passage_id: mark.passage_id.clone(),
+            score: mark.score,
+            reason: mark.reason.clone(),
+        };
+        serde_json::to_writer(&mut file, &line)
+            .map_err(std::io::Error::from)
+            .and_then(|()| file.write_all(b"\n"))
+            .map_err(StorageError::new("write", path))?;
+    }
+    Ok(file.commit()?)
 }

@@ -17,7 +17,7 @@ mod vectors;
 
 pub use error::PruningError;
 pub use guarantee::{CoverageQuestion, Guarantee, GuaranteedRatio, MIN_RATIO, largest_ratio};
-pub use marks::read_marks;
+pub use marks::{read_marks, write_marks};
 pub use measured::measured_first;
 pub(crate) use measured::place_of;
 pub use order::{Scored, Work, count, order};

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use ken_corpus::{Corpus, PlaceMark, Selection};
+use ken_corpus::{Corpus, PlaceMark, PruneMark, Selection};
 use ken_index::Index;
 use ken_language::LanguageModel;
 use ken_route::{Head, digest_of};
@@ -180,6 +180,23 @@ impl PrunePlan {
             score: f64::from(one.score),
         });
         Ok(marks.collect())
+    }
+
+    /// Marks with the names of their passages, as another process takes them.
+    ///
+    /// # Errors
+    /// A passage that cannot be read.
+    pub fn named(&self, marks: &[PlaceMark]) -> Result<Vec<PruneMark>, PruningError> {
+        let segments = self.index.corpus().segments();
+        let named = marks.iter().map(|mark| {
+            let passage = segments[mark.segment].passage(mark.ordinal)?;
+            Ok(PruneMark {
+                passage_id: passage.id,
+                score: mark.score,
+                reason: self.reason.clone(),
+            })
+        });
+        named.collect()
     }
 
     /// The largest ratio that keeps a guarantee, which all passages but those without a label may go

@@ -13,7 +13,7 @@ use ken_index::Mode;
 use ken_language::Role;
 use ken_setup::Settings;
 use ken_study::pruning::{
-    self, Basis, CoverageQuestion, Guarantee, GuaranteedRatio, PrunePlan, read_marks,
+    self, Basis, CoverageQuestion, Guarantee, GuaranteedRatio, PrunePlan, read_marks, write_marks,
 };
 use ken_study::{Question, is_held_out, read_questions};
 use serde_json::json;
@@ -86,6 +86,9 @@ fn apply(arguments: &PruneApplyArguments, folder: &Path, session: &Session<'_>) 
         (ratio, _) => (ratio.unwrap_or(0.0), None),
     };
     let marks = plan.marks(ratio)?;
+    if let Some(path) = &arguments.out {
+        write_marks(path, &plan.named(&marks)?)?;
+    }
     let generation = match writer {
         Some(mut writer) => writer.replace_pruned(pruning::REASON, &plan.reason, &marks)?,
         None => plan.index.corpus().generation(),

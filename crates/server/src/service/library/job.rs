@@ -8,10 +8,11 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 
 use super::intake::Taken;
+use super::pruning::{Prune, Restore};
 use crate::service::clock::unix_seconds;
 
 /// What a job does to its corpus. Each can be done again where it was broken off.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub(crate) enum Work {
     /// Takes the documents in that were sent with it.
@@ -24,6 +25,10 @@ pub(crate) enum Work {
     Delete { documents: Vec<String> },
     /// Brings an earlier generation back.
     Rollback { generation: u64 },
+    /// Leaves passages out of every result.
+    Prune(Prune),
+    /// Restores them.
+    Restore(Restore),
     /// Removes the corpus.
     Drop,
 }
@@ -36,6 +41,8 @@ impl Work {
             Self::Detach { .. } => "detach",
             Self::Delete { .. } => "delete",
             Self::Rollback { .. } => "rollback",
+            Self::Prune(_) => "prune",
+            Self::Restore(_) => "restore",
             Self::Drop => "drop",
         }
     }

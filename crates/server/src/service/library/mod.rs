@@ -5,6 +5,7 @@ pub(crate) mod files;
 pub(crate) mod intake;
 pub(crate) mod job;
 pub(crate) mod jobs;
+pub(crate) mod pruning;
 pub(crate) mod stores;
 pub(crate) mod worker;
 

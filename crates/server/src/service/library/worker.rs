@@ -114,7 +114,9 @@ impl From<Refusal> for Trouble {
 impl From<CorpusError> for Trouble {
     fn from(error: CorpusError) -> Self {
         match &error {
-            CorpusError::UnknownDocument { .. } => Self::theirs(error.kind(), error.to_string()),
+            CorpusError::UnknownDocument { .. }
+            | CorpusError::UnknownPassage { .. }
+            | CorpusError::NothingPruned { .. } => Self::theirs(error.kind(), error.to_string()),
             CorpusError::UnknownGeneration { number, kept, .. } => {
                 let kept: Vec<String> = kept.iter().map(u64::to_string).collect();
                 let message = format!(
@@ -171,6 +173,8 @@ impl Running<'_> {
             Work::Detach { file } => self.detach(file, &place),
             Work::Delete { documents } => Ok(Writer::open(&place)?.delete(documents).map(drop)?),
             Work::Rollback { generation } => Ok(Writer::rollback(&place, *generation).map(drop)?),
+            Work::Prune(prune) => Ok(prune.run(&place)?),
+            Work::Restore(restore) => Ok(restore.run(&place)?),
             Work::Drop => {
                 let _alone = self.live.publishing();
                 self.served().corpora.remove(self.corpus());

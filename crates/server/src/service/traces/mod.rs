@@ -247,6 +247,7 @@ mod tests {
             feedback: Feedback {
                 rating,
                 answers: answers.iter().map(|answer| (*answer).to_owned()).collect(),
+                source: None,
                 at: 9,
             },
         }

@@ -26,6 +26,9 @@ pub(crate) struct Feedback {
     pub(crate) rating: Option<Rating>,
     /// Right answers; none where texts are not kept.
     pub(crate) answers: Vec<String>,
+    /// The source that was right: `self`, or a corpus.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) source: Option<String>,
     /// When it was last said, in seconds since 1970 (UTC).
     pub(crate) at: u64,
 }
@@ -39,6 +42,7 @@ impl Feedback {
                 true => self.answers,
                 false => later.answers,
             },
+            source: later.source.or(self.source),
             at: later.at,
         }
     }

@@ -3,4 +3,5 @@
 mod chromium;
 mod person;
 mod serving;
+mod studying;
 mod watching;

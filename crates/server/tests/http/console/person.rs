@@ -150,6 +150,55 @@ fn documents_come_and_go() {
 }
 
 #[test]
+fn documents_are_left_out_and_restored() {
+    let server = Running::start();
+    let Some(mut browser) = at(&server, DESKTOP, "#corpora") else {
+        return;
+    };
+    browser.sees("Nothing is left out.");
+    browser.write("textbox", "Leave a document out", "house.md");
+    browser.write("textbox", "Because", "out of date");
+    browser.click("button", "Leave it out");
+    browser.sees("house.md is left out as of generation 2.");
+    browser.sees("1 of 3 passages (33.3%) is left out of every result.");
+    // As `ken prune apply --dry-run --out` writes it.
+    let plan = server.folder.path().join("plan.jsonl");
+    let line =
+        |id: &str, score| json!({"passage_id": id, "score": score, "reason": "ken prune: pruner"});
+    let lines = format!(
+        "{}\n{}\n",
+        line("cars/oil.md#0", 0.9),
+        line("cars/tires.md#0", 0.7)
+    );
+    std::fs::write(&plan, &lines).unwrap();
+    browser.choose_files("Plan of ken prune", &[&plan]);
+    browser.click("button", "Apply it");
+    browser.sees("2 passages are left out as of generation 3.");
+    browser.sees("0.7 – 0.9");
+    browser.picture("pruned");
+    browser.click("button", "Undo ken prune: pruner");
+    browser.sees("2 passages of “ken prune: pruner” are back as of generation 4.");
+    browser.click("button", "Restore house.md");
+    browser.sees("house.md is back as of generation 5.");
+    browser.sees("Nothing is left out.");
+    is_sound(&mut browser);
+    // What cannot be done says why.
+    std::fs::write(&plan, format!("{lines}nonsense")).unwrap();
+    browser.choose_files("Plan of ken prune", &[&plan]);
+    browser.click("button", "Apply it");
+    browser.sees("Line 3 names no passage.");
+    browser.write("textbox", "Leave a document out", "none.md");
+    browser.click("button", "Leave it out");
+    browser.sees("the corpus holds no document \"none.md\"");
+    assert_eq!(browser.wrong(&[404]), [""; 0]);
+    let corpus = server.get("/v1/ken/corpora/notes").json();
+    assert_eq!(
+        (&corpus["generation"], &corpus["passages"]),
+        (&json!(5), &json!(3))
+    );
+}
+
+#[test]
 fn an_upload_is_cancelled_and_one_that_goes_on_is_found_again() {
     let server = Running::start();
     let Some(mut browser) = at(&server, DESKTOP, "#corpora/boats") else {
@@ -488,6 +537,7 @@ fn it_fits_a_phone_and_is_readable_light_and_dark() {
         ("Traffic", "[aria-label='Live']"),
         ("Policies", "#policies-title"),
         ("Knowledge", "#probed-title"),
+        ("Studies", "#studies-title"),
     ] {
         browser.click("link", page);
         browser.until(shown, &format!("document.querySelector({})", json!(shown)));

@@ -193,7 +193,8 @@ fn the_page_needs_no_key_and_says_what_a_key_may_do() {
     let all = json!(["ask", "search", "write", "admin"]);
     assert_eq!(
         open,
-        json!({"key": null, "scopes": all, "corpora": null, "takes_documents": false, "has_guarantee": false})
+        json!({"key": null, "scopes": all, "corpora": null, "sources": ["self", "notes", "boats"],
+            "takes_documents": false, "has_guarantee": false, "shows_studies": false})
     );
     // Pages of other origins are no pages of the console.
     let headers = [("host", "rebound.example")];

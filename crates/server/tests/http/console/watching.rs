@@ -92,3 +92,33 @@ fn what_is_not_kept_is_not_shown() {
     browser.press("Escape");
     assert_eq!(browser.wrong(&[]), [""; 0]);
 }
+
+#[test]
+fn a_question_that_was_answered_from_the_wrong_source_is_corrected() {
+    let server = Running::voting(&Keys::default());
+    let Some(mut browser) = Chromium::start(1280, 900) else {
+        return;
+    };
+    let asked = json!({"question": OIL, "ken": {"policy": "self-route@0.5"}});
+    assert_eq!(server.post("/v1/ken/ask", &asked).json()["route"], "self");
+    browser.visit(&format!("http://{}/#traffic", server.address));
+    browser.click("button", OIL);
+    browser.click("button", "Right source: notes");
+    browser.sees("The datastore votes so from the next question on.");
+    browser.sees("notes 0.667");
+    browser.picture("corrected");
+    browser.press("Escape");
+    browser.sees("corrected");
+    assert_eq!(server.post("/v1/ken/ask", &asked).json()["route"], "corpus");
+    browser.save_to(server.folder.path());
+    browser.click("button", "Save the corrections");
+    let saved = server.folder.path().join("questions.jsonl");
+    wait_for("it is saved", || saved.exists());
+    let line: Value = serde_json::from_str(&std::fs::read_to_string(&saved).unwrap()).unwrap();
+    assert_eq!(
+        (&line["question"], &line["source"]),
+        (&json!(OIL), &json!("notes"))
+    );
+    assert_eq!(browser.wrong(&[]), [""; 0]);
+    assert_eq!(browser.nameless(), [""; 0]);
+}

@@ -1,0 +1,179 @@
+//! What is collected of questions while people ask: in memory, and, where the server has a folder, each in a
+//! file of its own.
+
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use axum::http::StatusCode;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::record::{self, RecordError};
+use crate::wire::refusal::Refusal;
+
+/// The most of a kind.
+const MOST: usize = 10_000;
+
+/// The most bytes of all their texts.
+const MOST_BYTES: usize = 64 << 20;
+
+/// Something that is collected.
+pub(crate) trait Item: Clone + Serialize + DeserializeOwned {
+    /// Unique among them, and fit to name a file.
+    fn id(&self) -> &str;
+
+    /// The length of its texts.
+    fn bytes(&self) -> usize;
+}
+
+/// One as it is kept.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Kept<T> {
+    /// In seconds since 1970 (UTC).
+    created: u64,
+    #[serde(flatten)]
+    item: T,
+}
+
+/// All of them.
+pub(crate) struct Collected<T> {
+    folder: Option<PathBuf>,
+    /// Oldest first.
+    all: Mutex<Vec<Kept<T>>>,
+}
+
+impl<T: Item> Collected<T> {
+    /// In memory alone.
+    pub(crate) fn in_memory() -> Self {
+        Self {
+            folder: None,
+            all: Mutex::default(),
+        }
+    }
+
+    /// Those of a folder, which is made where it is not there.
+    ///
+    /// # Errors
+    /// A folder or record that cannot be read.
+    pub(crate) fn open(folder: PathBuf) -> Result<Self, RecordError> {
+        let mut all: Vec<Kept<T>> = record::all(&folder)?;
+        all.sort_by(|one, other| {
+            let key = |kept: &Kept<T>| (kept.created, kept.item.id().to_owned());
+            key(one).cmp(&key(other))
+        });
+        Ok(Self {
+            folder: Some(folder),
+            all: Mutex::new(all),
+        })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Kept<T>>> {
+        self.all.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes one, in the place of the one of its id or behind all others.
+    ///
+    /// # Errors
+    /// Too many of them; a disk that takes no more.
+    pub(crate) fn put(&self, item: T, now: u64) -> Result<(), Refusal> {
+        let mut all = self.lock();
+        let place = all.iter().position(|kept| kept.item.id() == item.id());
+        let bytes: usize = all.iter().map(|kept| kept.item.bytes()).sum();
+        let is_full = place.is_none() && all.len() >= MOST;
+        if is_full || bytes.saturating_add(item.bytes()) > MOST_BYTES {
+            let message = "there are too many questions: export them, and delete some";
+            return Err(Refusal::new(
+                StatusCode::CONFLICT,
+                "too_many_questions",
+                message,
+            ));
+        }
+        let kept = Kept {
+            created: place.map_or(now, |place| all[place].created),
+            item,
+        };
+        if let Some(folder) = &self.folder {
+            let path = record::path(folder, kept.item.id());
+            record::write(&path, &kept).map_err(|error| Refusal::of_record(&error))?;
+        }
+        match place {
+            Some(place) => all[place] = kept,
+            None => all.push(kept),
+        }
+        Ok(())
+    }
+
+    /// Removes one; whether it was there.
+    ///
+    /// # Errors
+    /// A file that cannot be removed.
+    pub(crate) fn remove(&self, id: &str) -> Result<bool, Refusal> {
+        let mut all = self.lock();
+        let Some(place) = all.iter().position(|kept| kept.item.id() == id) else {
+            return Ok(false);
+        };
+        if let Some(folder) = &self.folder {
+            let removed = ken_storage::remove(&record::path(folder, id));
+            removed.map_err(|error| Refusal::of_storage(&error))?;
+        }
+        all.remove(place);
+        Ok(true)
+    }
+
+    /// All of them, oldest first.
+    pub(crate) fn all(&self) -> Vec<T> {
+        let all = self.lock();
+        all.iter().map(|kept| kept.item.clone()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Map;
+
+    use super::*;
+    use crate::service::evals::{EvalQuestion, Evals};
+
+    fn question(id: &str, answer: &str) -> EvalQuestion {
+        EvalQuestion {
+            id: id.to_owned(),
+            question: "Who?".to_owned(),
+            golden_answers: vec![answer.to_owned()],
+            metadata: Map::new(),
+        }
+    }
+
+    #[test]
+    fn questions_are_replaced_removed_and_found_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let open = || Evals::open(folder.path().join("evals")).unwrap();
+        let evals = open();
+        for (id, answer, now) in [("req_b", "x", 1), ("req_a", "y", 2), ("req_b", "z", 3)] {
+            evals.put(question(id, answer), now).unwrap();
+        }
+        let all = [question("req_b", "z"), question("req_a", "y")];
+        assert_eq!(evals.all(), all);
+        assert_eq!(open().all(), all);
+        assert!(evals.remove("req_b").unwrap() && !evals.remove("req_b").unwrap());
+        assert!(!evals.remove("../evals/req_a").unwrap());
+        assert_eq!(open().all(), all[1..]);
+    }
+
+    #[test]
+    fn there_are_bounds() {
+        let evals = Evals::in_memory();
+        evals
+            .put(question("large", &"x".repeat(MOST_BYTES - 100)), 1)
+            .unwrap();
+        let refused = evals.put(question("more", &"x".repeat(100)), 2);
+        assert_eq!(refused.unwrap_err().code(), "too_many_questions");
+        assert!(evals.remove("large").unwrap());
+        for number in 0..MOST {
+            evals.put(question(&number.to_string(), "x"), 3).unwrap();
+        }
+        let refused = evals.put(question("more", "x"), 4);
+        assert_eq!(refused.unwrap_err().code(), "too_many_questions");
+        evals.put(question("7", "y"), 5).unwrap();
+        assert_eq!(evals.all().len(), MOST);
+    }
+}

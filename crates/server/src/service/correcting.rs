@@ -1,0 +1,112 @@
+//! What a correction changes: where a policy datastore votes, that is changed as well, on disk and for the
+//! next question.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use axum::http::StatusCode;
+use ken_answer::datastore::SELF;
+use ken_answer::{Datastore, DatastoreError, question_states};
+
+use super::cancel::Cancellable;
+use super::corrections::Correction;
+use super::live::Live;
+use super::served::Served;
+use super::work::{self, blocking};
+use crate::wire::corrections::{Neighbor, Votes};
+use crate::wire::refusal::Refusal;
+
+/// Has a question vote for the source that was right, where a datastore votes: durably, and from the next
+/// question on. Returns how the votes on that question are then; `None` where there is no datastore.
+///
+/// # Errors
+/// A source that there is not; a model that fails; a datastore that others change, or that cannot be
+/// written: then nothing is changed.
+pub(crate) async fn apply(
+    live: Arc<Live>,
+    served: &Arc<Served>,
+    correction: &Correction,
+) -> Result<Option<Votes>, Refusal> {
+    let sources = served.sources();
+    if !sources.contains(&correction.source) {
+        let message = format!(
+            "there is no source {:?}; there are {}",
+            correction.source,
+            sources.join(", ")
+        );
+        return Err(Refusal::bad("unknown_source", message).of("source"));
+    }
+    let Some(datastore) = served.datastore() else {
+        return Ok(None);
+    };
+    let question = correction.question.clone();
+    let asked = Arc::clone(&datastore);
+    let state = work::run(
+        served,
+        |served| &served.answers,
+        move |served, cancel| {
+            let model = Cancellable {
+                model: Arc::clone(&served.pipeline.model),
+                cancel: cancel.clone(),
+            };
+            let states = question_states(&asked, &[question.as_str()], &model)?;
+            states.into_iter().next().ok_or_else(work::broken)
+        },
+    )
+    .await?;
+    let correction = correction.clone();
+    let votes = blocking(move || {
+        // What is served is not exchanged meanwhile, so that the change is in whatever is.
+        let _alone = live.publishing();
+        let folder = datastore.folder();
+        let mut changed = Datastore::open(folder).map_err(|error| refused(&error))?;
+        let Correction {
+            question, source, ..
+        } = &correction;
+        let corrected = changed.correct(question, source, &state);
+        corrected.map_err(|error| refused(&error))?;
+        let votes = votes_of(&changed, &state).map_err(|error| refused(&error))?;
+        let now = Arc::clone(&live.now().served);
+        if now
+            .pipeline
+            .datastore()
+            .is_some_and(|own| own.folder() == folder)
+        {
+            now.vote_by(changed);
+        }
+        Ok(votes)
+    });
+    votes.await.map(Some)
+}
+
+/// How a datastore votes on a question.
+fn votes_of(datastore: &Datastore, state: &[f32]) -> Result<Votes, DatastoreError> {
+    let names = std::iter::once(SELF).chain(datastore.corpora().iter().map(String::as_str));
+    let shares = names.map(str::to_owned).zip(datastore.shares(state)?);
+    let nearest = datastore.nearest(state)?.into_iter();
+    Ok(Votes {
+        shares: shares.collect::<BTreeMap<_, _>>(),
+        neighbors: nearest
+            .take(Votes::SHOWN)
+            .map(|(entry, cosine)| Neighbor {
+                id: entry.id.clone(),
+                question: entry.question.clone(),
+                source: entry.source.clone(),
+                by: entry.by.to_string(),
+                cosine,
+            })
+            .collect(),
+    })
+}
+
+/// What keeps a datastore from being changed.
+fn refused(error: &DatastoreError) -> Refusal {
+    match error {
+        DatastoreError::Locked { .. } | DatastoreError::Changed { .. } => {
+            let message = "another process is changing the datastore; try again";
+            Refusal::new(StatusCode::CONFLICT, "datastore_locked", message)
+        }
+        DatastoreError::File(error) => Refusal::of_storage(error),
+        error => Refusal::failed(error),
+    }
+}

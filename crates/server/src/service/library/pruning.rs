@@ -1,0 +1,77 @@
+//! Leaving passages of a corpus out of every result, and restoring them, each as one generation.
+
+use std::path::Path;
+
+use ken_corpus::{CorpusError, PassageId, PruneMark, Writer};
+use serde::{Deserialize, Serialize};
+
+/// What is to be left out.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Prune {
+    /// Whole documents.
+    pub(crate) documents: Vec<String>,
+    pub(crate) passages: Vec<Mark>,
+    /// Of the documents, and of passages that have none of their own.
+    pub(crate) reason: String,
+}
+
+/// A passage to be left out.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Mark {
+    pub(crate) passage_id: String,
+    pub(crate) score: f64,
+    pub(crate) reason: Option<String>,
+}
+
+/// What is to be restored.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Restore {
+    /// Whole documents.
+    pub(crate) documents: Vec<String>,
+    pub(crate) passages: Vec<String>,
+    pub(crate) reasons: Vec<String>,
+}
+
+impl Prune {
+    /// Does so.
+    ///
+    /// # Errors
+    /// What is not there, before anything is changed; a corpus that cannot be written.
+    pub(crate) fn run(&self, corpus: &Path) -> Result<(), CorpusError> {
+        let mut writer = Writer::open(corpus)?;
+        let mut marks: Vec<PruneMark> = of_documents(&writer, &self.documents)?
+            .into_iter()
+            .map(|passage_id| PruneMark {
+                passage_id,
+                score: 0.0,
+                reason: self.reason.clone(),
+            })
+            .collect();
+        marks.extend(self.passages.iter().map(|mark| PruneMark {
+            passage_id: PassageId(mark.passage_id.clone()),
+            score: mark.score,
+            reason: mark.reason.as_ref().unwrap_or(&self.reason).clone(),
+        }));
+        writer.prune(marks).map(drop)
+    }
+}
+
+impl Restore {
+    /// Does so.
+    ///
+    /// # Errors
+    /// As [`Prune::run`].
+    pub(crate) fn run(&self, corpus: &Path) -> Result<(), CorpusError> {
+        let mut writer = Writer::open(corpus)?;
+        let mut passages = of_documents(&writer, &self.documents)?;
+        passages.extend(self.passages.iter().cloned().map(PassageId));
+        writer.restore(&passages, &self.reasons).map(drop)
+    }
+}
+
+/// The passages of documents.
+fn of_documents(writer: &Writer, documents: &[String]) -> Result<Vec<PassageId>, CorpusError> {
+    let known = writer.known();
+    let of_each = documents.iter().map(|id| known.passages_of(id));
+    Ok(of_each.collect::<Result<Vec<_>, _>>()?.concat())
+}

@@ -1,0 +1,345 @@
+//! Studies, comparisons and probes in a folder that the settings name, as `ken study`, `ken eval` and `ken
+//! probe` leave them. A name from a request is only compared with names that were found there, and links
+//! are not followed: no path leads out of the folder.
+
+mod summary;
+
+use std::fs::{DirEntry, FileType, Metadata};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+use axum::http::StatusCode;
+use ken_storage::StorageError;
+
+use crate::wire::refusal::Refusal;
+use crate::wire::studies::{StudyFile, StudyObject};
+
+/// The largest file that is read.
+const LARGEST: u64 = 64 << 20;
+
+/// The most entries of the folder that are looked at.
+const MOST: usize = 10_000;
+
+/// What the report of a study, a comparison or a pruning is.
+const PAGE: &str = "report.html";
+const DATA: &str = "report.json";
+
+/// The scores of compared policies.
+const POLICIES: &str = "policies.csv";
+
+/// What a study is made of. It holds paths and is not given to clients.
+const MANIFEST: &str = "study.json";
+
+/// The folder of figures for other programs, and how their names end.
+const FIGURES: &str = "vega";
+const FIGURE_ENDING: &str = ".vl.json";
+
+/// The folder.
+pub(crate) struct Studies {
+    folder: PathBuf,
+}
+
+/// Something in it.
+struct Found {
+    told: StudyObject,
+    /// Where each of its files is, in the order in which they are told.
+    places: Vec<PathBuf>,
+}
+
+/// A file of it.
+pub(crate) struct Content {
+    pub(crate) name: String,
+    pub(crate) bytes: Vec<u8>,
+}
+
+impl Studies {
+    pub(crate) fn new(folder: PathBuf) -> Self {
+        Self { folder }
+    }
+
+    /// All that is known in the folder, by name.
+    ///
+    /// # Errors
+    /// A folder that cannot be read.
+    pub(crate) fn all(&self) -> Result<Vec<StudyObject>, Refusal> {
+        let mut all: Vec<StudyObject> = self
+            .entries()?
+            .iter()
+            .filter_map(Found::read)
+            .map(|found| found.told)
+            .collect();
+        all.sort_by(|one, other| one.name.cmp(&other.name));
+        Ok(all)
+    }
+
+    /// A file of one of them.
+    ///
+    /// # Errors
+    /// A name that is not there; a file that cannot be read.
+    pub(crate) fn file(&self, name: &str, file: &str) -> Result<Content, Refusal> {
+        let entries = self.entries()?;
+        let entry = entries.iter().find(|entry| entry.file_name() == name);
+        let found = entry
+            .and_then(Found::read)
+            .ok_or_else(|| unknown("unknown_study", format!("there is no study {name:?}")))?;
+        let place = found.told.files.iter().position(|one| one.name == file);
+        let place = place.ok_or_else(|| {
+            let message = format!("the study {name:?} has no file {file:?}");
+            unknown("unknown_file", message)
+        })?;
+        let path = &found.places[place];
+        let bytes = read(path).map_err(|error| Refusal::of_storage(&error))?;
+        Ok(Content {
+            name: file.to_owned(),
+            bytes,
+        })
+    }
+
+    fn entries(&self) -> Result<Vec<DirEntry>, Refusal> {
+        entries(&self.folder).map_err(|error| Refusal::of_storage(&error))
+    }
+}
+
+fn unknown(code: &'static str, message: String) -> Refusal {
+    Refusal::new(StatusCode::NOT_FOUND, code, message)
+}
+
+/// What is in a folder, hidden entries aside.
+fn entries(folder: &Path) -> Result<Vec<DirEntry>, StorageError> {
+    let failed = || StorageError::new("read", folder);
+    let read = std::fs::read_dir(folder).map_err(failed())?.take(MOST);
+    let mut entries = Vec::new();
+    for entry in read {
+        let entry = entry.map_err(failed())?;
+        let name = entry.file_name();
+        if name.to_str().is_some_and(|name| !name.starts_with('.')) {
+            entries.push(entry);
+        }
+    }
+    Ok(entries)
+}
+
+/// All of a file, unless it is too large.
+fn read(path: &Path) -> Result<Vec<u8>, StorageError> {
+    let failed = || StorageError::new("read", path);
+    let file = std::fs::File::open(path).map_err(failed())?;
+    let mut bytes = Vec::new();
+    file.take(LARGEST + 1)
+        .read_to_end(&mut bytes)
+        .map_err(failed())?;
+    match bytes.len() as u64 > LARGEST {
+        true => Err(failed()(io::Error::from(io::ErrorKind::FileTooLarge))),
+        false => Ok(bytes),
+    }
+}
+
+impl Found {
+    /// What an entry of the folder is; `None` where it is nothing that is known here, a link, or gone by now.
+    fn read(entry: &DirEntry) -> Option<Self> {
+        let name = entry.file_name().into_string().ok()?;
+        let kind: FileType = entry.file_type().ok()?;
+        let mut found = Self {
+            told: StudyObject {
+                name,
+                ..StudyObject::default()
+            },
+            places: Vec::new(),
+        };
+        let is_known = match (kind.is_dir(), kind.is_file()) {
+            (true, _) => found.as_folder(&entry.path()),
+            (_, true) => found.as_file(&entry.path()),
+            // A link, or something that is no file at all.
+            _ => false,
+        };
+        is_known.then_some(found)
+    }
+
+    /// Takes a file in, where it is there, is no link and not too large.
+    fn add(&mut self, name: &str, path: PathBuf) -> bool {
+        let Some(known) = path
+            .symlink_metadata()
+            .ok()
+            .filter(|known| known.is_file() && known.len() <= LARGEST)
+        else {
+            return false;
+        };
+        self.note_time(&known);
+        self.told.files.push(StudyFile {
+            name: name.to_owned(),
+            bytes: known.len(),
+        });
+        self.places.push(path);
+        true
+    }
+
+    /// Notes when a file changed.
+    fn note_time(&mut self, known: &Metadata) {
+        let changed = known.modified().ok();
+        let changed = changed.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+        let changed = changed.map_or(0, |since| since.as_secs());
+        self.told.changed_at = self.told.changed_at.max(changed);
+    }
+
+    fn as_folder(&mut self, folder: &Path) -> bool {
+        let has = [PAGE, DATA, POLICIES].map(|name| self.add(name, folder.join(name)));
+        let [has_page, has_data, has_policies] = has;
+        let report = has_data
+            .then(|| summary::of_report(&folder.join(DATA)))
+            .flatten();
+        let made_of = folder.join(MANIFEST);
+        let manifest = summary::of_manifest(&made_of);
+        if let Ok(known) = made_of.symlink_metadata() {
+            self.note_time(&known);
+        }
+        self.told.page = has_page.then(|| PAGE.to_owned());
+        self.told.kind = match (report.is_some() || manifest.is_some(), has_policies) {
+            (true, _) => "study",
+            (_, true) => "comparison",
+            _ => "report",
+        };
+        if report.is_some() {
+            self.told.data = Some(DATA.to_owned());
+        } else if has_policies {
+            self.told.data = Some(POLICIES.to_owned());
+        }
+        summary::tell(&mut self.told, report, manifest);
+        self.figures(&folder.join(FIGURES));
+        has_page || self.told.kind != "report"
+    }
+
+    /// The figures of a study.
+    fn figures(&mut self, folder: &Path) {
+        let is_folder = folder.symlink_metadata().is_ok_and(|known| known.is_dir());
+        if !is_folder {
+            return;
+        }
+        let entries = entries(folder).unwrap_or_default();
+        let mut names: Vec<String> = entries
+            .iter()
+            .filter_map(|entry| entry.file_name().into_string().ok())
+            .filter(|name| name.ends_with(FIGURE_ENDING))
+            .collect();
+        names.sort();
+        for name in names {
+            self.add(&format!("{FIGURES}/{name}"), folder.join(&name));
+        }
+    }
+
+    fn as_file(&mut self, path: &Path) -> bool {
+        let name = self.told.name.clone();
+        let questions = match path.extension().and_then(|ending| ending.to_str()) {
+            Some("jsonl") => summary::of_probe(path),
+            Some("json") => summary::of_comparison(path),
+            _ => None,
+        };
+        let Some(questions) = questions.filter(|_| self.add(&name, path.to_owned())) else {
+            return false;
+        };
+        self.told.questions = Some(questions);
+        self.told.data = Some(name.clone());
+        self.told.kind = match name.ends_with(".json") {
+            true => "comparison",
+            false => "probe",
+        };
+        // `ken probe` writes a page beside the records.
+        let page = format!("{name}.html");
+        if self.add(&page, path.with_file_name(&page)) {
+            self.told.page = Some(page);
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(folder: &Path) -> Vec<(String, &'static str)> {
+        let all = Studies::new(folder.to_owned()).all().unwrap();
+        all.into_iter().map(|one| (one.name, one.kind)).collect()
+    }
+
+    #[test]
+    fn what_is_nothing_of_ours_is_left_out_and_what_is_broken_does_no_harm() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path();
+        let write = |name: &str, text: &str| {
+            let file = path.join(name);
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+            std::fs::write(file, text).unwrap();
+        };
+        for (name, text) in [
+            ("empty/other.txt", "x"),
+            ("broken/report.json", "{\"series\": 7"),
+            ("broken.study/study.json", "["),
+            ("questions.jsonl", "{\"id\": \"a\", \"question\": \"b\"}\n"),
+            ("settings.jsonl", "{\"settings\":{}}\n"),
+            ("noise.jsonl", "\u{0}\n\n"),
+            ("other.json", "{\"policies\": []}"),
+            ("page.html", "<p>"),
+            (".hidden/report.html", "<p>"),
+        ] {
+            write(name, text);
+        }
+        assert_eq!(names(path), []);
+        write(
+            "nq/study.json",
+            r#"{"datasets": {"nq": {"questions": 3}}, "models": {}, "conditions": []}"#,
+        );
+        write("pruned/report.html", "<p>");
+        write("pruned/report.json", "{\"rows\": []}");
+        write("compared/policies.csv", "policy,em\n");
+        let known = r#"{"settings":{}}
+{"id": "a", "question": "b", "confidence": {"self": 0.5}}
+"#;
+        write("known.jsonl", known);
+        let expected = [
+            ("compared", "comparison"),
+            ("known.jsonl", "probe"),
+            ("nq", "study"),
+            ("pruned", "report"),
+        ];
+        let expected = expected.map(|(name, kind)| (name.to_owned(), kind));
+        assert_eq!(names(path), expected);
+        let studies = Studies::new(path.to_owned());
+        assert_eq!(
+            studies.file("known.jsonl", "known.jsonl").unwrap().bytes,
+            known.as_bytes()
+        );
+        for (name, file) in [
+            ("nq", "study.json"),
+            ("nq", "report.html"),
+            ("nq", "../pruned/report.html"),
+            ("pruned", "../known.jsonl"),
+            ("known.jsonl", "../known.jsonl"),
+        ] {
+            let refused = studies.file(name, file).err().unwrap();
+            assert_eq!(refused.code(), "unknown_file", "{name} {file}");
+        }
+        for name in ["", ".", "..", "./nq", "nq/", ".hidden", "page.html", "none"] {
+            let refused = studies.file(name, "report.html").err().unwrap();
+            assert_eq!(refused.code(), "unknown_study", "{name}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_are_not_followed() {
+        use std::os::unix::fs::symlink;
+
+        let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let (path, secret) = (folder.path(), other.path().join("report.html"));
+        std::fs::write(&secret, "secret").unwrap();
+        std::fs::create_dir_all(path.join("own/vega")).unwrap();
+        symlink(other.path(), path.join("linked")).unwrap();
+        symlink(&secret, path.join("own/report.html")).unwrap();
+        symlink(&secret, path.join("own/vega/a.vl.json")).unwrap();
+        symlink(other.path(), path.join("own/vega/b.vl.json")).unwrap();
+        assert_eq!(names(path), []);
+        std::fs::write(path.join("own/policies.csv"), "policy,em\n").unwrap();
+        let own = Studies::new(path.to_owned()).all().unwrap();
+        let files: Vec<&str> = own[0].files.iter().map(|file| file.name.as_str()).collect();
+        assert_eq!(files, [POLICIES]);
+    }
+}

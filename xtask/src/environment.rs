@@ -1,0 +1,82 @@
+//! Python packages that tests use and cargo does not bring: from PyPI, pinned, in virtual environments that
+//! are kept in the cache outside the clone.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, ensure};
+
+use crate::models;
+
+/// An environment with these packages, installed first if it is not there.
+pub(crate) fn ensure_installed(name: &str, requirements: &[&str]) -> Result<PathBuf> {
+    let environment = models::cache()?.join(name);
+    if !is_ready(&environment, requirements) || !program(&environment, "python").is_file() {
+        install(&environment, requirements)
+            .with_context(|| format!("cannot set up {}", environment.display()))?;
+    }
+    Ok(environment)
+}
+
+/// A program of an environment.
+pub(crate) fn program(environment: &Path, name: &str) -> PathBuf {
+    match cfg!(windows) {
+        true => environment.join("Scripts").join(format!("{name}.exe")),
+        false => environment.join("bin").join(name),
+    }
+}
+
+/// The marker of a complete environment; it names what is in it, so that another pin is installed
+/// again.
+fn receipt(environment: &Path, requirements: &[&str]) -> PathBuf {
+    environment.join(format!("{}.ready", requirements.join("+")))
+}
+
+fn is_ready(environment: &Path, requirements: &[&str]) -> bool {
+    receipt(environment, requirements).is_file()
+}
+
+fn install(environment: &Path, requirements: &[&str]) -> Result<()> {
+    let python = models::find_python()?;
+    eprintln!("installing {} with pip", requirements.join(", "));
+    if environment.exists() {
+        fs::remove_dir_all(environment).context("cannot remove the old one")?;
+    }
+    let made = Command::new(python)
+        .args(["-m", "venv"])
+        .arg(environment)
+        .status()
+        .context("cannot start python3")?;
+    ensure!(
+        made.success(),
+        "python3 could not make a virtual environment (see its message above; some systems have it in a package python3-venv)"
+    );
+    let installed = Command::new(program(environment, "python"))
+        .args(["-m", "pip", "install", "--quiet", "--only-binary", ":all:"])
+        .args(requirements)
+        .stdout(Stdio::null())
+        .status()
+        .context("cannot start pip")?;
+    ensure!(
+        installed.success(),
+        "pip could not install {} (see its message above; pip's configuration chooses the index)",
+        requirements.join(", ")
+    );
+    fs::write(receipt(environment, requirements), "").context("cannot note that it is complete")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_environment_of_other_pins_is_not_ready() {
+        let folder = tempfile::tempdir().unwrap();
+        let pins = ["milvus-lite==2", "pymilvus==3"];
+        fs::write(folder.path().join("milvus-lite==1+pymilvus==3.ready"), "").unwrap();
+        assert!(!is_ready(folder.path(), &pins));
+        fs::write(receipt(folder.path(), &pins), "").unwrap();
+        assert!(is_ready(folder.path(), &pins));
+    }
+}
