@@ -39,7 +39,7 @@ pub(crate) fn table(rows: &[Vec<String>]) -> Result<()> {
 }
 
 /// The rows without the columns that say nothing below their name.
-pub(crate) fn without_empty_columns(rows: Vec<Vec<String>>) -> Vec<Vec<String>> {
+pub(crate) fn without_empty_columns(rows: &[Vec<String>]) -> Vec<Vec<String>> {
     let says = |column: usize| {
         let mut cells = rows.iter().skip(1).filter_map(|row| row.get(column));
         rows.len() == 1 || cells.any(|cell| !cell.is_empty() && cell != "-")

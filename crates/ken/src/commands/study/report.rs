@@ -66,7 +66,7 @@ fn show(report: &StudyReport, out: &Path) -> Result<()> {
             missing.collect::<Vec<_>>().join(" "),
         ]);
     }
-    output::table(&output::without_empty_columns(rows))?;
+    output::table(&output::without_empty_columns(&rows))?;
     let mut rows = vec![output::head(
         "\ndata set|model|retrieval|n|EM|F1|coverage|known|CB|gain|harmed|utilization",
     )];
@@ -89,7 +89,7 @@ fn show(report: &StudyReport, out: &Path) -> Result<()> {
             ]);
         }
     }
-    output::table(&output::without_empty_columns(rows))?;
+    output::table(&output::without_empty_columns(&rows))?;
     show_policies(&report.policies)?;
     if !report.missing.is_empty() {
         output::line(format!("{} cells are missing:", report.missing.len()))?;
@@ -133,7 +133,7 @@ fn show_policies(policies: &[PolicyOutcome]) -> Result<()> {
             gain(&one.against_whole),
         ]);
     }
-    output::table(&output::without_empty_columns(rows))
+    output::table(&output::without_empty_columns(&rows))
 }
 
 fn retrieval(of_pair: &CompensationOf) -> String {
