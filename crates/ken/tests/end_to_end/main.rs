@@ -30,6 +30,7 @@ mod models;
 mod policies;
 mod probe;
 mod prune;
+mod prune_by_reading;
 mod prune_plan;
 mod records;
 mod remote;

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{Ken, generator, keys, number};
+use crate::harness::{Ken, keys, number};
 use crate::records::{invent, probe_with};
 use crate::tuning::{MODEL, SMALL};
 
@@ -91,7 +91,7 @@ fn prune_verb<'a>(verb: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     [&base[..], more].concat()
 }
 
-fn prune<'a>(more: &[&'a str]) -> Vec<&'a str> {
+pub(crate) fn prune<'a>(more: &[&'a str]) -> Vec<&'a str> {
     prune_verb("apply", more)
 }
 
@@ -365,73 +365,6 @@ fn what_was_measured_goes_before_what_is_foretold() {
     assert!(left(&ken).iter().all(|id| id.starts_with('c')));
     ken.json(&prune(&["--ratio", "0.4"]));
     assert!(left(&ken).iter().filter(|id| id.starts_with('c')).count() < 10);
-}
-
-#[test]
-#[ignore = "needs the test models: run `cargo xtask test`"]
-fn a_pruner_may_have_passages_read() {
-    let ken = prepared();
-    let train = [&TRAIN[..], &["--head", "mlp:4", "--features", "likelihood"]].concat();
-    let learned = ken.json(&train);
-    let report = &learned["report"];
-    assert_eq!(report["input"], json!({"from": "passage_likelihood"}));
-    assert!(number(&report["rank_correlation"]) > 0.7, "{report}");
-    let gone = ken.json(&prune(&["--ratio", "0.4"]));
-    assert_eq!(gone["pruned"], 24);
-    let countries = |ken: &Ken| left(ken).iter().filter(|id| id.starts_with('c')).count();
-    assert!(countries(&ken) <= 8, "{:?}", left(&ken));
-    // A study has the passages read by the model of its own that the pruner was trained with.
-    ken.json(&prune(&["--ratio", "0"]));
-    ken.write("other.toml", "model = \"no/such/model.gguf\"\n");
-    let small = format!("s={}", generator().display());
-    let study = ken.json(&[
-        "study",
-        "run",
-        "questions.jsonl",
-        "--corpus",
-        "island",
-        "--config",
-        "other.toml",
-        "--model",
-        &small,
-        "--scales",
-        "1",
-        "--ks",
-        "1",
-        "--limit",
-        "3",
-        "--max-tokens",
-        "2",
-        "--prune",
-        "0,0.4",
-        "--pruner",
-        "pruner.json",
-        "--out",
-        "st",
-    ]);
-    let policies = study["policies"].as_array().unwrap();
-    let pruned: Vec<f64> = policies
-        .iter()
-        .map(|one| number(&one["retrieval"]["pruned"]))
-        .collect();
-    assert_eq!(pruned, [0.0, 0.4]);
-    assert_eq!(
-        policies[1]["against_whole"], policies[1]["against_always"],
-        "of always"
-    );
-    let states = [&TRAIN[..], &["--features", "hidden", "--layer", "auto"]].concat();
-    let learned = ken.json(&states);
-    let report = &learned["report"];
-    assert_eq!(report["input"]["from"], "passage_state", "{report}");
-    assert_eq!(report["candidates"].as_array().unwrap().len(), 4);
-    assert!(number(&report["rank_correlation"]) > 0.7, "{report}");
-    let head = ken.read("pruner.json");
-    let head: Value = serde_json::from_str(&head).unwrap();
-    let reader = head["measured_on"]["reader"].as_str().unwrap();
-    let other = ken.read("pruner.json").replace(reader, "0123456789");
-    ken.write("pruner.json", other);
-    ken.refusal(&prune(&["--ratio", "0.1"]))
-        .is("other_reader", "another model", "--model");
 }
 
 #[test]
