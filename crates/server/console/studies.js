@@ -27,6 +27,9 @@ const MEASURES = [
   ["gain", "gain over the scale before"], ["utilization", "utilization"],
 ];
 
+/** The most numbers below a drawing. */
+const TICKS = 14;
+
 /** @param {import("./access.js").Access} access */
 export async function studiesPage(access) {
   const list = make("div");
@@ -142,15 +145,16 @@ function lineName({ model, retrieval }, all) {
 /** @param {Report} report @param {Series[]} series of one data set @param {string} key */
 function byScale(report, series, key) {
   const scales = [...new Set(series.flatMap((one) => one.scales.map((at) => at.n)))].sort((one, other) => one - other);
+  const every = Math.ceil(scales.length / TICKS);
   /** @type {(one: Series) => [number, number][]} */
-  const points = (one) => one.scales.filter((at) => at[key]?.value != null).map((at) => [Math.log2(at.n), at[key].value]);
+  const points = (one) => one.scales.filter((at) => at[key]?.value != null).map((at) => [at.n, at[key].value]);
   const lines = series.map((one, place) => ({ name: lineName(one, series), class: color(place), points: points(one) }));
   if (!lines.some((line) => line.points.length)) return [make("p", { class: "dim" }, "Nothing was measured of that.")];
   const same = (/** @type {Retrieval} */ one, /** @type {Retrieval} */ other) => JSON.stringify(one) === JSON.stringify(other);
   const rings = report.compensation.flatMap((pair) => {
     const place = series.findIndex((one) => one.model === pair.smaller && one.dataset === pair.dataset && same(one.retrieval, pair.retrieval));
     const n = key === "em" ? pair.by_metric.em : key === "f1" ? pair.by_metric.f1 : null;
-    const at = n == null || place < 0 ? undefined : lines[place].points.find((point) => point[0] === Math.log2(n));
+    const at = n == null || place < 0 ? undefined : lines[place].points.find((point) => point[0] === n);
     return at ? [{ class: color(place), at, name: `${pair.smaller} is as good as ${pair.larger} with one shard` }] : [];
   });
   return [
@@ -158,8 +162,8 @@ function byScale(report, series, key) {
       rings.length > 0 && make("span", { class: "dim" }, "ring: n*")),
     curves({
       label: "The measure at every corpus scale; the table below says the same in numbers",
-      across: { name: "corpus scale, in shards", low: Math.log2(scales[0]), high: Math.log2(scales[scales.length - 1]),
-        ticks: scales.map((n) => [Math.log2(n), String(n)]) },
+      across: { name: "corpus scale, in shards", low: scales[0], high: scales[scales.length - 1],
+        ticks: scales.filter((_, place) => place % every === 0).map((n) => [n, String(n)]) },
       lines: lines.filter((line) => line.points.length), rings,
     }),
   ];
