@@ -87,7 +87,7 @@ pub(crate) fn begin(served: &Arc<Served>, look: Look) {
             let deadline = Instant::now() + served.limits.deadline;
             let cancel = Cancel::new(|| false, deadline, Arc::clone(&served.halted));
             let judged = judge.judge(turn, &look.question, &dispute, cancel);
-            tell_of_verdict(&served, &look.request_id, judged);
+            tell_of_verdict(&served, &look.request_id, &judged);
         });
         let _ = judged.await;
     });
@@ -199,15 +199,15 @@ fn finish(served: &Served, look: &Look, outcome: Outcome) {
 }
 
 /// Puts what a judge says to the test, and tells of it.
-fn tell_of_verdict(served: &Served, request_id: &str, judged: Judged) {
+fn tell_of_verdict(served: &Served, request_id: &str, judged: &Judged) {
     let Some(watch) = &served.watch else {
         return;
     };
     served.metrics.judged(judged.name());
     let (verdict, detail) = match judged {
-        Judged::Said(verdict) => (Some(verdict), None),
+        Judged::Said(verdict) => (Some(*verdict), None),
         Judged::Dropped => (None, None),
-        Judged::Failed(ref detail) => (None, Some(detail.clone())),
+        Judged::Failed(detail) => (None, Some(detail.clone())),
     };
     (served.log)(&Entry::Judged {
         request_id: request_id.to_owned(),
