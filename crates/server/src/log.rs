@@ -76,10 +76,17 @@ pub enum Entry {
         propensity: f64,
         /// `retrieved`, `agrees`, `differs`, `dropped` or `failed`.
         outcome: &'static str,
-        /// What the judge says, where one was asked: `lost`, `kept`, `dropped` or `failed`.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        judge: Option<&'static str>,
         /// What went wrong in the server, where something did.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        detail: Option<String>,
+    },
+    /// A judge was asked which of both answers to such a question is right.
+    Judged {
+        /// As in the header `x-request-id`.
+        request_id: String,
+        /// `lost`, `kept`, `dropped` or `failed`.
+        verdict: &'static str,
+        /// What went wrong, where something did.
         #[serde(skip_serializing_if = "Option::is_none")]
         detail: Option<String>,
     },

@@ -3,62 +3,55 @@
 //! one that is slow or gone costs verdicts and nothing else.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use ken_answer::Retrieved;
 use ken_language::LanguageModel;
 use ken_probe::{Evidenced, judge_answers};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::cancel::{Cancel, Cancellable};
-use super::watch::compared::{Compared, Verdict};
+use super::watch::compared::Verdict;
 
 /// The most questions that it is asked at once.
 const MOST_AT_ONCE: usize = 2;
 
+/// The most questions that wait for their turn.
+const MOST_WAITING: usize = 64;
+
 /// A model that judges.
 pub(crate) struct Judge {
     model: Arc<dyn LanguageModel>,
-    places: Semaphore,
+    places: Arc<Semaphore>,
+    waiting: Semaphore,
 }
 
-/// What it makes of both answers.
+/// Two answers that differ.
+pub(crate) struct Dispute {
+    pub(crate) without: String,
+    pub(crate) with: String,
+    /// What the one with retrieval was written from, and what else was found.
+    pub(crate) read: Vec<Retrieved>,
+}
+
+/// What a judge makes of them.
 pub(crate) enum Judged {
-    /// Nothing that needs a judge was lost: both answers are the same, or it retrieved.
-    NotAsked,
     /// It says which are right.
     Said(Verdict),
-    /// It has no time, or the server ends.
-    Busy,
+    /// It had no time, or the server ends.
+    Dropped,
     /// It cannot say.
     Failed(String),
 }
 
 impl Judged {
-    /// What was lost by not retrieving, 0 or 1, where it says so.
-    pub(crate) fn loss(&self) -> Option<f64> {
+    /// As it is counted.
+    pub(crate) fn name(&self) -> &'static str {
         match self {
-            Self::NotAsked => Some(0.0),
-            Self::Said(verdict) => Some(verdict.loss()),
-            Self::Busy | Self::Failed(_) => None,
-        }
-    }
-
-    /// What it says.
-    pub(crate) fn verdict(&self) -> Option<Verdict> {
-        match self {
-            Self::Said(verdict) => Some(*verdict),
-            _ => None,
-        }
-    }
-
-    /// As it is counted; `None` where it was not asked.
-    pub(crate) fn name(&self) -> Option<&'static str> {
-        match self {
-            Self::NotAsked => None,
-            Self::Said(verdict) if verdict.loss() > 0.0 => Some("lost"),
-            Self::Said(_) => Some("kept"),
-            Self::Busy => Some("dropped"),
-            Self::Failed(_) => Some("failed"),
+            Self::Said(verdict) if verdict.loss() > 0.0 => "lost",
+            Self::Said(_) => "kept",
+            Self::Dropped => "dropped",
+            Self::Failed(_) => "failed",
         }
     }
 }
@@ -67,40 +60,43 @@ impl Judge {
     pub(crate) fn new(model: Arc<dyn LanguageModel>) -> Self {
         Self {
             model,
-            places: Semaphore::new(MOST_AT_ONCE),
+            places: Arc::new(Semaphore::new(MOST_AT_ONCE)),
+            waiting: Semaphore::new(MOST_WAITING),
         }
     }
 
-    /// Asks it where both answers differ. It reads what the answer with retrieval was written from.
+    /// Waits for a turn; `None` where none comes within a time, or too many wait.
+    pub(crate) async fn turn(&self, within: Duration) -> Option<OwnedSemaphorePermit> {
+        let _waiting = self.waiting.try_acquire().ok()?;
+        let place = Arc::clone(&self.places).acquire_owned();
+        tokio::time::timeout(within, place).await.ok()?.ok()
+    }
+
+    /// Asks it, where it is a question's turn.
     pub(crate) fn judge(
         &self,
+        turn: Option<OwnedSemaphorePermit>,
         question: &str,
-        compared: &Compared,
-        read: &[Retrieved],
+        dispute: &Dispute,
         cancel: Cancel,
     ) -> Judged {
-        let Compared::Both { without, with } = compared else {
-            return Judged::NotAsked;
-        };
-        if compared.agrees() {
-            return Judged::NotAsked;
-        }
-        let Ok(_place) = self.places.try_acquire() else {
-            return Judged::Busy;
+        let Some(_turn) = turn else {
+            return Judged::Dropped;
         };
         let model = Cancellable {
             model: Arc::clone(&self.model),
             cancel,
         };
-        let passages = read.iter().filter(|passage| passage.in_prompt);
+        let passages = dispute.read.iter().filter(|passage| passage.in_prompt);
         let passages: Vec<&str> = passages.map(|passage| passage.text.as_str()).collect();
         let asked = Evidenced {
             question,
             passages: &passages,
         };
-        match judge_answers(&model, asked, &[without, with]).as_deref() {
+        let answers = [dispute.without.as_str(), dispute.with.as_str()];
+        match judge_answers(&model, asked, &answers).as_deref() {
             Ok(&[Some(without), Some(with)]) => Judged::Said(Verdict { without, with }),
-            Ok(_) => Judged::Busy,
+            Ok(_) => Judged::Dropped,
             Err(error) => Judged::Failed(error.to_string()),
         }
     }

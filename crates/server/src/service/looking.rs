@@ -1,17 +1,17 @@
 //! Looking at drawn questions to watch the guarantee: one that did not retrieve is answered with retrieval
 //! as well, off its client's path and when the server has room for it. Where both answers differ and there is a
-//! judge, it is asked then which of them is right.
+//! judge, it is asked behind that which of them is right.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use ken_answer::{AnswerError, Pipeline, Policy, Retrieved, Style};
+use ken_answer::{AnswerError, Pipeline, Policy, Style};
 use ken_language::Sampling;
 
 use super::cancel::{Cancel, Cancellable};
 use super::gate::Place;
-use super::judging::Judged;
+use super::judging::{Dispute, Judged};
 use super::served::Served;
 use super::traces::Happened;
 use super::watch::compared::Compared;
@@ -43,8 +43,7 @@ pub(crate) struct Look {
 
 /// What came of a look.
 enum Outcome {
-    /// And what the judge makes of it, where there is one.
-    Compared(Compared, Option<Judged>),
+    Compared(Compared),
     Dropped,
     Failed(AnswerError),
 }
@@ -52,11 +51,7 @@ enum Outcome {
 /// Begins to look at a question; to be called within the runtime.
 pub(crate) fn begin(served: &Arc<Served>, look: Look) {
     if look.has_evidence {
-        let compared = Outcome::Compared(
-            Compared::Retrieved,
-            served.judge.as_ref().map(|_| Judged::NotAsked),
-        );
-        finish(served, &look, compared);
+        finish(served, &look, Outcome::Compared(Compared::Retrieved));
         return;
     }
     let Some(watch) = &served.watch else {
@@ -69,16 +64,32 @@ pub(crate) fn begin(served: &Arc<Served>, look: Look) {
     let served = Arc::clone(served);
     tokio::runtime::Handle::current().spawn(async move {
         let room = wait_for_room(&served).await;
+        let shared = Arc::clone(&served);
         let looked = tokio::task::spawn_blocking(move || {
-            let _waiting = waiting;
-            let outcome = match room {
-                Some(place) => compare(&served, &look, place),
-                None => Outcome::Dropped,
+            let (outcome, dispute) = match room {
+                Some(place) => compare(&shared, &look, place),
+                None => (Outcome::Dropped, None),
             };
-            finish(&served, &look, outcome);
+            finish(&shared, &look, outcome);
+            Some((look, dispute?))
         });
+        let looked = looked.await;
+        drop(waiting);
         // A panic has told of itself.
-        let _ = looked.await;
+        let Ok(Some((look, dispute))) = looked else {
+            return;
+        };
+        let Some(judge) = served.judge.clone() else {
+            return;
+        };
+        let turn = judge.turn(ROOM_WITHIN).await;
+        let judged = tokio::task::spawn_blocking(move || {
+            let deadline = Instant::now() + served.limits.deadline;
+            let cancel = Cancel::new(|| false, deadline, Arc::clone(&served.halted));
+            let judged = judge.judge(turn, &look.question, &dispute, cancel);
+            tell_of_verdict(&served, &look.request_id, &judged);
+        });
+        let _ = judged.await;
     });
 }
 
@@ -100,8 +111,9 @@ async fn wait_for_room(served: &Served) -> Option<Place> {
 }
 
 /// Answers it in a few words with retrieval, and, where the answer that was given is of another kind,
-/// without: as it was done to calibrate.
-fn compare(served: &Served, look: &Look, place: Place) -> Outcome {
+/// without: as it was done to calibrate. Returns what a judge is to decide as well, where both answers differ.
+fn compare(served: &Served, look: &Look, place: Place) -> (Outcome, Option<Dispute>) {
+    let _place = place;
     let deadline = Instant::now() + served.limits.deadline;
     let cancel = Cancel::new(|| false, deadline, Arc::clone(&served.halted));
     let mut pipeline = look.pipeline.clone();
@@ -121,33 +133,26 @@ fn compare(served: &Served, look: &Look, place: Place) -> Outcome {
         pipeline.settings.policy = policy;
         pipeline.answer(look.question.as_str(), &mut |_| cancel.flow())
     };
-    let mut both = || -> Result<(Compared, Vec<Retrieved>), AnswerError> {
+    let mut both = || -> Result<(Compared, Option<Dispute>), AnswerError> {
         let without = match is_given {
             true => look.answer.clone(),
             false => answer(Policy::Never)?.answer,
         };
-        let with = answer(Policy::Always)?;
-        let compared = Compared::Both {
-            without,
-            with: with.answer,
+        let answered = answer(Policy::Always)?;
+        let with = answered.answer;
+        let dispute = Dispute {
+            without: without.clone(),
+            with: with.clone(),
+            read: answered.retrieved,
         };
-        Ok((compared, with.retrieved))
+        let compared = Compared::Both { without, with };
+        let differs = !compared.agrees();
+        Ok((compared, differs.then_some(dispute)))
     };
-    let both = both();
-    if cancel.reason().is_some() {
-        return Outcome::Dropped;
-    }
-    match both {
-        Ok((compared, read)) => {
-            // A judge has a bound of its own.
-            drop(place);
-            let deadline = Instant::now() + served.limits.deadline;
-            let cancel = Cancel::new(|| false, deadline, Arc::clone(&served.halted));
-            let judged = served.judge.as_ref();
-            let judged = judged.map(|judge| judge.judge(&look.question, &compared, &read, cancel));
-            Outcome::Compared(compared, judged)
-        }
-        Err(error) => Outcome::Failed(error),
+    match both() {
+        _ if cancel.reason().is_some() => (Outcome::Dropped, None),
+        Ok((compared, dispute)) => (Outcome::Compared(compared), dispute),
+        Err(error) => (Outcome::Failed(error), None),
     }
 }
 
@@ -157,50 +162,69 @@ fn finish(served: &Served, look: &Look, outcome: Outcome) {
         return;
     };
     let (name, loss, detail) = match &outcome {
-        Outcome::Compared(Compared::Retrieved, _) => ("retrieved", Some(0.0), None),
-        Outcome::Compared(compared, _) if compared.agrees() => ("agrees", Some(0.0), None),
-        Outcome::Compared(_, Some(Judged::Failed(detail))) => {
-            ("differs", Some(1.0), Some(detail.clone()))
-        }
-        Outcome::Compared(..) => ("differs", Some(1.0), None),
+        Outcome::Compared(Compared::Retrieved) => ("retrieved", Some(0.0), None),
+        Outcome::Compared(compared) if compared.agrees() => ("agrees", Some(0.0), None),
+        Outcome::Compared(_) => ("differs", Some(1.0), None),
         Outcome::Dropped => ("dropped", None, None),
         Outcome::Failed(error) => ("failed", None, Some(error.to_string())),
     };
-    let judged = match &outcome {
-        Outcome::Compared(_, judged) => judged.as_ref(),
-        _ => None,
-    };
     served.metrics.watched(name);
-    if let Some(verdict) = judged.and_then(Judged::name) {
-        served.metrics.judged(verdict);
-    }
-    let happened = Happened::Watched {
-        id: look.request_id.clone(),
-        outcome: name.to_owned(),
-        judge: judged.and_then(Judged::verdict),
-    };
-    served.kept("traces", served.traces.write(&happened, false));
-    served.traces.take(happened);
+    take(
+        served,
+        Happened::Watched {
+            id: look.request_id.clone(),
+            outcome: name.to_owned(),
+        },
+    );
     (served.log)(&Entry::Watched {
         request_id: look.request_id.clone(),
         number: look.drawn.number,
         propensity: look.drawn.propensity,
         outcome: name,
-        judge: judged.and_then(Judged::name),
         detail,
     });
     if let Some(loss) = loss {
         tell(served, watch, watch.observe(Test::Agreement, loss));
     }
-    if let Some(loss) = judged.and_then(Judged::loss) {
-        tell(served, watch, watch.observe(Test::Judge, loss));
+    // Where both answers are the same, no judge needs to be asked.
+    if loss == Some(0.0) && served.judge.is_some() {
+        tell(served, watch, watch.observe(Test::Judge, 0.0));
     }
-    if let Outcome::Compared(compared, _) = outcome {
+    if let Outcome::Compared(compared) = outcome {
         let loss = watch.remembered().compare(&look.request_id, compared);
         if let Some(loss) = loss {
             tell(served, watch, watch.observe(Test::Correctness, loss));
         }
     }
+}
+
+/// Puts what a judge says to the test, and tells of it.
+fn tell_of_verdict(served: &Served, request_id: &str, judged: &Judged) {
+    let Some(watch) = &served.watch else {
+        return;
+    };
+    served.metrics.judged(judged.name());
+    let (verdict, detail) = match judged {
+        Judged::Said(verdict) => (Some(*verdict), None),
+        Judged::Dropped => (None, None),
+        Judged::Failed(detail) => (None, Some(detail.clone())),
+    };
+    (served.log)(&Entry::Judged {
+        request_id: request_id.to_owned(),
+        verdict: judged.name(),
+        detail,
+    });
+    if let Some(judge) = verdict {
+        let id = request_id.to_owned();
+        take(served, Happened::Decided { id, judge });
+        tell(served, watch, watch.observe(Test::Judge, judge.loss()));
+    }
+}
+
+/// Has what happened to a question in its trace.
+fn take(served: &Served, happened: Happened) {
+    served.kept("traces", served.traces.write(&happened, false));
+    served.traces.take(happened);
 }
 
 /// Takes what the policy measured of a question, and tells where questions are found to differ from those of

@@ -3,7 +3,7 @@
 use base64::Engine;
 use serde_json::{Value, json};
 
-use crate::fixture::{FRANCE, OIL, Running};
+use crate::fixture::{FRANCE, OIL, Running, wait_for};
 
 #[test]
 fn an_answer_comes_with_its_whole_trace() {
@@ -126,7 +126,6 @@ fn what_happened_is_counted_and_logged_without_content() {
         "ken_failures_total{code=\"empty_question\"} 1",
         "ken_requests_total{route=\"/v1/chat/completions\",status=\"200\"} 2",
         "ken_corpus_generation{corpus=\"notes\"} 1",
-        "ken_working 0",
     ] {
         assert!(
             metrics.lines().any(|one| one == line),
@@ -150,6 +149,12 @@ fn what_happened_is_counted_and_logged_without_content() {
     for secret in ["oil", "Ida", "Paris", "France"] {
         assert!(!text.contains(secret), "{secret} in {text}");
     }
+    drop(log);
+    // A place is given back behind the answer.
+    wait_for("no work is left", || {
+        let metrics = server.get("/metrics").text();
+        metrics.lines().any(|line| line == "ken_working 0")
+    });
 }
 
 #[test]

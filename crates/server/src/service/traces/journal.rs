@@ -33,9 +33,13 @@ pub(crate) enum Happened {
         id: String,
         /// What came of it.
         outcome: String,
-        /// What a judge says, where one was asked.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        judge: Option<Verdict>,
+    },
+    /// A judge said which of both answers are right then.
+    Decided {
+        /// The request.
+        id: String,
+        /// What it says.
+        judge: Verdict,
     },
     /// Something was said of the answer.
     Judged {
@@ -52,7 +56,7 @@ impl Happened {
         match self {
             Self::Answered(past) => past.has_texts(),
             Self::Judged { feedback, .. } => !feedback.answers.is_empty(),
-            Self::Watched { .. } => false,
+            Self::Watched { .. } | Self::Decided { .. } => false,
         }
     }
 }
@@ -220,7 +224,6 @@ mod tests {
         Happened::Watched {
             id: id.to_string(),
             outcome: "agrees".to_owned(),
-            judge: None,
         }
     }
 

@@ -107,11 +107,11 @@ impl Last {
     fn take(&mut self, happened: Happened) {
         match happened {
             Happened::Answered(past) => self.add(*past),
-            Happened::Watched { id, outcome, judge } => {
-                self.change(&id, |past| {
-                    past.watched = Some(outcome);
-                    past.judge = judge;
-                });
+            Happened::Watched { id, outcome } => {
+                self.change(&id, |past| past.watched = Some(outcome));
+            }
+            Happened::Decided { id, judge } => {
+                self.change(&id, |past| past.judge = Some(judge));
             }
             Happened::Judged { id, feedback } => {
                 self.change(&id, |past| past.say(feedback));
@@ -280,11 +280,13 @@ mod tests {
         both(&traces, judged("req_2", None, &["2"]));
         let outcome = "differs".to_owned();
         let id = "req_1".to_owned();
-        let judge = Some(Verdict {
+        both(&traces, Happened::Watched { id, outcome });
+        let judge = Verdict {
             without: false,
             with: true,
-        });
-        both(&traces, Happened::Watched { id, outcome, judge });
+        };
+        let id = "req_1".to_owned();
+        both(&traces, Happened::Decided { id, judge });
         let before = shown(&traces);
         assert_eq!(before[0]["feedback"]["rating"], "bad");
         assert_eq!(before[0]["feedback"]["answers"][0], "2");
