@@ -53,6 +53,7 @@ pub(crate) async fn judge(
     };
     let asked = Asked::by(None, &options)?;
     let policy = asked.policy.unwrap_or_else(|| judging(&served.pipeline));
+    let policy = served.pipeline.resolved(policy);
     let Some(signal) = policy.signal() else {
         let message = format!("the policy `{policy}` measures nothing of a question");
         return Err(Refusal::bad("policy_without_signal", message).of("policy"));
