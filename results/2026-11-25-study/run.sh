@@ -15,6 +15,9 @@ done
 # What was chosen, on questions that the study never saw
 python3 unseen.py nq.jsonl nq.b/cells/nq/1.5b/n0.jsonl 400 > nq-unseen.jsonl
 python3 unseen.py webq.jsonl webq.b/cells/webq/1.5b/n0.jsonl 400 > webq-unseen.jsonl
-E="--corpus $1 --k 3 --precision int8 --threads 1 --limit 300 --model ${L#*=}"
-ken eval webq-unseen.jsonl $E --policy never --out v-webq.jsonl > verify-webq.txt
-for n in 6 7 8; do ken eval nq-unseen.jsonl $E --scale $n --policy always --out v-nq-$n.jsonl > verify-nq-$n.txt; done
+E="--corpus $1 --k 3 --precision int8 --threads 1 --limit 300"
+ken eval webq-unseen.jsonl $E --model "${L#*=}" --policy never --out v-webq.jsonl > verify-webq-1.5b-0.txt
+for n in 6 7 8; do
+    ken eval nq-unseen.jsonl $E --model "${L#*=}" --scale $n --policy always --out v-nq-$n.jsonl > verify-nq-1.5b-$n.txt
+done
+ken eval nq-unseen.jsonl $E --model "${M#*=}" --scale 8 --policy always --out v-nq-0.5b.jsonl > verify-nq-0.5b-8.txt
