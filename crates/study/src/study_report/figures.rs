@@ -1,6 +1,6 @@
 //! The figures of a study.
 
-use super::{Front, Series, StudyReport};
+use super::{Front, PolicyOutcome, Series, StudyReport};
 use crate::page::{Axis, COLORS, Diagram, PLAIN};
 use crate::plan::Quantity;
 use crate::scaling::{Measure, Order, Retrieval, ScaleMeasures};
@@ -49,6 +49,7 @@ pub(super) fn all(report: &StudyReport) -> Vec<Figure<'_>> {
         for shown in SHOWN {
             figures.extend(by_scale(report, dataset, shown));
         }
+        figures.extend(by_share_pruned(report, dataset));
         figures.extend(known(report, dataset));
         let fronts = report
             .fronts
@@ -76,24 +77,30 @@ fn by_scale<'r>(report: &'r StudyReport, dataset: &'r str, shown: Shown) -> Opti
         .flat_map(|one| points(one))
         .map(|point| point.1)
         .collect();
-    if heights.is_empty() {
-        return None;
-    }
     let scales: Vec<u32> = of_set
         .iter()
         .flat_map(|one| one.scales.iter().map(|at| at.n))
         .collect();
+    // A line takes two scales.
+    let is_line = scales.iter().any(|n| *n != scales[0]);
+    if heights.is_empty() || !is_line {
+        return None;
+    }
     let (across, up) = (
         Axis::scales("corpus scale n, shards", &scales),
         Axis::around(axis, &heights),
     );
     let mut diagram = Diagram::new(WIDTH, HEIGHT, across, up);
     let models = models(&of_set);
-    for one in &of_set {
-        let place = models
-            .iter()
-            .position(|model| *model == one.model)
-            .unwrap_or_default();
+    for (at, one) in of_set.iter().enumerate() {
+        // Models have colors; of one model, its ways of retrieving.
+        let place = match models.len() {
+            1 => at,
+            _ => models
+                .iter()
+                .position(|model| *model == one.model)
+                .unwrap_or_default(),
+        };
         let color = COLORS[place % COLORS.len()];
         let is_reversed = one
             .retrieval
@@ -122,6 +129,62 @@ fn by_scale<'r>(report: &'r StudyReport, dataset: &'r str, shown: Shown) -> Opti
         dataset,
         name: format!("{dataset}-{name}"),
         caption: format!("{axis} by corpus scale on {dataset}{marks}{dashed}"),
+        diagram,
+    })
+}
+
+/// Exact match by the share pruned, of each policy at the largest scale; none where nothing was pruned.
+fn by_share_pruned<'r>(report: &'r StudyReport, dataset: &'r str) -> Option<Figure<'r>> {
+    let of_set = report.policies.iter().filter(|one| one.dataset == dataset);
+    let largest = of_set.clone().map(|one| one.n).max()?;
+    let of_set: Vec<&PolicyOutcome> = of_set.filter(|one| one.n == largest).collect();
+    let differs =
+        |of: &dyn Fn(&PolicyOutcome) -> String| of_set.iter().any(|one| of(one) != of(of_set[0]));
+    if !differs(&|one| one.retrieval.pruned.to_string()) {
+        return None;
+    }
+    let parts: [&dyn Fn(&PolicyOutcome) -> String; 3] = [
+        &|one| one.model.clone(),
+        &|one| one.retrieval.order.to_string(),
+        &|one| format!("k {}", one.retrieval.k),
+    ];
+    let named: Vec<_> = parts.iter().filter(|part| differs(*part)).collect();
+    let label = |one: &PolicyOutcome| {
+        let parts = named.iter().map(|part| part(one));
+        let all: Vec<String> = std::iter::once(one.policy.clone()).chain(parts).collect();
+        all.join(", ")
+    };
+    let mut lines: Vec<(String, Vec<(f64, f64)>)> = Vec::new();
+    for one in &of_set {
+        let point = (one.retrieval.pruned.share(), one.em.value?);
+        let label = label(one);
+        match lines.iter_mut().find(|(name, _)| *name == label) {
+            Some((_, points)) => points.push(point),
+            None => lines.push((label, vec![point])),
+        }
+    }
+    let values = |of: fn(&(f64, f64)) -> f64| -> Vec<f64> {
+        lines
+            .iter()
+            .flat_map(|(_, points)| points)
+            .map(of)
+            .collect()
+    };
+    let (across, up) = (
+        Axis::around("share of the corpus pruned", &values(|point| point.0)),
+        Axis::around("exact match", &values(|point| point.1)),
+    );
+    let mut diagram = Diagram::new(WIDTH, HEIGHT, across, up);
+    for (place, (label, points)) in lines.iter_mut().enumerate() {
+        points.sort_by(|one, other| one.0.total_cmp(&other.0));
+        let color = COLORS[place % COLORS.len()];
+        diagram.line(label, points, color, false);
+        diagram.legend(label, color);
+    }
+    Some(Figure {
+        dataset,
+        name: format!("{dataset}-pruned"),
+        caption: format!("Exact match by the share pruned on {dataset}, at scale {largest}"),
         diagram,
     })
 }

@@ -38,6 +38,9 @@ pub(super) fn to_html(title: &str, report: &StudyReport, figures: &[Figure<'_>])
 }
 
 fn compensation(report: &StudyReport) -> String {
+    if report.compensation.is_empty() {
+        return String::new();
+    }
     let names = "data set|smaller|larger|shards|k|pruned|n*|by EM|by F1|missing";
     let one = |n: Option<u32>| n.map_or_else(|| "never".to_owned(), |n| n.to_string());
     let rows = report.compensation.iter().map(|of_pair| {

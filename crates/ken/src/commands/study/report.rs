@@ -66,9 +66,12 @@ fn show(report: &StudyReport, out: &Path) -> Result<()> {
             missing.collect::<Vec<_>>().join(" "),
         ]);
     }
-    output::table(&output::without_empty_columns(&rows))?;
+    if rows.len() > 1 {
+        output::table(&output::without_empty_columns(&rows))?;
+        output::line("")?;
+    }
     let mut rows = vec![output::head(
-        "\ndata set|model|retrieval|n|EM|F1|coverage|known|CB|gain|harmed|utilization",
+        "data set|model|retrieval|n|EM|F1|coverage|known|CB|gain|harmed|utilization",
     )];
     let number = |measure: &Measure| output::share(measure.value);
     for one in &report.series {
