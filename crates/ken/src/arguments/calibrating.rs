@@ -134,7 +134,7 @@ pub(crate) struct CalibrateArguments {
     /// Leave out the questions that `ken eval --held-out` evaluates on
     ///
     /// R is the share, the same as there. What is to be calibrated has to be trained with a larger one.
-    #[arg(long, value_name = "R", value_parser = share)]
+    #[arg(long, value_name = "R", value_parser = share, help_heading = ADVANCED)]
     pub(crate) held_out: Option<f64>,
 
     /// Let at most this share of the questions use evidence
