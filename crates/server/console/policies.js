@@ -4,7 +4,6 @@
 import { get } from "./api.js";
 import { draw, field, make, notice, table, terms } from "./dom.js";
 import { color, curves, swatch } from "./chart.js";
-import { field, make, table } from "./dom.js";
 import { count, share } from "./format.js";
 import { drifted, promise, standing } from "./trace.js";
 
