@@ -173,7 +173,14 @@ fn noise_is_taught_and_its_examples_go_to_other_tools() {
     let tuned = [&train[..], &questions, &found, &MODEL, &SMALL].concat();
     let report = ken.json(&tuned);
     assert_eq!(report["purpose"], "noise-tolerant", "{report}");
-    assert!(number(&report["examples"]) > 20.0, "{report}");
+    let kinds = ["from_memory", "with_evidence", "with_noise"];
+    let each = kinds.map(|kind| number(&report["lessons"][kind]));
+    assert!(each.iter().all(|count| *count > 0.0), "{report}");
+    assert_eq!(
+        each.iter().sum::<f64>(),
+        number(&report["examples"]),
+        "{report}"
+    );
 
     let export = ["train", "noise-tolerant"];
     let of = |format: &str, out: &str| {
