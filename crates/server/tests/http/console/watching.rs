@@ -45,7 +45,9 @@ fn a_wrong_answer_becomes_a_question_to_evaluate_on() {
     browser.save_to(server.folder.path());
     browser.click("button", "Save the evaluation set");
     let saved = server.folder.path().join("questions.jsonl");
-    wait_for("it is saved", || saved.exists());
+    // A browser makes the file before it writes it.
+    let is_written = || std::fs::metadata(&saved).is_ok_and(|file| file.len() > 0);
+    wait_for("it is saved", is_written);
     let questions = std::fs::read_to_string(&saved).unwrap();
     assert_eq!(questions.lines().count(), 1);
     let question: Value = serde_json::from_str(&questions).unwrap();
@@ -113,7 +115,9 @@ fn a_question_that_was_answered_from_the_wrong_source_is_corrected() {
     browser.save_to(server.folder.path());
     browser.click("button", "Save the corrections");
     let saved = server.folder.path().join("questions.jsonl");
-    wait_for("it is saved", || saved.exists());
+    // A browser makes the file before it writes it.
+    let is_written = || std::fs::metadata(&saved).is_ok_and(|file| file.len() > 0);
+    wait_for("it is saved", is_written);
     let line: Value = serde_json::from_str(&std::fs::read_to_string(&saved).unwrap()).unwrap();
     assert_eq!(
         (&line["question"], &line["source"]),
