@@ -24,7 +24,7 @@ pub(crate) struct Metrics {
     registry: Registry,
     requests: Family<Labels<2>, Counter>,
     answers: Family<Labels<2>, Counter>,
-    tokens: Family<Labels<1>, Counter>,
+    tokens: Family<Labels<2>, Counter>,
     failures: Family<Labels<1>, Counter>,
     jobs: Family<Labels<2>, Counter>,
     watched: Family<Labels<1>, Counter>,
@@ -74,7 +74,7 @@ impl Metrics {
         );
         let help = "Questions answered, by policy and by where the knowledge came from";
         registry.register("answers", help, answers.clone());
-        let help = "Tokens that the language model read (prompt) and wrote (completion)";
+        let help = "Tokens that the language model read (prompt) and wrote (completion), by policy";
         registry.register("tokens", help, tokens.clone());
         let help = "Questions not answered, by the code of the error";
         registry.register("failures", help, failures.clone());
@@ -153,8 +153,8 @@ impl Metrics {
         let labels = [("policy", policy.to_owned()), ("source", source.to_owned())];
         self.answers.get_or_create(&labels).inc();
         for (kind, count) in ["prompt", "completion"].into_iter().zip(tokens) {
-            let kind = [("kind", kind.to_owned())];
-            self.tokens.get_or_create(&kind).inc_by(count as u64);
+            let labels = [("kind", kind.to_owned()), ("policy", policy.to_owned())];
+            self.tokens.get_or_create(&labels).inc_by(count as u64);
         }
         self.answered.observe(took.as_secs_f64());
         for (stage, ms) in stages.iter().filter(|(stage, _)| *stage != "total") {
@@ -270,7 +270,7 @@ mod tests {
         for line in [
             "ken_requests_total{route=\"/v1/models\",status=\"200\"} 2",
             "ken_answers_total{policy=\"never\",source=\"self\"} 1",
-            "ken_tokens_total{kind=\"prompt\"} 5",
+            "ken_tokens_total{kind=\"prompt\",policy=\"never\"} 5",
             "ken_failures_total{code=\"queue_full\"} 1",
             "ken_first_token_seconds_count 1",
             "ken_stage_seconds_count{stage=\"search\"} 1",
