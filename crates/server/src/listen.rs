@@ -9,21 +9,22 @@ use axum::Router;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
-use hyper_util::service::TowerToHyperService;
-use tokio::sync::Semaphore;
 
 use crate::access::caller::Access;
+use crate::connections::places::Places;
+use crate::connections::stalled::Stalling;
+use crate::connections::{files, serving};
 use crate::log::Entry;
 use crate::routes::router;
 use crate::service::library::worker;
 use crate::service::live::{Configured, Live};
 use crate::service::served::Served;
 
-/// The most connections at once; further ones wait to be accepted.
-const CONNECTIONS: usize = 4096;
-
 /// How long a client may take to send the head of a request, or keep a connection without one.
 const HEAD_WITHIN: Duration = Duration::from_secs(15);
+
+/// How long a client may leave what is written to it unread.
+const READ_WITHIN: Duration = Duration::from_secs(30);
 
 /// The most headers of a request.
 const HEADERS: usize = 100;
@@ -101,6 +102,7 @@ pub fn serve(
         .build()?;
     let (halted, library) = (Arc::clone(&served.halted), served.library.clone());
     let spans = served.spans.clone();
+    let places = Places::new(files::connections(served.limits.connections.max(1)));
     drop(served);
     let over = AtomicBool::new(false);
     let result = std::thread::scope(|scope| {
@@ -108,7 +110,7 @@ pub fn serve(
         if let Some(library) = &library {
             scope.spawn(|| worker::work(&live, library, &over));
         }
-        let result = runtime.block_on(accept(listener, routes, stop, &ending, &halted));
+        let result = runtime.block_on(accept(listener, &places, routes, stop, &ending, &halted));
         over.store(true, Ordering::Relaxed);
         if let Some(library) = &library {
             library.halt();
@@ -125,13 +127,13 @@ pub fn serve(
 
 async fn accept(
     listener: TcpListener,
+    places: &Arc<Places>,
     routes: Router,
     stop: &AtomicBool,
     ending: &AtomicBool,
     halted: &AtomicBool,
 ) -> std::io::Result<()> {
     let listener = tokio::net::TcpListener::from_std(listener)?;
-    let places = Arc::new(Semaphore::new(CONNECTIONS));
     let connections = GracefulShutdown::new();
     let mut server = http1::Builder::new();
     server
@@ -139,10 +141,6 @@ async fn accept(
         .header_read_timeout(HEAD_WITHIN)
         .max_headers(HEADERS);
     while !stop.load(Ordering::Relaxed) {
-        let Ok(Ok(place)) = tokio::time::timeout(LOOK, Arc::clone(&places).acquire_owned()).await
-        else {
-            continue;
-        };
         let stream = match tokio::time::timeout(LOOK, listener.accept()).await {
             Ok(Ok((stream, _))) => stream,
             // Out of files, or a client that is gone already: others may fare better.
@@ -154,13 +152,25 @@ async fn accept(
         };
         // Pieces of an answer are small, and each is wanted at once.
         let _ = stream.set_nodelay(true);
-        let service = TowerToHyperService::new(routes.clone());
-        let connection = server.serve_connection(TokioIo::new(stream), service);
-        let connection = connections.watch(connection);
+        let place = loop {
+            if let Some(place) = places.take() {
+                break Some(place);
+            }
+            if stop.load(Ordering::Relaxed) {
+                break None;
+            }
+            let _ = tokio::time::timeout(LOOK, places.freed()).await;
+        };
+        let Some(place) = place else { break };
+        let service = serving::service(routes.clone(), Arc::clone(&place));
+        let stream = TokioIo::new(Stalling::new(stream, READ_WITHIN));
+        let connection = connections.watch(server.serve_connection(stream, service));
         tokio::spawn(async move {
             // A connection that breaks is the client's affair.
-            let _ = connection.await;
-            drop(place);
+            tokio::select! {
+                _ = connection => (),
+                () = place.wanted() => (),
+            }
         });
     }
     ending.store(true, Ordering::Relaxed);

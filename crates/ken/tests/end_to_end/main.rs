@@ -43,11 +43,19 @@ mod self_routing;
 mod serve;
 mod serve_evals;
 mod serve_reload;
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
+mod server_killed;
+#[cfg(target_os = "linux")]
+mod slow_clients;
 #[cfg(target_os = "linux")]
 mod soak;
+#[cfg(target_os = "linux")]
+mod steady_memory;
 mod stopped;
 mod study;
+#[allow(dead_code)]
+#[cfg_attr(not(target_os = "linux"), allow(dead_code))]
+mod traffic;
 mod train;
 mod tuning;
 mod world;

@@ -48,25 +48,19 @@ impl Serving {
         }
     }
 
-    pub(crate) fn exchange(&self, method: &str, path: &str, body: &str) -> (u16, String) {
-        self.exchange_as("application/json", method, path, body)
+    /// `HOST:PORT`.
+    pub(crate) fn address(&self) -> &str {
+        let address = self.url.strip_prefix("http://").unwrap();
+        address.split('/').next().unwrap()
     }
 
-    pub(crate) fn exchange_as(
-        &self,
-        kind: &str,
-        method: &str,
-        path: &str,
-        body: &str,
-    ) -> (u16, String) {
-        let address = self.url.strip_prefix("http://").unwrap();
-        let address = address.split('/').next().unwrap();
-        let mut stream = TcpStream::connect(address).unwrap();
+    pub(crate) fn exchange(&self, method: &str, path: &str, body: &str) -> (u16, String) {
+        let mut stream = TcpStream::connect(self.address()).unwrap();
         let length = body.len();
         let head = "HTTP/1.1\r\nhost: localhost\r\nconnection: close";
         write!(
             stream,
-            "{method} {path} {head}\r\ncontent-type: {kind}\r\ncontent-length: {length}\r\n\r\n{body}"
+            "{method} {path} {head}\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}"
         )
         .unwrap();
         let mut response = String::new();

@@ -3,13 +3,13 @@
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
 use crate::harness::Ken;
 use crate::serve::Serving;
+use crate::traffic::{self, finish};
 
 const QUESTION: &str = "Who is the keeper of the Orrin lighthouse?";
 
@@ -25,28 +25,9 @@ fn ask(serving: &Serving) -> Value {
 
 /// Uploads a document into a corpus and waits until it is searched.
 fn upload(serving: &Serving, corpus: &str, text: &str) {
-    let body = format!(
-        "--b\r\ncontent-disposition: form-data; name=\"file\"; filename=\"more.md\"\r\n\r\n{text}\r\n--b--\r\n"
-    );
-    let path = format!("/v1/ken/corpora/{corpus}/documents");
-    let kind = "multipart/form-data; boundary=b";
-    let (status, job) = serving.exchange_as(kind, "POST", &path, &body);
-    assert_eq!(status, 202, "{job}");
-    let job: Value = serde_json::from_str(&job).unwrap();
-    let path = format!("/v1/ken/jobs/{}", job["id"].as_str().unwrap());
-    let deadline = Instant::now() + Duration::from_secs(60);
-    loop {
-        let (_, job) = serving.exchange("GET", &path, "");
-        let job: Value = serde_json::from_str(&job).unwrap();
-        if job["status"] == "done" {
-            return;
-        }
-        assert!(
-            Instant::now() < deadline && job["status"] != "failed",
-            "{job}"
-        );
-        thread::sleep(Duration::from_millis(20));
-    }
+    let address = serving.address();
+    let job = traffic::upload(address, corpus, ("more.md", text)).unwrap();
+    finish(address, &job);
 }
 
 fn found(serving: &Serving, corpus: &str, query: &str) -> Value {

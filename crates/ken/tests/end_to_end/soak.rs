@@ -7,18 +7,17 @@
 #![allow(clippy::print_stderr)]
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{Read, Write};
-use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::documents::ingest_notes;
 use crate::harness::Ken;
 use crate::serve::Serving;
+use crate::traffic::{Memory, chat, finish, memory, metric, percentile, send, upload};
 
 const CLIENTS: usize = 32;
 
@@ -29,134 +28,6 @@ const QUESTIONS: [&str; 4] = [
     "How long is the rope bridge over the Lenn?",
     "When does the ferry to Sandrey leave?",
 ];
-
-/// What came back.
-struct Reply {
-    status: u16,
-    head: String,
-    body: String,
-}
-
-/// Sends a request on a connection of its own; an error where no whole response comes.
-fn send(address: &str, method: &str, path: &str, kind: &str, body: &str) -> Result<Reply, String> {
-    let attempt = || -> std::io::Result<String> {
-        let mut stream = TcpStream::connect(address)?;
-        stream.set_read_timeout(Some(Duration::from_secs(330)))?;
-        let length = body.len();
-        write!(
-            stream,
-            "{method} {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\
-             content-type: {kind}\r\ncontent-length: {length}\r\n\r\n{body}"
-        )?;
-        let mut response = String::new();
-        stream.read_to_string(&mut response)?;
-        Ok(response)
-    };
-    let response = attempt().map_err(|error| error.to_string())?;
-    let (head, body) = response.split_once("\r\n\r\n").ok_or("no head")?;
-    let status = head.split(' ').nth(1).and_then(|text| text.parse().ok());
-    Ok(Reply {
-        status: status.ok_or("no status")?,
-        head: head.to_ascii_lowercase(),
-        body: body.to_owned(),
-    })
-}
-
-/// Asks by chat completions. Returns the request's id and the answer, which has come once and whole.
-fn chat(
-    address: &str,
-    (question, policy): (&str, &str),
-    streams: bool,
-) -> Result<(String, String), Reply> {
-    let body = json!({
-        "model": format!("ken/{policy}"), "messages": [{"role": "user", "content": question}],
-        "stream": streams, "max_tokens": 6, "ken": {"style": "short", "k": 1},
-    });
-    let lost = |what: String| Reply {
-        status: 0,
-        head: String::new(),
-        body: what,
-    };
-    let json = "application/json";
-    let reply = send(
-        address,
-        "POST",
-        "/v1/chat/completions",
-        json,
-        &body.to_string(),
-    )
-    .map_err(lost)?;
-    if reply.status != 200 {
-        return Err(reply);
-    }
-    if !streams {
-        let value: Value =
-            serde_json::from_str(&reply.body).map_err(|error| lost(error.to_string()))?;
-        let id = value["ken"]["request_id"]
-            .as_str()
-            .unwrap_or_default()
-            .to_owned();
-        let text = value["choices"][0]["message"]["content"]
-            .as_str()
-            .unwrap_or_default()
-            .to_owned();
-        return Ok((id, text));
-    }
-    let (mut id, mut text, mut ends) = (String::new(), String::new(), 0);
-    for data in reply
-        .body
-        .lines()
-        .filter_map(|line| line.strip_prefix("data: "))
-    {
-        if data == "[DONE]" {
-            ends += 1;
-            continue;
-        }
-        let value: Value = serde_json::from_str(data).map_err(|error| lost(error.to_string()))?;
-        if let Some(own) = value["ken"]["request_id"].as_str() {
-            id = own.to_owned();
-        }
-        text += value["choices"][0]["delta"]["content"]
-            .as_str()
-            .unwrap_or_default();
-        if !value["error"].is_null() {
-            return Err(lost(data.to_owned()));
-        }
-    }
-    match ends {
-        1 => Ok((id, text)),
-        _ => Err(lost(format!("{ends} ends: {}", reply.body))),
-    }
-}
-
-/// What a process has in memory, in KiB.
-fn memory(process: u32) -> u64 {
-    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
-    let line = status
-        .lines()
-        .find(|line| line.starts_with("VmRSS:"))
-        .unwrap();
-    line.split_whitespace().nth(1).unwrap().parse().unwrap()
-}
-
-/// A sum of a metric's lines.
-fn metric(address: &str, start: &str) -> u64 {
-    let text = send(address, "GET", "/metrics", "text/plain", "")
-        .unwrap()
-        .body;
-    let lines = text.lines().filter(|line| line.starts_with(start));
-    lines
-        .map(|line| line.rsplit(' ').next().unwrap().parse::<u64>().unwrap())
-        .sum()
-}
-
-fn percentile(sorted: &[Duration], share: f64) -> Duration {
-    let place = (sorted.len() as f64 * share) as usize;
-    sorted
-        .get(place.min(sorted.len().saturating_sub(1)))
-        .copied()
-        .unwrap_or_default()
-}
 
 /// What all clients together saw.
 #[derive(Default)]
@@ -179,23 +50,8 @@ fn change(ken: &Ken, address: &str, over: &AtomicBool) -> BTreeMap<&'static str,
         let name = format!("crate{}.md", round % 20);
         let text =
             format!("Crate {round} in the cellar holds {round} jars of plums and a broom.\n");
-        let body = format!(
-            "--b\r\ncontent-disposition: form-data; name=\"file\"; filename=\"{name}\"\r\n\r\n{text}\r\n--b--\r\n"
-        );
-        let kind = "multipart/form-data; boundary=b";
-        let reply = send(address, "POST", path, kind, &body).unwrap();
-        assert_eq!(reply.status, 202, "{}", reply.body);
-        let job: Value = serde_json::from_str(&reply.body).unwrap();
-        let job = format!("/v1/ken/jobs/{}", job["id"].as_str().unwrap());
-        loop {
-            let reply = send(address, "GET", &job, "text/plain", "").unwrap();
-            let job: Value = serde_json::from_str(&reply.body).unwrap();
-            match job["status"].as_str().unwrap() {
-                "done" => break,
-                "waiting" | "running" => thread::sleep(Duration::from_millis(100)),
-                _ => panic!("{job}"),
-            }
-        }
+        let job = upload(address, "notes", (&name, &text)).unwrap();
+        finish(address, &job);
         *done.entry("ingested").or_default() += 1;
         if round % 3 == 2 {
             let gone = format!("{path}/crate{}.md", (round - 1) % 20);
@@ -289,8 +145,7 @@ fn no_answer_is_lost_or_doubled_at_length() {
             &queue,
         ],
     );
-    let address = serving.url.strip_prefix("http://").unwrap();
-    let address = address.split('/').next().unwrap();
+    let address = serving.address();
     let asked: Vec<(&str, &str)> = QUESTIONS
         .iter()
         .flat_map(|question| ["always", "never", "prompt"].map(|policy| (*question, policy)))
@@ -358,9 +213,19 @@ fn no_answer_is_lost_or_doubled_at_length() {
     );
     // Without the first quarter, in which caches fill.
     let quarter = (held.len() / 4).max(1);
-    let mean = |part: &[u64]| part.iter().sum::<u64>() as f64 / part.len().max(1) as f64 / 1024.0;
-    let means: Vec<f64> = held.chunks(quarter).map(mean).collect();
-    eprintln!("memory by quarter, in MiB: {means:.1?}");
+    let mean = |part: &[Memory], of: fn(&Memory) -> u64| {
+        part.iter().map(of).sum::<u64>() as f64 / part.len().max(1) as f64 / 1024.0
+    };
+    let means = |of: fn(&Memory) -> u64| -> Vec<f64> {
+        let quarters = held.chunks(quarter);
+        quarters.map(|part| mean(part, of)).collect()
+    };
+    let own = means(|held| held.anonymous);
+    let of_files = means(|held| held.of_files);
+    let means = means(|held| held.anonymous + held.of_files);
+    eprintln!(
+        "memory by quarter, in MiB: {means:.1?}; its own: {own:.1?}; of files: {of_files:.1?}"
+    );
     if let [_, second, .., last] = means.as_slice() {
         eprintln!(
             "drift from the second to the last: {:.2}%",

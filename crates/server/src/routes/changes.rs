@@ -138,9 +138,8 @@ pub(crate) async fn upload(
     library.place(&app.served.corpora, &corpus)?;
     let id = new_id("job_");
     let sent = library.jobs.sent(&id);
-    let received = receive(&headers, body, &sent).await;
     let served = Arc::clone(&app.served);
-    let job = blocking(move || {
+    let job = receive(headers, body, sent.clone(), move |received| {
         let library = served.library()?;
         let job = received.and_then(|received| {
             if received.files.is_empty() {

@@ -38,9 +38,9 @@ pub(crate) async fn upload(
     request.caller.may(Scope::Write)?;
     let library = app.served.library()?;
     let id = new_id(START);
-    let received = receive(&headers, body, &library.files.content(&id)).await;
+    let folder = library.files.content(&id);
     let served = Arc::clone(&app.served);
-    let kept = blocking(move || {
+    let kept = receive(headers, body, folder, move |received| {
         let library = served.library()?;
         let kept = received.and_then(|received| keep(library, &id, received, &request.caller));
         if kept.is_err() {

@@ -1,18 +1,19 @@
 //! Receiving files: `multipart/form-data` from a client's body to the disk, within limits of size, number
-//! and time. Nothing of a file is held in memory but the piece that is being written.
+//! and time. Nothing of a file is held in memory but the piece that is being written, and no thread waits for
+//! the next one.
 
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use axum::body::{Body, Bytes};
+use axum::body::Body;
 use axum::http::{HeaderMap, StatusCode, header};
 use ken_storage::{AtomicFile, StorageError};
 use multer::{Constraints, Field, Multipart, SizeLimit};
-use tokio::sync::mpsc::{Receiver, channel};
 
 use crate::service::library::files::safe_name;
+use crate::service::work::{blocking, broken};
 use crate::wire::body::{refuse_larger, too_large};
 use crate::wire::refusal::Refusal;
 
@@ -28,9 +29,6 @@ const MOST_PARTS: usize = 100;
 /// How long a client may take to send the next piece.
 const PIECE_WITHIN: Duration = Duration::from_secs(30);
 
-/// Pieces received ahead of the disk.
-const AHEAD: usize = 8;
-
 /// What was received.
 #[derive(Debug, Default)]
 pub(crate) struct Received {
@@ -40,16 +38,27 @@ pub(crate) struct Received {
     pub(crate) fields: BTreeMap<String, String>,
 }
 
-/// Receives a body's files into a folder, which is made. What was received before an error stays there.
+/// Receives a body's files into a folder, which is made, and does something with what came of that. What was
+/// received before an error stays in the folder, for `then` to remove. It goes on when the client goes away,
+/// which is such an error.
 ///
 /// # Errors
-/// A body of another kind, that is cut off, too large or too slow; names that files cannot have; a disk
-/// that takes no more.
-pub(crate) async fn receive(
-    headers: &HeaderMap,
+/// Those of `then`, which is given: a body of another kind, that is cut off, too large or too slow; names that
+/// files cannot have; a disk that takes no more.
+pub(crate) async fn receive<T: Send + 'static>(
+    headers: HeaderMap,
     body: Body,
-    folder: &Path,
-) -> Result<Received, Refusal> {
+    folder: PathBuf,
+    then: impl FnOnce(Result<Received, Refusal>) -> Result<T, Refusal> + Send + 'static,
+) -> Result<T, Refusal> {
+    let done = tokio::spawn(async move {
+        let received = files_of(&headers, body, &folder).await;
+        blocking(move || then(received)).await
+    });
+    done.await.unwrap_or_else(|_| Err(broken()))
+}
+
+async fn files_of(headers: &HeaderMap, body: Body, folder: &Path) -> Result<Received, Refusal> {
     let kind = headers.get(header::CONTENT_TYPE);
     let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     let boundary = multer::parse_boundary(kind).map_err(|_| {
@@ -133,45 +142,32 @@ async fn text(mut part: Field<'_>) -> Result<String, Refusal> {
     String::from_utf8(bytes).map_err(|_| Refusal::bad("invalid_value", "a field is no UTF-8"))
 }
 
-/// Writes a part to a file; returns its length in bytes.
+/// Writes a part to a file, which is there only as a whole; returns its length in bytes.
 async fn to_disk(mut part: Field<'_>, folder: &Path, name: &str) -> Result<u64, Refusal> {
-    let (pieces, written) = channel::<Bytes>(AHEAD);
     let (folder, path) = (folder.to_owned(), folder.join(name));
-    let writing = tokio::task::spawn_blocking(move || write(&folder, &path, written));
+    let place = path.clone();
+    let mut file = on_disk(move || {
+        ken_storage::create_dir_all(&folder)?;
+        AtomicFile::create(&place)
+    })
+    .await?;
     let mut bytes = 0;
-    let mut fill = async || -> Result<(), Refusal> {
-        while let Some(piece) = timely(part.chunk()).await? {
-            bytes += piece.len() as u64;
-            if pieces.send(piece).await.is_err() {
-                // The disk takes no more, of which the writer tells.
-                return Ok(());
-            }
-        }
-        // No more pieces, and no break in between: the file is complete.
-        let _ = pieces.send(Bytes::new()).await;
-        Ok(())
-    };
-    let filled = fill().await;
-    drop(pieces);
-    let written = writing.await;
-    filled?;
-    match written {
-        Ok(Ok(())) => Ok(bytes),
-        Ok(Err(error)) => Err(Refusal::of_storage(&error)),
-        Err(_) => Err(crate::service::work::broken()),
+    while let Some(piece) = timely(part.chunk()).await? {
+        bytes += piece.len() as u64;
+        let place = path.clone();
+        file = on_disk(move || {
+            let written = file.write_all(&piece);
+            written.map_err(StorageError::new("write", &place))?;
+            Ok(file)
+        })
+        .await?;
     }
+    on_disk(move || file.commit()).await?;
+    Ok(bytes)
 }
 
-/// Writes pieces to a file that is there only as a whole: behind the last piece comes an empty one.
-fn write(folder: &Path, path: &Path, mut pieces: Receiver<Bytes>) -> Result<(), StorageError> {
-    ken_storage::create_dir_all(folder)?;
-    let mut file = AtomicFile::create(path)?;
-    while let Some(piece) = pieces.blocking_recv() {
-        if piece.is_empty() {
-            return file.commit();
-        }
-        file.write_all(&piece)
-            .map_err(StorageError::new("write", path))?;
-    }
-    Ok(())
+async fn on_disk<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, StorageError> + Send + 'static,
+) -> Result<T, Refusal> {
+    blocking(move || work().map_err(|error| Refusal::of_storage(&error))).await
 }

@@ -115,9 +115,6 @@ pub(crate) fn start(
                 }
             });
             // Behind the answer, so that nobody waits for it.
-            if let Some(happened) = left.to_write {
-                served.kept("traces", served.traces.write(&happened, false));
-            }
             if let Some(score) = left.score {
                 looking::score(&served, score);
             }
@@ -176,8 +173,6 @@ struct Left {
     score: Option<f64>,
     /// What is to be looked at to watch the guarantee, where the question is drawn.
     look: Option<Look>,
-    /// What is to be written of it.
-    to_write: Option<Happened>,
 }
 
 struct Job<'a> {
@@ -286,10 +281,10 @@ impl Job<'_> {
             (left.score, left.look) = self.watched(pipeline, &mut answered);
         }
         self.count(policy, k, &answered);
-        // In memory before the answer is out, so that whoever has it can say something of it.
+        // Before the answer is out, so that whoever has it can say something of it, and after a kill as well.
         let happened = Happened::Answered(Box::new(self.past(&answered)));
-        served.traces.take(happened.clone());
-        left.to_write = Some(happened);
+        served.kept("traces", served.traces.write(&happened, false));
+        served.traces.take(happened);
         if !asked.traced {
             answered.trace.retrieved = None;
         }

@@ -17,6 +17,9 @@ use super::record::RecordError;
 use super::watch::NotGuaranteed;
 use crate::spans::SpansError;
 
+/// The most connections at once, where files may be opened for them.
+const CONNECTIONS: usize = 4096;
+
 /// How much is done at once, and for how long.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
@@ -26,6 +29,8 @@ pub struct Limits {
     pub queue: usize,
     /// How long a request may take, waiting included.
     pub deadline: Duration,
+    /// Connections at once.
+    pub connections: usize,
 }
 
 /// Why nothing can be served.
@@ -151,6 +156,7 @@ impl Opening {
                 parallel: settings.parallel.get(),
                 queue: settings.queue,
                 deadline: Duration::from_secs(u64::from(settings.deadline.get())),
+                connections: CONNECTIONS,
             },
             studies: studies(settings)?,
             guarantee,

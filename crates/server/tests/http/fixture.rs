@@ -110,6 +110,7 @@ pub(crate) const LIMITS: Limits = Limits {
     parallel: 4,
     queue: 64,
     deadline: Duration::from_secs(60),
+    connections: 1024,
 };
 
 impl Running {

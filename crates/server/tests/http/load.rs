@@ -1,6 +1,6 @@
 //! More than can be served, clients that go away, deadlines, and the end of the server.
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use ken_server::Limits;
 use serde_json::json;
 
-use crate::client::{connect, exchange, read, request};
+use crate::client::{connect, exchange, read, request, upload};
 use crate::fixture::{LIMITS, OIL, Running, chat, wait_for};
 
 fn question(stream: bool) -> Vec<u8> {
@@ -101,6 +101,74 @@ fn many_clients_that_vanish_leave_nothing_behind() {
     assert_eq!(reading.now.load(Ordering::SeqCst), 0);
     reading.released.store(true, Ordering::SeqCst);
     assert_eq!(exchange(server.address, &question(false)).status, 200);
+}
+
+#[test]
+fn silent_clients_make_room_and_whoever_is_being_answered_stays() {
+    let limits = Limits {
+        connections: 8,
+        ..LIMITS
+    };
+    let (server, reading) = Running::slow(limits);
+    let address = server.address;
+    let asked = thread::spawn(move || exchange(address, &question(false)));
+    wait_for("the prompt is read", || {
+        reading.now.load(Ordering::SeqCst) == 1
+    });
+    let sent = question(false);
+    let silent: Vec<_> = (0..40)
+        .map(|client| {
+            let mut stream = connect(address);
+            // Nothing, half of a head, half of a body.
+            let some = &sent[..[0, 20, sent.len() - 5][client % 3]];
+            let _ = stream.write_all(some);
+            stream
+        })
+        .collect();
+    let begun = Instant::now();
+    assert_eq!(server.get("/health").status, 200);
+    assert!(begun.elapsed() < Duration::from_secs(10));
+    reading.released.store(true, Ordering::SeqCst);
+    assert_eq!(asked.join().unwrap().status, 200);
+    let is_ended = |mut stream: &std::net::TcpStream| {
+        stream
+            .set_read_timeout(Some(Duration::from_millis(10)))
+            .unwrap();
+        match stream.read(&mut [0]) {
+            Ok(length) => length == 0,
+            Err(error) => error.kind() == std::io::ErrorKind::ConnectionReset,
+        }
+    };
+    let ended = silent.iter().filter(|stream| is_ended(stream)).count();
+    assert!(ended >= 40 - limits.connections, "{ended}");
+}
+
+#[test]
+fn uploads_that_stop_hold_nobody_up_and_leave_nothing_behind() {
+    let server = Running::start();
+    let folders = ["jobs", "files"].map(|name| server.folder.path().join("data").join(name));
+    let left = || -> usize {
+        let entries = folders.iter().flat_map(|folder| std::fs::read_dir(folder));
+        entries.map(Iterator::count).sum()
+    };
+    let before = left();
+    let paths = ["/v1/ken/corpora/notes/documents", "/v1/files"];
+    // More than there are threads that may block.
+    let stopped: Vec<_> = (0..60)
+        .map(|client| {
+            let files: [(&str, &[u8]); 1] = [("half.md", &[b'x'; 100_000])];
+            let sent = upload(paths[client % 2], &[], &files, &[]);
+            let mut stream = connect(server.address);
+            stream.write_all(&sent[..50_000]).unwrap();
+            stream
+        })
+        .collect();
+    wait_for("they are being received", || left() >= before + 60);
+    let begun = Instant::now();
+    assert_eq!(exchange(server.address, &question(false)).status, 200);
+    assert!(begun.elapsed() < Duration::from_secs(10));
+    drop(stopped);
+    wait_for("nothing is left", || left() == before);
 }
 
 #[test]

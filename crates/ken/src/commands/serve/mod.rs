@@ -1,5 +1,6 @@
 //! `ken serve`: models and corpora opened and served, with the log on stderr.
 
+mod allocator;
 mod intake;
 mod keys;
 mod mcp;
@@ -36,6 +37,7 @@ pub(crate) fn run(arguments: &ServeArguments, session: &Session<'_>, read: Read)
 }
 
 fn serve(session: &Session<'_>, read: Read) -> Result<()> {
+    allocator::return_large_blocks();
     let settings = session.settings;
     let access = Access::open(settings.server_keys.clone())?;
     // Before models are read, which may take a while.

@@ -55,6 +55,9 @@ pub(crate) struct Order {
     pub(crate) corpus: String,
     /// In seconds since 1970 (UTC).
     pub(crate) created: u64,
+    /// Its place among all that are not over: a later one has a larger one.
+    #[serde(default)]
+    pub(crate) place: u64,
     #[serde(flatten)]
     pub(crate) work: Work,
 }

@@ -50,7 +50,7 @@ impl Jobs {
             .map(|one| Arc::new(Job::new(one)))
             .collect();
         jobs.sort_by(|one, other| {
-            let key = |job: &Job| (job.order.created, job.order.id.clone());
+            let key = |job: &Job| (job.order.created, job.order.place);
             key(one).cmp(&key(other))
         });
         for name in ken_storage::names(&folder)? {
@@ -86,19 +86,23 @@ impl Jobs {
     /// # Errors
     /// Too many that wait; a disk that takes no more.
     pub(crate) fn submit(&self, id: String, corpus: &str, work: Work) -> Result<Arc<Job>, Refusal> {
-        let order = Order {
-            id,
-            corpus: corpus.to_owned(),
-            created: unix_seconds(),
-            work,
-        };
-        let job = Arc::new(Job::new(order));
         let mut known = self.lock();
         if known.waiting.len() >= MOST_WAITING {
             let message = "too many changes of corpora wait already; try again later";
             let status = axum::http::StatusCode::TOO_MANY_REQUESTS;
             return Err(Refusal::new(status, "too_many_jobs", message).retried_after(BUSY));
         }
+        // Many are of the same second, and the clock may have been set back.
+        let last = known.all.iter().map(|job| &job.order);
+        let created = last.clone().map(|order| order.created).max();
+        let place = last.map(|order| order.place).max();
+        let job = Arc::new(Job::new(Order {
+            id,
+            corpus: corpus.to_owned(),
+            created: unix_seconds().max(created.unwrap_or_default()),
+            place: place.map_or(0, |place| place + 1),
+            work,
+        }));
         record::write(&self.order(&job.order.id), &job.order)
             .map_err(|error| Refusal::failed(&error))?;
         known.waiting.push_back(Arc::clone(&job));
@@ -181,6 +185,24 @@ fn remove_both(order: &Path, sent: &Path) -> Result<(), StorageError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn jobs_of_one_second_are_found_again_in_their_order() {
+        let folder = tempfile::tempdir().unwrap();
+        let open = || Jobs::open(folder.path().to_owned()).unwrap();
+        let names: Vec<String> = [5, 2, 9, 1, 7, 3].map(|name| format!("job_{name}")).into();
+        let (one, more) = names.split_at(3);
+        for names in [one, more] {
+            let jobs = open();
+            for name in names {
+                jobs.submit(name.clone(), "notes", Work::Ingest).unwrap();
+            }
+        }
+        let again = open();
+        let found = std::iter::from_fn(|| again.next(Duration::ZERO));
+        let found: Vec<String> = found.map(|job| job.order.id.clone()).collect();
+        assert_eq!(found, names);
+    }
 
     #[test]
     fn jobs_that_are_not_over_are_found_again() {

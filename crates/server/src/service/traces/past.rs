@@ -99,11 +99,12 @@ impl Past {
 
     /// The same without passages' texts: these stay in the corpus, from which they can be deleted.
     pub(crate) fn without_passages(mut self) -> Self {
+        // Not cleared, since what is clear still holds its memory.
         for citation in &mut self.trace.citations {
-            citation.text.clear();
+            citation.text = String::new();
         }
         for found in self.trace.retrieved.iter_mut().flatten() {
-            found.text.clear();
+            found.text = String::new();
         }
         self
     }
@@ -112,16 +113,16 @@ impl Past {
     pub(crate) fn without_texts(mut self) -> Self {
         self.answer = None;
         if let Some(feedback) = &mut self.feedback {
-            feedback.answers.clear();
+            feedback.answers = Vec::new();
         }
         let trace = &mut self.trace;
-        trace.question.clear();
-        trace.citations.clear();
-        trace.unfounded.clear();
+        trace.question = String::new();
+        trace.citations = Vec::new();
+        trace.unfounded = Vec::new();
         trace.retrieved = None;
         trace.verbalized = None;
         if let Some(withheld) = &mut trace.withheld {
-            withheld.clear();
+            *withheld = String::new();
         }
         self
     }
@@ -129,5 +130,47 @@ impl Past {
     /// Whether there is anything that [`Past::without_texts`] leaves out.
     pub(crate) fn has_texts(&self) -> bool {
         self.question().is_some() || self.answer.is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn texts_that_are_not_kept_hold_no_memory() {
+        let passage = json!({"passage_id": "p", "doc_id": "d", "title": "t", "text": "long".repeat(100),
+            "chunk": null, "score": 0.5, "in_prompt": true, "metadata": {}});
+        let citation = json!({"number": 1, "passage_id": "p", "doc_id": "d", "title": "t",
+            "text": "long".repeat(100), "places": []});
+        let trace = json!({
+            "request_id": "req_1", "question": "why?", "small_talk": false, "policy": "always",
+            "route": "corpus", "reason": "r", "score": null, "threshold": null, "corpus": null,
+            "citations": [citation], "retrieved": [passage], "unfounded": [], "model_calls": 1,
+            "searches": 1, "timing_ms": {},
+        });
+        let past = Past {
+            at: 7,
+            key: None,
+            answer: Some("because".to_owned()),
+            truncated: false,
+            tokens: [3, 1],
+            ms: 2.5,
+            trace: serde_json::from_value(trace).unwrap(),
+            watched: None,
+            judge: None,
+            feedback: None,
+        };
+        let kept = past.clone().without_passages();
+        let found = kept.trace.retrieved.as_ref().unwrap();
+        assert!(kept.has_texts() && found[0].doc_id == "d");
+        assert_eq!(found[0].text.capacity(), 0);
+        assert_eq!(kept.trace.citations[0].text.capacity(), 0);
+        let bare = past.without_texts();
+        assert!(!bare.has_texts() && bare.trace.retrieved.is_none());
+        assert_eq!(bare.trace.question.capacity(), 0);
+        assert_eq!(bare.trace.citations.capacity(), 0);
     }
 }

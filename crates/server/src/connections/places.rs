@@ -1,0 +1,155 @@
+//! Places for connections. Where all are taken, a newcomer gets that of the connection that has been silent for
+//! the longest, of those that no request of is being answered: clients that say nothing, or little, cannot keep
+//! others out.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::Notify;
+
+/// All places.
+pub(crate) struct Places {
+    most: usize,
+    taken: Mutex<Taken>,
+    /// Told when a place is given back.
+    free: Notify,
+}
+
+#[derive(Default)]
+struct Taken {
+    /// How many are.
+    count: usize,
+    /// How often a connection was heard of, which numbers these events.
+    heard: u64,
+    /// Those whose client is being waited for, by when it was heard of last, with what tells them to end.
+    waiting: BTreeMap<u64, Arc<Notify>>,
+}
+
+/// A connection's place. It is given back when dropped.
+pub(crate) struct Place {
+    places: Arc<Places>,
+    /// Its number among those that wait; `None` while a request is being answered.
+    number: Mutex<Option<u64>>,
+    end: Arc<Notify>,
+}
+
+impl Places {
+    pub(crate) fn new(most: usize) -> Arc<Self> {
+        Arc::new(Self {
+            most,
+            taken: Mutex::default(),
+            free: Notify::new(),
+        })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Taken> {
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes a place. Where none is free, one that is waited for is asked to end: then it may be free soon, which
+    /// [`Places::freed`] tells.
+    pub(crate) fn take(self: &Arc<Self>) -> Option<Arc<Place>> {
+        let mut taken = self.lock();
+        if taken.count >= self.most {
+            if let Some((_, silent)) = taken.waiting.pop_first() {
+                silent.notify_one();
+            }
+            return None;
+        }
+        taken.count += 1;
+        drop(taken);
+        let place = Place {
+            places: Arc::clone(self),
+            number: Mutex::default(),
+            end: Arc::default(),
+        };
+        place.hears();
+        Some(Arc::new(place))
+    }
+
+    /// Waits until a place is given back.
+    pub(crate) async fn freed(&self) {
+        self.free.notified().await;
+    }
+}
+
+impl Place {
+    fn number(&self) -> MutexGuard<'_, Option<u64>> {
+        self.number.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Its client is waited for, and was heard of just now.
+    pub(crate) fn hears(&self) {
+        let mut number = self.number();
+        let mut taken = self.places.lock();
+        if let Some(before) = number.take() {
+            taken.waiting.remove(&before);
+        }
+        taken.heard += 1;
+        let heard = taken.heard;
+        taken.waiting.insert(heard, Arc::clone(&self.end));
+        *number = Some(heard);
+    }
+
+    /// A request of its client is being answered: the place is kept.
+    pub(crate) fn answers(&self) {
+        if let Some(before) = self.number().take() {
+            self.places.lock().waiting.remove(&before);
+        }
+    }
+
+    /// Waits until the place is wanted for somebody else.
+    pub(crate) async fn wanted(&self) {
+        self.end.notified().await;
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.answers();
+        self.places.lock().count -= 1;
+        self.places.free.notify_one();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::task::{Context, Poll, Waker};
+
+    use super::*;
+
+    /// Whether a place is wanted for somebody else.
+    fn is_wanted(place: &Place) -> bool {
+        let wanted = std::pin::pin!(place.wanted());
+        wanted.poll(&mut Context::from_waker(Waker::noop())) == Poll::Ready(())
+    }
+
+    #[test]
+    fn the_most_silent_connection_makes_room_and_none_that_is_answered() {
+        let places = Places::new(3);
+        let all: Vec<Arc<Place>> = (0..3).map(|_| places.take().unwrap()).collect();
+        let [one, two, three] = <[_; 3]>::try_from(all).ok().unwrap();
+        one.answers();
+        two.hears();
+        // The third was heard of before the second.
+        assert!(places.take().is_none());
+        assert!(is_wanted(&three) && !is_wanted(&one) && !is_wanted(&two));
+        drop(three);
+        let newcomer = places.take().unwrap();
+        newcomer.answers();
+        two.answers();
+        // All are being answered: there is no room until one ends.
+        assert!(places.take().is_none());
+        assert!(
+            [&one, &two, &newcomer]
+                .iter()
+                .all(|place| !is_wanted(place))
+        );
+        // An answer that is over makes its connection one that is waited for.
+        one.hears();
+        assert!(places.take().is_none() && is_wanted(&one));
+        drop((one, two, newcomer));
+        let taken = places.lock();
+        assert!(taken.count == 0 && taken.waiting.is_empty());
+    }
+}
