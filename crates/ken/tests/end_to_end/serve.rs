@@ -399,34 +399,41 @@ fn a_guarantee_of_the_answers_given_is_calibrated_and_watched() {
         "short",
     ];
     let serving = Serving::start(&ken, &[&serve[..], &flags].concat());
+    // From memory the model does not know him, so that more is wrong than promised.
     let mut given = 0;
-    for number in 0..8 {
+    for number in 0.. {
+        assert!(number < 20, "it is never noticed");
         let question = format!("{question} Box {number}?");
         let answer = serving.post("/v1/ken/ask", &json!({"question": question}));
+        assert_eq!(answer["guarantee"]["max_error"], 0.1, "{answer}");
+        if answer["guarantee"]["standing"] == "lapsed" {
+            let in_force = (&answer["policy"], &answer["route"], &answer["drawn"]);
+            assert_eq!(in_force, (&json!("always"), &json!("corpus"), &Value::Null));
+            break;
+        }
         let is_withheld = answer["withheld"].is_string();
         assert_eq!(
             answer["answer"] == "I do not know.",
             is_withheld,
             "{answer}"
         );
-        assert_eq!(answer["guarantee"]["max_error"], 0.1, "{answer}");
         assert_eq!(answer["drawn"] == 1.0, !is_withheld, "{answer}");
         let right = json!({"request_id": answer["request_id"], "answers": ["Ilse Marrow"]});
         let said = serving.post("/v1/ken/feedback", &right);
         assert_eq!(said["counts"], !is_withheld, "{said}");
         given += u64::from(!is_withheld);
-    }
-    let deadline = Instant::now() + Duration::from_secs(60);
-    loop {
-        let (_, report) = serving.exchange("GET", "/v1/ken/guarantee", "");
-        let report: Value = serde_json::from_str(&report).unwrap();
-        if report["tests"][0]["observed"] == given {
-            assert_eq!(report["drift"]["observed"], 8);
-            break;
+        let observed = || {
+            let (_, report) = serving.exchange("GET", "/v1/ken/guarantee", "");
+            let report: Value = serde_json::from_str(&report).unwrap();
+            report["tests"][0]["observed"].as_u64().unwrap()
+        };
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while observed() < given {
+            assert!(Instant::now() < deadline, "it is never counted");
+            std::thread::sleep(Duration::from_millis(50));
         }
-        assert!(Instant::now() < deadline, "{report}");
-        std::thread::sleep(Duration::from_millis(50));
     }
+    assert!(given > 0);
 }
 
 #[test]

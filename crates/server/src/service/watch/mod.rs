@@ -9,19 +9,21 @@
 //! (`ken_route::DriftTest`). Questions that have changed need not lose anything, so of that it is only told.
 
 pub(crate) mod compared;
+mod fitting;
 mod state;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use ken_answer::{Abstention, Policy};
-use ken_diagnostic::{Remedy, remedy};
+use ken_answer::Policy;
 use ken_random::{STEP, mixed, unit};
 use ken_route::{DriftTest, Guarantee, LossTest, Promise};
 use ken_storage::StorageError;
 use tokio::sync::Semaphore;
 
 use self::compared::Remembered;
+pub use self::fitting::NotGuaranteed;
+pub(crate) use self::fitting::Now;
 use self::state::{Kept, Lapse};
 
 /// The probability of a false alarm, ever, over all tests of a promise; and the same of the one of drift.
@@ -111,69 +113,6 @@ pub(crate) struct Drift {
     pub(crate) after: Option<u64>,
 }
 
-/// Why a guarantee says nothing of what is served.
-#[derive(Debug, Clone, PartialEq, thiserror::Error, ken_diagnostic::Diagnostic)]
-#[allow(missing_docs, reason = "the messages say what the fields are")]
-pub enum NotGuaranteed {
-    #[error("the guarantee is for the policy {guaranteed}, and not for {policy}")]
-    #[diagnostic(
-        kind = "other_policy",
-        remedy = "set <policy> {guaranteed}, or calibrate {policy} and have its guarantee written"
-    )]
-    Policy { guaranteed: String, policy: String },
-    #[error("the guarantee is for {guaranteed} sampled answers, and not for {samples}")]
-    #[diagnostic(kind = "other_samples", remedy = "set <samples> {guaranteed}")]
-    Samples { guaranteed: usize, samples: usize },
-    #[error(
-        "the guarantee is for answers withheld by {}, and not by {}",
-        named(guaranteed),
-        named(abstain)
-    )]
-    #[diagnostic(kind = "other_abstention", remedy = withholding(guaranteed))]
-    Abstention {
-        guaranteed: Option<String>,
-        abstain: Option<String>,
-    },
-    #[error("the guarantee was calibrated on another model")]
-    #[diagnostic(
-        kind = "other_model",
-        remedy = "serve the model that was probed, or probe and calibrate this one"
-    )]
-    Model,
-    #[error("the guarantee was calibrated on another corpus, or on another generation of this one")]
-    #[diagnostic(
-        kind = "other_corpus",
-        remedy = "serve the corpus that was probed with, or probe and calibrate with this one"
-    )]
-    Corpus,
-}
-
-fn named(abstain: &Option<String>) -> &str {
-    abstain.as_deref().unwrap_or("nothing")
-}
-
-fn withholding(guaranteed: &Option<String>) -> Remedy {
-    match guaranteed {
-        Some(abstain) => {
-            remedy!("set <abstain> {abstain}, or calibrate again and have the guarantee written")
-        }
-        None => remedy!("leave out <abstain>, or calibrate again and have the guarantee written"),
-    }
-}
-
-/// What is served.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Now<'a> {
-    pub(crate) policy: Policy,
-    /// What withholds answers.
-    pub(crate) abstain: Option<Abstention>,
-    pub(crate) samples: usize,
-    /// The fingerprint of the model.
-    pub(crate) model: &'a str,
-    /// That of the corpus that is searched where none is named.
-    pub(crate) corpus: Option<&'a str>,
-}
-
 /// The most questions that wait to be looked at.
 const MOST_WAITING: usize = 64;
 
@@ -205,47 +144,16 @@ impl Watch {
         (share, seed): (f64, u64),
         file: Option<PathBuf>,
     ) -> Result<Self, NotGuaranteed> {
-        let policy = now.policy;
-        if guarantee.policy.parse() != Ok(policy) {
-            return Err(NotGuaranteed::Policy {
-                guaranteed: guarantee.policy,
-                policy: policy.to_string(),
-            });
-        }
-        if let Promise::Error {
-            abstain: guaranteed,
-            ..
-        } = &guarantee.promise
-        {
-            let parsed = guaranteed.as_deref().map(str::parse::<Abstention>);
-            if parsed.and_then(Result::ok) != now.abstain {
-                return Err(NotGuaranteed::Abstention {
-                    guaranteed: guaranteed.clone(),
-                    abstain: now.abstain.map(|abstain| abstain.to_string()),
-                });
-            }
-        }
-        if let Some(guaranteed) = guarantee.samples
-            && guaranteed != now.samples
-        {
-            return Err(NotGuaranteed::Samples {
-                guaranteed,
-                samples: now.samples,
-            });
-        }
-        let on = &guarantee.calibrated_on;
-        if !ken_storage::same_fingerprint(&on.model, now.model) {
-            return Err(NotGuaranteed::Model);
-        }
+        now.check(&guarantee)?;
         let kept = file.as_deref().and_then(Kept::read);
         let kept = kept.filter(|kept| kept.is_of(&guarantee));
-        if kept.is_none() && Some(on.corpus.as_str()) != now.corpus {
+        if kept.is_none() && Some(guarantee.calibrated_on.corpus.as_str()) != now.corpus {
             return Err(NotGuaranteed::Corpus);
         }
         Ok(Self {
             kept: Mutex::new(kept.unwrap_or_else(|| Kept::new(&guarantee))),
             guarantee,
-            policy,
+            policy: now.policy,
             share,
             seed,
             file,
