@@ -33,6 +33,9 @@ const RID_WITHIN: Duration = Duration::from_secs(120);
 /// How much more memory it may have afterwards, in MiB.
 const MOST_GROWTH: f64 = 64.0;
 
+/// Questions that are answered at once.
+const PARALLEL: usize = 8;
+
 /// What is wrong with a client.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Manner {
@@ -210,7 +213,8 @@ fn come(count: usize, seed: u64) {
     let ken = Ken::new();
     ingest_notes(&ken);
     let serve = ["--corpus", "notes=island", "--server-data", "data"];
-    let room = ["--parallel", "8", "--queue", "256"];
+    let parallel = PARALLEL.to_string();
+    let room = ["--parallel", &parallel, "--queue", "256"];
     let serving = Serving::start(&ken, &[&serve[..], &room].concat());
     let (address, process) = (serving.address(), serving.child.id());
     let asked = [
@@ -221,6 +225,16 @@ fn come(count: usize, seed: u64) {
     let answer =
         |asked| chat(address, asked, false).unwrap_or_else(|reply| panic!("{}", reply.body));
     let wanted = asked.map(|asked| (asked, answer(asked).1));
+    // As many at once as there will be, for whom memory is taken once.
+    thread::scope(|scope| {
+        for round in 0..3 * PARALLEL {
+            let (address, (asked, right)) = (address, &wanted[round % wanted.len()]);
+            scope.spawn(move || {
+                let answer = chat(address, *asked, true);
+                assert_eq!(answer.ok().map(|answer| answer.1).as_ref(), Some(right));
+            });
+        }
+    });
     thread::sleep(Duration::from_millis(200));
     let files = open_files(process);
     let before = memory(process).anonymous as f64 / 1024.0;
