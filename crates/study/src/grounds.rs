@@ -99,7 +99,8 @@ mod tests {
         ];
         let scores = [Some(0.1), Some(0.1), Some(0.5), None, Some(0.1)];
         let count = |threshold| grounds(&records, &scores, threshold).unwrap().differing;
-        assert_eq!((count(0.0), count(0.1), count(0.5)), (0, 1, 2));
+        let counted = [Some(0.0), Some(0.1), Some(0.5), None].map(count);
+        assert_eq!(counted, [0, 1, 2, 0]);
     }
 
     #[test]

@@ -40,11 +40,17 @@ fn a_policy_that_chooses_k_reads_as_many_results_as_its_signal_asks_for() {
         let route = if read == 0 { "self" } else { "corpus" };
         assert_eq!(asked["route"], route, "{policy}");
         let reason = asked["reason"].as_str().unwrap_or_default();
-        assert!(reason.contains(&format!("k = {read}")), "{policy}: {reason}");
+        assert!(
+            reason.contains(&format!("k = {read}")),
+            "{policy}: {reason}"
+        );
         let chat = server.chat(&policy, OIL, &json!({})).json();
         let own = if read == 0 { "Bob" } else { "Ida" };
         let answer = chat["choices"][0]["message"]["content"].as_str();
-        assert!(answer.is_some_and(|text| text.contains(own)), "{policy}: {chat}");
+        assert!(
+            answer.is_some_and(|text| text.contains(own)),
+            "{policy}: {chat}"
+        );
     }
     let refused = |policy: &str| {
         let body = json!({"question": OIL, "ken": {"policy": policy}});
