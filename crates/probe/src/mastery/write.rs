@@ -1,23 +1,43 @@
-//! Question-answer pairs for sentences (Zero-RAG, section 3.1 and appendix A.2): the program picks
-//! the answers, a model writes the questions to them, and those that are no good are dropped.
+//! Question-answer pairs for sentences (Zero-RAG, section 3.1 and appendix A.2): a model writes them, and those that
+//! are no good are dropped.
 
 use std::ops::AddAssign;
 
 use ken_language::{LanguageModel, ModelError, Prompt};
 use serde::{Deserialize, Serialize};
 
+use super::compose::{compose, pair_in};
 use super::judge::{judge_pairs, prefer_answers};
 use super::pair::{Pair, Stated};
 use super::spans::{Span, answers};
 use super::wording::Wording;
 use crate::mask::mask;
+use crate::named;
 use crate::normalize::{Rules, normalize};
 use crate::sample::greedy_lines;
 use crate::scores::covers;
 
+/// Who picks the answers that a sentence is asked for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum AnswersFrom {
+    /// The program finds them in the sentence, and a model writes the question to each.
+    #[default]
+    Program,
+    /// The model that writes the questions, as in the paper.
+    Writer,
+}
+
+named! {
+    AnswersFrom, "way to pick answers",
+    AnswersFrom::Program => "program",
+    AnswersFrom::Writer => "writer",
+}
+
 /// How pairs are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WriteOptions {
+    /// Who picks the answers.
+    pub answers: AnswersFrom,
     /// Most pairs of a sentence.
     pub pairs: usize,
     /// Most tokens of a question.
@@ -57,13 +77,13 @@ impl AddAssign for Dropped {
 pub struct Written {
     /// How many the sentence bears: one for each answer that stands in it, up to the most allowed.
     pub wanted: usize,
-    /// Those that passed all filters, in the order of their answers in the sentence.
+    /// Those that passed all filters, in the order in which they were written.
     pub pairs: Vec<Pair>,
     /// What became of the others.
     pub dropped: Dropped,
 }
 
-/// Writes pairs for sentences, all at once, and keeps the valid ones. The answers are chosen by the
+/// Writes pairs for sentences, all at once, and keeps the valid ones. By default the answers are chosen by the
 /// program: of what SmolLM2 135M wrote to 24 sentences when it was to choose answers itself, half
 /// of the answers did not stand in the sentence, and 2 of 33 pairs were good. How many a sentence bears
 /// (its complexity) is how many numbers, names, titles and phrases are found in it.
@@ -82,9 +102,25 @@ pub fn write_pairs(
         .iter()
         .map(|stated| answers(stated.sentence, options.pairs))
         .collect();
+    let mut drafts = match options.answers {
+        AnswersFrom::Program => written_to(writer, stated, &spans, options.max_tokens)?,
+        AnswersFrom::Writer => composed(writer, stated, &spans, options.max_tokens)?,
+    };
+    drafts.iter_mut().flatten().for_each(drop_repeated);
+    drop_invalid(writer, stated, &mut drafts)?;
+    Ok(drafts)
+}
+
+/// Pairs of which the program picked the answers.
+fn written_to(
+    writer: &dyn LanguageModel,
+    stated: &[Stated<'_>],
+    spans: &[Vec<Span>],
+    max_tokens: usize,
+) -> Result<Vec<Option<Written>>, ModelError> {
     let wanted: Vec<Vec<&str>> = stated
         .iter()
-        .zip(&spans)
+        .zip(spans)
         .map(|(stated, spans)| {
             let texts = spans
                 .iter()
@@ -94,26 +130,47 @@ pub fn write_pairs(
         .collect();
     let prompts: Vec<Prompt> = stated
         .iter()
-        .zip(&spans)
+        .zip(spans)
         .flat_map(|(stated, spans)| {
             let wording = Wording::of(stated.sentence);
             spans.iter().map(move |span| wording.write(*stated, span))
         })
         .collect();
-    let mut lines = greedy_lines(writer, &prompts, options.max_tokens)?.into_iter();
+    let mut lines = greedy_lines(writer, &prompts, max_tokens)?.into_iter();
     let mut drafts: Vec<Option<Written>> = stated
         .iter()
         .zip(&wanted)
         .map(|(stated, wanted)| {
             let lines: Vec<Option<String>> = lines.by_ref().take(wanted.len()).collect();
             let lines: Vec<String> = lines.into_iter().collect::<Option<_>>()?;
-            Some(draft(*stated, wanted, &lines))
+            let labels = Wording::of(stated.sentence).labels();
+            let pairs = wanted.iter().zip(&lines).map(|(answer, line)| {
+                let question = question_in(line, labels)?;
+                Some((question.to_owned(), (*answer).to_owned()))
+            });
+            Some(draft(*stated, pairs))
         })
         .collect();
     drop_other_answers(writer, stated, &wanted, &mut drafts)?;
-    drafts.iter_mut().flatten().for_each(drop_repeated);
-    drop_invalid(writer, stated, &mut drafts)?;
     Ok(drafts)
+}
+
+/// Pairs that the model writes whole, as many for a sentence as it bears.
+fn composed(
+    writer: &dyn LanguageModel,
+    stated: &[Stated<'_>],
+    spans: &[Vec<Span>],
+    max_tokens: usize,
+) -> Result<Vec<Option<Written>>, ModelError> {
+    let wanted: Vec<usize> = spans.iter().map(Vec::len).collect();
+    let lines = compose(writer, stated, &wanted, max_tokens)?;
+    let drafts = stated.iter().zip(lines).map(|(stated, lines)| {
+        let wording = Wording::of(stated.sentence);
+        let lines = lines?;
+        let pairs = lines.iter().map(|line| pair_in(line, wording));
+        Some(draft(*stated, pairs))
+    });
+    Ok(drafts.collect())
 }
 
 /// Drops pairs to whose questions the model prefers another answer of the sentence.
@@ -192,28 +249,31 @@ fn drop_invalid(
     Ok(())
 }
 
-/// The pairs of a sentence that pass the filters that need no model.
-fn draft(stated: Stated<'_>, answers: &[&str], lines: &[String]) -> Written {
+/// The pairs of a sentence, question and answer, that pass the filters that need no model; `None` where none was
+/// written.
+fn draft(
+    stated: Stated<'_>,
+    pairs: impl ExactSizeIterator<Item = Option<(String, String)>>,
+) -> Written {
     let mut written = Written {
-        wanted: answers.len(),
+        wanted: pairs.len(),
         ..Written::default()
     };
-    let wording = Wording::of(stated.sentence);
-    for (answer, line) in answers.iter().zip(lines) {
-        let golden = [(*answer).to_owned()];
+    for pair in pairs {
         let dropped = &mut written.dropped;
-        let Some(question) = question_in(line, wording.labels()) else {
+        let Some((question, answer)) = pair else {
             dropped.unwritten += 1;
             continue;
         };
+        let golden = [answer];
         if covers(stated.sentence, &golden) != Some(true) {
             dropped.unsupported += 1;
-        } else if mask(question, &golden).places > 0 {
+        } else if mask(&question, &golden).places > 0 {
             dropped.given_away += 1;
         } else {
             let [answer] = golden;
             written.pairs.push(Pair {
-                question: question.to_owned(),
+                question,
                 answer,
                 validity: None,
             });
@@ -229,7 +289,7 @@ fn same(one: &str, other: &str) -> bool {
 
 /// The question in a line: up to its first question mark, without numbers, labels and quotation
 /// marks before it. A line without a question mark holds none.
-fn question_in<'l>(line: &'l str, labels: [&str; 3]) -> Option<&'l str> {
+pub(super) fn question_in<'l>(line: &'l str, labels: [&str; 3]) -> Option<&'l str> {
     let end = line.find(['?', '？'])?;
     let mark = line[end..].chars().next().map_or(0, char::len_utf8);
     let mut question = &line[..end + mark];
@@ -297,8 +357,12 @@ mod tests {
             "What is it?",
             "Where did they come to?",
         ];
-        let lines = lines.map(str::to_owned);
-        let mut written = draft(stated, &answers, &lines);
+        let labels = Wording::of(stated.sentence).labels();
+        let pairs = answers.iter().zip(lines).map(|(answer, line)| {
+            let question = question_in(line, labels)?;
+            Some((question.to_owned(), (*answer).to_owned()))
+        });
+        let mut written = draft(stated, pairs);
         drop_repeated(&mut written);
         assert_eq!(written.wanted, 6);
         let questions: Vec<&str> = written.pairs.iter().map(|p| p.question.as_str()).collect();
