@@ -5,7 +5,6 @@ use ken_language::{LanguageModel, ModelError, Prompt};
 
 use super::pair::Stated;
 use super::wording::Wording;
-use super::write::question_in;
 use crate::sample::greedy_lines;
 
 /// Writes so many lines for each sentence, each meant to be a question with its answer. A question has at most
@@ -46,42 +45,4 @@ pub(super) fn compose(
         }
     }
     Ok(lines)
-}
-
-/// The question and the answer in a line; `None` where one of them is missing.
-pub(super) fn pair_in(line: &str, wording: &Wording) -> Option<(String, String)> {
-    let question = question_in(line, wording.labels())?;
-    let (_, after) = line.split_once(question)?;
-    let (_, answer) = after.split_once(wording.answer_label())?;
-    let answer = answer.trim_matches(|c: char| {
-        c.is_whitespace() || matches!(c, '"' | '“' | '”' | '*' | '.' | '。')
-    });
-    (!answer.is_empty()).then(|| (question.to_owned(), answer.to_owned()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn pairs_are_found_in_what_models_write() {
-        for (line, pair) in [
-            ("Who came? Answer: Ida", Some(("Who came?", "Ida"))),
-            (
-                "1. Question: Who came? Answer: \"Ida.\"",
-                Some(("Who came?", "Ida")),
-            ),
-            ("Who came? Ida", None),
-            ("Who came? Answer: ", None),
-            ("Ida came. Answer: Ida", None),
-        ] {
-            let found = pair_in(line, Wording::of("x"));
-            let found = found
-                .as_ref()
-                .map(|(question, answer)| (&**question, &**answer));
-            assert_eq!(found, pair, "{line}");
-        }
-        let found = pair_in("谁来了？答案：艾达。", Wording::of("谁"));
-        assert_eq!(found, Some(("谁来了？".to_owned(), "艾达".to_owned())));
-    }
 }

@@ -7,13 +7,14 @@
 
 mod compose;
 mod judge;
+mod lines;
 mod pair;
 mod score;
 mod spans;
 mod wording;
 mod write;
 
-pub use pair::{Pair, Stated};
+pub use pair::{AnswersFrom, Pair, Stated};
 pub use score::{Mastery, mastery};
 pub use wording::fingerprint;
-pub use write::{AnswersFrom, Dropped, WriteOptions, Written, write_pairs};
+pub use write::{Dropped, WriteOptions, Written, write_pairs};

@@ -4,9 +4,8 @@ use std::ops::Range;
 
 use ken_language::Prompt;
 
-use super::pair::Stated;
+use super::pair::{AnswersFrom, Stated};
 use super::spans::{Kind, Span};
-use super::write::AnswersFrom;
 use crate::few_shot::FewShot;
 use crate::normalize::is_mostly_chinese;
 use crate::worked_examples;
@@ -295,7 +294,6 @@ const CHINESE: Wording = Wording {
 
 #[cfg(test)]
 mod tests {
-    use super::super::compose::pair_in;
     use super::*;
 
     #[test]
@@ -317,8 +315,8 @@ mod tests {
             for example in wording.compose.examples {
                 assert!(example.input.ends_with(wording.question.trim_end()));
                 let sentence = example.input.split(wording.sentence).nth(1).unwrap();
-                let (_, answer) = pair_in(example.output, wording).unwrap();
-                assert!(sentence.lines().next().unwrap().contains(&answer));
+                let (_, answer) = example.output.split_once(wording.answer).unwrap();
+                assert!(sentence.lines().next().unwrap().contains(answer));
             }
             let yes = wording.verdicts[0].trim();
             let right = wording

@@ -6,32 +6,16 @@ use std::ops::AddAssign;
 use ken_language::{LanguageModel, ModelError, Prompt};
 use serde::{Deserialize, Serialize};
 
-use super::compose::{compose, pair_in};
+use super::compose::compose;
 use super::judge::{judge_pairs, prefer_answers};
-use super::pair::{Pair, Stated};
+use super::lines::{pair_in, question_in};
+use super::pair::{AnswersFrom, Pair, Stated};
 use super::spans::{Span, answers};
 use super::wording::Wording;
 use crate::mask::mask;
-use crate::named;
 use crate::normalize::{Rules, normalize};
 use crate::sample::greedy_lines;
 use crate::scores::covers;
-
-/// Who picks the answers that a sentence is asked for.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub enum AnswersFrom {
-    /// The program finds them in the sentence, and a model writes the question to each.
-    #[default]
-    Program,
-    /// The model that writes the questions, as in the paper.
-    Writer,
-}
-
-named! {
-    AnswersFrom, "way to pick answers",
-    AnswersFrom::Program => "program",
-    AnswersFrom::Writer => "writer",
-}
 
 /// How pairs are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -287,60 +271,9 @@ fn same(one: &str, other: &str) -> bool {
     normalize(one, rules) == normalize(other, rules)
 }
 
-/// The question in a line: up to its first question mark, without numbers, labels and quotation
-/// marks before it. A line without a question mark holds none.
-pub(super) fn question_in<'l>(line: &'l str, labels: [&str; 3]) -> Option<&'l str> {
-    let end = line.find(['?', '？'])?;
-    let mark = line[end..].chars().next().map_or(0, char::len_utf8);
-    let mut question = &line[..end + mark];
-    loop {
-        let before = question.len();
-        question = question.trim_start_matches(|c: char| {
-            c.is_whitespace() || matches!(c, '"' | '“' | '*' | '-' | '(' | ')' | '.')
-        });
-        let number = question.trim_start_matches(|c: char| c.is_ascii_digit());
-        if number.len() < question.len() && number.starts_with(['.', ')', ':']) {
-            question = &number[1..];
-        }
-        for label in labels {
-            question = question.strip_prefix(label).unwrap_or(question);
-        }
-        if question.len() == before {
-            break;
-        }
-    }
-    question
-        .chars()
-        .any(char::is_alphanumeric)
-        .then_some(question)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
-
-    #[test]
-    fn questions_are_found_in_what_models_write() {
-        let labels = Wording::of("x").labels();
-        for (line, question) in [
-            ("Who came?", Some("Who came?")),
-            ("1. Question: \"Who came?\" Answer: Ida", Some("Who came?")),
-            ("Q: 2) Who came? Who left?", Some("Who came?")),
-            ("- **Who came?**", Some("Who came?")),
-            ("问题：谁来了？", Some("谁来了？")),
-            ("2008年谁来了？", Some("2008年谁来了？")),
-            ("Ida came.", None),
-            ("?", None),
-            ("", None),
-        ] {
-            let labels = match question {
-                Some(question) if question.contains('谁') => Wording::of("谁").labels(),
-                _ => labels,
-            };
-            assert_eq!(question_in(line, labels), question, "{line}");
-        }
-    }
 
     #[test]
     fn each_filter_drops_what_it_is_for() {
@@ -377,15 +310,5 @@ mod tests {
                 ..Dropped::default()
             }
         );
-    }
-
-    proptest! {
-        #[test]
-        fn a_question_is_part_of_its_line(line in any::<String>()) {
-            if let Some(question) = question_in(&line, Wording::of("x").labels()) {
-                prop_assert!(line.contains(question));
-                prop_assert!(question.ends_with(['?', '？']));
-            }
-        }
     }
 }
