@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What policies save, as a server's /metrics tell: python3 savings.py URL QUESTIONS.jsonl FIRST COUNT POLICY...
 
-Asks COUNT questions by each policy in turn through /v1/chat/completions, four at a time, and prints a row of JSON for each:
+Asks COUNT questions by each policy in turn for short answers, four at a time, and prints a row of JSON for each:
 what the counters of that policy grew by, and how many answers contain a golden one.
 """
 import collections, concurrent.futures, http.client, json, re, string, sys, urllib.parse
@@ -29,13 +29,13 @@ def plain(text):
 
 
 def ask(policy, question):
-    body = {"model": f"ken/{policy}", "messages": [{"role": "user", "content": question["question"]}]}
+    body = {"question": question["question"], "ken": {"policy": policy, "style": "short"}}
     connection = http.client.HTTPConnection(host, timeout=600)
-    connection.request("POST", "/v1/chat/completions", json.dumps(body), {"content-type": "application/json"})
+    connection.request("POST", "/v1/ken/ask", json.dumps(body), {"content-type": "application/json"})
     reply = json.loads(connection.getresponse().read())
-    if "choices" not in reply:
+    if "answer" not in reply:
         return None
-    said = plain(reply["choices"][0]["message"]["content"])
+    said = plain(reply["answer"])
     return any(f" {plain(golden)} " in f" {said} " for golden in question["golden_answers"])
 
 
