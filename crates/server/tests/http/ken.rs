@@ -30,9 +30,9 @@ fn an_answer_comes_with_its_whole_trace() {
 #[test]
 fn a_policy_that_chooses_k_reads_as_many_results_as_its_signal_asks_for() {
     let server = Running::start();
-    // The signal is 0 for this question, as above: below both thresholds, between them, above both.
-    for (thresholds, read) in [("0.1:0.2", 0), ("-0.1:0.2", 1), ("-0.2:-0.1", 2)] {
-        let policy = format!("certainty:0:1:2@{thresholds}");
+    // No perplexity is below 1: below both thresholds, between them, above both.
+    for (thresholds, read) in [("1e8:1e9", 0), ("0.5:1e9", 1), ("0.1:0.5", 2)] {
+        let policy = format!("uncertainty:perplexity:0:1:2@{thresholds}");
         let body = json!({"question": OIL, "ken": {"policy": policy}});
         let asked = server.post("/v1/ken/ask", &body).json();
         let results = asked["retrieved"].as_array().map(Vec::len);
@@ -56,8 +56,8 @@ fn a_policy_that_chooses_k_reads_as_many_results_as_its_signal_asks_for() {
         let body = json!({"question": OIL, "ken": {"policy": policy}});
         server.post("/v1/ken/ask", &body).code()
     };
-    assert_eq!(refused("certainty:0:2:1@0.1:0.2"), "invalid_policy");
-    assert_eq!(refused("always:99"), "k_too_small");
+    assert_eq!(refused("certainty:0:2:1@0.1:0.2"), "invalid_value");
+    assert_eq!(refused("always:99"), "policy_unavailable");
 }
 
 #[test]
