@@ -15,25 +15,57 @@ const FORMAT: &str = "ken-guarantee";
 /// The version written, and the only one read.
 const VERSION: u32 = 1;
 
-/// A guarantee: with this policy, accuracy drops by at most so much compared with always retrieving.
+/// A guarantee: what a policy promises.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Guarantee {
     /// The policy with its threshold.
     pub policy: String,
-    /// The mean loss of accuracy that is allowed; gains do not offset losses.
-    pub max_loss: f64,
+    /// What is promised, and what was measured of it.
+    #[serde(flatten)]
+    pub promise: Promise,
     /// The probability, over the questions that it was calibrated on, that the guarantee holds.
     pub confidence: f64,
     /// Answers that the policy samples, where it does.
     pub samples: Option<usize>,
     /// What it was calibrated on.
     pub calibrated_on: CalibratedOn,
-    /// What was measured on that.
-    pub measured: Measured,
     /// Where the scores of these questions lie, on which the policy decides; files of before that was kept
     /// have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scores: Option<Ranks>,
+}
+
+/// What is promised.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Promise {
+    /// Accuracy drops by at most so much compared with always retrieving.
+    Loss {
+        /// The mean loss of accuracy that is allowed; gains do not offset losses.
+        max_loss: f64,
+        /// What was measured.
+        measured: MeasuredLoss,
+    },
+    /// At most so many of the answers given are wrong, where others are withheld.
+    Error {
+        /// What withholds answers, with its threshold; `None` where all are given.
+        abstain: Option<String>,
+        /// The share of wrong answers that is allowed among those given.
+        max_error: f64,
+        /// What was measured.
+        measured: MeasuredError,
+    },
+}
+
+impl Promise {
+    /// The mean loss, or the share of wrong answers, that is allowed.
+    #[must_use]
+    pub fn limit(&self) -> f64 {
+        match self {
+            Self::Loss { max_loss, .. } => *max_loss,
+            Self::Error { max_error, .. } => *max_error,
+        }
+    }
 }
 
 /// What a guarantee was calibrated on: it is for questions like these, this model and this corpus.
@@ -51,9 +83,9 @@ pub struct CalibratedOn {
     pub created: u64,
 }
 
-/// What was measured on the questions.
+/// What was measured on the questions of a promise of little loss.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Measured {
+pub struct MeasuredLoss {
     /// The share that retrieves.
     pub retrieval_ratio: f64,
     /// The mean loss.
@@ -64,6 +96,21 @@ pub struct Measured {
     pub disagreement: f64,
     /// Its upper bound at the confidence: [`disagreement_bound`].
     pub disagreement_bound: f64,
+}
+
+/// What was measured of a promise of few errors, on the questions that prove it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct MeasuredError {
+    /// How many these were: half of those it was calibrated on.
+    pub questions: usize,
+    /// The share that is answered.
+    pub answered: f64,
+    /// The share that is answered from memory.
+    pub from_memory: f64,
+    /// The share of wrong answers among those given.
+    pub error: f64,
+    /// Its upper bound at the confidence.
+    pub error_bound: f64,
 }
 
 /// The upper bound, at a confidence, of the share of questions that do not retrieve and would have another

@@ -22,7 +22,10 @@ pub use calibrate::{
 pub use choice::{CannotChoose, Choice};
 pub use drift_test::{DriftTest, Ranks};
 pub use grades::{BadGrades, Grades};
-pub use guarantee::{CalibratedOn, Guarantee, GuaranteeFileError, Measured, disagreement_bound};
+pub use guarantee::{
+    CalibratedOn, Guarantee, GuaranteeFileError, MeasuredError, MeasuredLoss, Promise,
+    disagreement_bound,
+};
 pub use head::{
     BadNetwork, Head, HeadFileError, Input, Layer, MeasuredOn, Network, Purpose, Vocabulary,
     digest_of, dot, is_among, logistic,

@@ -4,7 +4,7 @@
 use std::fs;
 
 use ken_route::{Guarantee, GuaranteeFileError, Ranks, disagreement_bound};
-use ken_testing::guarantee;
+use ken_testing::{guarantee, guarantee_of_answers};
 
 #[test]
 fn the_bound_of_disagreement_holds_whatever_threshold_is_chosen() {
@@ -39,7 +39,13 @@ fn a_guarantee_is_read_as_it_was_written() {
         scores: Ranks::of((0..400).map(|score| f64::from(score % 7) / 7.0), 3),
         ..guarantee("m", "c")
     };
-    for guarantee in [guarantee("m", "c"), scored] {
+    let of_answers = |abstain| guarantee_of_answers("m", "c", abstain);
+    for guarantee in [
+        guarantee("m", "c"),
+        scored,
+        of_answers(None),
+        of_answers(Some("evidence:confidence@-0.4")),
+    ] {
         guarantee.write(&path).unwrap();
         assert_eq!(Guarantee::read(&path).unwrap(), guarantee);
     }

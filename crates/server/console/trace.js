@@ -9,8 +9,8 @@ import { openPassage } from "./passage.js";
  * @typedef {{number: number, passage_id: string, doc_id: string, title: string, text: string, places: Span[]}} Citation
  * @typedef {{passage_id: string, doc_id: string, title: string, text: string, score: number, in_prompt?: boolean,
  *   metadata?: Record<string, unknown>}} Retrieved
- * @typedef {{policy: string, max_loss: number, confidence: number, standing: string, records: string,
- *   questions: number}} Guarantee
+ * @typedef {{policy: string, abstain?: string, max_loss?: number, max_error?: number, confidence: number,
+ *   standing: string, records: string, questions: number}} Guarantee
  * @typedef {{request_id: string, question: string, small_talk: boolean, policy: string, route: string, reason: string,
  *   score: number | null, threshold: number | null, withheld?: string, guarantee?: Guarantee, drawn?: number,
  *   corpus: {name: string, generation: number} | null, citations: Citation[], unfounded: Span[],
@@ -37,8 +37,11 @@ export const drifted = (drift) =>
       : `no difference found in ${count(drift.observed)} questions`;
 
 /** @param {Guarantee} guarantee */
-export const promise = (guarantee) =>
-  `at most ${measured(guarantee.max_loss)} less accurate than always retrieving, at confidence ${guarantee.confidence}`;
+export function promise({ max_loss, max_error, abstain, confidence }) {
+  const promised = max_error == null ? `at most ${measured(max_loss)} less accurate than always retrieving`
+    : `at most ${measured(max_error)} of the answers given are wrong, withheld by ${abstain ?? "nothing"}`;
+  return `${promised}, at confidence ${confidence}`;
+}
 
 /** @param {Trace} trace @param {Usage | null} usage @param {import("./access.js").Access} access */
 export function details(trace, usage, access) {

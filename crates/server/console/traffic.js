@@ -99,6 +99,7 @@ function sums(all, { corpus, self }) {
     figure("questions answered", count(corpus + self)),
     figure("retrievals saved", count(self)),
     figure("from memory", share(self, corpus + self)),
+    figure("withheld", share(sum(all, "ken_withheld_total"), corpus + self)),
     figure("tokens read", count(sum(all, "ken_tokens_total", { kind: "prompt" }))),
     figure("tokens written", count(sum(all, "ken_tokens_total", { kind: "completion" }))),
     figure("working, waiting", `${count(sum(all, "ken_working"))}, ${count(sum(all, "ken_waiting"))}`),
@@ -137,7 +138,8 @@ function report(state, all) {
       ["drawn", watched.join(", ")],
       ["against calibration", make("span", { class: state.drift?.drifted ? "warn" : "" }, drifted(state.drift))],
     ]),
-    table("Tests of the guarantee", ["test", "#allowed loss", "#mean loss", "#questions", "#evidence"], rows, "–"));
+    table("Tests of the guarantee", ["test", state.max_error == null ? "#allowed loss" : "#allowed errors",
+      state.max_error == null ? "#mean loss" : "#errors", "#questions", "#evidence"], rows, "–"));
 }
 
 /** @param {import("./metrics.js").Sample[]} all */

@@ -42,6 +42,9 @@ pub enum Entry {
         policy: String,
         /// `self` or `corpus`.
         source: String,
+        /// Whether the answer is withheld, where it is.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        withheld: bool,
         /// Tokens read.
         prompt_tokens: usize,
         /// Tokens written.
@@ -74,17 +77,17 @@ pub enum Entry {
         number: u64,
         /// The probability with which each is drawn.
         propensity: f64,
-        /// `retrieved`, `agrees`, `differs`, `dropped` or `failed`.
+        /// `retrieved`, `agrees`, `differs`, `given`, `dropped` or `failed`.
         outcome: &'static str,
         /// What went wrong in the server, where something did.
         #[serde(skip_serializing_if = "Option::is_none")]
         detail: Option<String>,
     },
-    /// A judge was asked which of both answers to such a question is right.
+    /// A judge was asked whether the answers to such a question are right.
     Judged {
         /// As in the header `x-request-id`.
         request_id: String,
-        /// `lost`, `kept`, `dropped` or `failed`.
+        /// `lost`, `kept`, `wrong`, `right`, `dropped` or `failed`.
         verdict: &'static str,
         /// What went wrong, where something did.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -101,15 +104,15 @@ pub enum Entry {
         /// What to do.
         advice: String,
     },
-    /// More was lost than guaranteed: from now on, retrieval is always used.
+    /// More was lost, or wrong, than guaranteed: from now on, retrieval is always used.
     Lapsed {
         /// The policy.
         policy: String,
         /// By which test.
         test: &'static str,
-        /// The mean loss that is allowed.
+        /// The mean loss, or share of errors, that is allowed.
         limit: f64,
-        /// The mean loss.
+        /// What it is.
         mean: f64,
         /// Questions that it is the mean of.
         questions: u64,

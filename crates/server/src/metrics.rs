@@ -24,7 +24,8 @@ pub(crate) struct Metrics {
     registry: Registry,
     requests: Family<Labels<2>, Counter>,
     answers: Family<Labels<2>, Counter>,
-    tokens: Family<Labels<1>, Counter>,
+    withheld: Family<Labels<1>, Counter>,
+    tokens: Family<Labels<2>, Counter>,
     failures: Family<Labels<1>, Counter>,
     jobs: Family<Labels<2>, Counter>,
     watched: Family<Labels<1>, Counter>,
@@ -57,6 +58,7 @@ impl Metrics {
     pub(crate) fn new() -> Self {
         let mut registry = Registry::with_prefix("ken");
         let (requests, answers) = (Family::default(), Family::default());
+        let withheld = Family::default();
         let (tokens, failures) = (Family::default(), Family::default());
         let (jobs, watched) = (Family::default(), Family::default());
         let (unwritten, feedback) = (Family::default(), Family::default());
@@ -74,7 +76,10 @@ impl Metrics {
         );
         let help = "Questions answered, by policy and by where the knowledge came from";
         registry.register("answers", help, answers.clone());
-        let help = "Tokens that the language model read (prompt) and wrote (completion)";
+        let help =
+            "Of these, those whose answer is withheld since nothing vouches for it, by policy";
+        registry.register("withheld", help, withheld.clone());
+        let help = "Tokens that the language model read (prompt) and wrote (completion), by policy";
         registry.register("tokens", help, tokens.clone());
         let help = "Questions not answered, by the code of the error";
         registry.register("failures", help, failures.clone());
@@ -82,7 +87,7 @@ impl Metrics {
         registry.register("jobs", help, jobs.clone());
         let help = "Questions drawn to watch the guarantee, by what came of them";
         registry.register("watched", help, watched.clone());
-        let help = "Drawn questions whose answers differ, by what the judge says";
+        let help = "Drawn questions that a judge is asked about, by what it says";
         registry.register("judged", help, judged.clone());
         let help = "What could not be written to the server's folder, by what it was";
         registry.register("unwritten", help, unwritten.clone());
@@ -93,8 +98,8 @@ impl Metrics {
         registry.register("feedback", help, feedback.clone());
         let help = "1 for how the guarantee of a policy stands, 0 for how it does not";
         registry.register("guarantee", help, standings.clone());
-        let help =
-            "Evidence that more is lost than guaranteed, by test; at 60 it is taken to be so";
+        let help = "Evidence that more is lost, or wrong, than guaranteed, by test; it is taken to be so at 60, \
+                    and where errors are promised at 40";
         registry.register("guarantee_evidence", help, evidence.clone());
         let help = "1 where what a policy measures is distributed otherwise than at calibration";
         registry.register("guarantee_drift", help, drift.clone());
@@ -114,6 +119,7 @@ impl Metrics {
             registry,
             requests,
             answers,
+            withheld,
             tokens,
             failures,
             jobs,
@@ -153,14 +159,20 @@ impl Metrics {
         let labels = [("policy", policy.to_owned()), ("source", source.to_owned())];
         self.answers.get_or_create(&labels).inc();
         for (kind, count) in ["prompt", "completion"].into_iter().zip(tokens) {
-            let kind = [("kind", kind.to_owned())];
-            self.tokens.get_or_create(&kind).inc_by(count as u64);
+            let labels = [("kind", kind.to_owned()), ("policy", policy.to_owned())];
+            self.tokens.get_or_create(&labels).inc_by(count as u64);
         }
         self.answered.observe(took.as_secs_f64());
         for (stage, ms) in stages.iter().filter(|(stage, _)| *stage != "total") {
             let stage = [("stage", stage.clone())];
             self.stages.get_or_create(&stage).observe(ms / 1000.0);
         }
+    }
+
+    /// Counts an answer that is withheld.
+    pub(crate) fn withheld(&self, policy: &'static str) {
+        let labels = [("policy", policy.to_owned())];
+        self.withheld.get_or_create(&labels).inc();
     }
 
     /// Counts a question that was not answered.
@@ -181,7 +193,7 @@ impl Metrics {
         self.watched.get_or_create(&labels).inc();
     }
 
-    /// Counts what a judge says: `lost` or `kept`, and `dropped` or `failed` where it says nothing.
+    /// Counts what a judge says: `lost` or `kept`, `wrong` or `right`, and `dropped` or `failed` where it says nothing.
     pub(crate) fn judged(&self, verdict: &'static str) {
         let labels = [("verdict", verdict.to_owned())];
         self.judged.get_or_create(&labels).inc();
@@ -270,7 +282,7 @@ mod tests {
         for line in [
             "ken_requests_total{route=\"/v1/models\",status=\"200\"} 2",
             "ken_answers_total{policy=\"never\",source=\"self\"} 1",
-            "ken_tokens_total{kind=\"prompt\"} 5",
+            "ken_tokens_total{kind=\"prompt\",policy=\"never\"} 5",
             "ken_failures_total{code=\"queue_full\"} 1",
             "ken_first_token_seconds_count 1",
             "ken_stage_seconds_count{stage=\"search\"} 1",

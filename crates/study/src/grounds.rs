@@ -16,14 +16,14 @@ pub struct Grounds {
 }
 
 /// What a guarantee of a threshold rests on, from the records that the threshold was chosen on: those that have
-/// a score, and answers with and without evidence.
+/// a score, and answers with and without evidence. Without a threshold, every question retrieves.
 ///
 /// # Errors
 /// Records of several models or corpora, or of none.
 pub fn grounds(
     records: &[ProbeRecord],
     scores: &[Option<f64>],
-    threshold: f64,
+    threshold: Option<f64>,
 ) -> Result<Grounds, CalibrationError> {
     let used = records.iter().zip(scores).filter_map(|(record, score)| {
         both_right(record)?;
@@ -40,7 +40,8 @@ pub fn grounds(
     let (Some(corpus), true) = (&first.corpus, is_same) else {
         return Err(CalibrationError::MixedRecords);
     };
-    let skipped = used.iter().filter(|(_, score)| *score <= threshold);
+    let is_skipped = |score: f64| threshold.is_some_and(|threshold| score <= threshold);
+    let skipped = used.iter().filter(|(_, score)| is_skipped(*score));
     Ok(Grounds {
         model: first.model.clone(),
         corpus: corpus.clone(),
@@ -98,25 +99,26 @@ mod tests {
         ];
         let scores = [Some(0.1), Some(0.1), Some(0.5), None, Some(0.1)];
         let count = |threshold| grounds(&records, &scores, threshold).unwrap().differing;
-        assert_eq!((count(0.0), count(0.1), count(0.5)), (0, 1, 2));
+        let counted = [Some(0.0), Some(0.1), Some(0.5), None].map(count);
+        assert_eq!(counted, [0, 1, 2, 0]);
     }
 
     #[test]
     fn records_of_several_models_are_refused() {
         let mut records = [record("a", Some("b")), record("a", Some("b"))];
         let scores = [Some(0.1), Some(0.1)];
-        let found = grounds(&records, &scores, 0.2).unwrap();
+        let found = grounds(&records, &scores, Some(0.2)).unwrap();
         assert_eq!((found.model.as_str(), found.corpus.as_str()), ("m", "c"));
         records[1].fingerprint.model = "n".to_owned();
         let mixed = Err(CalibrationError::MixedRecords);
-        assert_eq!(grounds(&records, &scores, 0.2), mixed);
+        assert_eq!(grounds(&records, &scores, Some(0.2)), mixed);
         // Of those that are not used it does not matter.
         let differing = 1;
         let one = Ok(Grounds { differing, ..found });
-        assert_eq!(grounds(&records, &[Some(0.1), None], 0.2), one);
+        assert_eq!(grounds(&records, &[Some(0.1), None], Some(0.2)), one);
         records[0].fingerprint.corpus = None;
-        assert_eq!(grounds(&records[..1], &scores, 0.2), mixed);
+        assert_eq!(grounds(&records[..1], &scores, Some(0.2)), mixed);
         let nothing = CalibrationError::NothingToCompare { records: 0 };
-        assert_eq!(grounds(&[], &[], 0.2), Err(nothing));
+        assert_eq!(grounds(&[], &[], Some(0.2)), Err(nothing));
     }
 }

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use ken_language::LanguageModel;
 use ken_probe::Correctness;
-use ken_probe::mastery::WriteOptions;
+use ken_probe::mastery::{AnswersFrom, WriteOptions};
 use ken_study::{
     MasteryRecord, MasteryWork, Outcome, ResultsError, ResultsFile, Run, RunError, RunProgress,
     RunSettings, Sentence, label_mastery, sample_sentences, summarize_mastery, write_parquet,
@@ -111,6 +111,7 @@ fn work(world: &World) -> MasteryWork<'_> {
         correctness: Correctness::Exact,
         corpus: "corpus",
         write: WriteOptions {
+            answers: AnswersFrom::Program,
             pairs: 4,
             max_tokens: 48,
         },
@@ -332,4 +333,61 @@ fn passages_are_drawn_by_the_seed_and_cut_into_sentences() {
     for sentence in &few {
         assert!(more.contains(sentence) && all.contains(sentence));
     }
+}
+
+#[test]
+fn a_writer_may_pick_the_answers_itself() {
+    let mut told = world(2, 1.0, 0, false);
+    let mut writes = Vec::new();
+    for (town, year) in [(0, "1000"), (1, "the year 7")] {
+        let text = &told.sentences[town].text;
+        let who = format!("Who built town {town}? Answer: Founder{town}x");
+        let when = format!("When was town {town} built? Answer: {year}");
+        writes.push(fact(format!("{text}\nQuestion:"), who.clone(), true));
+        // Having read the first, it writes the second.
+        writes.push(fact(
+            format!("{text}\nQuestion: {who}\nQuestion:"),
+            when,
+            true,
+        ));
+        for (question, answer) in [
+            (format!("Who built town {town}?"), format!("Founder{town}x")),
+            (format!("When was town {town} built?"), year.to_owned()),
+        ] {
+            writes.push(fact(judged(&question, &answer), "True".to_owned(), true));
+        }
+    }
+    told.writer = TableModel::new(writes).unwrap();
+    let usual = work(&told);
+    let write = WriteOptions {
+        answers: AnswersFrom::Writer,
+        ..usual.write
+    };
+    let work = MasteryWork { write, ..usual };
+    let identity = |work: &MasteryWork<'_>| work.identity(settings("table"), 0);
+    assert_ne!(
+        identity(&work),
+        identity(&usual),
+        "labels of both are not mixed"
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let mut file = ResultsFile::open(&folder.path().join("labels"), identity(&work)).unwrap();
+    let cancel = AtomicBool::new(false);
+    let run = Run::new(2, &cancel, |_| {});
+    let labeled = label_mastery(&work, &told.sentences, &mut file, run).unwrap();
+    let asked: Vec<Vec<(&str, &str)>> = labeled
+        .records
+        .iter()
+        .map(|one| {
+            let pairs = one.pairs.iter();
+            pairs.map(|pair| (&*pair.question, &*pair.answer)).collect()
+        })
+        .collect();
+    let [one, two] = asked.as_slice() else {
+        panic!("{asked:?}");
+    };
+    let first = ("Who built town 0?", "Founder0x");
+    assert_eq!(one[..], [first, ("When was town 0 built?", "1000")]);
+    assert_eq!(two[..], [("Who built town 1?", "Founder1x")]);
+    assert_eq!(labeled.records[1].dropped.unsupported, 1);
 }

@@ -9,6 +9,6 @@ mod scorer;
 mod table;
 
 pub use embedder::{FnEmbedder, HASHED_DIMENSIONS, hashed};
-pub use guarantee::guarantee;
+pub use guarantee::{guarantee, guarantee_of_answers};
 pub use scorer::FnModel;
 pub use table::{Call, Fact, TableError, TableModel};

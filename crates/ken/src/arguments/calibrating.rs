@@ -106,7 +106,8 @@ Examples:
   ken calibrate known.jsonl --policy router --router router.json --held-out 0.2
   ken calibrate known.jsonl --policy uncertainty:perplexity+evidence:cosine
   ken calibrate known.jsonl --policy uncertainty:perplexity:0:1:3:8 --max-loss 0.02
-  ken calibrate known.jsonl --policy uncertainty:perplexity --abstain evidence:confidence --max-error 0.1
+  ken calibrate known.jsonl --policy uncertainty:perplexity --abstain evidence:confidence --max-error 0.1 \
+    --out guarantee.json
 
 RECORDS is what `ken probe` wrote with a corpus. A question retrieves if its signal is above the \
 threshold: use it as --policy NAME@THRESHOLD. By default the threshold maximizes accuracy. With \
@@ -195,8 +196,8 @@ pub(crate) struct CalibrateArguments {
 
     /// Write the guarantee to this file, for `ken serve --calibration`
     ///
-    /// With --max-loss, and a policy of one signal.
-    #[arg(long, value_name = "FILE", requires = "max_loss")]
+    /// With --max-loss or --max-error, and a policy of one signal.
+    #[arg(long, value_name = "FILE", requires = "promise")]
     pub(crate) out: Option<PathBuf>,
 }
 

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use ken_hub::ModelReference;
 use ken_probe::Correctness;
+use ken_probe::mastery::AnswersFrom;
 use ken_study::label::GoldenChoice;
 
 use super::{corpora, folder};
@@ -112,6 +113,13 @@ pub(crate) struct MasteryArguments {
     #[arg(long, value_name = "REF|URL")]
     pub(crate) writer: Option<ModelReference>,
 
+    /// Who picks the answers that are asked for: program or writer
+    ///
+    /// The program finds numbers, names, titles and phrases in a sentence; the writer chooses its own, as in the
+    /// paper. Weak writers choose answers that the sentence does not give, which are dropped.
+    #[arg(long, value_name = "WHO", default_value = "program", help_heading = ADVANCED)]
+    pub(crate) answers: AnswersFrom,
+
     /// When an answer is right: exact, contains or judge
     ///
     /// It equals the sentence's answer, contains it, or is right according to the --judge model. Models
@@ -130,7 +138,7 @@ pub(crate) struct MasteryArguments {
     pub(crate) pairs: NonZeroUsize,
 
     /// Use these questions, which have been probed
-    #[arg(long, value_name = "FILE", requires = "records", conflicts_with_all = ["limit", "writer", "correct", "judge"])]
+    #[arg(long, value_name = "FILE", requires = "records", conflicts_with_all = ["limit", "writer", "answers", "correct", "judge"])]
     pub(crate) questions: Option<PathBuf>,
 
     /// With --questions: their records of `ken probe`

@@ -59,6 +59,7 @@ pub(crate) fn run(arguments: &MasteryArguments, session: &Session<'_>) -> Result
         correctness: arguments.correct,
         corpus: &fingerprint,
         write: WriteOptions {
+            answers: arguments.answers,
             pairs: arguments.pairs.get(),
             max_tokens: QUESTION_TOKENS,
         },

@@ -214,7 +214,7 @@ fn come(count: usize, seed: u64) {
     ingest_notes(&ken);
     let serve = ["--corpus", "notes=island", "--server-data", "data"];
     let parallel = PARALLEL.to_string();
-    let room = ["--parallel", &parallel, "--queue", "256"];
+    let room = ["--parallel", &parallel, "--queue", "32"];
     let serving = Serving::start(&ken, &[&serve[..], &room].concat());
     let (address, process) = (serving.address(), serving.child.id());
     let asked = [

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use ken_language::Prompt;
 
-use super::pair::Stated;
+use super::pair::{AnswersFrom, Stated};
 use super::spans::{Kind, Span};
 use crate::few_shot::FewShot;
 use crate::normalize::is_mostly_chinese;
@@ -27,6 +27,7 @@ pub(super) struct Wording {
     /// The judge's continuations: yes and no.
     pub(super) verdicts: [&'static str; 2],
     write: FewShot,
+    compose: FewShot,
     read: FewShot,
     judge: FewShot,
 }
@@ -59,6 +60,18 @@ impl Wording {
         ))
     }
 
+    /// Asks for a question to the sentence together with its answer, other than those that were written before, a
+    /// line each.
+    pub(super) fn compose(&self, stated: Stated<'_>, before: &[String]) -> Prompt {
+        let facts = self.facts(stated.title, stated.sentence);
+        let before = before
+            .iter()
+            .map(|line| format!("{}{line}\n", self.question));
+        let before: String = before.collect();
+        self.compose
+            .prompt(format!("{facts}{before}{}", self.question.trim_end()))
+    }
+
     /// Asks for the answer that the sentence gives to `question`.
     pub(super) fn read(&self, stated: Stated<'_>, question: &str) -> Prompt {
         let facts = self.facts(stated.title, stated.sentence);
@@ -87,6 +100,11 @@ impl Wording {
         format!("{title}{}{}\n", self.sentence, on_one_line(sentence))
     }
 
+    /// What stands before an answer.
+    pub(super) fn answer_label(&self) -> &'static str {
+        self.answer.trim_end()
+    }
+
     /// What a model may write before a question.
     pub(super) fn labels(&self) -> [&'static str; 3] {
         [self.question.trim_end(), "Q:", "问："]
@@ -100,7 +118,7 @@ fn on_one_line(text: &str) -> String {
 
 /// Identifies the words: pairs that were written and judged with others must not be mixed.
 #[must_use]
-pub fn fingerprint() -> String {
+pub fn fingerprint(answers: AnswersFrom) -> String {
     let mut words = Vec::new();
     for wording in [&ENGLISH, &CHINESE] {
         words.extend([
@@ -115,6 +133,9 @@ pub fn fingerprint() -> String {
         words.extend(KINDS.map(wording.kinds));
         for task in [&wording.write, &wording.read, &wording.judge] {
             words.extend(task.texts());
+        }
+        if answers == AnswersFrom::Writer {
+            words.extend(wording.compose.texts());
         }
     }
     ken_language::fingerprint_of_texts(&words)
@@ -161,6 +182,22 @@ it in the words of the sentence, and names what it is about.",
                 => "When was the Treaty of Laun signed by King Edvard and eleven dukes?",
             "Topic: Heart\nSentence: It is a muscle that pumps ____ through the body.\nMissing: a thing\nQuestion:"
                 => "What does the heart pump through the body?",
+        },
+    },
+    compose: FewShot {
+        instruction: "To each sentence, questions are written that it answers, one after the other, each with its \
+answer in the words of the sentence. A question names what it is about, and can be understood without the sentence.",
+        examples: worked_examples! {
+            "Topic: Harbour Bell\nSentence: The bronze bell over Orsand harbour was cast in 1734 by Maria Tolvik.\nQuestion:"
+                => "In what year was the bronze bell over Orsand harbour cast? Answer: 1734",
+            "Topic: Harbour Bell\nSentence: The bronze bell over Orsand harbour was cast in 1734 by Maria Tolvik.\nQuestion: In what year was the bronze bell over Orsand harbour cast? Answer: 1734\nQuestion:"
+                => "Who cast the bronze bell over Orsand harbour? Answer: Maria Tolvik",
+            "Topic: Giraffe\nSentence: They usually live in the savannas of Africa, where they eat acacia leaves.\nQuestion:"
+                => "Where do giraffes usually live? Answer: the savannas of Africa",
+            "Topic: Giraffe\nSentence: They usually live in the savannas of Africa, where they eat acacia leaves.\nQuestion: Where do giraffes usually live? Answer: the savannas of Africa\nQuestion:"
+                => "What do giraffes eat? Answer: acacia leaves",
+            "Topic: Violin\nSentence: The instrument has four strings, which are tuned in fifths.\nQuestion:"
+                => "How many strings does a violin have? Answer: four",
         },
     },
     read: FewShot {
@@ -224,6 +261,15 @@ const CHINESE: Wording = Wording {
             "主题：心脏\n句子：它把____输送到全身。\n缺少：事物\n问题：" => "心脏把什么输送到全身？",
         },
     },
+    compose: FewShot {
+        instruction: "为每个句子逐个写出它能回答的问题，并用句子里的话写出答案。问题要写明问的是什么对象，不看句子也能读懂。",
+        examples: worked_examples! {
+            "主题：港口铜钟\n句子：云沙港的铜钟由陆明远于1734年铸造。\n问题：" => "云沙港的铜钟是哪一年铸造的？答案：1734年",
+            "主题：港口铜钟\n句子：云沙港的铜钟由陆明远于1734年铸造。\n问题：云沙港的铜钟是哪一年铸造的？答案：1734年\n问题：" => "云沙港的铜钟是谁铸造的？答案：陆明远",
+            "主题：长颈鹿\n句子：它们生活在非洲草原，以金合欢树叶为食。\n问题：" => "长颈鹿生活在哪里？答案：非洲草原",
+            "主题：小提琴\n句子：这种乐器有四根弦，按纯五度调音。\n问题：" => "小提琴有几根弦？答案：四根",
+        },
+    },
     read: FewShot {
         instruction: "用句子里的话写出句子对每个问题给出的答案。",
         examples: worked_examples! {
@@ -266,6 +312,12 @@ mod tests {
                 let sentence = example.input.split(wording.sentence).nth(1).unwrap();
                 assert!(sentence.lines().next().unwrap().contains(example.output));
             }
+            for example in wording.compose.examples {
+                assert!(example.input.ends_with(wording.question.trim_end()));
+                let sentence = example.input.split(wording.sentence).nth(1).unwrap();
+                let (_, answer) = example.output.split_once(wording.answer).unwrap();
+                assert!(sentence.lines().next().unwrap().contains(answer));
+            }
             let yes = wording.verdicts[0].trim();
             let right = wording
                 .judge
@@ -299,6 +351,11 @@ mod tests {
         assert_eq!(
             wording.write(stated, &answer).input,
             "Sentence: It rang in ____.\nMissing: a year\nQuestion:"
+        );
+        let before = ["When did it ring? Answer: 1871".to_owned()];
+        assert_eq!(
+            wording.compose(stated, &before).input,
+            "Sentence: It rang in 1871.\nQuestion: When did it ring? Answer: 1871\nQuestion:"
         );
         assert_eq!(
             wording.read(stated, "When?").input,

@@ -6,7 +6,7 @@ use axum::response::Response;
 
 use super::state::App;
 use crate::service::looking::stated;
-use crate::service::watch::{FALSE_ALARM, Test};
+use crate::service::watch::FALSE_ALARM;
 use crate::wire::body;
 use crate::wire::guarantee::{DriftReport, GuaranteeReport, TestReport};
 use crate::wire::refusal::Refusal;
@@ -14,8 +14,8 @@ use crate::wire::refusal::Refusal;
 /// Tells of it.
 pub(crate) async fn report(State(app): State<App>) -> Result<Response, Refusal> {
     let watch = app.served.watch.as_ref().ok_or_else(unwatched)?;
-    let rejects_at = Test::ALL.len() as f64 / FALSE_ALARM;
-    let tests = watch.tests().map(|(test, state)| TestReport {
+    let rejects_at = watch.rejects_at();
+    let tests = watch.tests().into_iter().map(|(test, state)| TestReport {
         test: test.name(),
         limit: state.limit(),
         mean: state.mean(),
@@ -35,7 +35,7 @@ pub(crate) async fn report(State(app): State<App>) -> Result<Response, Refusal> 
         state: stated(watch, app.served.standing(watch)),
         share: watch.share(),
         false_alarm: FALSE_ALARM,
-        tests: tests.into(),
+        tests: tests.collect(),
         drift,
     }))
 }

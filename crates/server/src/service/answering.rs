@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ken_answer::{Answer, Event, Pipeline, Policy, is_small_talk};
-use ken_route::Source;
+use ken_route::{Promise, Source};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::asked::Asked;
@@ -312,15 +312,18 @@ impl Job<'_> {
     }
 
     /// Tells of the guarantee where there is one for the question, and draws it; returns what the policy measured
-    /// as well. That is for questions that are answered as the settings say: with their policy, over their first
-    /// corpus, as it is searched by them.
+    /// as well. That is for questions that are answered as the settings say: with their policy, withheld by what
+    /// they say, over their first corpus, as it is searched by them. An answer that is withheld is no error, so
+    /// where few of these are promised it is not drawn.
     fn watched(&self, pipeline: Pipeline, answered: &mut Answered) -> (Option<f64>, Option<Look>) {
         let (Some(watch), Some(corpus)) = (&self.served.watch, self.corpus) else {
             return (None, None);
         };
         let trace = &mut answered.trace;
         let wanted = self.asked.policy.unwrap_or(watch.policy);
-        if wanted != watch.policy || !self.asked.is_searched_as_set(self.served) {
+        let is_as_set = self.asked.is_searched_as_set(self.served)
+            && pipeline.settings.abstain == self.served.pipeline.settings.abstain;
+        if wanted != watch.policy || !is_as_set {
             return (None, None);
         }
         let corpus = corpus.retriever.back_end().fingerprint();
@@ -329,6 +332,9 @@ impl Job<'_> {
             let policy = watch.policy;
             trace.reason += &format!("; in the place of {policy}, whose guarantee has lapsed");
             return (None, None);
+        }
+        if trace.withheld.is_some() && matches!(watch.guarantee.promise, Promise::Error { .. }) {
+            return (trace.score, None);
         }
         let look = watch.draw(&trace.request_id, self.request.caller.key());
         let look = look.map(|drawn| {
@@ -352,10 +358,14 @@ impl Job<'_> {
         let kind = policies::kind(policy);
         let metrics = &self.served.metrics;
         metrics.answer(kind, &trace.route, *tokens, took, &trace.timing_ms);
+        if trace.withheld.is_some() {
+            metrics.withheld(kind);
+        }
         (self.served.log)(&Entry::Answer {
             request_id: self.request.id.clone(),
             policy: trace.policy.clone(),
             source: trace.route.clone(),
+            withheld: trace.withheld.is_some(),
             prompt_tokens: tokens[0],
             completion_tokens: tokens[1],
             ms: milliseconds(took),

@@ -1,5 +1,6 @@
 //! A model that judges, where nobody says what is right: of a drawn question whose answers without and with
-//! retrieval differ, which is borne out by the passages. It is asked behind the answer, few questions at once, and
+//! retrieval differ, which is borne out by the passages; or, where few errors are promised, whether the answer that
+//! was given is. It is asked behind the answer, few questions at once, and
 //! one that is slow or gone costs verdicts and nothing else.
 
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use ken_probe::{Evidenced, judge_answers};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::cancel::{Cancel, Cancellable};
-use super::watch::compared::Verdict;
+use super::watch::compared::{Compared, Verdict};
 
 /// The most questions that it is asked at once.
 const MOST_AT_ONCE: usize = 2;
@@ -26,11 +27,11 @@ pub(crate) struct Judge {
     waiting: Semaphore,
 }
 
-/// Two answers that differ.
+/// What it is to judge.
 pub(crate) struct Dispute {
-    pub(crate) without: String,
-    pub(crate) with: String,
-    /// What the one with retrieval was written from, and what else was found.
+    /// Two answers that differ, or one.
+    pub(crate) answers: Compared,
+    /// What an answer with retrieval is written from, and what else was found.
     pub(crate) read: Vec<Retrieved>,
 }
 
@@ -48,8 +49,7 @@ impl Judged {
     /// As it is counted.
     pub(crate) fn name(&self) -> &'static str {
         match self {
-            Self::Said(verdict) if verdict.loss() > 0.0 => "lost",
-            Self::Said(_) => "kept",
+            Self::Said(verdict) => verdict.name(),
             Self::Dropped => "dropped",
             Self::Failed(_) => "failed",
         }
@@ -93,10 +93,8 @@ impl Judge {
             question,
             passages: &passages,
         };
-        let answers = [dispute.without.as_str(), dispute.with.as_str()];
-        match judge_answers(&model, asked, &answers).as_deref() {
-            Ok(&[Some(without), Some(with)]) => Judged::Said(Verdict { without, with }),
-            Ok(_) => Judged::Dropped,
+        match judge_answers(&model, asked, &dispute.answers.answers()) {
+            Ok(right) => Verdict::of(&right).map_or(Judged::Dropped, Judged::Said),
             Err(error) => Judged::Failed(error.to_string()),
         }
     }

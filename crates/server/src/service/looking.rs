@@ -1,13 +1,15 @@
-//! Looking at drawn questions to watch the guarantee: one that did not retrieve is answered with retrieval
-//! as well, off its client's path and when the server has room for it. Where both answers differ and there is a
-//! judge, it is asked behind that which of them is right.
+//! Looking at drawn questions to watch the guarantee: where little loss is promised, one that did not retrieve is
+//! answered with retrieval as well, off its client's path and when the server has room for it. Where both answers
+//! differ and there is a judge, it is asked behind that which of them is right. Where few errors are promised, the
+//! answer that was given is what counts, and passages are found for a judge alone.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use ken_answer::{AnswerError, Pipeline, Policy, Style};
+use ken_answer::{Abstention, Answer, AnswerError, Pipeline, Policy, Retrieved, Style};
 use ken_language::Sampling;
+use ken_route::Promise;
 
 use super::cancel::{Cancel, Cancellable};
 use super::gate::Place;
@@ -41,6 +43,14 @@ pub(crate) struct Look {
     pub(crate) pipeline: Pipeline,
 }
 
+impl Look {
+    /// Whether the answer that was given is one of a few words at temperature 0, as when probing.
+    fn is_as_probed(&self) -> bool {
+        let given = &self.pipeline.settings;
+        given.style == Style::Short && given.sampling == Sampling::Greedy && !given.verbalize
+    }
+}
+
 /// What came of a look.
 enum Outcome {
     Compared(Compared),
@@ -50,13 +60,20 @@ enum Outcome {
 
 /// Begins to look at a question; to be called within the runtime.
 pub(crate) fn begin(served: &Arc<Served>, look: Look) {
-    if look.has_evidence {
-        finish(served, &look, Outcome::Compared(Compared::Retrieved));
-        return;
-    }
     let Some(watch) = &served.watch else {
         return;
     };
+    let nothing_to_do = match watch.guarantee.promise {
+        Promise::Loss { .. } if look.has_evidence => Some(Compared::Retrieved),
+        Promise::Error { .. } if served.judge.is_none() && look.is_as_probed() => {
+            Some(Compared::Given(look.answer.clone()))
+        }
+        _ => None,
+    };
+    if let Some(compared) = nothing_to_do {
+        finish(served, &look, Outcome::Compared(compared));
+        return;
+    }
     let Ok(waiting) = Arc::clone(&watch.waiting).try_acquire_owned() else {
         finish(served, &look, Outcome::Dropped);
         return;
@@ -110,10 +127,13 @@ async fn wait_for_room(served: &Served) -> Option<Place> {
     None
 }
 
-/// Answers it in a few words with retrieval, and, where the answer that was given is of another kind,
-/// without: as it was done to calibrate. Returns what a judge is to decide as well, where both answers differ.
+/// Answers it in a few words, as it was done to calibrate. Returns what a judge is to decide as well, where there
+/// is something.
 fn compare(served: &Served, look: &Look, place: Place) -> (Outcome, Option<Dispute>) {
     let _place = place;
+    let Some(watch) = &served.watch else {
+        return (Outcome::Dropped, None);
+    };
     let deadline = Instant::now() + served.limits.deadline;
     let cancel = Cancel::new(|| false, deadline, Arc::clone(&served.halted));
     let mut pipeline = look.pipeline.clone();
@@ -121,39 +141,71 @@ fn compare(served: &Served, look: &Look, place: Place) -> (Outcome, Option<Dispu
         model: Arc::clone(&pipeline.model),
         cancel: cancel.clone(),
     });
-    let given = &look.pipeline.settings;
-    let is_given =
-        given.style == Style::Short && given.sampling == Sampling::Greedy && !given.verbalize;
-    let is_given = is_given && given.abstain.is_none();
     pipeline.settings.style = Style::Short;
     pipeline.settings.sampling = Sampling::Greedy;
     pipeline.settings.verbalize = false;
-    pipeline.settings.abstain = None;
-    let mut answer = |policy: Policy| {
+    let mut answer = |policy: Policy, abstain: Option<Abstention>| {
         pipeline.settings.policy = policy;
+        pipeline.settings.abstain = abstain;
         pipeline.answer(look.question.as_str(), &mut |_| cancel.flow())
     };
-    let mut both = || -> Result<(Compared, Option<Dispute>), AnswerError> {
-        let without = match is_given {
-            true => look.answer.clone(),
-            false => answer(Policy::Never)?.answer,
-        };
-        let answered = answer(Policy::Always)?;
-        let with = answered.answer;
-        let dispute = Dispute {
-            without: without.clone(),
-            with: with.clone(),
-            read: answered.retrieved,
-        };
-        let compared = Compared::Both { without, with };
-        let differs = !compared.agrees();
-        Ok((compared, differs.then_some(dispute)))
+    let compared = match watch.guarantee.promise {
+        Promise::Loss { .. } => with_retrieval(look, &mut answer),
+        Promise::Error { .. } => as_given(look, served.judge.is_some(), &mut answer),
     };
-    match both() {
+    match compared {
         _ if cancel.reason().is_some() => (Outcome::Dropped, None),
-        Ok((compared, dispute)) => (Outcome::Compared(compared), dispute),
+        Ok((Some(compared), read)) => {
+            let dispute = read.map(|read| Dispute {
+                answers: compared.clone(),
+                read,
+            });
+            (Outcome::Compared(compared), dispute)
+        }
+        Ok((None, _)) => (Outcome::Dropped, None),
         Err(error) => (Outcome::Failed(error), None),
     }
+}
+
+/// Answers by a policy and what withholds answers.
+type Answering<'a> = dyn FnMut(Policy, Option<Abstention>) -> Result<Answer, AnswerError> + 'a;
+
+/// What is to be put to the tests, if anything, and what a judge is to read, if it is to be asked.
+type Found = (Option<Compared>, Option<Vec<Retrieved>>);
+
+/// Answers with retrieval, and, where the answer that was given is of another kind, without. A judge is asked where
+/// both answers differ.
+fn with_retrieval(look: &Look, answer: &mut Answering<'_>) -> Result<Found, AnswerError> {
+    let without = match look.is_as_probed() && look.pipeline.settings.abstain.is_none() {
+        true => look.answer.clone(),
+        false => answer(Policy::Never, None)?.answer,
+    };
+    let answered = answer(Policy::Always, None)?;
+    let with = answered.answer;
+    let compared = Compared::Both { without, with };
+    let read = compared.differs().then_some(answered.retrieved);
+    Ok((Some(compared), read))
+}
+
+/// Answers as was answered, where the answer that was given is of another kind, and finds what a judge is to read.
+fn as_given(
+    look: &Look,
+    is_judged: bool,
+    answer: &mut Answering<'_>,
+) -> Result<Found, AnswerError> {
+    let given = match look.is_as_probed() {
+        true => Some(look.answer.clone()),
+        false => {
+            let settings = &look.pipeline.settings;
+            let again = answer(settings.policy, settings.abstain)?;
+            again.withheld.is_none().then_some(again.answer)
+        }
+    };
+    let read = match is_judged && given.is_some() {
+        true => Some(answer(Policy::Always, None)?.retrieved),
+        false => None,
+    };
+    Ok((given.map(Compared::Given), read))
 }
 
 /// Puts what came of it to the tests, and tells of it.
@@ -163,8 +215,9 @@ fn finish(served: &Served, look: &Look, outcome: Outcome) {
     };
     let (name, loss, detail) = match &outcome {
         Outcome::Compared(Compared::Retrieved) => ("retrieved", Some(0.0), None),
-        Outcome::Compared(compared) if compared.agrees() => ("agrees", Some(0.0), None),
-        Outcome::Compared(_) => ("differs", Some(1.0), None),
+        Outcome::Compared(Compared::Given(_)) => ("given", None, None),
+        Outcome::Compared(compared) if compared.differs() => ("differs", Some(1.0), None),
+        Outcome::Compared(_) => ("agrees", Some(0.0), None),
         Outcome::Dropped => ("dropped", None, None),
         Outcome::Failed(error) => ("failed", None, Some(error.to_string())),
     };
@@ -292,9 +345,17 @@ fn tell(served: &Served, watch: &Watch, finding: Finding) {
 /// A guarantee as it is told.
 pub(crate) fn stated(watch: &Watch, standing: Standing) -> GuaranteeState {
     let guarantee = &watch.guarantee;
+    let (abstain, max_loss, max_error) = match &guarantee.promise {
+        Promise::Loss { max_loss, .. } => (None, Some(*max_loss), None),
+        Promise::Error {
+            abstain, max_error, ..
+        } => (abstain.clone(), None, Some(*max_error)),
+    };
     GuaranteeState {
         policy: guarantee.policy.clone(),
-        max_loss: guarantee.max_loss,
+        abstain,
+        max_loss,
+        max_error,
         confidence: guarantee.confidence,
         standing: standing.name().to_owned(),
         records: guarantee.calibrated_on.records.clone(),

@@ -402,6 +402,7 @@ impl Served {
         let corpus = self.first_fingerprint();
         let now = Now {
             policy: self.pipeline.settings.policy,
+            abstain: self.pipeline.settings.abstain,
             samples: self.pipeline.settings.samples,
             model: self.pipeline.model.fingerprint(),
             corpus: corpus.as_deref(),

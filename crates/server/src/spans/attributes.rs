@@ -83,6 +83,9 @@ pub(super) fn of_question(asked: &Asked<'_>, content: bool) -> Vec<KeyValue> {
             if let Some(guarantee) = &trace.guarantee {
                 said.push(KeyValue::new("ken.guarantee", guarantee.standing.clone()));
             }
+            if trace.withheld.is_some() {
+                said.push(KeyValue::new("ken.withheld", true));
+            }
             if let Some(propensity) = trace.drawn {
                 said.push(KeyValue::new("ken.drawn", propensity));
             }

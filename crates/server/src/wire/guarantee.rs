@@ -8,8 +8,15 @@ use serde::{Deserialize, Serialize};
 pub(crate) struct GuaranteeState {
     /// The policy that it is for.
     pub(crate) policy: String,
-    /// By how much accuracy drops at most, compared with always retrieving.
-    pub(crate) max_loss: f64,
+    /// What withholds answers, where `max_error` is promised.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) abstain: Option<String>,
+    /// By how much accuracy drops at most, compared with always retrieving, where that is promised.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) max_loss: Option<f64>,
+    /// Which share of the answers given is wrong at most, where that is promised.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) max_error: Option<f64>,
     /// The confidence of that.
     pub(crate) confidence: f64,
     /// `holds`; `lapsed` where more was lost, so that `always` takes the place of the policy;
@@ -52,15 +59,15 @@ pub(crate) struct DriftReport {
     pub(crate) shares: Vec<[f64; 2]>,
 }
 
-/// A test of losses.
+/// A test of losses, or of errors.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct TestReport {
-    /// `agreement`: whether answers without and with retrieval are the same. `correctness`: which is right,
-    /// where feedback says so. `judge`: the same by a judge, where the server has one.
+    /// `agreement`, of losses alone: whether answers without and with retrieval are the same. `correctness`:
+    /// which is right, where feedback says so. `judge`: the same by a judge, where the server has one.
     pub(crate) test: &'static str,
-    /// The mean loss that is allowed.
+    /// The mean loss, or the share of errors, that is allowed.
     pub(crate) limit: f64,
-    /// The mean loss so far.
+    /// That so far.
     pub(crate) mean: Option<f64>,
     /// Questions so far.
     pub(crate) observed: u64,

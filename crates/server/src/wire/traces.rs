@@ -30,10 +30,10 @@ pub(crate) struct TraceObject {
     completion_tokens: usize,
     /// Milliseconds, waiting included.
     ms: f64,
-    /// What came of it where it was drawn to watch the guarantee: `retrieved`, `agrees`, `differs`, `dropped`
-    /// or `failed`.
+    /// What came of it where it was drawn to watch the guarantee: `retrieved`, `agrees`, `differs`, `given`,
+    /// `dropped` or `failed`.
     watched: Option<String>,
-    /// What a judge said of both answers then, where there is one and they differ.
+    /// What a judge said then, where there is one: of both answers where they differ, or of the one that was given.
     judge: Option<Verdict>,
     /// What was said of the answer.
     feedback: Option<Feedback>,

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use ken_answer::{AnswerSettings, Datastore, Pipeline, Policy, Retriever, Style};
+use ken_answer::{Abstention, AnswerSettings, Datastore, Pipeline, Policy, Retriever, Style};
 use ken_corpus::Corpus;
 use ken_documents::read_documents;
 use ken_index::{Index, Mode};
@@ -31,6 +31,8 @@ use crate::slow_model::{Reading, SlowModel};
 /// A question that only the corpus answers right, one that the model knows, and a follow-up.
 pub(crate) const OIL: &str = "Who changes the oil?";
 pub(crate) const FRANCE: &str = "What is the capital of France?";
+/// One of which the model has no idea, so that it retrieves.
+pub(crate) const CHIMNEY: &str = "When is the chimney of the house swept?";
 pub(crate) const FOLLOW_UP: &str = "And in which month does that person do so?";
 pub(crate) const REWRITTEN: &str = "In which month does Ida change the oil?";
 
@@ -68,6 +70,10 @@ pub(crate) fn facts() -> Vec<Fact> {
         fact(FOLLOW_UP, REWRITTEN, "x", 1.0),
         fact(REWRITTEN, "May", "June", 0.0),
         fact("Hi!", "Hello", "x", 1.0),
+        Fact {
+            wrong: ('a'..='z').map(|one| format!("{one}{one}")).collect(),
+            ..fact(CHIMNEY, "spring", "", 0.0)
+        },
     ]
 }
 
@@ -95,6 +101,8 @@ struct Kind {
     /// Whether it keeps the texts of questions and answers.
     keeps_texts: bool,
     guaranteed: Option<Guaranteed>,
+    /// What withholds answers, where there is a guarantee.
+    abstain: Option<Abstention>,
     /// The collector of its spans, and whether these hold questions and answers.
     collector: Option<(SocketAddr, bool)>,
     /// The model that judges drawn questions.
@@ -190,9 +198,19 @@ impl Running {
 
     /// The same, with a judge.
     pub(crate) fn judged(guaranteed: Guaranteed, judge: Arc<dyn LanguageModel>) -> Self {
+        Self::withholding(guaranteed, None, Some(judge))
+    }
+
+    /// The same, with something that withholds answers.
+    pub(crate) fn withholding(
+        guaranteed: Guaranteed,
+        abstain: Option<&str>,
+        judge: Option<Arc<dyn LanguageModel>>,
+    ) -> Self {
         let kind = Kind {
             guaranteed: Some(guaranteed),
-            judge: Some(judge),
+            abstain: abstain.map(|text| text.parse().unwrap()),
+            judge,
             keeps_texts: true,
             ..Kind::default()
         };
@@ -243,7 +261,12 @@ impl Running {
             None => served(&folder, model, limits, Arc::clone(&log)),
             Some(guaranteed) => {
                 let policy = "certainty@0.5".parse().unwrap();
-                let served = served_by(policy, &folder, model, limits, Arc::clone(&log));
+                let withholding = |mut pipeline: Pipeline| {
+                    pipeline.settings.abstain = kind.abstain;
+                    pipeline
+                };
+                let log = Arc::clone(&log);
+                let served = served_as(withholding, policy, &folder, model, limits, log);
                 let corpus = served.corpora()[0].retriever.back_end().fingerprint();
                 let file = Some(folder.path().join("watch.json"));
                 let guarantee = guaranteed(&fingerprint, &corpus);

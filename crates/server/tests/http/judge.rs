@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use ken_language::LanguageModel;
+use ken_route::Promise;
 use ken_setup::{Settings, Setup};
 use serde_json::{Value, json};
 
@@ -12,7 +13,7 @@ use crate::loopback::{Reply, Request, Server};
 use crate::watch::{events, found, guarantee, has_line};
 
 /// An endpoint of a chat model that calls the answers right that `right` names, or fails.
-fn endpoint(right: &'static [&'static str]) -> Server {
+pub(crate) fn endpoint(right: &'static [&'static str]) -> Server {
     Server::start(move |request: &Request| match request.path.as_str() {
         "/v1/models" => Reply::json(&json!({"object": "list", "data": [{"id": "judge"}]})),
         "/v1/chat/completions" => {
@@ -48,7 +49,7 @@ fn endpoint(right: &'static [&'static str]) -> Server {
 }
 
 /// The judge as settings name it.
-fn judge(endpoint: &Server) -> Arc<dyn LanguageModel> {
+pub(crate) fn judge(endpoint: &Server) -> Arc<dyn LanguageModel> {
     let mut settings = Settings::resolve(None, []).unwrap();
     settings.watch_judge = Some(format!("{}#judge", endpoint.url).parse().unwrap());
     let setup = Setup {
@@ -108,7 +109,9 @@ fn losses_that_a_judge_sees_have_the_guarantee_lapse() {
     let lenient = |model: &str, corpus: &str| {
         let mut guarantee = guarantee(model, corpus);
         // So that the test of agreement has nothing to say.
-        guarantee.measured.disagreement_bound = 1.0;
+        if let Promise::Loss { measured, .. } = &mut guarantee.promise {
+            measured.disagreement_bound = 1.0;
+        }
         guarantee
     };
     let server = Running::judged(lenient, judge(&endpoint));

@@ -28,6 +28,39 @@ fn an_answer_comes_with_its_whole_trace() {
 }
 
 #[test]
+fn a_policy_that_chooses_k_reads_as_many_results_as_its_signal_asks_for() {
+    let server = Running::start();
+    // No perplexity is below 1: below both thresholds, between them, above both.
+    for (thresholds, read) in [("1e8:1e9", 0), ("0.5:1e9", 1), ("0.1:0.5", 2)] {
+        let policy = format!("uncertainty:perplexity:0:1:2@{thresholds}");
+        let body = json!({"question": OIL, "ken": {"policy": policy}});
+        let asked = server.post("/v1/ken/ask", &body).json();
+        let results = asked["retrieved"].as_array().map(Vec::len);
+        assert_eq!(results, Some(read), "{policy}: {asked}");
+        let route = if read == 0 { "self" } else { "corpus" };
+        assert_eq!(asked["route"], route, "{policy}");
+        let reason = asked["reason"].as_str().unwrap_or_default();
+        assert!(
+            reason.contains(&format!("k = {read}")),
+            "{policy}: {reason}"
+        );
+        let chat = server.chat(&policy, OIL, &json!({})).json();
+        let own = if read == 0 { "Bob" } else { "Ida" };
+        let answer = chat["choices"][0]["message"]["content"].as_str();
+        assert!(
+            answer.is_some_and(|text| text.contains(own)),
+            "{policy}: {chat}"
+        );
+    }
+    let refused = |policy: &str| {
+        let body = json!({"question": OIL, "ken": {"policy": policy}});
+        server.post("/v1/ken/ask", &body).code()
+    };
+    assert_eq!(refused("certainty:0:2:1@0.1:0.2"), "invalid_value");
+    assert_eq!(refused("always:99"), "policy_unavailable");
+}
+
+#[test]
 fn a_search_finds_passages_and_a_judgment_finds_out_what_is_known() {
     let server = Running::start();
     let found = server

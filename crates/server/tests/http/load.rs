@@ -148,7 +148,7 @@ fn uploads_that_stop_hold_nobody_up_and_leave_nothing_behind() {
     let server = Running::start();
     let folders = ["jobs", "files"].map(|name| server.folder.path().join("data").join(name));
     let left = || -> usize {
-        let entries = folders.iter().flat_map(|folder| std::fs::read_dir(folder));
+        let entries = folders.iter().flat_map(std::fs::read_dir);
         entries.map(Iterator::count).sum()
     };
     let before = left();

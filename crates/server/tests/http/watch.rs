@@ -46,12 +46,12 @@ pub(crate) fn events(server: &Running, name: &str) -> Vec<Value> {
     named.cloned().collect()
 }
 
+/// Waits for a line of the metrics: some things are counted after they can be seen elsewhere.
 pub(crate) fn has_line(server: &Running, line: &str) {
-    let metrics = server.get("/metrics").text();
-    assert!(
-        metrics.lines().any(|one| one == line),
-        "{line} in\n{metrics}"
-    );
+    wait_for(line, || {
+        let metrics = server.get("/metrics").text();
+        metrics.lines().any(|one| one == line)
+    });
 }
 
 #[test]
@@ -305,6 +305,7 @@ fn what_cannot_be_kept_is_told_of_and_watched_in_memory() {
     ask(&server, OIL);
     wait_for("both answers", || found(&server, 0).0 == 1);
     has_line(&server, "ken_unwritten_total{what=\"watch\"} 1");
+    wait_for("the event", || !events(&server, "unwritten").is_empty());
     let told = events(&server, "unwritten");
     assert_eq!((told.len(), &told[0]["what"]), (1, &json!("watch")));
     assert!(told[0]["detail"].as_str().unwrap().contains("watch.json"));

@@ -59,7 +59,10 @@ impl MasteryWork<'_> {
             model: self.model.fingerprint().to_owned(),
             writer: self.writer.fingerprint().to_owned(),
             corpus: self.corpus.to_owned(),
-            prompt: fingerprint_of_texts(&[&prompt::fingerprint(), &mastery::fingerprint()]),
+            prompt: fingerprint_of_texts(&[
+                &prompt::fingerprint(),
+                &mastery::fingerprint(self.write.answers),
+            ]),
         }
     }
 

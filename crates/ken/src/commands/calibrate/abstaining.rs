@@ -1,10 +1,18 @@
 //! `ken calibrate --abstain`: the thresholds of a policy and of what withholds answers, chosen together.
 
+use std::path::Path;
+
 use ken_answer::{Abstention, Policy, Signal};
-use ken_route::{Review, Score, calibrate_abstention};
-use ken_study::{ProbeRecord, answer_scores, check_sampling, observe_abstaining, read_settings};
+use ken_route::{
+    AbstentionCalibration, ErrorGoal, MeasuredError, Promise, Ranks, Review, Score,
+    calibrate_abstention,
+};
+use ken_study::{
+    ProbeRecord, answer_scores, check_sampling, grounds, observe_abstaining, read_settings,
+};
 use serde_json::json;
 
+use super::guaranteeing::{Promised, write_promised};
 use super::{percent, scores, show_left_out, show_use};
 use crate::arguments::calibrating::{CalibrateArguments, Calibrated};
 use crate::failure::{Failure, Result};
@@ -48,6 +56,35 @@ pub(super) fn run(
         session.settings.seed,
     )?;
     let found = calibrate_abstention(&observed, goal);
+    let to_use = found.map(|found| used(&found, question, abstain));
+    if let Some(out) = &arguments.out {
+        let (Some(found), Some((policy, abstention))) = (found, to_use) else {
+            return Err(not_kept(out, goal, observed.len()));
+        };
+        let memory = found.question;
+        let scores = observed.iter().map(|one| one.question);
+        let promised = Promised {
+            policy,
+            promise: Promise::Error {
+                abstain: abstention.map(|abstain| abstain.to_string()),
+                max_error: goal.max_error,
+                measured: MeasuredError {
+                    questions: found.questions,
+                    answered: found.coverage,
+                    from_memory: found.from_memory,
+                    error: found.error,
+                    error_bound: found.error_bound,
+                },
+            },
+            confidence: goal.confidence,
+            samples: [question, abstain].into_iter().any(Signal::is_of_samples),
+            questions: observed.len(),
+            // A policy that always retrieves measures none.
+            scores: memory.and_then(|_| Ranks::of(scores, session.settings.seed)),
+        };
+        let on = grounds(records, &of_question, memory)?;
+        write_promised(out, arguments, promised, on)?;
+    }
     if session.json {
         return output::json(&json!({
             "policy": question.to_string(),
@@ -64,7 +101,7 @@ pub(super) fn run(
             "left_out": left_out,
         }));
     }
-    let Some(found) = found else {
+    let (Some(found), Some((policy, abstention))) = (found, to_use) else {
         output::line(format!(
             "At most {} wrong among the answers given cannot be promised with {} questions: more of them, a \
              larger --max-error, or other signals may do.",
@@ -114,6 +151,23 @@ pub(super) fn run(
         ),
         ("questions", found.questions.to_string()),
     ])?;
+    show_use(arguments, policy, abstention, session.settings)?;
+    if let Some(out) = &arguments.out {
+        let abstain = abstention.map_or(String::new(), |one| format!(" --abstain {one}"));
+        let out = out.display();
+        output::line(format!(
+            "to watch it: ken serve --policy {policy}{abstain} --calibration {out}"
+        ))?;
+    }
+    show_left_out(left_out)
+}
+
+/// The policy with its threshold, and what withholds answers, if anything does.
+fn used(
+    found: &AbstentionCalibration,
+    question: Signal,
+    abstain: Signal,
+) -> (Policy, Option<Abstention>) {
     let policy = match found.question {
         Some(threshold) => Policy::Measured {
             signal: question,
@@ -122,10 +176,21 @@ pub(super) fn run(
         },
         None => Policy::Always,
     };
-    let abstain = found.answer.map(|threshold| Abstention {
+    let abstention = found.answer.map(|threshold| Abstention {
         signal: abstain,
         threshold: Some(threshold),
     });
-    show_use(arguments, policy, abstain, session.settings)?;
-    show_left_out(left_out)
+    (policy, abstention)
+}
+
+fn not_kept(out: &Path, goal: ErrorGoal, questions: usize) -> Failure {
+    let (out, most) = (out.display(), percent(goal.max_error));
+    Failure::refused(
+        "no_guarantee",
+        format!(
+            "{out} cannot be written: at most {most} wrong among the answers given cannot be promised with \
+             {questions} questions"
+        ),
+        "probe more questions, allow more with --max-error, or name other signals",
+    )
 }

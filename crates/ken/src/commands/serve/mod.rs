@@ -37,7 +37,7 @@ pub(crate) fn run(arguments: &ServeArguments, session: &Session<'_>, read: Read)
 }
 
 fn serve(session: &Session<'_>, read: Read) -> Result<()> {
-    allocator::return_large_blocks();
+    allocator::return_what_is_freed();
     let settings = session.settings;
     let access = Access::open(settings.server_keys.clone())?;
     // Before models are read, which may take a while.

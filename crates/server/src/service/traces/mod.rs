@@ -281,7 +281,7 @@ mod tests {
         let outcome = "differs".to_owned();
         let id = "req_1".to_owned();
         both(&traces, Happened::Watched { id, outcome });
-        let judge = Verdict {
+        let judge = Verdict::Both {
             without: false,
             with: true,
         };

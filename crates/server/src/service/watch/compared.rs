@@ -1,4 +1,4 @@
-//! The last drawn questions: both answers, without and with retrieval, and what is said to be right. Whichever
+//! The last drawn questions: both answers, without and with retrieval, or the one that was given, and what is said to be right. Whichever
 //! comes first waits here for the other, in memory.
 
 use std::collections::VecDeque;
@@ -9,32 +9,45 @@ use serde::{Deserialize, Serialize};
 /// Drawn questions that are remembered.
 const REMEMBERED: usize = 2000;
 
-/// Both short answers of a drawn question.
+/// The short answers of a drawn question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Compared {
     /// It retrieved, so nothing can have been lost.
     Retrieved,
     /// It did not.
     Both { without: String, with: String },
+    /// The answer that was given, where few of these are promised to be wrong.
+    Given(String),
 }
 
 impl Compared {
-    /// Whether retrieval makes no difference.
-    pub(crate) fn agrees(&self) -> bool {
+    /// Of two answers, whether retrieval makes a difference.
+    pub(crate) fn differs(&self) -> bool {
         match self {
-            Self::Retrieved => true,
-            Self::Both { without, with } => is_right(without, std::slice::from_ref(with)),
+            Self::Both { without, with } => !is_right(without, std::slice::from_ref(with)),
+            Self::Retrieved | Self::Given(_) => false,
         }
     }
 
-    /// What was lost by not retrieving, 0 or 1, where these answers are right.
-    fn loss(&self, right: &[String]) -> f64 {
+    /// The answers, of which a judge says whether they are right.
+    pub(crate) fn answers(&self) -> Vec<&str> {
         match self {
-            Self::Both { without, with } if is_right(with, right) && !is_right(without, right) => {
-                1.0
-            }
-            _ => 0.0,
+            Self::Retrieved => Vec::new(),
+            Self::Both { without, with } => vec![without, with],
+            Self::Given(answer) => vec![answer],
         }
+    }
+
+    /// What was lost by not retrieving, or whether the answer given is wrong, 0 or 1, where these answers are
+    /// right.
+    fn loss(&self, right: &[String]) -> f64 {
+        let is_right = |answer: &String| is_right(answer, right);
+        let is_lost = match self {
+            Self::Retrieved => false,
+            Self::Both { without, with } => is_right(with) && !is_right(without),
+            Self::Given(answer) => !is_right(answer),
+        };
+        f64::from(u8::from(is_lost))
     }
 }
 
@@ -42,23 +55,51 @@ fn is_right(answer: &str, right: &[String]) -> bool {
     ken_probe::score(answer, right).exact_match
 }
 
-/// What a judge says of both answers of a drawn question.
+/// What a judge says of the answers of a drawn question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
 #[schemars(inline)]
-pub(crate) struct Verdict {
-    /// Whether the answer without retrieval is right.
-    pub(crate) without: bool,
-    /// Whether the one with retrieval is.
-    pub(crate) with: bool,
+pub(crate) enum Verdict {
+    /// Of both.
+    Both {
+        /// Whether the answer without retrieval is right.
+        without: bool,
+        /// Whether the one with retrieval is.
+        with: bool,
+    },
+    /// Of the one that was given.
+    Given {
+        /// Whether it is right.
+        right: bool,
+    },
 }
 
 impl Verdict {
-    /// What was lost by not retrieving, 0 or 1.
-    pub(crate) fn loss(self) -> f64 {
-        match self.with && !self.without {
-            true => 1.0,
-            false => 0.0,
+    /// From what it says of each answer, in the order of [`Compared::answers`].
+    pub(crate) fn of(right: &[Option<bool>]) -> Option<Self> {
+        match *right {
+            [Some(without), Some(with)] => Some(Self::Both { without, with }),
+            [Some(right)] => Some(Self::Given { right }),
+            _ => None,
         }
+    }
+
+    /// As it is counted.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Both { .. } if self.loss() > 0.0 => "lost",
+            Self::Both { .. } => "kept",
+            Self::Given { right: true } => "right",
+            Self::Given { right: false } => "wrong",
+        }
+    }
+
+    /// What was lost by not retrieving, or whether the answer given is wrong, 0 or 1.
+    pub(crate) fn loss(self) -> f64 {
+        f64::from(u8::from(match self {
+            Self::Both { without, with } => with && !without,
+            Self::Given { right } => !right,
+        }))
     }
 }
 
@@ -158,9 +199,22 @@ mod tests {
         }
         assert_eq!(Compared::Retrieved.loss(&right("Ida")), 0.0);
         for (without, with, loss) in [(false, true, 1.0), (true, true, 0.0), (true, false, 0.0)] {
-            assert_eq!(Verdict { without, with }.loss(), loss, "{without} {with}");
+            let verdict = Verdict::of(&[Some(without), Some(with)]).unwrap();
+            assert_eq!(verdict.loss(), loss, "{without} {with}");
         }
-        assert!(both("Ida", "ida").agrees() && !both("Ida", "Bob").agrees());
+        assert!(!both("Ida", "ida").differs() && both("Ida", "Bob").differs());
+    }
+
+    #[test]
+    fn an_answer_given_is_an_error_where_it_is_wrong() {
+        let given = |answer: &str| Compared::Given(answer.to_owned());
+        assert_eq!(given("the Ida.").loss(&right("Ida")), 0.0);
+        assert_eq!(given("Bob").loss(&right("Ida")), 1.0);
+        for (right, loss, name) in [(true, 0.0, "right"), (false, 1.0, "wrong")] {
+            let verdict = Verdict::of(&[Some(right)]).unwrap();
+            assert_eq!((verdict.loss(), verdict.name()), (loss, name));
+        }
+        assert_eq!(Verdict::of(&[None]), None);
     }
 
     #[test]

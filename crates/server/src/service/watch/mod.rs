@@ -1,12 +1,15 @@
 //! The guarantee of a calibrated policy, and whether it still holds. A drawn share of the questions that
-//! the policy answers is looked at more closely: of those that did not retrieve, what the answer would have
-//! been with retrieval. Losses of these are put to a test whose false alarms are bounded however long it
-//! goes on (`ken_route::LossTest`). When it rejects, the server always retrieves.
+//! the policy answers is looked at more closely. Where little loss is promised: of those that did not retrieve,
+//! what the answer would have been with retrieval. Where few errors among the answers given are promised: whether
+//! the answer is right, and what is withheld does not count. Losses or errors are put to a test whose false alarms
+//! are bounded however long it goes on (`ken_route::LossTest`). When it rejects, the server always retrieves, and
+//! withholds as before.
 //!
 //! Beside that, the scores of all questions that the policy decides on are compared with those of calibration
 //! (`ken_route::DriftTest`). Questions that have changed need not lose anything, so of that it is only told.
 
 pub(crate) mod compared;
+mod fitting;
 mod state;
 
 use std::path::PathBuf;
@@ -14,14 +17,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ken_answer::Policy;
 use ken_random::{STEP, mixed, unit};
-use ken_route::{DriftTest, Guarantee, LossTest};
+use ken_route::{DriftTest, Guarantee, LossTest, Promise};
 use ken_storage::StorageError;
 use tokio::sync::Semaphore;
 
 use self::compared::Remembered;
+pub use self::fitting::NotGuaranteed;
+pub(crate) use self::fitting::Now;
 use self::state::{Kept, Lapse};
 
-/// The probability of a false alarm, ever, over all tests of losses; and the same of the one of drift.
+/// The probability of a false alarm, ever, over all tests of a promise; and the same of the one of drift.
 pub(crate) const FALSE_ALARM: f64 = 0.05;
 
 /// How many scores are taken before they are written; a later server goes on without the last few.
@@ -39,7 +44,13 @@ pub(crate) enum Test {
 }
 
 impl Test {
-    pub(crate) const ALL: [Self; 3] = [Self::Agreement, Self::Correctness, Self::Judge];
+    /// What is tested of a promise. Whether two answers agree says nothing of errors: both can be wrong.
+    pub(crate) fn of(promise: &Promise) -> &'static [Self] {
+        match promise {
+            Promise::Loss { .. } => &[Self::Agreement, Self::Correctness, Self::Judge],
+            Promise::Error { .. } => &[Self::Correctness, Self::Judge],
+        }
+    }
 
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -102,44 +113,6 @@ pub(crate) struct Drift {
     pub(crate) after: Option<u64>,
 }
 
-/// Why a guarantee says nothing of what is served.
-#[derive(Debug, Clone, PartialEq, thiserror::Error, ken_diagnostic::Diagnostic)]
-#[allow(missing_docs, reason = "the messages say what the fields are")]
-pub enum NotGuaranteed {
-    #[error("the guarantee is for the policy {guaranteed}, and not for {policy}")]
-    #[diagnostic(
-        kind = "other_policy",
-        remedy = "set <policy> {guaranteed}, or calibrate {policy} and have its guarantee written"
-    )]
-    Policy { guaranteed: String, policy: String },
-    #[error("the guarantee is for {guaranteed} sampled answers, and not for {samples}")]
-    #[diagnostic(kind = "other_samples", remedy = "set <samples> {guaranteed}")]
-    Samples { guaranteed: usize, samples: usize },
-    #[error("the guarantee was calibrated on another model")]
-    #[diagnostic(
-        kind = "other_model",
-        remedy = "serve the model that was probed, or probe and calibrate this one"
-    )]
-    Model,
-    #[error("the guarantee was calibrated on another corpus, or on another generation of this one")]
-    #[diagnostic(
-        kind = "other_corpus",
-        remedy = "serve the corpus that was probed with, or probe and calibrate with this one"
-    )]
-    Corpus,
-}
-
-/// What is served.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Now<'a> {
-    pub(crate) policy: Policy,
-    pub(crate) samples: usize,
-    /// The fingerprint of the model.
-    pub(crate) model: &'a str,
-    /// That of the corpus that is searched where none is named.
-    pub(crate) corpus: Option<&'a str>,
-}
-
 /// The most questions that wait to be looked at.
 const MOST_WAITING: usize = 64;
 
@@ -171,34 +144,16 @@ impl Watch {
         (share, seed): (f64, u64),
         file: Option<PathBuf>,
     ) -> Result<Self, NotGuaranteed> {
-        let policy = now.policy;
-        if guarantee.policy.parse() != Ok(policy) {
-            return Err(NotGuaranteed::Policy {
-                guaranteed: guarantee.policy,
-                policy: policy.to_string(),
-            });
-        }
-        if let Some(guaranteed) = guarantee.samples
-            && guaranteed != now.samples
-        {
-            return Err(NotGuaranteed::Samples {
-                guaranteed,
-                samples: now.samples,
-            });
-        }
-        let on = &guarantee.calibrated_on;
-        if !ken_storage::same_fingerprint(&on.model, now.model) {
-            return Err(NotGuaranteed::Model);
-        }
+        now.check(&guarantee)?;
         let kept = file.as_deref().and_then(Kept::read);
         let kept = kept.filter(|kept| kept.is_of(&guarantee));
-        if kept.is_none() && Some(on.corpus.as_str()) != now.corpus {
+        if kept.is_none() && Some(guarantee.calibrated_on.corpus.as_str()) != now.corpus {
             return Err(NotGuaranteed::Corpus);
         }
         Ok(Self {
             kept: Mutex::new(kept.unwrap_or_else(|| Kept::new(&guarantee))),
             guarantee,
-            policy,
+            policy: now.policy,
             share,
             seed,
             file,
@@ -288,7 +243,7 @@ impl Watch {
                 lapses: false,
             };
             // Of all tests together, no more than the whole may be false.
-            let rejects = tested.rejects(FALSE_ALARM / Test::ALL.len() as f64);
+            let rejects = tested.rejects(1.0 / self.rejects_at());
             let lapses = rejects && kept.lapse.is_none();
             if lapses {
                 kept.lapse = Some(Lapse {
@@ -339,29 +294,38 @@ impl Watch {
         self.share
     }
 
-    /// All tests of losses as they are now.
-    pub(crate) fn tests(&self) -> [(Test, LossTest); 3] {
-        Test::ALL.map(|test| (test, self.with(|kept| kept.test(test).clone())))
+    /// The evidence at which one of the tests of the promise rejects.
+    pub(crate) fn rejects_at(&self) -> f64 {
+        Test::of(&self.guarantee.promise).len() as f64 / FALSE_ALARM
+    }
+
+    /// All tests of the promise as they are now.
+    pub(crate) fn tests(&self) -> Vec<(Test, LossTest)> {
+        let tests = Test::of(&self.guarantee.promise).iter();
+        self.with(|kept| {
+            tests
+                .map(|test| (*test, kept.test(*test).clone()))
+                .collect()
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use ken_route::Measured;
-
     use super::*;
 
     fn guarantee(max_loss: f64) -> Guarantee {
-        let guarantee = ken_testing::guarantee("m", "c");
-        Guarantee {
-            max_loss,
-            measured: Measured {
-                // Digits that a reader that rounds would not give back.
-                disagreement_bound: 0.1 + 0.2 / 3.0,
-                ..guarantee.measured
-            },
-            ..guarantee
+        let mut guarantee = ken_testing::guarantee("m", "c");
+        if let Promise::Loss {
+            max_loss: allowed,
+            measured,
+        } = &mut guarantee.promise
+        {
+            *allowed = max_loss;
+            // Digits that a reader that rounds would not give back.
+            measured.disagreement_bound = 0.1 + 0.2 / 3.0;
         }
+        guarantee
     }
 
     const NOW: Now<'_> = Now {
@@ -370,6 +334,7 @@ mod tests {
             threshold: Some(0.4),
             review: ken_route::Review::Nothing,
         },
+        abstain: None,
         samples: 4,
         model: "m",
         corpus: Some("c"),
@@ -478,5 +443,77 @@ mod tests {
         // One that changed since, with the server going on from what it found.
         assert_eq!(refusal(NOW, Some(&file)), None);
         assert_eq!(refusal(corpus, Some(&file)), None);
+    }
+
+    /// A watch of a promise that at most so many answers given are wrong.
+    fn of_answers(limit: f64) -> Watch {
+        let mut guarantee = ken_testing::guarantee_of_answers("m", "c", None);
+        if let Promise::Error { max_error, .. } = &mut guarantee.promise {
+            *max_error = limit;
+        }
+        Watch::new(guarantee, NOW, (0.25, 9), None).unwrap()
+    }
+
+    /// After how many drawn answers, of which this share is wrong, the guarantee lapses by these tests; `None` where
+    /// it does not within `length`.
+    fn lapses(seed: u64, limit: f64, wrong: f64, tests: &[Test], length: usize) -> Option<usize> {
+        let (watch, mut state) = (of_answers(limit), seed);
+        (1..=length).find(|_| {
+            let error = f64::from(u8::from(unit(&mut state) < wrong));
+            let mut each = tests.iter();
+            each.any(|test| watch.observe(*test, error).lapses)
+        })
+    }
+
+    #[test]
+    fn where_as_many_answers_are_wrong_as_may_be_the_guarantee_rarely_lapses() {
+        let tests = [Test::Correctness, Test::Judge];
+        for limit in [0.05, 0.1, 0.2] {
+            let alarms = (0..1000_u64).filter(|&seed| {
+                // By either, or by both on the same answers.
+                let tests = &tests[(seed % 2) as usize..];
+                lapses(seed, limit, limit, tests, 1500).is_some()
+            });
+            let alarms = alarms.count();
+            assert!(alarms <= 50, "{limit}: {alarms} of 1000");
+        }
+    }
+
+    #[test]
+    fn twice_as_many_wrong_answers_as_may_be_are_noticed() {
+        for (limit, within) in [(0.05, 600), (0.1, 300), (0.2, 150)] {
+            let noticed = (0..200_u64).filter(|&seed| {
+                lapses(seed, limit, 2.0 * limit, &[Test::Correctness], within).is_some()
+            });
+            let noticed = noticed.count();
+            assert!(noticed >= 190, "{limit}: {noticed} of 200");
+        }
+    }
+
+    #[test]
+    fn a_guarantee_of_answers_is_for_what_withholds_them() {
+        let refused = |guaranteed: Option<&str>, abstain: Option<&str>| {
+            let guarantee = ken_testing::guarantee_of_answers("m", "c", guaranteed);
+            let abstain = abstain.map(|text| text.parse().unwrap());
+            Watch::new(guarantee, Now { abstain, ..NOW }, (0.25, 9), None).err()
+        };
+        let (one, other) = ("evidence:confidence@-0.4", "evidence:confidence@-0.5");
+        assert_eq!(refused(Some(one), Some(one)), None);
+        assert_eq!(refused(None, None), None);
+        for (guaranteed, abstain) in [
+            (Some(one), Some(other)),
+            (Some(one), None),
+            (None, Some(one)),
+        ] {
+            let expected = NotGuaranteed::Abstention {
+                guaranteed: guaranteed.map(str::to_owned),
+                abstain: abstain.map(str::to_owned),
+            };
+            assert_eq!(refused(guaranteed, abstain), Some(expected));
+        }
+        // Little loss is promised of where knowledge comes from, whatever is withheld then.
+        let abstain = one.parse().ok();
+        let watch = Watch::new(guarantee(0.02), Now { abstain, ..NOW }, (0.25, 9), None);
+        assert!(watch.is_ok());
     }
 }

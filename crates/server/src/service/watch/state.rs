@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ken_route::{DriftTest, Guarantee, LossTest};
+use ken_route::{DriftTest, Guarantee, LossTest, Promise};
 use ken_storage::StorageError;
 use serde::{Deserialize, Serialize};
 
@@ -23,6 +23,7 @@ pub(crate) struct Kept {
     guarantee: String,
     /// Questions that the policy decided on.
     pub(crate) questions: u64,
+    /// Nothing is put to it where few errors are promised.
     agreement: LossTest,
     correctness: LossTest,
     /// Files of before there were judges have none.
@@ -39,10 +40,14 @@ pub(crate) struct Kept {
 
 impl Kept {
     pub(crate) fn new(guarantee: &Guarantee) -> Self {
+        let disagreement = match &guarantee.promise {
+            Promise::Loss { measured, .. } => measured.disagreement_bound,
+            Promise::Error { .. } => 1.0,
+        };
         Self {
             questions: 0,
-            agreement: LossTest::new(guarantee.measured.disagreement_bound),
-            correctness: LossTest::new(guarantee.max_loss),
+            agreement: LossTest::new(disagreement),
+            correctness: LossTest::new(guarantee.promise.limit()),
             judge: None,
             drift: guarantee.scores.clone().map(DriftTest::new),
             drifted_after: None,
@@ -51,9 +56,11 @@ impl Kept {
         }
     }
 
-    /// Whether it is of this guarantee.
+    /// Whether it is of this guarantee; in which order its fields were written says nothing.
     pub(crate) fn is_of(&self, guarantee: &Guarantee) -> bool {
-        self.guarantee == written(guarantee)
+        let fields = |text: &str| serde_json::from_str::<serde_json::Value>(text).ok();
+        let own = fields(&self.guarantee);
+        own.is_some() && own == fields(&written(guarantee))
     }
 
     pub(crate) fn test(&mut self, test: Test) -> &mut LossTest {
