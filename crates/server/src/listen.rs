@@ -9,6 +9,7 @@ use axum::Router;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
+use socket2::SockRef;
 
 use crate::access::caller::Access;
 use crate::connections::places::Places;
@@ -19,6 +20,10 @@ use crate::routes::router;
 use crate::service::library::worker;
 use crate::service::live::{Configured, Live};
 use crate::service::served::Served;
+
+/// The most connections that the system makes before they are accepted, where it lets a server have as many. Whoever
+/// finds no room there tries again after 1, 3, 7, 15 seconds and so on, long after there is some.
+const BACKLOG: i32 = 4096;
 
 /// How long a client may take to send the head of a request, or keep a connection without one.
 const HEAD_WITHIN: Duration = Duration::from_secs(15);
@@ -73,7 +78,13 @@ pub fn bind(address: SocketAddr, access: &Access) -> Result<TcpListener, ListenE
     if !address.ip().is_loopback() && !access.has_keys() {
         return Err(ListenError::NoKeys { address });
     }
-    TcpListener::bind(address).map_err(|source| ListenError::Address { address, source })
+    let listening = || {
+        let listener = TcpListener::bind(address)?;
+        // The standard library has room for 128.
+        SockRef::from(&listener).listen(BACKLOG)?;
+        Ok(listener)
+    };
+    listening().map_err(|source| ListenError::Address { address, source })
 }
 
 /// Serves until `stop` is raised, and then until what is being answered is answered, or for ten seconds.
@@ -214,5 +225,28 @@ fn renew(live: &Live, access: &Access, over: &AtomicBool) {
             });
         }
         told = failed;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpStream;
+
+    use super::*;
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_crowd_is_connected_before_it_is_accepted() {
+        let folder = tempfile::tempdir().unwrap();
+        let access = Access::open(folder.path().join("keys.json")).unwrap();
+        let listener = bind("127.0.0.1:0".parse().unwrap(), &access).unwrap();
+        let address = listener.local_addr().unwrap();
+        let most = std::fs::read_to_string("/proc/sys/net/core/somaxconn").unwrap();
+        let most: usize = most.trim().parse().unwrap();
+        // Nobody accepts. Without room, a connection takes a second at least.
+        let within = Duration::from_millis(900);
+        let crowd = (0..most.min(500)).map(|_| TcpStream::connect_timeout(&address, within));
+        let crowd: Result<Vec<TcpStream>, std::io::Error> = crowd.collect();
+        assert_eq!(crowd.unwrap().len(), most.min(500));
     }
 }

@@ -30,8 +30,9 @@ const FOUND_WITHIN: Duration = Duration::from_secs(10);
 /// that for 15.
 const RID_WITHIN: Duration = Duration::from_secs(120);
 
-/// How much more memory it may have afterwards, in MiB.
+/// How much more memory it may have afterwards, in MiB, and in how long what is freed has gone back.
 const MOST_GROWTH: f64 = 64.0;
+const RETURNED_WITHIN: Duration = Duration::from_secs(90);
 
 /// Questions that are answered at once.
 const PARALLEL: usize = 8;
@@ -305,11 +306,17 @@ fn come(count: usize, seed: u64) {
     while working() > 0 && Instant::now() < deadline {
         thread::sleep(Duration::from_millis(50));
     }
-    let after = memory(process).anonymous as f64 / 1024.0;
+    let own = || memory(process).anonymous as f64 / 1024.0;
+    let (at_once, freed) = (own(), Instant::now());
+    while own() > before + MOST_GROWTH && freed.elapsed() < RETURNED_WITHIN {
+        thread::sleep(Duration::from_millis(500));
+    }
+    let (after, freed) = (own(), freed.elapsed());
     eprintln!(
         "{count} clients: {closed} were closed by the server, and {} still hold their ends when it is rid of them, \
          {rid:.1?} after the last came; honest ones: {} answered, {} searched, {} times told to come back; files open: {files} before, \
-         {most_files} at most, {} after; memory in MiB: {before:.1} before, {most_memory:.1} at most, {after:.1} after",
+         {most_files} at most, {} after; memory in MiB: {before:.1} before, {most_memory:.1} at most, \
+         {at_once:.1} at once and {after:.1} after {freed:.1?}",
         still_there.len(),
         shown(&answered),
         shown(&found),
