@@ -1,13 +1,16 @@
 //! `/openapi.json`: the routes, described from the types that they read and write.
 
-use axum::response::Response;
+use std::sync::LazyLock;
+
+use axum::body::Bytes;
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
 use crate::service::evals::EvalQuestion;
 use crate::wire::access::AccessReport;
-use crate::wire::body;
 use crate::wire::chat::{ChatCompletion, ChatRequest};
 use crate::wire::corrections::{Corrected, CorrectionObject, MakeCorrection};
 use crate::wire::embeddings::{EmbeddingsRequest, EmbeddingsResponse};
@@ -31,9 +34,16 @@ use crate::wire::responses::{ResponseObject, ResponsesRequest};
 use crate::wire::studies::StudyList;
 use crate::wire::traces::{MakeEvalQuestion, TraceObject};
 
+/// The description as it is sent. It takes a while to make, and is always the same.
+static DESCRIPTION: LazyLock<Bytes> = LazyLock::new(|| {
+    // What is serialized here has neither maps with strange keys nor failing parts.
+    serde_json::to_vec(&described()).unwrap_or_default().into()
+});
+
 /// The description.
 pub(crate) async fn document() -> Response {
-    body::json(&described())
+    let headers = [(header::CONTENT_TYPE, "application/json")];
+    (headers, DESCRIPTION.clone()).into_response()
 }
 
 /// Collects routes, with the schemas of their types.
