@@ -5,13 +5,23 @@ use std::time::Duration;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use bytes::BytesMut;
+use http_body_util::BodyExt;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use tokio::sync::Semaphore;
 
 use super::refusal::Refusal;
 
 /// The largest body, in bytes.
 const LARGEST: usize = 4 << 20;
+
+/// The longest body that is received whatever else is, in bytes. Few are longer.
+const SMALL: usize = 64 << 10;
+
+/// How many longer ones are received at once, so that all bodies together have a bound: 64 KiB for each connection, and
+/// 128 MiB. A further one waits, within its time.
+static LARGE: Semaphore = Semaphore::const_new(32);
 
 /// How long a client may take to send one.
 const SENT_WITHIN: Duration = Duration::from_secs(30);
@@ -34,16 +44,31 @@ pub(crate) async fn bytes(body: Body) -> Result<Bytes, Refusal> {
 /// A body that is too large, too slow or cut off.
 pub(crate) async fn bytes_or_none(body: Body) -> Result<Bytes, Refusal> {
     refuse_larger(&body, LARGEST as u64)?;
-    let received = tokio::time::timeout(SENT_WITHIN, axum::body::to_bytes(body, LARGEST)).await;
-    match received {
-        Ok(Ok(bytes)) => Ok(bytes),
-        Ok(Err(error)) => Err(unreadable(&error)),
-        Err(_) => {
-            let message = "the body did not arrive in time";
-            let status = StatusCode::REQUEST_TIMEOUT;
-            Err(Refusal::new(status, "body_timeout", message))
+    let received = tokio::time::timeout(SENT_WITHIN, received(body)).await;
+    received.unwrap_or_else(|_| {
+        let message = "the body did not arrive in time";
+        let status = StatusCode::REQUEST_TIMEOUT;
+        Err(Refusal::new(status, "body_timeout", message))
+    })
+}
+
+async fn received(mut body: Body) -> Result<Bytes, Refusal> {
+    let (mut bytes, mut place) = (BytesMut::new(), None);
+    while let Some(frame) = body.frame().await {
+        let Ok(data) = frame.map_err(|_| cut())?.into_data() else {
+            continue;
+        };
+        let length = bytes.len() + data.len();
+        if length > LARGEST {
+            return Err(too_large(LARGEST as u64));
         }
+        if length > SMALL && place.is_none() {
+            // It is never closed.
+            place = LARGE.acquire().await.ok();
+        }
+        bytes.extend_from_slice(&data);
     }
+    Ok(bytes.freeze())
 }
 
 /// Refuses a body that says itself that it is too large, before any of it is read.
@@ -88,12 +113,8 @@ pub(crate) fn value<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Refusal> {
     })
 }
 
-fn unreadable(error: &axum::Error) -> Refusal {
-    // The limit's own error type is not public.
-    match std::error::Error::source(error).map(ToString::to_string) {
-        Some(cause) if cause.contains("length limit") => too_large(LARGEST as u64),
-        _ => Refusal::bad("body_cut", "the body was cut off"),
-    }
+fn cut() -> Refusal {
+    Refusal::bad("body_cut", "the body was cut off")
 }
 
 /// A response of JSON Lines, to be kept as a file.
@@ -122,5 +143,57 @@ pub(crate) fn json(value: &impl Serialize) -> Response {
             let error = std::io::Error::other(error);
             Refusal::failed(&error).into_response()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http_body_util::channel::{Channel, Sender};
+
+    use super::*;
+
+    /// A body that has begun with as many bytes, and its client's end.
+    async fn begun(length: usize) -> (Body, Sender<Bytes>) {
+        let (mut client, body) = Channel::new(2);
+        client.send_data(spaces(length)).await.unwrap();
+        (Body::new(body), client)
+    }
+
+    fn spaces(length: usize) -> Bytes {
+        vec![b' '; length].into()
+    }
+
+    /// In one test, since large bodies of all tests share their places.
+    #[tokio::test]
+    async fn bodies_have_bounds_each_and_together() {
+        let (whole, client) = begun(LARGEST).await;
+        drop(client);
+        assert_eq!(bytes(whole).await.unwrap().len(), LARGEST);
+        let (longer, mut client) = begun(LARGEST).await;
+        client.send_data(spaces(1)).await.unwrap();
+        let refusal = bytes(longer).await.unwrap_err().into_response();
+        assert_eq!(refusal.status(), StatusCode::PAYLOAD_TOO_LARGE);
+
+        let mut clients = Vec::new();
+        for _ in 0..LARGE.available_permits() {
+            let (body, client) = begun(SMALL + 1).await;
+            clients.push((client, tokio::spawn(bytes(body))));
+        }
+        while LARGE.available_permits() > 0 {
+            tokio::task::yield_now().await;
+        }
+        let (small, client) = begun(SMALL).await;
+        drop(client);
+        assert_eq!(bytes(small).await.unwrap().len(), SMALL);
+
+        let (further, client) = begun(SMALL + 1).await;
+        drop(client);
+        let further = tokio::spawn(bytes(further));
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        assert!(!further.is_finished());
+        let (client, first) = clients.swap_remove(0);
+        drop(client);
+        assert_eq!(first.await.unwrap().unwrap().len(), SMALL + 1);
+        assert_eq!(further.await.unwrap().unwrap().len(), SMALL + 1);
     }
 }
