@@ -223,6 +223,11 @@ fn statistics_are_those_of_the_set_boundary() {
         (oracle.not_harming, oracle.strict_preference),
         (Some(1.0), Some(1.0))
     );
+    // It reads what is beneficial alone, all of which memory answers wrong.
+    assert_eq!(
+        (oracle.trusted_right, oracle.doubted_right),
+        (Some(0.75), Some(0.0))
+    );
     assert!((oracle.vs_always.em.unwrap() - 0.2).abs() < 1e-12);
     // Of three kinds known from memory one is misled.
     assert!((comparison.misled.unwrap() - 1.0 / 3.0).abs() < 1e-12);
@@ -244,6 +249,10 @@ fn statistics_are_those_of_the_set_boundary() {
     assert!(skipped > 0.3 && lost <= 0.1, "{skipped} {lost}");
     let always = of("always");
     assert_eq!(always.vs_always.em, Some(0.0));
+    assert_eq!(
+        (always.trusted_right, always.doubted_right),
+        (None, Some(0.6))
+    );
     assert_eq!(
         (always.not_harming, always.strict_preference),
         (Some(0.8), Some(0.2))

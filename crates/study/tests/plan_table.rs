@@ -8,8 +8,7 @@ use ken_study::plan::{Bounds, Candidate, Quantity, candidates_of_table, choose};
 use ken_study::scaling::read_table;
 
 fn candidates(dataset: &str) -> Vec<Candidate> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
-    let curves = read_table(&folder.join("less-llm-tables.csv")).unwrap();
+    let curves = read_table(Path::new("tests/fixtures/less-llm-tables.csv")).unwrap();
     let candidates = candidates_of_table(&curves, dataset);
     assert_eq!(candidates.len(), 5 * 12);
     candidates

@@ -10,8 +10,7 @@ use proptest::prelude::*;
 const MODELS: [&str; 5] = ["0.6B", "1.7B", "4B", "8B", "14B"];
 
 fn curves() -> Vec<Curve> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
-    read_table(&folder.join("less-llm-tables.csv")).unwrap()
+    read_table(Path::new("tests/fixtures/less-llm-tables.csv")).unwrap()
 }
 
 fn of<'c>(all: &'c [Compensation], dataset: &str, pair: [&str; 2]) -> &'c Compensation {

@@ -66,7 +66,7 @@ fn the_examples_of_the_help_parse() {
 
 /// The README and all of `docs`.
 fn documents() -> Vec<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let root = Path::new("../..");
     let mut documents = vec![root.join("README.md")];
     collect(&root.join("docs"), &mut documents);
     documents

@@ -205,7 +205,7 @@ fn show(comparison: &Comparison, folder: &Path) -> Result<()> {
         None => share(difference.em),
     };
     let mut rows = vec![output::head(
-        "policy|EM|F1|retrieves|with evidence|results|calls|tokens|p50 ms|AUROC|not harming|by chance|against always|of oracle's lead|against chance",
+        "policy|EM|F1|retrieves|with evidence|results|calls|tokens|p50 ms|AUROC|not harming|trusted, right|doubted, right|by chance|against always|of oracle's lead|against chance",
     )];
     for policy in &comparison.policies {
         let summary = &policy.summary;
@@ -226,6 +226,8 @@ fn show(comparison: &Comparison, folder: &Path) -> Result<()> {
             one(summary.latency_ms.p50),
             share(policy.auroc),
             share(policy.not_harming),
+            share(policy.trusted_right),
+            share(policy.doubted_right),
             share(policy.random.em),
             difference(&policy.vs_always),
             share(policy.of_oracle_lead),

@@ -29,7 +29,7 @@ fn ingest(ken: &Ken) {
 }
 
 fn cross_encoder() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../model/tests/fixtures/cross_encoders/bert")
+    std::path::absolute("../model/tests/fixtures/cross_encoders/bert").unwrap()
 }
 
 /// The text of a passage that a chunk claims to be.

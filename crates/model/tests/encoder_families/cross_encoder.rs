@@ -21,7 +21,7 @@ struct Recorded {
 }
 
 fn fixtures() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/cross_encoders")
+    PathBuf::from("tests/fixtures/cross_encoders")
 }
 
 fn recorded() -> Recorded {

@@ -70,8 +70,8 @@ fn defaults_are_those_of_the_libraries() {
 /// The table of the documentation is written by this test where it is not what the settings say.
 #[test]
 fn the_settings_are_documented() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/config.md");
-    let document = std::fs::read_to_string(&path).unwrap();
+    let path = Path::new("../../docs/reference/config.md");
+    let document = std::fs::read_to_string(path).unwrap();
     let mut table = "| key | default | what it is |\n|---|---|---|\n".to_owned();
     for setting in keyed() {
         let more = match setting.see {
@@ -89,7 +89,7 @@ fn the_settings_are_documented() {
     let end = start + document[start..].find("\n\n").unwrap() + 1;
     let expected = format!("{}{table}{}", &document[..start], &document[end..]);
     if document != expected {
-        std::fs::write(&path, expected).unwrap();
+        std::fs::write(path, expected).unwrap();
         panic!(
             "{} was not up to date and is written anew: commit it",
             path.display()

@@ -79,6 +79,11 @@ pub struct PolicyResult {
     /// The share of questions that retrieve exactly where that answers strictly better (SR-RAG,
     /// Table 2: strict preference).
     pub strict_preference: Option<f64>,
+    /// Of the questions that it answers from memory, the share that memory answers right (KBM, Fig. 5: what is judged
+    /// known).
+    pub trusted_right: Option<f64>,
+    /// Of the questions that it answers with evidence, the share that memory would have answered right.
+    pub doubted_right: Option<f64>,
     /// Choosing by chance with evidence for as many questions: mean exact match, and the interval that holds
     /// 95% of the draws.
     pub random: Difference,
@@ -199,6 +204,12 @@ fn result(
         false => gain <= 0.0,
     });
     let strict = added.map(|(kept, gain)| kept == (gain > 0.0));
+    let right_from_memory = |kept: bool| {
+        let each = answered.iter().zip(&decisions);
+        share(
+            each.filter_map(|(one, decision)| (decision.is_kept() == kept).then_some(one.never.em)),
+        )
+    };
     let against = |other: &dyn Fn(&Answered<'_>) -> f64| {
         let pairs = records.iter().zip(answered);
         let differences: Vec<f64> = pairs
@@ -248,6 +259,8 @@ fn result(
             .map(|probable| reliability(probable, BINS)),
         not_harming: share(harmless),
         strict_preference: share(strict),
+        trusted_right: right_from_memory(false),
+        doubted_right: right_from_memory(true),
         random: by_chance(answered, ratio, seed),
         vs_always: against(&|one| number(one.always.em)),
         of_oracle_lead: of_lead(&leads),

@@ -4,7 +4,7 @@ use super::comparison::{Comparison, PolicyResult};
 
 type Column = (&'static str, fn(&PolicyResult) -> Option<f64>);
 
-const COLUMNS: [Column; 37] = [
+const COLUMNS: [Column; 39] = [
     ("n", |one| Some(one.summary.n as f64)),
     ("failed", |one| Some(one.summary.failed as f64)),
     ("em", |one| one.summary.em),
@@ -32,6 +32,8 @@ const COLUMNS: [Column; 37] = [
     ("ece", |one| one.ece),
     ("not_harming", |one| one.not_harming),
     ("strict_preference", |one| one.strict_preference),
+    ("trusted_right", |one| one.trusted_right),
+    ("doubted_right", |one| one.doubted_right),
     ("random_em", |one| one.random.em),
     ("vs_always", |one| one.vs_always.em),
     ("vs_always_low", |one| low(one.vs_always.interval)),

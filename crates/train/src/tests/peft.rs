@@ -27,7 +27,7 @@ struct Recorded {
 }
 
 fn fixtures() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures")
+    PathBuf::from("fixtures")
 }
 
 fn recorded() -> Recorded {

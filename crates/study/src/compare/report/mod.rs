@@ -49,7 +49,7 @@ fn with_interval(difference: &Difference) -> String {
 
 fn policies(comparison: &Comparison) -> String {
     let names = "policy|EM|F1|contains|retrieval ratio|with evidence|search results|model calls|tokens|p50 ms|p95 ms|AUROC|AUPRC|ECE|\
-                 not harming|strict|chance at this ratio|against always|of oracle's lead|against chance";
+                 not harming|strict|trusted, right|doubted, right|chance at this ratio|against always|of oracle's lead|against chance";
     let one = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |v| format!("{v:.1}"));
     let rows = comparison.policies.iter().map(|policy| {
         let summary = &policy.summary;
@@ -72,6 +72,8 @@ fn policies(comparison: &Comparison) -> String {
             share(policy.ece),
             share(policy.not_harming),
             share(policy.strict_preference),
+            share(policy.trusted_right),
+            share(policy.doubted_right),
             with_interval(&policy.random),
             with_interval(&policy.vs_always),
             share(policy.of_oracle_lead),
@@ -85,7 +87,8 @@ fn policies(comparison: &Comparison) -> String {
     text.push_str(
         "<p>Calls and tokens are means over the questions. A score is a sign that retrieval \
          is not needed (AUROC, AUPRC, ECE) where retrieval would turn no wrong answer into a right \
-         one. Differences are of exact match, with 95% intervals of a paired bootstrap. A policy \
+         one. Trusted is what is answered from memory, doubted what is answered with evidence; of both, the \
+         share that memory answers right. Differences are of exact match, with 95% intervals of a paired bootstrap. A policy \
          without a threshold was cut on each half of the questions where the other half was answered \
          best.</p>\n",
     );
