@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use ken_probe::Sample;
 use ken_route::Source;
 use serde::{Deserialize, Serialize};
 
@@ -25,6 +26,10 @@ pub struct Answer {
     /// The short answer that is withheld, since nothing vouches for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub withheld: Option<String>,
+    /// The same with its log probability, where it is short, greedy and written from the question and what was
+    /// found alone: what policies measure as [`Step::Draft`](crate::Step::Draft).
+    #[serde(skip)]
+    pub greedy: Option<Sample>,
     /// Whether it ended because it had as many tokens as it may have.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub truncated: bool,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ken_language::Prompt;
-use ken_probe::{letter, named_choice};
+use ken_probe::{Sample, letter, named_choice};
 use ken_route::Choice;
 
 use crate::Policy;
@@ -37,6 +37,8 @@ pub(crate) struct Draft<'q> {
     pub(crate) withheld: Option<String>,
     /// The answer, where the policy had it written.
     pub(crate) written: Option<String>,
+    /// The same with its log probability, where it was written as policies have it written.
+    pub(crate) greedy: Option<Sample>,
     pub(crate) truncated: bool,
     pub(crate) calls: Calls,
     pub(crate) tokens: Tokens,
@@ -58,6 +60,7 @@ impl<'q> Draft<'q> {
             is_vouched: false,
             withheld: None,
             written: None,
+            greedy: None,
             truncated: false,
             calls: Calls::default(),
             tokens: Tokens::default(),
@@ -117,6 +120,7 @@ impl<'q> Draft<'q> {
             unfounded: cited.unfounded,
             answer: answer.to_owned(),
             withheld: self.withheld,
+            greedy: self.greedy,
             truncated: self.truncated,
             retrieved: self.retrieved,
             verbalized: self.verbalized,

@@ -10,6 +10,7 @@ use ken_index::Mode;
 use ken_language::{
     Finish, GenerateOptions, GenerateRequest, Generation, LanguageModel, Progress, Prompt, Sampling,
 };
+use ken_probe::Sample;
 use ken_route::{Choice, Source};
 
 use crate::answer::{Answer, Retrieved};
@@ -498,6 +499,11 @@ impl Pipeline {
             draft.took("read", written.prompt_time);
             draft.took("write", writing);
             draft.truncated = written.finish == Finish::Length;
+            let is_plain = draft.verbalized.is_none() && draft.corpus.is_none();
+            let is_greedy = self.settings.sampling == Sampling::Greedy;
+            if let (true, Written::Short(line)) = (is_plain && is_greedy, &lines[index]) {
+                draft.greedy = Sample::of(written, line);
+            }
             stopped[index] = written.finish == Finish::Cancelled && !broken_off[index];
         }
         for (index, line) in lines.iter_mut().enumerate() {

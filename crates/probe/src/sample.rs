@@ -39,6 +39,21 @@ pub struct TokenEntropy {
     pub max: f64,
 }
 
+impl Sample {
+    /// The answer in what was written; `None` where the model was stopped before its end.
+    #[must_use]
+    pub fn of(written: &Generation, line: &FirstLine) -> Option<Self> {
+        let stopped = written.finish == Finish::Cancelled && !line.has_ended();
+        (!stopped).then(|| Self {
+            text: line.answer().to_owned(),
+            logprob: written.logprobs.as_deref().map(total),
+            tokens: written.logprobs.as_ref().map_or(written.tokens, Vec::len),
+            entropy: written.entropies.as_deref().map(token_entropy),
+            margin: written.margins.as_deref().and_then(mean_margin),
+        })
+    }
+}
+
 /// How answers are sampled.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SampleOptions {
@@ -183,7 +198,7 @@ pub fn draw_watched(
         .map(|(((asked, written), lines), cancelled)| {
             let samples = written.iter().zip(lines).filter(|_| !cancelled);
             let samples: Vec<Sample> = samples
-                .map(|(written, line)| read(written, line))
+                .map(|(written, line)| Sample::of(written, line))
                 .collect::<Option<_>>()?;
             Some(Drawn {
                 prompt_tokens: written.first()?.prompt_tokens,
@@ -214,18 +229,6 @@ pub fn greedy_lines(
         .collect();
     let drawn = draw(model, &requests)?.into_iter();
     Ok(drawn.map(|drawn| drawn.map(Drawn::into_text)).collect())
-}
-
-/// The answer in what was written; `None` where the model was stopped before its end.
-fn read(written: &Generation, line: &FirstLine) -> Option<Sample> {
-    let stopped = written.finish == Finish::Cancelled && !line.has_ended();
-    (!stopped).then(|| Sample {
-        text: line.answer().to_owned(),
-        logprob: written.logprobs.as_deref().map(total),
-        tokens: written.logprobs.as_ref().map_or(written.tokens, Vec::len),
-        entropy: written.entropies.as_deref().map(token_entropy),
-        margin: written.margins.as_deref().and_then(mean_margin),
-    })
 }
 
 /// `None` of no token.

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use ken_answer::{Answer, AnswerError, Calls, Retrieved, Tokens};
-use ken_probe::covers;
+use ken_probe::{Sample, covers};
 use ken_route::Source;
 use serde::{Deserialize, Serialize};
 
@@ -30,6 +30,10 @@ pub struct Record {
     pub subject: Option<String>,
     /// The answer as given; empty where there is none.
     pub answer: String,
+    /// The same with its log probability, where it was written greedily from the question and what was found
+    /// alone: the signals of policies that go by that answer need no other one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub greedy: Option<Sample>,
     /// The answer that was withheld, since nothing vouched for it. It counts as wrong.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub withheld: Option<Withheld>,
@@ -118,6 +122,7 @@ impl Record {
                 .map(|hit| hit.passage_id)
                 .collect(),
             answer: withheld.unwrap_or(answer.answer),
+            greedy: answer.greedy,
             calls: answer.calls,
             tokens: answer.tokens,
             timing_ms: answer.timing_ms,

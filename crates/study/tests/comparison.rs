@@ -7,8 +7,7 @@ mod fixture;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ken_answer::Pipeline;
-use ken_answer::Policy;
+use ken_answer::{Pipeline, Policy, Step};
 use ken_study::compare::{
     Known, RequiredSignals, SignalWork, Thresholds, measure_signals, to_csv, to_html,
 };
@@ -365,6 +364,43 @@ fn other_policies_pay_only_for_what_is_missing() {
         assert!(first.with.samples.is_empty() && second.with.samples.len() == 10);
         for (step, cost) in &first.without.costs {
             assert_eq!(second.without.costs.get(step), Some(cost), "not paid again");
+        }
+    }
+}
+
+#[test]
+fn answers_are_not_written_again_to_be_measured() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut pipeline = pipeline(&folder);
+    let asked = questions();
+    let required = policies("uncertainty:perplexity,evidence:gain");
+    let measured = signals(&folder, &pipeline, &required, &asked, &[], BATCH);
+    let [never, always] =
+        [Policy::Never, Policy::Always].map(|policy| live(&mut pipeline, policy, &asked, BATCH));
+    let known = Known::default().and_answered(&never, &always);
+    let work = SignalWork {
+        pipeline: &pipeline,
+        required: &RequiredSignals::by(&required, None, &pipeline),
+        known: &known,
+    };
+    let mut file = ResultsFile::open(&folder.path().join("again"), RunSettings::new()).unwrap();
+    let cancel = AtomicBool::new(false);
+    let taken = measure_signals(work, &asked, &mut file, Run::new(BATCH, &cancel, |_| {}));
+    let taken = taken.unwrap().records;
+    let records = never.iter().zip(&always);
+    for ((measured, taken), (never, always)) in measured.iter().zip(&taken).zip(records) {
+        let each = [
+            (&measured.without, &taken.without, never),
+            (&measured.with, &taken.with, always),
+        ];
+        for (measured, taken, record) in each {
+            assert!(taken.draft.is_some(), "{taken:?}");
+            assert_eq!(taken.draft, measured.draft);
+            let [measured, taken] = [measured, taken].map(|one| one.costs[&Step::Draft]);
+            assert_eq!(taken.tokens, measured.tokens);
+            assert_eq!(taken.calls, measured.calls);
+            let answering = record.timing_ms["read"] + record.timing_ms["write"];
+            assert_eq!(taken.ms, Some(answering), "the time is that of the answer");
         }
     }
 }

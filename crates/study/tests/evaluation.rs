@@ -67,6 +67,7 @@ fn answer(question: &Question) -> Result<Answer, AnswerError> {
     }
     timing_ms.insert("total".to_owned(), timing_ms.values().sum());
     Ok(Answer {
+        greedy: None,
         truncated: false,
         score: None,
         question: question.question.clone(),

@@ -268,6 +268,10 @@ fn a_boundary_is_learned_and_the_policy_kbm_goes_by_it() {
         "--epochs",
         "1",
     ];
+    let with = ["--corpus", "island.ken", "--mode", "lexical"];
+    let from_memory = [&train[..], &with, &MODEL, &SMALL].concat();
+    ken.refusal(&from_memory)
+        .is("no_evidence", "was probed with evidence", "ken probe");
     let report = ken.json(&[&train[..], &MODEL, &SMALL].concat());
     assert_eq!(
         (&report["purpose"], &report["without_evidence"]),
@@ -326,7 +330,6 @@ fn a_boundary_is_learned_and_the_policy_kbm_goes_by_it() {
         "--epochs",
         "1",
     ];
-    let with = ["--corpus", "island.ken", "--mode", "lexical"];
     let reads = ken.json(&[&train[..], &with, &MODEL, &SMALL].concat());
     assert!(
         number(&reads["lessons"]["boundary_with_evidence"]) > 0.0,

@@ -112,7 +112,7 @@ impl ComparisonWork<'_> {
         let work = SignalWork {
             pipeline,
             required: &RequiredSignals::by(self.policies, abstain, pipeline),
-            known: &known,
+            known: &known.and_answered(&never, &always),
         };
         let measured = measure_signals(work, self.questions, &mut file, run(None))?;
         let mut measured = measured.complete(&signals)?.records;

@@ -4,16 +4,16 @@
 use std::collections::HashMap;
 
 use ken_answer::{
-    Abstention, AnswerError, Measurements, Pipeline, Policy, QuestionPrompt, Retrieved, Signal,
-    Step, prompt, signals_of_abstention,
+    Abstention, AnswerError, Cost, Measurements, Pipeline, Policy, QuestionPrompt, Retrieved,
+    Signal, Step, Tokens, prompt, signals_of_abstention,
 };
-use ken_probe::judgment_tokens;
+use ken_probe::{Sample, judgment_tokens};
 use serde::{Deserialize, Serialize};
 
 use crate::calibration::{recorded, recorded_with_evidence};
 use crate::dataset::Question;
 use crate::probe::ProbeRecord;
-use crate::record::Failure;
+use crate::record::{Failure, Record};
 use crate::results::ResultsFile;
 use crate::run::{Outcome, Records, Run, RunError, Task, Work, record_of, record_of_question};
 
@@ -113,13 +113,20 @@ pub(super) fn policies_need_gate(policies: &[Policy]) -> bool {
     signals.any(|signal| signal == Signal::EVIDENCE_GATE)
 }
 
-/// The measurements that probing has already made with this model and these prompts, by question and choices:
-/// without evidence, and with that of this corpus.
+/// A question and its choices.
+type Asked = (String, Vec<String>);
+
+/// What was already measured with this model and these prompts.
 #[derive(Debug, Clone, Default)]
-pub struct Known(HashMap<(String, Vec<String>), (Measurements, Measurements)>);
+pub struct Known {
+    /// By probing: without evidence, and with that of this corpus.
+    probed: HashMap<Asked, [Measurements; 2]>,
+    /// By answering: the greedy answers likewise, with their costs.
+    answered: HashMap<Asked, [Option<(Sample, Cost)>; 2]>,
+}
 
 impl Known {
-    /// The measurements in records, with at most `samples` samples.
+    /// The measurements in records of probing, with at most `samples` samples.
     ///
     /// # Errors
     /// A record of another model or other prompts than the pipeline's; a model that cannot count
@@ -155,10 +162,61 @@ impl Known {
                 false => Measurements::default(),
             };
             let asked = (record.question.trim().to_owned(), record.choices.clone());
-            known.insert(asked, (measured, with));
+            known.insert(asked, [measured, with]);
         }
-        Ok(Self(known))
+        Ok(Self {
+            probed: known,
+            answered: HashMap::new(),
+        })
     }
+
+    /// The same with the answers to questions without and with evidence: of each `[questions]`.
+    #[must_use]
+    pub fn and_answered(mut self, never: &[Record], always: &[Record]) -> Self {
+        let each = never.iter().zip(always);
+        let drafts = each.map(|(never, always)| {
+            let asked = (never.question.trim().to_owned(), never.choices.clone());
+            (asked, [draft_of(never), draft_of(always)])
+        });
+        self.answered.extend(drafts);
+        self
+    }
+
+    /// What is known of a question of which this much is kept.
+    fn complete(&self, kept: Option<Signals>, question: &Question) -> Signals {
+        let asked = (
+            question.question.trim().to_owned(),
+            question.choices.clone(),
+        );
+        let mut signals = kept.unwrap_or_else(|| {
+            let [without, with] = self.probed.get(&asked).cloned().unwrap_or_default();
+            Signals {
+                without,
+                with,
+                ..Signals::of(question)
+            }
+        });
+        let measured = [&mut signals.without, &mut signals.with];
+        let drafts = self.answered.get(&asked).into_iter().flatten();
+        for (measured, draft) in measured.into_iter().zip(drafts) {
+            let (Some((draft, cost)), false) = (draft, measured.costs.contains_key(&Step::Draft))
+            else {
+                continue;
+            };
+            measured.draft = Some(draft.clone());
+            measured.costs.insert(Step::Draft, *cost);
+        }
+        signals
+    }
+}
+
+/// The greedy answer that a record holds, where it does, and what it cost.
+fn draft_of(record: &Record) -> Option<(Sample, Cost)> {
+    let times = ["read", "write"].map(|stage| record.timing_ms.get(stage));
+    let ms = times.into_iter().flatten().sum();
+    let Tokens { prompt, completion } = record.tokens;
+    let cost = Cost::of_model(record.calls.model, prompt, completion, ms);
+    Some((record.greedy.clone()?, cost))
 }
 
 /// Counts the tokens of prompts where the probe record lacks them.
@@ -211,21 +269,8 @@ pub fn measure_signals(
         }
     }
     let begin = |question: &Question| {
-        let asked = || {
-            (
-                question.question.trim().to_owned(),
-                question.choices.clone(),
-            )
-        };
-        let known = || work.known.0.get(&asked()).cloned();
-        begun.get(&question.id).cloned().unwrap_or_else(|| {
-            let (without, with) = known().unwrap_or_default();
-            Signals {
-                without,
-                with,
-                ..Signals::of(question)
-            }
-        })
+        work.known
+            .complete(begun.get(&question.id).cloned(), question)
     };
     let batch = Work {
         batch: &mut |questions| measure(work, questions.iter().copied().map(begin).collect()),

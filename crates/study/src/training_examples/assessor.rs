@@ -67,8 +67,8 @@ pub struct AssessorExamples {
 /// The training examples of probed questions.
 ///
 /// # Errors
-/// Records without labels or of several models, labels of an indicator that are all the same, a search that
-/// fails.
+/// Records without labels, of several models, or without evidence where there is a retriever; labels of an
+/// indicator that are all the same; a search that fails.
 pub fn assessor_examples(
     records: &[ProbeRecord],
     making: AssessorExampleOptions<'_>,
@@ -85,6 +85,12 @@ pub fn assessor_examples(
             || r.fingerprint.prompt != *prompt
     }) {
         return Err(ExamplesError::Mixed);
+    }
+    let is_bare = |record: &&ProbeRecord| record.evidence.is_empty();
+    if making.retriever.is_some() && usable.iter().all(is_bare) {
+        return Err(ExamplesError::NoEvidence {
+            records: usable.len(),
+        });
     }
     let mut examples = Vec::new();
     let mut labels: BTreeMap<Indicator, Vec<f64>> = BTreeMap::new();

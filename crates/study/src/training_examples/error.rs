@@ -32,6 +32,11 @@ pub enum ExamplesError {
         remedy = "label questions with golden answers first: <*labeled_by>"
     )]
     NoLabels { records: usize, labeled_by: Action },
+    #[error("none of the {records} questions was probed with evidence")]
+    #[diagnostic(
+        remedy = "probe with the corpus: <ProbeWithCorpus>; or leave <corpus> out, to learn from answers from memory alone"
+    )]
+    NoEvidence { records: usize },
     #[error("the records are of several models, corpora or prompts")]
     #[diagnostic(
         kind = "mixed_records",
