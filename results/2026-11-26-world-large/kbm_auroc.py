@@ -14,7 +14,7 @@ def auroc(p,y):
 ids=list(S)
 print(list(S[ids[0]]['without']['assessed']), S[ids[0]]['without']['assessed'])
 y=[int(N[i]['em']) for i in ids]; z=[int(A[i]['em'] and not N[i]['em']) for i in ids]; w=[int(A[i]['em']) for i in ids]
-for k in ('mastery','certainty'):
+for k in (k for k in S[ids[0]]['without']['assessed'] if k!='by'):
     p=[S[i]['without']['assessed'][k] for i in ids]
     if p[0] is None: continue
     print(k,'memory right',round(auroc(p,y),3),'beneficial',round(auroc([-x for x in p],z),3))

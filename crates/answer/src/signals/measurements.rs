@@ -252,9 +252,11 @@ pub struct Verdicts {
     /// The assessor's fingerprint.
     pub by: String,
     /// The probability that the answer is not mastered.
-    pub mastery: Option<f64>,
+    #[serde(alias = "mastery")]
+    pub not_mastered: Option<f64>,
     /// The probability that answers do not agree.
-    pub certainty: Option<f64>,
+    #[serde(alias = "certainty")]
+    pub not_certain: Option<f64>,
 }
 
 /// The milliseconds of one of `questions` that were worked on together: each has the same share, long

@@ -130,8 +130,8 @@ impl Measuring<'_> {
                     slots.fill(self.assess(step, &open)?, |all, (by, need)| {
                         all.assessed.by = by;
                         match step {
-                            Step::AssessCertainty => all.assessed.certainty = Some(need),
-                            _ => all.assessed.mastery = Some(need),
+                            Step::AssessCertainty => all.assessed.not_certain = Some(need),
+                            _ => all.assessed.not_mastered = Some(need),
                         }
                     });
                 }

@@ -222,7 +222,7 @@ signals! {
         steps: &[Step::AssessMastery],
         needs: "nothing",
         told_by: Some(RoutingModel::Assessor),
-        recorded: |measured| measured.assessed.mastery,
+        recorded: |measured| measured.assessed.not_mastered,
         ..TRAINED
     }
     CERTITUDE: "kbm:certainty"
@@ -230,7 +230,7 @@ signals! {
         steps: &[Step::AssessCertainty],
         needs: "nothing",
         told_by: Some(RoutingModel::Assessor),
-        recorded: |measured| measured.assessed.certainty,
+        recorded: |measured| measured.assessed.not_certain,
         ..TRAINED
     }
     SELF_ROUTE: "self-route"
