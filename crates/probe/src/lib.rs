@@ -44,4 +44,4 @@ pub use sample::{
 };
 pub use scores::{Scores, covers, score};
 pub use self_judgment::{SelfJudgment, judge_need, judgment_tokens};
-pub use uncertainty::{lexical_similarity, perplexity, semantic_entropy};
+pub use uncertainty::{lexical_similarity, perplexity, semantic_entropy, sequence_surprisal};

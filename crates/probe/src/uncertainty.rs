@@ -1,5 +1,5 @@
 //! Measures of a model's uncertainty by drawn answers, their log probabilities and hidden states:
-//! perplexity, lexical similarity, semantic entropy, eigenscore. The certainty of KBM is in
+//! perplexity, sequence probability, lexical similarity, semantic entropy, eigenscore. The certainty of KBM is in
 //! `indicators`, token entropies come with the answers; nothing is asked of a model here.
 
 use std::collections::BTreeMap;
@@ -15,6 +15,16 @@ use crate::sample::Sample;
 pub fn perplexity(answer: &Sample) -> Option<f64> {
     match answer.logprob {
         Some(logprob) if answer.tokens > 0 => Some((-logprob / answer.tokens as f64).exp()),
+        _ => answer.text.is_empty().then_some(f64::INFINITY),
+    }
+}
+
+/// How unlikely an answer is as a whole: the negative log probability of its tokens and its end, in nats
+/// (maximum sequence probability). At least 0; the larger, the less certain. Of answers as [`perplexity`].
+#[must_use]
+pub fn sequence_surprisal(answer: &Sample) -> Option<f64> {
+    match answer.logprob {
+        Some(logprob) if answer.tokens > 0 => Some(-logprob),
         _ => answer.text.is_empty().then_some(f64::INFINITY),
     }
 }
@@ -178,6 +188,25 @@ mod tests {
             tokens,
             ..Sample::default()
         }
+    }
+
+    #[test]
+    fn the_surprisal_of_a_sequence_is_of_all_its_tokens() {
+        let half = 0.5_f64.ln();
+        let surprisal = |tokens| {
+            let answer = sample("a", Some(f64::from(tokens) * half), tokens as usize);
+            // That of a token, times their number.
+            let per_token = perplexity(&answer).unwrap().ln();
+            let whole = sequence_surprisal(&answer).unwrap();
+            assert!((whole - per_token * f64::from(tokens)).abs() < 1e-12);
+            whole
+        };
+        assert!(surprisal(6) > surprisal(2));
+        assert_eq!(sequence_surprisal(&sample("a", None, 2)), None);
+        assert_eq!(
+            sequence_surprisal(&sample("", None, 0)),
+            Some(f64::INFINITY)
+        );
     }
 
     #[test]

@@ -108,7 +108,7 @@ fn what_is_put_together_is_what_the_pipeline_does() {
     let mut pipeline = pipeline(&folder);
     let policies = policies(
         "never,always,random:0.4,prompt@0.4,certainty@0.5,certainty@0.3+double,\
-         uncertainty:perplexity@1.5,uncertainty:perplexity@1.5+double,\
+         uncertainty:perplexity@1.5,uncertainty:perplexity@1.5+double,uncertainty:sequence-probability@2,\
          uncertainty:mean-token-entropy@0.4,uncertainty:max-token-entropy@0.4+double,\
          uncertainty:margin@0.5,uncertainty:margin@0.7+double,\
          uncertainty:semantic-entropy@0.5,uncertainty:lexical-similarity@0.4,\

@@ -13,7 +13,7 @@ use std::ops::Deref;
 use std::str::FromStr;
 
 use ken_diagnostic::{Remedy, remedy};
-use ken_probe::{certainty, lexical_similarity, perplexity, semantic_entropy};
+use ken_probe::{certainty, lexical_similarity, perplexity, semantic_entropy, sequence_surprisal};
 use ken_route::Score;
 
 pub use measurements::{
@@ -154,6 +154,13 @@ signals! {
         steps: &[Step::Draft],
         needs: "log probabilities",
         recorded: |measured| perplexity(measured.draft.as_ref()?),
+        ..UNCERTAINTY
+    }
+    SEQUENCE_PROBABILITY: "uncertainty:sequence-probability"
+    "the negative log probability of the greedy answer as a whole, including its end (maximum sequence probability); infinite as above" {
+        steps: &[Step::Draft],
+        needs: "log probabilities",
+        recorded: |measured| sequence_surprisal(measured.draft.as_ref()?),
         ..UNCERTAINTY
     }
     MEAN_TOKEN_ENTROPY: "uncertainty:mean-token-entropy"

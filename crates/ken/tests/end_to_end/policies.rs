@@ -21,9 +21,10 @@ fn write_questions(ken: &Ken) {
     ken.write("questions.jsonl", lines.join("\n"));
 }
 
-const MEASURED: [&str; 8] = [
+const MEASURED: [&str; 9] = [
     "certainty",
     "uncertainty:perplexity",
+    "uncertainty:sequence-probability",
     "uncertainty:mean-token-entropy",
     "uncertainty:max-token-entropy",
     "uncertainty:margin",
