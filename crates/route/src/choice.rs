@@ -124,7 +124,7 @@ impl<S: Score> Policy<S> {
                 threshold,
                 review: Review::Double,
                 ..
-            } => with.is_none() || !is_above(with, threshold),
+            } => with.is_none() || threshold.is_none() || !is_above(with, threshold),
             Self::Measured {
                 review: Review::Relative,
                 ..

@@ -8,6 +8,7 @@ mod breakdown;
 mod comparison;
 mod compose;
 mod csv;
+mod double_judgment;
 mod report;
 mod run;
 mod signals;

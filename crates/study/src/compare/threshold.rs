@@ -8,6 +8,7 @@ use ken_route::{
 use serde::Serialize;
 
 use super::compose::{Answered, Decision, decide};
+use super::double_judgment;
 use crate::split::half;
 use crate::statistics::number;
 
@@ -186,6 +187,17 @@ fn chosen(policy: Policy, given: Pair, answered: &[&Answered<'_>], goal: Goal) -
         });
         let best = calibrate_jointly(&each.collect::<Vec<_>>(), given, goal);
         return (best.question, best.evidence);
+    }
+    if let Policy::Measured {
+        review: Review::Double,
+        threshold: None,
+        ..
+    } = policy
+    {
+        return (
+            double_judgment::best_threshold(policy, answered, goal),
+            None,
+        );
     }
     let relative = matches!(
         policy,
