@@ -122,6 +122,10 @@ mod tests {
             ControlFlow::Continue(())
         })?;
         assert_eq!(seen, answer.answer, "nothing of what is withheld is shown");
+        assert_eq!(
+            answer.verbalized, None,
+            "what is vouched for is the plain answer"
+        );
         Ok(answer)
     }
 

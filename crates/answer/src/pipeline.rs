@@ -355,6 +355,15 @@ impl Pipeline {
         Ok(())
     }
 
+    /// Whether an answer from memory is written from what the model has written of what it knows. A model that chooses
+    /// its source was trained to do so. Not where answers may be withheld: what is vouched for is the plain answer.
+    #[must_use]
+    pub fn verbalizes(&self) -> bool {
+        let chooser = self.model.source_chooser();
+        self.settings.abstain.is_none()
+            && (self.settings.verbalize || chooser.is_ok_and(|one| one.verbalizes()))
+    }
+
     /// Verbalizes what the model knows, where it is to answer from that.
     fn verbalize(
         &self,
@@ -370,10 +379,7 @@ impl Pipeline {
             .filter(|(_, (draft, _))| draft.choice.source == Source::SelfKnowledge)
             .map(|(index, (draft, budget))| (index, (draft.question, *budget)))
             .unzip();
-        // A model that chooses its source was trained to write what it knows wherever that is itself.
-        let chooser = self.model.source_chooser();
-        let verbalizes = self.settings.verbalize || chooser.is_ok_and(|one| one.verbalizes());
-        if !verbalizes || indices.is_empty() {
+        if !self.verbalizes() || indices.is_empty() {
             return Ok(());
         }
         let started = Instant::now();

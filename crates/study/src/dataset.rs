@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use flate2::read::MultiGzDecoder;
 use ken_answer::{AnswerError, QuestionPrompt};
 use ken_diagnostic::Remedy;
-use ken_probe::Golden;
+use ken_probe::{Golden, letter, right_choices};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
@@ -88,6 +88,24 @@ impl Question {
         Golden {
             answers: &self.golden_answers,
             choices: &self.choices,
+        }
+    }
+
+    /// The golden answers as they would stand in a passage: not by letters.
+    #[must_use]
+    pub fn answers_in_words(&self) -> Vec<String> {
+        match right_choices(&self.golden_answers, &self.choices).as_slice() {
+            [] => self.golden_answers.clone(),
+            right => right.iter().map(|&at| self.choices[at].clone()).collect(),
+        }
+    }
+
+    /// The answer that a model is taught to write: of a multiple-choice question the letter. `None` where none is known.
+    #[must_use]
+    pub fn taught_answer(&self) -> Option<String> {
+        match right_choices(&self.golden_answers, &self.choices).first() {
+            Some(&right) => letter(right).map(|letter| letter.to_string()),
+            None => self.golden_answers.first().cloned(),
         }
     }
 

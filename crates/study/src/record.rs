@@ -115,7 +115,7 @@ impl Record {
             em: scores.exact_match,
             f1: scores.f1,
             contains: scores.contains,
-            gold_covered: coverage(&answer.retrieved, &question.golden_answers),
+            gold_covered: coverage(&answer.retrieved, &question.answers_in_words()),
             retrieved: answer
                 .retrieved
                 .into_iter()

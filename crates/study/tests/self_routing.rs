@@ -6,11 +6,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use ken_answer::datastore::SELF;
 use ken_answer::{
-    AnswerSettings, Datastore, Measurements, Pipeline, Policy, QuestionPrompt, Signal, Style,
-    prompt,
+    AnswerError, AnswerSettings, Datastore, Measurements, Pipeline, Policy, QuestionPrompt, Signal,
+    Style, prompt,
 };
 use ken_index::Mode;
 use ken_language::{
@@ -277,9 +278,12 @@ fn a_rule_is_learned_and_advised() {
 
     // Its threshold is the best one on questions that it was not taught, and is recorded with it.
     let examples = routing_examples(held_out, SUM, &base).unwrap().examples;
-    let threshold = best_threshold(decoder.as_ref(), &examples)
+    let never = AtomicBool::new(false);
+    let threshold = best_threshold(decoder.as_ref(), &examples, &never)
         .unwrap()
         .unwrap();
+    let stopped = best_threshold(decoder.as_ref(), &examples, &AtomicBool::new(true));
+    assert!(matches!(stopped, Err(AnswerError::Interrupted)));
     let expected = |record: &SourceRecord, own: bool| {
         let of = record
             .contexts

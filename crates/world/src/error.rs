@@ -47,6 +47,12 @@ pub enum WorldError {
         remedy = "have <look_alikes>, <outdated> and <wrong> add up to 1 or less"
     )]
     Misrepresented { all: f64 },
+    #[error("no names and titles are left for so many people and what is told of them wrongly")]
+    #[diagnostic(
+        kind = "world_names",
+        remedy = "choose fewer <people>, or lower shares: <look_alikes> and <wrong>"
+    )]
+    NoNames,
     #[error("there is no training text")]
     #[diagnostic(kind = "world_sequences", remedy = "choose <sequences> above 0")]
     NoSequences,

@@ -55,6 +55,10 @@ impl World {
             [&mut free_people, &mut free_books],
             &settings,
         );
+        // Reading is trained on people and books that are not in the world.
+        if free_people.is_empty() || free_books.is_empty() {
+            return Err(WorldError::NoNames);
+        }
         tell_in_documents(&mut subjects, &settings);
         let distribution = |kind: Kind, asked: bool| {
             let of_kind = subjects

@@ -183,6 +183,15 @@ fn settings_of_which_no_world_can_be_made_are_refused() {
             outdated: 0.5,
             ..base
         },
+        // More books, and wrong ones beside them, than there are titles.
+        WorldSettings {
+            people: 39_900,
+            unseen: 50,
+            strangers: 50,
+            wrong: 1.0,
+            documents: 1,
+            ..base.without_stakes()
+        },
     ] {
         let error = World::new(bad).unwrap_err();
         assert!(error.remedy().is_some(), "{error}");

@@ -7,7 +7,7 @@ use ken_answer::{Abstention, AnswerError, Policy, RoutingModel};
 use ken_study::compare::{
     Breakdown, Comparison, ComparisonWork, Difference, PolicyResult, Yardstick, untimed,
 };
-use ken_study::{ProbeRecord, Question, check_sampling, read_results, read_settings};
+use ken_study::{ProbeRecord, Question, RunSettings, check_sampling, read_results, read_settings};
 use serde::Serialize;
 
 use crate::arguments::answering::EvalArguments;
@@ -57,16 +57,11 @@ pub(crate) fn run(
     if let Some(abstain) = session.settings.abstain {
         abstain.check().map_err(AnswerError::from)?;
     }
-    let probed: Vec<ProbeRecord> = match &arguments.records {
-        Some(path) => {
-            let probed = read_results(path)?;
-            // Samples are kept for later policies too, so those of these need not take any.
-            check_sampling(&read_settings(path)?)?;
-            probed
-        }
+    let mut pipeline = session.setup().pipeline_for(None, true, policies)?;
+    let probed = match &arguments.records {
+        Some(path) => probed(path, &session.settings.identity(&pipeline))?,
         None => Vec::new(),
     };
-    let mut pipeline = session.setup().pipeline_for(None, true, policies)?;
     // Thresholds that are recorded with a model are those of its policy.
     let policies: Vec<Policy> = policies.iter().map(|one| pipeline.resolved(*one)).collect();
     let policies = &policies[..];
@@ -102,6 +97,37 @@ pub(crate) fn run(
         )?;
     }
     taught::show(&taught)
+}
+
+/// The records of probing from which a run of these settings need not measure again: where other evidence was read than
+/// now, those without evidence.
+///
+/// # Errors
+/// Records that cannot be read, or of answers that would be others now.
+fn probed(path: &Path, now: &RunSettings) -> Result<Vec<ProbeRecord>> {
+    let mut probed: Vec<ProbeRecord> = read_results(path)?;
+    let then = read_settings(path)?;
+    // Samples are kept for later policies too, so those of these need not take any.
+    check_sampling(&then)?;
+    for name in ["max_tokens", "precision"] {
+        if let (Some(then), Some(now)) = (then.get(name), now.get(name))
+            && then != now
+        {
+            let flag = name.replace('_', "-");
+            return Err(Failure::refused(
+                "other_records",
+                format!("the records were probed with --{flag} {then}, and this run has {now}"),
+                format!("give --{flag} {then}, or leave --records out"),
+            ));
+        }
+    }
+    let read = ["k", "mode", "filters", "rerank", "evidence_tokens"];
+    if read.iter().any(|&name| then.get(name) != now.get(name)) {
+        for record in &mut probed {
+            record.fingerprint.corpus = None;
+        }
+    }
+    Ok(probed)
 }
 
 /// What is answered under each policy, and what is withheld.

@@ -39,7 +39,9 @@ pub(crate) fn taught(
         digests.extend(learned.map(|learned| (what, learned)));
     }
     let told_by = |model| {
-        let mut signals = policies.iter().flat_map(|policy| policy.signals());
+        let signals = policies.iter().flat_map(|policy| policy.signals());
+        let vouching = settings.abstain.map(|abstain| abstain.signal);
+        let mut signals = signals.chain(vouching);
         signals.any(|signal| signal.told_by == Some(model))
     };
     let router = pipeline.router().map(|(head, _)| head.input);

@@ -155,6 +155,14 @@ fn what_was_taught_a_question_is_not_measured_on_it_unnoticed() {
         "the kbm was taught",
         "--held-out 0.8",
     );
+    // Also where it only vouches for answers.
+    let vouching = [&by_kbm[..], &["--abstain", "kbm@0.5"]].concat();
+    ken.refusal(&eval(
+        "vouched",
+        "never,uncertainty:perplexity@1",
+        &vouching,
+    ))
+    .is("taught_questions", "the kbm was taught", "--held-out 0.8");
     // A file of an older version does not say what it was taught.
     let origin = ken.read("kbm/ken.json");
     let mut older: Value = serde_json::from_str(&origin).unwrap();

@@ -250,6 +250,38 @@ fn what_was_probed_gives_a_threshold_and_is_not_sampled_again() {
         ken.read("compared/report.html")
             .contains("What evidence does")
     );
+
+    // Of answers that read other evidence, or are of another length, nothing is taken over.
+    let [.., length, records, known_name, _, _] = eval;
+    let with = |more: &[&'static str], out| {
+        let reviewed = ["--policy", "uncertainty:perplexity+double"];
+        [
+            &eval[..4],
+            &reviewed,
+            &["--samples", "4", "--max-tokens", length],
+            &[records, known_name],
+            more,
+            &["--out", out],
+        ]
+        .concat()
+    };
+    ken.json(&with(&[], "same"));
+    ken.json(&with(&["--k", "1"], "fewer"));
+    let read = |out: &str| {
+        let signals = ken.read(&format!("{out}/signals.jsonl"));
+        let first: Value = serde_json::from_str(signals.lines().nth(1).unwrap()).unwrap();
+        number(&first["with"]["costs"]["draft"]["tokens"]["prompt"])
+    };
+    let probed = &known["costs_with_evidence"]["draft"]["tokens"]["prompt"];
+    assert_eq!(read("same"), number(probed));
+    assert!(
+        read("fewer") < read("same"),
+        "one passage is read, not three"
+    );
+    let longer = ["--max-tokens", "9"];
+    let longer = [&eval[..8], &longer, &[records, known_name]].concat();
+    ken.refusal(&longer)
+        .is("other_records", "--max-tokens 8", "give --max-tokens 8");
 }
 
 #[test]

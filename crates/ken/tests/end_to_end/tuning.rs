@@ -454,6 +454,9 @@ fn a_router_looks_at_what_a_boundary_model_says() {
     }
     let by = ["--features", "first-token-and-kbm", "--out", "router.json"];
     let train = [&["train", "router", "known.jsonl"][..], &by, &MODEL].concat();
+    let twice = [&train[..], &["--kbm", "kbm", "--held-out", "0.7"]].concat();
+    ken.refusal(&twice)
+        .is("held_out_twice", "none is left", "larger --held-out");
     let report = &ken.json(&[&train[..], &["--kbm", "kbm"]].concat())["report"];
     assert_eq!(report["input"]["from"], "first_token_and_mastery");
     let counted = ["learned_from", "held_out", "left_out"].map(|field| number(&report[field]));

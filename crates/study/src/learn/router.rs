@@ -82,6 +82,15 @@ impl RouterLabels {
         }
     }
 
+    /// Of how many questions a router learns.
+    #[must_use]
+    pub fn learned(&self, options: LearnOptions) -> usize {
+        let learned = self.labels.iter();
+        learned
+            .filter(|label| !options.held_out.holds_out(&label.subject))
+            .count()
+    }
+
     /// The questions as they are asked.
     #[must_use]
     pub fn questions(&self) -> Vec<QuestionPrompt<'_>> {

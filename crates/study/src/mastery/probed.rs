@@ -107,7 +107,7 @@ pub fn mastery_of_probed(
             .filter_map(|name| asked.get_key_value(name))
             .flat_map(|(name, of_gold)| of_gold.iter().map(|&one| (*name, one)))
             .filter(|(name, (question, _, _))| {
-                covers(&sentence.text, &question.golden_answers) == Some(true)
+                covers(&sentence.text, &question.answers_in_words()) == Some(true)
                     && placed.insert((question.id.as_str(), *name))
             })
             .map(|(_, one)| one)

@@ -11,8 +11,7 @@ use ken_answer::{
 use ken_language::{Embedder, LanguageModel, Prompt};
 use ken_probe::{
     Correctness, DrawRequest, Drawn, Golden, Grouping, Sample, SampleOptions, are_right, draw,
-    mask, right_choices, seed_of, types_by_choice, types_by_entailment, types_by_meaning,
-    types_by_string,
+    mask, seed_of, types_by_choice, types_by_entailment, types_by_meaning, types_by_string,
 };
 
 use super::record::{
@@ -477,7 +476,7 @@ fn draft<'q>(
             &evidence.iter().collect::<Vec<_>>(),
         ));
         if given.unjudged.is_none() {
-            given.masked_places = mask_all(&mut evidence, &answers_in_words(question));
+            given.masked_places = mask_all(&mut evidence, &question.answers_in_words());
             asked.masked = ask(prompt::from_evidence(
                 question_prompt,
                 &evidence.iter().collect::<Vec<_>>(),
@@ -490,17 +489,6 @@ fn draft<'q>(
         prompts,
         asked,
         at_k: fewer,
-    }
-}
-
-/// The golden answers as they would stand in evidence: not by letters.
-fn answers_in_words(question: &Question) -> Vec<String> {
-    match right_choices(&question.golden_answers, &question.choices).as_slice() {
-        [] => question.golden_answers.clone(),
-        right => right
-            .iter()
-            .map(|&at| question.choices[at].clone())
-            .collect(),
     }
 }
 

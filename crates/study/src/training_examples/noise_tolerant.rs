@@ -64,7 +64,7 @@ pub fn noise_tolerant(
             question: &question.question,
             choices: &question.choices,
         };
-        let Some(output) = question.golden_answers.first() else {
+        let Some(output) = question.taught_answer() else {
             continue;
         };
         let mut add = |kind, prompt| {
@@ -99,13 +99,13 @@ pub fn noise_tolerant(
 }
 
 fn holds_answer(question: &Question, passage: &Retrieved) -> bool {
-    covers(&passage.text, &question.golden_answers) == Some(true)
+    covers(&passage.text, &question.answers_in_words()) == Some(true)
 }
 
 /// Whether the answer stands anywhere in what a prompt shows of a passage.
 fn shows_answer(question: &Question, passage: &Retrieved) -> bool {
     let shown = format!("{} {}", passage.title, passage.text);
-    covers(&shown, &question.golden_answers) == Some(true)
+    covers(&shown, &question.answers_in_words()) == Some(true)
 }
 
 /// The `k` passages that fit best, the last of them replaced by the first that holds the answer where
@@ -175,6 +175,31 @@ mod tests {
             score: 0.0,
             in_prompt: false,
         }
+    }
+
+    #[test]
+    fn letters_are_taught_and_words_are_looked_for() {
+        let question = Question {
+            id: "q".to_owned(),
+            question: "who rows?".to_owned(),
+            golden_answers: vec!["B".to_owned()],
+            choices: vec!["Ole".to_owned(), "Ida".to_owned()],
+            metadata: Map::new(),
+        };
+        assert_eq!(question.taught_answer().as_deref(), Some("B"));
+        assert!(holds_answer(&question, &passage(0, "", "Ida rows")));
+        assert!(!holds_answer(&question, &passage(0, "", "plan B")));
+        assert!(!shows_answer(&question, &passage(0, "B", "Ole rows")));
+        let named = Question {
+            golden_answers: vec!["Ida".to_owned()],
+            ..question.clone()
+        };
+        assert_eq!(named.taught_answer().as_deref(), Some("B"));
+        let open = Question {
+            choices: Vec::new(),
+            ..named
+        };
+        assert_eq!(open.taught_answer().as_deref(), Some("Ida"));
     }
 
     proptest! {

@@ -129,7 +129,8 @@ impl FineTuning<'_> {
     }
 }
 
-/// Trains a model and writes the result. `on` is told of each step, and may stop it.
+/// Trains a model and writes the result. `on` is told of each step, and may stop it. What it would resume from stays
+/// until [`finish`].
 ///
 /// # Errors
 /// Settings out of range, a folder that holds something else, what the training itself fails for, and
@@ -181,8 +182,6 @@ pub fn fine_tune(
         Some(_) => ken_train::write_adapter(&model, &tuning.base, &origin, out)?,
         None => checkpoint.write_trained(out, StoredAs::F32, &model.tensors(), Some(&origin))?,
     }
-    // The model is on the disk, and only now is it all that there is.
-    forget(out)?;
     let stage = curriculum.stages.last();
     Ok(TuneReport {
         out: out.to_owned(),
@@ -201,6 +200,14 @@ pub fn fine_tune(
         tokens_per_s: whole.tokens_per_second(),
         threshold: None,
     })
+}
+
+/// Removes what a training resumes from: all that belongs to its result is on the disk.
+///
+/// # Errors
+/// Files that cannot be removed.
+pub fn finish(out: &Path) -> Result<(), TuneError> {
+    Ok(forget(out)?)
 }
 
 fn origin(model: &Trainable, checkpoint: &Checkpoint, curriculum: &Curriculum) -> Origin {

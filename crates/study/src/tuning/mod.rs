@@ -14,7 +14,7 @@ mod self_route;
 pub use boundary::{TaughtBoundary, boundary_curriculum, taught_boundary};
 pub use curriculum::{Curriculum, Stage, objectives};
 pub use error::TuneError;
-pub use fine_tune::{FineTuning, TuneReport, fine_tune};
+pub use fine_tune::{FineTuning, TuneReport, fine_tune, finish};
 pub use folder::{CHECKPOINT, stopped, write_history};
 pub use given::read_examples;
 pub use noise_tolerant::{

@@ -2,6 +2,7 @@
 //! either (SR-RAG, section 3.3).
 
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use ken_answer::prompt::{choose_source, from_memory, verbalize};
 use ken_answer::{AnswerError, QuestionPrompt};
@@ -129,17 +130,23 @@ impl TaughtRouting {
 
 /// The threshold of the policy `self-route` at which the examples would be answered best, most often from memory among
 /// equals: by what the trained model makes of each, and how likely the golden answer is from each source, as it was
-/// labeled before the training. `None` without examples, or where each is best answered from a corpus.
+/// labeled before the training. 0, above which is every choice that leaves a corpus a chance, where each is best answered
+/// from a corpus; `None` without examples.
 ///
 /// # Errors
-/// A model that was not trained to choose, or a prompt that does not fit.
+/// A model that was not trained to choose, a prompt that does not fit, and [`AnswerError::Interrupted`] where `stop` is
+/// raised.
 pub fn best_threshold(
     model: &dyn LanguageModel,
     examples: &[RoutingExample],
+    stop: &AtomicBool,
 ) -> Result<Option<f64>, AnswerError> {
     let chooser = model.source_chooser()?;
     let mut observations = Vec::new();
     for batch in examples.chunks(BATCH) {
+        if stop.load(Ordering::Relaxed) {
+            return Err(AnswerError::Interrupted);
+        }
         let prompts: Vec<Prompt> = batch.iter().map(asked).collect();
         let choices = chooser.choose_sources(&prompts.iter().collect::<Vec<_>>(), 0)?;
         for (example, choice) in batch.iter().zip(choices) {
@@ -151,7 +158,8 @@ pub fn best_threshold(
             }));
         }
     }
-    Ok(calibrate(&observations, Goal::BestAccuracy).threshold)
+    let best = calibrate(&observations, Goal::BestAccuracy).threshold;
+    Ok(best.or((!observations.is_empty()).then_some(0.0)))
 }
 
 fn asked(example: &RoutingExample) -> Prompt {

@@ -18,7 +18,7 @@ use ken_study::{
 use serde_json::json;
 
 use crate::arguments::calibrating::{CalibrateArguments, Calibrated};
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 use crate::output;
 use crate::progress::counting;
 use crate::session::Session;
@@ -86,7 +86,7 @@ fn scores(
                 stop,
             )?)
         }
-        Some(RoutingModel::Datastore) => by_choice(records, session),
+        Some(RoutingModel::Datastore) => by_choice(arguments.goal(), records, session),
         Some(RoutingModel::Gate) => Ok(gate_scores(&session.setup().gate()?, records)?),
         None => {
             if signal.is_of_samples() {
@@ -142,10 +142,24 @@ fn by_router(records: &[ProbeRecord], session: &Session<'_>) -> Result<Vec<Optio
 }
 
 /// What the model of the settings makes of recorded questions, if it was trained to choose its source.
-fn by_choice(records: &[ProbeRecord], session: &Session<'_>) -> Result<Vec<Option<f64>>> {
+///
+/// # Errors
+/// A guarantee for answers that are written otherwise than those that were probed.
+fn by_choice(
+    goal: Goal,
+    records: &[ProbeRecord],
+    session: &Session<'_>,
+) -> Result<Vec<Option<f64>>> {
     let settings = session.settings;
     let policy = Policy::measured(Signal::SELF_ROUTE);
     let pipeline = session.setup().pipeline_for(None, false, &[policy])?;
+    if matches!(goal, Goal::Guarantee { .. }) && pipeline.verbalizes() {
+        return Err(Failure::refused(
+            "verbalized_guarantee",
+            "a guarantee is about answers as they were probed, and this model answers from what it has written of what it knows",
+            "choose a threshold by --measured-loss, and see what it does by `ken eval QUESTIONS --policy self-route@T`; or train the model with --no-verbalization",
+        ));
+    }
     let taught = taught(&session.setup().trained_folder()?)?.questions;
     let datastore = settings
         .datastore

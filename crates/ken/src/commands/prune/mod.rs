@@ -157,7 +157,7 @@ fn guaranteed(
         .map(|(question, vector)| CoverageQuestion {
             text: question.question.trim().to_owned(),
             vector,
-            golden_answers: question.golden_answers.clone(),
+            golden_answers: question.answers_in_words(),
         })
         .collect();
     basis.check_questions(&asked)?;

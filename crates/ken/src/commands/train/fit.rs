@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 
 use ken_model::decoder::Checkpoint;
-use ken_study::tuning::{Curriculum, FineTuning, TuneReport, fine_tune};
+use ken_study::tuning::{Curriculum, FineTuning, TuneReport, fine_tune, finish};
 use ken_train::{LoraSettings, Progress, Schedule, TrainSettings};
 
 use crate::arguments::tuning::TuningFlags;
@@ -63,7 +63,8 @@ pub(super) fn fit(
     fit_and(checkpoint, curriculum, tuning, session, |_| Ok(()))
 }
 
-/// The same, where something is added to the result before it is shown.
+/// The same, where something is added to the result before it is shown. Until that is done, the training resumes at its
+/// end.
 pub(super) fn fit_and(
     checkpoint: &Checkpoint,
     curriculum: &Curriculum,
@@ -76,6 +77,7 @@ pub(super) fn fit_and(
         fine_tune(checkpoint, curriculum, tuning, &mut draw)?
     };
     add(&mut report)?;
+    finish(tuning.out)?;
     match session.json {
         true => output::json(&report),
         false => show(&report),

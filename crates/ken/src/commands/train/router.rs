@@ -16,7 +16,7 @@ use serde_json::json;
 use super::vectors::{looks_at, losses};
 use super::{Measure, learning, options, show_spreads, spreads, with_interval};
 use crate::arguments::training::{ControlSource, TrainRouterArguments, VectorSource};
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 use crate::output::{self, share};
 use crate::progress::counting;
 use crate::session::Session;
@@ -33,6 +33,14 @@ pub(super) fn run(arguments: &TrainRouterArguments, session: &Session<'_>) -> Re
             assessor.check(&labels.model)?;
             if let Some(folder) = &session.settings.kbm {
                 labels.leave_out_taught(&taught(folder)?.questions)?;
+                let own = options(&arguments.head, session.settings.seed, 0);
+                if labels.learned(own) == 0 {
+                    return Err(Failure::refused(
+                        "held_out_twice",
+                        "the router holds out all questions that the kbm model was not taught, so none is left to learn from",
+                        "train the kbm model with a larger --held-out than the router: such as 0.6, and the router with 0.3",
+                    ));
+                }
             }
             Some(assessor)
         }

@@ -36,7 +36,7 @@ pub(super) fn run(arguments: &TrainSelfRouteArguments, session: &Session<'_>) ->
     let curriculum = self_route_curriculum(&checkpoint, taught, split, soft, second, &tuning)?;
     fit_and(&checkpoint, &curriculum, &tuning, session, |report| {
         let model = trained(&arguments.tuning, session)?;
-        report.threshold = best_threshold(model.as_ref(), &validating)?;
+        report.threshold = best_threshold(model.as_ref(), &validating, session.stop)?;
         if let Some(threshold) = report.threshold {
             record_threshold(&arguments.tuning.out, threshold)?;
         }
