@@ -79,6 +79,7 @@ fn records(world: &World, model: &str) -> Vec<SourceRecord> {
         let record = json!({
             "id": format!("q{number}"), "question": question(name, is_own),
             "golden_answers": ["town"], "golden_answer": "town", "contexts": contexts,
+            "null_logprob": if is_own { -0.2 } else { -4.0 },
             "sources": [
                 {"source": SELF, "best": 0, "worst": 1, "among_top": 1.0, "log_sum": -0.1},
                 {"source": CORPUS, "best": 2, "worst": 2, "among_top": 1.0, "log_sum": -1.0},
@@ -506,6 +507,31 @@ fn each_stage_teaches_its_tokens() {
         ..SUM
     };
     let silent = routing_examples(&records, silent, checkpoint.fingerprint()).unwrap();
+    // Labeled by the answer without retrieval and with the first passage, whatever texts are worth.
+    let sources = silent.examples.iter().map(|one| one.source.as_str());
+    assert_eq!(sources.take(2).collect::<Vec<_>>(), [SELF, CORPUS]);
+    let soft = silent.examples[0].objectives(&checkpoint, &tokens, RoutingStage::Imitate, true);
+    let soft = soft.unwrap();
+    let Objective::Imitate(sequence) = &soft[0] else {
+        panic!("{soft:?}");
+    };
+    let mark = sequence.tokens.iter().position(|one| *one == tokens.own);
+    let share = 1.0 / (1.0 + (-0.8f64).exp());
+    let weight = f64::from(sequence.weights[mark.unwrap()]);
+    assert!((weight - share).abs() < 1e-6, "{weight} {share}");
+    let [unmeasured, ..] = records.as_slice() else {
+        panic!("no records");
+    };
+    let unmeasured = SourceRecord {
+        null_logprob: None,
+        ..unmeasured.clone()
+    };
+    let making = RoutingExampleOptions {
+        verbalizes: false,
+        ..SUM
+    };
+    let none = routing_examples(&[unmeasured], making, checkpoint.fingerprint());
+    assert!(matches!(none, Err(ExamplesError::NoLabels { .. })));
     for stage in [RoutingStage::Imitate, RoutingStage::Prefer { beta: 0.3 }] {
         let objectives = silent.examples[0]
             .objectives(&checkpoint, &tokens, stage, false)

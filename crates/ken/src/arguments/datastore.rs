@@ -123,7 +123,7 @@ pub(crate) struct DatastoreMakeArguments {
     /// Rule that picks the preferred source: majority or sum
     ///
     /// That of `ken train self-route`.
-    #[arg(long, value_name = "RULE", default_value_t = LabelRule::Majority)]
+    #[arg(long, value_name = "RULE", default_value_t = LabelRule::default())]
     pub(crate) rule: LabelRule,
 
     /// Layer whose hidden states are the keys: middle, auto (the best of several) or a number

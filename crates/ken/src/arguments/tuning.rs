@@ -123,8 +123,9 @@ pub(crate) struct SelfRouteExampleFlags {
 
     /// Preferred source: by majority or sum
     ///
-    /// SR-RAG states both. In both sets measured so far, sum was nearer to what the model knows.
-    #[arg(long, value_name = "RULE", default_value_t = LabelRule::Majority)]
+    /// SR-RAG states both. In both sets measured so far, sum was nearer to what the model knows. With --no-verbalization,
+    /// the answer without retrieval and with the first passage are compared instead.
+    #[arg(long, value_name = "RULE", default_value_t = LabelRule::default())]
     pub(crate) rule: LabelRule,
 
     /// Share of the questions to hold out
@@ -158,7 +159,7 @@ pub(crate) struct SelfRouteExampleFlags {
 #[command(after_long_help = "\
 Examples:
   ken label sources questions.jsonl --corpus notes.ken --out labels.jsonl
-  ken train self-route labels.jsonl --rule sum --soft --epochs 3 --out routing
+  ken train self-route labels.jsonl --soft --epochs 3 --out routing
   ken ask --corpus notes.ken --adapter routing --policy self-route \"Who keeps the keys?\"
   ken train self-route labels.jsonl --export trl --out examples.jsonl
 

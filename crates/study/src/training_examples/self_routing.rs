@@ -19,9 +19,9 @@ use crate::statistics::mean;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum LabelRule {
     /// The source of most of the helpful contexts (section 3.3).
-    #[default]
     Majority,
     /// The source with the largest sum of likelihoods (appendix B.1).
+    #[default]
     Sum,
 }
 
@@ -44,15 +44,28 @@ impl SourceRecord {
 
     /// Of the sum of likelihoods, the share of each source; the same for all where none is likely.
     pub(crate) fn shares(&self) -> BTreeMap<String, f64> {
-        let most = self.sources.iter().map(|source| source.log_sum);
-        let most = most.fold(f64::NEG_INFINITY, f64::max);
-        let likelihood = |source: &SourceLabel| match most.is_finite() {
-            true => (source.log_sum - most).exp(),
-            false => 1.0,
-        };
-        let total: f64 = self.sources.iter().map(likelihood).sum();
-        let share = |source: &SourceLabel| (source.source.clone(), likelihood(source) / total);
-        self.sources.iter().map(share).collect()
+        shares_of(&self.sources, |source| source.log_sum)
+    }
+
+    /// The same of the golden answer without retrieval, and with the first passage of each corpus; and the source
+    /// with the largest share, the model itself among equals. So selective retrieval is labeled that verbalizes
+    /// nothing (SR-RAG, section 4.1). `None` where there is no label, or in records that lack the null context.
+    fn plain_shares(&self) -> Option<(&str, BTreeMap<String, f64>)> {
+        let null = self.preferred.as_ref().and(self.null_logprob)?;
+        let shares = shares_of(&self.sources, |source| {
+            let mut contexts = self.contexts.iter();
+            let first = contexts.find(|one| one.source == source.source);
+            match source.source.as_str() {
+                SELF => null,
+                _ => first.map_or(f64::NEG_INFINITY, |one| one.logprob),
+            }
+        });
+        let each = self.sources.iter().map(|one| one.source.as_str());
+        let preferred = each.reduce(|best, next| match shares[next] > shares[best] {
+            true => next,
+            false => best,
+        })?;
+        Some((preferred, shares))
     }
 
     /// How likely the golden answer is from what the model knows and from the first passage of a corpus. What it knows
@@ -76,13 +89,32 @@ impl SourceRecord {
     }
 }
 
+/// The likelihoods of sources, given as logarithms, as shares of their sum; the same for all where none is likely.
+fn shares_of(
+    sources: &[SourceLabel],
+    log_likelihood: impl Fn(&SourceLabel) -> f64,
+) -> BTreeMap<String, f64> {
+    let most = sources
+        .iter()
+        .map(&log_likelihood)
+        .fold(f64::NEG_INFINITY, f64::max);
+    let likelihood = |source: &SourceLabel| match most.is_finite() {
+        true => (log_likelihood(source) - most).exp(),
+        false => 1.0,
+    };
+    let total: f64 = sources.iter().map(likelihood).sum();
+    let share = |source: &SourceLabel| (source.source.clone(), likelihood(source) / total);
+    sources.iter().map(share).collect()
+}
+
 /// How the training examples are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RoutingExampleOptions {
-    /// By which rule the preferred source follows.
+    /// By which rule the preferred source follows, where the model verbalizes.
     pub rule: LabelRule,
     /// Whether the model is taught to write what it knows before it answers from that. Without it, the model
-    /// only retrieves or not: the baseline of selective retrieval (Selective-RAG).
+    /// only retrieves or not: the baseline of selective retrieval (Selective-RAG), which is labeled by how likely the
+    /// answer is without and with retrieval.
     pub verbalizes: bool,
 }
 
@@ -180,7 +212,10 @@ fn example(record: &SourceRecord, making: RoutingExampleOptions) -> Option<Routi
         question: &record.question,
         choices: &record.choices,
     };
-    let source = record.preferred_by(making.rule)?;
+    let (source, shares) = match making.verbalizes {
+        true => (record.preferred_by(making.rule)?, record.shares()),
+        false => record.plain_shares()?,
+    };
     let (best, worst) = record.extremes(source)?;
     let read = |context: &Context| -> Option<Sourced> {
         let prompt: Prompt = match context.source.as_str() {
@@ -202,7 +237,7 @@ fn example(record: &SourceRecord, making: RoutingExampleOptions) -> Option<Routi
         helped: read(best)?,
         unhelped: read(worst).filter(|_| is_choice),
         answer: record.golden_answer.clone()?,
-        shares: record.shares(),
+        shares,
     })
 }
 
