@@ -101,6 +101,11 @@ pub enum SetupError {
     #[error("{folder} was not trained on what a model knows")]
     #[diagnostic(remedy = "<TrainKbm> makes one that was")]
     NotKbm { folder: PathBuf },
+    #[error(
+        "the adapter {folder} of the policy `kbm` was trained on another model than the one that answers: {reason}"
+    )]
+    #[diagnostic(remedy = "name the model that it was trained on by <kbm_model>")]
+    OtherKbmBase { folder: PathBuf, reason: String },
     #[error(transparent)]
     Hub(#[from] HubError),
     #[error(transparent)]

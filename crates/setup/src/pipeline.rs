@@ -8,7 +8,7 @@ use ken_answer::{
 };
 use ken_hub::ModelReference;
 use ken_language::{LanguageModel, Sampling};
-use ken_model::decoder::Origin;
+use ken_model::decoder::{DecoderError, Origin};
 use ken_route::{Head, Input, Purpose};
 
 use crate::error::SetupError;
@@ -147,7 +147,16 @@ impl Setup<'_> {
                     .kbm_model
                     .as_ref()
                     .unwrap_or(&self.settings.model);
-                self.local_model(base, Some(folder.clone()), None)?
+                let model = self.local_model(base, Some(folder.clone()), None);
+                model.map_err(|error| match error {
+                    SetupError::Decoder(DecoderError::OtherBase { path, reason })
+                        if self.settings.kbm_model.is_none() =>
+                    {
+                        let folder = path;
+                        SetupError::OtherKbmBase { folder, reason }
+                    }
+                    other => other,
+                })?
             }
         };
         let known = AssessedModel {

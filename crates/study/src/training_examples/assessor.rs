@@ -68,7 +68,7 @@ pub struct AssessorExamples {
 ///
 /// # Errors
 /// Records without labels, of several models, or without evidence where there is a retriever; labels of an
-/// indicator that are all the same; a search that fails.
+/// indicator that are all the same for answers from memory; a search that fails.
 pub fn assessor_examples(
     records: &[ProbeRecord],
     making: AssessorExampleOptions<'_>,
@@ -93,6 +93,7 @@ pub fn assessor_examples(
         });
     }
     let mut examples = Vec::new();
+    // Of answers from memory, which the policy is about: with evidence, a model may be as sure of all.
     let mut labels: BTreeMap<Indicator, Vec<f64>> = BTreeMap::new();
     let mut without_evidence = 0;
     for record in &usable {
@@ -126,7 +127,9 @@ pub fn assessor_examples(
             for (indicator, value) in indicators {
                 let Some(value) = value else { continue };
                 let label = making.labels.of(indicator, value);
-                labels.entry(indicator).or_default().push(label);
+                if kind == ExampleKind::Assessor {
+                    labels.entry(indicator).or_default().push(label);
+                }
                 let chances = [label, 1.0 - label];
                 let verdicts = verdicts(&record.question).into_iter().zip(chances);
                 examples.extend(verdicts.filter(|&(_, chance)| chance > 0.0).map(
