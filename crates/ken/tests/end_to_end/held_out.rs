@@ -155,16 +155,19 @@ fn what_was_taught_a_question_is_not_measured_on_it_unnoticed() {
         "the kbm was taught",
         "--held-out 0.8",
     );
-    // Also where it only vouches for answers.
-    let vouching = [&by_kbm[..], &["--abstain", "kbm@0.5"]].concat();
-    ken.refusal(&eval(
-        "vouched",
-        "never,uncertainty:perplexity@1",
-        &vouching,
-    ))
-    .is("taught_questions", "the kbm was taught", "--held-out 0.8");
-    // A file of an older version does not say what it was taught.
+    // Also where it only vouches for answers, which takes one that was taught evidence.
     let origin = ken.read("kbm/ken.json");
+    let mut reading: Value = serde_json::from_str(&origin).unwrap();
+    reading["boundary"]["questions_with_evidence"] = Value::from(5);
+    ken.write("kbm/ken.json", reading.to_string());
+    let vouching = [&by_kbm[..], &["--abstain", "kbm@0.5"]].concat();
+    let policies = "never,uncertainty:perplexity@1";
+    ken.refusal(&eval("vouched", policies, &vouching)).is(
+        "taught_questions",
+        "the kbm was taught",
+        "--held-out 0.8",
+    );
+    // A file of an older version does not say what it was taught.
     let mut older: Value = serde_json::from_str(&origin).unwrap();
     older.as_object_mut().unwrap().remove("learned_from");
     ken.write("kbm/ken.json", older.to_string());
