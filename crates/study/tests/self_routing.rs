@@ -478,8 +478,7 @@ fn each_stage_teaches_its_tokens() {
     assert_eq!(learned(1, prefer), [choice(island)]);
 
     // Each source with its share of the sum of likelihoods, and all else as before.
-    let chosen = |soft: bool| {
-        let example = &routing.examples[0];
+    let chosen = |example: &RoutingExample, soft: bool| {
         let objectives = example.objectives(&checkpoint, &tokens, RoutingStage::Imitate, soft);
         let asked = |objective: &Objective| match objective {
             Objective::Imitate(sequence) => {
@@ -491,9 +490,10 @@ fn each_stage_teaches_its_tokens() {
         };
         objectives.unwrap().iter().map(asked).collect::<Vec<_>>()
     };
-    assert_eq!(chosen(false), [(tokens.own, 1.0)]);
+    let first = &routing.examples[0];
+    assert_eq!(chosen(first, false), [(tokens.own, 1.0)]);
     let share = 1.0 / (1.0 + (-0.9f64).exp());
-    let (own, of_corpus) = (chosen(true)[0], chosen(true)[1]);
+    let (own, of_corpus) = (chosen(first, true)[0], chosen(first, true)[1]);
     assert_eq!((own.0, of_corpus.0), (tokens.own, island));
     assert!((f64::from(own.1) - share).abs() < 1e-6, "{own:?}");
     assert!(
@@ -502,33 +502,21 @@ fn each_stage_teaches_its_tokens() {
     );
 
     // Without verbalizing, the end of the knowledge follows the source at once.
-    let silent = RoutingExampleOptions {
-        verbalizes: false,
-        ..SUM
-    };
-    let silent = routing_examples(&records, silent, checkpoint.fingerprint()).unwrap();
-    // Labeled by the answer without retrieval and with the first passage, whatever texts are worth.
-    let sources = silent.examples.iter().map(|one| one.source.as_str());
-    assert_eq!(sources.take(2).collect::<Vec<_>>(), [SELF, CORPUS]);
-    let soft = silent.examples[0].objectives(&checkpoint, &tokens, RoutingStage::Imitate, true);
-    let soft = soft.unwrap();
-    let Objective::Imitate(sequence) = &soft[0] else {
-        panic!("{soft:?}");
-    };
-    let mark = sequence.tokens.iter().position(|one| *one == tokens.own);
-    let share = 1.0 / (1.0 + (-0.8f64).exp());
-    let weight = f64::from(sequence.weights[mark.unwrap()]);
-    assert!((weight - share).abs() < 1e-6, "{weight} {share}");
-    let [unmeasured, ..] = records.as_slice() else {
-        panic!("no records");
-    };
-    let unmeasured = SourceRecord {
-        null_logprob: None,
-        ..unmeasured.clone()
-    };
     let making = RoutingExampleOptions {
         verbalizes: false,
         ..SUM
+    };
+    let silent = routing_examples(&records, making, checkpoint.fingerprint()).unwrap();
+    // Labeled by the answer without retrieval and with the first passage, whatever texts are worth.
+    let sources = silent.examples.iter().map(|one| one.source.as_str());
+    assert_eq!(sources.take(2).collect::<Vec<_>>(), [SELF, CORPUS]);
+    let share = 1.0 / (1.0 + (-0.8f64).exp());
+    let (token, weight) = chosen(&silent.examples[0], true)[0];
+    assert_eq!(token, tokens.own);
+    assert!((f64::from(weight) - share).abs() < 1e-6, "{weight} {share}");
+    let unmeasured = SourceRecord {
+        null_logprob: None,
+        ..records[0].clone()
     };
     let none = routing_examples(&[unmeasured], making, checkpoint.fingerprint());
     assert!(matches!(none, Err(ExamplesError::NoLabels { .. })));
