@@ -508,7 +508,8 @@ impl Pipeline {
             let is_plain = draft.verbalized.is_none() && draft.corpus.is_none();
             let is_greedy = self.settings.sampling == Sampling::Greedy;
             if let (true, Written::Short(line)) = (is_plain && is_greedy, &lines[index]) {
-                draft.greedy = Sample::of(written, line);
+                // Without its log probability it says nothing that the answer does not.
+                draft.greedy = Sample::of(written, line).filter(|one| one.logprob.is_some());
             }
             stopped[index] = written.finish == Finish::Cancelled && !broken_off[index];
         }
