@@ -44,15 +44,20 @@ def numbers(signals):
     }
 
 
-folder = sys.argv[1]
-signals, never = lines(f"{folder}/signals.jsonl"), lines(f"{folder}/never.jsonl")
-only = set(open(sys.argv[2]).read().split()) if len(sys.argv) > 2 else set(signals)
-rows = {name: numbers(one) for name, one in signals.items() if name in only}
-for group in ("", "nq", "triviaqa", "webq"):
-    of_group = [name for name in rows if name.startswith(group)]
-    right = [never[name]["em"] for name in of_group]
-    print(group or "all", len(of_group), "questions,", sum(right), "right from memory")
-    for number in rows[of_group[0]] if of_group else ():
-        scores = [rows[name][number] for name in of_group]
-        if None not in scores:
-            print(f"   {number:32} {auroc(scores, right)}")
+def main():
+    folder = sys.argv[1]
+    signals, never = lines(f"{folder}/signals.jsonl"), lines(f"{folder}/never.jsonl")
+    only = set(open(sys.argv[2]).read().split()) if len(sys.argv) > 2 else set(signals)
+    rows = {name: numbers(one) for name, one in signals.items() if name in only}
+    for group in ("", "nq", "triviaqa", "webq"):
+        of_group = [name for name in rows if name.startswith(group)]
+        right = [never[name]["em"] for name in of_group]
+        print(group or "all", len(of_group), "questions,", sum(right), "right from memory")
+        for number in rows[of_group[0]] if of_group else ():
+            scores = [rows[name][number] for name in of_group]
+            if None not in scores:
+                print(f"   {number:32} {auroc(scores, right)}")
+
+
+if __name__ == "__main__":
+    main()

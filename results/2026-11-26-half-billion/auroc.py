@@ -4,21 +4,11 @@
     python3 auroc.py known.jsonl
 """
 import json
-import math
+import pathlib
 import sys
 
-
-def auroc(scores, right):
-    known = [score for score, one in zip(scores, right) if one]
-    unknown = [score for score, one in zip(scores, right) if not one]
-    over = lambda a, b: (a > b) + 0.5 * (a == b)
-    of_known = [sum(over(a, b) for b in unknown) / len(unknown) for a in known]
-    of_unknown = [sum(over(a, b) for a in known) / len(known) for b in unknown]
-    area = sum(of_known) / len(of_known)
-    variance = lambda values: sum((value - area) ** 2 for value in values) / (len(values) - 1)
-    error = 1.96 * math.sqrt(variance(of_known) / len(known) + variance(of_unknown) / len(unknown))
-    return f"{area:.3f} ({area - error:.3f} to {area + error:.3f})"
-
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "2026-11-26-closed-book"))
+from auroc import auroc
 
 records = [json.loads(line) for line in list(open(sys.argv[1]))[1:]]
 greedy = lambda record: record["likeliest"]["self"]
