@@ -147,6 +147,7 @@ impl StudyRunArguments {
 #[command(after_long_help = "\
 Examples:
   ken study report study
+  ken study report study --by kind
   ken study report scores.csv --out report --json
 
 A table is CSV with the columns dataset, model, parameters, n, em and f1, scores as shares from 0 to 1. \
@@ -159,6 +160,13 @@ pub(crate) struct StudyReportArguments {
     /// Write the report to DIR [default: the folder of the study, or NAME.report]
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+
+    /// Break the report down by a field of the questions' metadata
+    ///
+    /// Many numbers are put into four bins. The metadata are read from the files that the study was run
+    /// on, so run this where it was run.
+    #[arg(long, value_name = "FIELD", help_heading = ADVANCED)]
+    pub(crate) by: Option<String>,
 }
 
 #[derive(Debug, Args)]

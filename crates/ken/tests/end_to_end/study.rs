@@ -35,7 +35,8 @@ fn ingest(ken: &Ken) {
         lines(&|n, maker| {
             let question = format!("Who made the clock number {n} of the tower?");
             json!({"id": format!("q{n}"), "question": question,
-                   "golden_answers": [maker, format!("Mr {maker}")]})
+                   "golden_answers": [maker, format!("Mr {maker}")],
+                   "metadata": {"tower": if n < 4 { "north" } else { "south" }}})
         }),
     );
     ken.text(&["ingest", "clocks.jsonl", "--corpus", "w", "--shards", "3"]);
@@ -198,6 +199,12 @@ fn a_grid_answers_as_evaluations_do_and_is_reported_and_planned_from() {
     assert!(page.contains("<figure id=\"q-em\">") && page.contains("reversed"));
     let vega: Value = serde_json::from_str(&ken.read("st/vega/q-em.vl.json")).unwrap();
     assert_eq!(vega["data"]["values"].as_array().unwrap().len(), 4 * SCALES);
+
+    let by = ken.json(&["study", "report", "st", "--by", "tower"])["by"].clone();
+    let groups = by["groups"].as_array().unwrap();
+    let told = groups.iter().map(|one| (&one["value"], &one["n"]));
+    assert!(told.eq([(&json!("north"), &json!(4)), (&json!("south"), &json!(5))]));
+    assert!(ken.read("st/report.html").contains("q: south, 5 questions"));
 
     plan(&ken);
     // Nothing is answered twice.
@@ -566,6 +573,12 @@ fn a_table_is_reported_without_any_model() {
         "table_value",
         "line 2, column f1: \"O.3\"",
         "shares from 0 to 1",
+    );
+    let refusal = ken.refusal(&["study", "report", argument(&table), "--by", "kind"]);
+    refusal.is(
+        "table_without_questions",
+        "has no questions",
+        "leave --by out",
     );
     let refusal = ken.refusal(&["study", "report", "."]);
     refusal.is(

@@ -6,6 +6,7 @@ use ken_answer::AnswerError;
 use ken_storage::StorageError;
 
 use super::table::TableError;
+use crate::dataset::DatasetError;
 use crate::results::ResultsError;
 use crate::run::RunError;
 
@@ -19,6 +20,8 @@ pub enum ScalingError {
     Results(#[from] ResultsError),
     #[error(transparent)]
     Table(#[from] TableError),
+    #[error(transparent)]
+    Dataset(#[from] DatasetError),
     #[error(transparent)]
     Storage(#[from] StorageError),
     #[error(transparent)]
@@ -115,6 +118,12 @@ pub enum ScalingError {
         policy: String,
         reason: &'static str,
     },
+    #[error("{path} no longer has the question {id:?} that the study asked")]
+    #[diagnostic(
+        kind = "question_gone",
+        remedy = "put back the file of questions that the study was run on: what a report is broken down by stands in it"
+    )]
+    QuestionGone { path: PathBuf, id: String },
     #[error("no cell of {path} is complete")]
     #[diagnostic(kind = "no_cells", remedy = "run the study to its end: <Study>")]
     NoCells { path: PathBuf },

@@ -121,6 +121,30 @@ impl Measured {
         })
     }
 
+    /// What was measured of some questions of one data set, by their ids; no time is told of a part.
+    #[must_use]
+    pub fn only(&self, dataset: &str, ids: &HashSet<&str>) -> Self {
+        let mut manifest = self.manifest.clone();
+        manifest.datasets.retain(|name, _| name == dataset);
+        let of_set = self
+            .cells
+            .iter()
+            .filter(|(cell, _)| cell.dataset == dataset);
+        let some = |records: &[Record]| -> Vec<Record> {
+            let some = records.iter().filter(|one| ids.contains(one.id.as_str()));
+            some.cloned().collect()
+        };
+        Self {
+            manifest,
+            cells: of_set
+                .map(|(cell, records)| (cell.clone(), some(records)))
+                .collect(),
+            missing: Vec::new(),
+            signals: self.signals.clone(),
+            time: StudyTime::default(),
+        }
+    }
+
     /// The records of a cell, if it is complete.
     #[must_use]
     pub fn records(&self, dataset: &str, model: &str, condition: Condition) -> Option<&[Record]> {

@@ -1,6 +1,7 @@
 //! What is told of a study: n\*, the measures at each scale, the fronts, and where its time went; as data
 //! and as one page with its figures.
 
+mod breakdown;
 mod figures;
 mod page;
 mod policies;
@@ -16,6 +17,7 @@ use crate::scaling::{
     Cell, Compensation, Condition, Curve, Measure, Measured, Outcome, Retrieval, ScaleMeasures,
     ScalingError, StudyTime, compensations, known_rate,
 };
+pub use breakdown::{StudyBreakdown, StudyGroup};
 use figures::Figure;
 pub use policies::PolicyOutcome;
 
@@ -35,6 +37,9 @@ pub struct StudyReport {
     pub fronts: Vec<Front>,
     /// Where the time went; `None` of a table.
     pub time: Option<StudyTime>,
+    /// The series and policies by the values of a field of the questions' metadata, where one is asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by: Option<StudyBreakdown>,
     /// The seed of the intervals.
     pub seed: u64,
 }
@@ -105,20 +110,13 @@ impl StudyReport {
     /// Of what a study measured.
     #[must_use]
     pub fn of_study(measured: &Measured) -> Self {
-        let (mut compensation, mut series) = (Vec::new(), Vec::new());
-        let seed = measured.manifest.seed;
-        for (retrieval, scales) in measured.scales() {
+        let mut compensation = Vec::new();
+        for retrieval in measured.scales().into_keys() {
             let found = compensations(&measured.curves(retrieval)).into_iter();
             compensation.extend(found.map(|compensation| CompensationOf {
                 compensation,
                 retrieval: Some(retrieval),
             }));
-            for dataset in measured.manifest.datasets.keys() {
-                for model in measured.manifest.models_by_size() {
-                    let place = (dataset.as_str(), model, retrieval);
-                    series.push(series_of(measured, place, &scales, seed));
-                }
-            }
         }
         let datasets = measured.manifest.datasets.keys();
         let fronts = datasets.flat_map(|dataset| {
@@ -129,12 +127,13 @@ impl StudyReport {
         });
         Self {
             compensation,
-            series,
+            series: series(measured),
             policies: policies::outcomes(measured),
             missing: measured.missing.clone(),
             fronts: fronts.collect(),
             time: Some(measured.time),
-            seed,
+            by: None,
+            seed: measured.manifest.seed,
         }
     }
 
@@ -180,6 +179,7 @@ impl StudyReport {
             missing: Vec::new(),
             fronts: fronts.collect(),
             time: None,
+            by: None,
             seed: 0,
         }
     }
@@ -219,6 +219,20 @@ impl StudyReport {
             .map_err(ken_storage::StorageError::new("write", folder))?;
         Ok(replace(&folder.join("report.json"), json.as_bytes())?)
     }
+}
+
+/// All models on all data sets, under each way of retrieving.
+fn series(measured: &Measured) -> Vec<Series> {
+    let mut series = Vec::new();
+    for (retrieval, scales) in measured.scales() {
+        for dataset in measured.manifest.datasets.keys() {
+            for model in measured.manifest.models_by_size() {
+                let place = (dataset.as_str(), model, retrieval);
+                series.push(series_of(measured, place, &scales, measured.manifest.seed));
+            }
+        }
+    }
+    series
 }
 
 /// The records of a model at rising scales, each beside those before it.

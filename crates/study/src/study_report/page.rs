@@ -29,9 +29,14 @@ pub(super) fn to_html(title: &str, report: &StudyReport, figures: &[Figure<'_>])
         body += "</div>\n";
         let of_set = report.series.iter().filter(|one| one.dataset == dataset);
         body += &measures(&of_set.collect::<Vec<_>>());
+        body += MEASURES;
         let of_set = report.policies.iter().filter(|one| one.dataset == dataset);
-        body += &policies(&of_set.collect::<Vec<_>>());
+        let of_set: Vec<&PolicyOutcome> = of_set.collect();
+        if !of_set.is_empty() {
+            body += &format!("<h3>Policies</h3>\n{}{POLICIES}", policies(&of_set));
+        }
     }
+    body += &breakdown(report);
     body += &fronts(report);
     body += &time(report);
     page(title, &body)
@@ -79,6 +84,16 @@ fn with_interval(measure: &Measure) -> String {
     }
 }
 
+/// What the columns of `measures` say.
+const MEASURES: &str = "<p>In brackets: 95% intervals of a bootstrap over questions, paired where answers are compared. \
+                        CB: of the questions answered wrong without retrieval, the share answered right; Δ: its gain over the \
+                        scale before; H: of those answered right without retrieval, the share answered wrong. Utilization is \
+                        CB over coverage; use of covered is CB of the covered questions alone.</p>\n";
+
+/// What the columns of `policies` say.
+const POLICIES: &str = "<p>The last two columns: what exact match gains over always retrieving from the whole \
+                        corpus, and over the same policy there.</p>\n";
+
 type Column = (&'static str, fn(&ScaleMeasures) -> &Measure);
 
 const COLUMNS: [Column; 9] = [
@@ -113,19 +128,10 @@ fn measures(series: &[&Series]) -> String {
             first.into_iter().chain(measured).collect()
         })
     });
-    format!(
-        "{}<p>In brackets: 95% intervals of a bootstrap over questions, paired where answers are compared. \
-         CB: of the questions answered wrong without retrieval, the share answered right; Δ: its gain over the \
-         scale before; H: of those answered right without retrieval, the share answered wrong. Utilization is \
-         CB over coverage; use of covered is CB of the covered questions alone.</p>\n",
-        table(names, rows)
-    )
+    table(names, rows)
 }
 
 fn policies(outcomes: &[&PolicyOutcome]) -> String {
-    if outcomes.is_empty() {
-        return String::new();
-    }
     let names = "model|shards|k|pruned|n|policy|EM|F1|contains|retrieves|tokens|against always, whole|against \
                  the same, whole";
     let rows = outcomes.iter().map(|one| {
@@ -147,11 +153,27 @@ fn policies(outcomes: &[&PolicyOutcome]) -> String {
             with_interval(&one.against_whole),
         ]
     });
-    format!(
-        "<h3>Policies</h3>\n{}<p>The last two columns: what exact match gains over always retrieving from the \
-         whole corpus, and over the same policy there.</p>\n",
-        table(names.split('|'), rows)
-    )
+    table(names.split('|'), rows)
+}
+
+fn breakdown(report: &StudyReport) -> String {
+    let Some(breakdown) = &report.by else {
+        return String::new();
+    };
+    let mut section = format!("<h2>By {}</h2>\n", escaped(&breakdown.field));
+    for group in &breakdown.groups {
+        section += &format!(
+            "<h3>{}: {}, {} questions</h3>\n{}",
+            escaped(&group.dataset),
+            escaped(&group.value),
+            group.n,
+            measures(&group.series.iter().collect::<Vec<_>>()),
+        );
+        if !group.policies.is_empty() {
+            section += &policies(&group.policies.iter().collect::<Vec<_>>());
+        }
+    }
+    section
 }
 
 fn fronts(report: &StudyReport) -> String {

@@ -3,15 +3,16 @@
 use std::path::{Path, PathBuf};
 
 use ken_study::scaling::{Measure, Measured, read_table};
-use ken_study::study_report::{CompensationOf, PolicyOutcome, StudyReport};
+use ken_study::study_report::{CompensationOf, PolicyOutcome, Series, StudyBreakdown, StudyReport};
 
 use crate::arguments::studying::StudyReportArguments;
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 use crate::output;
 use crate::session::Session;
 
 pub(super) fn run(arguments: &StudyReportArguments, session: &Session<'_>) -> Result<()> {
-    told(&arguments.study, arguments.out.as_ref(), session)
+    let by = arguments.by.as_deref();
+    told(&arguments.study, arguments.out.as_ref(), by, session)
 }
 
 /// Whether this is a table rather than the folder of a study.
@@ -20,9 +21,21 @@ pub(crate) fn is_table(study: &Path) -> bool {
 }
 
 /// Writes the report of a study or table, and shows it.
-pub(super) fn told(study: &Path, out: Option<&PathBuf>, session: &Session<'_>) -> Result<()> {
-    let (report, by_default) = match is_table(study) {
-        true => {
+pub(super) fn told(
+    study: &Path,
+    out: Option<&PathBuf>,
+    by: Option<&str>,
+    session: &Session<'_>,
+) -> Result<()> {
+    let (report, by_default) = match (is_table(study), by) {
+        (true, Some(_)) => {
+            return Err(Failure::refused(
+                "table_without_questions",
+                "a table of scores has no questions to break the report down by",
+                "name the folder of a study, or leave --by out",
+            ));
+        }
+        (true, None) => {
             let curves = read_table(study)?;
             let name = study.file_stem().unwrap_or_default().to_string_lossy();
             (
@@ -30,10 +43,15 @@ pub(super) fn told(study: &Path, out: Option<&PathBuf>, session: &Session<'_>) -
                 PathBuf::from(format!("{name}.report")),
             )
         }
-        false => (
-            StudyReport::of_study(&Measured::read(study)?),
-            study.to_owned(),
-        ),
+        (false, by) => {
+            let measured = Measured::read(study)?;
+            let by = by.map(|field| StudyBreakdown::of(&measured, field));
+            let report = StudyReport {
+                by: by.transpose()?,
+                ..StudyReport::of_study(&measured)
+            };
+            (report, study.to_owned())
+        }
     };
     let out = out.unwrap_or(&by_default);
     let name = study.file_name().unwrap_or_default().to_string_lossy();
@@ -70,30 +88,17 @@ fn show(report: &StudyReport, out: &Path) -> Result<()> {
         output::table(&output::without_empty_columns(&rows))?;
         output::line("")?;
     }
-    let mut rows = vec![output::head(
-        "data set|model|retrieval|n|EM|F1|coverage|known|CB|gain|harmed|utilization",
-    )];
-    let number = |measure: &Measure| output::share(measure.value);
-    for one in &report.series {
-        for at in &one.scales {
-            rows.push(vec![
-                one.dataset.clone(),
-                one.model.clone(),
-                one.retrieval.map_or_else(|| "-".to_owned(), told_retrieval),
-                at.n.to_string(),
-                number(&at.em),
-                number(&at.f1),
-                number(&at.coverage),
-                number(&one.known),
-                number(&at.benefited),
-                number(&at.gain),
-                number(&at.harmed),
-                number(&at.utilization),
-            ]);
-        }
-    }
+    let mut rows = vec![output::head(SERIES)];
+    rows.extend(series_rows(&report.series));
     output::table(&output::without_empty_columns(&rows))?;
-    show_policies(&report.policies)?;
+    if !report.policies.is_empty() {
+        let mut rows = vec![output::head(&format!("\n{POLICIES}"))];
+        rows.extend(policy_rows(&report.policies));
+        output::table(&output::without_empty_columns(&rows))?;
+    }
+    if let Some(breakdown) = &report.by {
+        show_breakdown(breakdown)?;
+    }
     if !report.missing.is_empty() {
         output::line(format!("{} cells are missing:", report.missing.len()))?;
         report.missing.iter().try_for_each(output::line)?;
@@ -112,17 +117,53 @@ fn show(report: &StudyReport, out: &Path) -> Result<()> {
     output::line(format!("report: {}", out.join("report.html").display()))
 }
 
-fn show_policies(policies: &[PolicyOutcome]) -> Result<()> {
-    if policies.is_empty() {
-        return Ok(());
+fn show_breakdown(breakdown: &StudyBreakdown) -> Result<()> {
+    let head = |columns: &str| output::head(&format!("\n{}|questions|{columns}", breakdown.field));
+    let (mut series, mut policies) = (vec![head(SERIES)], vec![head(POLICIES)]);
+    for group in &breakdown.groups {
+        let of_group =
+            |row: Vec<String>| [vec![group.value.clone(), group.n.to_string()], row].concat();
+        series.extend(series_rows(&group.series).map(of_group));
+        policies.extend(policy_rows(&group.policies).map(of_group));
     }
-    let mut rows = vec![output::head(
-        "\ndata set|model|retrieval|n|policy|EM|F1|retrieves|tokens|against always, whole|against the same, whole",
-    )];
+    output::table(&output::without_empty_columns(&series))?;
+    match policies.len() {
+        1 => Ok(()),
+        _ => output::table(&output::without_empty_columns(&policies)),
+    }
+}
+
+const SERIES: &str = "data set|model|retrieval|n|EM|F1|coverage|known|CB|gain|harmed|utilization";
+
+fn series_rows(series: &[Series]) -> impl Iterator<Item = Vec<String>> {
+    let number = |measure: &Measure| output::share(measure.value);
+    series.iter().flat_map(move |one| {
+        one.scales.iter().map(move |at| {
+            vec![
+                one.dataset.clone(),
+                one.model.clone(),
+                one.retrieval.map_or_else(|| "-".to_owned(), told_retrieval),
+                at.n.to_string(),
+                number(&at.em),
+                number(&at.f1),
+                number(&at.coverage),
+                number(&one.known),
+                number(&at.benefited),
+                number(&at.gain),
+                number(&at.harmed),
+                number(&at.utilization),
+            ]
+        })
+    })
+}
+
+const POLICIES: &str = "data set|model|retrieval|n|policy|EM|F1|retrieves|tokens|against always, whole|against the same, whole";
+
+fn policy_rows(policies: &[PolicyOutcome]) -> impl Iterator<Item = Vec<String>> {
     let gain =
         |measure: &Measure| output::share(measure.value) + &output::interval(measure.interval);
-    for one in policies {
-        rows.push(vec![
+    policies.iter().map(move |one| {
+        vec![
             one.dataset.clone(),
             one.model.clone(),
             told_retrieval(one.retrieval),
@@ -134,9 +175,8 @@ fn show_policies(policies: &[PolicyOutcome]) -> Result<()> {
             output::number(one.tokens.value, 1),
             gain(&one.against_always),
             gain(&one.against_whole),
-        ]);
-    }
-    output::table(&output::without_empty_columns(&rows))
+        ]
+    })
 }
 
 fn retrieval(of_pair: &CompensationOf) -> String {

@@ -59,7 +59,7 @@ pub(super) fn run(arguments: &StudyRunArguments, session: &Session<'_>) -> Resul
     for (model, read) in readers {
         answer(model, &read, &found, &sets, arguments, session)?;
     }
-    report::told(&arguments.out(), None, session)
+    report::told(&arguments.out(), None, None, session)
 }
 
 /// Which passages a model reads under one condition, by question.
