@@ -33,3 +33,15 @@ $R --batch 64 --policy always --out zr/arm-$m-always
 done
 # times, with nothing else running
 $R --batch 1 --limit 1000 --policy router@0.5 --router zr/router-tuned.json --out zr/times
+# two more seeds of the tuning
+for s in 1 2; do
+T=./zr/tolerant-seed-$s; O=zr/seed-$s; mkdir -p $O
+ken train noise-tolerant zr/tune.jsonl --records zr/known-tune.jsonl $C --model ./island-large --full --batch 64 --learning-rate 1e-4 --epochs 2 --weight-decay 0.1 --seed $s --out $T
+ken probe zr/route.jsonl --model $T $C --samples 2 --max-tokens 8 --batch 64 --out $O/known.jsonl
+ken train router $O/known.jsonl --model $T --features first-token --out $O/router.json
+ken label mastery --corpus sent.ken --questions zr/route.jsonl --records $O/known.jsonl --model $T --max-tokens 8 --out $O/mastery.jsonl
+ken train pruner $O/mastery.jsonl --corpus sent.ken --features embedding --head mlp:16 --model $T --out $O/pruner.json
+R="ken prune report --corpus sent.ken --pruner $O/pruner.json --ratios 0,0.3,0.6 --questions zr/measure.jsonl --model $T --k 1 --max-tokens 8 --batch 64"
+$R --policy router@0.5 --router $O/router.json --out $O/arm-tuned-router
+$R --policy always --out $O/arm-tuned-always
+done
