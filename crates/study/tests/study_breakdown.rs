@@ -132,6 +132,18 @@ proptest! {
 }
 
 #[test]
+fn a_data_set_that_was_not_answered_yet_hinders_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut measured = measured(&folder.path().join("q.jsonl"), &[(0, true, true)]);
+    let later = Dataset::of(&folder.path().join("later.jsonl"), &[], 0);
+    let datasets = &mut measured.manifest.datasets;
+    datasets.insert("later".to_owned(), later);
+    let groups = StudyBreakdown::of(&measured, "kind").unwrap().groups;
+    assert_eq!(groups.len(), 1);
+    assert_eq!(groups[0].dataset, "q");
+}
+
+#[test]
 fn what_a_breakdown_lacks_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("q.jsonl");

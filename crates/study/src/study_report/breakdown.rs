@@ -39,10 +39,14 @@ impl StudyBreakdown {
     /// # Errors
     /// A file that cannot be read or no longer has the study's questions, a field that no question has.
     pub fn of(measured: &Measured, field: &str) -> Result<Self, ScalingError> {
-        let mut groups = Vec::new();
+        let mut sets = Vec::new();
         for dataset in measured.manifest.datasets.keys() {
-            let questions = asked(measured, dataset)?;
-            check_field(&questions, field)?;
+            sets.push((dataset, asked(measured, dataset)?));
+        }
+        let all: Vec<Question> = sets.iter().flat_map(|(_, some)| some.clone()).collect();
+        check_field(&all, field)?;
+        let mut groups = Vec::new();
+        for (dataset, questions) in sets {
             let grouped = grouped_by(field, &questions, &questions);
             groups.extend(grouped.into_iter().map(|(value, of_group)| {
                 let ids = of_group.iter().map(|question| question.id.as_str());
@@ -63,13 +67,14 @@ impl StudyBreakdown {
     }
 }
 
-/// The questions of a data set that were answered, as its file has them.
+/// The questions of a data set that were answered, as its file has them; none before a cell is complete.
 fn asked(measured: &Measured, dataset: &str) -> Result<Vec<Question>, ScalingError> {
     let mut cells = measured.cells.iter();
-    let cell = cells.find(|(cell, _)| cell.dataset == dataset);
-    let answered: HashMap<&str, &str> = cell
+    let Some((_, records)) = cells.find(|(cell, _)| cell.dataset == dataset) else {
+        return Ok(Vec::new());
+    };
+    let answered: HashMap<&str, &str> = records
         .iter()
-        .flat_map(|(_, records)| records.iter())
         .map(|record| (record.id.as_str(), record.question.as_str()))
         .collect();
     let file = &measured.manifest.datasets[dataset].file;
