@@ -1,5 +1,5 @@
-//! Text of twice the length takes no more than twice the time to become terms, and a query no more
-//! than a fixed time, whatever the text.
+//! Text takes time in proportion to its length to become terms, and a query no more than a fixed time, whatever the
+//! text.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -7,8 +7,12 @@ use std::time::{Duration, Instant};
 
 use ken_index::{passage_terms, query_terms};
 
-/// Twice the length may take this many times as long: a little is for what is not measured well.
-const MOST: f64 = 2.5;
+/// How many times as long the longer of two texts is. Time that grows with the square of the length grows with the
+/// square of this: far more than what caches, and others that use them, make of it.
+const LONGER: usize = 8;
+
+/// The longer text may take this many times as long; with the square, it would be [`LONGER`] times [`LONGER`].
+const MOST: f64 = 2.5 * LONGER as f64;
 
 /// Below this a time says nothing: it is that of the caches and of the system's memory.
 const LEAST: Duration = Duration::from_millis(20);
@@ -99,7 +103,7 @@ fn grows_with_its_length(sizes: impl Iterator<Item = usize>) {
     let sizes: Vec<usize> = sizes.collect();
     for (name, text) in TEXTS {
         for &size in &sizes {
-            let texts = [text(size), text(2 * size)];
+            let texts = [text(size), text(LONGER * size)];
             let mut least = [Duration::MAX; 2];
             let mut ratio = f64::MAX;
             for _ in 0..TRIES {
@@ -111,20 +115,23 @@ fn grows_with_its_length(sizes: impl Iterator<Item = usize>) {
                     break;
                 }
             }
-            assert!(ratio <= MOST, "{name}, {size} bytes and twice: {least:?}");
+            assert!(
+                ratio <= MOST,
+                "{name}, {size} bytes and {LONGER} times as many: {least:?}"
+            );
         }
     }
 }
 
 #[test]
 fn terms_take_time_in_proportion_to_the_text() {
-    grows_with_its_length([1 << 19].into_iter());
+    grows_with_its_length([1 << 18].into_iter());
 }
 
 #[test]
 #[ignore = "takes minutes"]
 fn terms_take_time_in_proportion_to_texts_at_length() {
-    grows_with_its_length((17..24).step_by(2).map(|power| 1 << power));
+    grows_with_its_length((17..22).step_by(2).map(|power| 1 << power));
 }
 
 /// However long a query is, what is read of it is bounded.
