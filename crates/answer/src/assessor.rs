@@ -1,6 +1,7 @@
 //! The assessor: a model that was trained to predict whether another one masters a question (KBM). Its
 //! training is not known here.
 
+use std::fmt::Display;
 use std::sync::Arc;
 
 use ken_language::{LanguageModel, Prompt, ScoreRequest};
@@ -79,10 +80,15 @@ impl Assessor {
         mismatch.map_or(Ok(()), |mismatch| Err(AnswerError::OtherAssessor(mismatch)))
     }
 
-    /// Whether it was trained on what a model knows with evidence, too.
-    #[must_use]
-    pub fn knows_evidence(&self) -> bool {
-        self.assessed.with_evidence
+    /// Makes sure that it was trained on what a model knows with evidence, too. `by` is what asks it about some.
+    ///
+    /// # Errors
+    /// [`AnswerError::AssessorWithoutEvidence`].
+    pub fn check_evidence(&self, by: impl Display) -> Result<(), AnswerError> {
+        match self.assessed.with_evidence {
+            true => Ok(()),
+            false => Err(AnswerError::AssessorWithoutEvidence { by: by.to_string() }),
+        }
     }
 
     /// The probability that an indicator of each question is low, given the prompt that asks it.

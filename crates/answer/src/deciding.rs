@@ -49,23 +49,15 @@ impl Pipeline {
         policy: Policy,
         abstain: Option<Abstention>,
     ) -> Result<(), AnswerError> {
-        if self
-            .assessor
-            .as_ref()
-            .is_none_or(|one| one.knows_evidence())
-        {
+        let Some(assessor) = &self.assessor else {
             return Ok(());
-        }
+        };
         let by_assessor = |signal: Signal| signal.told_by == Some(RoutingModel::Assessor);
         if policy.reviews_by().is_some_and(by_assessor) {
-            return Err(AnswerError::AssessorWithoutEvidence {
-                by: policy.to_string(),
-            });
+            assessor.check_evidence(policy)?;
         }
         match abstain.filter(|abstain| by_assessor(abstain.signal)) {
-            Some(abstain) => Err(AnswerError::AssessorWithoutEvidence {
-                by: abstain.to_string(),
-            }),
+            Some(abstain) => assessor.check_evidence(abstain),
             None => Ok(()),
         }
     }

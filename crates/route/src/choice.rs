@@ -263,10 +263,10 @@ impl<S: Score> Policy<S> {
             None => format!("{}@THRESHOLD", signal.name()),
             Some(threshold) => format!("{}@{threshold}", signal.name()),
         };
-        // What is calibrated: a review by the same signal applies the same threshold.
+        // What is calibrated: a relative review has no threshold of its own.
         let (second, calibrated) = match review {
             Review::Nothing => (String::new(), signal.name().to_owned()),
-            Review::Double => ("+double".to_owned(), signal.name().to_owned()),
+            Review::Double => ("+double".to_owned(), format!("{}+double", signal.name())),
             Review::Relative => ("+relative".to_owned(), signal.name().to_owned()),
             Review::Gate {
                 signal: gate,

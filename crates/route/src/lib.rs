@@ -17,7 +17,7 @@ pub use abstention::{Abstention, UnknownAbstention};
 pub use calibrate::{
     AbstentionCalibration, AbstentionObservation, CONFIDENCE, Calibration, ErrorGoal, Goal, Graded,
     GradedCalibration, GradedObservation, JointCalibration, JointObservation, Observation,
-    calibrate, calibrate_abstention, calibrate_graded, calibrate_jointly,
+    calibrate, calibrate_abstention, calibrate_double, calibrate_graded, calibrate_jointly,
 };
 pub use choice::{CannotChoose, Choice};
 pub use drift_test::{DriftTest, Ranks};

@@ -56,7 +56,7 @@ pub enum CalibrationError {
     OtherTemperature { drawn: String },
     #[error("records do not hold {signal} of answers with evidence")]
     #[diagnostic(
-        remedy = "abstain by a signal of evidence, such as evidence:confidence, or by one of the greedy or sampled answers, such as uncertainty:perplexity"
+        remedy = "name a signal of evidence, such as evidence:confidence, or one of the greedy or sampled answers, such as uncertainty:perplexity"
     )]
     NotWithEvidence { signal: Signal },
     #[error("the records hold no answers with k = {}", listed(missing))]

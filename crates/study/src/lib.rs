@@ -65,7 +65,7 @@ pub use mastery::{
     sample_sentences, summarize_mastery,
 };
 pub use paired::{Paired, paired};
-pub use probe::{Probe, ProbeRecord, ProbeSummary, probe, summarize_probe};
+pub use probe::{Probe, ProbeRecord, ProbeSummary, ProbedEvidence, probe, summarize_probe};
 pub use probe_page::probe_to_html;
 pub use pruning::PruningError;
 pub use record::Record;

@@ -3,6 +3,8 @@
 //! with the same share held out leaves out the same questions, in whatever file and order they come. No seed is
 //! part of it.
 
+use std::collections::HashSet;
+
 use ken_answer::chance;
 use ken_language::fingerprint_of_texts;
 
@@ -25,6 +27,20 @@ pub fn place_in_split(subject: &str) -> f64 {
 #[must_use]
 pub fn is_held_out(one: &impl AboutSubject, share: f64) -> bool {
     place_in_split(one.subject()) < share
+}
+
+/// Which of some questions something was taught nothing about: `[questions]`. Where it was taught one, it was taught
+/// something about its subject, and so about all others on that.
+pub(crate) fn untaught<T>(
+    questions: &[T],
+    subject: impl Fn(&T) -> &str,
+    is_taught: impl Fn(&T) -> bool,
+) -> Vec<bool> {
+    let words = |one: &T| subject(one).trim().to_lowercase();
+    let taught = questions.iter().filter(|one| is_taught(one)).map(words);
+    let taught: HashSet<String> = taught.collect();
+    let each = questions.iter();
+    each.map(|one| !taught.contains(&words(one))).collect()
 }
 
 /// The half that what is about a subject belongs to, 0 or 1, where thresholds for one half are chosen on the other.
@@ -124,6 +140,16 @@ mod tests {
         assert!(left.iter().all(|one| is_held_out(one, 0.4)));
         let validating = kept.iter().filter(|one| split.validates(*one)).count();
         assert!((520..680).contains(&validating), "{validating}");
+    }
+
+    #[test]
+    fn one_taught_question_gives_away_its_subject() {
+        let asked = [("Ida", 1), ("Bo", 2), (" ida", 3), ("Cy", 4), ("Bo", 5)];
+        let untaught =
+            |taught: &[usize]| super::untaught(&asked, |one| one.0, |one| taught.contains(&one.1));
+        assert_eq!(untaught(&[3]), [false, true, false, true, true]);
+        assert_eq!(untaught(&[2, 4]), [true, false, true, false, false]);
+        assert_eq!(untaught(&[]), [true; 5]);
     }
 
     #[test]

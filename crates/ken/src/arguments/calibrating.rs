@@ -6,9 +6,9 @@ use std::str::FromStr;
 
 use clap::{Arg, ArgGroup, Args};
 use ken_answer::{Abstention, Policy, Signal};
-use ken_route::{ErrorGoal, Goal, Grades, Score, UnknownAbstention, UnknownPolicy};
+use ken_route::{ErrorGoal, Goal, Grades, Review, Score, UnknownAbstention, UnknownPolicy};
 
-use crate::config::{ADVANCED, Flag, Key, count, flags, open_share, share};
+use crate::config::{ADVANCED, FINDING, Flag, Key, advanced, count, flags, open_share, share};
 
 /// The default of `ken ask`.
 const DEFAULT_SAMPLES: NonZeroUsize = NonZeroUsize::new(ken_answer::SAMPLES).unwrap();
@@ -20,6 +20,8 @@ pub(crate) enum Calibrated {
     One(Signal),
     /// Of the question, and of the evidence that it has retrieved.
     Both { question: Signal, evidence: Signal },
+    /// Of the question, measured again with the evidence, with one threshold for both.
+    Double(Signal),
     /// Of the question, between several values of k.
     Graded { signal: Signal, grades: Grades },
 }
@@ -40,7 +42,21 @@ impl FromStr for Calibrated {
                     }
                 };
             }
-            Err(error @ UnknownPolicy::NotGraded { .. }) => return Err(error.to_string()),
+            Ok(Policy::Measured {
+                signal,
+                review: review @ (Review::Double | Review::Relative),
+                ..
+            }) if !text.contains('@') => {
+                return match review {
+                    Review::Double => Ok(Self::Double(signal)),
+                    _ => Err(format!(
+                        "it takes the threshold of the policy without it: name `{signal}`"
+                    )),
+                };
+            }
+            Err(error @ (UnknownPolicy::NotGraded { .. } | UnknownPolicy::NotTwice { .. })) => {
+                return Err(error.to_string());
+            }
             _ => {}
         }
         let signal = |name: &str| name.parse::<Signal>().map_err(|error| error.to_string());
@@ -50,9 +66,10 @@ impl FromStr for Calibrated {
         let (question, evidence) = (signal(question)?, signal(evidence)?);
         match (question.weighs_evidence(), evidence.weighs_evidence()) {
             (false, true) => Ok(Self::Both { question, evidence }),
-            _ => {
-                Err("a signal of the question, +, and one of the evidence are expected".to_owned())
-            }
+            _ => Err(
+                "a signal of the question, +, and one of the evidence or `double` are expected"
+                    .to_owned(),
+            ),
         }
     }
 }
@@ -83,6 +100,10 @@ fn settings() -> Vec<Arg> {
         Key::datastore,
         Key::corpus,
     ]);
+    // The embedder is that of the router where there is no corpus.
+    let finding = FINDING.iter().copied();
+    let finding = finding.filter(|key| *key != Key::moved_embedder);
+    settings.extend(advanced(&finding.collect::<Vec<_>>()));
     settings.extend([
         Key::adapter.flag_for("For self-route: the adapter that chooses the source"),
         Key::model.flag_for("For a router over hidden states: the model that was probed"),
@@ -105,6 +126,7 @@ Examples:
   ken calibrate known.jsonl --policy router --router router.json --corpus notes.ken
   ken calibrate known.jsonl --policy router --router router.json --held-out 0.2
   ken calibrate known.jsonl --policy uncertainty:perplexity+evidence:cosine
+  ken calibrate known.jsonl --policy kbm+double --kbm kbm --corpus notes.ken
   ken calibrate known.jsonl --policy uncertainty:perplexity:0:1:3:8 --max-loss 0.02
   ken calibrate known.jsonl --policy uncertainty:perplexity --abstain evidence:confidence --max-error 0.1 \
     --out guarantee.json
@@ -114,12 +136,14 @@ threshold: use it as --policy NAME@THRESHOLD. By default the threshold maximizes
 --max-loss it saves as many retrievals as possible while accuracy drops by at most E compared with \
 always retrieving; with the given confidence, this holds for new questions of the same kind, asked \
 of the same model and corpus. Of SIGNAL+evidence:MEASURE both thresholds are chosen together, and what \
-counts is the evidence used. Of SIGNAL:K:K… the signal is turned into the probability that memory is \
+counts is the evidence used. Of SIGNAL+double one threshold is chosen for both judgments, which uses evidence where \
+the signal is above it without and not above it with the evidence; by `kbm` that takes --corpus, --mode and --rerank \
+as they were probed with, to find the evidence again. Of SIGNAL:K:K… the signal is turned into the probability that memory is \
 right, and the thresholds on that choose k: how many search results a question reads, so that on \
 average it is as few as the goal allows. The records have to come from `ken probe --at-k`. With --abstain, the thresholds of the policy and of what withholds \
 answers are chosen together: as many questions as possible are answered while at most A of the \
-answers given are wrong, of new questions too, with the given confidence. Questions that a router or gate was trained on are left out: on those it \
-looks better than it is.")]
+answers given are wrong, of new questions too, with the given confidence. Questions on subjects that a router, a \
+gate or another model was trained on are left out: on those it looks better than it is.")]
 pub(crate) struct CalibrateArguments {
     /// Records written by `ken probe`
     #[arg(value_name = "RECORDS")]
@@ -127,8 +151,8 @@ pub(crate) struct CalibrateArguments {
 
     #[arg(long, value_name = "POLICY", help = "Policy whose threshold to choose", long_help = format!(
         "Policy whose threshold to choose, by its signal: {}. Of one of the question and one of the evidence \
-         with + between, both thresholds; of one of the question with values of k (SIGNAL:0:1:3:8), those between \
-         these", Signal::names()
+         with + between, both thresholds; of one of the question with +double, the one for both judgments; with values \
+         of k (SIGNAL:0:1:3:8), those between these", Signal::names()
     ))]
     pub(crate) policy: Calibrated,
 

@@ -68,16 +68,28 @@ pub(crate) fn taught(
         voting.sort_unstable();
         digests.push(("datastore", voting));
     }
-    let found = digests.iter().map(|(what, learned)| Taught {
-        what,
-        questions: questions
-            .iter()
-            .filter(|one| is_among(learned, &one.question))
-            .count(),
+    let counted = digests.iter().map(|(what, learned)| {
+        let asked = questions.iter();
+        let among = asked.filter(|one| is_among(learned, &one.question));
+        (*what, among.count())
     });
-    let found: Vec<Taught> = found.filter(|one| one.questions > 0).collect();
+    checked(counted, held_out, questions.len())
+}
+
+/// What was taught some of `of` questions, out of how many each thing was.
+///
+/// # Errors
+/// Some were, though only those that `held_out` leaves out of training are asked for.
+pub(crate) fn checked(
+    counted: impl IntoIterator<Item = (&'static str, usize)>,
+    held_out: Option<f64>,
+    of: usize,
+) -> Result<Vec<Taught>> {
+    let found = counted.into_iter().filter(|(_, questions)| *questions > 0);
+    let found = found.map(|(what, questions)| Taught { what, questions });
+    let found: Vec<Taught> = found.collect();
     match (held_out, found.first()) {
-        (Some(share), Some(first)) => Err(refusal(share, first, questions.len())),
+        (Some(share), Some(first)) => Err(refusal(share, first, of)),
         _ => Ok(found),
     }
 }

@@ -181,9 +181,12 @@ fn thresholds_are_chosen_together_or_nothing_is_promised() {
         "one signal of the question",
         "uncertainty:perplexity",
     );
-    let kbm = [&base[..], &["--abstain", "kbm", "--max-error", "0.1"]].concat();
-    ken.refusal(&kbm)
-        .is("not_with_evidence", "kbm", "evidence:confidence");
+    let spread = ["--abstain", "uncertainty:eigenscore", "--max-error", "0.1"];
+    ken.refusal(&[&base[..], &spread].concat()).is(
+        "not_with_evidence",
+        "eigenscore",
+        "evidence:confidence",
+    );
 }
 
 #[test]

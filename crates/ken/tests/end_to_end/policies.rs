@@ -278,6 +278,29 @@ fn what_was_probed_gives_a_threshold_and_is_not_sampled_again() {
         read("fewer") < read("same"),
         "one passage is read, not three"
     );
+
+    // The one threshold of both judgments does to these questions what was said of it.
+    let twice = "uncertainty:perplexity+double";
+    let calibrate = ["calibrate", "known.jsonl", "--policy", twice];
+    let chosen = ken.json(&[&calibrate[..], &["--ratio", "0.5"]].concat());
+    let threshold = number(&chosen["threshold"]);
+    let policies = format!("never,uncertainty:perplexity@{threshold}+double");
+    let compared = ken.json(&[&eval[..4], &["--policy", &policies], &eval[6..]].concat());
+    for ratio in ["evidence_ratio", "retrieval_ratio"] {
+        assert_eq!(compared["policies"][1][ratio], chosen[ratio], "{chosen}");
+    }
+    assert_eq!(compared["policies"][1]["em"], chosen["accuracy"]);
+    for (policy, reason) in [
+        ("certainty+relative", "name `certainty`"),
+        ("prompt+double", "cannot judge twice"),
+    ] {
+        let calibrate = ["calibrate", "known.jsonl", "--policy", policy];
+        let output = ken.command(&calibrate).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.code() == Some(2), "{policy}: {said}");
+        assert!(said.contains(reason), "{policy}: {said}");
+    }
+
     let longer = ["--max-tokens", "9"];
     let longer = [&eval[..8], &longer, &[records, known_name]].concat();
     ken.refusal(&longer)

@@ -263,7 +263,7 @@ fn a_report_measures_copies_and_leaves_the_corpus() {
             "taught"
         ]
     );
-    assert_eq!(measured["taught"]["labels"], 0);
+    assert_eq!(measured["taught"], json!([]));
     assert_eq!(measured["always_unpruned"]["em"], measured["rows"][0]["em"]);
     let rows = measured["rows"].as_array().unwrap();
     let named: Vec<(&str, f64)> = rows
@@ -551,8 +551,21 @@ fn pruning_router_and_adapter_work_together() {
     assert!(number(&rows[1]["retrieval_ratio"]) > 0.5, "{measured}");
     assert_eq!(number(&rows[1]["coverage"]), number(&rows[0]["coverage"]));
     assert!(number(&rows[1]["coverage"]) > 0.5, "{measured}");
-    let taught = number(&measured["taught"]["router"]);
+    assert_eq!(measured["taught"][0]["what"], "router", "{measured}");
+    let taught = number(&measured["taught"][0]["questions"]);
     assert!((1.0..=EACH as f64).contains(&taught), "{measured}");
+    // What the adapter was taught counts too, and is refused where questions are to be held out.
+    let head: Value = serde_json::from_str(&ken.read("router.json")).unwrap();
+    let mut origin: Value = serde_json::from_str(&ken.read("tuned/ken.json")).unwrap();
+    origin["learned_from"] = head["learned_from"].clone();
+    ken.write("tuned/ken.json", origin.to_string());
+    let again = [&report[..], &["--out", "joined"], &tuned].concat();
+    let measured = ken.json(&again);
+    let named = measured["taught"].as_array().unwrap().iter();
+    let named: Vec<&str> = named.map(|one| one["what"].as_str().unwrap()).collect();
+    assert_eq!(named, ["router", "adapter"], "{measured}");
+    ken.refusal(&[&again[..], &["--held-out", "1"]].concat())
+        .is("taught_questions", "the router was taught", "--held-out");
     // What was measured of the tuned model says nothing of it as it was.
     let refusal = ken.refusal(&[&report[..], &["--out", "other", "--model", "./blank"]].concat());
     refusal.is("other_model", "another model", "ken label mastery");

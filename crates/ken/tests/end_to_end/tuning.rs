@@ -329,6 +329,8 @@ fn a_boundary_is_learned_and_the_policy_kbm_goes_by_it() {
         "reads",
         "--epochs",
         "1",
+        "--held-out",
+        "0.5",
     ];
     let reads = ken.json(&[&train[..], &with, &MODEL, &SMALL].concat());
     assert!(
@@ -338,6 +340,31 @@ fn a_boundary_is_learned_and_the_policy_kbm_goes_by_it() {
     let twice = ["--policy", "kbm:certainty@0+double", "--kbm", "reads"];
     let always = ken.json(&[&ask[..], &MODEL, &twice].concat());
     assert!(always["calls"]["retriever"] == 1, "{always}");
+
+    // Its threshold is chosen by both judgments, of questions that it was not taught, with the evidence they were
+    // probed with.
+    let calibrate = ["calibrate", "read.jsonl", "--policy", "kbm+double"];
+    let calibrate = |kbm: &'static str, more: &[&'static str]| {
+        [&calibrate[..], &["--kbm", kbm], more, &MODEL].concat()
+    };
+    let chosen = ken.json(&calibrate("reads", &with));
+    assert_eq!(chosen["policy"], "kbm+double");
+    let [questions, left_out] = ["n", "left_out"].map(|count| number(&chosen[count]));
+    assert!(questions >= 1.0 && questions + left_out == 12.0, "{chosen}");
+    let [used, searched] =
+        ["evidence_ratio", "retrieval_ratio"].map(|ratio| number(&chosen[ratio]));
+    assert!(used <= searched, "{chosen}");
+    let vouching = [&with[..], &["--abstain", "kbm", "--max-error", "0.99"]].concat();
+    let one = ["calibrate", "read.jsonl", "--policy", "kbm"];
+    let vouched = ken.json(&[&one[..], &["--kbm", "reads"], &vouching, &MODEL].concat());
+    assert_eq!(number(&vouched["n"]) + number(&vouched["left_out"]), 12.0);
+    ken.refusal(&calibrate("reads", &[]))
+        .is("corpus_not_named", "corpus", "--corpus");
+    ken.refusal(&calibrate("kbm", &with)).is(
+        "assessor_without_evidence",
+        "asks",
+        "ken train kbm RECORDS --out DIR",
+    );
 
     let tolerant = [
         "train",

@@ -13,7 +13,8 @@ const CANDIDATES: usize = 50;
 pub struct JointObservation {
     /// The signal of the question: above its threshold it retrieves. What is no number does.
     pub question: f64,
-    /// The signal of the evidence: above its threshold the evidence is used. What is no number is.
+    /// The signal of the evidence: above its threshold the evidence is used. What is no number is. Of a policy that
+    /// judges twice, the signal of the question, measured again with the evidence.
     pub evidence: f64,
     /// The correctness of the answer from memory, in `[0, 1]`.
     pub without: f64,
@@ -26,7 +27,7 @@ pub struct JointObservation {
 
 impl JointObservation {
     /// What the evidence wins, and leaving it out loses; a loss by evidence counts as 0.
-    fn beneficial(&self) -> f64 {
+    pub(super) fn beneficial(&self) -> f64 {
         (self.with - self.without).max(0.0)
     }
 }
@@ -53,13 +54,28 @@ pub struct JointCalibration {
     pub questions: usize,
 }
 
-/// What a pair of thresholds does to some questions.
-#[derive(Debug, Clone, Copy, Default)]
-struct Outcome {
-    retrieved: usize,
-    used: usize,
-    right: f64,
-    lost: f64,
+/// What thresholds do to some questions.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct Outcome {
+    pub(super) retrieved: usize,
+    pub(super) used: usize,
+    pub(super) right: f64,
+    pub(super) lost: f64,
+}
+
+impl Outcome {
+    /// Adds a question that was searched for, or not, and answered with the evidence, or not.
+    pub(super) fn add(&mut self, one: &JointObservation, retrieved: bool, used: bool) {
+        self.retrieved += usize::from(retrieved);
+        self.used += usize::from(used);
+        match used {
+            true => self.right += one.with,
+            false => {
+                self.right += one.without;
+                self.lost += one.beneficial();
+            }
+        }
+    }
 }
 
 type Pair = (Option<f64>, Option<f64>);
@@ -109,8 +125,17 @@ pub fn calibrate_jointly(
             CONFIDENCE,
         ),
     };
+    calibrated(chosen, outcome(&proved, chosen), &proved, confidence)
+}
+
+/// Thresholds with what they do to the questions that they are proved on.
+pub(super) fn calibrated(
+    chosen: Pair,
+    outcome: Outcome,
+    proved: &[JointObservation],
+    confidence: f64,
+) -> JointCalibration {
     let n = proved.len();
-    let outcome = outcome(&proved, chosen);
     let share = |count: f64| count / n.max(1) as f64;
     JointCalibration {
         question: chosen.0,
@@ -119,7 +144,7 @@ pub fn calibrate_jointly(
         evidence_ratio: share(outcome.used as f64),
         loss: share(outcome.lost),
         loss_bound: match outcome.used < n {
-            true => risk_bound(outcome.lost, n, 1.0 - confidence, is_exact(&proved)),
+            true => risk_bound(outcome.lost, n, 1.0 - confidence, is_exact(proved)),
             false => 0.0,
         },
         accuracy: share(outcome.right),
@@ -190,15 +215,7 @@ fn outcome(observations: &[JointObservation], (question, evidence): Pair) -> Out
         };
         let retrieved = above(one.question, question);
         let used = retrieved && above(one.evidence, evidence);
-        sum.retrieved += usize::from(retrieved);
-        sum.used += usize::from(used);
-        match used {
-            true => sum.right += one.with,
-            false => {
-                sum.right += one.without;
-                sum.lost += one.beneficial();
-            }
-        }
+        sum.add(one, retrieved, used);
     }
     sum
 }
@@ -215,7 +232,8 @@ pub(super) fn quantiles(mut scores: Vec<f64>) -> Vec<Option<f64>> {
     all
 }
 
-fn is_exact(observations: &[JointObservation]) -> bool {
+/// Whether each question loses all or nothing.
+pub(super) fn is_exact(observations: &[JointObservation]) -> bool {
     observations
         .iter()
         .all(|one| [0.0, 1.0].contains(&one.beneficial()))

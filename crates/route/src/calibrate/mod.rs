@@ -6,6 +6,7 @@
 
 mod abstaining;
 mod bounds;
+mod double;
 mod graded;
 mod isotonic;
 mod jointly;
@@ -16,6 +17,7 @@ use self::bounds::{risk_bound, risk_p_value};
 pub use self::abstaining::{
     AbstentionCalibration, AbstentionObservation, ErrorGoal, calibrate_abstention,
 };
+pub use self::double::calibrate_double;
 pub use self::graded::{Graded, GradedCalibration, GradedObservation, calibrate_graded};
 pub use self::jointly::{JointCalibration, JointObservation, calibrate_jointly};
 

@@ -8,7 +8,6 @@ mod breakdown;
 mod comparison;
 mod compose;
 mod csv;
-mod double_judgment;
 mod report;
 mod run;
 mod signals;

@@ -3,12 +3,11 @@
 use ken_answer::Policy;
 use ken_route::{
     Goal, GradedObservation, Grades, JointObservation, Observation, Review, calibrate,
-    calibrate_graded, calibrate_jointly,
+    calibrate_double, calibrate_graded, calibrate_jointly,
 };
 use serde::Serialize;
 
 use super::compose::{Answered, Decision, decide};
-use super::double_judgment;
 use crate::split::half;
 use crate::statistics::number;
 
@@ -170,11 +169,11 @@ fn graded(
 /// The best thresholds on some questions.
 fn chosen(policy: Policy, given: Pair, answered: &[&Answered<'_>], goal: Goal) -> Pair {
     let right = |one: &Answered<'_>| (number(one.never.em), number(one.always.em));
-    if let Policy::Measured {
-        review: Review::Gate { .. },
-        ..
-    } = policy
-    {
+    let review = match policy {
+        Policy::Measured { review, .. } => review,
+        _ => Review::Nothing,
+    };
+    if matches!(review, Review::Gate { .. } | Review::Double) {
         let each = answered.iter().map(|one| {
             let (without, with) = right(one);
             JointObservation {
@@ -185,27 +184,14 @@ fn chosen(policy: Policy, given: Pair, answered: &[&Answered<'_>], goal: Goal) -
                 second_half: false,
             }
         });
-        let best = calibrate_jointly(&each.collect::<Vec<_>>(), given, goal);
+        let each: Vec<JointObservation> = each.collect();
+        let best = match review {
+            Review::Double => calibrate_double(&each, goal),
+            _ => calibrate_jointly(&each, given, goal),
+        };
         return (best.question, best.evidence);
     }
-    if let Policy::Measured {
-        review: Review::Double,
-        threshold: None,
-        ..
-    } = policy
-    {
-        return (
-            double_judgment::best_threshold(policy, answered, goal),
-            None,
-        );
-    }
-    let relative = matches!(
-        policy,
-        Policy::Measured {
-            review: Review::Relative,
-            ..
-        }
-    );
+    let relative = review == Review::Relative;
     let each = answered.iter().filter_map(|one| {
         let (without, with) = right(one);
         let score = one.score(policy)?;
@@ -245,6 +231,7 @@ mod tests {
     use crate::compare::Signals;
     use crate::record::Record;
     use ken_answer::{Measurements, Rating};
+    use ken_probe::Sample;
 
     fn answer(em: bool) -> Record {
         Record {
@@ -271,6 +258,38 @@ mod tests {
             },
             ..Signals::default()
         }
+    }
+
+    #[test]
+    fn where_double_judgment_has_to_search_for_all_what_is_found_is_used() {
+        // What evidence answers right looks certain before, and unsure after.
+        let (never, always) = (answer(false), answer(true));
+        let drafted = |surprise: f64| Measurements {
+            draft: Some(Sample {
+                logprob: Some(-surprise),
+                tokens: 1,
+                ..Sample::default()
+            }),
+            ..Measurements::default()
+        };
+        let signals = Signals {
+            without: drafted(0.0),
+            with: drafted(9.0),
+            ..Signals::default()
+        };
+        let answered = [Answered {
+            never: &never,
+            always: &always,
+            at_k: &[],
+            signals: Some(&signals),
+            subject: "",
+        }];
+        let policy = uncut("uncertainty:perplexity+double".parse().unwrap());
+        let refs: Vec<&Answered<'_>> = answered.iter().collect();
+        let goal = Goal::AtMostMissed(0.0);
+        assert_eq!(chosen(policy, (None, None), &refs, goal), (None, None));
+        let decided = decisions(policy, Cut::default(), &answered, 0);
+        assert_eq!(decided, [Decision::Kept(None)]);
     }
 
     #[test]

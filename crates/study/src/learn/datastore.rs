@@ -22,7 +22,7 @@ use crate::discrimination::auroc;
 use crate::json_line;
 use crate::label::SourceRecord;
 use crate::run::in_memory;
-use crate::split::{AboutSubject, is_held_out, place_in_split};
+use crate::split::{AboutSubject, is_held_out, place_in_split, untaught};
 use crate::statistics::number;
 use crate::training_examples::{ExamplesError, LabelRule};
 
@@ -71,7 +71,7 @@ pub struct MadeDatastore {
     pub entries: usize,
     /// Entries by source.
     pub sources: BTreeMap<String, usize>,
-    /// Labeled questions that the model was taught, or that are left out.
+    /// Labeled questions on subjects that the model was taught, or that are left out.
     pub left_out: usize,
     /// The layer of its keys.
     pub layer: usize,
@@ -406,14 +406,19 @@ fn labeled<'r>(
     let names: Vec<&str> = std::iter::once(SELF)
         .chain(corpora.iter().copied())
         .collect();
-    let usable = with_label.iter().filter_map(|&(record, source)| {
+    let untaught = untaught(
+        &with_label,
+        |(record, _)| record.subject(),
+        |(record, _)| is_among(options.taught, &record.question),
+    );
+    let usable = with_label.iter().zip(untaught);
+    let usable = usable.filter_map(|(&(record, source), is_new)| {
         let shares = record.shares();
         let vote = names.iter().map(|name| match options.soft {
             true => shares.get(*name).copied().unwrap_or_default(),
             false => number(*name == source),
         });
-        let votes =
-            !is_held_out(record, options.held_out) && !is_among(options.taught, &record.question);
+        let votes = is_new && !is_held_out(record, options.held_out);
         votes.then(|| Labeled {
             record,
             source,

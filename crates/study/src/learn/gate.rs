@@ -13,7 +13,7 @@ use crate::bootstrap::interval;
 use crate::calibration::{both_right, recorded, recorded_with_evidence};
 use crate::discrimination::auroc;
 use crate::probe::ProbeRecord;
-use crate::split::AboutSubject;
+use crate::split::{AboutSubject, untaught};
 use crate::statistics::{mean, number};
 
 /// Draws of an interval.
@@ -276,18 +276,21 @@ pub fn learn_gate(
     Ok((head, report))
 }
 
-/// What a gate makes of each record: `[records]`; `None` of those that it was trained on, and of those without
+/// What a gate makes of each record: `[records]`; `None` of those whose subject it was trained on, and of those without
 /// its numbers.
 ///
 /// # Errors
 /// Records without labels, of several models, or of another model than the gate.
 pub fn gate_scores(head: &Head, records: &[ProbeRecord]) -> Result<Vec<Option<f64>>, LearnError> {
     gate_fits(head, &gate_labels(records)?.model, None)?;
-    let each = records.iter().map(|record| {
+    let untaught = untaught(records, AboutSubject::subject, |record| {
+        head.knows(&record.question)
+    });
+    let each = records.iter().zip(untaught).map(|(record, is_new)| {
         let with = recorded_with_evidence(record);
         let vector = evidence_vector(head.input, &recorded(record, 0), &with)?;
         let worth = head.apply(&vector).filter(|worth| worth.is_finite());
-        worth.filter(|_| !head.knows(&record.question))
+        worth.filter(|_| is_new)
     });
     Ok(each.collect())
 }

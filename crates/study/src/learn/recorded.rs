@@ -6,18 +6,20 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use ken_answer::datastore::Entry;
-use ken_answer::prompt::{Indicator, from_memory};
+use ken_answer::prompt::{Indicator, from_evidence, from_memory};
 use ken_answer::{
     Assessor, Measurements, Pipeline, QuestionPrompt, Representation, Signal, fits, represent,
 };
+use ken_language::Prompt;
 use ken_model::decoder::Origin;
 use ken_route::{Head, is_among};
 
 use super::error::LearnError;
 use super::router::router_labels;
 use super::target::Target;
-use crate::probe::ProbeRecord;
+use crate::probe::{ProbeRecord, ProbedEvidence};
 use crate::run::in_memory;
+use crate::split::{AboutSubject, untaught};
 
 /// Questions that a model is given at once.
 const BATCH: usize = 32;
@@ -38,7 +40,7 @@ pub fn question_vectors(
     vectors.ok_or(LearnError::Stopped)
 }
 
-/// What a router says of each record: `[records]`; `None` of those that it, or the assessor whose
+/// What a router says of each record: `[records]`; `None` of those whose subject it, or the assessor whose
 /// verdicts it reads, was trained on. `by` is what it takes, `taught` the digests of the questions that the
 /// assessor was trained on, ascending, if there is one.
 ///
@@ -69,10 +71,10 @@ pub fn router_scores(
             fits(head, model.fingerprint(), None, assessor)?;
         }
     }
-    let is_new =
-        |record: &ProbeRecord| !head.knows(&record.question) && !is_among(taught, &record.question);
-    scores(records, is_new, progress, cancel, |questions| {
-        let vectors = represent(by, questions)?;
+    let is_taught =
+        |record: &ProbeRecord| head.knows(&record.question) || is_among(taught, &record.question);
+    scores(records, is_taught, progress, cancel, |batch| {
+        let vectors = represent(by, &prompts(batch))?;
         let applied = vectors.iter().map(|vector| head.apply(vector));
         Ok(applied
             .map(|need| need.filter(|need| need.is_finite()))
@@ -80,15 +82,18 @@ pub fn router_scores(
     })
 }
 
-/// What an assessor says of each record from memory: `[records]`; `None` of those that it was trained
-/// on, of which `taught` are the digests, ascending.
+/// What an assessor says of each record, from memory or with the evidence that the question was probed with:
+/// `[records]`; `None` of those whose subject it was trained on, where `taught` are the digests of the questions,
+/// ascending, and of those whose evidence is not found again.
 ///
 /// # Errors
-/// Records of another model than the one that it knows, a model that fails, [`LearnError::Stopped`].
+/// Records of another model than the one that it knows, an assessor that was trained on no evidence where it is asked
+/// about some, a search or a model that fails, [`LearnError::Stopped`].
 pub fn assessor_scores(
     assessor: &Assessor,
     taught: &[u64],
     signal: Signal,
+    evidence: Option<ProbedEvidence<'_>>,
     records: &[ProbeRecord],
     progress: &mut dyn FnMut(usize, usize),
     cancel: &AtomicBool,
@@ -97,21 +102,38 @@ pub fn assessor_scores(
         true => Indicator::Certainty,
         false => Indicator::Mastery,
     };
-    let is_new = |record: &ProbeRecord| !is_among(taught, &record.question);
-    if let Some(first) = records.iter().find(|record| is_new(record)) {
+    if let Some(first) = records.first() {
         assessor.check(&first.fingerprint.model)?;
     }
-    scores(records, is_new, progress, cancel, |questions| {
-        let asked: Vec<_> = questions.iter().copied().map(from_memory).collect();
-        let texts: Vec<&str> = questions.iter().map(|one| one.question).collect();
-        let needs = assessor.needs(&texts, &asked.iter().collect::<Vec<_>>(), indicator)?;
-        Ok(needs.into_iter().map(Some).collect())
+    if evidence.is_some() {
+        assessor.check_evidence(signal)?;
+    }
+    let is_taught = |record: &ProbeRecord| is_among(taught, &record.question);
+    scores(records, is_taught, progress, cancel, |batch| {
+        let mut asked = Vec::with_capacity(batch.len());
+        for record in batch {
+            asked.push(match evidence {
+                None => Some(from_memory(record.prompt())),
+                Some(evidence) => evidence
+                    .of(record)?
+                    .map(|found| from_evidence(record.prompt(), &found.iter().collect::<Vec<_>>())),
+            });
+        }
+        let each = batch.iter().zip(&asked);
+        let (texts, prompts): (Vec<&str>, Vec<&Prompt>) = each
+            .filter_map(|(record, prompt)| Some((record.question.as_str(), prompt.as_ref()?)))
+            .unzip();
+        let mut needs = assessor.needs(&texts, &prompts, indicator)?.into_iter();
+        let each = asked.iter();
+        Ok(each
+            .map(|prompt| prompt.as_ref().and_then(|_| needs.next()))
+            .collect())
     })
 }
 
-/// What a model that chooses its source makes of each record: `[records]`; `None` of those that it was
-/// trained on, of which `taught` are the digests, ascending, and of entries of the datastore, which would vote for
-/// themselves.
+/// What a model that chooses its source makes of each record: `[records]`; `None` of those whose subject it was
+/// trained on, where `taught` are the digests of the questions, ascending, or is that of an entry of the datastore,
+/// which would vote for itself.
 ///
 /// # Errors
 /// Records of another model, a model that fails, [`LearnError::Stopped`].
@@ -129,12 +151,12 @@ pub fn choice_scores(
     check_model(recorded, pipeline.model.fingerprint())?;
     let words = |question: &str| question.trim().to_lowercase();
     let entries: HashSet<String> = entries.iter().map(|entry| words(&entry.question)).collect();
-    let is_new = |record: &ProbeRecord| {
-        !is_among(taught, &record.question) && !entries.contains(&words(&record.question))
+    let is_taught = |record: &ProbeRecord| {
+        is_among(taught, &record.question) || entries.contains(&words(&record.question))
     };
-    scores(records, is_new, progress, cancel, |questions| {
-        let nothing = vec![Measurements::default(); questions.len()];
-        let measured = pipeline.measure(&[Signal::SELF_ROUTE], questions, nothing)?;
+    scores(records, is_taught, progress, cancel, |batch| {
+        let nothing = vec![Measurements::default(); batch.len()];
+        let measured = pipeline.measure(&[Signal::SELF_ROUTE], &prompts(batch), nothing)?;
         Ok(measured
             .iter()
             .map(|one| Signal::SELF_ROUTE.of(one))
@@ -185,20 +207,23 @@ pub fn check_model<'r>(
     }
 }
 
-/// What `score` says of the questions that are new to it, some at a time.
+fn prompts<'r>(records: &[&'r ProbeRecord]) -> Vec<QuestionPrompt<'r>> {
+    records.iter().map(|record| record.prompt()).collect()
+}
+
+/// What `score` says of the questions on subjects that it was not taught, some at a time.
 fn scores(
     records: &[ProbeRecord],
-    is_new: impl Fn(&ProbeRecord) -> bool,
+    is_taught: impl Fn(&ProbeRecord) -> bool,
     progress: &mut dyn FnMut(usize, usize),
     cancel: &AtomicBool,
-    mut score: impl FnMut(&[QuestionPrompt<'_>]) -> Result<Vec<Option<f64>>, LearnError>,
+    mut score: impl FnMut(&[&ProbeRecord]) -> Result<Vec<Option<f64>>, LearnError>,
 ) -> Result<Vec<Option<f64>>, LearnError> {
-    let new: Vec<usize> = (0..records.len())
-        .filter(|&at| is_new(&records[at]))
-        .collect();
+    let untaught = untaught(records, AboutSubject::subject, is_taught);
+    let new: Vec<usize> = (0..records.len()).filter(|&at| untaught[at]).collect();
     let found = in_memory(&new, BATCH, progress, cancel, |batch| {
-        let questions = batch.iter().map(|&at| records[at].prompt());
-        score(&questions.collect::<Vec<_>>())
+        let batch = batch.iter().map(|&at| &records[at]);
+        score(&batch.collect::<Vec<_>>())
     })?;
     let mut scores = vec![None; records.len()];
     for (at, score) in new.into_iter().zip(found.ok_or(LearnError::Stopped)?) {

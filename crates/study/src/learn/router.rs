@@ -15,7 +15,7 @@ use super::{CandidateLoss, LearnError, LearnOptions, same_model, select};
 use crate::bootstrap::interval;
 use crate::discrimination::{Prediction, auroc, average_precision, expected_calibration_error};
 use crate::probe::ProbeRecord;
-use crate::split::AboutSubject;
+use crate::split::{AboutSubject, untaught};
 use crate::statistics::share;
 
 /// Bars that the calibration error is counted over.
@@ -66,15 +66,16 @@ pub struct RouterLabels {
 }
 
 impl RouterLabels {
-    /// Leaves out the questions that the model whose verdicts the router reads was trained on: of them
-    /// it says what it learned by heart. `taught` are their digests, ascending.
+    /// Leaves out the questions on subjects that the model whose verdicts the router reads was trained on: of them
+    /// it says what it learned by heart. `taught` are the digests of its questions, ascending.
     ///
     /// # Errors
     /// [`LearnError::AllTaught`].
     pub fn leave_out_taught(&mut self, taught: &[u64]) -> Result<(), LearnError> {
         let all = self.labels.len();
-        self.labels
-            .retain(|label| !is_among(taught, &label.question));
+        let is_taught = |label: &RouterLabel| is_among(taught, &label.question);
+        let mut untaught = untaught(&self.labels, |label| &label.subject, is_taught).into_iter();
+        self.labels.retain(|_| untaught.next().unwrap_or(true));
         self.left_out += all - self.labels.len();
         match self.labels.is_empty() {
             true => Err(LearnError::AllTaught { questions: all }),

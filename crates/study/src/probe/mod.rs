@@ -5,11 +5,13 @@
 //! each becomes a [`ProbeRecord`] in a results file, and [`summarize_probe`] averages those. The
 //! estimators themselves are in `ken_probe`.
 
+mod evidence;
 mod record;
 mod run;
 mod sampled;
 mod summary;
 
+pub use evidence::ProbedEvidence;
 pub use record::{Conditions, Effects, Fingerprints, ProbeAnswer, ProbeRecord, ProbeSample};
 pub use run::probe;
 pub use sampled::Probe;

@@ -4,14 +4,13 @@
 
 use std::collections::BTreeMap;
 
+use ken_answer::Retrieved;
 use ken_answer::prompt::{Indicator, QuestionPrompt, assess, from_evidence, from_memory, verdicts};
-use ken_answer::{AnswerError, Retrieved, Retriever};
 use ken_diagnostic::Action;
-use ken_index::Mode;
 
 use super::error::ExamplesError;
 use super::{ExampleKind, TrainingExample};
-use crate::probe::ProbeRecord;
+use crate::probe::{ProbeRecord, ProbedEvidence};
 use crate::statistics::number;
 
 /// The target that an indicator becomes.
@@ -42,11 +41,8 @@ impl Labels {
 /// How the training examples are made.
 #[derive(Clone, Copy)]
 pub struct AssessorExampleOptions<'a> {
-    /// Finds again the evidence that questions were probed with; without it, all examples are from
-    /// memory.
-    pub retriever: Option<&'a Retriever>,
-    /// How passages are searched.
-    pub mode: Mode,
+    /// The evidence that questions were probed with; without it, all examples are from memory.
+    pub evidence: Option<ProbedEvidence<'a>>,
     /// The target that each indicator becomes.
     pub labels: Labels,
 }
@@ -87,7 +83,7 @@ pub fn assessor_examples(
         return Err(ExamplesError::Mixed);
     }
     let is_bare = |record: &&ProbeRecord| record.evidence.is_empty();
-    if making.retriever.is_some() && usable.iter().all(is_bare) {
+    if making.evidence.is_some() && usable.iter().all(is_bare) {
         return Err(ExamplesError::NoEvidence {
             records: usable.len(),
         });
@@ -101,9 +97,15 @@ pub fn assessor_examples(
             question: &record.question,
             choices: &record.choices,
         };
-        let evidence = evidence(record, making)?;
-        let lost = evidence.is_empty() && !record.evidence.is_empty();
-        without_evidence += usize::from(lost && making.retriever.is_some());
+        let found = making.evidence.map(|evidence| evidence.of(record));
+        let evidence = match found.transpose()? {
+            Some(Some(evidence)) => evidence,
+            Some(None) => {
+                without_evidence += 1;
+                Vec::new()
+            }
+            None => Vec::new(),
+        };
         let read: Vec<&Retrieved> = evidence.iter().collect();
         let prompts = [
             (
@@ -162,23 +164,6 @@ pub fn assessor_examples(
     })
 }
 
-/// The passages that a question was probed with, best first; none where they are not found again.
-fn evidence(
-    record: &ProbeRecord,
-    making: AssessorExampleOptions<'_>,
-) -> Result<Vec<Retrieved>, AnswerError> {
-    let (Some(retriever), false) = (making.retriever, record.evidence.is_empty()) else {
-        return Ok(Vec::new());
-    };
-    let found = retriever.search(&record.question, making.mode, record.evidence.len())?;
-    let found: Vec<Retrieved> = found.into_iter().map(Retrieved::unread).collect();
-    let same = found
-        .iter()
-        .map(|passage| passage.passage_id.as_str())
-        .eq(record.evidence.iter().map(String::as_str));
-    Ok(if same { found } else { Vec::new() })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -198,8 +183,7 @@ mod tests {
     fn taught(confidences: &[f64], labels: Labels) -> Result<Vec<(String, f32)>, ExamplesError> {
         let records: Vec<ProbeRecord> = confidences.iter().map(record).collect();
         let making = AssessorExampleOptions {
-            retriever: None,
-            mode: Mode::Lexical,
+            evidence: None,
             labels,
         };
         let examples = assessor_examples(&records, making)?.examples;
@@ -258,8 +242,7 @@ mod tests {
         });
         let taught = |mastery, certainty| {
             let making = AssessorExampleOptions {
-                retriever: None,
-                mode: Mode::Lexical,
+                evidence: None,
                 labels: Labels::Hard { mastery, certainty },
             };
             assessor_examples(&records, making)

@@ -7,13 +7,12 @@ use ken_route::{
     AbstentionCalibration, ErrorGoal, MeasuredError, Promise, Ranks, Review, Score,
     calibrate_abstention,
 };
-use ken_study::{
-    ProbeRecord, answer_scores, check_sampling, grounds, observe_abstaining, read_settings,
-};
+use ken_study::{ProbeRecord, grounds, observe_abstaining};
 use serde_json::json;
 
 use super::guaranteeing::{Promised, write_promised};
-use super::{percent, scores, show_left_out, show_use};
+use super::scores::{scores, scores_with_evidence};
+use super::{percent, show_left_out, show_use};
 use crate::arguments::calibrating::{CalibrateArguments, Calibrated};
 use crate::failure::{Failure, Result};
 use crate::output;
@@ -40,15 +39,7 @@ pub(super) fn run(
         return Ok(());
     };
     let of_question = scores(arguments, question, records, session)?;
-    let of_answer = match abstain.told_by {
-        Some(_) if abstain.weighs_evidence() => scores(arguments, abstain, records, session)?,
-        _ => {
-            if abstain.is_of_samples() {
-                check_sampling(&read_settings(&arguments.records)?)?;
-            }
-            answer_scores(records, abstain, arguments.samples.get())?
-        }
-    };
+    let of_answer = scores_with_evidence(arguments, abstain, records, session)?;
     let (observed, left_out) = observe_abstaining(
         records,
         (question, &of_question),

@@ -16,11 +16,13 @@ use crate::failure::{Failure, Result};
 /// Makes sure that a guarantee can be written for what is asked.
 pub(super) fn check(arguments: &CalibrateArguments) -> Result<()> {
     match (&arguments.out, arguments.policy) {
-        (Some(_), Calibrated::Both { .. } | Calibrated::Graded { .. }) => Err(Failure::refused(
-            "guaranteed_policy",
-            "with --out, the policy has one threshold",
-            "name one signal, such as --policy certainty",
-        )),
+        (Some(_), Calibrated::Both { .. } | Calibrated::Double(_) | Calibrated::Graded { .. }) => {
+            Err(Failure::refused(
+                "guaranteed_policy",
+                "with --out, the policy has one threshold",
+                "name one signal, such as --policy certainty",
+            ))
+        }
         _ => Ok(()),
     }
 }

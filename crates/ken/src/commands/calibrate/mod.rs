@@ -3,24 +3,21 @@
 mod abstaining;
 mod graded;
 mod guaranteeing;
+mod scores;
 
-use ken_answer::{Abstention, Datastore, Policy, Representation, RoutingModel, Signal};
+use ken_answer::{Abstention, Policy, RoutingModel, Signal};
 use ken_route::{
-    Calibration, Goal, Input, JointCalibration, Review, Score, calibrate, calibrate_jointly,
+    Calibration, Goal, JointCalibration, Review, Score, calibrate, calibrate_double,
+    calibrate_jointly,
 };
 use ken_setup::Settings;
-use ken_study::learn::gate::gate_scores;
-use ken_study::learn::{assessor_scores, choice_scores, router_scores, taught};
-use ken_study::{
-    Observed, ProbeRecord, check_sampling, is_held_out, observe, observe_jointly, read_results,
-    read_settings, signal_scores,
-};
+use ken_study::{Observed, ProbeRecord, is_held_out, observe, observe_jointly, read_results};
 use serde_json::json;
 
+use self::scores::{scores, scores_with_evidence};
 use crate::arguments::calibrating::{CalibrateArguments, Calibrated};
-use crate::failure::{Failure, Result};
+use crate::failure::Result;
 use crate::output;
-use crate::progress::counting;
 use crate::session::Session;
 
 pub(crate) fn run(arguments: &CalibrateArguments, session: &Session<'_>) -> Result<()> {
@@ -56,126 +53,23 @@ pub(crate) fn run(arguments: &CalibrateArguments, session: &Session<'_>) -> Resu
             let chosen = calibrate_jointly(&observed, (None, None), arguments.goal());
             show_both(arguments, [question, evidence], &chosen, left_out, session)
         }
+        Calibrated::Double(signal) => {
+            let without = scores(arguments, signal, &records, session)?;
+            let with = scores_with_evidence(arguments, signal, &records, session)?;
+            let (observed, left_out) = observe_jointly(
+                &records,
+                (signal, &without),
+                (signal, &with),
+                session.settings.seed,
+            )?;
+            let chosen = calibrate_double(&observed, arguments.goal());
+            show_double(arguments, signal, &chosen, left_out, session)
+        }
         Calibrated::Graded { signal, grades } => {
             let scores = scores(arguments, signal, &records, session)?;
             graded::run(arguments, (signal, &scores), grades, &records, session)
         }
     }
-}
-
-/// A signal of each record, from what was probed or by what was trained.
-fn scores(
-    arguments: &CalibrateArguments,
-    signal: Signal,
-    records: &[ProbeRecord],
-    session: &Session<'_>,
-) -> Result<Vec<Option<f64>>> {
-    match signal.told_by {
-        Some(RoutingModel::Router) => by_router(records, session),
-        Some(RoutingModel::Assessor) => {
-            let assessor = session.setup().assessor()?;
-            let taught = taught_kbm(session)?;
-            let mut progress = counting("assessed");
-            let stop = session.stop;
-            Ok(assessor_scores(
-                &assessor,
-                &taught,
-                signal,
-                records,
-                &mut progress,
-                stop,
-            )?)
-        }
-        Some(RoutingModel::Datastore) => by_choice(arguments.goal(), records, session),
-        Some(RoutingModel::Gate) => Ok(gate_scores(&session.setup().gate()?, records)?),
-        None => {
-            if signal.is_of_samples() {
-                check_sampling(&read_settings(&arguments.records)?)?;
-            }
-            Ok(signal_scores(records, signal, arguments.samples.get())?)
-        }
-    }
-}
-
-/// The digests of the questions that the kbm model of the settings was taught.
-fn taught_kbm(session: &Session<'_>) -> Result<Vec<u64>> {
-    Ok(match &session.settings.kbm {
-        Some(folder) => taught(folder)?.questions,
-        None => Vec::new(),
-    })
-}
-
-/// What the router of the settings says of recorded questions.
-fn by_router(records: &[ProbeRecord], session: &Session<'_>) -> Result<Vec<Option<f64>>> {
-    let setup = session.setup();
-    let head = setup.router()?;
-    let assessor = match head.input {
-        Input::FirstTokenAndMastery => Some(setup.assessor()?),
-        _ => None,
-    };
-    let taught = match assessor {
-        Some(_) => taught_kbm(session)?,
-        None => Vec::new(),
-    };
-    let score = |by, label| {
-        let mut progress = counting(label);
-        router_scores(&head, by, &taught, records, &mut progress, session.stop)
-    };
-    Ok(match head.input {
-        Input::HiddenState { .. } | Input::FirstToken | Input::FirstTokenAndMastery => {
-            let model = setup.language_model()?;
-            let assessor = assessor.as_ref();
-            score(
-                Representation::of(head.input, model.as_ref(), None, assessor)?,
-                "read",
-            )?
-        }
-        Input::Words => {
-            let vocabulary = head.vocabulary.clone().unwrap_or_default();
-            score(Representation::Words(&vocabulary), "counted")?
-        }
-        _ => {
-            let embedder = setup.question_embedder()?;
-            score(Representation::Embedding(embedder.as_ref()), "embedded")?
-        }
-    })
-}
-
-/// What the model of the settings makes of recorded questions, if it was trained to choose its source.
-///
-/// # Errors
-/// A guarantee for answers that are written otherwise than those that were probed.
-fn by_choice(
-    goal: Goal,
-    records: &[ProbeRecord],
-    session: &Session<'_>,
-) -> Result<Vec<Option<f64>>> {
-    let settings = session.settings;
-    let policy = Policy::measured(Signal::SELF_ROUTE);
-    let pipeline = session.setup().pipeline_for(None, false, &[policy])?;
-    if matches!(goal, Goal::Guarantee { .. }) && pipeline.verbalizes() {
-        return Err(Failure::refused(
-            "verbalized_guarantee",
-            "a guarantee is about answers as they were probed, and this model answers from what it has written of what it knows",
-            "choose a threshold by --measured-loss, and see what it does by `ken eval QUESTIONS --policy self-route@T`; or train the model with --no-verbalization",
-        ));
-    }
-    let taught = taught(&session.setup().trained_folder()?)?.questions;
-    let datastore = settings
-        .datastore
-        .as_ref()
-        .map(|folder| Datastore::open(folder))
-        .transpose()?;
-    let entries = datastore.as_ref().map_or(&[][..], Datastore::entries);
-    let mut progress = counting("chosen");
-    Ok(choice_scores(
-        &pipeline,
-        &taught,
-        entries,
-        records,
-        &mut progress,
-        session.stop,
-    )?)
 }
 
 fn show_one(
@@ -258,20 +152,6 @@ fn show_both(
     session: &Session<'_>,
 ) -> Result<()> {
     let policy = format!("{question}+{evidence}");
-    if session.json {
-        return output::json(&json!({
-            "policy": policy,
-            "threshold": chosen.question,
-            "evidence_threshold": chosen.evidence,
-            "samples": arguments.samples,
-            "retrieval_ratio": chosen.retrieval_ratio,
-            "evidence_ratio": chosen.evidence_ratio,
-            "loss": { "estimate": chosen.loss, "bound": chosen.loss_bound },
-            "accuracy": chosen.accuracy,
-            "n": chosen.questions,
-            "left_out": left_out,
-        }));
-    }
     let threshold = |threshold: Option<f64>, above: &str, all: &str| match threshold {
         Some(threshold) => format!("{threshold} ({above})"),
         None => format!("none: {all}"),
@@ -286,19 +166,10 @@ fn show_both(
         "evidence above it is used",
         "all evidence is used",
     );
-    output::pairs([
-        ("policy", policy),
+    let thresholds = [
         ("threshold of the question", questions),
         ("threshold of the evidence", used),
-        ("retrieval ratio", percent(chosen.retrieval_ratio)),
-        ("evidence used", percent(chosen.evidence_ratio)),
-        ("accuracy", percent(chosen.accuracy)),
-        (
-            "lost against always",
-            lost(arguments, chosen.loss, chosen.loss_bound),
-        ),
-        ("questions", chosen.questions.to_string()),
-    ])?;
+    ];
     let to_use = match (chosen.question, chosen.evidence) {
         (Some(threshold), gate) => Some(Policy::Measured {
             signal: question,
@@ -315,6 +186,68 @@ fn show_both(
         }),
         (None, None) => None,
     };
+    let of = (policy, &thresholds[..], to_use);
+    show_jointly(arguments, of, chosen, left_out, session)
+}
+
+fn show_double(
+    arguments: &CalibrateArguments,
+    signal: Signal,
+    chosen: &JointCalibration,
+    left_out: usize,
+    session: &Session<'_>,
+) -> Result<()> {
+    let threshold = match chosen.question {
+        Some(threshold) => format!(
+            "{threshold} (questions above it retrieve; evidence is used where they are not, once it is read)"
+        ),
+        None => "none: every question needs its evidence".to_owned(),
+    };
+    let to_use = chosen.question.map(|threshold| Policy::Measured {
+        signal,
+        threshold: Some(threshold),
+        review: Review::Double,
+    });
+    let thresholds = [("threshold", threshold)];
+    let of = (format!("{signal}+double"), &thresholds[..], to_use);
+    show_jointly(arguments, of, chosen, left_out, session)
+}
+
+/// Shows the thresholds of a policy that judges the question and its evidence, and what they do.
+fn show_jointly(
+    arguments: &CalibrateArguments,
+    (policy, thresholds, to_use): (String, &[(&str, String)], Option<Policy>),
+    chosen: &JointCalibration,
+    left_out: usize,
+    session: &Session<'_>,
+) -> Result<()> {
+    if session.json {
+        return output::json(&json!({
+            "policy": policy,
+            "threshold": chosen.question,
+            "evidence_threshold": chosen.evidence,
+            "samples": arguments.samples,
+            "retrieval_ratio": chosen.retrieval_ratio,
+            "evidence_ratio": chosen.evidence_ratio,
+            "loss": { "estimate": chosen.loss, "bound": chosen.loss_bound },
+            "accuracy": chosen.accuracy,
+            "n": chosen.questions,
+            "left_out": left_out,
+        }));
+    }
+    let mut rows = vec![("policy", policy)];
+    rows.extend(thresholds.iter().cloned());
+    rows.extend([
+        ("retrieval ratio", percent(chosen.retrieval_ratio)),
+        ("evidence used", percent(chosen.evidence_ratio)),
+        ("accuracy", percent(chosen.accuracy)),
+        (
+            "lost against always",
+            lost(arguments, chosen.loss, chosen.loss_bound),
+        ),
+        ("questions", chosen.questions.to_string()),
+    ]);
+    output::pairs(rows)?;
     match (to_use, arguments.goal()) {
         (Some(policy), _) => show_use(arguments, policy, None, session.settings)?,
         (None, Goal::Guarantee { .. }) => output::line(format!(

@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ken_answer::{Policy, RoutingModel};
+use ken_answer::Policy;
 use ken_corpus::{CorpusInfo, PlaceMark, Writer};
 use ken_ingest::compact;
 use ken_language::LanguageModel;
@@ -15,12 +15,12 @@ use ken_study::pruning::{
     self, Basis, CorpusCopy, PrunePlan, Pruned, PrunedRow, Unpruned, pruned_to_html,
 };
 use ken_study::{PruningError, Question, Record, check_field, evaluate_pipeline};
-use serde::Serialize;
 use serde_json::json;
 
 use super::{basis, questions};
 use crate::arguments::pruning::PruneReportArguments;
 use crate::commands::records;
+use crate::commands::taught::{self, Taught};
 use crate::failure::Result;
 use crate::output;
 use crate::progress::Display;
@@ -40,6 +40,7 @@ pub(super) fn run(arguments: &PruneReportArguments, session: &Session<'_>) -> Re
     let corpus = whole.dir();
     let model = session.setup().language_model()?;
     basis.check(model.fingerprint())?;
+    let taught = taught(basis, &questions, arguments.basis.held_out, &model, session)?;
     let measuring = Measuring {
         corpus,
         out: &out,
@@ -63,7 +64,6 @@ pub(super) fn run(arguments: &PruneReportArguments, session: &Session<'_>) -> Re
         }
     }
     let always = whole.as_ref().map(|whole| measuring.always(whole));
-    let taught = Taught::new(basis, &questions, session)?;
     let name = session.settings.folder()?.display();
     let page = pruned_to_html(&format!("Pruning {name}"), always.as_ref(), &rows);
     ken_storage::replace(&out.join("report.html"), page.as_bytes())?;
@@ -80,7 +80,7 @@ pub(super) fn run(arguments: &PruneReportArguments, session: &Session<'_>) -> Re
         }));
     }
     show(always.as_ref(), &rows)?;
-    taught.show()?;
+    taught::show(&taught)?;
     output::line(format!(
         "{} questions; the corpus is unchanged; answers: {}; report: {}",
         questions.len(),
@@ -89,38 +89,23 @@ pub(super) fn run(arguments: &PruneReportArguments, session: &Session<'_>) -> Re
     ))
 }
 
-/// How many of the questions say too much good of what was made from them.
-#[derive(Serialize)]
-struct Taught {
-    /// Those that mastery was measured by.
-    labels: usize,
-    /// Those that the router was trained on.
-    router: usize,
-}
-
-impl Taught {
-    fn new(basis: &Basis, questions: &[Question], session: &Session<'_>) -> Result<Self> {
-        let asked = || questions.iter().map(|question| question.question.as_str());
-        let mut signals = session.settings.policy.signals();
-        let routed = signals.any(|signal| signal.told_by == Some(RoutingModel::Router));
-        let router = routed.then(|| session.setup().router()).transpose()?;
-        let router = router.map_or(0, |head| asked().filter(|&one| head.knows(one)).count());
-        Ok(Self {
-            labels: basis.taught(asked()),
-            router,
-        })
-    }
-
-    fn show(&self) -> Result<()> {
-        for (what, count) in [("labels", self.labels), ("router", self.router)] {
-            if count > 0 {
-                output::line(format!(
-                    "{what}: made from {count} of these questions, on which pruning looks better than it is; hold some out: --held-out"
-                ))?;
-            }
-        }
-        Ok(())
-    }
+/// What was taught some of the questions: what passages are pruned by, and all that answers.
+fn taught(
+    basis: &Basis,
+    questions: &[Question],
+    held_out: Option<f64>,
+    model: &Arc<dyn LanguageModel>,
+    session: &Session<'_>,
+) -> Result<Vec<Taught>> {
+    let asked = questions.iter().map(|question| question.question.as_str());
+    let pruner = [("pruner", basis.taught(asked))];
+    let mut all = taught::checked(pruner, held_out, questions.len())?;
+    let pipeline = session.setup().pipeline_by(Arc::clone(model))?;
+    let policies = [session.settings.policy];
+    all.extend(taught::taught(
+        questions, held_out, &pipeline, &policies, session,
+    )?);
+    Ok(all)
 }
 
 /// The whole corpus, compacted, and the questions answered from it.

@@ -1,7 +1,7 @@
 //! `ken train kbm`: a language model learns to report what a model knows, from probed questions.
 
 use ken_study::tuning::{TaughtBoundary, boundary_curriculum, taught_boundary};
-use ken_study::{AssessorExampleOptions, Labels, Split, read_results};
+use ken_study::{AssessorExampleOptions, Labels, ProbedEvidence, Split, read_results};
 
 use super::fit::{fit, tuning};
 use crate::arguments::tuning::{KbmExampleFlags, TrainKbmArguments};
@@ -34,9 +34,10 @@ pub(crate) fn taught(
         Some(_) => Some(session.setup().retriever()?),
         None => None,
     };
+    let mode = session.settings.mode;
+    let evidence = retriever.as_ref();
     let making = AssessorExampleOptions {
-        retriever: retriever.as_ref(),
-        mode: session.settings.mode,
+        evidence: evidence.map(|retriever| ProbedEvidence { retriever, mode }),
         labels,
     };
     let split = Split {
