@@ -106,7 +106,7 @@ mod tests {
         let push = "bring a corpus there by `ken corpus push --corpus DIR --to milvus://h/c`";
         assert_eq!(worded(&missing), push);
         let twice: Policy = "certainty+double".parse().unwrap();
-        let threshold = "write `certainty@THRESHOLD+double`; `ken calibrate RECORDS --policy certainty` finds one";
+        let threshold = "write `certainty@THRESHOLD+double`; `ken calibrate RECORDS --policy certainty+double` finds one";
         assert_eq!(worded(&twice.check().unwrap_err()), threshold);
         let router = ken_answer::AnswerError::NoRouter;
         let train = "name it by --router FILE; `ken train router RECORDS --out FILE` makes one";
