@@ -124,7 +124,9 @@ fn what_is_missing_is_told() {
     assert!(once.contains("certainty@THRESHOLD"), "{once}");
     let twice = hint("certainty+double".parse().unwrap());
     assert!(twice.contains("`certainty@THRESHOLD+double`"), "{twice}");
-    assert!(twice.contains("Calibrate(\"certainty\")"), "{twice}");
+    assert!(twice.contains("Calibrate(\"certainty+double\")"), "{twice}");
+    let less = hint("certainty+relative".parse().unwrap());
+    assert!(less.contains("Calibrate(\"certainty\")"), "{less}");
     let both = hint("certainty@0.4+evidence:cosine".parse().unwrap());
     assert!(
         both.contains("`certainty@0.4+evidence:cosine@THRESHOLD`"),
