@@ -38,8 +38,9 @@ pub(super) fn run(
         // The parser requires it.
         return Ok(());
     };
-    let of_question = scores(arguments, question, records, session)?;
+    // First what may take a corpus: without one, nothing is measured in vain.
     let of_answer = scores_with_evidence(arguments, abstain, records, session)?;
+    let of_question = scores(arguments, question, records, session)?;
     let (observed, left_out) = observe_abstaining(
         records,
         (question, &of_question),

@@ -54,8 +54,9 @@ pub(crate) fn run(arguments: &CalibrateArguments, session: &Session<'_>) -> Resu
             show_both(arguments, [question, evidence], &chosen, left_out, session)
         }
         Calibrated::Double(signal) => {
-            let without = scores(arguments, signal, &records, session)?;
+            // First what takes a corpus: without one, nothing is measured in vain.
             let with = scores_with_evidence(arguments, signal, &records, session)?;
+            let without = scores(arguments, signal, &records, session)?;
             let (observed, left_out) = observe_jointly(
                 &records,
                 (signal, &without),
