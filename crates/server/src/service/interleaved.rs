@@ -40,8 +40,9 @@ impl Client {
 
     /// Polls what was woken, or whatever waits, as a runtime may.
     fn poll(self, is_spurious: bool) -> Self {
-        let Self::Waiting(mut entering, woken) = self else {
-            return self;
+        let (mut entering, woken) = match self {
+            Self::Waiting(entering, woken) => (entering, woken),
+            other => return other,
         };
         if !woken.0.swap(false, Ordering::SeqCst) && !is_spurious {
             return Self::Waiting(entering, woken);
@@ -78,7 +79,9 @@ impl Company {
 
     fn check(&self) {
         let (waiting, working) = self.gate.load();
-        assert_eq!(waiting, self.queued());
+        // Whoever was given a place and was not polled since waits or works.
+        let inside = self.queued() + self.working();
+        assert!(waiting <= self.queued() && waiting + working >= inside);
         assert!(self.working() <= working && working <= self.all);
         // A place that is free, or given and not yet taken, is not waited for.
         let open = self.all - self.working();
@@ -127,15 +130,18 @@ impl Company {
 
     /// Lets everybody who waits in, and all go. Nobody is polled who was not woken.
     fn finish(mut self) {
+        let each = |clients: &mut Vec<Client>, what: fn(Client) -> Client| {
+            for client in clients {
+                *client = what(std::mem::replace(client, Client::Out));
+            }
+        };
         while self.queued() > 0 {
             let before = self.queued();
-            for client in &mut self.clients {
-                let was = std::mem::replace(client, Client::Out);
-                *client = match was {
-                    Client::Working(_) | Client::Queued(_) => Client::Out,
-                    waiting => waiting.poll(false),
-                };
-            }
+            each(&mut self.clients, |client| match client {
+                waiting @ Client::Waiting(..) => waiting,
+                _ => Client::Out,
+            });
+            each(&mut self.clients, |client| client.poll(false));
             assert!(self.queued() < before, "{before} wait, and nobody is woken");
         }
         self.clients.clear();
