@@ -76,7 +76,7 @@ impl Source {
         let inner: Box<dyn Read + Send> = match file.origin {
             Origin::Stdin => Box::new(io::stdin()),
             Origin::Named | Origin::Found => {
-                Box::new(File::open(&file.path).map_err(|error| name.failed(error))?)
+                Box::new(file.open().map_err(|error| name.failed(error))?)
             }
         };
         let counted = Counted { inner, bytes_read };

@@ -16,7 +16,7 @@ const INGEST_AGAIN: &str = "the corpus is damaged: ingest the documents into a n
 #[allow(missing_docs)] // the messages say what variants and fields are
 pub enum IndexError {
     #[error(transparent)]
-    #[diagnostic(kind = io_kind(_0.source.kind()), remedy = io_remedy(_0.source.kind(), &_0.path))]
+    #[diagnostic(kind = io_kind(&_0.source), remedy = io_remedy(&_0.source, &_0.path))]
     Io(#[from] StorageError),
     #[error("the vectors file {path} is missing")]
     #[diagnostic(remedy = Remedy::from(INGEST_AGAIN))]

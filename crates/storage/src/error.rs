@@ -3,9 +3,15 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use ken_diagnostic::{Diagnostic, Remedy};
+
+use crate::io_remedy;
+use crate::plain::NotPlain;
+use crate::remedy::NOT_PLAIN;
+
 /// The system refused to read or write.
 #[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
-#[diagnostic(forward)]
+#[diagnostic(kind = kind(source), remedy = remedy(source, path))]
 #[error("cannot {action} {}: {source}", path.display())]
 pub struct StorageError {
     /// What was tried, as a verb.
@@ -25,6 +31,21 @@ impl StorageError {
             path,
             source,
         }
+    }
+}
+
+/// Of what is no plain file; else of the system's error.
+fn kind(source: &io::Error) -> &'static str {
+    match NotPlain::in_error(source) {
+        Some(_) => NOT_PLAIN,
+        None => Diagnostic::kind(source),
+    }
+}
+
+fn remedy(source: &io::Error, path: &Path) -> Option<Remedy> {
+    match NotPlain::in_error(source) {
+        Some(_) => io_remedy(source, path),
+        None => Diagnostic::remedy(source),
     }
 }
 

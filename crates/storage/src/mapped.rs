@@ -7,6 +7,7 @@ use std::path::Path;
 
 use memmap2::Mmap;
 
+use crate::plain::open;
 use crate::{HEAP_BYTES, StorageError};
 
 /// The bytes of a file that must not change while it is open.
@@ -33,7 +34,7 @@ impl Mapped {
     /// If it cannot be opened, read or mapped; [`io::ErrorKind::InvalidData`] if it has another
     /// size.
     pub fn open(path: &Path, expected_bytes: Option<u64>) -> Result<Self, StorageError> {
-        let mut file = File::open(path).map_err(StorageError::new("open", path))?;
+        let mut file = open(path)?;
         let length = checked_length(&file, path, expected_bytes)?;
         if length <= HEAP_BYTES {
             let length = length as usize;

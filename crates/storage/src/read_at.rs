@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use crate::mapped::checked_length;
+use crate::plain::{open, open_linked};
 use crate::{HEAP_BYTES, StorageError};
 
 /// A file that is read by position. Files up to [`HEAP_BYTES`] are kept in memory.
@@ -33,7 +34,18 @@ impl ReadAt {
     /// # Errors
     /// If it cannot be opened or read; [`io::ErrorKind::InvalidData`] if it has another size.
     pub fn open(path: &Path, expected_bytes: Option<u64>) -> Result<Self, StorageError> {
-        let mut file = File::open(path).map_err(StorageError::new("open", path))?;
+        Self::of(open(path)?, path, expected_bytes)
+    }
+
+    /// The same of a file that links may lead to: [`open_linked`].
+    ///
+    /// # Errors
+    /// As [`ReadAt::open`].
+    pub fn open_linked(path: &Path) -> Result<Self, StorageError> {
+        Self::of(open_linked(path)?, path, None)
+    }
+
+    fn of(mut file: File, path: &Path, expected_bytes: Option<u64>) -> Result<Self, StorageError> {
         let modified = modified(&file);
         let length = checked_length(&file, path, expected_bytes)?;
         let contents = if length <= HEAP_BYTES || !cfg!(unix) {

@@ -18,6 +18,7 @@ use crate::shim::{Shim, folder};
 use crate::world::{KEPT, make_kept};
 
 pub use stores::Store;
+pub(crate) use stores::opened;
 
 /// Bytes that are changed in each file, apart from the first and the last ones.
 const BYTES: usize = 12;

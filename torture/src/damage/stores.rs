@@ -267,7 +267,8 @@ fn text(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 
-fn opened(corpus: &Path) -> Result<(), String> {
+/// Opens a corpus with its index, and reads all passages.
+pub(crate) fn opened(corpus: &Path) -> Result<(), String> {
     let corpus = Arc::new(Corpus::open(corpus).map_err(text)?);
     Index::open(Arc::clone(&corpus)).map_err(text)?;
     corpus

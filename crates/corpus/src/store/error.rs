@@ -115,7 +115,7 @@ pub enum CorpusError {
     #[diagnostic(remedy = "publish more often")]
     SegmentFull { path: PathBuf, limit: u32 },
     #[error(transparent)]
-    #[diagnostic(kind = io_kind(_0.source.kind()), remedy = io_remedy(_0.source.kind(), &_0.path))]
+    #[diagnostic(kind = io_kind(&_0.source), remedy = io_remedy(&_0.source, &_0.path))]
     Io(StorageError),
 }
 

@@ -27,6 +27,20 @@ pub(super) const REQUIRED: [&str; 5] = [
 
 /// The names allowed in a corpus folder before its first generation is published.
 pub(super) const UNPUBLISHED: [&str; 5] = ["LOCK", "staging", "segments", "generations", "marks"];
+/// What a writer that was killed while it published may leave.
+pub(super) const UNPUBLISHED_CURRENT: &str = "CURRENT.tmp";
+
+/// Refuses a corpus in which anything of ken's is a link, a pipe, a socket or a device, at any depth. The
+/// folder itself may be a link; what else is in it is not looked at.
+///
+/// # Errors
+/// [`CorpusError::Io`] with the path of what is refused.
+pub(super) fn check(corpus: &Path) -> Result<(), CorpusError> {
+    for name in UNPUBLISHED.iter().chain(&["CURRENT", UNPUBLISHED_CURRENT]) {
+        ken_storage::check_tree(&corpus.join(name))?;
+    }
+    Ok(())
+}
 
 pub(super) fn current(corpus: &Path) -> PathBuf {
     corpus.join("CURRENT")

@@ -170,9 +170,8 @@ impl FileManifest {
     /// Reads a whole file below `dir`.
     pub(super) fn of_file(dir: &Path, path: &Path) -> Result<Self, CorpusError> {
         let mut hasher = blake3::Hasher::new();
-        File::open(path)
-            .and_then(|file| hasher.update_reader(file).map(|_| ()))
-            .map_err(CorpusError::io("read", path))?;
+        let read = hasher.update_reader(ken_storage::open(path)?);
+        read.map_err(CorpusError::io("read", path))?;
         let below = path.strip_prefix(dir).unwrap_or(path);
         let parts: Vec<_> = below
             .components()
@@ -187,7 +186,7 @@ impl FileManifest {
 
     /// Checks presence and length of a file, not its contents.
     pub(super) fn check_length(&self, path: &Path) -> Result<(), CorpusError> {
-        let metadata = path.metadata().map_err(StorageError::new("read", path));
+        let metadata = path.symlink_metadata().map_err(StorageError::new("read", path));
         let found = metadata.map_err(CorpusError::opening)?.len();
         match found == self.bytes {
             true => Ok(()),
@@ -247,20 +246,21 @@ fn seal(manifest: &Manifest, path: &Path) -> Result<(Vec<u8>, String), CorpusErr
 ///
 /// # Errors
 /// [`CorpusError::CurrentLost`] where there is no `CURRENT`, but more than an interrupted first
-/// publication leaves.
+/// publication leaves; [`CorpusError::Io`] where something of the corpus is no plain file or folder.
 pub(super) fn current(corpus: &Path) -> Result<Option<Current>, CorpusError> {
+    layout::check(corpus)?;
     let path = layout::current(corpus);
-    let text = match fs::read(&path) {
+    let text = match ken_storage::read(&path) {
         Ok(text) => text,
         Err(error)
             if matches!(
-                error.kind(),
+                error.source.kind(),
                 io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
             ) =>
         {
             return unpublished(corpus).map(|_| None);
         }
-        Err(error) => return Err(CorpusError::io("read", &path)(error)),
+        Err(error) => return Err(error.into()),
     };
     let text = String::from_utf8_lossy(&text);
     let parsed = text.trim().split_once(' ').and_then(|(number, blake3)| {
@@ -368,7 +368,7 @@ pub(super) fn read(corpus: &Path, number: u64) -> Result<Manifest, CorpusError> 
 
 /// The contents of a file that a generation needs.
 pub(super) fn read_file(path: &Path) -> Result<Vec<u8>, CorpusError> {
-    fs::read(path).map_err(|error| CorpusError::opening(StorageError::new("read", path)(error)))
+    ken_storage::read(path).map_err(CorpusError::opening)
 }
 
 fn read_sealed(corpus: &Path, number: u64) -> Result<(Manifest, String), CorpusError> {

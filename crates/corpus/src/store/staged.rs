@@ -1,7 +1,7 @@
 //! A segment under construction. Nothing of it is visible before it is published.
 
 use std::collections::HashSet;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -51,7 +51,7 @@ pub struct StagedSegment {
 impl StagedSegment {
     pub(super) fn create(dir: PathBuf, shard: u32) -> Result<Self, CorpusError> {
         let index = dir.join(layout::PASSAGE_INDEX);
-        let file = File::create(&index).map_err(CorpusError::io("create", &index))?;
+        let file = ken_storage::create(&index)?;
         let mut staged = Self {
             documents: JsonLines::create(dir.join(layout::DOCUMENTS))?,
             passages: JsonLines::create(dir.join(layout::PASSAGES))?,
@@ -202,7 +202,8 @@ impl StagedSegment {
             (layout::DOCUMENT_IDS, documents::ids_bytes(&self.ids)),
         ] {
             let path = self.dir.join(name);
-            fs::write(&path, bytes).map_err(CorpusError::io("write", &path))?;
+            let written = ken_storage::create(&path)?.write_all(&bytes);
+            written.map_err(CorpusError::io("write", &path))?;
         }
         Ok(ken_storage::sync_tree(&self.dir)?)
     }
@@ -260,7 +261,7 @@ struct JsonLines {
 
 impl JsonLines {
     fn create(path: PathBuf) -> Result<Self, CorpusError> {
-        let file = File::create(&path).map_err(CorpusError::io("create", &path))?;
+        let file = ken_storage::create(&path)?;
         Ok(Self {
             path,
             file: BufWriter::new(file),

@@ -6,6 +6,8 @@ mod crash;
 mod damage;
 mod generations;
 mod joining;
+#[cfg(unix)]
+mod links;
 mod model;
 mod publish;
 mod readers;

@@ -48,10 +48,10 @@ impl Directory for Files {
             io::ErrorKind::NotFound => OpenReadError::FileDoesNotExist(file.to_owned()),
             _ => OpenReadError::wrap_io_error(error, file.to_owned()),
         };
-        if std::fs::metadata(&path).map_err(failed)?.len() > HEAP_BYTES {
+        if std::fs::symlink_metadata(&path).map_err(failed)?.len() > HEAP_BYTES {
             return self.mapped.get_file_handle(file);
         }
-        let bytes = std::fs::read(&path).map_err(failed)?;
+        let bytes = ken_storage::read(&path).map_err(|error| failed(error.source))?;
         Ok(Arc::new(OwnedBytes::new(bytes)))
     }
 

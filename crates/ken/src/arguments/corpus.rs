@@ -54,6 +54,12 @@ pub(crate) struct IngestArguments {
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Option<Format>,
 
+    /// Read files outside a folder that links in it lead to
+    ///
+    /// Without it, such links are skipped and listed on stderr. Links to folders are skipped either way.
+    #[arg(long)]
+    pub(crate) follow_links: bool,
+
     /// Skip documents that cannot be read
     ///
     /// They are listed on stderr. Without it, the first one stops the run.

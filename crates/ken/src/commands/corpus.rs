@@ -146,7 +146,7 @@ fn export(corpus: &Path, to: Option<&Path>, stop: &AtomicBool) -> Result<()> {
         return write_passages(&corpus, stop, &mut |line| output::bytes(line));
     };
     let cannot = || format!("cannot write {}", path.display());
-    let mut file = AtomicFile::create(path)?;
+    let mut file = AtomicFile::output(path)?;
     write_passages(&corpus, stop, &mut |line| {
         file.write_all(line).context(cannot)
     })?;

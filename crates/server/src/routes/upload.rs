@@ -147,7 +147,7 @@ async fn to_disk(mut part: Field<'_>, folder: &Path, name: &str) -> Result<u64, 
     let (folder, path) = (folder.to_owned(), folder.join(name));
     let place = path.clone();
     let mut file = on_disk(move || {
-        ken_storage::create_dir_all(&folder)?;
+        ken_storage::create_plain_dir_all(&folder)?;
         AtomicFile::create(&place)
     })
     .await?;

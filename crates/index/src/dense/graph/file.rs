@@ -267,7 +267,7 @@ pub(super) fn write(
         }
         file.flush()
     };
-    let written = File::create(graph.path).and_then(write);
+    let written = write(ken_storage::create(graph.path)?);
     Ok(written.map_err(StorageError::new("write", graph.path))?)
 }
 

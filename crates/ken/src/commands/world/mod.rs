@@ -163,7 +163,7 @@ fn write_records(records: &[TruthRecord], out: &Path) -> Result<()> {
         .iter()
         .map(|record| format!("{}\n", json!(record)))
         .collect();
-    Ok(ken_storage::replace(out, lines.as_bytes())?)
+    Ok(ken_storage::output(out, lines.as_bytes())?)
 }
 
 fn show_truth(rows: &[TruthRow]) -> Result<()> {

@@ -83,9 +83,8 @@ impl Files {
     /// # Errors
     /// Files that cannot be removed.
     pub(crate) fn remove(&self, id: &str) -> Result<(), RecordError> {
-        // In this order, so that what is left of a file that is gone is removed at the next start.
-        ken_storage::remove(&record::path(&self.folder, id))?;
-        Ok(ken_storage::remove(&self.root(id))?)
+        let record = record::path(&self.folder, id);
+        Ok(record::remove(&record, Some(&self.root(id)))?)
     }
 }
 

@@ -2,7 +2,7 @@
 //! that was killed goes on with them.
 
 use std::collections::VecDeque;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -173,13 +173,8 @@ impl Jobs {
     /// # Errors
     /// Files that cannot be removed.
     pub(crate) fn forget(&self, id: &str) -> Result<(), StorageError> {
-        remove_both(&self.order(id), &self.sent(id))
+        record::remove(&self.order(id), Some(&self.sent(id)))
     }
-}
-
-fn remove_both(order: &Path, sent: &Path) -> Result<(), StorageError> {
-    ken_storage::remove(order)?;
-    ken_storage::remove(sent)
 }
 
 #[cfg(test)]

@@ -112,9 +112,8 @@ impl Stores {
     /// # Errors
     /// Files that cannot be removed.
     pub(crate) fn remove(&self, name: &str) -> Result<(), RecordError> {
-        // In this order, so that what is left of one that is gone is removed at the next start.
-        ken_storage::remove(&record::path(&self.folder, name))?;
-        Ok(ken_storage::remove(&self.folder.join(name))?)
+        let record = record::path(&self.folder, name);
+        Ok(record::remove(&record, Some(&self.folder.join(name)))?)
     }
 
     /// The folder of a corpus that a client made.
@@ -154,7 +153,7 @@ impl Stores {
     /// A record that cannot be written.
     pub(crate) fn note(&self, corpus: &str, file: &StoreFile) -> Result<(), RecordError> {
         let folder = self.members(corpus);
-        ken_storage::create_dir_all(&folder)?;
+        ken_storage::create_plain_dir_all(&folder)?;
         record::write(&record::path(&folder, &file.file), file)
     }
 
@@ -163,8 +162,8 @@ impl Stores {
     /// # Errors
     /// A record that cannot be removed.
     pub(crate) fn forget(&self, corpus: &str, file: &str) -> Result<(), RecordError> {
-        let path = record::path(&self.members(corpus), file);
-        Ok(ken_storage::remove(&path)?)
+        let record = record::path(&self.members(corpus), file);
+        Ok(record::remove(&record, None)?)
     }
 
     /// The documents that are a file's alone: records of several files may have the same ids.
