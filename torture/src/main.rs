@@ -87,7 +87,14 @@ fn run(options: &Options) -> ExitCode {
                 .is_none_or(|name| world.name() == name)
         })
         .collect();
-    let campaigns = ["crash-states", "faults", "kills", "damage", "links", "company"];
+    let campaigns = [
+        "crash-states",
+        "faults",
+        "kills",
+        "damage",
+        "links",
+        "company",
+    ];
     let mut outcomes = Vec::new();
     for campaign in campaigns {
         if options

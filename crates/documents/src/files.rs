@@ -199,9 +199,7 @@ impl Folder<'_> {
                     path: place,
                 }),
                 // Of other formats, only folders are missed.
-                (Err(reason), format)
-                    if format.is_some() || reason == SkipReason::LinkToFolder =>
-                {
+                (Err(reason), format) if format.is_some() || reason == SkipReason::LinkToFolder => {
                     skipped.push(Skipped { path, reason });
                 }
                 _ => {}

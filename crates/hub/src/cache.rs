@@ -415,11 +415,7 @@ impl ModelCache {
     }
 
     /// The first file that is missing, has another size or lies elsewhere, and what is wrong with it.
-    fn first_unsound(
-        &self,
-        folder: &Path,
-        record: &ModelRecord,
-    ) -> Option<(String, &'static str)> {
+    fn first_unsound(&self, folder: &Path, record: &ModelRecord) -> Option<(String, &'static str)> {
         record.files.iter().find_map(|file| {
             let path = folder.join(&file.path);
             let state = match std::fs::metadata(&path) {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use ken_diagnostic::{Diagnostic, Remedy};
 
-use crate::io_remedy;
+use crate::not_plain_remedy;
 use crate::plain::NotPlain;
 use crate::remedy::NOT_PLAIN;
 
@@ -43,10 +43,7 @@ fn kind(source: &io::Error) -> &'static str {
 }
 
 fn remedy(source: &io::Error, path: &Path) -> Option<Remedy> {
-    match NotPlain::in_error(source) {
-        Some(_) => io_remedy(source, path),
-        None => Diagnostic::remedy(source),
-    }
+    not_plain_remedy(source, path).or_else(|| Diagnostic::remedy(source))
 }
 
 /// For callers that report the path themselves.

@@ -23,16 +23,17 @@ pub use contained::contained;
 pub use error::StorageError;
 pub use fingerprint::{WHOLE_DIGITS, same_fingerprint};
 pub use folder::{
-    create_dir_all, create_plain_dir_all, create_private_dir_all, is_dir, names, remove, rename, sync_dir, sync_tree,
+    create_dir_all, create_plain_dir_all, create_private_dir_all, is_dir, names, remove, rename,
+    sync_dir, sync_tree,
 };
 pub use lock::try_lock;
 pub use mapped::Mapped;
 pub use plain::{
-    append, check_below, check_plain, check_tree, create, inside, open, open_linked, open_with, read,
-    read_beside,
+    append, check_below, check_plain, check_tree, create, inside, open, open_linked, open_with,
+    read, read_beside,
 };
 pub use read_at::ReadAt;
-pub use remedy::{io_kind, io_remedy};
+pub use remedy::{io_kind, io_remedy, not_plain_remedy};
 
 /// Files up to this size are read into memory as a whole instead of being mapped or read by
 /// position.

@@ -13,12 +13,10 @@ pub(crate) const NOT_PLAIN: &str = "not_a_plain_file";
 /// The remedy for an input/output error at `path`, where one is known.
 #[must_use]
 pub fn io_remedy(error: &Error, path: &Path) -> Option<Remedy> {
-    let path = path.display();
-    if NotPlain::in_error(error).is_some() {
-        return Some(remedy!(
-            "remove {path}, or put a plain file or folder in its place, such as a copy of what it stands for; nothing that it leads to was changed"
-        ));
+    if let Some(remedy) = not_plain_remedy(error, path) {
+        return Some(remedy);
     }
+    let path = path.display();
     match error.kind() {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Some(remedy!(
             "free some disk space, or choose a folder on another disk than {path}; nothing that was published is lost"
@@ -35,6 +33,17 @@ pub fn io_remedy(error: &Error, path: &Path) -> Option<Remedy> {
         )),
         _ => None,
     }
+}
+
+/// The remedy where a link, a pipe, a socket or a device is in the place of a file or folder.
+#[must_use]
+pub fn not_plain_remedy(error: &Error, path: &Path) -> Option<Remedy> {
+    NotPlain::in_error(error).map(|_| {
+        let path = path.display();
+        remedy!(
+            "remove {path}, or put a plain file or folder in its place, such as a copy of what it stands for; nothing that it leads to was changed"
+        )
+    })
 }
 
 /// The snake_case name of an input/output error's cause.

@@ -183,7 +183,8 @@ impl Case<'_> {
             Err(_) => {
                 outcome.violation(&at, "hangs");
                 // What it still holds is its own.
-                self.dir.set_file_name(format!("after-{}-{name}", outcome.numbers["attempts"]));
+                self.dir
+                    .set_file_name(format!("after-{}-{name}", outcome.numbers["attempts"]));
                 true
             }
             Ok(Err(panicked)) => {

@@ -166,10 +166,14 @@ impl Store {
                 .chain(["LOCK".to_owned()])
                 .collect(),
             Self::Results => Vec::new(),
-            Self::Training => ["adapter_config.json", "adapter_model.safetensors", "ken.json"]
-                .into_iter()
-                .flat_map(|name| [name.to_owned(), format!("{name}.tmp")])
-                .collect(),
+            Self::Training => [
+                "adapter_config.json",
+                "adapter_model.safetensors",
+                "ken.json",
+            ]
+            .into_iter()
+            .flat_map(|name| [name.to_owned(), format!("{name}.tmp")])
+            .collect(),
             Self::Pulls => {
                 let slug = model(kept.parent().expect("the run's folder"));
                 let slug = slug.file_name().expect("a model's name").to_string_lossy();

@@ -52,7 +52,10 @@ fn hub() -> &'static str {
             let Some(repository) = REPOSITORIES.iter().find(of) else {
                 return Reply::status(404);
             };
-            match request.path.rsplit_once(&format!("/resolve/{}/", PullsWorld::COMMIT)) {
+            match request
+                .path
+                .rsplit_once(&format!("/resolve/{}/", PullsWorld::COMMIT))
+            {
                 Some((_, "config.json")) => Reply::file(CONFIG),
                 Some((_, "1_Pooling/config.json")) => Reply::file(b"{}"),
                 Some((_, "model.safetensors")) => Reply::file(&weights(repository)),

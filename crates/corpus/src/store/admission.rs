@@ -20,9 +20,9 @@ pub(super) fn refuse_foreign_folder(dir: &Path) -> Result<(), CorpusError> {
         return layout::check(dir);
     }
     let ours = names.is_empty() || names.iter().any(|name| name == "LOCK");
-    let only_ours = names
-        .iter()
-        .all(|name| name == layout::UNPUBLISHED_CURRENT || layout::UNPUBLISHED.iter().any(|ours| name == ours));
+    let only_ours = names.iter().all(|name| {
+        name == layout::UNPUBLISHED_CURRENT || layout::UNPUBLISHED.iter().any(|ours| name == ours)
+    });
     match ours && only_ours {
         true => layout::check(dir),
         false => Err(CorpusError::FolderInUse {

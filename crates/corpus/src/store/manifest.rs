@@ -186,7 +186,9 @@ impl FileManifest {
 
     /// Checks presence and length of a file, not its contents.
     pub(super) fn check_length(&self, path: &Path) -> Result<(), CorpusError> {
-        let metadata = path.symlink_metadata().map_err(StorageError::new("read", path));
+        let metadata = path
+            .symlink_metadata()
+            .map_err(StorageError::new("read", path));
         let found = metadata.map_err(CorpusError::opening)?.len();
         match found == self.bytes {
             true => Ok(()),

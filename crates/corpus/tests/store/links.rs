@@ -34,7 +34,12 @@ const USES: [(&str, Use); 10] = [
     ("rollback", |dir| Writer::rollback(dir, 1).map(|_| ())),
     ("repair", |dir| Writer::repair(dir, &[]).map(|_| ())),
     ("join", |dir| {
-        join(&dir.with_file_name("joined"), &[dir.to_owned()], &mut |_| {}).map(|_| ())
+        join(
+            &dir.with_file_name("joined"),
+            &[dir.to_owned()],
+            &mut |_| {},
+        )
+        .map(|_| ())
     }),
 ];
 

@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use ken_documents::{
-    Budget, ReadError, ReadOptions, SkipReason, Skipped, read_documents_with,
-};
+use ken_documents::{Budget, ReadError, ReadOptions, SkipReason, Skipped, read_documents_with};
 use ken_ingest::{Ingest, Report, ingest};
 use serde_json::json;
 

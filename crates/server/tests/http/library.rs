@@ -11,22 +11,22 @@ use serde_json::{Value, json};
 use crate::client::{Response, connect, exchange, read, upload};
 use crate::fixture::{LIMITS, OIL, Running, facts, grant, wait_for};
 
-const FILES: &str = "/v1/files";
+pub(crate) const FILES: &str = "/v1/files";
 
-fn send(server: &Running, path: &str, name: &str, content: &str) -> Response {
+pub(crate) fn send(server: &Running, path: &str, name: &str, content: &str) -> Response {
     let request = upload(path, &[], &[(name, content.as_bytes())], &[]);
     exchange(server.address, &request)
 }
 
 /// Uploads a file and returns its id.
-fn uploaded(server: &Running, name: &str, content: &str) -> String {
+pub(crate) fn uploaded(server: &Running, name: &str, content: &str) -> String {
     let response = send(server, FILES, name, content);
     assert_eq!(response.status, 200, "{}", response.text());
     response.json()["id"].as_str().unwrap().to_owned()
 }
 
 /// Uploads documents into a corpus and waits for the end of the job.
-fn ingested(server: &Running, corpus: &str, name: &str, content: &str) -> Value {
+pub(crate) fn ingested(server: &Running, corpus: &str, name: &str, content: &str) -> Value {
     let path = format!("/v1/ken/corpora/{corpus}/documents");
     let response = send(server, &path, name, content);
     assert_eq!(response.status, 202, "{}", response.text());
@@ -34,7 +34,7 @@ fn ingested(server: &Running, corpus: &str, name: &str, content: &str) -> Value 
 }
 
 /// A job once it is over.
-fn ended(server: &Running, id: &str) -> Value {
+pub(crate) fn ended(server: &Running, id: &str) -> Value {
     let deadline = Instant::now() + Duration::from_secs(30);
     loop {
         let job = server.get(&format!("/v1/ken/jobs/{id}")).json();

@@ -121,6 +121,19 @@ impl Stores {
         self.folder.join(name).join(CORPUS)
     }
 
+    /// Refuses links in the place of the folders of a corpus that a client made, by which a change would
+    /// be made elsewhere.
+    ///
+    /// # Errors
+    /// What is no folder.
+    pub(crate) fn check(&self, name: &str) -> Result<(), RecordError> {
+        let corpus = self.corpus(name);
+        for folder in corpus.ancestors().take(3) {
+            ken_storage::check_plain(folder)?;
+        }
+        Ok(())
+    }
+
     fn members(&self, corpus: &str) -> PathBuf {
         self.folder.join(corpus).join("files")
     }

@@ -165,6 +165,7 @@ impl Running<'_> {
 
     /// Returns the generation from which the change holds, once that is searched.
     fn run(&self) -> Result<Option<u64>, Trouble> {
+        self.library.stores.check(self.corpus())?;
         let place = self.library.place(&self.served().corpora, self.corpus())?;
         let sent = self.library.jobs.sent(&self.job.order.id);
         let changed = match &self.job.order.work {
