@@ -2,8 +2,8 @@
 //!
 //! Every file that ken must not lose is written through this crate: whole files by [`AtomicFile`],
 //! files that grow by [`AppendFile`], folders by [`create_dir_all`] and [`sync_tree`]; and read by
-//! [`open`], which takes no link or pipe for a file. It knows nothing of what the files hold. `docs/explanation/durability.md` says what it guarantees, and
-//! what it cannot.
+//! [`open`], which takes no link or pipe for a file. It knows nothing of what the files hold.
+//! `docs/explanation/durability.md` says what it guarantees, and what it cannot.
 
 mod append;
 mod atomic;

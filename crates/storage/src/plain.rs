@@ -151,13 +151,14 @@ pub fn append(path: &Path) -> Result<File, StorageError> {
 /// # Errors
 /// If that cannot be removed, or the file not be made.
 pub fn create(path: &Path) -> Result<File, StorageError> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            return Err(StorageError::new("replace", path)(error));
+    let new = || File::options().write(true).create_new(true).open(path);
+    let file = match new() {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            fs::remove_file(path).map_err(StorageError::new("replace", path))?;
+            new()
         }
-        _ => {}
-    }
-    let file = File::options().write(true).create_new(true).open(path);
+        file => file,
+    };
     file.map_err(StorageError::new("create", path))
 }
 

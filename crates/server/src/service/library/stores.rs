@@ -165,6 +165,7 @@ impl Stores {
     /// # Errors
     /// A record that cannot be written.
     pub(crate) fn note(&self, corpus: &str, file: &StoreFile) -> Result<(), RecordError> {
+        self.check(corpus)?;
         let folder = self.members(corpus);
         ken_storage::create_plain_dir_all(&folder)?;
         record::write(&record::path(&folder, &file.file), file)
@@ -175,6 +176,7 @@ impl Stores {
     /// # Errors
     /// A record that cannot be removed.
     pub(crate) fn forget(&self, corpus: &str, file: &str) -> Result<(), RecordError> {
+        self.check(corpus)?;
         let record = record::path(&self.members(corpus), file);
         Ok(record::remove(&record, None)?)
     }
