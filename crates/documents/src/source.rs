@@ -1,7 +1,6 @@
 //! The bytes of one input file: decompressed, without byte order mark, checked to be UTF-8, counted
 //! as they are read from disk, and limited by the budget of a document.
 
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::PathBuf;
 use std::sync::Arc;

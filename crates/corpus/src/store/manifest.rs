@@ -2,7 +2,6 @@
 //! changed.
 
 use std::fmt;
-use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
