@@ -13,6 +13,8 @@ pub(crate) mod data_folder;
 pub(crate) mod evals;
 pub(crate) mod feedback;
 pub(crate) mod gate;
+#[cfg(test)]
+mod interleaved;
 pub(crate) mod judging;
 pub(crate) mod library;
 pub(crate) mod live;

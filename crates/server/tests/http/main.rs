@@ -13,6 +13,7 @@ mod conversation;
 mod corrections;
 mod every_route;
 mod fixture;
+mod fuzzing;
 mod held;
 /// The one of `ken serve`.
 #[path = "../../../ken/src/commands/serve/intake.rs"]
@@ -28,6 +29,9 @@ mod load;
 #[allow(dead_code)]
 mod loopback;
 mod mcp;
+/// The one of the tests of models.
+#[path = "../../../model/tests/loading/mutate.rs"]
+mod mutate;
 mod pruning;
 mod random_input;
 mod responses;

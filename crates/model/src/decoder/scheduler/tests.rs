@@ -52,7 +52,7 @@ fn new(options: &LoadOptions) -> Decoder {
 }
 
 /// A prompt of so many tokens.
-fn prompt(first: u32, tokens: usize) -> Prompt {
+pub(super) fn prompt(first: u32, tokens: usize) -> Prompt {
     let tokens = (0..tokens as u32).map(|place| 1 + (first + place * 7) % (WORDS - 1));
     Prompt::new(tokens.collect(), &[]).unwrap()
 }
@@ -84,7 +84,7 @@ fn tokens(texts: &[Generation]) -> Vec<&[u32]> {
     texts.iter().map(|text| text.tokens.as_slice()).collect()
 }
 
-fn job(prompt: Prompt, samples: usize, most: usize) -> Job {
+pub(super) fn job(prompt: Prompt, samples: usize, most: usize) -> Job {
     Job {
         prompt,
         shared: Vec::new(),
