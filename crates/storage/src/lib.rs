@@ -7,6 +7,8 @@
 
 mod append;
 mod atomic;
+mod blocks;
+mod checked;
 mod contained;
 mod error;
 mod fingerprint;
@@ -18,12 +20,14 @@ mod remedy;
 
 pub use append::AppendFile;
 pub use atomic::{AtomicFile, replace};
+pub use blocks::{BLOCK_BYTES, Blocks, block_sum};
+pub use checked::CheckedFolder;
 pub use contained::contained;
 pub use error::StorageError;
 pub use fingerprint::{WHOLE_DIGITS, same_fingerprint};
 pub use folder::{create_dir_all, is_dir, names, remove, rename, sync_dir, sync_tree};
 pub use lock::try_lock;
-pub use mapped::Mapped;
+pub use mapped::{Mapped, Watch};
 pub use read_at::ReadAt;
 pub use remedy::{io_kind, io_remedy};
 

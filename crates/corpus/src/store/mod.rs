@@ -16,6 +16,7 @@
 //! It holds no vectors and no search index; the index crate adds its files to a staged segment.
 
 mod admission;
+mod checksums;
 mod collect;
 mod corpus;
 mod documents;
