@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use ken_storage::{AtomicFile, BLOCK_BYTES, CheckedFolder, Mapped, ReadAt, StorageError};
 use serde::{Deserialize, Serialize};
 
+use super::backup_note::BackupNote;
 use super::error::CorpusError;
 use super::layout;
 use super::settings::Settings;
@@ -344,13 +345,13 @@ pub(super) fn claimed(corpus: &Path) -> u64 {
     current.map_or(0, |current| current.number)
 }
 
-/// Refuses generations newer than an interrupted publication after `current` leaves: `CURRENT` was
+/// Refuses generations newer than an interrupted publication or backup after `current` leaves: `CURRENT` was
 /// set back to an earlier state, and they would be removed as never published.
 pub(super) fn refuse_newer(corpus: &Path, current: u64) -> Result<(), CorpusError> {
     let newer = numbers(corpus, u64::MAX)?;
     match newer
         .iter()
-        .any(|&number| number > current.saturating_add(1))
+        .any(|&number| number > current.saturating_add(1) && !BackupNote::announces(corpus, number))
     {
         true => Err(CorpusError::CurrentLost {
             path: corpus.to_owned(),
@@ -437,6 +438,12 @@ pub(super) fn publish(corpus: &Path, current: &str) -> Result<(), CorpusError> {
     file.write_all(current.as_bytes())
         .map_err(CorpusError::io("write", &path))?;
     Ok(file.rename()?)
+}
+
+/// The contents of `CURRENT` for the generation of this manifest.
+pub(super) fn line_of(manifest: &Manifest) -> Result<String, CorpusError> {
+    let (_, blake3) = seal(manifest, Path::new(""))?;
+    Ok(current_line(manifest.number, &blake3))
 }
 
 /// The contents of `CURRENT` for a generation.
