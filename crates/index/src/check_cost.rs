@@ -67,7 +67,9 @@ fn of_searches() {
         for (vector, text) in vectors.iter().zip(&texts) {
             let vector = Some(vector.as_slice());
             let query = Query { text, vector };
-            rankings.rank(&query, mode, 10, &|_| true, &|_| count).unwrap();
+            rankings
+                .rank(&query, mode, 10, &|_| true, &|_| count)
+                .unwrap();
         }
         started.elapsed().as_secs_f64()
     };

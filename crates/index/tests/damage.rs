@@ -121,7 +121,9 @@ fn damages(bytes: &[u8]) -> Vec<(String, Vec<u8>)> {
         add(format!("bit at {place}"), &move |bytes| bytes[place] ^= 4);
     }
     let page = bytes.len() / 2 / PAGE * PAGE;
-    add("zeroed page".to_owned(), &move |bytes| bytes[page..page + PAGE].fill(0));
+    add("zeroed page".to_owned(), &move |bytes| {
+        bytes[page..page + PAGE].fill(0)
+    });
     add("exchanged pages".to_owned(), &move |bytes| {
         bytes[page - PAGE..page + PAGE].rotate_left(PAGE);
     });
@@ -132,7 +134,10 @@ fn damages(bytes: &[u8]) -> Vec<(String, Vec<u8>)> {
 #[test]
 fn damage_of_the_same_size_changes_no_answer_and_is_named() {
     for (layout, whole_reads) in [
-        ("graph", ["documents.jsonl", "passages.jsonl", "vectors.f32"]),
+        (
+            "graph",
+            ["documents.jsonl", "passages.jsonl", "vectors.f32"],
+        ),
         ("disk", ["documents.jsonl", "passages.jsonl", "vectors.f32"]),
     ] {
         let dir = tempfile::tempdir().unwrap();
@@ -160,7 +165,10 @@ fn damage_of_the_same_size_changes_no_answer_and_is_named() {
         for name in whole_reads {
             assert_eq!(named[name], 11, "{named:?}");
         }
-        assert!(named.keys().any(|name| name.ends_with(".term")), "{named:?}");
+        assert!(
+            named.keys().any(|name| name.ends_with(".term")),
+            "{named:?}"
+        );
         if layout == "graph" {
             assert!(named["vectors.graph"] >= 6, "{named:?}");
         }

@@ -106,7 +106,8 @@ impl Script {
             Step::Ingest(documents, round) => self.ingest(dir, &corpus, documents, round, None),
             Step::Part(name, shard) => self.ingest(dir, &kept.join(name), 0..6, 0, Some(shard)),
             Step::Join => {
-                let parts: Vec<PathBuf> = CORPORA[1..3].iter().map(|name| kept.join(name)).collect();
+                let parts: Vec<PathBuf> =
+                    CORPORA[1..3].iter().map(|name| kept.join(name)).collect();
                 match join(&corpus, &parts, &mut |_| {}) {
                     Err(CorpusError::ShardTwice { .. }) => Ok(()),
                     joined => Ok(joined.map(|_| ())?),

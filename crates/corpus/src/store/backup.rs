@@ -161,7 +161,10 @@ fn refuse_foreign(dir: &Path, to: &Path) -> Result<(), CorpusError> {
     for name in &names {
         let path = to.join(name);
         let found = path.symlink_metadata();
-        if found.map_err(CorpusError::io("look at", &path))?.is_symlink() {
+        if found
+            .map_err(CorpusError::io("look at", &path))?
+            .is_symlink()
+        {
             return Err(refused(dir, to, format!("its {name} is a link")));
         }
     }
@@ -218,7 +221,10 @@ impl Held {
             own.map(|own| own.files == segment.files)
         };
         let is_known = note.corpus == canonical(dir)?.to_string_lossy()
-            || manifest.segments.iter().any(|one| is_same(one) == Some(true))
+            || manifest
+                .segments
+                .iter()
+                .any(|one| is_same(one) == Some(true))
             || manifest::read(dir, published.number).is_ok_and(|own| own == published);
         if !is_known {
             let reason = format!("it is a backup of {}", note.corpus);
@@ -342,7 +348,8 @@ impl Copying<'_> {
         let copy = options.write(true).create_new(true).open(to);
         let mut copy = copy.map_err(CorpusError::io("create", to))?;
         let copied = FileManifest::of_blocks(folder, from, |block| {
-            copy.write_all(block).map_err(CorpusError::io("write", to))?;
+            copy.write_all(block)
+                .map_err(CorpusError::io("write", to))?;
             self.skip(block.len() as u64);
             match self.stop.load(Ordering::Relaxed) {
                 false => Ok(()),

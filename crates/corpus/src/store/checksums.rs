@@ -57,7 +57,11 @@ pub(super) fn open(corpus: &Path, segment: &SegmentManifest) -> Result<CheckedFo
     let path = dir.join(layout::CHECKSUMS);
     let sums = Arc::new(Mapped::open(&path, None).map_err(CorpusError::opening)?);
     let (mut blocks, mut first) = (BTreeMap::new(), 0);
-    for file in segment.files.iter().filter(|file| is_checked_by_block(file)) {
+    for file in segment
+        .files
+        .iter()
+        .filter(|file| is_checked_by_block(file))
+    {
         let length = usize::try_from(file.bytes).unwrap_or(usize::MAX);
         let own = Blocks::new(&dir.join(&file.name), length, Arc::clone(&sums), first);
         blocks.insert(file.name.clone(), Arc::new(own));

@@ -42,7 +42,9 @@ pub enum CorpusError {
         found: u64,
     },
     #[error("{path} cannot hold a backup of {corpus}: {reason}")]
-    #[diagnostic(remedy = "choose a new or an empty folder beside the corpus, or the folder of its last backup; nothing was changed")]
+    #[diagnostic(
+        remedy = "choose a new or an empty folder beside the corpus, or the folder of its last backup; nothing was changed"
+    )]
     BackupRefused {
         path: PathBuf,
         corpus: PathBuf,

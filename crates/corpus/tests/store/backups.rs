@@ -205,7 +205,9 @@ fn damage_of_the_corpus_is_named_and_never_copied() {
     let backed_up = files(&to);
     let new = root.path().join("new");
     for (name, bytes) in files(&dir) {
-        let current = ["00000003", "CURRENT"].iter().any(|&own| name.contains(own));
+        let current = ["00000003", "CURRENT"]
+            .iter()
+            .any(|&own| name.contains(own));
         if bytes.is_empty() || (name.starts_with("generations") && !current) {
             continue;
         }
@@ -318,7 +320,15 @@ fn links_are_not_followed() {
 
     back_up(&dir, &to).unwrap();
     ingest(&mut Writer::open(&dir).unwrap(), &[document("c", "six")]);
-    for name in ["marks", "segments", "staging", "generations", "BACKUP", "CURRENT", "BACKUP.tmp"] {
+    for name in [
+        "marks",
+        "segments",
+        "staging",
+        "generations",
+        "BACKUP",
+        "CURRENT",
+        "BACKUP.tmp",
+    ] {
         let place = to.join(name);
         let aside = root.path().join("aside");
         let was_there = fs::rename(&place, &aside).is_ok();

@@ -36,7 +36,10 @@ fn a_small_file_is_checked_when_the_corpus_is_opened() {
     writer.prune(vec![mark("a#0")]).unwrap();
     drop(writer);
     let segment = segment(dir, "00000001-000");
-    let mut paths: Vec<_> = files(&segment).into_keys().map(|name| segment.join(name)).collect();
+    let mut paths: Vec<_> = files(&segment)
+        .into_keys()
+        .map(|name| segment.join(name))
+        .collect();
     assert_eq!(paths.len(), 5);
     paths.push(dir.join("marks").join("00000002.00000001-000.json"));
     for path in paths {
@@ -47,7 +50,10 @@ fn a_small_file_is_checked_when_the_corpus_is_opened() {
             fs::write(&path, changed).unwrap();
             let error = Corpus::open(dir).unwrap_err();
             assert_eq!(error.kind(), "corpus_damaged");
-            assert!(error.to_string().contains(path.to_str().unwrap()), "{error}");
+            assert!(
+                error.to_string().contains(path.to_str().unwrap()),
+                "{error}"
+            );
             assert!(error.remedy().unwrap().mentions("VerifyCorpus"));
             let error = Writer::open(dir).unwrap_err();
             assert_eq!(error.kind(), "corpus_damaged");
@@ -113,7 +119,11 @@ fn a_corpus_of_an_earlier_version_has_no_checksums_and_is_read() {
     let end = start + json[start..].find('}').unwrap() + 1;
     let json = format!("{}{}", &json[..start], &json[end..]);
     let hash = blake3::hash(json.as_bytes()).to_hex();
-    fs::write(&path, format!("{{\"manifest\":{json},\"blake3\":\"{hash}\"}}\n")).unwrap();
+    fs::write(
+        &path,
+        format!("{{\"manifest\":{json},\"blake3\":\"{hash}\"}}\n"),
+    )
+    .unwrap();
     fs::write(dir.join("CURRENT"), format!("1 {hash}\n")).unwrap();
     assert_eq!(read(dir).unwrap(), expected);
     assert_eq!(verify(dir, &mut |_| {}).unwrap(), []);

@@ -204,7 +204,9 @@ fn open_segment(
         if number > 0 && (held >= passages || !ken_storage::is_dir(&path)?) {
             break;
         }
-        let read = tantivy_call(&path, || read_part(segment_folder, &path, field, most_bytes));
+        let read = tantivy_call(&path, || {
+            read_part(segment_folder, &path, field, most_bytes)
+        });
         segment_folder.sound()?;
         let (reader, tokens) = read?;
         let part = Part {

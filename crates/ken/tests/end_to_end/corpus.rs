@@ -183,7 +183,10 @@ fn a_backup_is_searched_and_restored() {
     assert_eq!(ken.json(&["corpus", "info", "--corpus", "b"]), info);
     assert_eq!(ken.json(&backup[..5])["copied_files"], 0);
     let told = ken.text(&["corpus", "backup", "b", "--corpus", "c"]);
-    assert!(told.starts_with("backed up generation 1 to b: 0 files"), "{told}");
+    assert!(
+        told.starts_with("backed up generation 1 to b: 0 files"),
+        "{told}"
+    );
 
     std::fs::remove_dir_all(ken.path("c")).unwrap();
     ken.json(&["corpus", "backup", "c", "--corpus", "b"]);
