@@ -16,6 +16,9 @@ pub(super) const PASSAGES: &str = "passages.jsonl";
 /// Where each passage's line starts.
 pub(super) const PASSAGE_INDEX: &str = "passages.index";
 
+/// A checksum for each block of the segment's large files.
+pub(super) const CHECKSUMS: &str = "checksums.xxh3";
+
 /// The files that every segment has.
 pub(super) const REQUIRED: [&str; 5] = [
     DOCUMENTS,

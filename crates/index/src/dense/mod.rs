@@ -11,6 +11,7 @@ mod vectors;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use ken_storage::CheckedFolder;
 use rayon::prelude::*;
 
 use self::graph::{Graph, Quantization, SegmentQuery};
@@ -41,17 +42,22 @@ pub(crate) struct DenseIndex {
 }
 
 impl DenseIndex {
-    /// Opens the index in the folder of a segment.
+    /// Opens the index in the folder of a segment, whose blocks are checked where they have checksums.
     ///
     /// # Errors
     /// Where a file is damaged or cannot be read, or the vectors are missing.
-    pub(crate) fn open(dir: &Path, passages: usize, dimensions: usize) -> Result<Self, IndexError> {
-        let graph = Graph::open(dir, passages, dimensions)?;
+    pub(crate) fn open(
+        folder: impl Into<CheckedFolder>,
+        passages: usize,
+        dimensions: usize,
+    ) -> Result<Self, IndexError> {
+        let folder = folder.into();
+        let graph = Graph::open(&folder, passages, dimensions)?;
         let access = match graph.as_ref().map(Graph::quantization) {
             Some(Quantization::Product) => Access::Read,
             Some(Quantization::Scalar) | None => Access::Mapped,
         };
-        let vectors = SegmentVectors::open_for(access, dir, passages, dimensions)?;
+        let vectors = SegmentVectors::open_for(access, &folder, passages, dimensions)?;
         Ok(Self { vectors, graph })
     }
 
