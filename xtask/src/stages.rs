@@ -115,7 +115,10 @@ pub(crate) fn sanitize(root: &Path) -> Result<()> {
                 // Its own folder: the flags would have everything else built again.
                 .env("CARGO_TARGET_DIR", root.join("target/sanitized"));
             let status = command.status().context("cannot start cargo")?;
-            ensure!(status.success(), "the tests of {package} ended with {status}");
+            ensure!(
+                status.success(),
+                "the tests of {package} ended with {status}"
+            );
             Ok(())
         })?;
     }

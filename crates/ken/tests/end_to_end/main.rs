@@ -13,6 +13,8 @@ mod corpus;
 mod demo;
 mod documents;
 mod eval;
+#[cfg(target_os = "linux")]
+mod foul_weather;
 #[cfg(unix)]
 mod full_disk;
 mod gate;
