@@ -1,7 +1,9 @@
 //! What every embedder can be asked, on this machine or behind an endpoint.
 
 use std::ops::Range;
+use std::sync::Arc;
 
+use crate::cancel::CancelToken;
 use crate::error::ModelError;
 
 /// What a text is for: embedders trained for search treat the two sides differently.
@@ -51,5 +53,12 @@ pub trait Embedder: Send + Sync {
             Some(limit) => Ok(text.len() > limit && self.token_spans(text)?.len() > limit),
             None => Ok(false),
         }
+    }
+
+    /// The same embedder with calls that end within a moment once a token is set, whatever they wait for;
+    /// `None` where a call can only be left between texts.
+    /// [`bound_embedder`](crate::bound_embedder) binds every embedder.
+    fn bound(&self, _token: &CancelToken) -> Option<Arc<dyn Embedder>> {
+        None
     }
 }

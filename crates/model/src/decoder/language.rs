@@ -1,10 +1,11 @@
 //! The decoder as one language model among others.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use ken_language::{
-    Capabilities, DoesNotChoose, GenerateRequest, Generation, Knowledge, LanguageModel, ModelError,
-    Progress, Prompt, Score, ScoreRequest, SourceChoice, SourceChooser,
+    CancelToken, Capabilities, DoesNotChoose, GenerateRequest, Generation, Knowledge,
+    LanguageModel, ModelError, Progress, Prompt, Score, ScoreRequest, SourceChoice, SourceChooser,
 };
 
 use super::Decoder;
@@ -144,6 +145,13 @@ impl LanguageModel for Decoder {
             Some(_) => Ok(self),
             None => Err(ModelError::new(DoesNotChoose)),
         }
+    }
+
+    fn bound(&self, token: &CancelToken) -> Option<Arc<dyn LanguageModel>> {
+        Some(Arc::new(Self {
+            cancel: self.cancel.clone().or(token),
+            ..self.clone()
+        }))
     }
 }
 

@@ -11,6 +11,7 @@ use super::client::{self, Client};
 use super::detokenize::Emitted;
 use super::error::RemoteError;
 use super::limits::{MAX_LINE_BYTES, MAX_TOKENS};
+use super::max_tokens::Allowance;
 use super::response::{Choice, Usage, completions, delta, usage};
 use super::route::Route;
 use super::server_sent_events::{EventError, EventStream};
@@ -26,7 +27,18 @@ pub(super) struct Received {
     pub(super) write_time: Duration,
 }
 
-/// Sends a request and emits its completion piece by piece. A break closes the connection.
+/// A request whose response is read.
+pub(super) struct Sent<'a> {
+    pub(super) client: &'a Client,
+    pub(super) route: Route,
+    pub(super) url: &'a str,
+    /// As many tokens as were asked for at most.
+    pub(super) max_tokens: usize,
+    pub(super) at: Instant,
+}
+
+/// Sends a request and emits its completion piece by piece. A break closes the connection, and so does an
+/// endpoint that sends more than it was asked for.
 ///
 /// # Errors
 /// A failure after the first piece is never retried; one after the endpoint has said that the
@@ -35,32 +47,44 @@ pub(super) fn stream(
     client: &Client,
     route: Route,
     body: &str,
+    max_tokens: usize,
     on_piece: &mut dyn FnMut(&str) -> ControlFlow<()>,
 ) -> Result<Received, Failed<RemoteError>> {
     let url = client.api_url(route.path());
-    let started = Instant::now();
+    let sent = Sent {
+        client,
+        route,
+        url: &url,
+        max_tokens,
+        at: Instant::now(),
+    };
     let (media_type, body) = client.open(&url, body)?;
     // Not every endpoint labels its events as such.
     if media_type.is_some_and(|media| media.contains("json") || media.contains("html")) {
-        return read_whole(client, route, &url, body, on_piece, started);
+        return read_whole(&sent, body, on_piece);
     }
-    read_events(client, route, &url, body, on_piece, started)
+    let line = body.line();
+    let read = read_events(&sent, body, on_piece);
+    if !matches!(read, Ok((_, true))) {
+        line.cut();
+    }
+    read.map(|(received, _)| received)
 }
 
-/// Reads a response that comes as events.
+/// Reads a response that comes as events, and whether to its end.
 pub(super) fn read_events(
-    client: &Client,
-    route: Route,
-    url: &str,
+    sent: &Sent<'_>,
     body: impl Read,
     on_piece: &mut dyn FnMut(&str) -> ControlFlow<()>,
-    started: Instant,
-) -> Result<Received, Failed<RemoteError>> {
+) -> Result<(Received, bool), Failed<RemoteError>> {
+    let Sent { client, url, .. } = *sent;
     let mut received = Received::default();
+    let mut allowance = Allowance::of(sent.max_tokens);
+    let mut is_whole = true;
     let mut emitted = Emitted::default();
     let mut events = EventStream::new(body);
     loop {
-        client.check_stop()?;
+        client.check()?;
         let read_bytes = received.choice.text.len();
         let data = match events.next() {
             Ok(Some(data)) => data,
@@ -86,11 +110,15 @@ pub(super) fn read_events(
             received.choice.finish.get_or_insert(Finish::End);
             break;
         }
-        let event = client.parse(url, &data)?;
+        let event = client.parse(url, &data).map_err(|error| Failed {
+            passing: read_bytes == 0 && error.is_passing(),
+            ..error.into()
+        })?;
         let counts = usage(client, &event)?;
         received.usage.prompt = counts.prompt.or(received.usage.prompt);
         received.usage.completion = counts.completion.or(received.usage.completion);
-        let new = delta(&event, route);
+        let mut new = delta(&event, sent.route);
+        let is_cut = allowance.take(&mut new);
         received.choice.finish = new.finish.or(received.choice.finish);
         received.choice.tokens.extend(new.tokens);
         if received.choice.tokens.len() > MAX_TOKENS {
@@ -98,18 +126,24 @@ pub(super) fn read_events(
             return Err(client.too_large(detail).into());
         }
         if read_bytes == 0 && !new.text.is_empty() {
-            received.prompt_time = started.elapsed();
+            received.prompt_time = sent.at.elapsed();
         }
         received.choice.text.push_str(&new.text);
         if received.choice.emit(&mut emitted, on_piece).is_break() {
+            is_whole = false;
+            break;
+        }
+        if is_cut {
+            received.choice.tokens.clear();
+            is_whole = false;
             break;
         }
     }
     if received.choice.finish.is_none() {
         return Err(cut(url, received.choice.text.len()));
     }
-    received.write_time = started.elapsed().saturating_sub(received.prompt_time);
-    Ok(received)
+    received.write_time = sent.at.elapsed().saturating_sub(received.prompt_time);
+    Ok((received, is_whole))
 }
 
 /// A stream that ended too early: a retry loses nothing where no text had arrived.
@@ -126,22 +160,21 @@ fn cut(url: &str, bytes: usize) -> Failed<RemoteError> {
 
 /// Reads the response of an endpoint that does not stream.
 fn read_whole(
-    client: &Client,
-    route: Route,
-    url: &str,
+    sent: &Sent<'_>,
     body: impl Read,
     on_piece: &mut dyn FnMut(&str) -> ControlFlow<()>,
-    started: Instant,
 ) -> Result<Received, Failed<RemoteError>> {
+    let Sent { client, url, .. } = *sent;
     let text = client::text(body).map_err(|error| client.transport_failure(&error))?;
-    let (choices, usage) = completions(client, url, &client.parse(url, &text)?, route)?;
+    let (choices, usage) = completions(client, url, &client.parse(url, &text)?, sent.route)?;
     let mut choice = choices.into_iter().next().unwrap_or_default();
+    Allowance::of(sent.max_tokens).take(&mut choice);
     // A break is recorded in how the completion ended.
     let _ = choice.emit(&mut Emitted::default(), on_piece);
     Ok(Received {
         choice,
         usage,
-        prompt_time: started.elapsed(),
+        prompt_time: sent.at.elapsed(),
         write_time: Duration::ZERO,
     })
 }

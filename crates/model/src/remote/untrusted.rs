@@ -12,11 +12,12 @@ use super::detokenize::Emitted;
 use super::embedder::RemoteEmbedder;
 use super::endpoint::Endpoint;
 use super::error::{Failure, RemoteError};
+use super::limits::MAX_TOKENS;
 use super::response::completions;
 use super::route::Route;
 use super::score::{self, Scoring};
 use super::select_model::select_model;
-use super::stream;
+use super::stream::{self, Sent};
 use super::tokens;
 
 /// The route that the bytes are a response of.
@@ -75,7 +76,14 @@ pub fn server_sent_events(bytes: &[u8], chat: bool) -> Result<Vec<String>, Remot
         pieces.push(piece.to_owned());
         ControlFlow::Continue(())
     };
-    match stream::read_events(client, route, URL, bytes, &mut on_piece, Instant::now()) {
+    let sent = Sent {
+        client,
+        route,
+        url: URL,
+        max_tokens: MAX_TOKENS,
+        at: Instant::now(),
+    };
+    match stream::read_events(&sent, bytes, &mut on_piece) {
         Ok(_) => Ok(pieces),
         Err(failed) => Err(failed.error),
     }

@@ -14,7 +14,6 @@ use super::state::App;
 use crate::access::keys::Scope;
 use crate::service::answering::{Request, milliseconds};
 use crate::service::asked::Asked;
-use crate::service::cancel::Cancellable;
 use crate::service::looking::stated;
 use crate::service::served::Served;
 use crate::service::{policies, work};
@@ -71,16 +70,10 @@ pub(crate) async fn judge(
             if let Some(corpus) = corpus {
                 pipeline = pipeline.over(Some(corpus.retriever.clone()))?;
             }
-            pipeline.model = Arc::new(Cancellable {
-                model: pipeline.model,
-                cancel: cancel.clone(),
-            });
+            let pipeline = pipeline.bound(&cancel.token());
             let fresh = vec![Measurements::default()];
             let measured = pipeline.measure(&[signal], &[question.as_str().into()], fresh);
-            let measured = measured.map_err(|error| match cancel.reason() {
-                Some(reason) => reason,
-                None => error.into(),
-            })?;
+            let measured = measured.map_err(|error| cancel.refusal(error))?;
             let measured = measured.into_iter().next().unwrap_or_default();
             let costs = measured.costs.values().map(|cost| cost.tokens);
             request

@@ -5,12 +5,12 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ken_answer::{Answer, Event, Pipeline, Policy, is_small_talk};
+use ken_answer::{Answer, AnswerError, Event, Pipeline, Policy, is_small_talk};
 use ken_route::{Promise, Source};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::asked::Asked;
-use super::cancel::{Cancel, Cancellable};
+use super::cancel::Cancel;
 use super::clock::unix_seconds;
 use super::corpora::Opened;
 use super::looking::{self, Look};
@@ -93,10 +93,8 @@ pub(crate) fn start(
                 return;
             }
         };
-        let late = tell.clone();
+        let heard = tell.clone();
         let work = move || {
-            // Given back when the work is done, and not when the client has read all of it.
-            let _place = place;
             let job = Job {
                 served: &served,
                 asked: &asked,
@@ -122,17 +120,26 @@ pub(crate) fn start(
                 looking::begin(&served, look);
             }
         };
-        let work = tokio::task::spawn_blocking(work);
-        // A panic drops the senders, which the client is told of.
-        if tokio::time::timeout_at((deadline + GRACE).into(), work)
-            .await
-            .is_err()
-        {
-            // The work keeps its place, and is reported, when the endpoint that it waits for ends it.
-            let _ = late.send(News::Failed(Refusal::too_late()));
+        tokio::select! {
+            // A panic drops the senders, which the client is told of.
+            _ = tokio::task::spawn_blocking(work) => {}
+            // Whoever is still there is told; the work says in the log how it ended, when it does.
+            () = unwanted(&heard, deadline) => {
+                let _ = heard.send(News::Failed(Refusal::too_late()));
+            }
         }
+        // Given back when the work is done or unwanted, and not when the client has read all of it.
+        drop(place);
     });
     Ok(news)
+}
+
+/// Waits until a moment after nobody listens any more, or after the deadline: by then, work that looks at these
+/// has ended.
+async fn unwanted(tell: &UnboundedSender<News>, deadline: Instant) {
+    // At the deadline it is over as well.
+    let _ = tokio::time::timeout_at(deadline.into(), tell.closed()).await;
+    tokio::time::sleep(GRACE).await;
 }
 
 /// Tells of a question that came when it did and is not answered.
@@ -195,20 +202,14 @@ impl Job<'_> {
             Cancel::new(move || tell.is_closed(), deadline, halted)
         };
         let mut pipeline = asked.pipeline(served, self.corpus, &self.request.caller)?;
-        let model = Arc::clone(&pipeline.model);
         let small_talk = is_small_talk(&asked.question);
         if small_talk {
             pipeline.settings.policy = Policy::Never;
             pipeline.settings.abstain = None;
         }
-        pipeline.model = Arc::new(Cancellable {
-            model: pipeline.model,
-            cancel: cancel.clone(),
-        });
-        let stopped = |error| match cancel.reason() {
-            Some(reason) => reason,
-            None => Refusal::from(error),
-        };
+        let unbound = pipeline.clone();
+        let pipeline = pipeline.bound(&cancel.token());
+        let stopped = |error: AnswerError| cancel.refusal(error);
         let before = if small_talk {
             &[]
         } else {
@@ -277,8 +278,7 @@ impl Job<'_> {
         let rewritten = [standalone.tokens.prompt, standalone.tokens.completion];
         let mut answered = finished(trace, answer, rewritten);
         if !small_talk {
-            pipeline.model = model;
-            (left.score, left.look) = self.watched(pipeline, &mut answered);
+            (left.score, left.look) = self.watched(unbound, &mut answered);
         }
         self.count(policy, k, &answered);
         // Before the answer is out, so that whoever has it can say something of it, and after a kill as well.

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use axum::http::StatusCode;
 use ken_answer::datastore::SELF;
 use ken_answer::{Datastore, DatastoreError, question_states};
+use ken_language::bound_model;
 
-use super::cancel::Cancellable;
 use super::corrections::Correction;
 use super::live::Live;
 use super::served::Served;
@@ -45,11 +45,9 @@ pub(crate) async fn apply(
         served,
         |served| &served.answers,
         move |served, cancel| {
-            let model = Cancellable {
-                model: Arc::clone(&served.pipeline.model),
-                cancel: cancel.clone(),
-            };
-            let states = question_states(&asked, &[question.as_str()], &model)?;
+            let model = bound_model(Arc::clone(&served.pipeline.model), &cancel.token());
+            let states = question_states(&asked, &[question.as_str()], model.as_ref());
+            let states = states.map_err(|error| cancel.refusal(error))?;
             states.into_iter().next().ok_or_else(work::broken)
         },
     )

@@ -11,6 +11,7 @@ mod client;
 mod console;
 mod conversation;
 mod corrections;
+mod endpoints;
 mod every_route;
 mod fixture;
 mod fuzzing;

@@ -228,6 +228,12 @@ impl Running<'_> {
             "io" | "disk_full" | "corpus_damaged" | "corpus_file_missing" => {
                 Trouble::Own(error.message)
             }
+            "bad_embeddings" => Trouble::Own(error.message),
+            kind if kind.starts_with("endpoint_") => Trouble::Own(error.message),
+            "context_exceeded" => {
+                let message = "a passage is too long for the embedder; cut documents smaller";
+                Trouble::theirs("context_length_exceeded", message)
+            }
             kind => Trouble::theirs(kind, error.without(&folder).message),
         }
     }
