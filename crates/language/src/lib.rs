@@ -13,6 +13,7 @@ mod request;
 mod response;
 mod source_chooser;
 mod sourced;
+mod thoughts;
 
 pub use embedder::{Embedder, Role};
 pub use error::ModelError;
@@ -25,3 +26,4 @@ pub use request::{GenerateOptions, GenerateRequest, Piece, Progress, Sampling, S
 pub use response::{Finish, Generation, Score, softmax, total};
 pub use source_chooser::{DoesNotChoose, SourceChoice, SourceChooser};
 pub use sourced::{Knowledge, Sourced};
+pub use thoughts::Thoughts;

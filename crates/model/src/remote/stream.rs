@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use ken_http::Failed;
-use ken_language::Finish;
+use ken_language::{Finish, Thoughts};
 
 use super::client::{self, Client};
 use super::detokenize::Emitted;
@@ -24,9 +24,13 @@ pub(super) struct Received {
     pub(super) prompt_time: Duration,
     /// Time from the first piece to the end.
     pub(super) write_time: Duration,
+    /// Whether thoughts came before the answer of which only the end was marked.
+    pub(super) thinks_unmarked: bool,
 }
 
-/// Sends a request and emits its completion piece by piece. A break closes the connection.
+/// Sends a request and emits its completion piece by piece, without what the model thought, which `thoughts` tells
+/// apart. While there is nothing to emit, empty pieces say that the completion goes on. A break closes the
+/// connection.
 ///
 /// # Errors
 /// A failure after the first piece is never retried; one after the endpoint has said that the
@@ -35,6 +39,7 @@ pub(super) fn stream(
     client: &Client,
     route: Route,
     body: &str,
+    thoughts: Thoughts,
     on_piece: &mut dyn FnMut(&str) -> ControlFlow<()>,
 ) -> Result<Received, Failed<RemoteError>> {
     let url = client.api_url(route.path());
@@ -44,7 +49,7 @@ pub(super) fn stream(
     if media_type.is_some_and(|media| media.contains("json") || media.contains("html")) {
         return read_whole(client, route, &url, body, on_piece, started);
     }
-    read_events(client, route, &url, body, on_piece, started)
+    read_events(client, route, &url, body, thoughts, on_piece, started)
 }
 
 /// Reads a response that comes as events.
@@ -53,15 +58,16 @@ pub(super) fn read_events(
     route: Route,
     url: &str,
     body: impl Read,
+    mut thoughts: Thoughts,
     on_piece: &mut dyn FnMut(&str) -> ControlFlow<()>,
     started: Instant,
 ) -> Result<Received, Failed<RemoteError>> {
     let mut received = Received::default();
+    let mut read_bytes = 0;
     let mut emitted = Emitted::default();
     let mut events = EventStream::new(body);
     loop {
         client.check_stop()?;
-        let read_bytes = received.choice.text.len();
         let data = match events.next() {
             Ok(Some(data)) => data,
             Ok(None) => break,
@@ -91,8 +97,12 @@ pub(super) fn read_events(
         received.usage.prompt = counts.prompt.or(received.usage.prompt);
         received.usage.completion = counts.completion.or(received.usage.completion);
         let new = delta(&event, route);
-        received.choice.finish = new.finish.or(received.choice.finish);
-        received.choice.tokens.extend(new.tokens);
+        let choice = &mut received.choice;
+        choice.finish = new.finish.or(choice.finish);
+        choice.refusal.push_str(&new.refusal);
+        choice.calls_tool |= new.calls_tool;
+        choice.has_thoughts |= new.has_thoughts;
+        choice.tokens.extend(new.tokens);
         if received.choice.tokens.len() > MAX_TOKENS {
             let detail = format!("it has more than {MAX_TOKENS} tokens");
             return Err(client.too_large(detail).into());
@@ -100,13 +110,39 @@ pub(super) fn read_events(
         if read_bytes == 0 && !new.text.is_empty() {
             received.prompt_time = started.elapsed();
         }
-        received.choice.text.push_str(&new.text);
-        if received.choice.emit(&mut emitted, on_piece).is_break() {
+        read_bytes += new.text.len();
+        let said = thoughts.take(&new.text);
+        let is_silent = said.is_empty();
+        received.choice.text.push_str(said);
+        let flow = match is_silent {
+            true => on_piece(""),
+            false => received.choice.emit(&mut emitted, on_piece),
+        };
+        if flow.is_break() {
+            received.choice.finish = Some(Finish::Cancelled);
             break;
         }
     }
     if received.choice.finish.is_none() {
-        return Err(cut(url, received.choice.text.len()));
+        return Err(cut(url, read_bytes));
+    }
+    let choice = &mut received.choice;
+    let is_cancelled = choice.finish == Some(Finish::Cancelled);
+    if !is_cancelled {
+        choice.text.push_str(thoughts.finish());
+    }
+    choice.has_thoughts |= thoughts.has_thoughts();
+    choice.keep_tokens_of_answer();
+    if !is_cancelled {
+        // A break is recorded in how the completion ended.
+        let _ = choice.emit(&mut emitted, on_piece);
+    }
+    if thoughts.is_unmarked() {
+        received.thinks_unmarked = true;
+        // Some of them may have been given out before it was known what they are.
+        if !choice.text.is_empty() && !thoughts.answer().starts_with(&choice.text) {
+            thoughts.answer().clone_into(&mut choice.text);
+        }
     }
     received.write_time = started.elapsed().saturating_sub(received.prompt_time);
     Ok(received)
@@ -142,6 +178,6 @@ fn read_whole(
         choice,
         usage,
         prompt_time: started.elapsed(),
-        write_time: Duration::ZERO,
+        ..Received::default()
     })
 }

@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use std::sync::LazyLock;
 use std::time::Instant;
 
+use ken_language::Thoughts;
 use serde_json::Value;
 
 use super::client::{self, Client};
@@ -72,10 +73,12 @@ pub fn server_sent_events(bytes: &[u8], chat: bool) -> Result<Vec<String>, Remot
     };
     let mut pieces = Vec::new();
     let mut on_piece = |piece: &str| {
-        pieces.push(piece.to_owned());
+        pieces.extend((!piece.is_empty()).then(|| piece.to_owned()));
         ControlFlow::Continue(())
     };
-    match stream::read_events(client, route, URL, bytes, &mut on_piece, Instant::now()) {
+    let thoughts = Thoughts::suspected();
+    let now = Instant::now();
+    match stream::read_events(client, route, URL, bytes, thoughts, &mut on_piece, now) {
         Ok(_) => Ok(pieces),
         Err(failed) => Err(failed.error),
     }
