@@ -119,7 +119,9 @@ impl<'q> Draft<'q> {
             policy: policy.to_string(),
             route: self.choice.source,
             reason: self.choice.reason,
-            score: policy.signal().and_then(|signal| signal.of(&self.measured).number()),
+            score: policy
+                .signal()
+                .and_then(|signal| signal.of(&self.measured).number()),
             cannot_tell: self.cannot_tell,
             citations: cited.citations,
             unfounded: cited.unfounded,

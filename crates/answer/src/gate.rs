@@ -88,11 +88,12 @@ pub fn evidence_vector(
         Reading::CannotTell => Some(f64::NAN),
         Reading::NotMeasured => None,
     };
-    let of_rating = |of: fn(&Rating) -> f64| match (with.rating, with.costs.contains_key(&Step::Rate)) {
-        (Some(rating), _) => Some(of(&rating)),
-        (None, true) => Some(f64::NAN),
-        (None, false) => None,
-    };
+    let of_rating =
+        |of: fn(&Rating) -> f64| match (with.rating, with.costs.contains_key(&Step::Rate)) {
+            (Some(rating), _) => Some(of(&rating)),
+            (None, true) => Some(f64::NAN),
+            (None, false) => None,
+        };
     let mut vector = vec![
         of_rating(|rating| rating.cosine)?,
         of_rating(|rating| rating.lead)?,

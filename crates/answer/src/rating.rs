@@ -35,7 +35,9 @@ impl Rating {
             bm25_lead,
             agreement,
         } = *self;
-        [cosine, lead, bm25, bm25_lead, agreement].iter().all(|one| one.is_finite())
+        [cosine, lead, bm25, bm25_lead, agreement]
+            .iter()
+            .all(|one| one.is_finite())
     }
 
     /// The rating of what both searches found, each best first.

@@ -60,7 +60,9 @@ impl<'a> Representation<'a> {
     pub fn says_something(self, vector: &[f32]) -> bool {
         match self {
             Self::Words(_) => true,
-            Self::Embedding(_) | Self::HiddenState { .. } => vector.iter().any(|number| *number != 0.0),
+            Self::Embedding(_) | Self::HiddenState { .. } => {
+                vector.iter().any(|number| *number != 0.0)
+            }
             Self::FirstToken(_) | Self::FirstTokenAndMastery { .. } => {
                 !vector.starts_with(&WRITES_NOTHING)
             }

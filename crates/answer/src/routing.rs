@@ -237,7 +237,7 @@ impl Pipeline {
     /// What a signal says, measured with this model: see [`Signal::where_reported`].
     #[must_use]
     pub fn reading(&self, signal: Signal, reading: Reading) -> Reading {
-        match self.model.capabilities().logprobs {
+        match signal.is_reported_by(self.model.capabilities()) {
             true => signal.where_reported(reading),
             false => reading,
         }

@@ -96,7 +96,10 @@ mod tests {
         };
         assert!(nothing.sum().is_nan());
         for scores in [[f64::NAN, -1.0], [f64::NEG_INFINITY; 2]] {
-            assert!(softmax(&scores).iter().all(|one| one.is_nan()), "{scores:?}");
+            assert!(
+                softmax(&scores).iter().all(|one| one.is_nan()),
+                "{scores:?}"
+            );
         }
     }
 }

@@ -20,8 +20,22 @@ const MARKS: [(&str, &str); 11] = [
 /// How thoughts without a first mark mostly begin. A text that begins so is only held back until it is known
 /// whether it is one, so an answer that does is delayed and not lost.
 const OPENINGS: [&str; 16] = [
-    "okay", "ok,", "alright", "all right", "hmm", "well,", "so,", "let me", "let's", "the user", "we need", "i need",
-    "first,", "嗯", "好的", "首先",
+    "okay",
+    "ok,",
+    "alright",
+    "all right",
+    "hmm",
+    "well,",
+    "so,",
+    "let me",
+    "let's",
+    "the user",
+    "we need",
+    "i need",
+    "first,",
+    "嗯",
+    "好的",
+    "首先",
 ];
 
 /// A closing mark after one of these is spoken of and ends nothing.
@@ -135,19 +149,25 @@ impl Thoughts {
             match self.state {
                 State::Begins => {
                     let rest = self.raw[self.start..].trim_start();
-                    let opened = MARKS.iter().find(|(open, _)| starts_with(rest.as_bytes(), open));
+                    let opened = MARKS
+                        .iter()
+                        .find(|(open, _)| starts_with(rest.as_bytes(), open));
                     if let Some((open, close)) = opened {
                         self.searched = self.raw.len() - rest.len() + open.len();
                         self.state = State::Thinks(close);
                         self.has_thoughts = true;
                         continue;
                     }
-                    let openings = OPENINGS.iter().filter(|_| self.suspects && !self.has_thoughts);
+                    let openings = OPENINGS
+                        .iter()
+                        .filter(|_| self.suspects && !self.has_thoughts);
                     let mut begins = MARKS.iter().map(|(open, _)| open).chain(openings.clone());
                     if !self.ended && begins.any(|text| is_begun(rest.as_bytes(), text)) {
                         return "";
                     }
-                    self.holds |= openings.clone().any(|text| starts_with(rest.as_bytes(), text));
+                    self.holds |= openings
+                        .clone()
+                        .any(|text| starts_with(rest.as_bytes(), text));
                     self.state = State::Answers;
                     (self.given, self.searched) = (self.start, self.start);
                 }
@@ -218,7 +238,11 @@ fn unquoted(text: &str, mark: &str, mut from: usize) -> Option<usize> {
 
 /// How many bytes at the end of a text, from a place on, may go on to be one of some marks.
 fn begun(text: &str, from: usize, marks: &[&str]) -> usize {
-    let longest = marks.iter().map(|mark| mark.len()).max().unwrap_or_default();
+    let longest = marks
+        .iter()
+        .map(|mark| mark.len())
+        .max()
+        .unwrap_or_default();
     let first = from.max(text.len().saturating_sub(longest));
     let mut places = (first..text.len()).filter(|&at| text.is_char_boundary(at));
     let open = places.find(|&at| {
@@ -246,7 +270,10 @@ mod tests {
     /// Texts, and the answer in each.
     const TEXTS: [(&str, &str); 20] = [
         ("At berth 14.", "At berth 14."),
-        ("<think>\nA boat.\n</think>\n\nAt berth 14.", "\n\nAt berth 14."),
+        (
+            "<think>\nA boat.\n</think>\n\nAt berth 14.",
+            "\n\nAt berth 14.",
+        ),
         (" \n<THINK>a</Think>b", "b"),
         ("<thinking>a < b </thinking>b", "b"),
         ("[THINK]a[/THINK]b", "b"),
@@ -268,7 +295,10 @@ mod tests {
         ("5 </ 6", "5 </ 6"),
         // A closing mark that is spoken of, and one that ends thoughts.
         ("Close it with `</think>`.", "Close it with `</think>`."),
-        ("Okay, a boat.\n</think>\n\nAt berth 14.", "\n\nAt berth 14."),
+        (
+            "Okay, a boat.\n</think>\n\nAt berth 14.",
+            "\n\nAt berth 14.",
+        ),
         ("The user asks.</think>b", "b"),
         ("", ""),
     ];
@@ -278,7 +308,11 @@ mod tests {
         for (text, answer) in TEXTS {
             for size in [1, 2, 3, 5, 8, 1000] {
                 let whole = read(Thoughts::held(), text, size);
-                assert_eq!(whole, (answer.to_owned(), answer.to_owned()), "{text:?} by {size}");
+                assert_eq!(
+                    whole,
+                    (answer.to_owned(), answer.to_owned()),
+                    "{text:?} by {size}"
+                );
                 let streamed = read(Thoughts::suspected(), text, size);
                 assert_eq!(streamed, whole, "{text:?} by {size}");
             }
@@ -311,11 +345,18 @@ mod tests {
 
     #[test]
     fn a_prompt_may_have_opened_the_thoughts() {
-        for (prompt, answer) in [("…<think>\n", "b"), ("…<think>\n\n</think>\n\n", "b"), ("…", "b")] {
+        for (prompt, answer) in [
+            ("…<think>\n", "b"),
+            ("…<think>\n\n</think>\n\n", "b"),
+            ("…", "b"),
+        ] {
             let text = "a</think>b";
             assert_eq!(read(Thoughts::after(prompt), text, 2).1, answer);
         }
-        assert_eq!(read(Thoughts::after("<think>"), "a\nb", 1), (String::new(), String::new()));
+        assert_eq!(
+            read(Thoughts::after("<think>"), "a\nb", 1),
+            (String::new(), String::new())
+        );
         assert!(Thoughts::after("<think>").has_thoughts());
     }
 }

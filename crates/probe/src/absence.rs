@@ -71,7 +71,9 @@ impl Lack {
 pub fn has_words(text: &str) -> bool {
     text.chars().any(|c| match c {
         '$' | '+' | '<' | '=' | '>' => true,
-        '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fffd}' => false,
+        '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fffd}' => {
+            false
+        }
         _ if c.is_ascii() => c.is_ascii_alphanumeric(),
         _ => !c.is_whitespace() && !c.is_control() && !is_wide_punctuation(c),
     })
@@ -87,7 +89,10 @@ pub fn has_words(text: &str) -> bool {
 /// # Shapes
 /// `types`: `[samples]`. Returns both of the same length.
 #[must_use]
-pub fn answers<'s>(samples: &'s [Sample], types: &[usize]) -> Option<(Vec<&'s Sample>, Vec<usize>)> {
+pub fn answers<'s>(
+    samples: &'s [Sample],
+    types: &[usize],
+) -> Option<(Vec<&'s Sample>, Vec<usize>)> {
     let each = samples.iter().zip(types.iter().copied());
     let (answers, types): (Vec<_>, Vec<_>) = each.filter(|(one, _)| one.is_answer()).unzip();
     let are_enough = answers.len() >= 2 && 2 * answers.len() >= samples.len();
@@ -100,7 +105,9 @@ mod tests {
 
     #[test]
     fn punctuation_is_no_answer_and_symbols_are() {
-        for text in ["", " \n\t", ".", "...", "—", "。", "“”", "\u{200b}", "\u{fffd}", "```", "- [ ]"] {
+        for text in [
+            "", " \n\t", ".", "...", "—", "。", "“”", "\u{200b}", "\u{fffd}", "```", "- [ ]",
+        ] {
             assert!(!has_words(text), "{text:?}");
         }
         for text in ["A", "the", "+", "7", "海", "🙂", "∞", "€", "C++"] {

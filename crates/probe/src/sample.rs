@@ -49,14 +49,19 @@ impl Sample {
     #[must_use]
     pub fn of(written: &Generation, line: &FirstLine) -> Option<Self> {
         let stopped = written.finish == Finish::Cancelled && !line.has_ended();
-        let logprobs = written.logprobs.as_deref().filter(|told| !told.is_empty());
-        let entropies = written.entropies.as_deref().filter(|told| !told.is_empty());
+        let are_told = |told: &&[f32]| !told.is_empty() && told.iter().all(|one| one.is_finite());
+        let logprobs = written.logprobs.as_deref().filter(are_told);
+        let entropies = written.entropies.as_deref().filter(are_told);
         (!stopped).then(|| Self {
             text: line.answer().to_owned(),
             logprob: logprobs.map(total),
             tokens: logprobs.map_or(written.tokens, <[f32]>::len),
             entropy: entropies.map(token_entropy),
-            margin: written.margins.as_deref().and_then(mean_margin),
+            margin: written
+                .margins
+                .as_deref()
+                .filter(are_told)
+                .and_then(mean_margin),
             lack: Lack::of(written, line.answer(), line.has_ended()),
         })
     }

@@ -20,7 +20,10 @@ pub fn perplexity(answer: &Sample) -> Option<f64> {
 /// (maximum sequence probability). At least 0; the larger, the less certain. Of answers as [`perplexity`].
 #[must_use]
 pub fn sequence_surprisal(answer: &Sample) -> Option<f64> {
-    answer.logprob.filter(|_| answer.tokens > 0).map(|logprob| -logprob)
+    answer
+        .logprob
+        .filter(|_| answer.tokens > 0)
+        .map(|logprob| -logprob)
 }
 
 /// How alike the samples are in their words: the mean ROUGE-L F1 over all pairs, in `[0, 1]`; the
@@ -72,7 +75,7 @@ fn common_subsequence(a: &[&str], b: &[&str]) -> usize {
 
 /// The entropy, in nats, over answer types, each as likely as its distinct answers together, by
 /// their probabilities and in proportion to all that was seen. At least 0; the larger, the less
-/// certain. Without log probabilities types are as likely as they are frequent. `None` of no sample.
+/// certain. Where one is missing, types are as likely as they are frequent. `None` of no sample.
 ///
 /// # Shapes
 /// `types`: `[samples]`, the number of each sample's answer type.
@@ -81,7 +84,8 @@ pub fn semantic_entropy(samples: &[&Sample], types: &[usize]) -> Option<f64> {
     if samples.is_empty() {
         return None;
     }
-    let likely: Option<Vec<f64>> = samples.iter().map(|sample| sample.logprob).collect();
+    let told = |sample: &&Sample| sample.logprob.filter(|logprob| logprob.is_finite());
+    let likely: Option<Vec<f64>> = samples.iter().map(told).collect();
     let mut weights: BTreeMap<usize, f64> = BTreeMap::new();
     match likely {
         None => {
@@ -114,7 +118,7 @@ const REGULARIZER: f64 = 1e-3;
 /// The eigenscore of answers: the mean natural logarithm of the eigenvalues of the covariance of
 /// their hidden states, each state centered over its own numbers (Chen and others 2024, INSIDE,
 /// equations 4 to 6). The larger, the less certain. `None` for fewer than two answers, or where a
-/// state holds what is no number.
+/// state holds what is no number or does not vary.
 ///
 /// # Shapes
 /// `states`: `[answers][hidden]`, of equal answers the same.
@@ -133,6 +137,13 @@ pub(crate) fn eigenscore(states: &[&[f32]]) -> Option<f64> {
             numbers.into_iter().map(|number| number - mean).collect()
         })
         .collect();
+    // A state that does not vary says nothing of its answer: equal ones of that kind are no agreement.
+    if centered
+        .iter()
+        .any(|state| state.iter().all(|number| *number == 0.0))
+    {
+        return None;
+    }
     let mut covariance: Vec<Vec<f64>> = centered
         .iter()
         .map(|one| {
@@ -219,6 +230,7 @@ mod tests {
         assert_eq!(eigenscore(&[]), None);
         assert_eq!(eigenscore(&[&[1.0, f32::NAN], &[0.0, 1.0]]), None);
         assert_eq!(eigenscore(&[&[1.0], &[0.0, 1.0]]), None);
+        assert_eq!(eigenscore(&[&[0.0, 0.0], &[0.0, 0.0]]), None);
     }
 
     #[test]

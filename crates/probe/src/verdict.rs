@@ -55,7 +55,9 @@ pub(crate) fn verdicts(
 /// Whether a written verdict begins with the word for yes; `None` where it begins with none for no either.
 fn says_yes(line: &str, words: [&str; 2]) -> Option<bool> {
     let [yes, no] = words;
-    let line = line.trim_start_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
+    let line = line
+        .trim_start_matches(|c: char| !c.is_alphanumeric())
+        .to_lowercase();
     let begins = |word: &str| line.starts_with(&word.trim().to_lowercase());
     let is_word = |word: &str| {
         let rest = line.strip_prefix(word);

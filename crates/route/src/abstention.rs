@@ -52,7 +52,9 @@ impl<S: Score> Abstention<S> {
     /// Whether a number vouches for an answer. What is missing does not, and neither does what is no number.
     #[must_use]
     pub fn vouches(self, number: Option<f64>) -> bool {
-        let pair = number.filter(|number| number.is_finite()).zip(self.threshold);
+        let pair = number
+            .filter(|number| number.is_finite())
+            .zip(self.threshold);
         pair.is_some_and(|(number, threshold)| match self.signal.weighs_evidence() {
             true => number > threshold,
             false => number <= threshold,
@@ -68,7 +70,10 @@ impl<S: Score> Abstention<S> {
         let reading = reading.into();
         if reading.cannot_tell() {
             let what = self.signal.subject();
-            return Ok((false, format!("of the answer, {what} cannot be told, so it is withheld")));
+            return Ok((
+                false,
+                format!("of the answer, {what} cannot be told, so it is withheld"),
+            ));
         }
         let missing = || CannotChoose::NotMeasured {
             policy: self.to_string(),

@@ -155,7 +155,13 @@ impl<S: Score> Policy<S> {
             Self::Measured { signal, .. } | Self::Graded { signal, .. }
                 if score.cannot_tell() && !signal.weighs_evidence() =>
             {
-                (true, format!("{} cannot be told, so the corpus is searched", signal.subject()))
+                (
+                    true,
+                    format!(
+                        "{} cannot be told, so the corpus is searched",
+                        signal.subject()
+                    ),
+                )
             }
             Self::Always => (true, "the policy always retrieves".to_owned()),
             Self::AlwaysK(k) => (true, format!("the policy always retrieves, with k = {k}")),

@@ -80,6 +80,9 @@ mod tests {
         let sum = |one: Reading, other: Reading| one.with(other, |a, b| a + b);
         assert_eq!(sum(1.0.into(), 2.0.into()), Reading::Number(3.0));
         assert_eq!(sum(1.0.into(), Reading::CannotTell), Reading::CannotTell);
-        assert_eq!(sum(Reading::CannotTell, Reading::NotMeasured), Reading::NotMeasured);
+        assert_eq!(
+            sum(Reading::CannotTell, Reading::NotMeasured),
+            Reading::NotMeasured
+        );
     }
 }

@@ -28,7 +28,10 @@ impl Observed {
     /// Questions among these of which the signal cannot tell, so that they retrieve at every threshold.
     #[must_use]
     pub fn cannot_tell(&self) -> usize {
-        self.observations.iter().filter(|one| one.score.is_nan()).count()
+        self.observations
+            .iter()
+            .filter(|one| one.score.is_nan())
+            .count()
     }
 
     /// The area under the curve of the score, where there is one, as a sign that retrieval makes the answer better.

@@ -391,9 +391,16 @@ pub fn inspect_answers(
 ///
 /// # Shapes
 /// `shares`, `votes`: `[sources]`, the model itself first; `corpora`: `[sources - 1]`.
-fn chosen_of<'c>(shares: &[f64], votes: Option<&[f64]>, corpora: &[&'c str]) -> (Option<f64>, &'c str) {
+fn chosen_of<'c>(
+    shares: &[f64],
+    votes: Option<&[f64]>,
+    corpora: &[&'c str],
+) -> (Option<f64>, &'c str) {
     let mut sum = 0.0;
-    let mut best = (f64::NEG_INFINITY, corpora.first().copied().unwrap_or_default());
+    let mut best = (
+        f64::NEG_INFINITY,
+        corpora.first().copied().unwrap_or_default(),
+    );
     for (place, name) in corpora.iter().enumerate() {
         let of = |all: &[f64]| all.get(place + 1).copied().unwrap_or(f64::NAN);
         let product = of(shares) * votes.map_or(1.0, of);

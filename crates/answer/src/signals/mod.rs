@@ -13,8 +13,10 @@ use std::ops::Deref;
 use std::str::FromStr;
 
 use ken_diagnostic::{Remedy, remedy};
+use ken_language::Capabilities;
 use ken_probe::{
-    Sample, answers, certainty, lexical_similarity, perplexity, semantic_entropy, sequence_surprisal,
+    Sample, answers, certainty, lexical_similarity, perplexity, semantic_entropy,
+    sequence_surprisal,
 };
 use ken_route::{Reading, Score};
 
@@ -138,7 +140,10 @@ fn of_samples(
 
 /// A number that a step gives; where that was taken and there is none, it cannot tell.
 fn of_step(measured: &Measurements, step: Step, number: Option<f64>) -> Reading {
-    let is_taken = measured.costs.get(&step).is_some_and(|cost| cost.calls != Calls::default());
+    let is_taken = measured
+        .costs
+        .get(&step)
+        .is_some_and(|cost| cost.calls != Calls::default());
     match number {
         None if is_taken => Reading::CannotTell,
         number => number.into(),
@@ -152,7 +157,9 @@ fn of_rating(with: &Measurements, number: fn(&Rating) -> f64) -> Reading {
 
 /// What a routing model says, where it was asked.
 fn told(said: Option<Option<f64>>) -> Reading {
-    said.map_or(Reading::NotMeasured, |number| number.unwrap_or(f64::NAN).into())
+    said.map_or(Reading::NotMeasured, |number| {
+        number.unwrap_or(f64::NAN).into()
+    })
 }
 
 /// Signals that a model was trained to predict: probabilities.
@@ -401,13 +408,23 @@ impl Signal {
             .map_or(Reading::NotMeasured, |weighed| weighed(without, with))
     }
 
-    /// A reading by a model that reports log probabilities: where those of one answer are missing, a signal that
-    /// goes by them cannot tell. To a model that never reports any, it is an error.
+    /// A reading by a model that reports numbers of its greedy answers: where those of one answer are missing, a
+    /// signal that goes by them cannot tell. Of a model that never reports any, it is an error.
     #[must_use]
     pub fn where_reported(self, reading: Reading) -> Reading {
+        let mut steps = self.steps.iter().chain(self.steps_of_evidence);
         match reading {
-            Reading::NotMeasured if self.needs == LOG_PROBABILITIES => Reading::CannotTell,
+            Reading::NotMeasured if steps.any(|step| *step == Step::Draft) => Reading::CannotTell,
             reading => reading,
+        }
+    }
+
+    /// Whether a model with these capabilities reports the numbers of its answers that it needs.
+    pub(crate) fn is_reported_by(self, model: Capabilities) -> bool {
+        match self.needs == LOG_PROBABILITIES {
+            true => model.logprobs,
+            // Only models on this machine report all of them, and those show their states.
+            false => model.hidden_layers.is_some(),
         }
     }
 

@@ -3,8 +3,9 @@
 use std::ops::ControlFlow;
 
 use ken_language::{
-    Capabilities, DoesNotChoose, Finish, GenerateRequest, Generation, Knowledge, LanguageModel, ModelError,
-    Piece, Progress, Prompt, Score, ScoreRequest, SourceChoice, SourceChooser, Thoughts,
+    Capabilities, DoesNotChoose, Finish, GenerateRequest, Generation, Knowledge, LanguageModel,
+    ModelError, Piece, Progress, Prompt, Score, ScoreRequest, SourceChoice, SourceChooser,
+    Thoughts,
 };
 
 use super::Decoder;
@@ -39,7 +40,10 @@ impl Decoder {
     /// What tells thoughts from what it answers to a prompt.
     fn thoughts(&self, prompt: &Prompt) -> Thoughts {
         let is_asked = !self.is_sourced(prompt) && prompt.begun.is_empty();
-        let template = self.chat.as_ref().filter(|_| is_asked && self.reads(prompt) == ReadAs::Chat);
+        let template = self
+            .chat
+            .as_ref()
+            .filter(|_| is_asked && self.reads(prompt) == ReadAs::Chat);
         template.map_or_else(Thoughts::default, ChatTemplate::thoughts)
     }
 

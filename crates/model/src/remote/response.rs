@@ -73,7 +73,11 @@ impl Choice {
     /// Keeps of the tokens those of the answer, once it is complete. Where their texts do not show which these are,
     /// or are less than all of it, none is kept: a part of the log probabilities would say more than all of them.
     pub(super) fn keep_tokens_of_answer(&mut self) {
-        let whole: Vec<u8> = self.tokens.iter().flat_map(|token| token.text.clone()).collect();
+        let whole: Vec<u8> = self
+            .tokens
+            .iter()
+            .flat_map(|token| token.text.clone())
+            .collect();
         let is_told = self.tokens.iter().all(|token| !token.text.is_empty());
         // A tokenizer may hide the space before each word.
         let is_short = is_told && whole.len() + self.tokens.len() < self.text.len();
@@ -139,7 +143,11 @@ fn choices(response: &Value, route: Route) -> Option<Vec<Choice>> {
             Route::Completions => read(choice, choice.get("text")?, &Value::Null)?,
             Route::Chat => {
                 let message = choice.get("message")?;
-                read(choice, message.get("content").unwrap_or(&Value::Null), message)?
+                read(
+                    choice,
+                    message.get("content").unwrap_or(&Value::Null),
+                    message,
+                )?
             }
         };
         let mut thoughts = Thoughts::held();
@@ -162,7 +170,10 @@ pub(super) fn delta(event: &Value, route: Route) -> Choice {
     let none = Value::Null;
     let (text, message) = match route {
         Route::Completions => (choice.get("text"), &none),
-        Route::Chat => (choice.pointer("/delta/content"), choice.get("delta").unwrap_or(&none)),
+        Route::Chat => (
+            choice.pointer("/delta/content"),
+            choice.get("delta").unwrap_or(&none),
+        ),
     };
     read(choice, text.unwrap_or(&none), message).unwrap_or_default()
 }
@@ -173,7 +184,12 @@ const THOUGHTS: [&str; 3] = ["reasoning_content", "reasoning", "thinking"];
 /// What a choice says: in `content`, as text or in parts, and beside it in `message`. `None` where the content is
 /// neither.
 fn read(choice: &Value, content: &Value, message: &Value) -> Option<Choice> {
-    let said = |field: &str| message.get(field).and_then(Value::as_str).unwrap_or_default();
+    let said = |field: &str| {
+        message
+            .get(field)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    };
     let called = |field: &str| match message.get(field) {
         Some(Value::Array(calls)) => !calls.is_empty(),
         Some(call) => call.is_object(),
@@ -195,7 +211,9 @@ fn read(choice: &Value, content: &Value, message: &Value) -> Option<Choice> {
                 let of = |field: &str| part.get(field).and_then(Value::as_str).unwrap_or_default();
                 match part.get("type").and_then(Value::as_str) {
                     Some("refusal") => read.refusal.push_str(of("refusal")),
-                    Some("thinking" | "reasoning" | "redacted_thinking") => read.has_thoughts = true,
+                    Some("thinking" | "reasoning" | "redacted_thinking") => {
+                        read.has_thoughts = true
+                    }
                     _ => read.text.push_str(part.as_str().unwrap_or(of("text"))),
                 }
             }
@@ -281,8 +299,15 @@ fn finish(choice: &Value) -> Option<Finish> {
     let by_string = choice.get("stop_reason").is_some_and(Value::is_string);
     Some(match reason.to_ascii_lowercase().as_str() {
         "" | "null" => return None,
-        "length" | "max_tokens" | "max_length" | "model_length" | "abort" | "aborted"
-        | "cancelled" | "error" | "insufficient_system_resource" => Finish::Length,
+        "length"
+        | "max_tokens"
+        | "max_length"
+        | "model_length"
+        | "abort"
+        | "aborted"
+        | "cancelled"
+        | "error"
+        | "insufficient_system_resource" => Finish::Length,
         "content_filter" | "safety" | "recitation" | "prohibited_content" | "blocklist" => {
             Finish::Filtered
         }

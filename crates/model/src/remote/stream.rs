@@ -132,17 +132,16 @@ pub(super) fn read_events(
         choice.text.push_str(thoughts.finish());
     }
     choice.has_thoughts |= thoughts.has_thoughts();
+    received.thinks_unmarked = thoughts.is_unmarked();
+    if !thoughts.answer().starts_with(&choice.text) {
+        // Thoughts were given out before it was known what they are, and are taken back.
+        let _ = choice.emit(&mut emitted, on_piece);
+        thoughts.answer().clone_into(&mut choice.text);
+    }
     choice.keep_tokens_of_answer();
     if !is_cancelled {
         // A break is recorded in how the completion ended.
         let _ = choice.emit(&mut emitted, on_piece);
-    }
-    if thoughts.is_unmarked() {
-        received.thinks_unmarked = true;
-        // Some of them may have been given out before it was known what they are.
-        if !choice.text.is_empty() && !thoughts.answer().starts_with(&choice.text) {
-            thoughts.answer().clone_into(&mut choice.text);
-        }
     }
     received.write_time = started.elapsed().saturating_sub(received.prompt_time);
     Ok(received)

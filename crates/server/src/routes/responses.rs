@@ -25,8 +25,8 @@ use crate::wire::ken::Trace;
 use crate::wire::refusal::Refusal;
 use crate::wire::responses::{
     FileCitation, FileSearchResult, Happening, IncompleteDetails, Offered, OutputItem, OutputPart,
-    OutputRefusal, OutputText, ResponseObject, ResponseUsage, ResponsesInput, ResponsesRequest, TextHappening, Tool,
-    ToolChoice,
+    OutputRefusal, OutputText, ResponseObject, ResponseUsage, ResponsesInput, ResponsesRequest,
+    TextHappening, Tool, ToolChoice,
 };
 
 /// What `include` may name beside what is not there anyway.
@@ -265,7 +265,9 @@ impl Reply {
             id: self.message.clone(),
             status,
             role: "assistant",
-            content: std::iter::once(OutputPart::Text(text)).chain(refusal).collect(),
+            content: std::iter::once(OutputPart::Text(text))
+                .chain(refusal)
+                .collect(),
         });
         self.response.status = status;
         self.response.incomplete_details = reason.map(|reason| IncompleteDetails { reason });

@@ -170,12 +170,16 @@ pub(super) fn compose(
     let Some(signals) = answered.signals else {
         return record;
     };
-    let searched_by = policy.searches_by().map(|signal| signal.of(&signals.without));
+    let searched_by = policy
+        .searches_by()
+        .map(|signal| signal.of(&signals.without));
     record.cannot_tell |= searched_by.is_some_and(Reading::cannot_tell);
     let (mut before, mut of_evidence) = (BTreeSet::new(), BTreeSet::new());
     before.extend(policy.searches_by().iter().flat_map(|signal| signal.steps));
     if let Some(reviewer) = policy.reviews_by().filter(|_| decision != Decision::Spared) {
-        record.cannot_tell |= reviewer.review(&signals.without, &signals.with).cannot_tell();
+        record.cannot_tell |= reviewer
+            .review(&signals.without, &signals.with)
+            .cannot_tell();
         before.extend(reviewer.steps);
         of_evidence.extend(reviewer.taken_in_review(&signals.with));
     }

@@ -77,7 +77,11 @@ pub fn router_scores(
         let vectors = represent(by, &prompts(batch))?;
         let told = |vector: &Vec<f32>| {
             let need = head.apply(vector)?;
-            Some(if by.says_something(vector) { need } else { f64::NAN })
+            Some(if by.says_something(vector) {
+                need
+            } else {
+                f64::NAN
+            })
         };
         Ok(vectors.iter().map(told).collect())
     })

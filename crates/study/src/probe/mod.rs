@@ -12,8 +12,8 @@ mod sampled;
 mod summary;
 
 pub use evidence::ProbedEvidence;
-pub use record::{Conditions, Effects, Fingerprints, ProbeAnswer, ProbeRecord, ProbeSample};
 pub(crate) use record::drawn_of;
+pub use record::{Conditions, Effects, Fingerprints, ProbeAnswer, ProbeRecord, ProbeSample};
 pub use run::probe;
 pub use sampled::Probe;
 pub use summary::{EffectShares, ProbeSummary, summarize_probe};

@@ -47,7 +47,9 @@ pub(super) fn run(
         (abstain, &of_answer),
         session.settings.seed,
     )?;
-    let untold = observed.iter().filter(|one| one.question.is_nan() || one.answer.is_nan());
+    let untold = observed
+        .iter()
+        .filter(|one| one.question.is_nan() || one.answer.is_nan());
     let aside = Aside {
         left_out,
         cannot_tell: untold.count(),
