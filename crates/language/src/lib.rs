@@ -15,6 +15,7 @@ mod request;
 mod response;
 mod source_chooser;
 mod sourced;
+mod thoughts;
 
 pub use bound::{bound_embedder, bound_model, bound_scorer};
 pub use cancel::{CancelToken, Cancelled};
@@ -29,3 +30,4 @@ pub use request::{GenerateOptions, GenerateRequest, Piece, Progress, Sampling, S
 pub use response::{Finish, Generation, Score, softmax, total};
 pub use source_chooser::{DoesNotChoose, SourceChoice, SourceChooser};
 pub use sourced::{Knowledge, Sourced};
+pub use thoughts::Thoughts;

@@ -45,6 +45,9 @@ pub enum Entry {
         /// Whether the answer is withheld, where it is.
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         withheld: bool,
+        /// Whether a signal that was to decide cannot tell.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        cannot_tell: bool,
         /// Tokens read.
         prompt_tokens: usize,
         /// Tokens written.

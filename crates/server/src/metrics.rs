@@ -25,6 +25,7 @@ pub(crate) struct Metrics {
     requests: Family<Labels<2>, Counter>,
     answers: Family<Labels<2>, Counter>,
     withheld: Family<Labels<1>, Counter>,
+    cannot_tell: Family<Labels<1>, Counter>,
     tokens: Family<Labels<2>, Counter>,
     failures: Family<Labels<1>, Counter>,
     jobs: Family<Labels<2>, Counter>,
@@ -58,7 +59,7 @@ impl Metrics {
     pub(crate) fn new() -> Self {
         let mut registry = Registry::with_prefix("ken");
         let (requests, answers) = (Family::default(), Family::default());
-        let withheld = Family::default();
+        let (withheld, cannot_tell) = (Family::default(), Family::default());
         let (tokens, failures) = (Family::default(), Family::default());
         let (jobs, watched) = (Family::default(), Family::default());
         let (unwritten, feedback) = (Family::default(), Family::default());
@@ -79,6 +80,8 @@ impl Metrics {
         let help =
             "Of these, those whose answer is withheld since nothing vouches for it, by policy";
         registry.register("withheld", help, withheld.clone());
+        let help = "Of these, those of which a signal that was to decide cannot tell, by policy";
+        registry.register("cannot_tell", help, cannot_tell.clone());
         let help = "Tokens that the language model read (prompt) and wrote (completion), by policy";
         registry.register("tokens", help, tokens.clone());
         let help = "Questions not answered, by the code of the error";
@@ -120,6 +123,7 @@ impl Metrics {
             requests,
             answers,
             withheld,
+            cannot_tell,
             tokens,
             failures,
             jobs,
@@ -175,6 +179,12 @@ impl Metrics {
         self.withheld.get_or_create(&labels).inc();
     }
 
+    /// Counts a question of which a signal that was to decide cannot tell.
+    pub(crate) fn cannot_tell(&self, policy: &'static str) {
+        let labels = [("policy", policy.to_owned())];
+        self.cannot_tell.get_or_create(&labels).inc();
+    }
+
     /// Counts a question that was not answered.
     pub(crate) fn failure(&self, code: &'static str) {
         let labels = [("code", code.to_owned())];
@@ -193,7 +203,8 @@ impl Metrics {
         self.watched.get_or_create(&labels).inc();
     }
 
-    /// Counts what a judge says: `lost` or `kept`, `wrong` or `right`, and `dropped` or `failed` where it says nothing.
+    /// Counts what a judge says: `lost` or `kept`, `wrong` or `right`, and `cannot_tell`, `dropped` or
+    /// `failed` where it says nothing.
     pub(crate) fn judged(&self, verdict: &'static str) {
         let labels = [("verdict", verdict.to_owned())];
         self.judged.get_or_create(&labels).inc();

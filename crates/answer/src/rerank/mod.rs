@@ -126,9 +126,15 @@ impl Reranking {
     }
 }
 
-/// The `k` chunks with the highest scores; the earlier among equals.
+/// The score of a chunk of which the reranker cannot tell how well it fits, below all others.
+const UNTOLD: f32 = f32::MIN;
+
+/// The `k` chunks with the highest scores; the earlier among equals. What has no score, or one that is no number,
+/// comes last.
 fn best(chunks: &[Chunk<'_>], scores: &[f32], k: usize) -> Vec<SearchResult> {
-    let mut ranked: Vec<(&Chunk<'_>, f32)> = chunks.iter().zip(scores.iter().copied()).collect();
+    let scores = scores.iter().copied().chain(std::iter::repeat(UNTOLD));
+    let scores = scores.map(|score| if score.is_finite() { score } else { UNTOLD });
+    let mut ranked: Vec<(&Chunk<'_>, f32)> = chunks.iter().zip(scores).collect();
     // Stable, so that equals stay in their order.
     ranked.sort_by(|(_, a), (_, b)| b.total_cmp(a));
     ranked.truncate(k);
@@ -170,14 +176,10 @@ fn by_embedder(
     Ok(without_tokens(texts, scores))
 }
 
-/// The cosine of two vectors; 0 where one of them is zero.
+/// The cosine of two vectors; NaN where one of them has no direction.
 fn cosine(a: &[f32], b: &[f32]) -> f32 {
     let dot = |a: &[f32], b: &[f32]| -> f32 { a.iter().zip(b).map(|(a, b)| a * b).sum() };
-    let lengths = (dot(a, a) * dot(b, b)).sqrt();
-    match lengths > 0.0 {
-        true => dot(a, b) / lengths,
-        false => 0.0,
-    }
+    dot(a, b) / (dot(a, a) * dot(b, b)).sqrt()
 }
 
 /// Scores that cost no language model anything, given one after the other for all `texts`.

@@ -124,6 +124,9 @@ fn show(answer: &Answer) -> Result<()> {
     if let Some(withheld) = &answer.withheld {
         output::line(format!("withheld: {withheld}"))?;
     }
+    if let Some(lack) = &answer.lack {
+        output::line(format!("no whole answer: {}", lack.words()))?;
+    }
     output::line(format!(
         "route: {} ({}: {})",
         answer.route, answer.policy, answer.reason

@@ -8,6 +8,7 @@ use std::time::Instant;
 use ken_language::{
     CancelToken, Capabilities, Examples, Finish, GenerateOptions, GenerateRequest, Generation,
     LanguageModel, ModelError, Piece, Progress, Prompt, Reply, Sampling, Score, ScoreRequest,
+    Thoughts,
     fingerprint_of_texts,
 };
 
@@ -47,6 +48,8 @@ pub struct RemoteModel {
     refuses_chat: Arc<AtomicBool>,
     /// Whether it was found to return one sample per request.
     one_at_a_time: Arc<AtomicBool>,
+    /// Whether it was found to think without saying where that begins.
+    thinks_unmarked: Arc<AtomicBool>,
 }
 
 impl RemoteModel {
@@ -70,6 +73,7 @@ impl RemoteModel {
             unsupported: Arc::default(),
             refuses_chat: Arc::default(),
             one_at_a_time: Arc::default(),
+            thinks_unmarked: Arc::default(),
         };
         model.logprobs = match model.probe_logprobs() {
             Err(error) if error.is_refusal() && scoring.is_none() => {
@@ -228,18 +232,39 @@ impl RemoteModel {
             return self.empty_completion(request.prompt);
         }
         let received = self.send(request, |route, body| {
-            let body = body.to_string();
+            let (body, thoughts) = (body.to_string(), self.thoughts(route, request.prompt.reply));
             self.client
-                .with_retries(|| stream(&self.client, route, &body, request.max_tokens, on_piece))
+                .with_retries(|| {
+                    let (most, thoughts) = (request.max_tokens, thoughts.clone());
+                    stream(&self.client, route, &body, most, thoughts, on_piece)
+                })
         })?;
+        if received.thinks_unmarked {
+            self.thinks_unmarked.store(true, Ordering::Relaxed);
+        }
         self.completion(request.prompt, received)
+    }
+
+    /// How thoughts are told from an answer that is streamed. A line in a conversation is not given out before its
+    /// end, since what comes first may be thoughts, whose first line would be taken for the answer.
+    fn thoughts(&self, route: Route, reply: Reply) -> Thoughts {
+        match (route, reply) {
+            (Route::Completions, _) => Thoughts::default(),
+            (Route::Chat, Reply::Text) if !self.thinks_unmarked.load(Ordering::Relaxed) => {
+                Thoughts::suspected()
+            }
+            (Route::Chat, _) => Thoughts::held(),
+        }
     }
 
     /// A completion with its tokens counted: by its log probabilities, by the endpoint, or else
     /// estimated by its length.
     fn completion(&self, prompt: &Prompt, received: Received) -> Result<Completion, RemoteError> {
         let Received { choice, usage, .. } = &received;
-        let tokens = match (choice.tokens.len(), usage.completion) {
+        let tokens = match (
+            choice.tokens.len() + choice.thought_tokens,
+            usage.completion,
+        ) {
             (0, Some(tokens)) => tokens,
             (0, None) => self.count(&choice.text, false)?,
             (tokens, _) => tokens,
@@ -317,12 +342,18 @@ impl RemoteModel {
         if requests.iter().any(|request| request.samples == 0) {
             return Err(RemoteError::NoSamples);
         }
-        let mut emit = |request, sample, text: &str| {
-            on_progress(Progress::Text(Piece {
+        let mut emit = |request, sample, text: &str| match text {
+            // Nothing of the answer has come yet: the model thinks.
+            "" => on_progress(Progress::Reading {
+                request,
+                read: 0,
+                tokens: 0,
+            }),
+            text => on_progress(Progress::Text(Piece {
                 request,
                 sample,
                 text,
-            }))
+            })),
         };
         if let [request @ GenerateRequest { samples: 1, .. }] = requests {
             let request = self.completion_request(request, true)?;
@@ -410,13 +441,14 @@ impl Completion {
         Generation {
             tokens: match choice.tokens.len() {
                 0 => self.tokens,
-                tokens => tokens,
+                tokens => tokens + choice.thought_tokens,
             },
             logprobs: choice.logprobs(),
             entropies: None,
             margins: choice.margins(),
+            finish: choice.ending(),
+            refusal: Some(choice.refusal).filter(|refusal| !refusal.is_empty()),
             text: choice.text,
-            finish: choice.finish.unwrap_or(Finish::End),
             prompt_tokens: self.prompt_tokens,
             prompt_time: self.received.prompt_time,
             write_time: self.received.write_time,

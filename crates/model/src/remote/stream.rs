@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use ken_http::Failed;
-use ken_language::Finish;
+use ken_language::{Finish, Thoughts};
 
 use super::client::{self, Client};
 use super::detokenize::Emitted;
@@ -25,6 +25,8 @@ pub(super) struct Received {
     pub(super) prompt_time: Duration,
     /// Time from the first piece to the end.
     pub(super) write_time: Duration,
+    /// Whether thoughts came before the answer of which only the end was marked.
+    pub(super) thinks_unmarked: bool,
 }
 
 /// A request whose response is read.
@@ -37,8 +39,9 @@ pub(super) struct Sent<'a> {
     pub(super) at: Instant,
 }
 
-/// Sends a request and emits its completion piece by piece. A break closes the connection, and so does an
-/// endpoint that sends more than it was asked for.
+/// Sends a request and emits its completion piece by piece, without what the model thought, which `thoughts` tells
+/// apart. While there is nothing to emit, empty pieces say that the completion goes on. A break closes the
+/// connection, and so does an endpoint that sends more than it was asked for.
 ///
 /// # Errors
 /// A failure after the first piece is never retried; one after the endpoint has said that the
@@ -48,6 +51,7 @@ pub(super) fn stream(
     route: Route,
     body: &str,
     max_tokens: usize,
+    thoughts: Thoughts,
     on_piece: &mut dyn FnMut(&str) -> ControlFlow<()>,
 ) -> Result<Received, Failed<RemoteError>> {
     let url = client.api_url(route.path());
@@ -64,7 +68,7 @@ pub(super) fn stream(
         return read_whole(&sent, body, on_piece);
     }
     let line = body.line();
-    let read = read_events(&sent, body, on_piece);
+    let read = read_events(&sent, body, thoughts, on_piece);
     if !matches!(read, Ok((_, true))) {
         line.cut();
     }
@@ -75,17 +79,18 @@ pub(super) fn stream(
 pub(super) fn read_events(
     sent: &Sent<'_>,
     body: impl Read,
+    mut thoughts: Thoughts,
     on_piece: &mut dyn FnMut(&str) -> ControlFlow<()>,
 ) -> Result<(Received, bool), Failed<RemoteError>> {
     let Sent { client, url, .. } = *sent;
     let mut received = Received::default();
     let mut allowance = Allowance::of(sent.max_tokens);
     let mut is_whole = true;
+    let mut read_bytes = 0;
     let mut emitted = Emitted::default();
     let mut events = EventStream::new(body);
     loop {
         client.check()?;
-        let read_bytes = received.choice.text.len();
         let data = match events.next() {
             Ok(Some(data)) => data,
             Ok(None) => break,
@@ -119,8 +124,12 @@ pub(super) fn read_events(
         received.usage.completion = counts.completion.or(received.usage.completion);
         let mut new = delta(&event, sent.route);
         let is_cut = allowance.take(&mut new);
-        received.choice.finish = new.finish.or(received.choice.finish);
-        received.choice.tokens.extend(new.tokens);
+        let choice = &mut received.choice;
+        choice.finish = new.finish.or(choice.finish);
+        choice.refusal.push_str(&new.refusal);
+        choice.calls_tool |= new.calls_tool;
+        choice.has_thoughts |= new.has_thoughts;
+        choice.tokens.extend(new.tokens);
         if received.choice.tokens.len() > MAX_TOKENS {
             let detail = format!("it has more than {MAX_TOKENS} tokens");
             return Err(client.too_large(detail).into());
@@ -128,8 +137,16 @@ pub(super) fn read_events(
         if read_bytes == 0 && !new.text.is_empty() {
             received.prompt_time = sent.at.elapsed();
         }
-        received.choice.text.push_str(&new.text);
-        if received.choice.emit(&mut emitted, on_piece).is_break() {
+        read_bytes += new.text.len();
+        let said = thoughts.take(&new.text);
+        let is_silent = said.is_empty();
+        received.choice.text.push_str(said);
+        let flow = match is_silent {
+            true => on_piece(""),
+            false => received.choice.emit(&mut emitted, on_piece),
+        };
+        if flow.is_break() {
+            received.choice.finish = Some(Finish::Cancelled);
             is_whole = false;
             break;
         }
@@ -140,7 +157,24 @@ pub(super) fn read_events(
         }
     }
     if received.choice.finish.is_none() {
-        return Err(cut(url, received.choice.text.len()));
+        return Err(cut(url, read_bytes));
+    }
+    let choice = &mut received.choice;
+    let is_cancelled = choice.finish == Some(Finish::Cancelled);
+    if !is_cancelled {
+        choice.text.push_str(thoughts.finish());
+    }
+    choice.has_thoughts |= thoughts.has_thoughts();
+    received.thinks_unmarked = thoughts.is_unmarked();
+    if !thoughts.answer().starts_with(&choice.text) {
+        // Thoughts were given out before it was known what they are, and are taken back.
+        let _ = choice.emit(&mut emitted, on_piece);
+        thoughts.answer().clone_into(&mut choice.text);
+    }
+    choice.keep_tokens_of_answer();
+    if !is_cancelled {
+        // A break is recorded in how the completion ended.
+        let _ = choice.emit(&mut emitted, on_piece);
     }
     received.write_time = sent.at.elapsed().saturating_sub(received.prompt_time);
     Ok((received, is_whole))
@@ -175,6 +209,6 @@ fn read_whole(
         choice,
         usage,
         prompt_time: sent.at.elapsed(),
-        write_time: Duration::ZERO,
+        ..Received::default()
     })
 }

@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use std::sync::LazyLock;
 use std::time::Instant;
 
+use ken_language::Thoughts;
 use serde_json::Value;
 
 use super::client::{self, Client};
@@ -73,7 +74,7 @@ pub fn server_sent_events(bytes: &[u8], chat: bool) -> Result<Vec<String>, Remot
     };
     let mut pieces = Vec::new();
     let mut on_piece = |piece: &str| {
-        pieces.push(piece.to_owned());
+        pieces.extend((!piece.is_empty()).then(|| piece.to_owned()));
         ControlFlow::Continue(())
     };
     let sent = Sent {
@@ -83,7 +84,7 @@ pub fn server_sent_events(bytes: &[u8], chat: bool) -> Result<Vec<String>, Remot
         max_tokens: MAX_TOKENS,
         at: Instant::now(),
     };
-    match stream::read_events(&sent, bytes, &mut on_piece) {
+    match stream::read_events(&sent, bytes, Thoughts::suspected(), &mut on_piece) {
         Ok(_) => Ok(pieces),
         Err(failed) => Err(failed.error),
     }

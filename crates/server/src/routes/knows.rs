@@ -79,14 +79,15 @@ pub(crate) async fn judge(
             request
                 .caller
                 .spent(costs.map(|tokens| tokens.prompt + tokens.completion).sum());
-            let score = signal.of(&measured);
-            let choice = policy.choose(score).map_err(AnswerError::from)?;
+            let reading = pipeline.reading(signal, signal.of(&measured));
+            let score = reading.number();
+            let choice = policy.choose(reading).map_err(AnswerError::from)?;
             Ok(KnowsResponse {
                 policy: policy.to_string(),
                 probability: predicts(signal)
                     .then(|| score.map(|score| 1.0 - score))
                     .flatten(),
-                score: score.unwrap_or_default(),
+                score,
                 threshold: policy.threshold().unwrap_or_default(),
                 retrieves: choice.source == Source::Corpus,
                 reason: choice.reason,

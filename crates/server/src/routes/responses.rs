@@ -24,9 +24,9 @@ use crate::wire::body;
 use crate::wire::ken::Trace;
 use crate::wire::refusal::Refusal;
 use crate::wire::responses::{
-    FileCitation, FileSearchResult, Happening, IncompleteDetails, Offered, OutputItem, OutputText,
-    ResponseObject, ResponseUsage, ResponsesInput, ResponsesRequest, TextHappening, Tool,
-    ToolChoice,
+    FileCitation, FileSearchResult, Happening, IncompleteDetails, Offered, OutputItem, OutputPart,
+    OutputRefusal, OutputText, ResponseObject, ResponseUsage, ResponsesInput, ResponsesRequest,
+    TextHappening, Tool, ToolChoice,
 };
 
 /// What `include` may name beside what is not there anyway.
@@ -246,20 +246,31 @@ impl Reply {
 
     fn complete(&mut self, text: OutputText, answered: Answered) {
         let [input_tokens, output_tokens] = answered.tokens;
-        let status = match answered.truncated {
-            true => "incomplete",
-            false => "completed",
+        let reason = match answered.trace.lack.as_deref() {
+            _ if answered.truncated => Some("max_output_tokens"),
+            Some("filtered") => Some("content_filter"),
+            _ => None,
         };
+        let status = match reason {
+            Some(_) => "incomplete",
+            None => "completed",
+        };
+        let refusal = answered.refusal.map(|refusal| {
+            OutputPart::Refusal(OutputRefusal {
+                kind: "refusal",
+                refusal,
+            })
+        });
         self.response.output.push(OutputItem::Message {
             id: self.message.clone(),
             status,
             role: "assistant",
-            content: vec![text],
+            content: std::iter::once(OutputPart::Text(text))
+                .chain(refusal)
+                .collect(),
         });
         self.response.status = status;
-        self.response.incomplete_details = answered.truncated.then_some(IncompleteDetails {
-            reason: "max_output_tokens",
-        });
+        self.response.incomplete_details = reason.map(|reason| IncompleteDetails { reason });
         self.response.usage = Some(ResponseUsage {
             input_tokens,
             input_tokens_details: Default::default(),

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ken_answer::{Answer, AnswerError, Event, Pipeline, Policy, is_small_talk};
+use ken_probe::Lack;
 use ken_route::{Promise, Source};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
@@ -45,6 +46,8 @@ pub(crate) struct Answered {
     pub(crate) text: String,
     /// Whether it was cut off.
     pub(crate) truncated: bool,
+    /// What is said where the model wrote no answer.
+    pub(crate) refusal: Option<String>,
     /// Tokens read and written by all calls.
     pub(crate) tokens: [usize; 2],
     /// How it came about.
@@ -227,6 +230,8 @@ impl Job<'_> {
             reason: String::new(),
             score: None,
             threshold: pipeline.settings.policy.threshold(),
+            cannot_tell: false,
+            lack: None,
             withheld: None,
             guarantee: None,
             drawn: None,
@@ -320,6 +325,10 @@ impl Job<'_> {
             return (None, None);
         };
         let trace = &mut answered.trace;
+        // Where it cannot tell, that counts among the scores as when it was calibrated.
+        let searches_by = pipeline.settings.policy.searches_by();
+        let untold = (trace.cannot_tell && searches_by.is_some()).then_some(f64::NAN);
+        let score = trace.score.or(untold);
         let wanted = self.asked.policy.unwrap_or(watch.policy);
         let is_as_set = self.asked.is_searched_as_set(self.served)
             && pipeline.settings.abstain == self.served.pipeline.settings.abstain;
@@ -334,7 +343,7 @@ impl Job<'_> {
             return (None, None);
         }
         if trace.withheld.is_some() && matches!(watch.guarantee.promise, Promise::Error { .. }) {
-            return (trace.score, None);
+            return (score, None);
         }
         let look = watch.draw(&trace.request_id, self.request.caller.key());
         let look = look.map(|drawn| {
@@ -348,7 +357,7 @@ impl Job<'_> {
                 pipeline,
             }
         });
-        (trace.score, look)
+        (score, look)
     }
 
     fn count(&self, policy: Policy, k: usize, answered: &Answered) {
@@ -361,11 +370,15 @@ impl Job<'_> {
         if trace.withheld.is_some() {
             metrics.withheld(kind);
         }
+        if trace.cannot_tell {
+            metrics.cannot_tell(kind);
+        }
         (self.served.log)(&Entry::Answer {
             request_id: self.request.id.clone(),
             policy: trace.policy.clone(),
             source: trace.route.clone(),
             withheld: trace.withheld.is_some(),
+            cannot_tell: trace.cannot_tell,
             prompt_tokens: tokens[0],
             completion_tokens: tokens[1],
             ms: milliseconds(took),
@@ -386,6 +399,8 @@ fn finished(mut trace: Trace, answer: Answer, rewritten: [usize; 2]) -> Answered
     trace.route = answer.route.to_string();
     trace.reason = answer.reason;
     trace.score = answer.score;
+    trace.cannot_tell = answer.cannot_tell;
+    trace.lack = answer.lack.as_ref().map(|lack| lack.name().to_owned());
     trace.withheld = answer.withheld;
     trace.citations = answer.citations.into_iter().map(cited).collect();
     trace.unfounded = answer.unfounded.into_iter().map(Into::into).collect();
@@ -397,12 +412,23 @@ fn finished(mut trace: Trace, answer: Answer, rewritten: [usize; 2]) -> Answered
     Answered {
         text: answer.answer,
         truncated: answer.truncated,
+        refusal: refusal(answer.lack.as_ref(), &answer.answer),
         tokens: [
             answer.tokens.prompt + rewritten[0],
             answer.tokens.completion + rewritten[1],
         ],
         trace,
     }
+}
+
+/// What is said of an answer that the model did not write; one that was cut off says so by how it ended.
+fn refusal(lack: Option<&Lack>, answer: &str) -> Option<String> {
+    let lack = lack.filter(|lack| match lack {
+        Lack::Refused(_) => true,
+        Lack::CutOff => false,
+        Lack::Filtered | Lack::ToolCall | Lack::Empty => answer.trim().is_empty(),
+    });
+    lack.map(|lack| lack.words().to_owned())
 }
 
 fn cited(citation: ken_answer::Citation) -> Citation {

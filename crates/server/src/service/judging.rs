@@ -39,6 +39,8 @@ pub(crate) struct Dispute {
 pub(crate) enum Judged {
     /// It says which are right.
     Said(Verdict),
+    /// It was asked, and says neither that an answer is right nor that it is wrong.
+    CannotTell,
     /// It had no time, or the server ends.
     Dropped,
     /// It cannot say.
@@ -50,6 +52,7 @@ impl Judged {
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Said(verdict) => verdict.name(),
+            Self::CannotTell => "cannot_tell",
             Self::Dropped => "dropped",
             Self::Failed(_) => "failed",
         }
@@ -91,7 +94,11 @@ impl Judge {
             passages: &passages,
         };
         match judge_answers(model.as_ref(), asked, &dispute.answers.answers()) {
-            Ok(right) => Verdict::of(&right).map_or(Judged::Dropped, Judged::Said),
+            Ok(right) => match Verdict::of(&right) {
+                Some(verdict) => Judged::Said(verdict),
+                None if cancel.reason().is_some() => Judged::Dropped,
+                None => Judged::CannotTell,
+            },
             Err(error) => Judged::Failed(error.to_string()),
         }
     }

@@ -255,7 +255,7 @@ fn tell_of_verdict(served: &Served, request_id: &str, judged: &Judged) {
     served.metrics.judged(judged.name());
     let (verdict, detail) = match judged {
         Judged::Said(verdict) => (Some(*verdict), None),
-        Judged::Dropped => (None, None),
+        Judged::CannotTell | Judged::Dropped => (None, None),
         Judged::Failed(detail) => (None, Some(detail.clone())),
     };
     (served.log)(&Entry::Judged {

@@ -3,6 +3,7 @@
 //! and take out, what happens under load, and bad input.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod absent;
 mod abstaining;
 mod access;
 mod bad_input;
