@@ -11,6 +11,7 @@ use crate::failure::{Failure, Result};
 use crate::output;
 use crate::progress::Display;
 use crate::session::Session;
+use crate::terminal::remark;
 
 pub(crate) fn run(arguments: &IngestArguments, session: &Session<'_>) -> Result<()> {
     let corpus = session.settings.folder()?;
@@ -53,7 +54,7 @@ pub(crate) fn run(arguments: &IngestArguments, session: &Session<'_>) -> Result<
 
 /// Tells of a document that is left out.
 fn warn(error: &ReadError) {
-    output::remark(format!("skipped: {error}"));
+    remark(format_args!("skipped: {error}"));
 }
 
 fn show(report: &Report, session: &Session<'_>) -> Result<()> {

@@ -21,6 +21,7 @@ mod javascript;
 mod judge;
 mod ken;
 mod library;
+mod limited;
 mod load;
 /// The one of the tests of endpoints.
 #[path = "../../../model/tests/remote/loopback.rs"]
