@@ -11,7 +11,7 @@ use ken_model::remote::{Endpoint, RemoteEmbedder, RemoteModel};
 
 use crate::error::SetupError;
 use crate::fetch::Setup;
-use crate::trust::{self, NamedBy};
+use crate::settings::NamedBy;
 
 impl Setup<'_> {
     /// The language model that answers.
@@ -89,7 +89,7 @@ impl Setup<'_> {
         };
         Ok(Endpoint {
             model: name.or(named),
-            key: trust::key_of(url, named_by, self.settings)?,
+            key: self.key_of(url, named_by)?,
             cancel: CancelToken::raised_by(Arc::clone(self.stop)),
             ..Endpoint::new(url)
         })

@@ -168,12 +168,12 @@ fn published(unix_s: u64) -> String {
 fn export(corpus: &Path, to: Option<&Path>, stop: &AtomicBool) -> Result<()> {
     let corpus = Corpus::open(corpus)?;
     let Some(path) = to else {
-        return write_passages(&corpus, stop, &mut |line| output::bytes(line));
+        return write_passages(&corpus, stop, &mut |line| output::json_line(line));
     };
     let cannot = || format!("cannot write {}", path.display());
     let mut file = AtomicFile::output(path)?;
     write_passages(&corpus, stop, &mut |line| {
-        file.write_all(line).context(cannot)
+        writeln!(file, "{line}").context(cannot)
     })?;
     Ok(file.commit()?)
 }
@@ -181,7 +181,7 @@ fn export(corpus: &Path, to: Option<&Path>, stop: &AtomicBool) -> Result<()> {
 fn write_passages(
     corpus: &Corpus,
     stop: &AtomicBool,
-    write: &mut dyn FnMut(&[u8]) -> Result<()>,
+    write: &mut dyn FnMut(&str) -> Result<()>,
 ) -> Result<()> {
     for passage in corpus.passages() {
         if stop.load(Ordering::Relaxed) {
@@ -195,7 +195,7 @@ fn write_passages(
             "doc_id": passage.doc_id,
             "metadata": passage.metadata,
         });
-        write(format!("{line}\n").as_bytes())?;
+        write(&line.to_string())?;
     }
     Ok(())
 }

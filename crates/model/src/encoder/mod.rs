@@ -169,6 +169,11 @@ impl Embedder for Encoder {
     fn token_spans(&self, text: &str) -> Result<Vec<Range<usize>>, ModelError> {
         Ok(Self::token_spans(self, text)?)
     }
+
+    fn is_cut(&self, text: &str) -> Result<bool, ModelError> {
+        let limit = Self::max_tokens(self);
+        Ok(text.len() > limit && self.tokens.exceed(text, limit)?)
+    }
 }
 
 /// How an encoder stores its weights; `auto` is 32 bits.

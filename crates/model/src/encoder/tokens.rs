@@ -12,6 +12,9 @@ use super::error::EncoderError;
 use crate::tokenizer_growth;
 use crate::tokenizing::tokenizing;
 
+/// How much of a text is looked at first for each token that is wanted of it; words are shorter.
+const BYTES_A_TOKEN: usize = 64;
+
 /// The model's input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Sequence {
@@ -73,8 +76,8 @@ impl Tokens {
     /// The model's input for a text: its token ids between the special tokens, truncated to the
     /// model's limit.
     pub(super) fn sequence(&self, text: &str) -> Result<Sequence, EncoderError> {
+        let mut encoding = self.beginning(text, self.text_tokens)?;
         let encoding = encode(text, || {
-            let mut encoding = self.tokenizer.encode_fast(text, false)?;
             encoding.truncate(self.text_tokens, 0, TruncationDirection::Right);
             // The truncated parts would get special tokens too.
             encoding.take_overflowing();
@@ -96,7 +99,7 @@ impl Tokens {
         token_types: bool,
     ) -> Result<Sequence, EncoderError> {
         let one = |text: &str, kind: u32| -> Result<Encoding, EncoderError> {
-            let mut encoding = encode(text, || self.tokenizer.encode_fast(text, false))?;
+            let mut encoding = self.beginning(text, self.text_tokens)?;
             encoding.set_type_ids(vec![kind; encoding.len()]);
             Ok(encoding)
         };
@@ -136,9 +139,46 @@ impl Tokens {
         Ok(encoding.get_offsets().iter().map(span).collect())
     }
 
+    /// The encoding of the beginning of `text`, without special tokens: its first `tokens` tokens and some more, or
+    /// all where it has no more. What a model does not read costs nothing, however long it is.
+    fn beginning(&self, text: &str, tokens: usize) -> Result<Encoding, EncoderError> {
+        let mut bytes = tokens.saturating_mul(BYTES_A_TOKEN);
+        loop {
+            let part = up_to_a_space(text, bytes);
+            let encoding = encode(text, || self.tokenizer.encode_fast(part, false))?;
+            // Where the part ends within a word, the tokens before that end may be others than in the whole.
+            if part.len() == text.len() || encoding.len() / 2 > tokens {
+                return Ok(encoding);
+            }
+            bytes = bytes.saturating_mul(4);
+        }
+    }
+
+    /// Whether `text` has more than `limit` tokens, without special ones.
+    pub(super) fn exceed(&self, text: &str, limit: usize) -> Result<bool, EncoderError> {
+        Ok(self.beginning(text, limit)?.len() > limit)
+    }
+
     /// The number of tokens of `text`, without special tokens or limit.
     pub(super) fn count(&self, text: &str) -> Result<usize, EncoderError> {
         Ok(encode(text, || self.tokenizer.encode_fast(text, false))?.len())
+    }
+}
+
+/// The beginning of a text, of at most this many bytes, that ends before a space where there is one.
+fn up_to_a_space(text: &str, bytes: usize) -> &str {
+    if text.len() <= bytes {
+        return text;
+    }
+    let mut end = bytes;
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    let part = &text[..end];
+    let follows_space = text[part.len()..].starts_with(char::is_whitespace);
+    match part.rfind(char::is_whitespace) {
+        Some(space) if space > 0 && !follows_space => &part[..space],
+        _ => part,
     }
 }
 
@@ -165,6 +205,18 @@ fn whole_characters(text: &str, start: usize, end: usize) -> Range<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_beginning_ends_before_a_space_and_between_characters() {
+        let text = "one two three";
+        assert_eq!(up_to_a_space(text, 7), "one two");
+        assert_eq!(up_to_a_space(text, 8), "one two");
+        assert_eq!(up_to_a_space(text, 12), "one two");
+        assert_eq!(up_to_a_space(text, 13), text);
+        assert_eq!(up_to_a_space(text, 2), "on");
+        assert_eq!(up_to_a_space("ab深深", 4), "ab");
+        assert_eq!(up_to_a_space(" b", 1), " ");
+    }
 
     #[test]
     fn spans_are_widened_to_whole_characters() {

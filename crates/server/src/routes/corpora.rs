@@ -78,8 +78,7 @@ pub(crate) async fn read(
     id: String,
     request: &Request,
 ) -> Result<PassageResponse, Refusal> {
-    request.caller.must_read(&corpus)?;
-    let corpus = Searched::of(Some(corpus)).corpus(served)?;
+    let corpus = Searched::of(Some(corpus)).corpus(served, &request.caller)?;
     let corpus = corpus.ok_or(AnswerError::NoCorpus)?;
     work::run(
         served,

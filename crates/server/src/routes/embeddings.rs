@@ -38,9 +38,8 @@ pub(crate) async fn embed(
         let message = format!("it must be 1 to {MOST_TEXTS} texts, none of them empty");
         return Err(Refusal::bad("invalid_value", message).of("input"));
     }
-    let corpus = Searched::of(asked.ken.corpus).corpus(&app.served)?;
+    let corpus = Searched::of(asked.ken.corpus).corpus(&app.served, &request.caller)?;
     let corpus = corpus.ok_or(AnswerError::NoCorpus)?;
-    request.caller.must_read(&corpus.name)?;
     let dimensions = corpus.retriever.embedder().dimensions();
     if asked.dimensions.is_some_and(|wanted| wanted != dimensions) {
         let message = format!("vectors of this embedder have {dimensions} dimensions");

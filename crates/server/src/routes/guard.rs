@@ -74,7 +74,7 @@ fn admit(
     request: &axum::extract::Request,
 ) -> Result<Request, Refusal> {
     let headers = request.headers();
-    app.access.check_host(headers)?;
+    app.access.check_host(headers, request.uri())?;
     let caller = match OPEN.contains(&route) {
         true => app.access.anyone(),
         false => app.access.caller(headers, unix_seconds())?,

@@ -11,6 +11,7 @@ use ken_answer::{AnswerError, Measurements, Pipeline, Policy, Signal};
 use ken_route::Source;
 
 use super::state::App;
+use crate::access::caller::Caller;
 use crate::access::keys::Scope;
 use crate::service::answering::{Request, milliseconds};
 use crate::service::asked::Asked;
@@ -64,8 +65,9 @@ pub(crate) async fn judge(
         |served| &served.answers,
         move |served, cancel| {
             let started = Instant::now();
-            // Embeddings, where a router reads them, are those of the first corpus.
-            let corpus = served.corpora.all().into_iter().next();
+            // Embeddings, where a router reads them, are those of the first corpus that the caller may read.
+            let mut corpora = served.corpora.all().into_iter();
+            let corpus = corpora.find(|corpus| request.caller.may_read(&corpus.name));
             let mut pipeline = served.pipeline();
             if let Some(corpus) = corpus {
                 pipeline = pipeline.over(Some(corpus.retriever.clone()))?;
@@ -92,7 +94,7 @@ pub(crate) async fn judge(
                 retrieves: choice.source == Source::Corpus,
                 reason: choice.reason,
                 measures: signal.measures,
-                guarantee: guarantee(served, policy),
+                guarantee: guarantee(served, &request.caller, policy),
                 learned_with: learned(signal, &pipeline),
                 ms: milliseconds(started.elapsed()),
             })
@@ -119,9 +121,9 @@ fn predicts(signal: Signal) -> bool {
 }
 
 /// The guarantee of a policy, where it has one.
-fn guarantee(served: &Served, policy: Policy) -> Option<GuaranteeState> {
+fn guarantee(served: &Served, caller: &Caller, policy: Policy) -> Option<GuaranteeState> {
     let watch = served.watch.as_ref()?;
-    (watch.policy == policy).then(|| stated(watch, served.standing(watch)))
+    (watch.policy == policy && served.may_read_first(caller)).then(|| stated(watch, served.standing(watch)))
 }
 
 fn learned(signal: Signal, pipeline: &Pipeline) -> Option<Learned> {

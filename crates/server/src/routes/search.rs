@@ -43,8 +43,8 @@ pub(crate) async fn find(
     request: &Request,
 ) -> Result<SearchResponse, Refusal> {
     let searched = Searched::by(&asked)?;
-    let corpus = searched.corpus(served)?.ok_or(AnswerError::NoCorpus)?;
-    request.caller.must_read(&corpus.name)?;
+    let corpus = searched.corpus(served, &request.caller)?;
+    let corpus = corpus.ok_or(AnswerError::NoCorpus)?;
     work::run(
         served,
         |served| &served.searches,

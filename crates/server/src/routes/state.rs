@@ -64,6 +64,7 @@ pub(crate) async fn metrics(
     Extension(request): Extension<Request>,
 ) -> Result<Response, Refusal> {
     request.caller.may(Scope::Admin)?;
+    request.caller.must_read_all("metrics are")?;
     const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     if let Some(watch) = &app.served.watch {
         let standing = app.served.standing(watch);

@@ -169,5 +169,5 @@ async fn to_disk(mut part: Field<'_>, folder: &Path, name: &str) -> Result<u64, 
 async fn on_disk<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, StorageError> + Send + 'static,
 ) -> Result<T, Refusal> {
-    blocking(move || work().map_err(|error| Refusal::of_storage(&error))).await
+    blocking(move || work().map_err(|error| Refusal::failed(&error))).await
 }

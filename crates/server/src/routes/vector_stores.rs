@@ -10,7 +10,6 @@ use axum::response::Response;
 use ken_answer::AnswerError;
 use serde_json::{Map, Value};
 
-use super::citing::titled;
 use super::path::Path;
 use super::state::App;
 use super::{changes, files, jobs};
@@ -19,7 +18,6 @@ use crate::access::keys::Scope;
 use crate::service::answering::Request;
 use crate::service::asked::Searched;
 use crate::service::clock::unix_seconds;
-use crate::service::library::files::of_document;
 use crate::service::library::job::Work;
 use crate::service::library::stores::{MadeCorpus, StoreFile};
 use crate::service::library::{Library, new_id};
@@ -327,7 +325,8 @@ pub(crate) async fn search(
     let filters = asked.filters.as_ref().map(|filter| filter.read());
     let filters = filters.transpose()?.unwrap_or_default();
     let searched = Searched::default().or(Some(&name), asked.max_num_results, filters)?;
-    let corpus = searched.corpus(&app.served)?.ok_or(AnswerError::NoCorpus)?;
+    let corpus = searched.corpus(&app.served, &request.caller)?;
+    let corpus = corpus.ok_or(AnswerError::NoCorpus)?;
     let found = work::run(
         &app.served,
         |served| &served.searches,
@@ -337,13 +336,8 @@ pub(crate) async fn search(
             let mut data = Vec::new();
             for query in &queries {
                 for hit in retriever.search(query, mode, k)? {
-                    let (file_id, filename) = match of_document(&hit.passage.doc_id) {
-                        Some((file, name)) => (file.to_owned(), name.to_owned()),
-                        None => (
-                            hit.passage.doc_id.clone(),
-                            titled(&hit.passage.title, &hit.passage.doc_id),
-                        ),
-                    };
+                    let (doc_id, title) = (&hit.passage.doc_id, &hit.passage.title);
+                    let (file_id, filename) = served.file_of(&corpus.name, doc_id, title);
                     data.push((
                         hit.passage.id.0,
                         VectorStoreResult {

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ken_answer::{Answer, AnswerError, Event, Pipeline, Policy, is_small_talk};
+use ken_answer::{Answer, AnswerError, Event, Pipeline, Policy, Signal, is_small_talk};
 use ken_probe::Lack;
 use ken_route::{Promise, Source};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -73,10 +73,7 @@ pub(crate) fn start(
     asked: Asked,
     request: Request,
 ) -> Result<UnboundedReceiver<News>, Refusal> {
-    let corpus = asked.corpus(served)?;
-    if let Some(corpus) = &corpus {
-        request.caller.must_read(&corpus.name)?;
-    }
+    let corpus = asked.corpus(served, &request.caller)?;
     asked.settings(served)?;
     let ticket = served.answers.queue()?;
     let started = Instant::now();
@@ -249,6 +246,10 @@ impl Job<'_> {
                 .collect(),
         };
         let (policy, k) = (pipeline.settings.policy, pipeline.settings.k);
+        let beside = match policy.signal() {
+            Some(signal) if signal == Signal::SELF_ROUTE => pipeline.extra_corpora.keys().cloned().collect(),
+            _ => Vec::new(),
+        };
         let mut begun = false;
         let mut watch = |event: Event<'_>| -> ControlFlow<()> {
             match event {
@@ -287,7 +288,7 @@ impl Job<'_> {
         }
         self.count(policy, k, &answered);
         // Before the answer is out, so that whoever has it can say something of it, and after a kill as well.
-        let happened = Happened::Answered(Box::new(self.past(&answered)));
+        let happened = Happened::Answered(Box::new(self.past(&answered, beside)));
         served.kept("traces", served.traces.write(&happened, false));
         served.traces.take(happened);
         if !asked.traced {
@@ -297,10 +298,11 @@ impl Job<'_> {
     }
 
     /// What is kept of it.
-    fn past(&self, answered: &Answered) -> Past {
+    fn past(&self, answered: &Answered, beside: Vec<String>) -> Past {
         let past = Past {
             at: unix_seconds(),
             key: self.request.caller.key().map(str::to_owned),
+            beside,
             answer: Some(answered.text.clone()),
             truncated: answered.truncated,
             tokens: answered.tokens,

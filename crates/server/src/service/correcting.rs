@@ -13,6 +13,7 @@ use super::corrections::Correction;
 use super::live::Live;
 use super::served::Served;
 use super::work::{self, blocking};
+use crate::access::caller::Caller;
 use crate::wire::corrections::{Neighbor, Votes};
 use crate::wire::refusal::Refusal;
 
@@ -25,9 +26,10 @@ use crate::wire::refusal::Refusal;
 pub(crate) async fn apply(
     live: Arc<Live>,
     served: &Arc<Served>,
+    caller: &Caller,
     correction: &Correction,
 ) -> Result<Option<Votes>, Refusal> {
-    let sources = served.sources();
+    let sources = served.sources(caller);
     if !sources.contains(&correction.source) {
         let message = format!(
             "there is no source {:?}; there are {}",
@@ -39,6 +41,9 @@ pub(crate) async fn apply(
     let Some(datastore) = served.datastore() else {
         return Ok(None);
     };
+    if !caller.may_read_each(datastore.corpora()) {
+        caller.must_read_all("corrections are of the datastore that votes on questions")?;
+    }
     let question = correction.question.clone();
     let asked = Arc::clone(&datastore);
     let state = work::run(
@@ -104,7 +109,6 @@ fn refused(error: &DatastoreError) -> Refusal {
             let message = "another process is changing the datastore; try again";
             Refusal::new(StatusCode::CONFLICT, "datastore_locked", message)
         }
-        DatastoreError::File(error) => Refusal::of_storage(error),
         error => Refusal::failed(error),
     }
 }

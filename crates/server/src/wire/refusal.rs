@@ -7,11 +7,8 @@ use axum::response::{IntoResponse, Response};
 use ken_answer::AnswerError;
 use ken_diagnostic::Diagnostic;
 use ken_language::{Fault, ModelError, ServerFault};
-use ken_storage::StorageError;
 use schemars::JsonSchema;
 use serde::Serialize;
-
-use crate::service::record::RecordError;
 
 /// The body of every error.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -131,10 +128,22 @@ impl Refusal {
         Self::new(status, "client_gone", message)
     }
 
-    /// Something of the server's own. The response does not say what: that may name paths.
+    /// Something of the server's own, such as a full disk. The response does not say what: that may name paths.
     pub(crate) fn failed(error: &dyn Diagnostic) -> Self {
-        let message = "the server could not do this; its log says why";
-        Self::new(StatusCode::INTERNAL_SERVER_ERROR, error.kind(), message).explained_by(error)
+        let refusal = match error.kind() {
+            "disk_full" => Self::disk_full(),
+            kind => {
+                let message = "the server could not do this; its log says why";
+                Self::new(StatusCode::INTERNAL_SERVER_ERROR, kind, message)
+            }
+        };
+        refusal.explained_by(error)
+    }
+
+    /// The disk takes no more.
+    pub(crate) fn disk_full() -> Self {
+        let message = "the server's disk is full";
+        Self::new(StatusCode::INSUFFICIENT_STORAGE, "disk_full", message)
     }
 
     /// Its code.
@@ -184,26 +193,6 @@ impl From<AnswerError> for Refusal {
 }
 
 impl Refusal {
-    /// What the disk refuses.
-    pub(crate) fn of_storage(error: &StorageError) -> Self {
-        match error.kind() {
-            "disk_full" => {
-                let message = "the server's disk is full";
-                let status = StatusCode::INSUFFICIENT_STORAGE;
-                Self::new(status, "disk_full", message).explained_by(error)
-            }
-            _ => Self::failed(error),
-        }
-    }
-
-    /// What keeps a record from being read or written.
-    pub(crate) fn of_record(error: &RecordError) -> Self {
-        match error {
-            RecordError::Storage(error) => Self::of_storage(error),
-            error => Self::failed(error),
-        }
-    }
-
     /// What a model or an embedder refuses.
     pub(crate) fn of_model(error: &ModelError) -> Self {
         if let Fault::Server(fault) = error.fault() {

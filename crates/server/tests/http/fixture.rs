@@ -196,6 +196,17 @@ impl Running {
         Self::of_kind(keys, kind)
     }
 
+    /// The same, with texts kept and the folder `studies` shown.
+    pub(crate) fn of_all(keys: &Keys, guaranteed: Guaranteed) -> Self {
+        let kind = Kind {
+            guaranteed: Some(guaranteed),
+            keeps_texts: true,
+            shows_studies: true,
+            ..Kind::default()
+        };
+        Self::of_kind(keys, kind)
+    }
+
     /// The same, with a judge.
     pub(crate) fn judged(guaranteed: Guaranteed, judge: Arc<dyn LanguageModel>) -> Self {
         Self::withholding(guaranteed, None, Some(judge))
@@ -289,7 +300,7 @@ impl Running {
         }
         if let Some((collector, content)) = kind.collector {
             let collector = format!("http://{collector}");
-            served = served.sending(Some(&collector), content).unwrap();
+            served = served.sending(Some(&collector), content, true).unwrap();
         }
         if kind.shows_studies {
             let studies = folder.path().join("studies");

@@ -24,6 +24,7 @@ mod javascript;
 mod judge;
 mod ken;
 mod library;
+mod limited;
 mod links;
 mod load;
 /// The one of the tests of endpoints.

@@ -16,7 +16,7 @@ pub(crate) fn run(session: &Session<'_>) -> Result<()> {
     let gone = Arc::new(AtomicBool::new(false));
     let is_gone = Arc::clone(&gone);
     let reply = move |line: &str| {
-        if output::line(line).is_err() {
+        if output::json_line(line).is_err() {
             is_gone.store(true, Ordering::Relaxed);
         }
     };

@@ -10,6 +10,7 @@ use tokio::sync::watch;
 use super::intake::Taken;
 use super::pruning::{Prune, Restore};
 use crate::service::clock::unix_seconds;
+use crate::wire::refusal::Refusal;
 
 /// What a job does to its corpus. Each can be done again where it was broken off.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -93,6 +94,15 @@ impl Status {
 pub(crate) struct JobError {
     pub(crate) code: &'static str,
     pub(crate) message: String,
+}
+
+impl From<Refusal> for JobError {
+    fn from(refusal: Refusal) -> Self {
+        Self {
+            code: refusal.code(),
+            message: refusal.message().to_owned(),
+        }
+    }
 }
 
 /// How far a job is, and how it ended.

@@ -39,7 +39,7 @@ pub(crate) fn work(live: &Live, library: &Library, over: &AtomicBool) {
         };
         let served = &running.served();
         let result = ken_storage::contained(|| running.run());
-        let result = result.unwrap_or_else(|panic| Err(Trouble::Own(panic)));
+        let result = result.unwrap_or_else(|panic| Err(Trouble::Own("panicked", panic)));
         let goes_on_later = running.is_broken_off() && result.is_err();
         if !goes_on_later && let Err(error) = library.jobs.forget(&job.order.id) {
             tell(served, &job, begun, Some(error.to_string()));
@@ -51,7 +51,7 @@ pub(crate) fn work(live: &Live, library: &Library, over: &AtomicBool) {
         };
         job.end(status, generation, error);
         let detail = match (&result, status) {
-            (Err(Trouble::Own(detail)), Status::Failed) => Some(detail.clone()),
+            (Err(Trouble::Own(_, detail)), Status::Failed) => Some(detail.clone()),
             _ => None,
         };
         tell(served, &job, begun, detail);
@@ -78,19 +78,24 @@ fn tell(served: &Served, job: &Job, begun: Instant, detail: Option<String>) {
 enum Trouble {
     /// What the client sent or asked for.
     Theirs(JobError),
-    /// The server's own. A client is not told more: it may name paths.
-    Own(String),
+    /// The server's own, of this kind. A client is not told more: it may name paths.
+    Own(&'static str, String),
 }
 
 impl Trouble {
     fn shown(&self) -> JobError {
         match self {
             Self::Theirs(error) => error.clone(),
-            Self::Own(_) => JobError {
+            Self::Own("disk_full", _) => Refusal::disk_full().into(),
+            Self::Own(..) => JobError {
                 code: "server_error",
                 message: "the server could not do this; its log says why".to_owned(),
             },
         }
+    }
+
+    fn own(error: &dyn Diagnostic) -> Self {
+        Self::Own(error.kind(), error.to_string())
     }
 
     fn theirs(code: &'static str, message: impl Into<String>) -> Self {
@@ -101,13 +106,13 @@ impl Trouble {
 
 impl From<RecordError> for Trouble {
     fn from(error: RecordError) -> Self {
-        Self::Own(error.to_string())
+        Self::own(&error)
     }
 }
 
 impl From<Refusal> for Trouble {
     fn from(refusal: Refusal) -> Self {
-        Self::theirs(refusal.code(), refusal.message())
+        Self::Theirs(refusal.into())
     }
 }
 
@@ -130,7 +135,7 @@ impl From<CorpusError> for Trouble {
                 Self::theirs(error.kind(), message)
             }
             CorpusError::NotACorpus { .. } => Self::theirs("empty_corpus", "the corpus is empty"),
-            _ => Self::Own(error.to_string()),
+            _ => Self::own(&error),
         }
     }
 }
@@ -198,7 +203,6 @@ impl Running<'_> {
         let (Some(setup), corpora) = (now.setup(), &now.served.corpora) else {
             return Ok(());
         };
-        let own = |error: &dyn Diagnostic| Trouble::Own(error.to_string());
         let renewed = match corpora.find(Some(self.corpus()), None) {
             Ok(Some(_)) => corpora.renew(&setup, self.corpus()),
             _ => {
@@ -215,7 +219,7 @@ impl Running<'_> {
                 })
             }
         };
-        if let Some(state) = renewed.map_err(|error| own(&error))? {
+        if let Some(state) = renewed.map_err(|error| Trouble::own(&error))? {
             now.served.renewed(state);
         }
         Ok(())
@@ -226,7 +230,7 @@ impl Running<'_> {
         move |error| match error.kind {
             // Kinds of the server's own troubles: the disk, the embedder.
             "io" | "disk_full" | "corpus_damaged" | "corpus_file_missing" => {
-                Trouble::Own(error.message)
+                Trouble::Own(error.kind, error.message)
             }
             "bad_embeddings" => Trouble::Own(error.message),
             kind if kind.starts_with("endpoint_") => Trouble::Own(error.message),
@@ -245,7 +249,9 @@ impl Running<'_> {
         if found.is_empty() {
             return Err(Trouble::theirs("no_documents", "there are no documents"));
         }
-        self.embed(folder, place)
+        self.library.check_ids(self.corpus(), &found, None)?;
+        self.embed(folder, place)?;
+        Ok(self.library.stores.disown(self.corpus(), &found)?)
     }
 
     fn embed(&self, folder: &Path, place: &Path) -> Result<(), Trouble> {
@@ -277,6 +283,7 @@ impl Running<'_> {
         let folder = self.library.files.root(file);
         let taken = self.library.intake.documents(&folder, &self.job.stop);
         let taken = taken.map_err(self.refused(&folder)).and_then(|documents| {
+            self.library.check_ids(self.corpus(), &documents, Some(file))?;
             // Before any is published, so that each can be taken out again.
             member.documents = documents;
             stores.note(self.corpus(), &member)?;
