@@ -21,7 +21,10 @@ pub(crate) fn json_line(line: &str) -> Result<()> {
 
 /// Writes one line of text.
 pub(crate) fn line(text: impl fmt::Display) -> Result<()> {
-    self::text(&format!("{}\n", for_stdout(&text.to_string(), terminal::line)))
+    self::text(&format!(
+        "{}\n",
+        for_stdout(&text.to_string(), terminal::line)
+    ))
 }
 
 /// Writes text as it is, without a line end, and at once: for tokens that
@@ -37,7 +40,9 @@ pub(crate) fn table(rows: &[Vec<String>]) -> Result<()> {
     let cells = |row: &Vec<String>| row.iter().map(cell).collect();
     let rows = rows.iter().map(cells);
     // The names of columns are ken's own, and may begin with an empty line.
-    text(&aligned(&head.iter().cloned().chain(rows).collect::<Vec<_>>()))
+    text(&aligned(
+        &head.iter().cloned().chain(rows).collect::<Vec<_>>(),
+    ))
 }
 
 /// The rows without the columns that say nothing below their name.

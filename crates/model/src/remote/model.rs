@@ -8,8 +8,7 @@ use std::time::Instant;
 use ken_language::{
     CancelToken, Capabilities, Examples, Finish, GenerateOptions, GenerateRequest, Generation,
     LanguageModel, ModelError, Piece, Progress, Prompt, Reply, Sampling, Score, ScoreRequest,
-    Thoughts,
-    fingerprint_of_texts,
+    Thoughts, fingerprint_of_texts,
 };
 
 use super::client::Client;
@@ -233,11 +232,10 @@ impl RemoteModel {
         }
         let received = self.send(request, |route, body| {
             let (body, thoughts) = (body.to_string(), self.thoughts(route, request.prompt.reply));
-            self.client
-                .with_retries(|| {
-                    let (most, thoughts) = (request.max_tokens, thoughts.clone());
-                    stream(&self.client, route, &body, most, thoughts, on_piece)
-                })
+            self.client.with_retries(|| {
+                let (most, thoughts) = (request.max_tokens, thoughts.clone());
+                stream(&self.client, route, &body, most, thoughts, on_piece)
+            })
         })?;
         if received.thinks_unmarked {
             self.thinks_unmarked.store(true, Ordering::Relaxed);

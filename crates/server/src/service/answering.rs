@@ -247,7 +247,9 @@ impl Job<'_> {
         };
         let (policy, k) = (pipeline.settings.policy, pipeline.settings.k);
         let beside = match policy.signal() {
-            Some(signal) if signal == Signal::SELF_ROUTE => pipeline.extra_corpora.keys().cloned().collect(),
+            Some(signal) if signal == Signal::SELF_ROUTE => {
+                pipeline.extra_corpora.keys().cloned().collect()
+            }
             _ => Vec::new(),
         };
         let mut begun = false;
