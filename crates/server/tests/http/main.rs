@@ -27,6 +27,7 @@ mod load;
 #[allow(dead_code)]
 mod loopback;
 mod mcp;
+mod places;
 mod pruning;
 mod random_input;
 mod responses;
