@@ -22,12 +22,13 @@ class Server:
         self.process = subprocess.Popen(
             [KEN, "serve", "--corpus", "notes.ken", "--model", MODEL, "--listen", f"127.0.0.1:{self.port}", "--server-data", "data"],
             cwd=work, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        while True:
+        while self.process.poll() is None:
             try:
                 if self.send("GET", "/ready")[0] == 200:
                     return
             except OSError:
                 time.sleep(0.2)
+        sys.exit("the server did not start")
 
     def send(self, method, path, body=None, headers=None):
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=600)

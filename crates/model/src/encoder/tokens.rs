@@ -189,7 +189,11 @@ fn beginning_of(text: &str, bytes: usize) -> &str {
     if text.len() <= bytes {
         return text;
     }
-    let part = &text[..text.floor_char_boundary(bytes)];
+    let mut end = bytes;
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    let part = &text[..end];
     match part.rfind(char::is_whitespace) {
         Some(end) if end > 0 => &part[..end],
         _ => part,

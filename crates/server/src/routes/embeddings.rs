@@ -15,6 +15,7 @@ use crate::access::keys::Scope;
 use crate::service::answering::Request;
 use crate::service::asked::Searched;
 use crate::service::cancel::Cancel;
+use crate::service::gate::Gate;
 use crate::service::served::Served;
 use crate::service::{policies, readable, work};
 use crate::wire::body;
@@ -65,15 +66,13 @@ pub(crate) async fn embed(
         let starts = (0..texts.len()).step_by(at_once);
         starts.map(|start| start..(start + at_once).min(texts.len()))
     };
-    let gate = |served: &Served| &*served.embeddings;
     let deadline = work::deadline(&app.served);
     // All are counted before any is embedded, so that nothing is done for a request that is refused.
     let (own, given) = (Arc::clone(&corpus), Arc::clone(&texts));
-    let count = move |_: &Served, _: &Cancel, piece: Range<usize>| {
-        let mut texts = piece.clone().zip(&given[piece]);
-        texts.try_fold(0, |sum, (place, text)| {
-            Ok(sum + counted(own.retriever.embedder(), (place, text), role)?)
-        })
+    let count = move |_: &Served, _: &Cancel, piece: Range<usize>| -> Result<usize, Refusal> {
+        let places = piece.map(|place| (place, given[place].as_str()));
+        let counts = places.map(|text| counted(own.retriever.embedder(), text, role));
+        counts.sum()
     };
     let tokens = work::in_pieces(&app.served, gate, deadline, pieces(), count).await?;
     let tokens: usize = tokens.into_iter().sum();
@@ -90,6 +89,10 @@ pub(crate) async fn embed(
     let vectors = vectors.into_iter().flatten().collect();
     let response = EmbeddingsResponse::new(model, vectors, asked.encoding_format, tokens);
     Ok(body::json(&response))
+}
+
+fn gate(served: &Served) -> &Gate {
+    &served.embeddings
 }
 
 /// The tokens of a text, by its place in the request.

@@ -31,21 +31,13 @@ pub(crate) async fn take(
         return Ok(refused(response));
     }
     let addresses = Addresses::of(&headers);
-    let responded = async |message| match message {
-        Message::Request { id, method, params } => {
-            let asked = (&id, method.as_str(), &params);
-            Some(respond(&app.served, &request, &addresses, asked).await)
-        }
-        Message::Notification { .. } => None,
-        Message::Broken(response) => Some(response),
-    };
     let response = match Sent::read(&bytes) {
         Sent::One(Message::Broken(response)) => return Ok(refused(response)),
-        Sent::One(message) => responded(message).await,
+        Sent::One(message) => responded(&app, &request, &addresses, message).await,
         Sent::Batch(messages) => {
             let mut responses = Vec::new();
             for message in messages {
-                responses.extend(responded(message).await);
+                responses.extend(responded(&app, &request, &addresses, message).await);
             }
             (!responses.is_empty()).then_some(Value::Array(responses))
         }
@@ -54,4 +46,21 @@ pub(crate) async fn take(
         Some(response) => body::json(&response),
         None => StatusCode::ACCEPTED.into_response(),
     })
+}
+
+/// The response to a message that wants one.
+async fn responded(
+    app: &App,
+    request: &Request,
+    addresses: &Addresses,
+    message: Message,
+) -> Option<Value> {
+    match message {
+        Message::Request { id, method, params } => {
+            let asked = (&id, method.as_str(), &params);
+            Some(respond(&app.served, request, addresses, asked).await)
+        }
+        Message::Notification { .. } => None,
+        Message::Broken(response) => Some(response),
+    }
 }

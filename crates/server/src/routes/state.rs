@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use axum::Extension;
 use axum::extract::{FromRef, State};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
@@ -53,21 +53,17 @@ pub(crate) async fn health() -> Response {
     body::json(&json!({ "status": "ok" }))
 }
 
-/// The server takes work: models and corpora are open before it listens at all. It does not while it ends, or while
-/// a further question would be refused; how the other gates are is only told, so that one client's batches take no
-/// server out of service.
+/// The server takes work: models and corpora are open before it listens at all. Only its end makes it not ready. Which
+/// gates are full, so that further work of their kind is refused for the moment, is told; who comes back later is served.
 pub(crate) async fn ready(State(app): State<App>) -> Result<Response, Refusal> {
     if app.ending.load(Ordering::Relaxed) {
         return Err(Refusal::ending());
     }
-    let is_busy = app.served.answers.load().is_full();
-    let (status, said) = match is_busy {
-        true => (StatusCode::SERVICE_UNAVAILABLE, "busy"),
-        false => (StatusCode::OK, "ready"),
-    };
     let gates: BTreeMap<&str, Load> = app.served.gates().into_iter().collect();
-    let state = json!({ "status": said, "gates": gates });
-    Ok((status, body::json(&state)).into_response())
+    let full = gates.iter().filter(|(_, load)| load.is_full());
+    let full: Vec<&str> = full.map(|(gate, _)| *gate).collect();
+    let state = json!({ "status": "ready", "full": full, "gates": gates });
+    Ok(body::json(&state))
 }
 
 /// The metrics, as Prometheus reads them.

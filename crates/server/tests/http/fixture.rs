@@ -159,14 +159,14 @@ impl Running {
         Self::in_folder(folder, model, LIMITS, keys, kind)
     }
 
-    /// Over a table, without keys, with another embedder of the same vectors.
+    /// Over a table of which 4,096 tokens fit into the context, with another embedder of the same vectors.
     pub(crate) fn embedding(embedder: FnEmbedder, limits: Limits) -> Self {
         let kind = Kind {
             embedder: Some(embedder),
             ..Kind::default()
         };
         let folder = tempfile::tempdir().unwrap();
-        let model = TableModel::new(facts()).unwrap();
+        let model = TableModel::new(facts()).unwrap().context(4096);
         Self::in_folder(folder, model, limits, &Keys::default(), kind)
     }
 
