@@ -9,10 +9,12 @@ mod vector_set;
 mod vectors;
 
 use std::path::Path;
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ken_storage::CheckedFolder;
 use rayon::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use self::graph::{Graph, Quantization, SegmentQuery};
 pub use self::layout::{DenseLayout, DenseSearch, VectorType};
@@ -88,6 +90,15 @@ impl DenseIndex {
     }
 }
 
+/// The threads that build graphs, as many as rayon's pool has: searches are on that pool, and would wait for parts
+/// of a graph otherwise. `None` where the system has no more threads: then the caller's are used.
+static BUILDING: LazyLock<Option<ThreadPool>> = LazyLock::new(|| {
+    let pool = ThreadPoolBuilder::new().num_threads(rayon::current_num_threads());
+    pool.thread_name(|number| format!("graphs-{number}"))
+        .build()
+        .ok()
+});
+
 /// Writes the graph, if `search` wants one, of the segment in `dir`, whose vectors are written. The
 /// same vectors give the same file.
 ///
@@ -107,7 +118,11 @@ pub(crate) fn write_graph(
         DenseSearch::Disk => Quantization::Product,
     };
     let vectors = SegmentVectors::open(dir, passages, dimensions)?;
-    Graph::write(dir, &vectors, quantization, cancel)
+    let write = || Graph::write(dir, &vectors, quantization, cancel);
+    match (rayon::current_thread_index(), &*BUILDING) {
+        (None, Some(pool)) => pool.install(write),
+        _ => write(),
+    }
 }
 
 /// Fails once `cancel` has been set. Long work calls this for every passage.

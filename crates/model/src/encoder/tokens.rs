@@ -12,8 +12,9 @@ use super::error::EncoderError;
 use crate::tokenizer_growth;
 use crate::tokenizing::tokenizing;
 
-/// How much of a text is looked at first for each token that is wanted of it; words are shorter.
-const BYTES_A_TOKEN: usize = 64;
+/// The bytes of a text that are tokenized first, for each token that the model reads. Few texts have longer
+/// tokens; of these, more is tokenized.
+const BYTES_PER_TOKEN: usize = 16;
 
 /// The model's input.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,8 +77,8 @@ impl Tokens {
     /// The model's input for a text: its token ids between the special tokens, truncated to the
     /// model's limit.
     pub(super) fn sequence(&self, text: &str) -> Result<Sequence, EncoderError> {
-        let mut encoding = self.beginning(text, self.text_tokens)?;
         let encoding = encode(text, || {
+            let mut encoding = self.beginning(text)?;
             encoding.truncate(self.text_tokens, 0, TruncationDirection::Right);
             // The truncated parts would get special tokens too.
             encoding.take_overflowing();
@@ -99,7 +100,7 @@ impl Tokens {
         token_types: bool,
     ) -> Result<Sequence, EncoderError> {
         let one = |text: &str, kind: u32| -> Result<Encoding, EncoderError> {
-            let mut encoding = self.beginning(text, self.text_tokens)?;
+            let mut encoding = encode(text, || self.beginning(text))?;
             encoding.set_type_ids(vec![kind; encoding.len()]);
             Ok(encoding)
         };
@@ -131,6 +132,32 @@ impl Tokens {
         })
     }
 
+    /// The tokens of a text, without special ones; of a long text, those of its beginning, which are more
+    /// than the model reads.
+    fn beginning(&self, text: &str) -> tokenizers::Result<Encoding> {
+        let mut bytes = BYTES_PER_TOKEN * self.text_tokens;
+        loop {
+            let part = beginning_of(text, bytes);
+            let encoding = self.tokenizer.encode_fast(part, false)?;
+            if part.len() == text.len() || encoding.len() > self.text_tokens {
+                return Ok(encoding);
+            }
+            bytes = bytes.saturating_mul(4);
+        }
+    }
+
+    /// About how many tokens the model reads of a text.
+    pub(super) fn estimate(&self, text: &str) -> usize {
+        (text.len() / 3 + 2).min(self.text_tokens)
+    }
+
+    /// Whether a text has more tokens than the model reads.
+    pub(super) fn is_cut(&self, text: &str) -> Result<bool, EncoderError> {
+        // A token has at least one byte, so shorter texts need no counting.
+        Ok(text.len() > self.text_tokens
+            && encode(text, || self.beginning(text))?.len() > self.text_tokens)
+    }
+
     /// The bytes of `text` that each token covers, in order, without special tokens or limit. Spans
     /// start and end between characters.
     pub(super) fn spans(&self, text: &str) -> Result<Vec<Range<usize>>, EncoderError> {
@@ -139,46 +166,9 @@ impl Tokens {
         Ok(encoding.get_offsets().iter().map(span).collect())
     }
 
-    /// The encoding of the beginning of `text`, without special tokens: its first `tokens` tokens and some more, or
-    /// all where it has no more. What a model does not read costs nothing, however long it is.
-    fn beginning(&self, text: &str, tokens: usize) -> Result<Encoding, EncoderError> {
-        let mut bytes = tokens.saturating_mul(BYTES_A_TOKEN);
-        loop {
-            let part = up_to_a_space(text, bytes);
-            let encoding = encode(text, || self.tokenizer.encode_fast(part, false))?;
-            // Where the part ends within a word, the tokens before that end may be others than in the whole.
-            if part.len() == text.len() || encoding.len() / 2 > tokens {
-                return Ok(encoding);
-            }
-            bytes = bytes.saturating_mul(4);
-        }
-    }
-
-    /// Whether `text` has more than `limit` tokens, without special ones.
-    pub(super) fn exceed(&self, text: &str, limit: usize) -> Result<bool, EncoderError> {
-        Ok(self.beginning(text, limit)?.len() > limit)
-    }
-
     /// The number of tokens of `text`, without special tokens or limit.
     pub(super) fn count(&self, text: &str) -> Result<usize, EncoderError> {
         Ok(encode(text, || self.tokenizer.encode_fast(text, false))?.len())
-    }
-}
-
-/// The beginning of a text, of at most this many bytes, that ends before a space where there is one.
-fn up_to_a_space(text: &str, bytes: usize) -> &str {
-    if text.len() <= bytes {
-        return text;
-    }
-    let mut end = bytes;
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    let part = &text[..end];
-    let follows_space = text[part.len()..].starts_with(char::is_whitespace);
-    match part.rfind(char::is_whitespace) {
-        Some(space) if space > 0 && !follows_space => &part[..space],
-        _ => part,
     }
 }
 
@@ -191,6 +181,23 @@ fn encode(
         bytes: text.len(),
         message,
     })
+}
+
+/// The beginning of a text, of at most `bytes` bytes: it ends before a space, so that no word is cut, where
+/// there is one.
+fn beginning_of(text: &str, bytes: usize) -> &str {
+    if text.len() <= bytes {
+        return text;
+    }
+    let mut end = bytes;
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    let part = &text[..end];
+    match part.rfind(char::is_whitespace) {
+        Some(end) if end > 0 => &part[..end],
+        _ => part,
+    }
 }
 
 /// Widens a span to whole characters: a tokenizer that works on bytes may split one.
@@ -207,15 +214,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_beginning_ends_before_a_space_and_between_characters() {
-        let text = "one two three";
-        assert_eq!(up_to_a_space(text, 7), "one two");
-        assert_eq!(up_to_a_space(text, 8), "one two");
-        assert_eq!(up_to_a_space(text, 12), "one two");
-        assert_eq!(up_to_a_space(text, 13), text);
-        assert_eq!(up_to_a_space(text, 2), "on");
-        assert_eq!(up_to_a_space("ab深深", 4), "ab");
-        assert_eq!(up_to_a_space(" b", 1), " ");
+    fn a_beginning_ends_before_a_space_or_else_between_characters() {
+        assert_eq!(beginning_of("one two three", 13), "one two three");
+        assert_eq!(beginning_of("one two three", 9), "one two");
+        assert_eq!(beginning_of("深深深", 5), "深");
+        assert_eq!(beginning_of(" ab", 2), " a");
     }
 
     #[test]

@@ -161,6 +161,10 @@ impl Embedder for RemoteEmbedder {
         Ok(self.embed_all(texts, role)?)
     }
 
+    fn at_once(&self) -> usize {
+        BATCH_SIZE * self.client.concurrency()
+    }
+
     fn token_spans(&self, _text: &str) -> Result<Vec<Range<usize>>, ModelError> {
         Err(RemoteError::CannotShowTokens(self.client.base_url().to_owned()).into())
     }

@@ -236,10 +236,42 @@ impl Caller {
         }
     }
 
-    /// Counts tokens that were spent.
-    pub(crate) fn spent(&self, tokens: usize) {
+    /// Sets tokens aside, about as many as work that begins will take.
+    ///
+    /// # Errors
+    /// A key that has none left beside what is under way.
+    pub(crate) fn reserve(&self, tokens: usize) -> Result<Reserved, Refusal> {
+        let tokens = tokens as u64;
         if let Some(key) = &self.key {
-            self.quotas.tokens(&key.id, tokens, Instant::now());
+            self.quotas.reserve(key, tokens, Instant::now())?;
+        }
+        Ok(Reserved {
+            caller: self.clone(),
+            tokens,
+            spent: 0,
+        })
+    }
+}
+
+/// Tokens set aside. Dropped, they are given back.
+pub(crate) struct Reserved {
+    caller: Caller,
+    tokens: u64,
+    spent: u64,
+}
+
+impl Reserved {
+    /// Counts those that were spent in their place.
+    pub(crate) fn settle(mut self, tokens: usize) {
+        self.spent = tokens as u64;
+    }
+}
+
+impl Drop for Reserved {
+    fn drop(&mut self) {
+        let Caller { key, quotas } = &self.caller;
+        if let Some(key) = key {
+            quotas.settle(&key.id, self.tokens, self.spent, Instant::now());
         }
     }
 }

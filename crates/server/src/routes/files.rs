@@ -155,7 +155,7 @@ pub(crate) async fn delete(
             let cancelled = library.cancel_attaching(corpus, &file);
             cancelled.map_err(|error| Refusal::failed(&error))?;
             let file = file.clone();
-            jobs.push(library.submit(corpus, Work::Detach { file })?);
+            jobs.push(library.submit(corpus, Work::Detach { file }, request.caller.key())?);
         }
         Ok(jobs)
     });

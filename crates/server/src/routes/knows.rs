@@ -17,7 +17,7 @@ use crate::service::answering::{Request, milliseconds};
 use crate::service::asked::Asked;
 use crate::service::looking::stated;
 use crate::service::served::Served;
-use crate::service::{policies, work};
+use crate::service::{policies, readable, work};
 use crate::wire::body;
 use crate::wire::guarantee::GuaranteeState;
 use crate::wire::ken::{KnowsRequest, KnowsResponse, Learned, Options};
@@ -47,6 +47,8 @@ pub(crate) async fn judge(
     if question.is_empty() {
         return Err(AnswerError::EmptyQuestion.into());
     }
+    let context = served.pipeline.model.context_tokens();
+    readable::check(&question, Some(context)).map_err(|refusal| refusal.of("question"))?;
     let options = Options {
         policy: asked.policy,
         ..Options::default()
@@ -59,7 +61,7 @@ pub(crate) async fn judge(
         return Err(Refusal::bad("policy_without_signal", message).of("policy"));
     };
     policies::check(policy, &served.pipeline)?;
-    let request = request.clone();
+    let reserved = request.caller.reserve(served.prompt_estimate(&question))?;
     work::run(
         served,
         |served| &served.answers,
@@ -78,9 +80,7 @@ pub(crate) async fn judge(
             let measured = measured.map_err(|error| cancel.refusal(error))?;
             let measured = measured.into_iter().next().unwrap_or_default();
             let costs = measured.costs.values().map(|cost| cost.tokens);
-            request
-                .caller
-                .spent(costs.map(|tokens| tokens.prompt + tokens.completion).sum());
+            reserved.settle(costs.map(|tokens| tokens.prompt + tokens.completion).sum());
             let reading = pipeline.reading(signal, signal.of(&measured));
             let score = reading.number();
             let choice = policy.choose(reading).map_err(AnswerError::from)?;

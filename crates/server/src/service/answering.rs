@@ -16,6 +16,7 @@ use super::clock::unix_seconds;
 use super::corpora::Opened;
 use super::looking::{self, Look};
 use super::policies;
+use super::readable;
 use super::served::Served;
 use super::traces::Happened;
 use super::traces::past::Past;
@@ -75,7 +76,14 @@ pub(crate) fn start(
 ) -> Result<UnboundedReceiver<News>, Refusal> {
     let corpus = asked.corpus(served, &request.caller)?;
     asked.settings(served)?;
+    let said = asked.before.iter().map(|before| before.question.as_str());
+    for text in said.chain([asked.question.as_str()]) {
+        readable::check(text, Some(served.pipeline.model.context_tokens()))?;
+    }
     let ticket = served.answers.queue()?;
+    let reserved = request
+        .caller
+        .reserve(served.prompt_estimate(&asked.question))?;
     let started = Instant::now();
     let deadline = started + served.limits.deadline;
     let (tell, news) = unbounded_channel();
@@ -106,7 +114,10 @@ pub(crate) fn start(
             let mut left = Left::default();
             // Whoever does not listen any more needs no news.
             let _ = tell.send(match job.run(deadline, &mut left) {
-                Ok(answered) => News::Done(Box::new(answered)),
+                Ok(answered) => {
+                    reserved.settle(answered.tokens.iter().sum());
+                    News::Done(Box::new(answered))
+                }
                 Err(refusal) => {
                     report(&served, &asked, &request, &refusal, started);
                     News::Failed(refusal)
@@ -367,7 +378,6 @@ impl Job<'_> {
     fn count(&self, policy: Policy, k: usize, answered: &Answered) {
         let Answered { trace, tokens, .. } = answered;
         let took = self.started.elapsed();
-        self.request.caller.spent(tokens.iter().sum());
         let kind = policies::kind(policy);
         let metrics = &self.served.metrics;
         metrics.answer(kind, &trace.route, *tokens, took, &trace.timing_ms);

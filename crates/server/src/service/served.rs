@@ -19,7 +19,7 @@ use super::corpora::{Corpora, Opened};
 use super::corrections::Corrections;
 use super::data_folder::DataFolder;
 use super::evals::Evals;
-use super::gate::Gate;
+use super::gate::{Gate, Load};
 use super::judging::Judge;
 use super::library::intake::Intake;
 use super::library::{self, Library};
@@ -33,6 +33,7 @@ use crate::access::caller::Caller;
 use crate::log::{Entry, Log};
 use crate::metrics::Metrics;
 use crate::spans::{Destination, Spans, SpansError};
+use crate::wire::body;
 use crate::wire::ken::CorpusState;
 use crate::wire::refusal::Refusal;
 
@@ -59,8 +60,10 @@ pub struct Served {
     pub(crate) limits: Limits,
     /// For what a language model answers.
     pub(crate) answers: Arc<Gate>,
-    /// For searches and embeddings.
+    /// For searches.
     pub(crate) searches: Arc<Gate>,
+    /// For embeddings.
+    pub(crate) embeddings: Arc<Gate>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) log: Log,
     /// What clients put in, where they may.
@@ -169,6 +172,7 @@ impl Served {
             limits: opening.limits,
             answers: Arc::clone(&self.answers),
             searches: Arc::clone(&self.searches),
+            embeddings: Arc::clone(&self.embeddings),
             metrics: Arc::clone(&self.metrics),
             log: Arc::clone(&self.log),
             library: self.library.clone(),
@@ -263,6 +267,7 @@ impl Served {
             limits,
             answers: Arc::new(Gate::new(limits.parallel, limits.queue)),
             searches: Arc::new(Gate::new(limits.parallel, limits.queue)),
+            embeddings: Arc::new(Gate::new(limits.parallel, limits.queue)),
             metrics: Arc::new(metrics),
             log,
             library: None,
@@ -278,6 +283,25 @@ impl Served {
             halted,
             started: unix_seconds(),
         }
+    }
+
+    /// How all gates are, by name; the first is that of questions.
+    pub(crate) fn gates(&self) -> Vec<(&'static str, Load)> {
+        let changes = self.library.as_ref().map(|library| library.jobs.load());
+        let gates = [
+            ("answers", self.answers.load()),
+            ("searches", self.searches.load()),
+            ("embeddings", self.embeddings.load()),
+            ("large_bodies", body::load()),
+        ];
+        let changes = changes.map(|load| ("changes", load));
+        gates.into_iter().chain(changes).collect()
+    }
+
+    /// About how many tokens a question takes, before anything of it is counted: its own, evidence and an answer.
+    pub(crate) fn prompt_estimate(&self, question: &str) -> usize {
+        let settings = &self.pipeline.settings;
+        question.len() / 4 + settings.evidence_tokens + settings.max_tokens
     }
 
     /// What clients may name as model: the policies that can choose here, and the embedder.

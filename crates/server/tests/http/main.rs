@@ -35,6 +35,7 @@ mod mcp;
 /// The one of the tests of models.
 #[path = "../../../model/tests/loading/mutate.rs"]
 mod mutate;
+mod places;
 mod pruning;
 mod random_input;
 mod responses;

@@ -183,6 +183,7 @@ impl Library {
         corpora: &Corpora,
         corpus: &str,
         file: &FileRecord,
+        key: Option<&str>,
     ) -> Result<(StoreFile, Arc<Job>), Refusal> {
         self.place(corpora, corpus)?;
         let failed = |error: RecordError| Refusal::failed(&error);
@@ -209,7 +210,7 @@ impl Library {
         };
         self.stores.note(corpus, &member).map_err(failed)?;
         let file = file.id.clone();
-        let job = self.submit(corpus, Work::Attach { file });
+        let job = self.submit(corpus, Work::Attach { file }, key);
         if job.is_err() {
             self.stores.forget(corpus, &member.file).map_err(failed)?;
         }
@@ -251,12 +252,17 @@ impl Library {
         Ok(())
     }
 
-    /// Takes a change on.
+    /// Takes a change on, by the id of the key that asks for it.
     ///
     /// # Errors
     /// Too many jobs.
-    pub(crate) fn submit(&self, corpus: &str, work: Work) -> Result<Arc<Job>, Refusal> {
-        self.jobs.submit(new_id("job_"), corpus, work)
+    pub(crate) fn submit(
+        &self,
+        corpus: &str,
+        work: Work,
+        key: Option<&str>,
+    ) -> Result<Arc<Job>, Refusal> {
+        self.jobs.submit(new_id("job_"), corpus, work, key)
     }
 
     /// Cancels a job.

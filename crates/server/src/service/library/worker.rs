@@ -10,7 +10,7 @@ use ken_diagnostic::Diagnostic;
 use ken_setup::CorpusAddress;
 
 use super::Library;
-use super::intake::{Destination, IntakeError};
+use super::intake::{Destination, IntakeError, Taken};
 use super::job::{Job, JobError, Status, Work};
 use super::stores::Membership;
 use crate::log::Entry;
@@ -49,6 +49,7 @@ pub(crate) fn work(live: &Live, library: &Library, over: &AtomicBool) {
             Err(_) if job.is_cancelled() => (Status::Cancelled, running.generation(), None),
             Err(trouble) => (Status::Failed, running.generation(), Some(trouble.shown())),
         };
+        library.jobs.ended();
         job.end(status, generation, error);
         let detail = match (&result, status) {
             (Err(Trouble::Own(_, detail)), Status::Failed) => Some(detail.clone()),
@@ -138,6 +139,17 @@ impl From<CorpusError> for Trouble {
             _ => Self::own(&error),
         }
     }
+}
+
+/// The bytes of all files below a folder, as far as it can be read.
+fn bytes_below(folder: &Path) -> u64 {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let bytes = entries.map(|entry| match entry.metadata() {
+        Ok(kind) if kind.is_dir() => bytes_below(&entry.path()),
+        Ok(kind) if kind.is_file() => kind.len(),
+        _ => 0,
+    });
+    bytes.sum()
 }
 
 struct Running<'a> {
@@ -232,8 +244,8 @@ impl Running<'_> {
             "io" | "disk_full" | "corpus_damaged" | "corpus_file_missing" => {
                 Trouble::Own(error.kind, error.message)
             }
-            "bad_embeddings" => Trouble::Own(error.message),
-            kind if kind.starts_with("endpoint_") => Trouble::Own(error.message),
+            "bad_embeddings" => Trouble::Own(error.kind, error.message),
+            kind if kind.starts_with("endpoint_") => Trouble::Own(error.kind, error.message),
             "context_exceeded" => {
                 let message = "a passage is too long for the embedder; cut documents smaller";
                 Trouble::theirs("context_length_exceeded", message)
@@ -242,10 +254,19 @@ impl Running<'_> {
         }
     }
 
+    /// The documents in a folder, each of which is read. How much there is to read is told at once.
+    fn documents(&self, folder: &Path) -> Result<Vec<String>, Trouble> {
+        self.job.progress(Taken {
+            bytes_total: bytes_below(folder),
+            ..Taken::default()
+        });
+        let found = self.library.intake.documents(folder, &self.job.stop);
+        found.map_err(self.refused(folder))
+    }
+
     /// Takes documents in, all of which can be read: nothing is published where one cannot.
     fn take(&self, folder: &Path, place: &Path) -> Result<(), Trouble> {
-        let found = self.library.intake.documents(folder, &self.job.stop);
-        let found = found.map_err(self.refused(folder))?;
+        let found = self.documents(folder)?;
         if found.is_empty() {
             return Err(Trouble::theirs("no_documents", "there are no documents"));
         }
@@ -281,8 +302,7 @@ impl Running<'_> {
             return Err(Trouble::theirs("unknown_file", "the file was taken out"));
         };
         let folder = self.library.files.root(file);
-        let taken = self.library.intake.documents(&folder, &self.job.stop);
-        let taken = taken.map_err(self.refused(&folder)).and_then(|documents| {
+        let taken = self.documents(&folder).and_then(|documents| {
             self.library
                 .check_ids(self.corpus(), &documents, Some(file))?;
             // Before any is published, so that each can be taken out again.
