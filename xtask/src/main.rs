@@ -10,6 +10,7 @@ mod milvus;
 mod models;
 mod shaped;
 mod stages;
+mod supply_chain;
 mod tidy;
 
 use std::path::{Path, PathBuf};
@@ -32,6 +33,14 @@ pub(crate) const VERBS: &[(&str, &str)] = &[
     (
         "tidy",
         "check the project's own rules (map, sizes, names, dependencies)",
+    ),
+    (
+        "supply-chain",
+        "check licences and sources of all dependencies, and advisories where their database is reached",
+    ),
+    (
+        "sanitize",
+        "run the tests of what is unsafe under AddressSanitizer and LeakSanitizer",
     ),
     (
         "models",
@@ -107,6 +116,8 @@ fn run(arguments: &[String]) -> Result<()> {
         ["gguf", "--shape", shape, out] => shaped::write(shape, Path::new(out)),
         ["torture", rest @ ..] => stages::torture(&root, rest),
         ["tidy"] => stages::tidy(&root),
+        ["supply-chain"] => supply_chain::check(&root),
+        ["sanitize"] => stages::sanitize(&root),
         ["models"] => {
             println!("{}", models::ensure()?.display());
             Ok(())

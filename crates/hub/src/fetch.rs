@@ -22,6 +22,7 @@ use crate::transfer::Transfer;
 pub(crate) const RETRY: Retry = Retry {
     retries: 2,
     backoff: Duration::from_millis(500),
+    in_all: None,
 };
 
 /// An HTTP client with the certificates and the proxy of this machine.

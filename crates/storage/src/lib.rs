@@ -7,6 +7,8 @@
 
 mod append;
 mod atomic;
+mod blocks;
+mod checked;
 mod contained;
 mod error;
 mod fingerprint;
@@ -19,6 +21,8 @@ mod remedy;
 
 pub use append::AppendFile;
 pub use atomic::{AtomicFile, output, replace, replace_private};
+pub use blocks::{BLOCK_BYTES, Blocks, block_sum};
+pub use checked::CheckedFolder;
 pub use contained::contained;
 pub use error::StorageError;
 pub use fingerprint::{WHOLE_DIGITS, same_fingerprint};
@@ -27,7 +31,7 @@ pub use folder::{
     sync_dir, sync_tree,
 };
 pub use lock::try_lock;
-pub use mapped::Mapped;
+pub use mapped::{Mapped, Watch};
 pub use plain::{
     append, check_below, check_plain, check_tree, create, inside, open, open_linked, open_with,
     read, read_beside,

@@ -41,6 +41,15 @@ pub enum CorpusError {
         expected: u64,
         found: u64,
     },
+    #[error("{path} cannot hold a backup of {corpus}: {reason}")]
+    #[diagnostic(
+        remedy = "choose a new or an empty folder beside the corpus, or the folder of its last backup; nothing was changed"
+    )]
+    BackupRefused {
+        path: PathBuf,
+        corpus: PathBuf,
+        reason: String,
+    },
     #[error("{path} holds other files and is not a corpus")]
     #[diagnostic(remedy = "choose a new or an empty folder")]
     FolderInUse { path: PathBuf },

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::backup_note::NOTE;
 use super::error::CorpusError;
 
 /// The document records of a segment, one JSON object a line.
@@ -15,6 +16,9 @@ pub(super) const DOCUMENT_IDS: &str = "documents.ids";
 pub(super) const PASSAGES: &str = "passages.jsonl";
 /// Where each passage's line starts.
 pub(super) const PASSAGE_INDEX: &str = "passages.index";
+
+/// A checksum for each block of the segment's large files.
+pub(super) const CHECKSUMS: &str = "checksums.xxh3";
 
 /// The files that every segment has.
 pub(super) const REQUIRED: [&str; 5] = [
@@ -36,7 +40,8 @@ pub(super) const UNPUBLISHED_CURRENT: &str = "CURRENT.tmp";
 /// # Errors
 /// [`CorpusError::Io`] with the path of what is refused.
 pub(super) fn check(corpus: &Path) -> Result<(), CorpusError> {
-    for name in UNPUBLISHED.iter().chain(&["CURRENT", UNPUBLISHED_CURRENT]) {
+    let files = ["CURRENT", UNPUBLISHED_CURRENT, NOTE];
+    for name in UNPUBLISHED.into_iter().chain(files) {
         ken_storage::check_tree(&corpus.join(name))?;
     }
     Ok(())

@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+use super::checksums;
 use super::documents;
 use super::error::CorpusError;
 use super::layout;
-use super::manifest::{FileManifest, SegmentManifest};
+use super::manifest::SegmentManifest;
 use super::marks::{Marks, PrunedMark};
 use super::record::{DocumentRecord, PassageRecord};
 use super::segment::Segment;
@@ -116,7 +117,7 @@ impl StagedSegment {
         for document in segment.live_documents() {
             let record = segment.document(document)?;
             self.push_record(&record)?;
-            for ordinal in segment.passages_of(document) {
+            for ordinal in segment.passages_of(document)? {
                 if !segment.is_live(ordinal) {
                     if pruned == Pruned::Dropped {
                         continue;
@@ -176,10 +177,7 @@ impl StagedSegment {
             live_documents: 0,
             live_passages: 0,
             pruned_passages: 0,
-            files: files
-                .iter()
-                .map(|path| FileManifest::of_file(&self.dir, path))
-                .collect::<Result<_, _>>()?,
+            files: checksums::describe(&self.dir, &files)?,
             marks: None,
         };
         Ok((self.dir, described, self.marks))

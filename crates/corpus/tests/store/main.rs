@@ -2,6 +2,8 @@
 //! and any sequence of changes against a plain model.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod backups;
+mod checksums;
 mod crash;
 mod damage;
 mod generations;

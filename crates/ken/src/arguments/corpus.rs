@@ -207,6 +207,21 @@ seed, and each shard comes from one part.")]
         #[arg(value_name = "PART", required = true)]
         parts: Vec<PathBuf>,
     },
+    /// Copy a corpus into a backup folder, or bring that up to date
+    #[command(arg = folder(), after_long_help = "\
+Examples:
+  ken corpus backup /backups/notes.ken --corpus notes.ken
+  ken search --corpus /backups/notes.ken \"oil change interval\"
+  ken corpus backup notes.ken --corpus /backups/notes.ken
+
+The corpus may be written to meanwhile: the backup holds the generation that was current when the \
+command started, and every byte is checked as it is copied. A later backup into the same folder \
+copies only what is new. A backup is itself a corpus; the last example restores it.")]
+    Backup {
+        /// Folder of the backup: a new one, or that of the last backup
+        #[arg(value_name = "FOLDER")]
+        to: PathBuf,
+    },
     /// Push a corpus to Milvus, or update a collection there
     #[command(arg = folder(), after_long_help = "\
 Examples:

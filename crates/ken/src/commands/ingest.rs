@@ -11,6 +11,7 @@ use crate::failure::{Failure, Result};
 use crate::output;
 use crate::progress::Display;
 use crate::session::Session;
+use crate::terminal::remark;
 
 /// So many skipped files are told of one by one.
 const MOST_TOLD: usize = 20;
@@ -73,7 +74,7 @@ fn tell_of_skipped(skipped: &[Skipped]) {
 
 /// Tells of a document that is left out.
 fn warn(error: &ReadError) {
-    output::remark(format!("skipped: {error}"));
+    remark(format_args!("skipped: {error}"));
 }
 
 fn show(report: &Report, session: &Session<'_>) -> Result<()> {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use ken_diagnostic::Remedy;
-use ken_language::ModelError;
+use ken_language::{Cancelled, ModelError};
 use ken_storage::StorageError;
 
 use super::family::Family;
@@ -266,6 +266,10 @@ pub enum DecoderError {
         /// What went wrong in it.
         reason: String,
     },
+    /// Nobody waits for it any more.
+    #[error(transparent)]
+    #[diagnostic(forward)]
+    Cancelled(#[from] Cancelled),
     /// A tensor operation failed.
     #[error("the model could not be computed: {0}")]
     Compute(#[from] candle_core::Error),

@@ -11,7 +11,7 @@ use ken_answer::{Abstention, Answer, AnswerError, Pipeline, Policy, Retrieved, S
 use ken_language::Sampling;
 use ken_route::Promise;
 
-use super::cancel::{Cancel, Cancellable};
+use super::cancel::Cancel;
 use super::gate::Place;
 use super::judging::{Dispute, Judged};
 use super::served::Served;
@@ -103,7 +103,7 @@ pub(crate) fn begin(served: &Arc<Served>, look: Look) {
         let judged = tokio::task::spawn_blocking(move || {
             let deadline = Instant::now() + served.limits.deadline;
             let cancel = Cancel::new(|| false, deadline, Arc::clone(&served.halted));
-            let judged = judge.judge(turn, &look.question, &dispute, cancel);
+            let judged = judge.judge(turn, &look.question, &dispute, &cancel);
             tell_of_verdict(&served, &look.request_id, &judged);
         });
         let _ = judged.await;
@@ -136,11 +136,7 @@ fn compare(served: &Served, look: &Look, place: Place) -> (Outcome, Option<Dispu
     };
     let deadline = Instant::now() + served.limits.deadline;
     let cancel = Cancel::new(|| false, deadline, Arc::clone(&served.halted));
-    let mut pipeline = look.pipeline.clone();
-    pipeline.model = Arc::new(Cancellable {
-        model: Arc::clone(&pipeline.model),
-        cancel: cancel.clone(),
-    });
+    let mut pipeline = look.pipeline.clone().bound(&cancel.token());
     pipeline.settings.style = Style::Short;
     pipeline.settings.sampling = Sampling::Greedy;
     pipeline.settings.verbalize = false;
@@ -259,7 +255,7 @@ fn tell_of_verdict(served: &Served, request_id: &str, judged: &Judged) {
     served.metrics.judged(judged.name());
     let (verdict, detail) = match judged {
         Judged::Said(verdict) => (Some(*verdict), None),
-        Judged::Dropped => (None, None),
+        Judged::CannotTell | Judged::Dropped => (None, None),
         Judged::Failed(detail) => (None, Some(detail.clone())),
     };
     (served.log)(&Entry::Judged {

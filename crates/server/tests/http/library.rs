@@ -375,8 +375,13 @@ fn questions_do_not_wait_for_documents_and_a_job_can_be_cancelled() {
     let id = running["id"].as_str().unwrap();
     wait_for("it waits", || server.holding.waits.load(Ordering::SeqCst));
     let job = server.get(&format!("/v1/ken/jobs/{id}")).json();
-    assert_eq!(job["status"], "running");
+    let progress = &job["progress"];
+    assert_eq!(
+        (&job["status"], &progress["bytes_total"], &progress["place"]),
+        (&json!("running"), &json!(22), &Value::Null)
+    );
     let waiting = send(&server, path, "b.md", "The bell is of bronze.").json();
+    assert_eq!(waiting["progress"]["place"], 1);
     // Meanwhile, the generation before is searched and answered from.
     assert_eq!(found(&server, "notes", "oil").1, 1);
     assert_eq!(server.chat("always", OIL, &json!({})).status, 200);

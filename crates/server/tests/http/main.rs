@@ -3,6 +3,7 @@
 //! and take out, what happens under load, and bad input.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod absent;
 mod abstaining;
 mod access;
 mod bad_input;
@@ -11,8 +12,10 @@ mod client;
 mod console;
 mod conversation;
 mod corrections;
+mod endpoints;
 mod every_route;
 mod fixture;
+mod fuzzing;
 mod held;
 /// The one of `ken serve`.
 #[path = "../../../ken/src/commands/serve/intake.rs"]
@@ -21,6 +24,7 @@ mod javascript;
 mod judge;
 mod ken;
 mod library;
+mod limited;
 mod links;
 mod load;
 /// The one of the tests of endpoints.
@@ -28,6 +32,10 @@ mod load;
 #[allow(dead_code)]
 mod loopback;
 mod mcp;
+/// The one of the tests of models.
+#[path = "../../../model/tests/loading/mutate.rs"]
+mod mutate;
+mod places;
 mod pruning;
 mod random_input;
 mod responses;

@@ -94,7 +94,7 @@ fn mix(world: &Path, from: u64, limit: u64, session: &Session<'_>) -> Result<()>
         let text = training_text_of(&world, number);
         match session.json {
             true => output::json(&text)?,
-            false => output::line(text.text().trim())?,
+            false => output::text(&format!("{}\n", text.text().trim()))?,
         }
     }
     Ok(())
