@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::StorageError;
-use crate::folder::{create_dir_all, parent, sync_dir};
-use crate::plain::{check_one_name, open_with};
+use crate::folder::{create_dir_all, sync_dir};
+use crate::plain::{check_one_name, open_with, parent};
 
 /// The first append after this time syncs the file.
 const SYNC_EVERY: Duration = Duration::from_secs(2);

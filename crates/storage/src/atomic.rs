@@ -5,8 +5,9 @@ use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use crate::StorageError;
-use crate::folder::{parent, remove, sync_dir};
-use crate::plain::{NotPlain, check_one_name, open_with};
+use crate::folder::{remove, sync_dir};
+use crate::not_plain::NotPlain;
+use crate::plain::{check_one_name, open_with, parent};
 
 /// A file that is being written beside its final path, under the same name with `.tmp` appended.
 ///

@@ -5,9 +5,8 @@ use std::path::{Path, PathBuf};
 
 use ken_diagnostic::{Diagnostic, Remedy};
 
-use crate::not_plain_remedy;
-use crate::plain::NotPlain;
-use crate::remedy::NOT_PLAIN;
+use crate::not_plain::NotPlain;
+use crate::remedy::{NOT_PLAIN, not_plain_remedy};
 
 /// The system refused to read or write.
 #[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]

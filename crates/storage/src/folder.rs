@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::StorageError;
-use crate::plain::{check_plain, open};
+use crate::plain::{check_plain, open, parent};
 
 /// Creates a folder and its missing parents, and syncs each new entry.
 ///
@@ -77,14 +77,6 @@ pub fn is_dir(path: &Path) -> Result<bool, StorageError> {
             Ok(false)
         }
         Err(error) => Err(StorageError::new("look at", path)(error)),
-    }
-}
-
-/// The parent folder of a path; `.` for a bare name.
-pub(crate) fn parent(path: &Path) -> &Path {
-    match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
     }
 }
 

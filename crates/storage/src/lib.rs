@@ -15,6 +15,7 @@ mod fingerprint;
 mod folder;
 mod lock;
 mod mapped;
+mod not_plain;
 mod plain;
 mod read_at;
 mod remedy;

@@ -6,64 +6,8 @@ use std::fs::{self, File, FileType, OpenOptions};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use crate::StorageError;
-use crate::folder::parent;
-
-/// What stands in the place of a plain file or folder.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum NotPlain {
-    #[error("it is a link, which is not followed here")]
-    Link,
-    #[error("it is a link that leads out of its folder")]
-    LinkOutside,
-    #[error("it is a file with another name (a hard link), which would be changed with it")]
-    HardLink,
-    #[error("it is a pipe, not a file")]
-    Pipe,
-    #[error("it is a socket, not a file")]
-    Socket,
-    #[error("it is a device, not a file")]
-    Device,
-}
-
-impl NotPlain {
-    /// What a type of file is, if it is neither a file nor a folder.
-    fn of(found: FileType) -> Option<Self> {
-        if found.is_file() || found.is_dir() {
-            return None;
-        }
-        if found.is_symlink() {
-            return Some(Self::Link);
-        }
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::FileTypeExt;
-            if found.is_fifo() {
-                return Some(Self::Pipe);
-            }
-            if found.is_socket() {
-                return Some(Self::Socket);
-            }
-        }
-        Some(Self::Device)
-    }
-
-    /// The one that an error reports, itself or as its cause.
-    pub(crate) fn in_error(error: &io::Error) -> Option<Self> {
-        let inner = error.get_ref()?;
-        let cause = inner.downcast_ref::<StorageError>();
-        match cause {
-            Some(cause) => Self::in_error(&cause.source),
-            None => inner.downcast_ref().copied(),
-        }
-    }
-}
-
-impl From<NotPlain> for io::Error {
-    fn from(found: NotPlain) -> Self {
-        Self::other(found)
-    }
-}
+use crate::error::StorageError;
+use crate::not_plain::NotPlain;
 
 /// Whether links are followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -259,6 +203,14 @@ pub fn inside(folder: &Path, path: &Path) -> Result<PathBuf, StorageError> {
 /// As [`inside`] and [`read`].
 pub fn read_beside(path: &Path) -> Result<Vec<u8>, StorageError> {
     read(&inside(parent(path), path)?)
+}
+
+/// The parent folder of a path; `.` for a bare name.
+pub(crate) fn parent(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
 }
 
 /// Refuses an open file that has other names, by which writing to it would change what is elsewhere.

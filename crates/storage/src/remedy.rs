@@ -5,7 +5,7 @@ use std::path::Path;
 
 use ken_diagnostic::{Remedy, remedy};
 
-use crate::plain::NotPlain;
+use crate::not_plain::NotPlain;
 
 /// The kind of error of a link, a pipe, a socket or a device in the place of a file or folder.
 pub(crate) const NOT_PLAIN: &str = "not_a_plain_file";
