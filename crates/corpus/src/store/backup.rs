@@ -128,8 +128,13 @@ fn refuse_place(dir: &Path, to: &Path) -> Result<(), CorpusError> {
     }
     let corpus = canonical(dir)?;
     let place = canonical(to)?;
-    if place.starts_with(&corpus) {
-        return Err(refused(dir, to, "it is within the corpus"));
+    // A later writer would remove it from any corpus.
+    let is_corpus = |folder: &&Path| *folder == corpus || layout::current(folder).is_file();
+    if let Some(around) = place.ancestors().find(is_corpus)
+        && (around != place || place == corpus)
+    {
+        let reason = format!("it is within the corpus {}", around.display());
+        return Err(refused(dir, to, reason));
     }
     if corpus.starts_with(&place) {
         return Err(refused(dir, to, "the corpus is within it"));
