@@ -235,9 +235,9 @@ impl Held {
             let reason = format!("it is a backup of {}", note.corpus);
             return Err(refused(dir, to, reason));
         }
-        let is_other = |one: &&SegmentManifest| is_same(one) == Some(false);
         let is_older = published.number < manifest.number || published == *manifest;
-        if !is_older || manifest.segments.iter().find(is_other).is_some() {
+        let has_other = (manifest.segments.iter()).any(|one| is_same(one) == Some(false));
+        if !is_older || has_other {
             let (held, own) = (published.number, manifest.number);
             let reason = format!(
                 "it holds generation {held}, which does not lead to generation {own} of the corpus"
