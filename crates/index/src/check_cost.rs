@@ -121,6 +121,38 @@ fn of_searches() {
     }
 }
 
+/// Opening a corpus of `KEN_BENCH_COUNT` small segments, and reading and hashing all of its files,
+/// which is what checking them adds.
+#[test]
+#[ignore = "a measurement"]
+#[allow(clippy::print_stderr)]
+fn of_opening() {
+    let dir = tempfile::tempdir().unwrap();
+    let segments: usize = std::env::var("KEN_BENCH_COUNT").unwrap().parse().unwrap();
+    for _ in 0..segments {
+        make(dir.path(), 100, DenseLayout::default());
+    }
+    let (mut open_s, mut hash_s) = (f64::MAX, f64::MAX);
+    for _ in 0..20 {
+        let started = Instant::now();
+        let corpus = std::sync::Arc::new(Corpus::open(dir.path()).unwrap());
+        let index = crate::Index::open(corpus).unwrap();
+        open_s = open_s.min(started.elapsed().as_secs_f64());
+        drop(index);
+        let started = Instant::now();
+        assert_eq!(ken_corpus::verify(dir.path(), &mut |_| {}).unwrap(), []);
+        hash_s = hash_s.min(started.elapsed().as_secs_f64());
+    }
+    let corpus = Corpus::open(dir.path()).unwrap();
+    eprintln!(
+        "{} segments, {} bytes: opened in {:.2} ms, of which checks at most {:.2} ms",
+        corpus.segments().len(),
+        corpus.bytes(),
+        open_s * 1e3,
+        hash_s * 1e3
+    );
+}
+
 fn make(dir: &std::path::Path, count: usize, layout: DenseLayout) {
     let settings = Settings {
         embedder: EmbedderIdentity {
@@ -138,7 +170,7 @@ fn make(dir: &std::path::Path, count: usize, layout: DenseLayout) {
     let mut index = SegmentWriter::create(staged.dir(), DIMENSIONS, layout).unwrap();
     for number in 0..count {
         let document = Document {
-            id: format!("d{number}"),
+            id: format!("d{}", writer.generation() as usize * count + number),
             title: String::new(),
             text: random.words(60),
             metadata: Default::default(),

@@ -13,7 +13,7 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
 const DIMENSIONS: usize = 64;
-const DOCUMENTS: usize = 6000;
+const DOCUMENTS: usize = 7000;
 
 /// What is taken out of order and out of place: a page.
 const PAGE: usize = 4096;
@@ -49,7 +49,9 @@ fn publish(dir: &Path, layout: &str) {
             .collect();
         let document = Document {
             id: format!("document {number:05}"),
-            title: format!("The title of document {number}, which is as long as titles are"),
+            title: format!(
+                "The title of document {number}, which is as long as titles of documents are"
+            ),
             text: format!("common {}", words.join(" ")),
             metadata: Default::default(),
             record: true,

@@ -1,6 +1,7 @@
 //! Checksums of a file's blocks: what is read of a large file is checked when it is first read,
 //! instead of all of it when it is opened.
 
+use std::fmt;
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -9,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::{Mapped, StorageError};
+use crate::StorageError;
 
 /// The length of a block. Smaller ones would take more checksums; larger ones, more time when a
 /// search first reads one row in them.
@@ -22,13 +23,15 @@ pub fn block_sum(block: &[u8]) -> u64 {
     xxh3_64(block)
 }
 
+/// The bytes of a file of checksums.
+pub type Sums = Arc<dyn AsRef<[u8]> + Send + Sync>;
+
 /// The checksums of one file's blocks, and which blocks were read and found intact.
-#[derive(Debug)]
 pub struct Blocks {
     path: PathBuf,
     length: usize,
     /// Little-endian checksums, of other files too.
-    sums: Arc<Mapped>,
+    sums: Sums,
     /// The number of the file's first checksum.
     first: usize,
     /// One bit for each block.
@@ -40,7 +43,7 @@ impl Blocks {
     /// The blocks of a file of `length` bytes, none of them read yet. Their checksums start with
     /// number `first` in `sums`.
     #[must_use]
-    pub fn new(path: &Path, length: usize, sums: Arc<Mapped>, first: usize) -> Self {
+    pub fn new(path: &Path, length: usize, sums: Sums, first: usize) -> Self {
         let words = length.div_ceil(BLOCK_BYTES).div_ceil(64);
         Self {
             path: path.to_owned(),
@@ -76,9 +79,10 @@ impl Blocks {
             if self.is_intact(block) {
                 continue;
             }
-            let sum = self.sums.u64_at((self.first + block).saturating_mul(8));
+            let (sums, _) = (*self.sums).as_ref().as_chunks();
+            let sum = sums.get(self.first + block);
             match self.intact.get(block / 64) {
-                Some(word) if sum == Some(block_sum(bytes)) => {
+                Some(word) if sum == Some(&block_sum(bytes).to_le_bytes()) => {
                     word.fetch_or(1 << (block % 64), Ordering::Relaxed);
                 }
                 _ => self.is_damaged.store(true, Ordering::Relaxed),
@@ -107,100 +111,9 @@ impl Blocks {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{CheckedFolder, HEAP_BYTES};
-    use std::fs;
-
-    /// A file of several blocks, the last of them short, and its folder.
-    fn written() -> (tempfile::TempDir, Vec<u8>, CheckedFolder) {
-        let dir = tempfile::tempdir().unwrap();
-        let length = HEAP_BYTES as usize + 3 * BLOCK_BYTES + 100;
-        let bytes: Vec<u8> = (0..length).map(|n| (n % 251) as u8).collect();
-        fs::write(dir.path().join("file"), &bytes).unwrap();
-        // Checksums of another file come before.
-        let mut sums = vec![0; 16];
-        let each = bytes.chunks(BLOCK_BYTES).map(block_sum);
-        sums.extend(each.flat_map(u64::to_le_bytes));
-        fs::write(dir.path().join("sums"), sums).unwrap();
-        let sums = Arc::new(Mapped::open(&dir.path().join("sums"), None).unwrap());
-        let blocks = Blocks::new(&dir.path().join("file"), length, sums, 2);
-        let blocks = [("file".to_owned(), Arc::new(blocks))];
-        let folder = CheckedFolder::new(dir.path(), blocks.into());
-        (dir, bytes, folder)
-    }
-
-    /// What a read of a range does: mapped, and by position.
-    fn both(folder: &CheckedFolder, range: Range<usize>) -> [Result<Vec<u8>, StorageError>; 2] {
-        let mapped = folder.map("file", None).unwrap();
-        let mapped = mapped
-            .read(range.clone())
-            .map(|bytes| bytes.unwrap().to_vec());
-        let file = folder.read_at("file", None).unwrap();
-        let read = file.bytes(range.start as u64..range.end as u64);
-        [mapped, read.map(|bytes| bytes.unwrap().into_owned())]
-    }
-
-    #[test]
-    fn intact_blocks_are_read_as_they_are() {
-        let (_dir, bytes, folder) = written();
-        let end = bytes.len();
-        for range in [
-            0..1,
-            BLOCK_BYTES - 1..BLOCK_BYTES + 1,
-            end - 1..end,
-            end..end,
-            0..end,
-        ] {
-            for found in both(&folder, range.clone()) {
-                assert_eq!(found.unwrap(), &bytes[range.clone()]);
-            }
-        }
-    }
-
-    #[test]
-    fn damage_is_found_where_it_is_read_and_only_there() {
-        let (dir, mut bytes, _) = written();
-        let (first, last) = (5 * BLOCK_BYTES, bytes.len() - 1);
-        bytes[first] ^= 1;
-        bytes[last] ^= 0x80;
-        for (damaged, range) in [
-            (false, 4 * BLOCK_BYTES..5 * BLOCK_BYTES),
-            (true, 4 * BLOCK_BYTES..5 * BLOCK_BYTES + 1),
-            (true, 6 * BLOCK_BYTES - 1..6 * BLOCK_BYTES),
-            (false, 6 * BLOCK_BYTES..7 * BLOCK_BYTES),
-            (true, last - 1..last),
-        ] {
-            // A fresh folder each time: nothing was read before.
-            let (_other, _, folder) = written();
-            fs::write(_other.path().join("file"), &bytes).unwrap();
-            for found in both(&folder, range.clone()) {
-                match found {
-                    Ok(found) => assert!(!damaged && found == bytes[range.clone()]),
-                    Err(error) => {
-                        assert!(damaged, "{error}");
-                        assert_eq!(error.source.kind(), io::ErrorKind::InvalidData);
-                        assert!(error.path.ends_with("file"), "{error}");
-                    }
-                }
-            }
-        }
-        drop(dir);
-    }
-
-    #[test]
-    fn a_range_past_the_end_is_no_damage() {
-        let (_dir, bytes, folder) = written();
-        let file = folder.read_at("file", None).unwrap();
-        let end = bytes.len() as u64;
-        assert!(file.bytes(end - 1..end + 1).unwrap().is_none());
-        let error = file.read_into(end - 1, &mut [0; 2]).unwrap_err();
-        assert_eq!(error.source.kind(), io::ErrorKind::UnexpectedEof);
-        let mapped = folder.map("file", None).unwrap();
-        assert!(mapped.read(0..bytes.len() + 1).unwrap().is_none());
-        assert_eq!(mapped.u64_at(bytes.len() - 7), None);
-        file.read_into(end - 2, &mut [0; 2]).unwrap();
-        mapped.sound().unwrap();
+impl fmt::Debug for Blocks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut fields = f.debug_struct("Blocks");
+        fields.field("path", &self.path).finish_non_exhaustive()
     }
 }

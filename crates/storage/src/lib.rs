@@ -22,7 +22,7 @@ mod remedy;
 
 pub use append::AppendFile;
 pub use atomic::{AtomicFile, output, replace, replace_private};
-pub use blocks::{BLOCK_BYTES, Blocks, block_sum};
+pub use blocks::{BLOCK_BYTES, Blocks, Sums, block_sum};
 pub use checked::CheckedFolder;
 pub use contained::contained;
 pub use error::StorageError;

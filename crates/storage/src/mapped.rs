@@ -133,6 +133,12 @@ impl Deref for Mapped {
     }
 }
 
+impl AsRef<[u8]> for Mapped {
+    fn as_ref(&self) -> &[u8] {
+        self
+    }
+}
+
 /// Where a part of a file starts that is read as numbers in place; by default one in memory, which
 /// needs no checking.
 #[derive(Clone, Copy, Debug, Default)]

@@ -128,8 +128,13 @@ fn refuse_place(dir: &Path, to: &Path) -> Result<(), CorpusError> {
     }
     let corpus = canonical(dir)?;
     let place = canonical(to)?;
-    if place.starts_with(&corpus) {
-        return Err(refused(dir, to, "it is within the corpus"));
+    // A later writer would remove it from any corpus.
+    let is_corpus = |folder: &&Path| *folder == corpus || layout::current(folder).is_file();
+    if let Some(around) = place.ancestors().find(is_corpus)
+        && (around != place || place == corpus)
+    {
+        let reason = format!("it is within the corpus {}", around.display());
+        return Err(refused(dir, to, reason));
     }
     if corpus.starts_with(&place) {
         return Err(refused(dir, to, "the corpus is within it"));
@@ -230,9 +235,9 @@ impl Held {
             let reason = format!("it is a backup of {}", note.corpus);
             return Err(refused(dir, to, reason));
         }
-        let is_other = |one: &&SegmentManifest| is_same(one) == Some(false);
         let is_older = published.number < manifest.number || published == *manifest;
-        if !is_older || manifest.segments.iter().find(is_other).is_some() {
+        let has_other = (manifest.segments.iter()).any(|one| is_same(one) == Some(false));
+        if !is_older || has_other {
             let (held, own) = (published.number, manifest.number);
             let reason = format!(
                 "it holds generation {held}, which does not lead to generation {own} of the corpus"

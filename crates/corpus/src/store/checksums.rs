@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ken_storage::{BLOCK_BYTES, Blocks, CheckedFolder, HEAP_BYTES, Mapped, block_sum};
+use ken_storage::{BLOCK_BYTES, Blocks, CheckedFolder, HEAP_BYTES, Mapped, Sums, block_sum};
 
 use super::error::CorpusError;
 use super::layout;
@@ -55,7 +55,9 @@ pub(super) fn open(corpus: &Path, segment: &SegmentManifest) -> Result<CheckedFo
         return Ok(dir.as_path().into());
     }
     let path = dir.join(layout::CHECKSUMS);
-    let sums = Arc::new(Mapped::open(&path, None).map_err(CorpusError::opening)?);
+    let mapped = Mapped::open(&path, None).map_err(CorpusError::opening)?;
+    let sum_bytes = mapped.len();
+    let sums: Sums = Arc::new(mapped);
     let (mut blocks, mut first) = (BTreeMap::new(), 0);
     for file in segment
         .files
@@ -67,7 +69,7 @@ pub(super) fn open(corpus: &Path, segment: &SegmentManifest) -> Result<CheckedFo
         blocks.insert(file.name.clone(), Arc::new(own));
         first += length.div_ceil(BLOCK_BYTES);
     }
-    match first * 8 == sums.len() {
+    match first * size_of::<u64>() == sum_bytes {
         true => Ok(CheckedFolder::new(&dir, blocks)),
         false => Err(CorpusError::damaged(
             &path,

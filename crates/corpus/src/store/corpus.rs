@@ -32,7 +32,8 @@ impl Corpus {
         current.is_ok_and(|current| !current.is_dir())
     }
 
-    /// Opens the current generation. Files are checked for presence and length, not by content.
+    /// Opens the current generation. Files up to a MiB are checked by their hashes, larger ones for
+    /// presence and length; what is read of these is checked when it is first read.
     ///
     /// # Errors
     /// [`CorpusError::NotACorpus`], [`CorpusError::Damaged`], [`CorpusError::MissingFile`],
