@@ -12,7 +12,7 @@ use ken_language::Sampling;
 use ken_route::Promise;
 
 use super::cancel::Cancel;
-use super::gate::Place;
+use super::gate::{Load, Place};
 use super::judging::{Dispute, Judged};
 use super::served::Served;
 use super::traces::Happened;
@@ -114,7 +114,9 @@ pub(crate) fn begin(served: &Arc<Served>, look: Look) {
 async fn wait_for_room(served: &Served) -> Option<Place> {
     let begun = Instant::now();
     while begun.elapsed() < ROOM_WITHIN && !served.halted.load(Ordering::Relaxed) {
-        let (waiting, working) = served.answers.load();
+        let Load {
+            waiting, working, ..
+        } = served.answers.load();
         let is_idle = waiting == 0 && working == 0;
         if is_idle || (waiting == 0 && begun.elapsed() > IDLE_WITHIN) {
             let soon = Instant::now() + LOOK;

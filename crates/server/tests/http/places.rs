@@ -250,8 +250,8 @@ fn all_gates_are_told_and_which_of_them_are_full() {
     }
     assert_eq!(state["gates"]["large_bodies"]["places"], 32);
     assert_eq!(state["gates"]["changes"]["places"], 1);
+    let body = chat("always", OIL, &json!({}));
     thread::scope(|scope| {
-        let body = chat("always", OIL, &json!({}));
         for _ in 0..2 {
             scope.spawn(|| server.post("/v1/chat/completions", &body));
         }
@@ -298,8 +298,8 @@ fn a_quota_of_tokens_holds_for_questions_that_come_at_once() {
     };
     let server = Running::over(model, limits, &keys);
     let send = |path: &str, body: &Value| server.post_as(&[("authorization", &key)], path, body);
+    let ask = json!({"question": OIL});
     thread::scope(|scope| {
-        let ask = json!({"question": OIL});
         let first = scope.spawn(|| send("/v1/ken/ask", &ask));
         wait_for("it is answered", || reading.now.load(Ordering::SeqCst) == 1);
         let embed = json!({"model": "ken/embedder", "input": "oil"});
