@@ -131,9 +131,7 @@ pub fn segment_unless<'t>(
     let pieces = match segmentation {
         Segmentation::Whole => vec![text],
         Segmentation::Sentence => sentences_unless(text, stop)?,
-        Segmentation::Words { size, overlap } => {
-            windows(text, word_starts(text), size, overlap)
-        }
+        Segmentation::Words { size, overlap } => windows(text, word_starts(text), size, overlap),
         Segmentation::Tokens { size, overlap } => {
             windows(text, token_starts(text, token_spans(text)), size, overlap)
         }

@@ -230,11 +230,16 @@ mod tests {
             super::contents(markdown, &place, &watch).map(|contents| contents.text.len())
         };
         let limit = 2 * (1 << 20) / 64;
-        for unit in ["[", "]", "![", "<", "&", "`", "\\", "a\n", "|", "*a", "a_", "[a](", "- \n"] {
+        for unit in [
+            "[", "]", "![", "<", "&", "`", "\\", "a\n", "|", "*a", "a_", "[a](", "- \n",
+        ] {
             let marks = unit.bytes().filter(|byte| MARKS.contains(byte)).count();
             assert!(read(&unit.repeat(limit / marks)).is_ok(), "{unit}");
             let refused = read(&unit.repeat(limit / marks + 1)).unwrap_err();
-            assert!(matches!(refused, ReadError::TooManyParts { .. }), "{unit}: {refused}");
+            assert!(
+                matches!(refused, ReadError::TooManyParts { .. }),
+                "{unit}: {refused}"
+            );
         }
         // Of plain text, nothing but lines is kept.
         assert!(read(&"word (and) word. ".repeat(60_000)).is_ok());

@@ -114,7 +114,9 @@ fn bar(label: &str, unit: Unit, done: u64, total: Option<u64>) -> ProgressBar {
         Some(total) => ProgressBar::new(total),
         None => ProgressBar::no_length(),
     };
-    let bar = bar.with_style(style).with_prefix(terminal::line(label).into_owned());
+    let bar = bar
+        .with_style(style)
+        .with_prefix(terminal::line(label).into_owned());
     // Work that was taken up again starts above zero, which is no speed.
     bar.set_position(done);
     bar.reset_eta();

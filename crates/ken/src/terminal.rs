@@ -53,7 +53,9 @@ pub(crate) fn line(text: &str) -> Cow<'_, str> {
 /// JSON, whose meaning stays: its own escapes take the place of what it lets stand.
 pub(crate) fn json(text: &str) -> Cow<'_, str> {
     let is_shown = |letter| is_obeyed(letter) && letter != '\n';
-    escaped(text, is_shown, |letter| format!("\\u{:04x}", u32::from(letter)))
+    escaped(text, is_shown, |letter| {
+        format!("\\u{:04x}", u32::from(letter))
+    })
 }
 
 fn by_number(letter: char) -> String {
@@ -100,7 +102,10 @@ mod tests {
     fn escaped_json_means_the_same() {
         let value = serde_json::json!({"a\u{7f}": "\u{1b}\u{9b}\u{202e}\n", "b": 1});
         let shown = json(&value.to_string()).into_owned();
-        assert_eq!(serde_json::from_str::<serde_json::Value>(&shown).unwrap(), value);
+        assert_eq!(
+            serde_json::from_str::<serde_json::Value>(&shown).unwrap(),
+            value
+        );
         assert!(!shown.chars().any(is_obeyed), "{shown}");
     }
 }

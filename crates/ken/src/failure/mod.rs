@@ -272,7 +272,10 @@ fn without_controls(text: &str, arguments: impl Iterator<Item = String>) -> Stri
     let mut text = text.to_owned();
     for argument in arguments.filter(|argument| argument.contains('\n')) {
         let value = argument.split_once('=').map_or("", |(_, value)| value);
-        for given in [argument.as_str(), value].into_iter().filter(|given| given.contains('\n')) {
+        for given in [argument.as_str(), value]
+            .into_iter()
+            .filter(|given| given.contains('\n'))
+        {
             text = text.replace(given, &terminal::line(given));
         }
     }

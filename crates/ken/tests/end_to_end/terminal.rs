@@ -14,6 +14,7 @@ use crate::loopback::{Reply, Server};
 const ESCAPES: &str = "\u{1b}]0;FORGED\u{7}\u{1b}[2J\u{9b}31m\u{202e}";
 
 /// A terminal, and what a program writes to.
+#[allow(unsafe_code, reason = "the C library alone makes terminals")]
 fn terminal() -> (File, OwnedFd) {
     let (mut master, mut slave) = (0, 0);
     let none = std::ptr::null_mut();
@@ -42,7 +43,14 @@ fn shown(ken: &Ken, arguments: &[&str]) -> String {
 
 /// The same without what indicatif draws, which begins and ends with these.
 fn obeys_nothing(text: &str) {
-    for forged in ["\u{1b}]0;", "\u{1b}[2J", "\u{1b}[31m", "\u{9b}", "\u{7}", "\u{202e}"] {
+    for forged in [
+        "\u{1b}]0;",
+        "\u{1b}[2J",
+        "\u{1b}[31m",
+        "\u{9b}",
+        "\u{7}",
+        "\u{202e}",
+    ] {
         assert!(!text.contains(forged), "{forged:?} in {text:?}");
     }
 }
@@ -77,15 +85,32 @@ fn documents_and_answers_are_shown_and_not_obeyed() {
     let document = json!({"id": format!("a{ESCAPES}\nb"), "title": format!("Oil {ESCAPES}\nforged"),
         "contents": format!("The oil {ESCAPES} of the boat.")});
     ken.write("notes.jsonl", document.to_string());
-    ken.text(&["ingest", "notes.jsonl", "--corpus", "c", "--embedder", &embedder]);
+    ken.text(&[
+        "ingest",
+        "notes.jsonl",
+        "--corpus",
+        "c",
+        "--embedder",
+        &embedder,
+    ]);
     let search = ["search", "oil", "--corpus", "c", "--embedder", &embedder];
     let on_terminal = shown(&ken, &search);
     obeys_nothing(&on_terminal);
-    assert!(on_terminal.contains("Oil \\u{1b}]0;FORGED\\u{7}\\u{1b}[2J\\u{9b}31m\\u{202e}\\u{a}forged\r\n"), "{on_terminal:?}");
-    assert!(on_terminal.contains("The oil \\u{1b}]0;FORGED"), "{on_terminal:?}");
+    assert!(
+        on_terminal
+            .contains("Oil \\u{1b}]0;FORGED\\u{7}\\u{1b}[2J\\u{9b}31m\\u{202e}\\u{a}forged\r\n"),
+        "{on_terminal:?}"
+    );
+    assert!(
+        on_terminal.contains("The oil \\u{1b}]0;FORGED"),
+        "{on_terminal:?}"
+    );
     // A pipe gets all of it, byte by byte.
     let piped = ken.text(&search);
-    assert!(piped.contains(&format!("Oil {ESCAPES}\nforged\n")), "{piped:?}");
+    assert!(
+        piped.contains(&format!("Oil {ESCAPES}\nforged\n")),
+        "{piped:?}"
+    );
 
     let json = shown(&ken, &[&search[..], &["--json"]].concat());
     obeys_nothing(&json);
@@ -96,11 +121,21 @@ fn documents_and_answers_are_shown_and_not_obeyed() {
     let line: Value = serde_json::from_str(&exported).unwrap();
     assert_eq!(line["contents"], document["contents"]);
 
-    let ask = ["ask", "Who changes the oil?", "--corpus", "c", "--model", &server.url];
+    let ask = [
+        "ask",
+        "Who changes the oil?",
+        "--corpus",
+        "c",
+        "--model",
+        &server.url,
+    ];
     let ask = [&ask[..], &["--embedder", &embedder, "--policy", "always"]].concat();
     let answered = shown(&ken, &ask);
     obeys_nothing(&answered);
-    assert!(answered.contains("Ida \\u{1b}]0;FORGED\\u{7}"), "{answered:?}");
+    assert!(
+        answered.contains("Ida \\u{1b}]0;FORGED\\u{7}"),
+        "{answered:?}"
+    );
     assert!(ken.text(&ask).contains(&format!("Ida {ESCAPES}")));
 }
 
@@ -127,12 +162,21 @@ fn an_error_is_one_line_whatever_is_in_it() {
     ] {
         let on_terminal = shown(&ken, arguments);
         obeys_nothing(&on_terminal);
-        assert!(!on_terminal.contains("\nerror: all good"), "{arguments:?}: {on_terminal:?}");
+        assert!(
+            !on_terminal.contains("\nerror: all good"),
+            "{arguments:?}: {on_terminal:?}"
+        );
         let piped = ken.command(arguments).output().unwrap();
         let piped = String::from_utf8(piped.stderr).unwrap();
         obeys_nothing(&piped);
-        assert!(!piped.contains("\nerror: all good"), "{arguments:?}: {piped:?}");
+        assert!(
+            !piped.contains("\nerror: all good"),
+            "{arguments:?}: {piped:?}"
+        );
         // No verb says anything else that long.
-        assert!(piped.contains("FORGED") || piped.is_empty(), "{arguments:?}: {piped:?}");
+        assert!(
+            piped.contains("FORGED") || piped.is_empty(),
+            "{arguments:?}: {piped:?}"
+        );
     }
 }

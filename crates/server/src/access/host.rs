@@ -44,7 +44,9 @@ fn host<'h>(headers: &'h HeaderMap, target: &Uri) -> Result<Option<(&'h str, Hos
     let mut all = headers.get_all(header::HOST).iter();
     let given = all.next();
     if all.next().is_some() {
-        return Err(refused("a request is for one host, and this one has several Host headers"));
+        return Err(refused(
+            "a request is for one host, and this one has several Host headers",
+        ));
     }
     let text = given.map(|host| host.to_str().unwrap_or("\0"));
     let no_host = "the Host header has to be HOST or HOST:PORT";
@@ -52,8 +54,14 @@ fn host<'h>(headers: &'h HeaderMap, target: &Uri) -> Result<Option<(&'h str, Hos
     let host = host.transpose()?;
     if let Some(authority) = target.authority() {
         let in_target = Host::read(authority.as_str());
-        if in_target.is_none() || !in_target.zip(host).is_some_and(|(one, other)| one.is(other)) {
-            return Err(refused("the target of the request and its Host header name two hosts"));
+        if in_target.is_none()
+            || !in_target
+                .zip(host)
+                .is_some_and(|(one, other)| one.is(other))
+        {
+            return Err(refused(
+                "the target of the request and its Host header name two hosts",
+            ));
         }
     }
     Ok(text.zip(host))
@@ -86,7 +94,8 @@ impl<'h> Host<'h> {
             }
             _ => return None,
         };
-        (name.bytes().all(fits) && (port.is_none() || !name.is_empty())).then_some(Self { name, port })
+        (name.bytes().all(fits) && (port.is_none() || !name.is_empty()))
+            .then_some(Self { name, port })
     }
 
     /// Whether both are the same server of HTTP.
@@ -111,7 +120,12 @@ impl<'h> Host<'h> {
 mod tests {
     use super::*;
 
-    fn told(hosts: &[&str], target: &str, origin: Option<&str>, has_keys: bool) -> Option<&'static str> {
+    fn told(
+        hosts: &[&str],
+        target: &str,
+        origin: Option<&str>,
+        has_keys: bool,
+    ) -> Option<&'static str> {
         let mut headers = HeaderMap::new();
         for host in hosts {
             headers.append(header::HOST, host.parse().unwrap());
@@ -193,7 +207,10 @@ mod tests {
         ] {
             for has_keys in [false, true] {
                 let mut headers = HeaderMap::new();
-                headers.insert(header::HOST, axum::http::HeaderValue::from_bytes(host.as_bytes()).unwrap());
+                headers.insert(
+                    header::HOST,
+                    axum::http::HeaderValue::from_bytes(host.as_bytes()).unwrap(),
+                );
                 let refused = check(&headers, &Uri::from_static("/"), has_keys).err();
                 let code = refused.map(|refusal| refusal.code());
                 assert_eq!(code, Some("invalid_host"), "{host}");

@@ -127,18 +127,20 @@ pub(crate) async fn delete(
 ) -> Result<Response, Refusal> {
     request.caller.may(Scope::Admin)?;
     let served = Arc::clone(&app.served);
-    let deleted = blocking(move || match served.corrections.remove(&id, &request.caller)? {
-        true => Ok(Deleted {
-            id,
-            object: "correction",
-            deleted: true,
-            generation: None,
-        }),
-        false => {
-            let message = format!("there is no correction {id:?}");
-            let status = StatusCode::NOT_FOUND;
-            Err(Refusal::new(status, "unknown_correction", message))
-        }
-    });
+    let deleted = blocking(
+        move || match served.corrections.remove(&id, &request.caller)? {
+            true => Ok(Deleted {
+                id,
+                object: "correction",
+                deleted: true,
+                generation: None,
+            }),
+            false => {
+                let message = format!("there is no correction {id:?}");
+                let status = StatusCode::NOT_FOUND;
+                Err(Refusal::new(status, "unknown_correction", message))
+            }
+        },
+    );
     Ok(body::json(&deleted.await?))
 }

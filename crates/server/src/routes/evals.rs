@@ -32,7 +32,12 @@ pub(crate) async fn list(
 ) -> Result<Response, Refusal> {
     request.caller.may(Scope::Admin)?;
     let served = Arc::clone(&app.served);
-    blocking(move || Ok(body::json_lines(served.evals.all(&request.caller).into_iter()))).await
+    blocking(move || {
+        Ok(body::json_lines(
+            served.evals.all(&request.caller).into_iter(),
+        ))
+    })
+    .await
 }
 
 /// Takes one: that of a trace, or another.

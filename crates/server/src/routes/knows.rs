@@ -129,7 +129,8 @@ fn predicts(signal: Signal) -> bool {
 /// The guarantee of a policy, where it has one.
 fn guarantee(served: &Served, caller: &Caller, policy: Policy) -> Option<GuaranteeState> {
     let watch = served.watch.as_ref()?;
-    (watch.policy == policy && served.may_read_first(caller)).then(|| stated(watch, served.standing(watch)))
+    (watch.policy == policy && served.may_read_first(caller))
+        .then(|| stated(watch, served.standing(watch)))
 }
 
 fn learned(signal: Signal, pipeline: &Pipeline) -> Option<Learned> {

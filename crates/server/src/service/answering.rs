@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ken_answer::{Signal, Answer, Event, Pipeline, Policy, is_small_talk};
+use ken_answer::{Answer, Event, Pipeline, Policy, Signal, is_small_talk};
 use ken_route::{Promise, Source};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
@@ -241,7 +241,9 @@ impl Job<'_> {
         };
         let (policy, k) = (pipeline.settings.policy, pipeline.settings.k);
         let beside = match policy.signal() {
-            Some(signal) if signal == Signal::SELF_ROUTE => pipeline.extra_corpora.keys().cloned().collect(),
+            Some(signal) if signal == Signal::SELF_ROUTE => {
+                pipeline.extra_corpora.keys().cloned().collect()
+            }
             _ => Vec::new(),
         };
         let mut begun = false;

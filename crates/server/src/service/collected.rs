@@ -84,7 +84,11 @@ impl<T: Item> Collected<T> {
         let place = all.iter().position(|kept| kept.item.id() == item.id());
         if place.is_some_and(|place| !all[place].item.is_for(caller)) {
             let message = "the question is kept already, by a key for other corpora";
-            return Err(Refusal::new(StatusCode::CONFLICT, "question_exists", message));
+            return Err(Refusal::new(
+                StatusCode::CONFLICT,
+                "question_exists",
+                message,
+            ));
         }
         let bytes: usize = all.iter().map(|kept| kept.item.bytes()).sum();
         let is_full = place.is_none() && all.len() >= MOST;
@@ -166,7 +170,9 @@ mod tests {
         let all = [question("req_b", "z"), question("req_a", "y")];
         assert_eq!(evals.all(&caller), all);
         assert_eq!(open().all(&caller), all);
-        assert!(evals.remove("req_b", &caller).unwrap() && !evals.remove("req_b", &caller).unwrap());
+        assert!(
+            evals.remove("req_b", &caller).unwrap() && !evals.remove("req_b", &caller).unwrap()
+        );
         assert!(!evals.remove("../evals/req_a", &caller).unwrap());
         assert_eq!(open().all(&caller), all[1..]);
     }
@@ -181,7 +187,9 @@ mod tests {
         assert_eq!(refused.unwrap_err().code(), "too_many_questions");
         assert!(evals.remove("large", &caller).unwrap());
         for number in 0..MOST {
-            evals.put(question(&number.to_string(), "x"), &caller, 3).unwrap();
+            evals
+                .put(question(&number.to_string(), "x"), &caller, 3)
+                .unwrap();
         }
         let refused = evals.put(question("more", "x"), &caller, 4);
         assert_eq!(refused.unwrap_err().code(), "too_many_questions");

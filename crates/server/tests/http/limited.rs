@@ -61,12 +61,20 @@ struct Others {
 
 /// Fills the other corpus, and puts beside it what has the secret in its name.
 fn fill(all: &Holder<'_>, other: &str) -> Others {
-    let text = |value: &Value| value.as_str().unwrap_or_else(|| panic!("{value}")).to_owned();
+    let text = |value: &Value| {
+        value
+            .as_str()
+            .unwrap_or_else(|| panic!("{value}"))
+            .to_owned()
+    };
     let options = json!({"corpus": other, "policy": "always"});
     let asked = json!({"question": format!("Where does {SECRET} live?"), "ken": options});
     let trace = text(&all.post("/v1/ken/ask", &asked).json()["request_id"]);
     let judged = json!({"request_id": trace, "rating": "bad", "answers": [SECRET]});
-    assert_eq!(all.post("/v1/ken/feedback", &judged).json()["eval_question"], true);
+    assert_eq!(
+        all.post("/v1/ken/feedback", &judged).json()["eval_question"],
+        true
+    );
     let question = format!("Whom did they let go? {SECRET}?");
     let question = json!({"question": question, "golden_answers": [SECRET]});
     // Of no corpus that is known, and so for nobody but those who may read all.
@@ -75,8 +83,16 @@ fn fill(all: &Holder<'_>, other: &str) -> Others {
     let correction = json!({"question": format!("Why is {SECRET} gone?"), "source": other});
     let correction = text(&all.post("/v1/ken/corrections", &correction).json()["id"]);
     let documents = format!("/v1/ken/corpora/{other}/documents");
-    let job = all.upload(&documents, &format!("{SECRET}.md"), &format!("{SECRET} keeps the {other}."));
-    let file = all.upload("/v1/files", &format!("{SECRET}-2.md"), &format!("{SECRET} again."));
+    let job = all.upload(
+        &documents,
+        &format!("{SECRET}.md"),
+        &format!("{SECRET} keeps the {other}."),
+    );
+    let file = all.upload(
+        "/v1/files",
+        &format!("{SECRET}-2.md"),
+        &format!("{SECRET} again."),
+    );
     let file = text(&file["id"]);
     let store = json!({"name": SECRET, "file_ids": [file]});
     assert_eq!(all.post("/v1/vector_stores", &store).status, 200);
@@ -119,18 +135,29 @@ fn requests(route: &Route, own: &str, of: &Others) -> Vec<(String, String)> {
     let ids = [
         ("req_0", &of.trace),
         ("eval_0", &of.question),
-        ("corrections/none", &format!("corrections/{}", of.correction)),
+        (
+            "corrections/none",
+            &format!("corrections/{}", of.correction),
+        ),
         ("job_0", &of.job),
         ("file-0", &of.file),
     ];
-    let path = ids.iter().fold(path, |path, (example, id)| path.replace(example, id));
-    let body = route.body().map_or_else(String::new, |body| body.to_string());
-    let body = ids.iter().fold(body, |body, (example, id)| body.replace(example, id));
+    let path = ids
+        .iter()
+        .fold(path, |path, (example, id)| path.replace(example, id));
+    let body = route
+        .body()
+        .map_or_else(String::new, |body| body.to_string());
+    let body = ids
+        .iter()
+        .fold(body, |body, (example, id)| body.replace(example, id));
     let mut all = vec![(path.clone(), body.clone())];
     // The same, of its own corpus by name.
     for named in [json!({"corpus": own}), json!({"ken": {"corpus": own}})] {
         if let Some(mut body) = route.body() {
-            body.as_object_mut().unwrap().extend(named.as_object().unwrap().clone());
+            body.as_object_mut()
+                .unwrap()
+                .extend(named.as_object().unwrap().clone());
             all.push((path.clone(), body.to_string()));
         }
     }
@@ -167,25 +194,57 @@ fn nothing_of_the_other(own: &str, other: &str) {
             };
             let told = response.text().to_lowercase();
             for secret in &secrets {
-                assert!(!told.contains(secret), "{} {path} {body}: {told}", route.method);
+                assert!(
+                    !told.contains(secret),
+                    "{} {path} {body}: {told}",
+                    route.method
+                );
             }
         }
     }
     one.wait_for_jobs();
     for (path, body) in [
-        ("/v1/ken/ask", json!({"question": FRANCE, "ken": {"corpus": other}})),
+        (
+            "/v1/ken/ask",
+            json!({"question": FRANCE, "ken": {"corpus": other}}),
+        ),
         ("/v1/ken/search", json!({"query": "oil", "corpus": other})),
-        ("/v1/ken/evals/questions", json!({"question": "x", "golden_answers": ["y"], "corpus": other})),
-        ("/v1/ken/evals/questions", json!({"trace": of.trace, "golden_answers": ["y"]})),
-        ("/v1/ken/corrections", json!({"question": "x", "source": "self", "corpus": other})),
-        ("/v1/ken/corrections", json!({"question": "x", "source": other})),
-        ("/v1/ken/corrections", json!({"question": format!("Why is {SECRET} gone?"), "source": "self"})),
-        ("/v1/ken/corrections", json!({"trace": of.trace, "source": "self"})),
-        ("/v1/ken/feedback", json!({"request_id": of.trace, "answers": ["y"]})),
+        (
+            "/v1/ken/evals/questions",
+            json!({"question": "x", "golden_answers": ["y"], "corpus": other}),
+        ),
+        (
+            "/v1/ken/evals/questions",
+            json!({"trace": of.trace, "golden_answers": ["y"]}),
+        ),
+        (
+            "/v1/ken/corrections",
+            json!({"question": "x", "source": "self", "corpus": other}),
+        ),
+        (
+            "/v1/ken/corrections",
+            json!({"question": "x", "source": other}),
+        ),
+        (
+            "/v1/ken/corrections",
+            json!({"question": format!("Why is {SECRET} gone?"), "source": "self"}),
+        ),
+        (
+            "/v1/ken/corrections",
+            json!({"trace": of.trace, "source": "self"}),
+        ),
+        (
+            "/v1/ken/feedback",
+            json!({"request_id": of.trace, "answers": ["y"]}),
+        ),
         ("/v1/ken/reload", json!({})),
     ] {
         let refused = one.post(path, &body);
-        assert!((400..500).contains(&refused.status), "{path} {body}: {}", refused.text());
+        assert!(
+            (400..500).contains(&refused.status),
+            "{path} {body}: {}",
+            refused.text()
+        );
     }
     for tool in [
         json!({"name": "search", "arguments": {"query": SECRET, "corpus": other}}),
@@ -197,14 +256,26 @@ fn nothing_of_the_other(own: &str, other: &str) {
         let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": tool});
         let told = one.post("/mcp", &call).text();
         assert!(!told.contains("keeps the"), "{tool}: {told}");
-        assert!(tool.to_string().contains(other) || !told.contains(other), "{tool}: {told}");
+        assert!(
+            tool.to_string().contains(other) || !told.contains(other),
+            "{tool}: {told}"
+        );
     }
     assert_eq!(seen(&all, other, &of), before);
     // No corpus is told from one that is not there.
     for (path, body) in [
-        ("/v1/ken/search", json!({"query": "oil", "corpus": "CORPUS"})),
-        ("/v1/embeddings", json!({"model": "ken/embedder", "input": "x", "ken": {"corpus": "CORPUS"}})),
-        ("/v1/ken/ask", json!({"question": FRANCE, "ken": {"corpus": "CORPUS", "generation": 9}})),
+        (
+            "/v1/ken/search",
+            json!({"query": "oil", "corpus": "CORPUS"}),
+        ),
+        (
+            "/v1/embeddings",
+            json!({"model": "ken/embedder", "input": "x", "ken": {"corpus": "CORPUS"}}),
+        ),
+        (
+            "/v1/ken/ask",
+            json!({"question": FRANCE, "ken": {"corpus": "CORPUS", "generation": 9}}),
+        ),
     ] {
         let told = |name: &str| {
             let body = body.to_string().replace("CORPUS", name);
@@ -240,7 +311,10 @@ fn a_key_for_one_corpus_does_with_it_what_its_scopes_allow() {
     let made = one.post("/v1/ken/evals/questions", &question).json();
     assert_eq!(made["corpora"], json!(["boats"]), "{made}");
     let which = two.post("/v1/ken/evals/questions", &question);
-    assert_eq!((which.status, which.code().as_str()), (400, "invalid_value"));
+    assert_eq!(
+        (which.status, which.code().as_str()),
+        (400, "invalid_value")
+    );
     let correction = json!({"question": "Who changes it?", "source": "self"});
     let corrected = one.post("/v1/ken/corrections", &correction).json();
     for (path, id) in [
@@ -255,15 +329,29 @@ fn a_key_for_one_corpus_does_with_it_what_its_scopes_allow() {
     }
     let access = one.get("/v1/ken/access").json();
     assert_eq!(
-        (&access["sources"], &access["has_guarantee"], &access["shows_studies"]),
+        (
+            &access["sources"],
+            &access["has_guarantee"],
+            &access["shows_studies"]
+        ),
         (&json!(["self", "boats"]), &json!(false), &json!(false))
     );
-    for path in ["/metrics", "/v1/ken/studies", "/v1/ken/studies/sizes/report.html"] {
+    for path in [
+        "/metrics",
+        "/v1/ken/studies",
+        "/v1/ken/studies/sizes/report.html",
+    ] {
         let refused = one.get(path);
-        assert_eq!((refused.status, refused.code().as_str()), (403, "insufficient_scope"));
+        assert_eq!(
+            (refused.status, refused.code().as_str()),
+            (403, "insufficient_scope")
+        );
     }
     let refused = one.post("/v1/ken/reload", &json!({}));
-    assert_eq!((refused.status, refused.code().as_str()), (403, "insufficient_scope"));
+    assert_eq!(
+        (refused.status, refused.code().as_str()),
+        (403, "insufficient_scope")
+    );
     assert_eq!(one.get("/v1/ken/guarantee").code(), "no_guarantee");
     assert_eq!(two.get("/v1/ken/guarantee").status, 200);
 }

@@ -75,12 +75,7 @@ impl Settings {
     }
 
     /// Takes what a file says. Relative paths in it are relative to the file.
-    fn read_file(
-        &mut self,
-        path: &Path,
-        text: &str,
-        named_by: NamedBy,
-    ) -> Result<(), SetupError> {
+    fn read_file(&mut self, path: &Path, text: &str, named_by: NamedBy) -> Result<(), SetupError> {
         let table: toml::Table =
             toml::from_str(text).map_err(|cause| not_toml(path, text, &cause))?;
         let place = path.display();

@@ -51,10 +51,14 @@ impl Named {
 /// The origin of the server whose address stands in a value, behind `NAME=` or a kind of thing or nothing.
 fn origin_in(value: &str) -> Option<String> {
     let (before, _) = value.split_once("://")?;
-    let is_scheme = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '+' | '-' | '.');
+    let is_scheme =
+        |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '+' | '-' | '.');
     let url = &value[before.trim_end_matches(is_scheme).len()..];
     match MilvusAddress::has_scheme(url) {
-        true => url.parse().ok().map(|address: MilvusAddress| address.origin()),
+        true => url
+            .parse()
+            .ok()
+            .map(|address: MilvusAddress| address.origin()),
         false => ken_model::remote::origin(url).ok(),
     }
 }
@@ -66,14 +70,25 @@ mod tests {
     #[test]
     fn addresses_are_found_in_values_of_any_kind() {
         for (value, origin) in [
-            ("https://API.example.org/v1#small", "https://api.example.org"),
+            (
+                "https://API.example.org/v1#small",
+                "https://api.example.org",
+            ),
             ("http://127.0.0.1:8000/v1", "http://127.0.0.1:8000"),
             ("cross-encoder:http://h:1/v1", "http://h:1"),
             ("wiki=milvus://Box/notes", "milvus://box:19530"),
         ] {
             assert_eq!(origin_in(value).as_deref(), Some(origin), "{value}");
         }
-        for value in ["", "minilm", "://", "hf:org/model", "/a/b", "ftp://h/x", "https://u:p@h"] {
+        for value in [
+            "",
+            "minilm",
+            "://",
+            "hf:org/model",
+            "/a/b",
+            "ftp://h/x",
+            "https://u:p@h",
+        ] {
             assert_eq!(origin_in(value), None, "{value}");
         }
     }

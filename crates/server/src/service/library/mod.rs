@@ -243,7 +243,8 @@ impl Library {
             if self.files.find(file).map_err(failed)?.is_some()
                 || self.stores.file(corpus, file).map_err(failed)?.is_some()
             {
-                let message = format!("the id {id:?} is one of the file {file:?}: give the record another");
+                let message =
+                    format!("the id {id:?} is one of the file {file:?}: give the record another");
                 return Err(Refusal::bad("forged_id", message));
             }
         }

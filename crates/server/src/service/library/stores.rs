@@ -208,13 +208,21 @@ impl Stores {
             let mut files = self.files(corpus)?;
             files.sort_by(|one, other| (one.created, &one.file).cmp(&(other.created, &other.file)));
             let origins = files.into_iter().flat_map(|member| {
-                let StoreFile { file, filename, documents, .. } = member;
+                let StoreFile {
+                    file,
+                    filename,
+                    documents,
+                    ..
+                } = member;
                 let origin = Origin { file, filename };
                 documents.into_iter().map(move |id| (id, origin.clone()))
             });
             all.insert(corpus.to_owned(), origins.collect());
         }
-        Ok(all.get(corpus).and_then(|origins| origins.get(document)).cloned())
+        Ok(all
+            .get(corpus)
+            .and_then(|origins| origins.get(document))
+            .cloned())
     }
 
     /// Takes documents from the files of a corpus: others of their ids have taken their places.
@@ -297,14 +305,20 @@ mod tests {
         };
         let known = |file: &str| Some((file.to_owned(), "a.jsonl".to_owned()));
         assert_eq!(file("file-1/a.md"), known("file-1"));
-        assert_eq!((file("file-1/forged"), file("file-1"), file("b")), (None, None, None));
+        assert_eq!(
+            (file("file-1/forged"), file("file-1"), file("b")),
+            (None, None, None)
+        );
         stores.note("notes", &other).unwrap();
         assert_eq!((file("a"), file("b")), (known("file-2"), known("file-2")));
         // One that is uploaded beside the files is none's any more, and stays when they go.
         stores.disown("notes", &["a".to_owned()]).unwrap();
         assert_eq!(file("a"), None);
         let left = stores.file("notes", "file-1").unwrap().unwrap();
-        assert_eq!(stores.own_documents("notes", &left).unwrap(), ["file-1/a.md"]);
+        assert_eq!(
+            stores.own_documents("notes", &left).unwrap(),
+            ["file-1/a.md"]
+        );
         stores.forget("notes", "file-2").unwrap();
         assert_eq!(file("b"), None);
         assert_eq!(stores.origin("others", "b").unwrap(), None);

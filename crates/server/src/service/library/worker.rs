@@ -276,7 +276,8 @@ impl Running<'_> {
         let folder = self.library.files.root(file);
         let taken = self.library.intake.documents(&folder, &self.job.stop);
         let taken = taken.map_err(self.refused(&folder)).and_then(|documents| {
-            self.library.check_ids(self.corpus(), &documents, Some(file))?;
+            self.library
+                .check_ids(self.corpus(), &documents, Some(file))?;
             // Before any is published, so that each can be taken out again.
             member.documents = documents;
             stores.note(self.corpus(), &member)?;
