@@ -35,14 +35,19 @@ pub(crate) fn text(text: &str) -> Result<()> {
 
 /// Writes rows with their columns aligned to the left, two spaces apart.
 pub(crate) fn table(rows: &[Vec<String>]) -> Result<()> {
-    let (head, rows) = rows.split_at(rows.len().min(1));
-    let cell = |cell: &String| for_stdout(cell, terminal::line).into_owned();
-    let cells = |row: &Vec<String>| row.iter().map(cell).collect();
-    let rows = rows.iter().map(cells);
-    // The names of columns are ken's own, and may begin with an empty line.
-    text(&aligned(
-        &head.iter().cloned().chain(rows).collect::<Vec<_>>(),
-    ))
+    let cell = |place: (usize, usize), cell: &String| match place {
+        // The name of the first column is ken's own, and may stand below an empty line.
+        (0, 0) => cell.clone(),
+        _ => for_stdout(cell, terminal::line).into_owned(),
+    };
+    let cells = |(at, row): (usize, &Vec<String>)| -> Vec<String> {
+        let numbered = row.iter().enumerate();
+        numbered
+            .map(|(column, text)| cell((at, column), text))
+            .collect()
+    };
+    let shown: Vec<Vec<String>> = rows.iter().enumerate().map(cells).collect();
+    text(&aligned(&shown))
 }
 
 /// The rows without the columns that say nothing below their name.

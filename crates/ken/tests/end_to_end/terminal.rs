@@ -14,6 +14,7 @@ use crate::loopback::{Reply, Server};
 const ESCAPES: &str = "\u{1b}]0;FORGED\u{7}\u{1b}[2J\u{9b}31m\u{202e}";
 
 /// A terminal, and what a program writes to.
+#[allow(unsafe_code, reason = "the C library alone makes terminals")]
 fn terminal() -> (File, OwnedFd) {
     let (mut master, mut slave) = (0, 0);
     let none = std::ptr::null_mut();

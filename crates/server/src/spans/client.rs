@@ -106,3 +106,38 @@ impl fmt::Debug for Client {
         formatter.write_str("Client")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::net::TcpListener;
+
+    use super::*;
+
+    #[test]
+    fn headers_of_variables_are_sent_only_where_they_belong() {
+        for sends in [false, true] {
+            let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+            let url = format!("http://{}/v1/traces", listener.local_addr().unwrap());
+            let client = Client::new(&Url::parse(&url).unwrap(), sends, |_, _| {}).unwrap();
+            let asked = std::thread::spawn(move || {
+                let (mut stream, _) = listener.accept().unwrap();
+                let mut head = vec![0; 4096];
+                let length = stream.read(&mut head).unwrap();
+                write!(stream, "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").unwrap();
+                String::from_utf8_lossy(&head[..length]).to_lowercase()
+            });
+            let request = Request::post(&url)
+                .header("content-type", "application/x-protobuf")
+                .header("authorization", "Bearer sk-secret")
+                .body(Bytes::new());
+            client.send(request.unwrap()).unwrap();
+            let head = asked.join().unwrap();
+            assert!(
+                head.contains("content-type: application/x-protobuf"),
+                "{head}"
+            );
+            assert_eq!(head.contains("sk-secret"), sends, "{head}");
+        }
+    }
+}
