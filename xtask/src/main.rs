@@ -77,8 +77,8 @@ pub(crate) const VERBS: &[(&str, &str)] = &[
     ),
     (
         "torture",
-        "lose power, fail calls, kill writers, damage files, read alongside; takes one of \
-         crash-states, faults, kills, damage, company, and --count N, --seed S, --minutes M, --out DIR",
+        "lose power, fail calls, kill writers, damage files, put links, read alongside; takes one of \
+         crash-states, faults, kills, damage, links, company, and --count N, --seed S, --minutes M, --out DIR",
     ),
 ];
 

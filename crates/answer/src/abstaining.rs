@@ -3,6 +3,7 @@
 
 use std::ops::ControlFlow;
 
+use ken_probe::Sample;
 use ken_route::{Score, Source};
 
 use crate::Abstention;
@@ -49,13 +50,21 @@ impl Pipeline {
             let draft = &mut drafts[index];
             let is_read = draft.choice.source == Source::Corpus;
             let (without, with) = (&draft.measured, &draft.measured_with);
+            let signal = abstention.signal;
+            let reading = match is_read {
+                true => signal.review(without, with),
+                false => signal.of(without),
+            };
+            let reading = self.reading(signal, reading);
             let (is_given, reason) = match (is_read, weighs) {
                 (false, true) => (
                     false,
                     "there is no evidence to vouch for the answer".to_owned(),
                 ),
-                (false, false) => abstention.judge(abstention.signal.of(without))?,
-                (true, _) => abstention.judge(abstention.signal.review(without, with))?,
+                _ => {
+                    draft.cannot_tell |= reading.cannot_tell();
+                    abstention.judge(reading)?
+                }
             };
             draft.choice.reason += &format!("; {reason}");
             let measured = if is_read { with } else { without };
@@ -63,7 +72,10 @@ impl Pipeline {
                 draft.written = self.as_answer(draft.question, measured);
             } else {
                 draft.withheld = Some(short_answer(measured));
-                draft.written = Some(prompt::no_answer(draft.question.question).to_owned());
+                draft.written = Some(Sample {
+                    text: prompt::no_answer(draft.question.question).to_owned(),
+                    ..Sample::default()
+                });
             }
             draft.go_on = watch(index, Event::Routed(&draft.choice)).is_continue();
         }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use ken_probe::Sample;
+use ken_probe::{Lack, Sample};
 use ken_route::Source;
 use serde::{Deserialize, Serialize};
 
@@ -33,6 +33,9 @@ pub struct Answer {
     /// Whether it ended because it had as many tokens as it may have.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub truncated: bool,
+    /// Why there is no answer, or not all of one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lack: Option<Lack>,
     /// How much it says.
     pub style: Style,
     /// The policy that chose the route.
@@ -45,6 +48,10 @@ pub struct Answer {
     /// needs retrieval.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub score: Option<f64>,
+    /// Whether a signal that was to decide cannot tell: the question was searched for, evidence kept, or the answer
+    /// withheld for that.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub cannot_tell: bool,
     /// The passages that the answer rests on.
     pub citations: Vec<Citation>,
     /// Where a full answer names a passage that the model has not read: the number, in characters of the

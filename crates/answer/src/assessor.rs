@@ -4,7 +4,7 @@
 use std::fmt::Display;
 use std::sync::Arc;
 
-use ken_language::{LanguageModel, Prompt, ScoreRequest};
+use ken_language::{CancelToken, LanguageModel, Prompt, ScoreRequest, bound_model};
 
 use crate::error::AnswerError;
 use crate::mismatch::Mismatch;
@@ -33,8 +33,8 @@ pub struct Assessor {
 /// An assessor's verdict on a question.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Assessed {
-    /// Probability in `[0, 1]` of its "no".
-    pub(crate) need: f64,
+    /// Probability in `[0, 1]` of its "no"; `None` where it does not tell.
+    pub(crate) need: Option<f64>,
     /// Tokens that it read.
     pub(crate) prompt_tokens: usize,
 }
@@ -56,6 +56,15 @@ impl Assessor {
         Self {
             for_any_model: true,
             ..self
+        }
+    }
+
+    /// The same, whose calls end with a token.
+    pub(crate) fn bound(&self, token: &CancelToken) -> Self {
+        Self {
+            model: bound_model(Arc::clone(&self.model), token),
+            assessed: self.assessed.clone(),
+            for_any_model: self.for_any_model,
         }
     }
 
@@ -91,7 +100,8 @@ impl Assessor {
         }
     }
 
-    /// The probability that an indicator of each question is low, given the prompt that asks it.
+    /// The probability that an indicator of each question is low, given the prompt that asks it; NaN where the
+    /// assessor does not tell.
     ///
     /// # Shapes
     /// Returns `[questions]`.
@@ -105,7 +115,8 @@ impl Assessor {
         indicator: Indicator,
     ) -> Result<Vec<f64>, AnswerError> {
         let assessed = self.assess(questions, asked, indicator)?;
-        Ok(assessed.into_iter().map(|one| one.need).collect())
+        let needs = assessed.into_iter().map(|one| one.need.unwrap_or(f64::NAN));
+        Ok(needs.collect())
     }
 
     /// Tokens that it reads for one question.
@@ -147,10 +158,9 @@ impl Assessor {
             .collect();
         let chosen = prompts.iter().zip(self.model.choose(&requests)?);
         let assessed = chosen.map(|(prompt, probabilities)| {
-            let no = probabilities.get(1).copied().filter(|p| p.is_finite());
+            let no = probabilities.get(1).copied();
             Ok(Assessed {
-                // Where there is no number, retrieving is the side that costs least.
-                need: no.unwrap_or(1.0),
+                need: no.filter(|no| no.is_finite()),
                 prompt_tokens: self.model.count_prompt_tokens(prompt)?,
             })
         });

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ken_language::Prompt;
-use ken_probe::{Sample, letter, named_choice};
+use ken_probe::{Lack, Sample, letter, named_choice};
 use ken_route::Choice;
 
 use crate::Policy;
@@ -36,10 +36,13 @@ pub(crate) struct Draft<'q> {
     /// The answer that is not given.
     pub(crate) withheld: Option<String>,
     /// The answer, where the policy had it written.
-    pub(crate) written: Option<String>,
+    pub(crate) written: Option<Sample>,
     /// The same with its log probability, where it was written as policies have it written.
     pub(crate) greedy: Option<Sample>,
-    pub(crate) truncated: bool,
+    /// Why there is no answer, or not all of one.
+    pub(crate) lack: Option<Lack>,
+    /// Whether a signal that was to decide cannot tell.
+    pub(crate) cannot_tell: bool,
     pub(crate) calls: Calls,
     pub(crate) tokens: Tokens,
     timing_ms: BTreeMap<String, f64>,
@@ -61,7 +64,8 @@ impl<'q> Draft<'q> {
             withheld: None,
             written: None,
             greedy: None,
-            truncated: false,
+            lack: None,
+            cannot_tell: false,
             calls: Calls::default(),
             tokens: Tokens::default(),
             timing_ms: BTreeMap::new(),
@@ -115,13 +119,17 @@ impl<'q> Draft<'q> {
             policy: policy.to_string(),
             route: self.choice.source,
             reason: self.choice.reason,
-            score: policy.signal().and_then(|signal| signal.of(&self.measured)),
+            score: policy
+                .signal()
+                .and_then(|signal| signal.of(&self.measured).number()),
+            cannot_tell: self.cannot_tell,
             citations: cited.citations,
             unfounded: cited.unfounded,
             answer: answer.to_owned(),
             withheld: self.withheld,
             greedy: self.greedy,
-            truncated: self.truncated,
+            truncated: self.lack == Some(Lack::CutOff),
+            lack: self.lack,
             retrieved: self.retrieved,
             verbalized: self.verbalized,
             calls: self.calls,

@@ -3,12 +3,13 @@
 
 use ken_language::Embedder;
 use ken_probe::types_by_string;
-use ken_route::{Head, Input};
+use ken_route::{Head, Input, Reading};
 
 use crate::error::AnswerError;
 use crate::mismatch::Mismatch;
 use crate::prompt;
-use crate::signals::{Gated, Measurements, confidence};
+use crate::rating::Rating;
+use crate::signals::{Gated, Measurements, Step, confidence};
 
 /// A gate that fits the model and the embedder at hand.
 pub(crate) struct Gate {
@@ -38,7 +39,7 @@ impl Gate {
         self.head.input == Input::EvidenceAndAnswer
     }
 
-    /// What the evidence is worth. Where it is no number, the evidence is used.
+    /// What the evidence is worth; none where a number that it is predicted from cannot be told.
     ///
     /// # Errors
     /// A model that does not report log probabilities.
@@ -49,10 +50,9 @@ impl Gate {
     ) -> Result<Gated, AnswerError> {
         let vector = evidence_vector(self.head.input, without, with);
         let vector = vector.ok_or(AnswerError::NoEvidenceNumbers)?;
-        let worth = self.head.apply(&vector).filter(|worth| worth.is_finite());
         Ok(Gated {
             gate: self.fingerprint.clone(),
-            worth: worth.unwrap_or(1.0),
+            worth: self.head.apply(&vector).filter(|worth| worth.is_finite()),
             reads_answer: self.reads_answer(),
         })
     }
@@ -76,21 +76,31 @@ pub fn gate_fits(head: &Head, model: &str, embedder: Option<&str>) -> Result<(),
 
 /// The numbers that a gate takes: of [`Input::Evidence`], how well passages fit and how sure the model is of
 /// its answer from memory; of [`Input::EvidenceAndAnswer`], also how sure it is of the one with the evidence, and
-/// whether both are the same. `None` where one was not measured, and of another input.
+/// whether both are the same. NaN is what cannot be told. `None` where one was not measured, and of another input.
 #[must_use]
 pub fn evidence_vector(
     input: Input,
     without: &Measurements,
     with: &Measurements,
 ) -> Option<Vec<f32>> {
-    let rating = with.rating?;
+    let number = |reading: Reading| match reading {
+        Reading::Number(number) => Some(number),
+        Reading::CannotTell => Some(f64::NAN),
+        Reading::NotMeasured => None,
+    };
+    let of_rating =
+        |of: fn(&Rating) -> f64| match (with.rating, with.costs.contains_key(&Step::Rate)) {
+            (Some(rating), _) => Some(of(&rating)),
+            (None, true) => Some(f64::NAN),
+            (None, false) => None,
+        };
     let mut vector = vec![
-        rating.cosine,
-        rating.lead,
-        rating.bm25,
-        rating.bm25_lead,
-        rating.agreement,
-        confidence(without)?,
+        of_rating(|rating| rating.cosine)?,
+        of_rating(|rating| rating.lead)?,
+        of_rating(|rating| rating.bm25)?,
+        of_rating(|rating| rating.bm25_lead)?,
+        of_rating(|rating| rating.agreement)?,
+        number(confidence(without))?,
     ];
     match input {
         Input::Evidence => {}
@@ -98,7 +108,7 @@ pub fn evidence_vector(
             let (from_memory, read) = (without.draft.as_ref()?, with.draft.as_ref()?);
             let types = types_by_string(&[&from_memory.text, &read.text]);
             let same = types.first() == types.last();
-            vector.extend([confidence(with)?, f64::from(u8::from(same))]);
+            vector.extend([number(confidence(with))?, f64::from(u8::from(same))]);
         }
         _ => return None,
     }
@@ -108,7 +118,6 @@ pub fn evidence_vector(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rating::Rating;
     use ken_probe::Sample;
 
     fn answered(text: &str, logprob: f64) -> Measurements {

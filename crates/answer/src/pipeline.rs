@@ -8,9 +8,10 @@ use std::time::{Duration, Instant};
 
 use ken_index::Mode;
 use ken_language::{
-    Finish, GenerateOptions, GenerateRequest, Generation, LanguageModel, Progress, Prompt, Sampling,
+    CancelToken, Finish, GenerateOptions, GenerateRequest, Generation, LanguageModel, Progress,
+    Prompt, Sampling, bound_model,
 };
-use ken_probe::Sample;
+use ken_probe::{Lack, Sample};
 use ken_route::{Choice, Source};
 
 use crate::answer::{Answer, Retrieved};
@@ -123,6 +124,23 @@ impl Pipeline {
             gate: None,
             extra_corpora: BTreeMap::new(),
             found: HashMap::new(),
+        }
+    }
+
+    /// The same with models whose calls end with a token: whatever of them is waited for, measuring,
+    /// searching and writing end once it is set.
+    #[must_use]
+    pub fn bound(self, token: &CancelToken) -> Self {
+        let assessor = self.assessor;
+        let extra_corpora = self.extra_corpora.into_iter();
+        Self {
+            model: bound_model(self.model, token),
+            retriever: self.retriever.map(|retriever| retriever.bound(token)),
+            assessor: assessor.map(|assessor| Arc::new(assessor.bound(token))),
+            extra_corpora: extra_corpora
+                .map(|(name, retriever)| (name, retriever.bound(token)))
+                .collect(),
+            ..self
         }
     }
 
@@ -451,9 +469,10 @@ impl Pipeline {
             })
             .collect();
         for (index, (draft, line)) in drafts.iter_mut().zip(&mut lines).enumerate() {
-            if let (true, Some(text)) = (draft.go_on, &draft.written) {
+            if let (true, Some(written)) = (draft.go_on, &draft.written) {
+                draft.lack.clone_from(&written.lack);
                 // There is nothing left to break off.
-                let _ = watch(index, Event::Text(&line.take(text)));
+                let _ = watch(index, Event::Text(&line.take(&written.text)));
             }
         }
         let open: Vec<usize> = (0..drafts.len())
@@ -504,10 +523,16 @@ impl Pipeline {
             draft.tokens.completion += written.tokens;
             draft.took("read", written.prompt_time);
             draft.took("write", writing);
-            draft.truncated = written.finish == Finish::Length;
+            let line = &mut lines[index];
+            if !broken_off[index] && !written.text.trim_start().starts_with(line.taken()) {
+                // What was given out was what the model thought, without a mark that said so.
+                *line = Written::new(styles[index], &draft.retrieved);
+                line.take(&written.text);
+            }
+            draft.lack = Lack::of(written, line.answer(), line.has_ended());
             let is_plain = draft.verbalized.is_none() && draft.corpus.is_none();
             let is_greedy = self.settings.sampling == Sampling::Greedy;
-            if let (true, Written::Short(line)) = (is_plain && is_greedy, &lines[index]) {
+            if let (true, Written::Short(line)) = (is_plain && is_greedy, &*line) {
                 // Without its log probability it says nothing that the answer does not.
                 draft.greedy = Sample::of(written, line).filter(|one| one.logprob.is_some());
             }

@@ -26,6 +26,20 @@ pub struct Rating {
 }
 
 impl Rating {
+    /// Whether all of it are numbers.
+    pub(crate) fn is_finite(&self) -> bool {
+        let Self {
+            cosine,
+            lead,
+            bm25,
+            bm25_lead,
+            agreement,
+        } = *self;
+        [cosine, lead, bm25, bm25_lead, agreement]
+            .iter()
+            .all(|one| one.is_finite())
+    }
+
     /// The rating of what both searches found, each best first.
     pub(crate) fn of(dense: &[SearchResult], lexical: &[SearchResult]) -> Self {
         let score =

@@ -24,8 +24,8 @@ pub(crate) struct Router {
 pub struct Routed {
     /// The router's fingerprint.
     pub router: String,
-    /// The probability that the model does not answer right from memory.
-    pub need: f64,
+    /// The probability that the model does not answer right from memory; `None` where it cannot be told.
+    pub need: Option<f64>,
 }
 
 /// Where the vector of a question comes from.
@@ -54,6 +54,21 @@ pub enum Representation<'a> {
 }
 
 impl<'a> Representation<'a> {
+    /// Whether a vector says anything of a question: an embedding or a state without direction does not, and neither
+    /// does the first token of an answer that would be empty.
+    #[must_use]
+    pub fn says_something(self, vector: &[f32]) -> bool {
+        match self {
+            Self::Words(_) => true,
+            Self::Embedding(_) | Self::HiddenState { .. } => {
+                vector.iter().any(|number| *number != 0.0)
+            }
+            Self::FirstToken(_) | Self::FirstTokenAndMastery { .. } => {
+                !vector.starts_with(&WRITES_NOTHING)
+            }
+        }
+    }
+
     /// What a head takes, by the model, the embedder and the assessor that there are.
     ///
     /// # Errors
@@ -243,13 +258,12 @@ impl Router {
         })
     }
 
-    /// The prediction for the question with this vector. Where it is no number, the question retrieves:
-    /// that is the side that costs least.
-    pub(crate) fn route(&self, vector: &[f32]) -> Routed {
+    /// The prediction for the question with this vector; none where that says nothing of the question.
+    pub(crate) fn route(&self, by: Representation<'_>, vector: &[f32]) -> Routed {
         let need = self.head.apply(vector).filter(|need| need.is_finite());
         Routed {
             router: self.fingerprint.clone(),
-            need: need.unwrap_or(1.0),
+            need: need.filter(|_| by.says_something(vector)),
         }
     }
 }

@@ -3,8 +3,8 @@
 use std::ops::ControlFlow;
 
 use ken_language::{Prompt, Sampling};
-use ken_probe::{SampleOptions, seed_of};
-use ken_route::Source;
+use ken_probe::{Sample, SampleOptions, seed_of};
+use ken_route::{Reading, Source};
 
 use crate::Policy;
 use crate::answer::Retrieved;
@@ -134,12 +134,13 @@ impl Pipeline {
             .enumerate()
             .map(|(index, (question, measured))| {
                 let score = match policy.signal() {
-                    Some(signal) => signal.of(&measured),
-                    None => Some(chance(self.settings.seed, question.question)),
+                    Some(signal) => self.reading(signal, signal.of(&measured)),
+                    None => chance(self.settings.seed, question.question).into(),
                 };
                 let choice = policy.choose(score)?;
                 let go_on = watch(index, Event::Routed(&choice)).is_continue();
                 let mut draft = Draft::new(*question, choice, go_on);
+                draft.cannot_tell = score.cannot_tell();
                 draft.paid(&measured.costs);
                 draft.corpus = measured.chosen.as_ref().map(|chosen| chosen.corpus.clone());
                 if draft.choice.source == Source::SelfKnowledge {
@@ -172,8 +173,12 @@ impl Pipeline {
         for index in indices {
             let draft = &mut drafts[index];
             let (without, with) = (&draft.measured, &draft.measured_with);
-            let first = policy.searches_by().and_then(|signal| signal.of(without));
-            let decided = policy.review(first, reviewer.review(without, with))?;
+            let first = policy.searches_by().map_or(Reading::NotMeasured, |signal| {
+                self.reading(signal, signal.of(without))
+            });
+            let review = self.reading(reviewer, reviewer.review(without, with));
+            let decided = policy.review(first, review)?;
+            draft.cannot_tell |= review.cannot_tell();
             draft.choice.source = decided.source;
             draft.choice.reason += &format!("; {}", decided.reason);
             if decided.source == Source::Corpus {
@@ -229,16 +234,24 @@ impl Pipeline {
         Ok(())
     }
 
+    /// What a signal says, measured with this model: see [`Signal::where_reported`].
+    #[must_use]
+    pub fn reading(&self, signal: Signal, reading: Reading) -> Reading {
+        match signal.is_reported_by(self.model.capabilities()) {
+            true => signal.where_reported(reading),
+            false => reading,
+        }
+    }
+
     /// The short greedy answer, where that is what answers are.
     pub(crate) fn as_answer(
         &self,
         question: QuestionPrompt<'_>,
         measured: &Measurements,
-    ) -> Option<String> {
+    ) -> Option<Sample> {
         let is_answer =
             self.settings.sampling == Sampling::Greedy && self.style_of(question) == Style::Short;
-        let draft = measured.draft.as_ref().filter(|_| is_answer)?;
-        Some(draft.text.clone())
+        measured.draft.clone().filter(|_| is_answer)
     }
 }
 

@@ -93,6 +93,14 @@ impl Written {
         }
     }
 
+    /// What was taken so far, without what stands before the answer.
+    pub(crate) fn taken(&self) -> &str {
+        match self {
+            Self::Short(line) => line.answer(),
+            Self::Full { text, .. } => text,
+        }
+    }
+
     /// The answer so far.
     pub(crate) fn answer(&self) -> &str {
         match self {

@@ -13,13 +13,21 @@ pub enum Finish {
     Length,
     /// The caller cancelled it.
     Cancelled,
+    /// A filter of the model server withheld it, or the rest of it.
+    Filtered,
+    /// The model refused, and its server tells that apart from an answer.
+    Refused,
+    /// The model called a tool instead.
+    ToolCall,
 }
 
 /// A generated continuation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Generation {
-    /// The text, without the stop string.
+    /// The text, without the stop string and without what the model thought.
     pub text: String,
+    /// What the model said where it refused.
+    pub refusal: Option<String>,
     /// How many tokens were generated.
     pub tokens: usize,
     /// Natural-log probability at temperature 1 of each token, and of the end-of-text token where the
@@ -51,10 +59,13 @@ pub struct Score {
 }
 
 impl Score {
-    /// Natural-log probability of the whole continuation.
+    /// Natural-log probability of the whole continuation; NaN of no token, which says nothing and is not certain.
     #[must_use]
     pub fn sum(&self) -> f64 {
-        total(&self.logprobs)
+        match self.logprobs.is_empty() {
+            true => f64::NAN,
+            false => total(&self.logprobs),
+        }
     }
 }
 
@@ -64,11 +75,31 @@ pub fn total(numbers: &[f32]) -> f64 {
     numbers.iter().map(|&number| f64::from(number)).sum()
 }
 
-/// Probabilities in proportion to the exponentials of these numbers, such as log probabilities.
+/// Probabilities in proportion to the exponentials of these numbers, such as log probabilities; all NaN where one
+/// is, or where none is possible.
 #[must_use]
 pub fn softmax(logits: &[f64]) -> Vec<f64> {
     let top = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let weights: Vec<f64> = logits.iter().map(|logit| (logit - top).exp()).collect();
     let total: f64 = weights.iter().sum();
     weights.into_iter().map(|weight| weight / total).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_tokens_are_not_certain() {
+        let nothing = Score {
+            logprobs: Vec::new(),
+        };
+        assert!(nothing.sum().is_nan());
+        for scores in [[f64::NAN, -1.0], [f64::NEG_INFINITY; 2]] {
+            assert!(
+                softmax(&scores).iter().all(|one| one.is_nan()),
+                "{scores:?}"
+            );
+        }
+    }
 }

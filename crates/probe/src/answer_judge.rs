@@ -49,7 +49,7 @@ pub struct Evidenced<'a> {
 /// first ones as its context holds. An empty answer is wrong, and no model is asked for that.
 ///
 /// # Shapes
-/// Returns one truth value for each answer; `None` where the model was stopped from outside.
+/// Returns one truth value for each answer; `None` where the judge does not tell, or was stopped from outside.
 ///
 /// # Errors
 /// A question that does not fit into the judge's context without any passage, a judge that fails.
@@ -73,7 +73,7 @@ pub fn judge_answers(
         .iter()
         .map(|answer| match answer.trim().is_empty() {
             true => Some(false),
-            false => judged.next().flatten().map(|verdict| verdict.holds),
+            false => judged.next().flatten().and_then(|verdict| verdict.holds),
         })
         .collect())
 }
@@ -139,6 +139,18 @@ mod tests {
         let judged = judge_answers(&judge, ASKED, &["Ida", "Bob", " ", "Ida\n"]).unwrap();
         assert_eq!(judged, [true, false, false, true].map(Some));
         assert_eq!(judge_answers(&judge, ASKED, &[]).unwrap(), []);
+    }
+
+    #[test]
+    fn a_judge_that_tells_nothing_gives_no_verdict() {
+        let judge = FnModel::new(4096, |_| {
+            let untold = || ken_language::Score {
+                logprobs: vec![f32::NAN],
+            };
+            vec![untold(), untold()]
+        });
+        let judged = judge_answers(&judge, ASKED, &["Ida", ""]).unwrap();
+        assert_eq!(judged, [None, Some(false)]);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use ken_language::{LanguageModel, ModelError, Prompt, ScoreRequest};
 
 /// The probability in `[0, 1]` of the first continuation of each prompt, given that it is one of the
-/// two.
+/// two; NaN where the model does not tell.
 ///
 /// # Shapes
 /// Returns `[prompts]`.
@@ -24,6 +24,6 @@ pub(crate) fn first_of_two(
             continuations,
         })
         .collect();
-    let first = |of_two: Vec<f64>| of_two.first().copied().unwrap_or_default();
+    let first = |of_two: Vec<f64>| of_two.first().copied().unwrap_or(f64::NAN);
     Ok(model.choose(&requests)?.into_iter().map(first).collect())
 }

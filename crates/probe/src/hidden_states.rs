@@ -43,6 +43,9 @@ pub fn eigenscores(
             places
         })
         .collect();
+    if read.is_empty() {
+        return Ok(vec![None; prompts.len()]);
+    }
     let states = model.hidden(&read.iter().collect::<Vec<_>>(), layers / 2)?;
     Ok(places
         .into_iter()

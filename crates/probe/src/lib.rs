@@ -1,10 +1,11 @@
 //! Measures what a model knows: by sampling it (`sample`), by whether its answers are right
 //! (`correctness`, `scores`, `choices`; `answer_judge` where nobody says what is right) and agree
-//! (`answer_types`), counted in `indicators` and `uncertainty`; by their hidden states (`hidden_states`); by masking the answers in its evidence
+//! (`answer_types`), counted in `indicators` and `uncertainty`, where there are answers at all (`absence`); by their hidden states (`hidden_states`); by masking the answers in its evidence
 //! (`mask`); by its own judgment (`self_judgment`); by how likely each source of knowledge makes the
 //! right answer (`labels`); and by questions about what a sentence says (`mastery`). Routing on these
 //! measurements, and keeping them, happens elsewhere.
 
+mod absence;
 mod answer_judge;
 mod answer_types;
 mod choices;
@@ -25,6 +26,7 @@ mod self_judgment;
 mod uncertainty;
 mod verdict;
 
+pub use absence::{Lack, answers, has_words};
 pub use answer_judge::{Evidenced, judge_answers};
 pub use answer_types::{
     Grouping, UnknownGrouping, types_by_entailment, types_by_meaning, types_by_string,

@@ -9,6 +9,8 @@ use ken_language::{
 };
 use serde::{Deserialize, Serialize};
 
+use crate::absence::{Lack, has_words};
+
 /// One drawn answer.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
@@ -24,6 +26,9 @@ pub struct Sample {
     /// second most likely, on average over its first `MARGIN_TOKENS` tokens, if the model reports it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub margin: Option<f64>,
+    /// Why it is no answer, or not all of one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lack: Option<Lack>,
 }
 
 /// The tokens of a greedy answer that its margin is averaged over: a short draft is as informative as
@@ -44,13 +49,33 @@ impl Sample {
     #[must_use]
     pub fn of(written: &Generation, line: &FirstLine) -> Option<Self> {
         let stopped = written.finish == Finish::Cancelled && !line.has_ended();
+        let are_told = |told: &&[f32]| !told.is_empty() && told.iter().all(|one| one.is_finite());
+        let logprobs = written.logprobs.as_deref().filter(are_told);
+        let entropies = written.entropies.as_deref().filter(are_told);
         (!stopped).then(|| Self {
             text: line.answer().to_owned(),
-            logprob: written.logprobs.as_deref().map(total),
-            tokens: written.logprobs.as_ref().map_or(written.tokens, Vec::len),
-            entropy: written.entropies.as_deref().map(token_entropy),
-            margin: written.margins.as_deref().and_then(mean_margin),
+            logprob: logprobs.map(total),
+            tokens: logprobs.map_or(written.tokens, <[f32]>::len),
+            entropy: entropies.map(token_entropy),
+            margin: written
+                .margins
+                .as_deref()
+                .filter(are_told)
+                .and_then(mean_margin),
+            lack: Lack::of(written, line.answer(), line.has_ended()),
         })
+    }
+
+    /// Whether it is an answer: it says something, and nothing of it is lacking.
+    #[must_use]
+    pub fn is_answer(&self) -> bool {
+        self.lack.is_none() && has_words(&self.text)
+    }
+
+    /// Whether it says something of an answer, all of it or, where it was cut off, how it begins.
+    #[must_use]
+    pub fn says_something(&self) -> bool {
+        matches!(self.lack, None | Some(Lack::CutOff)) && has_words(&self.text)
     }
 }
 

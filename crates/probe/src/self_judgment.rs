@@ -31,7 +31,7 @@ const SEARCH_NEEDED: FewShot = FewShot {
 /// The model's own judgment of a question.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SelfJudgment {
-    /// Probability in `[0, 1]` of "a search is needed" against "it is not".
+    /// Probability in `[0, 1]` of "a search is needed" against "it is not"; NaN where the model does not tell.
     pub need: f64,
     /// Tokens of the prompt.
     pub prompt_tokens: usize,

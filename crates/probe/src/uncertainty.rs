@@ -9,28 +9,25 @@ use crate::normalize::{Rules, normalize};
 use crate::sample::Sample;
 
 /// The perplexity of an answer: e to the negative mean log probability of its tokens and its end. At
-/// least 1; the larger, the less certain. Infinite for an empty answer without log probabilities;
-/// `None` for any other without them.
+/// least 1; the larger, the less certain. `None` of one without log probabilities.
 #[must_use]
 pub fn perplexity(answer: &Sample) -> Option<f64> {
-    match answer.logprob {
-        Some(logprob) if answer.tokens > 0 => Some((-logprob / answer.tokens as f64).exp()),
-        _ => answer.text.is_empty().then_some(f64::INFINITY),
-    }
+    let logprob = answer.logprob.filter(|_| answer.tokens > 0)?;
+    Some((-logprob / answer.tokens as f64).exp())
 }
 
 /// How unlikely an answer is as a whole: the negative log probability of its tokens and its end, in nats
 /// (maximum sequence probability). At least 0; the larger, the less certain. Of answers as [`perplexity`].
 #[must_use]
 pub fn sequence_surprisal(answer: &Sample) -> Option<f64> {
-    match answer.logprob {
-        Some(logprob) if answer.tokens > 0 => Some(-logprob),
-        _ => answer.text.is_empty().then_some(f64::INFINITY),
-    }
+    answer
+        .logprob
+        .filter(|_| answer.tokens > 0)
+        .map(|logprob| -logprob)
 }
 
 /// How alike the samples are in their words: the mean ROUGE-L F1 over all pairs, in `[0, 1]`; the
-/// larger, the more certain. Two answers without words are alike. `None` for fewer than two.
+/// larger, the more certain. Answers without words are like no other. `None` for fewer than two.
 #[must_use]
 pub fn lexical_similarity(answers: &[&str]) -> Option<f64> {
     let rules = Rules::for_pair(&answers.concat(), "");
@@ -55,10 +52,7 @@ pub fn lexical_similarity(answers: &[&str]) -> Option<f64> {
 
 /// F1 by the longest common subsequence of two texts' words.
 fn rouge_l(a: &[&str], b: &[&str]) -> f64 {
-    if a.is_empty() && b.is_empty() {
-        return 1.0;
-    }
-    2.0 * common_subsequence(a, b) as f64 / (a.len() + b.len()) as f64
+    2.0 * common_subsequence(a, b) as f64 / (a.len() + b.len()).max(1) as f64
 }
 
 fn common_subsequence(a: &[&str], b: &[&str]) -> usize {
@@ -81,16 +75,17 @@ fn common_subsequence(a: &[&str], b: &[&str]) -> usize {
 
 /// The entropy, in nats, over answer types, each as likely as its distinct answers together, by
 /// their probabilities and in proportion to all that was seen. At least 0; the larger, the less
-/// certain. Without log probabilities types are as likely as they are frequent. `None` of no sample.
+/// certain. Where one is missing, types are as likely as they are frequent. `None` of no sample.
 ///
 /// # Shapes
 /// `types`: `[samples]`, the number of each sample's answer type.
 #[must_use]
-pub fn semantic_entropy(samples: &[Sample], types: &[usize]) -> Option<f64> {
+pub fn semantic_entropy(samples: &[&Sample], types: &[usize]) -> Option<f64> {
     if samples.is_empty() {
         return None;
     }
-    let likely: Option<Vec<f64>> = samples.iter().map(|sample| sample.logprob).collect();
+    let told = |sample: &&Sample| sample.logprob.filter(|logprob| logprob.is_finite());
+    let likely: Option<Vec<f64>> = samples.iter().map(told).collect();
     let mut weights: BTreeMap<usize, f64> = BTreeMap::new();
     match likely {
         None => {
@@ -123,7 +118,7 @@ const REGULARIZER: f64 = 1e-3;
 /// The eigenscore of answers: the mean natural logarithm of the eigenvalues of the covariance of
 /// their hidden states, each state centered over its own numbers (Chen and others 2024, INSIDE,
 /// equations 4 to 6). The larger, the less certain. `None` for fewer than two answers, or where a
-/// state holds what is no number.
+/// state holds what is no number or does not vary.
 ///
 /// # Shapes
 /// `states`: `[answers][hidden]`, of equal answers the same.
@@ -142,6 +137,13 @@ pub(crate) fn eigenscore(states: &[&[f32]]) -> Option<f64> {
             numbers.into_iter().map(|number| number - mean).collect()
         })
         .collect();
+    // A state that does not vary says nothing of its answer: equal ones of that kind are no agreement.
+    if centered
+        .iter()
+        .any(|state| state.iter().all(|number| *number == 0.0))
+    {
+        return None;
+    }
     let mut covariance: Vec<Vec<f64>> = centered
         .iter()
         .map(|one| {
@@ -203,10 +205,7 @@ mod tests {
         };
         assert!(surprisal(6) > surprisal(2));
         assert_eq!(sequence_surprisal(&sample("a", None, 2)), None);
-        assert_eq!(
-            sequence_surprisal(&sample("", None, 0)),
-            Some(f64::INFINITY)
-        );
+        assert_eq!(sequence_surprisal(&sample("", Some(0.0), 0)), None);
     }
 
     #[test]
@@ -215,11 +214,7 @@ mod tests {
         let answer = sample("a", Some(6.0 * half), 6);
         assert!((perplexity(&answer).unwrap() - 2.0).abs() < 1e-12);
         assert_eq!(perplexity(&sample("a", None, 2)), None);
-        // The end alone, and an empty answer without log probabilities.
-        assert!((perplexity(&sample("", Some(half), 1)).unwrap() - 2.0).abs() < 1e-12);
-        for told in [None, Some(0.0)] {
-            assert_eq!(perplexity(&sample("", told, 0)), Some(f64::INFINITY));
-        }
+        assert_eq!(perplexity(&sample("", Some(0.0), 0)), None);
     }
 
     #[test]
@@ -235,13 +230,14 @@ mod tests {
         assert_eq!(eigenscore(&[]), None);
         assert_eq!(eigenscore(&[&[1.0, f32::NAN], &[0.0, 1.0]]), None);
         assert_eq!(eigenscore(&[&[1.0], &[0.0, 1.0]]), None);
+        assert_eq!(eigenscore(&[&[0.0, 0.0], &[0.0, 0.0]]), None);
     }
 
     #[test]
     fn equal_words_are_alike_and_others_are_not() {
         assert_eq!(lexical_similarity(&["the red fox", "Red fox!"]), Some(1.0));
         assert_eq!(lexical_similarity(&["red", "blue"]), Some(0.0));
-        assert_eq!(lexical_similarity(&["", "the"]), Some(1.0));
+        assert_eq!(lexical_similarity(&["", "the"]), Some(0.0));
         assert_eq!(lexical_similarity(&["one"]), None);
         // One word of two on one side: 2 · 1 / (2 + 1).
         let near = lexical_similarity(&["red fox", "fox"]).unwrap();
@@ -258,7 +254,10 @@ mod tests {
             sample("the wren", likely(0.1), 2),
             sample("owl", likely(0.4), 1),
         ];
-        let entropy = semantic_entropy(&samples, &[0, 0, 0, 1]).unwrap();
+        let of = |samples: &[Sample], types: &[usize]| {
+            semantic_entropy(&samples.iter().collect::<Vec<_>>(), types)
+        };
+        let entropy = of(&samples, &[0, 0, 0, 1]).unwrap();
         assert!((entropy - 2.0_f64.ln()).abs() < 1e-12, "{entropy}");
         let counted: Vec<Sample> = samples
             .iter()
@@ -267,9 +266,9 @@ mod tests {
                 ..sample.clone()
             })
             .collect();
-        let entropy = semantic_entropy(&counted, &[0, 0, 1, 1]).unwrap();
+        let entropy = of(&counted, &[0, 0, 1, 1]).unwrap();
         assert!((entropy - 2.0_f64.ln()).abs() < 1e-12, "{entropy}");
-        assert_eq!(semantic_entropy(&samples, &[3; 4]), Some(0.0));
+        assert_eq!(of(&samples, &[3; 4]), Some(0.0));
         assert_eq!(semantic_entropy(&[], &[]), None);
     }
 
@@ -337,6 +336,7 @@ mod tests {
                 .map(|(at, (_, logprob))| sample(&at.to_string(), Some(*logprob), 1))
                 .collect();
             let types: Vec<usize> = drawn.iter().map(|(label, _)| *label).collect();
+            let samples: Vec<&Sample> = samples.iter().collect();
             let entropy = semantic_entropy(&samples, &types).unwrap();
             prop_assert!((0.0..=4.0_f64.ln() + 1e-9).contains(&entropy));
         }

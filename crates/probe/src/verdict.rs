@@ -12,8 +12,9 @@ const VERDICT_TOKENS: usize = 4;
 /// A model's verdict.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Verdict {
-    /// Whether the statement holds.
-    pub(crate) holds: bool,
+    /// Whether the statement holds; `None` where the model does not tell: its probabilities are no numbers, or what
+    /// it wrote says neither yes nor no.
+    pub(crate) holds: Option<bool>,
     /// How likely that is to the model, in `[0, 1]`; `None` where it wrote its verdict.
     pub(crate) chance: Option<f64>,
 }
@@ -34,8 +35,8 @@ pub(crate) fn verdicts(
         return Ok(chances
             .map(|chance| {
                 Some(Verdict {
-                    holds: chance >= 0.5,
-                    chance: Some(chance),
+                    holds: (!chance.is_nan()).then_some(chance >= 0.5),
+                    chance: Some(chance).filter(|chance| !chance.is_nan()),
                 })
             })
             .collect());
@@ -51,15 +52,22 @@ pub(crate) fn verdicts(
     Ok(each.collect())
 }
 
-/// Whether a written verdict begins with the word for yes.
-fn says_yes(line: &str, words: [&str; 2]) -> bool {
-    let [yes, _] = words;
-    let line = line.trim_start_matches(|c: char| !c.is_alphanumeric());
-    let begins = |word: &str| {
-        let word = word.trim().to_lowercase();
-        line.to_lowercase().starts_with(&word)
+/// Whether a written verdict begins with the word for yes; `None` where it begins with none for no either.
+fn says_yes(line: &str, words: [&str; 2]) -> Option<bool> {
+    let [yes, no] = words;
+    let line = line
+        .trim_start_matches(|c: char| !c.is_alphanumeric())
+        .to_lowercase();
+    let begins = |word: &str| line.starts_with(&word.trim().to_lowercase());
+    let is_word = |word: &str| {
+        let rest = line.strip_prefix(word);
+        rest.is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
     };
-    begins(yes) || begins("yes")
+    match (begins(yes) || is_word("yes"), begins(no) || is_word("no")) {
+        (true, _) => Some(true),
+        (false, true) => Some(false),
+        (false, false) => None,
+    }
 }
 
 #[cfg(test)]
@@ -70,16 +78,18 @@ mod tests {
     fn written_verdicts_are_read() {
         let english = [" True", " False"];
         for (line, yes) in [
-            ("True", true),
-            (" **true.**", true),
-            ("Yes", true),
-            ("False", false),
-            ("I cannot say", false),
-            ("", false),
+            ("True", Some(true)),
+            (" **true.**", Some(true)),
+            ("Yes", Some(true)),
+            ("False", Some(false)),
+            ("No.", Some(false)),
+            ("Not that I know", None),
+            ("I cannot say", None),
+            ("", None),
         ] {
             assert_eq!(says_yes(line, english), yes, "{line}");
         }
-        assert!(says_yes("是。", [" 是", " 否"]));
-        assert!(!says_yes("否", [" 是", " 否"]));
+        assert_eq!(says_yes("是。", [" 是", " 否"]), Some(true));
+        assert_eq!(says_yes("否", [" 是", " 否"]), Some(false));
     }
 }

@@ -8,7 +8,7 @@ use serde::{Serialize, Serializer};
 
 use crate::choice::compared;
 use crate::policy::{UnknownPolicy, is_share, number};
-use crate::{CannotChoose, Score};
+use crate::{CannotChoose, Reading, Score};
 
 /// Withholds answers that a signal does not vouch for.
 ///
@@ -49,28 +49,37 @@ impl<S: Score> Abstention<S> {
         }
     }
 
-    /// Whether a number vouches for an answer. What is missing does not, and neither does NaN, from a broken
-    /// model.
+    /// Whether a number vouches for an answer. What is missing does not, and neither does what is no number.
     #[must_use]
     pub fn vouches(self, number: Option<f64>) -> bool {
-        let pair = number.zip(self.threshold);
+        let pair = number
+            .filter(|number| number.is_finite())
+            .zip(self.threshold);
         pair.is_some_and(|(number, threshold)| match self.signal.weighs_evidence() {
             true => number > threshold,
             false => number <= threshold,
         })
     }
 
-    /// The same, and why in words.
+    /// The same, and why in words. A signal that cannot tell vouches for nothing.
     ///
     /// # Errors
-    /// As [`Abstention::check`], and a missing number.
-    pub fn judge(self, number: Option<f64>) -> Result<(bool, String), CannotChoose> {
+    /// As [`Abstention::check`], and a signal that was not measured.
+    pub fn judge(self, reading: impl Into<Reading>) -> Result<(bool, String), CannotChoose> {
         self.check()?;
+        let reading = reading.into();
+        if reading.cannot_tell() {
+            let what = self.signal.subject();
+            return Ok((
+                false,
+                format!("of the answer, {what} cannot be told, so it is withheld"),
+            ));
+        }
         let missing = || CannotChoose::NotMeasured {
             policy: self.to_string(),
             remedy: Some(self.signal.remedy()),
         };
-        let number = number.ok_or_else(missing)?;
+        let number = reading.number().ok_or_else(missing)?;
         let (_, reason) = compared(self.signal, number, self.threshold.unwrap_or(f64::NAN));
         let vouches = self.vouches(Some(number));
         let then = if vouches { "given" } else { "withheld" };

@@ -2,7 +2,7 @@
 
 use ken_diagnostic::{Remedy, remedy};
 
-use crate::{Grades, Policy, Review, Score, Source};
+use crate::{Grades, Policy, Reading, Review, Score, Source};
 
 /// A source and why it was chosen.
 #[derive(Debug, Clone, PartialEq)]
@@ -111,10 +111,11 @@ impl<S: Score> Policy<S> {
         }
     }
 
-    /// Whether retrieved evidence is used, by numbers alone: as [`Policy::review`], where what is missing
-    /// keeps it.
+    /// Whether retrieved evidence is used, by numbers alone: as [`Policy::review`], where what is missing, or is
+    /// no number, keeps it.
     #[must_use]
     pub fn keeps(self, without: Option<f64>, with: Option<f64>) -> bool {
+        let [without, with] = [without, with].map(|one| one.filter(|one| !one.is_nan()));
         match self {
             Self::Measured {
                 review: Review::Gate { threshold, .. },
@@ -142,14 +143,26 @@ impl<S: Score> Policy<S> {
     ///
     /// # Units
     /// `score`: its signal; for `random:P` a number drawn from `[0, 1)`, which retrieves below P. A
-    /// policy that weighs the evidence needs none: it always retrieves.
+    /// policy that weighs the evidence needs none: it always retrieves. A signal that cannot tell retrieves.
     ///
     /// # Errors
-    /// As [`Policy::check`], and a missing number.
-    pub fn choose(self, score: Option<f64>) -> Result<Choice, CannotChoose> {
+    /// As [`Policy::check`], and a signal that was not measured.
+    pub fn choose(self, score: impl Into<Reading>) -> Result<Choice, CannotChoose> {
         self.check()?;
-        let measured = || score.ok_or_else(|| self.not_measured());
+        let score = score.into();
+        let measured = || score.number().ok_or_else(|| self.not_measured());
         let (retrieves, reason) = match self {
+            Self::Measured { signal, .. } | Self::Graded { signal, .. }
+                if score.cannot_tell() && !signal.weighs_evidence() =>
+            {
+                (
+                    true,
+                    format!(
+                        "{} cannot be told, so the corpus is searched",
+                        signal.subject()
+                    ),
+                )
+            }
             Self::Always => (true, "the policy always retrieves".to_owned()),
             Self::AlwaysK(k) => (true, format!("the policy always retrieves, with k = {k}")),
             Self::Never => (false, "the policy never retrieves".to_owned()),
@@ -184,7 +197,7 @@ impl<S: Score> Policy<S> {
         Ok(Choice {
             source: Source::of(retrieves),
             reason,
-            k: self.k_of(score),
+            k: self.k_of(score.number()),
         })
     }
 
@@ -192,18 +205,40 @@ impl<S: Score> Policy<S> {
     ///
     /// # Units
     /// `without`: the policy's signal before there was evidence; only the review `relative` needs it.
-    /// `with`: the signal that reviews, of the evidence or measured again with it.
+    /// `with`: the signal that reviews, of the evidence or measured again with it. One that cannot tell keeps the
+    /// evidence.
     ///
     /// # Errors
-    /// As [`Policy::check`], and a missing number.
-    pub fn review(self, without: Option<f64>, with: Option<f64>) -> Result<Choice, CannotChoose> {
+    /// As [`Policy::check`], and a signal that was not measured.
+    pub fn review(
+        self,
+        without: impl Into<Reading>,
+        with: impl Into<Reading>,
+    ) -> Result<Choice, CannotChoose> {
         self.check()?;
+        let (without, with) = (without.into(), with.into());
         let missing = || self.not_measured();
+        let measured = || with.number().ok_or_else(missing);
         let weighed = |signal: S, threshold: Option<f64>| {
             let threshold = threshold.ok_or_else(|| self.without_threshold())?;
-            Ok::<_, CannotChoose>(compared(signal, with.ok_or_else(missing)?, threshold))
+            Ok::<_, CannotChoose>(compared(signal, measured()?, threshold))
+        };
+        let compared_with = match self {
+            Self::Measured {
+                review: Review::Relative,
+                ..
+            } => with.with(without, |with, _| with),
+            _ => with,
         };
         let (used, reason) = match self {
+            _ if compared_with.cannot_tell() => match self.reviews_by() {
+                Some(signal) => {
+                    let what = signal.subject();
+                    let reason = format!("with the evidence, {what} cannot be told, so it is kept");
+                    (true, reason)
+                }
+                None => (true, String::new()),
+            },
             Self::Measured {
                 review: Review::Gate { signal, threshold },
                 ..
@@ -218,14 +253,15 @@ impl<S: Score> Policy<S> {
                 threshold: Some(threshold),
                 review: Review::Double,
             } => {
-                let (still_needed, reason) = compared(signal, with.ok_or_else(missing)?, threshold);
+                let (still_needed, reason) = compared(signal, measured()?, threshold);
                 (!still_needed, format!("with the evidence, {reason}"))
             }
             Self::Measured {
                 review: Review::Relative,
                 ..
             } => {
-                let (without, with) = without.zip(with).ok_or_else(missing)?;
+                let both = without.number().zip(with.number());
+                let (without, with) = both.ok_or_else(missing)?;
                 let lowers = with < without;
                 let side = if lowers { "" } else { "not " };
                 (
@@ -295,9 +331,10 @@ impl<S: Score> Policy<S> {
     }
 }
 
-/// Whether a number is above a threshold. What is missing is, and NaN, from a broken model: the corpus is
-/// the safer choice. Without a threshold everything is.
+/// Whether a number is above a threshold. What is missing is, and what is no number: the corpus is the safer
+/// choice. Without a threshold everything is.
 fn is_above(score: Option<f64>, threshold: Option<f64>) -> bool {
+    let score = score.filter(|score| score.is_finite());
     !score
         .zip(threshold)
         .is_some_and(|(score, threshold)| score <= threshold)

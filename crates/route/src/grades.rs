@@ -114,7 +114,9 @@ impl Grades {
 
     /// The place of that k among all.
     pub(crate) fn grade_of(&self, score: Option<f64>) -> usize {
-        let pair = self.thresholds().zip(score.filter(|score| !score.is_nan()));
+        let pair = self
+            .thresholds()
+            .zip(score.filter(|score| score.is_finite()));
         match pair {
             Some((thresholds, score)) => thresholds.iter().filter(|one| score > **one).count(),
             None => self.count - 1,

@@ -11,6 +11,7 @@ mod guarantee;
 mod head;
 mod loss_test;
 mod policy;
+mod reading;
 mod signal;
 
 pub use abstention::{Abstention, UnknownAbstention};
@@ -32,6 +33,7 @@ pub use head::{
 };
 pub use loss_test::LossTest;
 pub use policy::{Policy, Review, UnknownPolicy};
+pub use reading::Reading;
 pub use signal::Score;
 
 use serde::{Deserialize, Serialize};

@@ -12,7 +12,7 @@ import { openPassage } from "./passage.js";
  * @typedef {{policy: string, abstain?: string, max_loss?: number, max_error?: number, confidence: number,
  *   standing: string, records: string, questions: number}} Guarantee
  * @typedef {{request_id: string, question: string, small_talk: boolean, policy: string, route: string, reason: string,
- *   score: number | null, threshold: number | null, withheld?: string, guarantee?: Guarantee, drawn?: number,
+ *   score: number | null, threshold: number | null, cannot_tell?: boolean, lack?: string, withheld?: string, guarantee?: Guarantee, drawn?: number,
  *   corpus: {name: string, generation: number} | null, citations: Citation[], unfounded: Span[],
  *   retrieved?: Retrieved[], verbalized?: string, model_calls: number, searches: number,
  *   timing_ms: Record<string, number>}} Trace
@@ -53,7 +53,9 @@ export function details(trace, usage, access) {
       ["route", trace.route],
       ["measured", trace.score != null && trace.threshold != null
         ? `${measured(trace.score)}; above ${measured(trace.threshold)} it retrieves` : measured(trace.score)],
+      ["cannot tell", trace.cannot_tell ? "a signal that was to decide: the question was searched for, or the answer withheld" : null],
       ["of 0 to 1", scale(trace)],
+      ["no answer", trace.lack],
       ["withheld", trace.withheld],
       ["guarantee", guarantee && `${promise(guarantee)}; ${standing(guarantee.standing)}`],
       ["drawn", trace.drawn == null ? null : `to watch the guarantee, with probability ${measured(trace.drawn)}`],

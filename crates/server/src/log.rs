@@ -45,6 +45,9 @@ pub enum Entry {
         /// Whether the answer is withheld, where it is.
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         withheld: bool,
+        /// Whether a signal that was to decide cannot tell.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        cannot_tell: bool,
         /// Tokens read.
         prompt_tokens: usize,
         /// Tokens written.
@@ -151,6 +154,11 @@ pub enum Entry {
         detail: Option<String>,
         /// Milliseconds.
         ms: f64,
+    },
+    /// A key is not sent to a server that settings name when they are read again.
+    Withheld {
+        /// Which, to where, and why.
+        detail: String,
     },
     /// Something could not be written to the server's folder; it is in memory alone.
     Unwritten {

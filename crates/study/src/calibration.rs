@@ -5,13 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ken_answer::{Calls, Cost, Measurements, Signal, Step, Tokens};
 use ken_diagnostic::{Remedy, remedy};
-use ken_probe::Sample;
 use ken_route::{
-    AbstentionObservation, GradedObservation, Grades, JointObservation, Observation, Score,
+    AbstentionObservation, GradedObservation, Grades, JointObservation, Observation, Reading, Score,
 };
 
 use crate::discrimination::auroc;
-use crate::probe::{ProbeAnswer, ProbeRecord, ProbeSample};
+use crate::probe::{ProbeAnswer, ProbeRecord, ProbeSample, drawn_of};
 use crate::results::RunSettings;
 use crate::split::{AboutSubject, half};
 use crate::statistics::number;
@@ -26,10 +25,19 @@ pub struct Observed {
 }
 
 impl Observed {
-    /// The area under the curve of the score as a sign that retrieval makes the answer better.
+    /// Questions among these of which the signal cannot tell, so that they retrieve at every threshold.
+    #[must_use]
+    pub fn cannot_tell(&self) -> usize {
+        self.observations
+            .iter()
+            .filter(|one| one.score.is_nan())
+            .count()
+    }
+
+    /// The area under the curve of the score, where there is one, as a sign that retrieval makes the answer better.
     #[must_use]
     pub fn auroc(&self) -> Option<f64> {
-        let scored = self.observations.iter();
+        let scored = self.observations.iter().filter(|one| !one.score.is_nan());
         let scored = scored.map(|one| (one.score, one.with > one.without));
         auroc(&scored.collect::<Vec<_>>())
     }
@@ -139,13 +147,15 @@ pub fn recorded(record: &ProbeRecord, samples: usize) -> Measurements {
         };
         costs.insert(step, record.costs.get(&step).copied().unwrap_or(unknown));
     };
-    if record.judgment.is_some() {
+    // A step that gave no number was taken as well.
+    if record.judgment.is_some() || record.costs.contains_key(&Step::Judge) {
         paid(Step::Judge, 1, 0);
     }
     if let Some(draft) = draft {
         paid(Step::Draft, 1, draft.answer.tokens);
     }
-    if record.eigenscore.is_some() && probed.len() == samples {
+    let is_inspected = record.eigenscore.is_some() || record.costs.contains_key(&Step::Inspect);
+    if is_inspected && probed.len() == samples {
         let distinct: BTreeSet<&str> = texts.iter().copied().collect();
         paid(Step::Inspect, distinct.len(), 0);
     }
@@ -163,7 +173,7 @@ pub fn recorded(record: &ProbeRecord, samples: usize) -> Measurements {
         judgment: record.judgment,
         draft: draft.map(|greedy| greedy.answer.clone()),
         types: record.prompt().types(&texts),
-        samples: drawn.iter().map(sample).collect(),
+        samples: drawn_of(drawn).0,
         eigenscore: record.eigenscore,
         costs,
         ..Measurements::default()
@@ -191,15 +201,6 @@ pub fn recorded_with_evidence(record: &ProbeRecord) -> Measurements {
         rating: record.rating,
         costs,
         ..Measurements::default()
-    }
-}
-
-fn sample(sample: &ProbeSample) -> Sample {
-    Sample {
-        text: sample.text.clone(),
-        logprob: sample.logprob,
-        tokens: sample.tokens,
-        ..Sample::default()
     }
 }
 
@@ -258,8 +259,8 @@ fn observed(
     })
 }
 
-/// A signal of each record where a policy draws `samples`: `[records]`; `None` where it is not recorded, or the
-/// question was not answered with and without evidence.
+/// A signal of each record where a policy draws `samples`: `[records]`; NaN where it cannot tell, as a policy would
+/// find; `None` where it is not recorded, or the question was not answered with and without evidence.
 ///
 /// # Errors
 /// Records that hold fewer samples.
@@ -268,13 +269,13 @@ pub fn signal_scores(
     signal: Signal,
     samples: usize,
 ) -> Result<Vec<Option<f64>>, CalibrationError> {
-    let mut scores = Vec::with_capacity(records.len());
+    let mut readings = Vec::with_capacity(records.len());
     let of_samples = signal.is_of_samples();
     // What was measured on all samples cannot be measured again on fewer.
     let exactly = signal.steps.contains(&Step::Inspect);
     for record in records {
         if both_right(record).is_none() {
-            scores.push(None);
+            readings.push(Reading::NotMeasured);
             continue;
         }
         let drawn = record.samples.from_self.as_ref().map_or(0, Vec::len);
@@ -285,12 +286,31 @@ pub fn signal_scores(
             });
         }
         let without = recorded(record, samples);
-        scores.push(match signal.weighs_evidence() {
+        readings.push(match signal.weighs_evidence() {
             true => signal.weigh(&without, &recorded_with_evidence(record)),
             false => signal.of(&without),
         });
     }
-    Ok(scores)
+    Ok(scores(signal, &readings, records))
+}
+
+/// Readings as scores: what cannot be told is NaN, and so is what a model that reports log probabilities left out of
+/// one answer.
+fn scores(signal: Signal, readings: &[Reading], records: &[ProbeRecord]) -> Vec<Option<f64>> {
+    let is_reported = readings.iter().any(|reading| reading.number().is_some());
+    let each = readings.iter().zip(records).map(|(reading, record)| {
+        let is_compared = is_reported && both_right(record).is_some();
+        let reading = match is_compared {
+            true => signal.where_reported(*reading),
+            false => *reading,
+        };
+        match reading {
+            Reading::Number(number) => Some(number),
+            Reading::CannotTell => Some(f64::NAN),
+            Reading::NotMeasured => None,
+        }
+    });
+    each.collect()
 }
 
 /// The observations for two thresholds: of a signal of the question, and of one of the evidence. The seed
@@ -416,7 +436,7 @@ pub fn answer_scores(
     }
     let each = records.iter().map(|record| {
         if both_right(record).is_none() {
-            return Ok(None);
+            return Ok(Reading::NotMeasured);
         }
         let mut with = recorded_with_evidence(record);
         if signal.is_of_samples() {
@@ -428,11 +448,12 @@ pub fn answer_scores(
             })?;
             let texts: Vec<&str> = drawn.iter().map(|sample| sample.text.as_str()).collect();
             with.types = record.prompt().types(&texts);
-            with.samples = drawn.iter().map(sample).collect();
+            with.samples = drawn_of(drawn).0;
         }
         Ok(signal.of(&with))
     });
-    each.collect()
+    let readings = each.collect::<Result<Vec<_>, CalibrationError>>()?;
+    Ok(scores(signal, &readings, records))
 }
 
 /// The observations for the thresholds of a policy's signal and of what withholds answers. The seed draws the
@@ -463,6 +484,8 @@ pub fn observe_abstaining(
 
 #[cfg(test)]
 mod tests {
+    use ken_probe::Sample;
+
     use super::*;
     use crate::probe::Conditions;
 
@@ -481,6 +504,7 @@ mod tests {
             tokens: 1,
             written: None,
             correct: None,
+            lack: None,
             answer_type: at.min(1),
         });
         let greedy = |correct| ProbeAnswer {

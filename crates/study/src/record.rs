@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use ken_answer::{Answer, AnswerError, Calls, Retrieved, Tokens};
-use ken_probe::{Sample, covers};
+use ken_probe::{Lack, Sample, covers};
 use ken_route::Source;
 use serde::{Deserialize, Serialize};
 
@@ -39,6 +39,13 @@ pub struct Record {
     pub withheld: Option<Withheld>,
     /// The policy that chose the route.
     pub policy: String,
+    /// Whether a signal that was to decide cannot tell, so that the question was searched for, evidence kept, or the
+    /// answer withheld.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cannot_tell: bool,
+    /// Why there is no answer, or not all of one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lack: Option<Lack>,
     /// Where the answer's knowledge came from; `None` where there is no answer.
     pub route: Option<Source>,
     /// Why the question could not be answered, which counts as a wrong answer.
@@ -123,6 +130,8 @@ impl Record {
                 .collect(),
             answer: withheld.unwrap_or(answer.answer),
             greedy: answer.greedy,
+            cannot_tell: answer.cannot_tell,
+            lack: answer.lack,
             calls: answer.calls,
             tokens: answer.tokens,
             timing_ms: answer.timing_ms,

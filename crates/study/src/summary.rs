@@ -18,6 +18,9 @@ pub struct Summary {
     pub n: usize,
     /// How many of them could not be answered; they count as wrong.
     pub failed: usize,
+    /// Questions of which a signal that was to decide cannot tell: they were searched for, their evidence was kept, or
+    /// their answer withheld.
+    pub cannot_tell: usize,
     /// The policy that was evaluated.
     pub policy: String,
     /// Share of exact matches.
@@ -123,6 +126,7 @@ pub fn summarize(policy: &str, records: &[Record]) -> Summary {
     Summary {
         n: records.len(),
         failed: records.iter().filter(|r| r.error.is_some()).count(),
+        cannot_tell: records.iter().filter(|r| r.cannot_tell).count(),
         policy: policy.to_owned(),
         em: share(records.iter().map(|r| r.em)),
         em_interval: wilson_interval(exact, records.len()),

@@ -283,6 +283,7 @@ impl TableModel {
             } else {
                 String::new()
             },
+            refusal: None,
             tokens,
             logprobs: Some(vec![probability.ln() as f32; tokens]),
             entropies: Some(vec![entropy as f32; tokens]),

@@ -254,7 +254,8 @@ impl Datastore {
     }
 
     /// The share of each source in the votes of the nearest entries, the model itself first: p_D (SR-RAG,
-    /// Eq. 7), as of [`shares_of_votes`]. Even shares where there is no entry.
+    /// Eq. 7), as of [`shares_of_votes`]. Even shares where there is no entry; NaN where the question has no nearest
+    /// ones, since its state has no direction or is no number.
     ///
     /// # Shapes
     /// `state`: `[hidden]`, the residual stream at the end of the question.
@@ -263,7 +264,9 @@ impl Datastore {
     /// Keys that cannot be read.
     pub fn shares(&self, state: &[f32]) -> Result<Vec<f64>, DatastoreError> {
         let sources = 1 + self.header.corpora.len();
-        let nearest = self.nearest_keys(state)?;
+        let Some(nearest) = self.nearest_keys(state)? else {
+            return Ok(vec![f64::NAN; sources]);
+        };
         let votes = nearest.iter().filter_map(|(number, cosine)| {
             let vote = self.votes.get(*number)?.as_deref()?;
             Some((*cosine, vote))
@@ -282,15 +285,20 @@ impl Datastore {
         let live = self.votes.iter().enumerate();
         let live = live.filter_map(|(number, vote)| vote.as_ref().map(|_| number));
         let by_key: HashMap<usize, &Entry> = live.zip(&self.entries).collect();
-        let nearest = self.nearest_keys(state)?.into_iter();
+        let nearest = self.nearest_keys(state)?.into_iter().flatten();
         let voting = nearest.filter_map(|(number, cosine)| Some((*by_key.get(&number)?, cosine)));
         Ok(voting.collect())
     }
 
-    /// The keys that vote on a question, by number, each with its cosine, nearest first.
-    fn nearest_keys(&self, state: &[f32]) -> Result<Vec<(usize, f32)>, DatastoreError> {
+    /// The keys that vote on a question, by number, each with its cosine, nearest first; `None` of a state that is
+    /// near nothing, since it has no direction or is no number.
+    fn nearest_keys(&self, state: &[f32]) -> Result<Option<Vec<(usize, f32)>>, DatastoreError> {
         let key = self.header.keyed_by.key(state);
-        Ok(self.keys.nearest(&key, self.header.neighbors)?)
+        let square: f32 = key.iter().map(|number| number * number).sum();
+        match square.is_normal() {
+            true => Ok(Some(self.keys.nearest(&key, self.header.neighbors)?)),
+            false => Ok(None),
+        }
     }
 
     /// Has a question vote for a source on a person's word: its entry, where it has one, and else a new one.

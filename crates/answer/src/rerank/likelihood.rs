@@ -44,7 +44,7 @@ pub(super) fn score(
         let (mut means, mut read) = (Vec::new(), 0);
         for ((prompt, _), score) in scores.by_ref().take(texts.len()) {
             read += model.count_prompt_tokens(prompt)? + score.logprobs.len();
-            means.push((score.sum() / score.logprobs.len().max(1) as f64) as f32);
+            means.push((score.sum() / score.logprobs.len() as f64) as f32);
         }
         by_query.push(means);
         tokens.push(read);

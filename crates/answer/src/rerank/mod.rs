@@ -11,7 +11,9 @@ mod tests;
 use std::sync::Arc;
 
 use ken_corpus::{Segmentation, titled};
-use ken_language::{Embedder, LanguageModel, PairScorer, Role};
+use ken_language::{
+    CancelToken, Embedder, LanguageModel, PairScorer, Role, bound_model, bound_scorer,
+};
 
 pub use method::{Rerank, UnknownRerank};
 
@@ -22,7 +24,7 @@ use chunks::Chunk;
 pub enum Reranker {
     /// The output of a network that reads query and chunk together. A pair that is too long for it
     /// is cut at the end of its longer text.
-    CrossEncoder(Box<dyn PairScorer>),
+    CrossEncoder(Arc<dyn PairScorer>),
     /// The mean log probability of the query's tokens, given the chunk, by a language model.
     Likelihood(Arc<dyn LanguageModel>),
     /// The cosine of query and chunk by the corpus's own embedder.
@@ -59,6 +61,20 @@ impl Reranking {
             depth,
             segmentation,
         }
+    }
+
+    /// The same with models whose calls end with a token.
+    pub(crate) fn bound(&self, token: &CancelToken) -> Self {
+        let by = match &self.by {
+            Reranker::CrossEncoder(model) => {
+                Reranker::CrossEncoder(bound_scorer(Arc::clone(model), token))
+            }
+            Reranker::Likelihood(model) => {
+                Reranker::Likelihood(bound_model(Arc::clone(model), token))
+            }
+            Reranker::Embedder => Reranker::Embedder,
+        };
+        Self::new(by, self.depth, self.segmentation)
     }
 
     /// All that the ranking depends on but the language model and the corpus's embedder.
@@ -110,9 +126,15 @@ impl Reranking {
     }
 }
 
-/// The `k` chunks with the highest scores; the earlier among equals.
+/// The score of a chunk of which the reranker cannot tell how well it fits, below all others.
+const UNTOLD: f32 = f32::MIN;
+
+/// The `k` chunks with the highest scores; the earlier among equals. What has no score, or one that is no number,
+/// comes last.
 fn best(chunks: &[Chunk<'_>], scores: &[f32], k: usize) -> Vec<SearchResult> {
-    let mut ranked: Vec<(&Chunk<'_>, f32)> = chunks.iter().zip(scores.iter().copied()).collect();
+    let scores = scores.iter().copied().chain(std::iter::repeat(UNTOLD));
+    let scores = scores.map(|score| if score.is_finite() { score } else { UNTOLD });
+    let mut ranked: Vec<(&Chunk<'_>, f32)> = chunks.iter().zip(scores).collect();
     // Stable, so that equals stay in their order.
     ranked.sort_by(|(_, a), (_, b)| b.total_cmp(a));
     ranked.truncate(k);
@@ -154,14 +176,10 @@ fn by_embedder(
     Ok(without_tokens(texts, scores))
 }
 
-/// The cosine of two vectors; 0 where one of them is zero.
+/// The cosine of two vectors; NaN where one of them has no direction.
 fn cosine(a: &[f32], b: &[f32]) -> f32 {
     let dot = |a: &[f32], b: &[f32]| -> f32 { a.iter().zip(b).map(|(a, b)| a * b).sum() };
-    let lengths = (dot(a, a) * dot(b, b)).sqrt();
-    match lengths > 0.0 {
-        true => dot(a, b) / lengths,
-        false => 0.0,
-    }
+    dot(a, b) / (dot(a, a) * dot(b, b)).sqrt()
 }
 
 /// Scores that cost no language model anything, given one after the other for all `texts`.

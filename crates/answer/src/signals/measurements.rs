@@ -119,7 +119,8 @@ fn measured_time<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<f64
 /// What was recorded of one question.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Measurements {
-    /// Probability in `[0, 1]` with which the model says that it must look the question up.
+    /// Probability in `[0, 1]` with which the model says that it must look the question up. Of this and others:
+    /// `None` where the step was not taken, or gave no number.
     pub judgment: Option<f64>,
     /// The greedy answer.
     pub draft: Option<Sample>,
@@ -229,8 +230,8 @@ impl<'a> RoutingModels<'a> {
 pub struct ChosenSource {
     /// The fingerprint of the datastore that voted, where there is one.
     pub datastore: Option<String>,
-    /// The sum over corpora of p_M times p_D, in `[0, 1]`.
-    pub need: f64,
+    /// The sum over corpora of p_M times p_D, in `[0, 1]`; `None` where that is no number.
+    pub need: Option<f64>,
     /// The corpus with the largest product.
     pub corpus: String,
 }
@@ -240,8 +241,9 @@ pub struct ChosenSource {
 pub struct Gated {
     /// The gate's fingerprint.
     pub gate: String,
-    /// Half of 1 plus the exact match that the evidence is expected to add, in `[0, 1]`.
-    pub worth: f64,
+    /// Half of 1 plus the exact match that the evidence is expected to add, in `[0, 1]`; `None` where a number that
+    /// it is predicted from cannot be told.
+    pub worth: Option<f64>,
     /// Whether the gate reads the answer with the evidence.
     pub reads_answer: bool,
 }

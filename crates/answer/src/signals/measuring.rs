@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use std::time::Instant;
 
 use ken_language::{LanguageModel, Prompt};
-use ken_probe::{DrawRequest, Drawn, SampleOptions, draw, eigenscores, judge_need, seed_of};
+use ken_probe::{
+    DrawRequest, Drawn, Sample, SampleOptions, answers, draw, eigenscores, judge_need, seed_of,
+};
 
 use super::{ChosenSource, Cost, Gated, Measurements, Signal, Step, share};
 use crate::answer::Calls;
@@ -102,7 +104,7 @@ impl Measuring<'_> {
             };
             match step {
                 Step::Judge => slots.fill(judge(self.model, &open.texts())?, |all, judgment| {
-                    all.judgment = Some(judgment);
+                    all.judgment = judgment;
                 }),
                 Step::Draft => slots.fill(self.draft(&open)?, |all, drawn| {
                     all.draft = drawn.samples.into_iter().next();
@@ -130,17 +132,15 @@ impl Measuring<'_> {
                     slots.fill(self.assess(step, &open)?, |all, (by, need)| {
                         all.assessed.by = by;
                         match step {
-                            Step::AssessCertainty => all.assessed.not_certain = Some(need),
-                            _ => all.assessed.not_mastered = Some(need),
+                            Step::AssessCertainty => all.assessed.not_certain = need,
+                            _ => all.assessed.not_mastered = need,
                         }
                     });
                 }
                 Step::ChooseSource => slots.fill(self.choose_source(&open)?, |all, chosen| {
                     all.chosen = Some(chosen);
                 }),
-                Step::Rate => slots.fill(self.rate(&open)?, |all, rating| {
-                    all.rating = Some(rating);
-                }),
+                Step::Rate => slots.fill(self.rate(&open)?, |all, rating| all.rating = rating),
                 Step::Gate => {
                     let without = found.map_or(&[][..], |found| found.without);
                     let gated = self.weigh(&open, without, slots.all)?;
@@ -166,11 +166,9 @@ impl Measuring<'_> {
     }
 
     fn inspect(&self, open: &Open<'_>, all: &[Measurements]) -> Taken<Option<f64>> {
-        let samples = open.places.iter().map(|&place| all[place].samples.iter());
-        let answers: Vec<Vec<&str>> = samples
-            .map(|samples| samples.map(|sample| sample.text.as_str()).collect())
-            .collect();
-        inspect_answers(self.model, &open.prompts, &answers)
+        let samples = open.places.iter().map(|&place| &all[place].samples);
+        let samples: Vec<&[Sample]> = samples.map(Vec::as_slice).collect();
+        inspect_answers(self.model, &open.prompts, &samples)
     }
 
     fn represent(&self, open: &Open<'_>) -> Taken<Routed> {
@@ -195,13 +193,13 @@ impl Measuring<'_> {
                     Cost::of_model(2, read()? + assessed, 1, ms)
                 }
             };
-            Ok((router.route(vector), cost))
+            Ok((router.route(by, vector), cost))
         })
         .collect()
     }
 
     /// The assessor's fingerprint with each verdict.
-    fn assess(&self, step: Step, open: &Open<'_>) -> Taken<(String, f64)> {
+    fn assess(&self, step: Step, open: &Open<'_>) -> Taken<(String, Option<f64>)> {
         let assessor = self.assessor.ok_or(AnswerError::NoAssessor)?;
         let started = Instant::now();
         let indicator = match step {
@@ -217,7 +215,7 @@ impl Measuring<'_> {
         Ok(each.collect())
     }
 
-    fn rate(&self, open: &Open<'_>) -> Taken<Rating> {
+    fn rate(&self, open: &Open<'_>) -> Taken<Option<Rating>> {
         rate(self.retriever.ok_or(AnswerError::NoCorpus)?, &open.texts())
     }
 
@@ -289,29 +287,35 @@ fn all_drawn(model: &dyn LanguageModel, requests: &[DrawRequest<'_>]) -> Taken<D
     drawn.ok_or(AnswerError::Interrupted)
 }
 
-/// The model's own judgment of each question, and what it cost.
+/// The model's own judgment of each question, `None` where it does not tell, and what it cost.
 ///
 /// # Errors
 /// A model that fails or gives no scores.
 pub fn judge(
     model: &dyn LanguageModel,
     questions: &[&str],
-) -> Result<Vec<(f64, Cost)>, AnswerError> {
+) -> Result<Vec<(Option<f64>, Cost)>, AnswerError> {
     let started = Instant::now();
     let judged = judge_need(model, questions)?;
     let ms = share(started.elapsed(), questions.len());
     let cost = |read| Cost::of_model(1, read, 0, ms);
     let judged = judged.into_iter();
     Ok(judged
-        .map(|one| (one.need, cost(one.prompt_tokens)))
+        .map(|one| {
+            let need = Some(one.need).filter(|need| need.is_finite());
+            (need, cost(one.prompt_tokens))
+        })
         .collect())
 }
 
-/// How well passages fit each question, and what it cost to find out.
+/// How well passages fit each question, `None` where a number of that is none, and what it cost to find out.
 ///
 /// # Errors
 /// As [`Retriever::rate`].
-pub fn rate(retriever: &Retriever, questions: &[&str]) -> Result<Vec<(Rating, Cost)>, AnswerError> {
+pub fn rate(
+    retriever: &Retriever,
+    questions: &[&str],
+) -> Result<Vec<(Option<Rating>, Cost)>, AnswerError> {
     /// Each question is searched for by vectors and by words.
     const SEARCHES: usize = 2;
     let started = Instant::now();
@@ -324,7 +328,10 @@ pub fn rate(retriever: &Retriever, questions: &[&str]) -> Result<Vec<(Rating, Co
         ms: Some(share(started.elapsed(), questions.len())),
         ..Cost::default()
     };
-    Ok(ratings.into_iter().map(|rating| (rating, cost)).collect())
+    let ratings = ratings.into_iter();
+    Ok(ratings
+        .map(|rating| (Some(rating).filter(Rating::is_finite), cost))
+        .collect())
 }
 
 /// The answers to each prompt, and what they cost; `None` where the model was stopped.
@@ -346,22 +353,30 @@ pub fn draw_answers(
     Ok(drawn.into_iter().map(|drawn| drawn.map(paid)).collect())
 }
 
-/// The eigenscore of the answers to each prompt, and what it cost.
+/// The eigenscore of the sampled answers to each prompt, and what it cost. Where they are too few to tell anything, or
+/// the model shows no states, nothing is read.
 ///
 /// # Shapes
-/// `answers`: `[prompts][answers]`. Returns `[prompts]`.
+/// `samples`: `[prompts][samples]`. Returns `[prompts]`.
 ///
 /// # Errors
 /// A model that fails or does not show its hidden states.
 pub fn inspect_answers(
     model: &dyn LanguageModel,
     prompts: &[&Prompt],
-    answers: &[Vec<&str>],
+    samples: &[&[Sample]],
 ) -> Result<Vec<(Option<f64>, Cost)>, AnswerError> {
     let started = Instant::now();
-    let scores = eigenscores(model, prompts, answers)?;
+    let shows_states = model.capabilities().hidden_layers.is_some();
+    let each = samples.iter().map(|samples| {
+        let answers = answers(samples, &vec![0; samples.len()]).filter(|_| shows_states);
+        let answers = answers.into_iter().flat_map(|(answers, _)| answers);
+        answers.map(|answer| answer.text.as_str()).collect()
+    });
+    let answers: Vec<Vec<&str>> = each.collect();
+    let scores = eigenscores(model, prompts, &answers)?;
     let ms = share(started.elapsed(), prompts.len());
-    let each = scores.into_iter().zip(prompts).zip(answers);
+    let each = scores.into_iter().zip(prompts).zip(&answers);
     each.map(|((score, prompt), answers)| {
         let distinct = answers.iter().collect::<BTreeSet<_>>().len();
         let read = distinct * model.count_prompt_tokens(prompt)?;
@@ -371,15 +386,23 @@ pub fn inspect_answers(
 }
 
 /// The sum over corpora of the model's share times the votes', and the corpus with the largest
-/// product (SR-RAG, Eq. 7). Without votes, by the model alone.
+/// product (SR-RAG, Eq. 7); no sum, and the first corpus, where a share is no number. Without votes, by the model
+/// alone.
 ///
 /// # Shapes
 /// `shares`, `votes`: `[sources]`, the model itself first; `corpora`: `[sources - 1]`.
-fn chosen_of<'c>(shares: &[f64], votes: Option<&[f64]>, corpora: &[&'c str]) -> (f64, &'c str) {
+fn chosen_of<'c>(
+    shares: &[f64],
+    votes: Option<&[f64]>,
+    corpora: &[&'c str],
+) -> (Option<f64>, &'c str) {
     let mut sum = 0.0;
-    let mut best = (f64::NEG_INFINITY, "");
+    let mut best = (
+        f64::NEG_INFINITY,
+        corpora.first().copied().unwrap_or_default(),
+    );
     for (place, name) in corpora.iter().enumerate() {
-        let of = |all: &[f64]| all.get(place + 1).copied().unwrap_or_default();
+        let of = |all: &[f64]| all.get(place + 1).copied().unwrap_or(f64::NAN);
         let product = of(shares) * votes.map_or(1.0, of);
         sum += product;
         if product > best.0 {
@@ -387,5 +410,6 @@ fn chosen_of<'c>(shares: &[f64], votes: Option<&[f64]>, corpora: &[&'c str]) -> 
         }
     }
     // Rounding may take a sum of shares past 1, where no threshold could follow it.
-    (sum.clamp(0.0, 1.0), best.1)
+    let sum = Some(sum).filter(|sum| sum.is_finite());
+    (sum.map(|sum| sum.clamp(0.0, 1.0)), best.1)
 }

@@ -1,7 +1,7 @@
 //! The signals that policies decide by. Each is defined once, below: its name, what it measures, in
 //! which steps the model is asked for that, what it needs of the model, and how the number follows
 //! from what was recorded. Help, reference, errors and reports read these definitions. The choice that
-//! follows from the number is in `ken_route`.
+//! follows from the number, or from there being none, is in `ken_route`.
 
 mod measurements;
 mod measuring;
@@ -13,9 +13,15 @@ use std::ops::Deref;
 use std::str::FromStr;
 
 use ken_diagnostic::{Remedy, remedy};
-use ken_probe::{certainty, lexical_similarity, perplexity, semantic_entropy, sequence_surprisal};
-use ken_route::Score;
+use ken_language::Capabilities;
+use ken_probe::{
+    Sample, answers, certainty, lexical_similarity, perplexity, semantic_entropy,
+    sequence_surprisal,
+};
+use ken_route::{Reading, Score};
 
+use crate::answer::Calls;
+use crate::rating::Rating;
 pub use measurements::{
     ChosenSource, Cost, Gated, Measurements, RoutingModel, RoutingModels, Step, Verdicts, share,
 };
@@ -53,10 +59,10 @@ pub struct Definition {
     pub is_recorded: bool,
     /// How what was recorded moves with the need for retrieval.
     direction: Direction,
-    /// The number in what was recorded; `None` where it is not there.
-    recorded: fn(&Measurements) -> Option<f64>,
-    /// The number in what was recorded without and with evidence, of signals of the evidence.
-    weighed: Option<fn(&Measurements, &Measurements) -> Option<f64>>,
+    /// What the record of a question says of it.
+    recorded: fn(&Measurements) -> Reading,
+    /// What the records without and with evidence say of that, of signals of the evidence.
+    weighed: Option<fn(&Measurements, &Measurements) -> Reading>,
 }
 
 /// How a number moves with the need for retrieval.
@@ -81,7 +87,7 @@ const UNCERTAINTY: Definition = Definition {
     threshold: None,
     is_recorded: false,
     direction: Direction::Rises,
-    recorded: |_| None,
+    recorded: |_| Reading::NotMeasured,
     weighed: None,
 };
 
@@ -94,13 +100,66 @@ const EVIDENCE: Definition = Definition {
     ..UNCERTAINTY
 };
 
-/// The least mean log probability that is told apart: an empty answer may have none.
+/// What signals need that are told by the log probabilities of a greedy answer.
+const LOG_PROBABILITIES: &str = "log probabilities";
+
+/// The least mean log probability that is told apart.
 const LEAST_CONFIDENCE: f64 = -20.0;
 
 /// The mean natural-log probability of a greedy answer's tokens.
-pub(crate) fn confidence(measured: &Measurements) -> Option<f64> {
-    let perplexity = perplexity(measured.draft.as_ref()?)?;
-    Some((-perplexity.ln()).max(LEAST_CONFIDENCE))
+pub(crate) fn confidence(measured: &Measurements) -> Reading {
+    of_draft(measured, Sample::says_something, perplexity)
+        .map(|perplexity| (-perplexity.ln()).max(LEAST_CONFIDENCE))
+}
+
+/// A number of the greedy answer, where that is one. One that says nothing is likely as well: a model may be sure to
+/// write nothing.
+fn of_draft(
+    measured: &Measurements,
+    is_answer: fn(&Sample) -> bool,
+    number: impl Fn(&Sample) -> Option<f64>,
+) -> Reading {
+    match &measured.draft {
+        None => Reading::NotMeasured,
+        Some(draft) if !is_answer(draft) => Reading::CannotTell,
+        Some(draft) => number(draft).into(),
+    }
+}
+
+/// A number of the sampled answers, where there are enough.
+fn of_samples(
+    measured: &Measurements,
+    reading: impl Fn(&[&Sample], &[usize]) -> Reading,
+) -> Reading {
+    match answers(&measured.samples, &measured.types) {
+        Some((answers, types)) => reading(&answers, &types),
+        None if measured.samples.is_empty() => Reading::NotMeasured,
+        None => Reading::CannotTell,
+    }
+}
+
+/// A number that a step gives; where that was taken and there is none, it cannot tell.
+fn of_step(measured: &Measurements, step: Step, number: Option<f64>) -> Reading {
+    let is_taken = measured
+        .costs
+        .get(&step)
+        .is_some_and(|cost| cost.calls != Calls::default());
+    match number {
+        None if is_taken => Reading::CannotTell,
+        number => number.into(),
+    }
+}
+
+/// A number of a rating.
+fn of_rating(with: &Measurements, number: fn(&Rating) -> f64) -> Reading {
+    of_step(with, Step::Rate, with.rating.as_ref().map(number))
+}
+
+/// What a routing model says, where it was asked.
+fn told(said: Option<Option<f64>>) -> Reading {
+    said.map_or(Reading::NotMeasured, |number| {
+        number.unwrap_or(f64::NAN).into()
+    })
 }
 
 /// Signals that a model was trained to predict: probabilities.
@@ -138,7 +197,7 @@ signals! {
         is_share: true,
         // More likely yes than no.
         threshold: Some(0.5),
-        recorded: |measured| measured.judgment,
+        recorded: |measured| of_step(measured, Step::Judge, measured.judgment),
         ..UNCERTAINTY
     }
     CERTAINTY: "certainty"
@@ -146,35 +205,40 @@ signals! {
         steps: &[Step::Sample],
         is_share: true,
         direction: Direction::Falls,
-        recorded: |measured| certainty(&measured.types),
+        recorded: |measured| of_samples(measured, |_, types| certainty(types).into()),
         ..UNCERTAINTY
     }
     PERPLEXITY: "uncertainty:perplexity"
-    "e to the negative mean log probability of the greedy answer's tokens, including its end; infinite for an empty answer whose log probabilities the model does not report" {
+    "e to the negative mean log probability of the greedy answer's tokens, including its end" {
         steps: &[Step::Draft],
-        needs: "log probabilities",
-        recorded: |measured| perplexity(measured.draft.as_ref()?),
+        needs: LOG_PROBABILITIES,
+        recorded: |measured| of_draft(measured, Sample::says_something, perplexity),
         ..UNCERTAINTY
     }
     SEQUENCE_PROBABILITY: "uncertainty:sequence-probability"
-    "the negative log probability of the greedy answer as a whole, including its end (maximum sequence probability); infinite as above" {
+    "the negative log probability of the greedy answer as a whole, including its end (maximum sequence probability)" {
         steps: &[Step::Draft],
-        needs: "log probabilities",
-        recorded: |measured| sequence_surprisal(measured.draft.as_ref()?),
+        needs: LOG_PROBABILITIES,
+        // One that was cut off has no end.
+        recorded: |measured| of_draft(measured, Sample::is_answer, sequence_surprisal),
         ..UNCERTAINTY
     }
     MEAN_TOKEN_ENTROPY: "uncertainty:mean-token-entropy"
     "the mean entropy of the distributions that the greedy answer's tokens were chosen from" {
         steps: &[Step::Draft],
         needs: "entropies: on this machine",
-        recorded: |measured| Some(measured.draft.as_ref()?.entropy?.mean),
+        recorded: |measured| {
+            of_draft(measured, Sample::says_something, |answer| Some(answer.entropy?.mean))
+        },
         ..UNCERTAINTY
     }
     MAX_TOKEN_ENTROPY: "uncertainty:max-token-entropy"
     "the maximum of these entropies" {
         steps: &[Step::Draft],
         needs: "entropies: on this machine",
-        recorded: |measured| Some(measured.draft.as_ref()?.entropy?.max),
+        recorded: |measured| {
+            of_draft(measured, Sample::says_something, |answer| Some(answer.entropy?.max))
+        },
         ..UNCERTAINTY
     }
     MARGIN: "uncertainty:margin"
@@ -183,17 +247,15 @@ signals! {
         needs: "the two most likely tokens",
         is_share: true,
         direction: Direction::Falls,
-        // An answer without probabilities is as uncertain as can be.
-        recorded: |measured| {
-            let answer = measured.draft.as_ref()?;
-            answer.margin.or((answer.tokens == 0).then_some(0.0))
-        },
+        recorded: |measured| of_draft(measured, Sample::says_something, |answer| answer.margin),
         ..UNCERTAINTY
     }
     SEMANTIC_ENTROPY: "uncertainty:semantic-entropy"
     "the entropy over sampled answers, grouped by meaning (Farquhar and others 2024)" {
         steps: &[Step::Sample],
-        recorded: |measured| semantic_entropy(&measured.samples, &measured.types),
+        recorded: |measured| {
+            of_samples(measured, |answers, types| semantic_entropy(answers, types).into())
+        },
         ..UNCERTAINTY
     }
     LEXICAL_SIMILARITY: "uncertainty:lexical-similarity"
@@ -202,8 +264,10 @@ signals! {
         is_share: true,
         direction: Direction::Falls,
         recorded: |measured| {
-            let texts = measured.samples.iter().map(|sample| sample.text.as_str());
-            lexical_similarity(&texts.collect::<Vec<_>>())
+            of_samples(measured, |answers, _| {
+                let texts = answers.iter().map(|answer| answer.text.as_str());
+                lexical_similarity(&texts.collect::<Vec<_>>()).into()
+            })
         },
         ..UNCERTAINTY
     }
@@ -211,7 +275,9 @@ signals! {
     "the spread of sampled answers in the model's hidden states (Chen and others 2024)" {
         steps: &[Step::Sample, Step::Inspect],
         needs: "hidden states: on this machine",
-        recorded: |measured| measured.eigenscore,
+        recorded: |measured| {
+            of_samples(measured, |_, _| of_step(measured, Step::Inspect, measured.eigenscore))
+        },
         ..UNCERTAINTY
     }
     ROUTER: "router"
@@ -221,7 +287,7 @@ signals! {
         needs: "what the head reads",
         told_by: Some(RoutingModel::Router),
         with_evidence: false,
-        recorded: |measured| Some(measured.routed.as_ref()?.need),
+        recorded: |measured| told(measured.routed.as_ref().map(|routed| routed.need)),
         ..TRAINED
     }
     MASTERY: "kbm"
@@ -229,7 +295,9 @@ signals! {
         steps: &[Step::AssessMastery],
         needs: "nothing",
         told_by: Some(RoutingModel::Assessor),
-        recorded: |measured| measured.assessed.not_mastered,
+        recorded: |measured| {
+            of_step(measured, Step::AssessMastery, measured.assessed.not_mastered)
+        },
         ..TRAINED
     }
     CERTITUDE: "kbm:certainty"
@@ -237,7 +305,9 @@ signals! {
         steps: &[Step::AssessCertainty],
         needs: "nothing",
         told_by: Some(RoutingModel::Assessor),
-        recorded: |measured| measured.assessed.not_certain,
+        recorded: |measured| {
+            of_step(measured, Step::AssessCertainty, measured.assessed.not_certain)
+        },
         ..TRAINED
     }
     SELF_ROUTE: "self-route"
@@ -250,39 +320,39 @@ signals! {
         // That of SR-RAG (section 4.1, for two of its three models).
         threshold: Some(0.2),
         is_recorded: true,
-        recorded: |measured| Some(measured.chosen.as_ref()?.need),
+        recorded: |measured| told(measured.chosen.as_ref().map(|chosen| chosen.need)),
         ..TRAINED
     }
     EVIDENCE_COSINE: "evidence:cosine"
     "the cosine of the question and the passage most similar to it" {
         subject: "the similarity of the best passage",
-        weighed: Some(|_, with| Some(with.rating?.cosine)),
+        weighed: Some(|_, with| of_rating(with, |rating| rating.cosine)),
         ..EVIDENCE
     }
     EVIDENCE_LEAD: "evidence:lead"
     "how much larger that cosine is than the next passage's" {
         subject: "the lead of the best passage",
-        weighed: Some(|_, with| Some(with.rating?.lead)),
+        weighed: Some(|_, with| of_rating(with, |rating| rating.lead)),
         ..EVIDENCE
     }
     EVIDENCE_BM25: "evidence:bm25"
     "the largest BM25 score of a passage" {
         subject: "the BM25 score of the best passage",
-        weighed: Some(|_, with| Some(with.rating?.bm25)),
+        weighed: Some(|_, with| of_rating(with, |rating| rating.bm25)),
         ..EVIDENCE
     }
     EVIDENCE_AGREEMENT: "evidence:agreement"
     "the share of the ten most similar passages that are among the ten best by words" {
         subject: "the agreement of both searches",
         is_share: true,
-        weighed: Some(|_, with| Some(with.rating?.agreement)),
+        weighed: Some(|_, with| of_rating(with, |rating| rating.agreement)),
         ..EVIDENCE
     }
     EVIDENCE_CONFIDENCE: "evidence:confidence"
     "the mean log probability of the tokens of the greedy answer with the evidence" {
         subject: "the model's confidence with the evidence",
         steps_of_evidence: &[Step::Draft],
-        needs: "log probabilities",
+        needs: LOG_PROBABILITIES,
         weighed: Some(|_, with| confidence(with)),
         ..EVIDENCE
     }
@@ -291,16 +361,19 @@ signals! {
         subject: "the model's gain in confidence",
         steps: &[Step::Draft],
         steps_of_evidence: &[Step::Draft],
-        needs: "log probabilities",
-        weighed: Some(|without, with| Some(confidence(with)? - confidence(without)?)),
+        needs: LOG_PROBABILITIES,
+        weighed: Some(|without, with| confidence(with).with(confidence(without), |with, without| with - without)),
         ..EVIDENCE
     }
     EVIDENCE_DOUBT: "evidence:doubt"
     "the cosine of the question and the passage most similar to it, less the mean log probability of the tokens of the greedy answer from memory" {
         subject: "the similarity of the best passage and the doubt in the answer from memory",
         steps: &[Step::Draft],
-        needs: "log probabilities",
-        weighed: Some(|without, with| Some(with.rating?.cosine - confidence(without)?)),
+        needs: LOG_PROBABILITIES,
+        weighed: Some(|without, with| {
+            let cosine = of_rating(with, |rating| rating.cosine);
+            cosine.with(confidence(without), |cosine, sure| cosine - sure)
+        }),
         ..EVIDENCE
     }
     EVIDENCE_GATE: "evidence:gate"
@@ -313,33 +386,51 @@ signals! {
         is_share: true,
         // Where the evidence adds as much as it takes.
         threshold: Some(0.5),
-        weighed: Some(|_, with| Some(with.gated.as_ref()?.worth)),
+        weighed: Some(|_, with| told(with.gated.as_ref().map(|gated| gated.worth))),
         ..EVIDENCE
     }
 }
 
 impl Signal {
-    /// The number: the larger, the more the question needs retrieval. `None` where it was not recorded
-    /// or the model does not report what it needs.
+    /// What it says of a question: the larger, the more that needs retrieval.
     #[must_use]
-    pub fn of(self, measured: &Measurements) -> Option<f64> {
-        let number = (self.recorded)(measured)?;
-        Some(match self.direction {
+    pub fn of(self, measured: &Measurements) -> Reading {
+        (self.recorded)(measured).map(|number| match self.direction {
             Direction::Rises => number,
             Direction::Falls => 1.0 - number,
         })
     }
 
-    /// The number of the evidence: the larger, the more it is worth using. `None` of signals of the
-    /// question, where it was not recorded, or where the model does not report what it needs.
+    /// What it says of the evidence: the larger, the more that is worth using. Signals of the question say nothing.
     #[must_use]
-    pub fn weigh(self, without: &Measurements, with: &Measurements) -> Option<f64> {
-        (self.weighed?)(without, with)
+    pub fn weigh(self, without: &Measurements, with: &Measurements) -> Reading {
+        self.weighed
+            .map_or(Reading::NotMeasured, |weighed| weighed(without, with))
     }
 
-    /// What reviews evidence: the number of the evidence, or the same number as without it.
+    /// A reading by a model that reports numbers of its greedy answers: where those of one answer are missing, a
+    /// signal that goes by them cannot tell. Of a model that never reports any, it is an error.
     #[must_use]
-    pub fn review(self, without: &Measurements, with: &Measurements) -> Option<f64> {
+    pub fn where_reported(self, reading: Reading) -> Reading {
+        let mut steps = self.steps.iter().chain(self.steps_of_evidence);
+        match reading {
+            Reading::NotMeasured if steps.any(|step| *step == Step::Draft) => Reading::CannotTell,
+            reading => reading,
+        }
+    }
+
+    /// Whether a model with these capabilities reports the numbers of its answers that it needs.
+    pub(crate) fn is_reported_by(self, model: Capabilities) -> bool {
+        match self.needs == LOG_PROBABILITIES {
+            true => model.logprobs,
+            // Only models on this machine report all of them, and those show their states.
+            false => model.hidden_layers.is_some(),
+        }
+    }
+
+    /// What reviews evidence: what it says of that, or the same as without it.
+    #[must_use]
+    pub fn review(self, without: &Measurements, with: &Measurements) -> Reading {
         match self.weighed {
             Some(weighed) => weighed(without, with),
             None => self.of(with),

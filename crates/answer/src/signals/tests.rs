@@ -1,9 +1,14 @@
 //! Signals and the policies that decide by them, by name.
 
-use ken_route::{CannotChoose, Source};
+use std::time::Duration;
+
+use ken_language::{Finish, FirstLine, Generation};
+use ken_probe::{Lack, Sample};
+use ken_route::{CannotChoose, Review, Source};
 
 use super::*;
-use crate::Policy;
+use crate::router::Routed;
+use crate::{Abstention, Policy};
 
 /// The reference has a row for each signal, in this order, and no other.
 #[test]
@@ -170,4 +175,238 @@ fn evidence_is_kept_as_its_review_says() {
         reason,
         "the similarity of the best passage, 0.200, is not above 0.5"
     );
+}
+
+/// What a model may return in the place of an answer.
+fn absent() -> Vec<(&'static str, Generation)> {
+    let said = |text: &str, finish| Generation {
+        text: text.to_owned(),
+        refusal: (finish == Finish::Refused).then(|| "I cannot help with that.".to_owned()),
+        tokens: 1,
+        // It is sure of it.
+        logprobs: Some(vec![0.0, 0.0]),
+        entropies: Some(vec![0.0, 0.0]),
+        margins: Some(vec![1.0, 1.0]),
+        finish,
+        prompt_tokens: 9,
+        prompt_time: Duration::ZERO,
+        write_time: Duration::ZERO,
+    };
+    let untold = |number: f32| Generation {
+        logprobs: Some(vec![number]),
+        entropies: Some(vec![number]),
+        margins: Some(vec![number]),
+        ..said("", Finish::End)
+    };
+    vec![
+        ("nothing", said("", Finish::End)),
+        ("white space", said(" \n\t ", Finish::End)),
+        ("punctuation", said("...", Finish::StopString)),
+        ("what is not seen", said("\u{200b}", Finish::End)),
+        ("thoughts without end", said("", Finish::Length)),
+        ("a filtered answer", said("owl", Finish::Filtered)),
+        ("a refusal", said("", Finish::Refused)),
+        ("a refusal beside a text", said("owl", Finish::Refused)),
+        ("a call of a tool", said("", Finish::ToolCall)),
+        ("NaN", untold(f32::NAN)),
+        ("infinity", untold(f32::NEG_INFINITY)),
+    ]
+}
+
+fn sample_of(written: &Generation) -> Sample {
+    let mut line = FirstLine::default();
+    line.take(&written.text);
+    Sample::of(written, &line).unwrap()
+}
+
+/// All steps taken, of which none gave anything.
+fn nothing_of(sample: &Sample) -> Measurements {
+    let cost = Cost::of_model(1, 9, 1, 1.0);
+    let steps = Signal::ALL
+        .iter()
+        .flat_map(|signal| signal.steps.iter().chain(signal.steps_of_review()).copied());
+    Measurements {
+        draft: Some(sample.clone()),
+        samples: vec![sample.clone(); 10],
+        types: vec![0; 10],
+        routed: Some(Routed {
+            router: "r".to_owned(),
+            need: None,
+        }),
+        chosen: Some(ChosenSource {
+            datastore: None,
+            need: None,
+            corpus: "c".to_owned(),
+        }),
+        gated: Some(Gated {
+            gate: "g".to_owned(),
+            worth: None,
+            reads_answer: true,
+        }),
+        costs: steps.map(|step| (step, cost)).collect(),
+        ..Measurements::default()
+    }
+}
+
+/// What nobody said is no agreement, for any signal and any way of saying nothing.
+#[test]
+fn what_is_absent_is_never_the_model_itself() {
+    for (what, written) in absent() {
+        let nothing = nothing_of(&sample_of(&written));
+        for &signal in Signal::ALL {
+            let name = format!("{signal} of {what}");
+            // The threshold that everything is up to, or above.
+            let [most, least] = match signal.is_share {
+                true => [1.0, 0.0],
+                false => [f64::MAX, f64::MIN],
+            };
+            let policy = |threshold| Policy::Measured {
+                signal,
+                threshold: Some(threshold),
+                review: Review::Nothing,
+            };
+            let reading = signal.review(&nothing, &nothing);
+            assert_eq!(reading, Reading::CannotTell, "{name}");
+            if signal.weighs_evidence() {
+                let kept = policy(most).review(Reading::NotMeasured, reading).unwrap();
+                assert_eq!(kept.source, Source::Corpus, "{name}");
+            } else {
+                let choice = policy(most).choose(reading).unwrap();
+                assert_eq!(choice.source, Source::Corpus, "{name}");
+                assert!(
+                    choice.reason.contains("cannot be told"),
+                    "{}",
+                    choice.reason
+                );
+                assert_eq!(
+                    policy(most).retrieves(reading.number()),
+                    Some(true),
+                    "{name}"
+                );
+            }
+            if Abstention::can_use(signal) {
+                let abstention = Abstention {
+                    signal,
+                    threshold: Some(if signal.weighs_evidence() {
+                        least
+                    } else {
+                        most
+                    }),
+                };
+                let (is_given, reason) = abstention.judge(reading).unwrap();
+                assert!(
+                    !is_given && reason.ends_with("so it is withheld"),
+                    "{name}: {reason}"
+                );
+                assert!(!abstention.vouches(reading.number()), "{name}");
+            }
+            for review in [Review::Double, Review::Relative] {
+                let twice = Policy::Measured {
+                    signal,
+                    threshold: Some(most),
+                    review,
+                };
+                if signal.with_evidence {
+                    for without in [Reading::CannotTell, Reading::Number(0.5)] {
+                        let kept = twice.review(without, reading).unwrap();
+                        assert_eq!(kept.source, Source::Corpus, "{name}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The same where nothing but the answers, or nothing but the numbers, is missing.
+#[test]
+fn enough_samples_have_to_be_answers() {
+    let mixed = |answers: usize| {
+        let owl = Sample {
+            text: "owl".to_owned(),
+            logprob: Some(-0.1),
+            tokens: 1,
+            ..Sample::default()
+        };
+        let mut samples = vec![owl; answers];
+        samples.resize(10, Sample::default());
+        Measurements {
+            samples,
+            types: (0..10).map(|at| usize::from(at >= answers)).collect(),
+            ..Measurements::default()
+        }
+    };
+    for signal in [
+        Signal::CERTAINTY,
+        Signal::SEMANTIC_ENTROPY,
+        Signal::LEXICAL_SIMILARITY,
+    ] {
+        for answers in [0, 1, 4] {
+            assert_eq!(
+                signal.of(&mixed(answers)),
+                Reading::CannotTell,
+                "{signal} {answers}"
+            );
+        }
+        // Of those that are left, all say the same.
+        for answers in [5, 10] {
+            assert_eq!(
+                signal.of(&mixed(answers)),
+                Reading::Number(0.0),
+                "{signal} {answers}"
+            );
+        }
+        assert_eq!(signal.of(&Measurements::default()), Reading::NotMeasured);
+    }
+    // Lines that were all cut off have no end to agree on, and their tokens tell something.
+    let cut = Sample {
+        text: "the owl of the".to_owned(),
+        logprob: Some(-1.0),
+        tokens: 4,
+        lack: Some(Lack::CutOff),
+        ..Sample::default()
+    };
+    let cut = Measurements {
+        draft: Some(cut.clone()),
+        samples: vec![cut; 10],
+        types: vec![0; 10],
+        ..Measurements::default()
+    };
+    for signal in [Signal::CERTAINTY, Signal::SEQUENCE_PROBABILITY] {
+        assert_eq!(signal.of(&cut), Reading::CannotTell, "{signal}");
+    }
+    assert!(Signal::PERPLEXITY.of(&cut).number().is_some());
+}
+
+#[test]
+fn one_answer_without_its_log_probabilities_is_not_a_model_without_any() {
+    let measured = Measurements {
+        draft: Some(Sample {
+            text: "owl".to_owned(),
+            tokens: 1,
+            ..Sample::default()
+        }),
+        ..Measurements::default()
+    };
+    let reading = Signal::PERPLEXITY.of(&measured);
+    assert_eq!(reading, Reading::NotMeasured);
+    assert_eq!(
+        Signal::PERPLEXITY.where_reported(reading),
+        Reading::CannotTell
+    );
+    let reading = Signal::JUDGMENT.of(&measured);
+    assert_eq!(
+        Signal::JUDGMENT.where_reported(reading),
+        Reading::NotMeasured
+    );
+}
+
+/// What is kept of a signal that cannot tell is read again as that.
+#[test]
+fn what_cannot_tell_is_kept() {
+    for (what, written) in absent() {
+        let nothing = nothing_of(&sample_of(&written));
+        let text = serde_json::to_string(&nothing).unwrap();
+        let read: Measurements = serde_json::from_str(&text).unwrap();
+        assert_eq!(read, nothing, "{what}");
+    }
 }

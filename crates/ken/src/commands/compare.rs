@@ -272,6 +272,15 @@ fn show(comparison: &Comparison, folder: &Path) -> Result<()> {
         share(comparison.misled),
         output::interval(comparison.misled_interval)
     ))?;
+    for policy in &comparison.policies {
+        let summary = &policy.summary;
+        if summary.cannot_tell > 0 {
+            output::line(format!(
+                "`{}` cannot tell of {} questions, and takes the careful side",
+                summary.policy, summary.cannot_tell
+            ))?;
+        }
+    }
     show_yardsticks(comparison)?;
     if let Some(abstain) = comparison.abstain {
         show_withheld(abstain, comparison)?;

@@ -144,6 +144,7 @@ fn show(evaluated: &Evaluated, out: &Path) -> Result<()> {
         ("questions", summary.n.to_string()),
         ("failed", summary.failed.to_string()),
         ("policy", summary.policy.clone()),
+        ("cannot tell", summary.cannot_tell.to_string()),
         ("exact match", share(summary.em) + &interval),
         ("F1", share(summary.f1)),
         ("contains", share(summary.contains)),

@@ -129,6 +129,9 @@ fn show(summary: &ProbeSummary, out: &Path, table: &Path) -> Result<()> {
             summary.without_logprobs.to_string(),
         ));
     }
+    if summary.cannot_tell > 0 {
+        rows.push(("cannot tell", summary.cannot_tell.to_string()));
+    }
     rows.extend([
         ("known rate", share(summary.known_rate)),
         ("confidence", conditions(&summary.confidence)),

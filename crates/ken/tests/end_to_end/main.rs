@@ -55,6 +55,8 @@ mod soak;
 mod steady_memory;
 mod stopped;
 mod study;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod terminal;
 #[allow(dead_code)]
 #[cfg_attr(not(target_os = "linux"), allow(dead_code))]
 mod traffic;

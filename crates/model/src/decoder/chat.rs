@@ -3,6 +3,7 @@
 use std::io::ErrorKind;
 use std::path::Path;
 
+use ken_language::Thoughts;
 use minijinja::context;
 use serde::Serialize;
 use serde_json::Value;
@@ -140,7 +141,14 @@ impl ChatTemplate {
         (&self.beginning, &self.end)
     }
 
-    /// The text of a conversation; `open_answer` ends it where the model is to answer.
+    /// What tells thoughts from an answer that the template opens.
+    pub(super) fn thoughts(&self) -> Thoughts {
+        let asked = [Message::new(Role::User, "?")];
+        let opened = self.render(&asked, true).unwrap_or_default();
+        Thoughts::after(&opened)
+    }
+
+    /// The text of a conversation, in which the model is not to think where the template leaves that open; `open_answer` ends it where the model is to answer.
     pub(super) fn render(
         &self,
         messages: &[Message],
@@ -151,6 +159,9 @@ impl ChatTemplate {
             add_generation_prompt => open_answer,
             bos_token => self.beginning,
             eos_token => self.end,
+            // Templates of models that may think ask for either: what is thought is no part of an answer.
+            enable_thinking => false,
+            thinking => false,
         };
         let given = messages.iter().map(|message| message.content.len()).sum();
         template::render(&self.source, context, given)
@@ -195,6 +206,19 @@ mod tests {
             render(source, &messages).unwrap(),
             "<s>[system]be brief</s>[user]hi</s>[assistant]"
         );
+    }
+
+    #[test]
+    fn a_model_that_may_think_is_not_to() {
+        let source = "{% if enable_thinking is defined and enable_thinking is false %}<think></think>{% else %}<think>{% endif %}";
+        assert_eq!(render(source, &[]).unwrap(), "<think></think>");
+        let of = |source: &str| ChatTemplate {
+            source: source.to_owned(),
+            beginning: String::new(),
+            end: String::new(),
+        };
+        assert!(!of(source).thoughts().has_thoughts());
+        assert!(of("[assistant]<think>\n").thoughts().has_thoughts());
     }
 
     #[test]

@@ -1,13 +1,16 @@
 //! The decoder as one language model among others.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use ken_language::{
-    Capabilities, DoesNotChoose, GenerateRequest, Generation, Knowledge, LanguageModel, ModelError,
-    Progress, Prompt, Score, ScoreRequest, SourceChoice, SourceChooser,
+    CancelToken, Capabilities, DoesNotChoose, Finish, GenerateRequest, Generation, Knowledge,
+    LanguageModel, ModelError, Piece, Progress, Prompt, Score, ScoreRequest, SourceChoice,
+    SourceChooser, Thoughts,
 };
 
 use super::Decoder;
+use super::chat::ChatTemplate;
 use super::error::DecoderError;
 use super::prompt::{Course, Prompt as TokenPrompt};
 use super::prompt_form::PromptForm;
@@ -33,6 +36,16 @@ impl Decoder {
             }
             ReadAs::Chat => self.conversation(prompt),
         }
+    }
+
+    /// What tells thoughts from what it answers to a prompt.
+    fn thoughts(&self, prompt: &Prompt) -> Thoughts {
+        let is_asked = !self.is_sourced(prompt) && prompt.begun.is_empty();
+        let template = self
+            .chat
+            .as_ref()
+            .filter(|_| is_asked && self.reads(prompt) == ReadAs::Chat);
+        template.map_or_else(Thoughts::default, ChatTemplate::thoughts)
     }
 
     /// Whether it reads a prompt with its marks of sources.
@@ -81,6 +94,10 @@ impl LanguageModel for Decoder {
         on_progress: &mut dyn FnMut(Progress<'_>) -> ControlFlow<()>,
     ) -> Result<Vec<Vec<Generation>>, ModelError> {
         let prompts = self.all_tokenized(requests.iter().map(|request| request.prompt))?;
+        let mut thoughts: Vec<Vec<Thoughts>> = requests
+            .iter()
+            .map(|request| vec![self.thoughts(request.prompt); request.samples])
+            .collect();
         let requests: Vec<_> = requests
             .iter()
             .zip(&prompts)
@@ -90,11 +107,49 @@ impl LanguageModel for Decoder {
                 options: request.options,
             })
             .collect();
-        let written = self.generate_many(&requests, on_progress)?;
-        Ok(written
-            .into_iter()
-            .map(|samples| samples.into_iter().map(Generation::from).collect())
-            .collect())
+        let written = self.generate_many(&requests, &mut |progress| {
+            let Progress::Text(piece) = progress else {
+                return on_progress(progress);
+            };
+            let Piece {
+                request, sample, ..
+            } = piece;
+            match thoughts[request][sample].take(piece.text) {
+                "" => {
+                    let tokens = prompts[request].tokens().len();
+                    on_progress(Progress::Reading {
+                        request,
+                        read: tokens,
+                        tokens,
+                    })
+                }
+                text => on_progress(Progress::Text(Piece { text, ..piece })),
+            }
+        })?;
+        let mut answers = Vec::with_capacity(written.len());
+        for (request, (written, thoughts)) in written.into_iter().zip(&mut thoughts).enumerate() {
+            let mut samples = Vec::with_capacity(written.len());
+            for (sample, (written, thoughts)) in written.into_iter().zip(thoughts).enumerate() {
+                let mut answer = Generation::from(written);
+                if answer.finish != Finish::Cancelled {
+                    let text = thoughts.finish();
+                    let piece = Piece {
+                        request,
+                        sample,
+                        text,
+                    };
+                    if !text.is_empty() && on_progress(Progress::Text(piece)).is_break() {
+                        answer.finish = Finish::Cancelled;
+                    }
+                }
+                samples.push(match thoughts.has_thoughts() {
+                    true => without(thoughts, answer),
+                    false => answer,
+                });
+            }
+            answers.push(samples);
+        }
+        Ok(answers)
     }
 
     fn score(&self, requests: &[ScoreRequest<'_, Prompt>]) -> Result<Vec<Vec<Score>>, ModelError> {
@@ -145,6 +200,13 @@ impl LanguageModel for Decoder {
             None => Err(ModelError::new(DoesNotChoose)),
         }
     }
+
+    fn bound(&self, token: &CancelToken) -> Option<Arc<dyn LanguageModel>> {
+        Some(Arc::new(Self {
+            cancel: self.cancel.clone().or(token),
+            ..self.clone()
+        }))
+    }
 }
 
 impl SourceChooser for Decoder {
@@ -175,10 +237,22 @@ impl SourceChooser for Decoder {
     }
 }
 
+/// The answer without the thoughts before it, whose numbers are not those of the answer.
+fn without(thoughts: &Thoughts, answer: Generation) -> Generation {
+    Generation {
+        text: thoughts.answer().to_owned(),
+        logprobs: None,
+        entropies: None,
+        margins: None,
+        ..answer
+    }
+}
+
 impl From<super::generate::Generation> for Generation {
     fn from(written: super::generate::Generation) -> Self {
         Self {
             text: written.text,
+            refusal: None,
             tokens: written.tokens.len(),
             logprobs: Some(written.logprobs),
             entropies: Some(written.entropies),

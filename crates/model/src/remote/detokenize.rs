@@ -104,6 +104,7 @@ mod tests {
             text: text.to_owned(),
             tokens: tokens.iter().map(token).collect(),
             finish: Some(Finish::End),
+            ..Choice::default()
         }
     }
 

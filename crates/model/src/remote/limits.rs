@@ -43,10 +43,14 @@ pub(super) fn count(response: &Value, pointer: &str) -> Result<Option<usize>, St
     }
 }
 
-/// A log probability; `None` for anything else: not a number, infinite, or above 0.
+/// What services return in the place of a log probability that they do not tell, or anything below it.
+const UNTOLD: f64 = -9999.0;
+
+/// A log probability; `None` for anything else: not a number, infinite, above 0, or [`UNTOLD`].
 pub(super) fn logprob(value: &Value) -> Option<f32> {
-    let logprob = value.as_f64().filter(|&logprob| logprob <= ROUNDING)?;
-    Some(logprob.min(0.0) as f32).filter(|logprob| logprob.is_finite())
+    let is_told = |&logprob: &f64| logprob <= ROUNDING && logprob > UNTOLD;
+    let logprob = value.as_f64().filter(is_told)?;
+    Some(logprob.min(0.0) as f32)
 }
 
 #[cfg(test)]
@@ -63,6 +67,8 @@ mod tests {
             (json!(1e-9), Some(0.0)),
             (json!(0.5), None),
             (json!(-1e300), None),
+            (json!(-9999.0), None),
+            (json!(-9998.0), Some(-9998.0)),
             (json!(null), None),
             (json!("-1"), None),
         ] {

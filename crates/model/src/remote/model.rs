@@ -1,13 +1,14 @@
 //! Language models behind endpoints.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use ken_language::{
-    Capabilities, Examples, Finish, GenerateOptions, GenerateRequest, Generation, LanguageModel,
-    ModelError, Piece, Progress, Prompt, Reply, Sampling, Score, ScoreRequest,
-    fingerprint_of_texts,
+    CancelToken, Capabilities, Examples, Finish, GenerateOptions, GenerateRequest, Generation,
+    LanguageModel, ModelError, Piece, Progress, Prompt, Reply, Sampling, Score, ScoreRequest,
+    Thoughts, fingerprint_of_texts,
 };
 
 use super::client::Client;
@@ -15,6 +16,7 @@ use super::concurrent::for_each_concurrent;
 use super::detokenize::Emitted;
 use super::endpoint::Endpoint;
 use super::error::{Failure, RemoteError};
+use super::max_tokens::Allowance;
 use super::response::{Choice, Usage, completions};
 use super::route::{CompletionRequest, Route, Unsupported, body, whole_text};
 use super::score::{self, Scorer, Scoring};
@@ -29,7 +31,7 @@ const DEFAULT_CONTEXT_TOKENS: usize = 4096;
 /// A prompt for a line is sent as text to be continued if the endpoint accepts that, else as a
 /// conversation; one for a whole text as a conversation if it accepts that, else as text.
 /// Special tokens that are spelled out in a text are up to the endpoint, and most interpret them.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct RemoteModel {
     client: Client,
     name: String,
@@ -40,11 +42,13 @@ pub struct RemoteModel {
     scoring: Option<Scoring>,
     logprobs: bool,
     counts_tokens: bool,
-    unsupported: Unsupported,
+    unsupported: Arc<Unsupported>,
     /// Whether it was found to refuse conversations.
-    refuses_chat: AtomicBool,
+    refuses_chat: Arc<AtomicBool>,
     /// Whether it was found to return one sample per request.
-    one_at_a_time: AtomicBool,
+    one_at_a_time: Arc<AtomicBool>,
+    /// Whether it was found to think without saying where that begins.
+    thinks_unmarked: Arc<AtomicBool>,
 }
 
 impl RemoteModel {
@@ -65,9 +69,10 @@ impl RemoteModel {
             scoring,
             logprobs: false,
             counts_tokens: false,
-            unsupported: Unsupported::default(),
-            refuses_chat: AtomicBool::new(false),
-            one_at_a_time: AtomicBool::new(false),
+            unsupported: Arc::default(),
+            refuses_chat: Arc::default(),
+            one_at_a_time: Arc::default(),
+            thinks_unmarked: Arc::default(),
         };
         model.logprobs = match model.probe_logprobs() {
             Err(error) if error.is_refusal() && scoring.is_none() => {
@@ -150,6 +155,9 @@ impl RemoteModel {
         })?;
         // Counting the tokens of each may take a request.
         choices.truncate(request.samples);
+        for choice in &mut choices {
+            Allowance::of(request.max_tokens).take(choice);
+        }
         Ok((choices, usage))
     }
 
@@ -223,18 +231,38 @@ impl RemoteModel {
             return self.empty_completion(request.prompt);
         }
         let received = self.send(request, |route, body| {
-            let body = body.to_string();
-            self.client
-                .with_retries(|| stream(&self.client, route, &body, on_piece))
+            let (body, thoughts) = (body.to_string(), self.thoughts(route, request.prompt.reply));
+            self.client.with_retries(|| {
+                let (most, thoughts) = (request.max_tokens, thoughts.clone());
+                stream(&self.client, route, &body, most, thoughts, on_piece)
+            })
         })?;
+        if received.thinks_unmarked {
+            self.thinks_unmarked.store(true, Ordering::Relaxed);
+        }
         self.completion(request.prompt, received)
+    }
+
+    /// How thoughts are told from an answer that is streamed. A line in a conversation is not given out before its
+    /// end, since what comes first may be thoughts, whose first line would be taken for the answer.
+    fn thoughts(&self, route: Route, reply: Reply) -> Thoughts {
+        match (route, reply) {
+            (Route::Completions, _) => Thoughts::default(),
+            (Route::Chat, Reply::Text) if !self.thinks_unmarked.load(Ordering::Relaxed) => {
+                Thoughts::suspected()
+            }
+            (Route::Chat, _) => Thoughts::held(),
+        }
     }
 
     /// A completion with its tokens counted: by its log probabilities, by the endpoint, or else
     /// estimated by its length.
     fn completion(&self, prompt: &Prompt, received: Received) -> Result<Completion, RemoteError> {
         let Received { choice, usage, .. } = &received;
-        let tokens = match (choice.tokens.len(), usage.completion) {
+        let tokens = match (
+            choice.tokens.len() + choice.thought_tokens,
+            usage.completion,
+        ) {
             (0, Some(tokens)) => tokens,
             (0, None) => self.count(&choice.text, false)?,
             (tokens, _) => tokens,
@@ -312,12 +340,18 @@ impl RemoteModel {
         if requests.iter().any(|request| request.samples == 0) {
             return Err(RemoteError::NoSamples);
         }
-        let mut emit = |request, sample, text: &str| {
-            on_progress(Progress::Text(Piece {
+        let mut emit = |request, sample, text: &str| match text {
+            // Nothing of the answer has come yet: the model thinks.
+            "" => on_progress(Progress::Reading {
+                request,
+                read: 0,
+                tokens: 0,
+            }),
+            text => on_progress(Progress::Text(Piece {
                 request,
                 sample,
                 text,
-            }))
+            })),
         };
         if let [request @ GenerateRequest { samples: 1, .. }] = requests {
             let request = self.completion_request(request, true)?;
@@ -405,13 +439,14 @@ impl Completion {
         Generation {
             tokens: match choice.tokens.len() {
                 0 => self.tokens,
-                tokens => tokens,
+                tokens => tokens + choice.thought_tokens,
             },
             logprobs: choice.logprobs(),
             entropies: None,
             margins: choice.margins(),
+            finish: choice.ending(),
+            refusal: Some(choice.refusal).filter(|refusal| !refusal.is_empty()),
             text: choice.text,
-            finish: choice.finish.unwrap_or(Finish::End),
             prompt_tokens: self.prompt_tokens,
             prompt_time: self.received.prompt_time,
             write_time: self.received.write_time,
@@ -479,5 +514,12 @@ impl LanguageModel for RemoteModel {
 
     fn hidden(&self, _prompts: &[&Prompt], _layer: usize) -> Result<Vec<Vec<f32>>, ModelError> {
         Err(RemoteError::CannotShowHidden(self.client.base_url().to_owned()).into())
+    }
+
+    fn bound(&self, token: &CancelToken) -> Option<Arc<dyn LanguageModel>> {
+        Some(Arc::new(Self {
+            client: self.client.bound(token),
+            ..self.clone()
+        }))
     }
 }

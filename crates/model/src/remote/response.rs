@@ -1,6 +1,7 @@
-//! Completions in the responses of endpoints.
+//! Completions in the responses of endpoints. What a model server said is a text with an ending: what the model
+//! thought is no part of it, and a refusal, a filter or a call of a tool is told from an answer.
 
-use ken_language::Finish;
+use ken_language::{Finish, Thoughts};
 use serde_json::Value;
 
 use super::client::Client;
@@ -11,11 +12,20 @@ use super::route::Route;
 /// One completion, whole or a part of a stream.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Choice {
+    /// The answer.
     pub(super) text: String,
     /// Empty where the endpoint returns no log probabilities.
     pub(super) tokens: Vec<Token>,
     /// `None` where it has not ended yet.
     pub(super) finish: Option<Finish>,
+    /// What the model said where it refused.
+    pub(super) refusal: String,
+    /// Whether the model called a tool.
+    pub(super) calls_tool: bool,
+    /// Whether the endpoint returned thoughts, in a field of their own or in the text.
+    pub(super) has_thoughts: bool,
+    /// Tokens of these, which are not among `tokens`.
+    pub(super) thought_tokens: usize,
 }
 
 /// A generated token.
@@ -48,6 +58,52 @@ impl Choice {
     /// The margins of the tokens; `None` where one is missing.
     pub(super) fn margins(&self) -> Option<Vec<f32>> {
         self.of_tokens(|token| token.margin)
+    }
+
+    /// Why it ended: a refusal or a call of a tool is no plain end, whatever the endpoint says of it.
+    pub(super) fn ending(&self) -> Finish {
+        match self.finish {
+            Some(Finish::Cancelled) => Finish::Cancelled,
+            _ if !self.refusal.is_empty() => Finish::Refused,
+            _ if self.calls_tool => Finish::ToolCall,
+            finish => finish.unwrap_or(Finish::End),
+        }
+    }
+
+    /// Keeps of the tokens those of the answer, once it is complete. Where their texts do not show which these are,
+    /// or are less than all of it, none is kept: a part of the log probabilities would say more than all of them.
+    pub(super) fn keep_tokens_of_answer(&mut self) {
+        let whole: Vec<u8> = self
+            .tokens
+            .iter()
+            .flat_map(|token| token.text.clone())
+            .collect();
+        let is_told = self.tokens.iter().all(|token| !token.text.is_empty());
+        // A tokenizer may hide the space before each word.
+        let is_short = is_told && whole.len() + self.tokens.len() < self.text.len();
+        let first = match self.has_thoughts {
+            false if is_short => None,
+            false => Some(0),
+            true => self.first_of_answer(&whole),
+        };
+        let all = self.tokens.len();
+        self.tokens.drain(..first.unwrap_or(all));
+        if self.has_thoughts {
+            self.thought_tokens += all - self.tokens.len();
+        }
+    }
+
+    /// The first token of an answer that follows thoughts; `None` where none begins with it.
+    fn first_of_answer(&self, whole: &[u8]) -> Option<usize> {
+        let text = self.text.as_bytes();
+        let mut before = 0;
+        let mut starts = self.tokens.iter().map(|token| {
+            let start = before;
+            before += token.text.len();
+            start
+        });
+        let after = |start: usize| whole.get(start..).unwrap_or_default();
+        starts.position(|start| !text.is_empty() && after(start).starts_with(text))
     }
 
     fn of_tokens(&self, number: impl Fn(&Token) -> Option<f32>) -> Option<Vec<f32>> {
@@ -83,11 +139,23 @@ fn choices(response: &Value, route: Route) -> Option<Vec<Choice>> {
     // A stable sort: those without an index keep their order.
     choices.sort_by_key(|choice| choice.get("index").and_then(Value::as_u64));
     let whole = |choice: &Value| {
-        let text = match route {
-            Route::Completions => choice.get("text")?,
-            Route::Chat => choice.pointer("/message/content")?,
+        let mut read = match route {
+            Route::Completions => read(choice, choice.get("text")?, &Value::Null)?,
+            Route::Chat => {
+                let message = choice.get("message")?;
+                read(
+                    choice,
+                    message.get("content").unwrap_or(&Value::Null),
+                    message,
+                )?
+            }
         };
-        let mut read = read(choice, text.as_str().or(text.is_null().then_some(""))?);
+        let mut thoughts = Thoughts::held();
+        thoughts.take(&read.text);
+        thoughts.finish();
+        thoughts.answer().clone_into(&mut read.text);
+        read.has_thoughts |= thoughts.has_thoughts();
+        read.keep_tokens_of_answer();
         read.finish.get_or_insert(Finish::End);
         Some(read)
     };
@@ -99,19 +167,60 @@ pub(super) fn delta(event: &Value, route: Route) -> Choice {
     let Some(choice) = event.pointer("/choices/0") else {
         return Choice::default();
     };
-    let text = match route {
-        Route::Completions => choice.get("text"),
-        Route::Chat => choice.pointer("/delta/content"),
+    let none = Value::Null;
+    let (text, message) = match route {
+        Route::Completions => (choice.get("text"), &none),
+        Route::Chat => (
+            choice.pointer("/delta/content"),
+            choice.get("delta").unwrap_or(&none),
+        ),
     };
-    read(choice, text.and_then(Value::as_str).unwrap_or_default())
+    read(choice, text.unwrap_or(&none), message).unwrap_or_default()
 }
 
-fn read(choice: &Value, text: &str) -> Choice {
-    Choice {
-        text: text.to_owned(),
+/// The fields in which endpoints return what a model thought.
+const THOUGHTS: [&str; 3] = ["reasoning_content", "reasoning", "thinking"];
+
+/// What a choice says: in `content`, as text or in parts, and beside it in `message`. `None` where the content is
+/// neither.
+fn read(choice: &Value, content: &Value, message: &Value) -> Option<Choice> {
+    let said = |field: &str| {
+        message
+            .get(field)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    };
+    let called = |field: &str| match message.get(field) {
+        Some(Value::Array(calls)) => !calls.is_empty(),
+        Some(call) => call.is_object(),
+        None => false,
+    };
+    let mut read = Choice {
         tokens: tokens(choice),
         finish: finish(choice),
+        refusal: said("refusal").to_owned(),
+        calls_tool: called("tool_calls") || called("function_call"),
+        has_thoughts: THOUGHTS.iter().any(|field| !said(field).is_empty()),
+        ..Choice::default()
+    };
+    match content {
+        Value::Null => {}
+        Value::String(text) => read.text.clone_from(text),
+        Value::Array(parts) => {
+            for part in parts {
+                let of = |field: &str| part.get(field).and_then(Value::as_str).unwrap_or_default();
+                match part.get("type").and_then(Value::as_str) {
+                    Some("refusal") => read.refusal.push_str(of("refusal")),
+                    Some("thinking" | "reasoning" | "redacted_thinking") => {
+                        read.has_thoughts = true
+                    }
+                    _ => read.text.push_str(part.as_str().unwrap_or(of("text"))),
+                }
+            }
+        }
+        _ => return None,
     }
+    Some(read)
 }
 
 /// The token counts in a response, or in an event of a stream.
@@ -182,12 +291,28 @@ fn text_bytes(token: &Value) -> Vec<u8> {
     bytes.unwrap_or_else(|| text.unwrap_or_default().into())
 }
 
-/// Only vLLM says whether a stop string was found; elsewhere one counts as an end.
+/// Why a choice ended, in the words of several services; one that is not known is an end. What a service breaks
+/// off is cut off, as by a limit. Only vLLM says whether a stop string was found; elsewhere one counts as an end.
+/// `None` where it has not ended.
 fn finish(choice: &Value) -> Option<Finish> {
     let reason = choice.get("finish_reason")?.as_str()?;
     let by_string = choice.get("stop_reason").is_some_and(Value::is_string);
-    Some(match reason {
-        "length" => Finish::Length,
+    Some(match reason.to_ascii_lowercase().as_str() {
+        "" | "null" => return None,
+        "length"
+        | "max_tokens"
+        | "max_length"
+        | "model_length"
+        | "abort"
+        | "aborted"
+        | "cancelled"
+        | "error"
+        | "insufficient_system_resource" => Finish::Length,
+        "content_filter" | "safety" | "recitation" | "prohibited_content" | "blocklist" => {
+            Finish::Filtered
+        }
+        "refusal" => Finish::Refused,
+        "tool_calls" | "function_call" | "tool_use" => Finish::ToolCall,
         "stop" if by_string => Finish::StopString,
         _ => Finish::End,
     })

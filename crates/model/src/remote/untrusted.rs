@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use std::sync::LazyLock;
 use std::time::Instant;
 
+use ken_language::Thoughts;
 use serde_json::Value;
 
 use super::client::{self, Client};
@@ -12,11 +13,12 @@ use super::detokenize::Emitted;
 use super::embedder::RemoteEmbedder;
 use super::endpoint::Endpoint;
 use super::error::{Failure, RemoteError};
+use super::limits::MAX_TOKENS;
 use super::response::completions;
 use super::route::Route;
 use super::score::{self, Scoring};
 use super::select_model::select_model;
-use super::stream;
+use super::stream::{self, Sent};
 use super::tokens;
 
 /// The route that the bytes are a response of.
@@ -72,10 +74,17 @@ pub fn server_sent_events(bytes: &[u8], chat: bool) -> Result<Vec<String>, Remot
     };
     let mut pieces = Vec::new();
     let mut on_piece = |piece: &str| {
-        pieces.push(piece.to_owned());
+        pieces.extend((!piece.is_empty()).then(|| piece.to_owned()));
         ControlFlow::Continue(())
     };
-    match stream::read_events(client, route, URL, bytes, &mut on_piece, Instant::now()) {
+    let sent = Sent {
+        client,
+        route,
+        url: URL,
+        max_tokens: MAX_TOKENS,
+        at: Instant::now(),
+    };
+    match stream::read_events(&sent, bytes, Thoughts::suspected(), &mut on_piece) {
         Ok(_) => Ok(pieces),
         Err(failed) => Err(failed.error),
     }

@@ -5,6 +5,7 @@
 
 mod connecting;
 mod embeddings;
+mod endings;
 mod faults;
 mod generating;
 mod keys;

@@ -104,8 +104,8 @@ mod tests {
         let [Some(ida), Some(year)] = verdicts[..] else {
             panic!("{verdicts:?}");
         };
-        assert!(ida.holds && ida.chance.is_some_and(|chance| chance > 0.9));
-        assert!(!year.holds && year.chance.is_some_and(|chance| chance < 0.1));
+        assert!(ida.holds == Some(true) && ida.chance.is_some_and(|chance| chance > 0.9));
+        assert!(year.holds == Some(false) && year.chance.is_some_and(|chance| chance < 0.1));
         assert_eq!(judge_pairs(&model, &[]).unwrap(), []);
     }
 

@@ -41,7 +41,7 @@ pub struct Dropped {
     pub other_answer: usize,
     /// The sentence has that question already.
     pub repeated: usize,
-    /// The model holds that the sentence does not give this answer to the question.
+    /// The model does not hold that the sentence gives this answer to the question.
     pub invalid: usize,
 }
 
@@ -222,11 +222,11 @@ fn drop_invalid(
         let pairs = std::mem::take(&mut draft.pairs).into_iter().zip(verdicts);
         for (pair, verdict) in pairs {
             match verdict.holds {
-                true => draft.pairs.push(Pair {
+                Some(true) => draft.pairs.push(Pair {
                     validity: verdict.chance,
                     ..pair
                 }),
-                false => draft.dropped.invalid += 1,
+                Some(false) | None => draft.dropped.invalid += 1,
             }
         }
     }

@@ -24,7 +24,8 @@ pub use self::jointly::{JointCalibration, JointObservation, calibrate_jointly};
 /// A question with known correctness.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Observation {
-    /// The policy's score; infinity and NaN retrieve at every threshold.
+    /// The policy's score; what is no finite number, such as NaN of a signal that cannot tell, retrieves at every
+    /// threshold, and counts among the questions as any other.
     pub score: f64,
     /// The correctness of the answer without retrieval, in `[0, 1]`.
     pub without: f64,
@@ -176,7 +177,7 @@ struct Step {
 /// All distinct thresholds, from the one that skips nothing to the one that skips most.
 fn steps(observations: &[Observation]) -> Vec<Step> {
     let mut sorted: Vec<&Observation> = observations.iter().collect();
-    sorted.retain(|one| one.score < f64::INFINITY);
+    sorted.retain(|one| one.score.is_finite());
     sorted.sort_by(|one, other| one.score.total_cmp(&other.score));
     let mut step = Step {
         threshold: None,

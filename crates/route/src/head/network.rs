@@ -96,6 +96,10 @@ impl Network {
     /// `vector`: `[inputs]`.
     #[must_use]
     pub fn apply(&self, vector: &[f32]) -> f64 {
+        // Infinity would come out of tanh, or of the logistic function, as a number.
+        if !vector.iter().all(|number| number.is_finite()) {
+            return f64::NAN;
+        }
         let standardized = vector.iter().zip(&self.center).zip(&self.scale);
         let mut values: Vec<f32> = standardized
             .map(|((x, center), scale)| (x - center) * scale)

@@ -114,7 +114,12 @@ fn completion(reply: Reply, answered: Answered) -> ChatCompletion {
     let annotations = annotations(&answered, &reply.addresses);
     let finish_reason = finish_reason(&answered);
     let usage = usage(&answered);
-    let Answered { text, trace, .. } = answered;
+    let Answered {
+        text,
+        refusal,
+        trace,
+        ..
+    } = answered;
     ChatCompletion {
         id: reply.id,
         object: "chat.completion",
@@ -125,7 +130,7 @@ fn completion(reply: Reply, answered: Answered) -> ChatCompletion {
             message: chat::Answered {
                 role: "assistant",
                 content: text,
-                refusal: None,
+                refusal,
                 annotations,
             },
             logprobs: None,
@@ -137,9 +142,10 @@ fn completion(reply: Reply, answered: Answered) -> ChatCompletion {
 }
 
 fn finish_reason(answered: &Answered) -> &'static str {
-    match answered.truncated {
-        true => "length",
-        false => "stop",
+    match answered.trace.lack.as_deref() {
+        _ if answered.truncated => "length",
+        Some("filtered") => "content_filter",
+        _ => "stop",
     }
 }
 
@@ -200,6 +206,12 @@ impl Reply {
         if !annotations.is_empty() {
             events.push(self.delta(Delta {
                 annotations,
+                ..Delta::default()
+            }));
+        }
+        if let Some(refusal) = &answered.refusal {
+            events.push(self.delta(Delta {
+                refusal: Some(refusal),
                 ..Delta::default()
             }));
         }

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ken_answer::Retrieved;
-use ken_language::LanguageModel;
+use ken_language::{LanguageModel, bound_model};
 use ken_probe::{Evidenced, judge_answers};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::cancel::{Cancel, Cancellable};
+use super::cancel::Cancel;
 use super::watch::compared::{Compared, Verdict};
 
 /// The most questions that it is asked at once.
@@ -39,6 +39,8 @@ pub(crate) struct Dispute {
 pub(crate) enum Judged {
     /// It says which are right.
     Said(Verdict),
+    /// It was asked, and says neither that an answer is right nor that it is wrong.
+    CannotTell,
     /// It had no time, or the server ends.
     Dropped,
     /// It cannot say.
@@ -50,6 +52,7 @@ impl Judged {
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Said(verdict) => verdict.name(),
+            Self::CannotTell => "cannot_tell",
             Self::Dropped => "dropped",
             Self::Failed(_) => "failed",
         }
@@ -78,23 +81,24 @@ impl Judge {
         turn: Option<OwnedSemaphorePermit>,
         question: &str,
         dispute: &Dispute,
-        cancel: Cancel,
+        cancel: &Cancel,
     ) -> Judged {
         let Some(_turn) = turn else {
             return Judged::Dropped;
         };
-        let model = Cancellable {
-            model: Arc::clone(&self.model),
-            cancel,
-        };
+        let model = bound_model(Arc::clone(&self.model), &cancel.token());
         let passages = dispute.read.iter().filter(|passage| passage.in_prompt);
         let passages: Vec<&str> = passages.map(|passage| passage.text.as_str()).collect();
         let asked = Evidenced {
             question,
             passages: &passages,
         };
-        match judge_answers(&model, asked, &dispute.answers.answers()) {
-            Ok(right) => Verdict::of(&right).map_or(Judged::Dropped, Judged::Said),
+        match judge_answers(model.as_ref(), asked, &dispute.answers.answers()) {
+            Ok(right) => match Verdict::of(&right) {
+                Some(verdict) => Judged::Said(verdict),
+                None if cancel.reason().is_some() => Judged::Dropped,
+                None => Judged::CannotTell,
+            },
             Err(error) => Judged::Failed(error.to_string()),
         }
     }

@@ -21,6 +21,7 @@ pub(crate) mod live;
 pub(crate) mod looking;
 pub(crate) mod opening;
 pub(crate) mod policies;
+pub(crate) mod readable;
 pub(crate) mod record;
 pub(crate) mod served;
 pub(crate) mod studies;

@@ -65,7 +65,11 @@ pub(super) fn of_question(asked: &Asked<'_>, content: bool) -> Vec<KeyValue> {
             trace,
             ..
         } => {
-            let finish = if truncated { "length" } else { "stop" };
+            let finish = match trace.lack.as_deref() {
+                _ if truncated => "length",
+                Some("filtered") => "content_filter",
+                _ => "stop",
+            };
             let finished = opentelemetry::Array::String(vec![finish.into()]);
             said.extend([
                 KeyValue::new(RESPONSE_MODEL, format!("ken/{}", trace.policy)),
@@ -136,6 +140,9 @@ fn decided(trace: &Trace) -> Vec<KeyValue> {
         KeyValue::new("ken.reason", trace.reason.clone()),
     ];
     said.extend(trace.score.map(|score| KeyValue::new("ken.score", score)));
+    if trace.cannot_tell {
+        said.push(KeyValue::new("ken.cannot_tell", true));
+    }
     let threshold = trace.threshold;
     said.extend(threshold.map(|threshold| KeyValue::new("ken.threshold", threshold)));
     said

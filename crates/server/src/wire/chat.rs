@@ -117,7 +117,8 @@ pub(crate) struct Choice {
 pub(crate) struct Answered {
     pub(crate) role: &'static str,
     pub(crate) content: String,
-    pub(crate) refusal: Option<()>,
+    /// What is said where the model wrote no answer.
+    pub(crate) refusal: Option<String>,
     pub(crate) annotations: Vec<Annotation>,
 }
 
@@ -154,6 +155,9 @@ pub(crate) struct Delta<'a> {
     pub(crate) role: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) content: Option<&'a str>,
+    /// What is said where the model wrote no answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) refusal: Option<&'a str>,
     /// All in one chunk: clients cannot join lists without numbers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) annotations: Vec<Annotation>,

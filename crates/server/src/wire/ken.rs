@@ -97,6 +97,13 @@ pub(crate) struct Trace {
     pub(crate) score: Option<f64>,
     /// What it was compared with.
     pub(crate) threshold: Option<f64>,
+    /// Whether a signal that was to decide cannot tell, so that the question was searched for, evidence kept or the
+    /// answer withheld.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) cannot_tell: bool,
+    /// Why the model wrote no answer, or not all of one: `cut_off`, `filtered`, `refused`, `tool_call` or `empty`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) lack: Option<String>,
     /// The answer that is withheld, where nothing vouches for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) withheld: Option<String>,
@@ -242,8 +249,9 @@ pub(crate) struct KnowsResponse {
     /// The probability that the model answers right from memory, where the signal is a prediction of
     /// that; null where it is another measure.
     pub(crate) probability: Option<f64>,
-    /// What was measured: the larger, the more the question needs retrieval.
-    pub(crate) score: f64,
+    /// What was measured: the larger, the more the question needs retrieval; null where that cannot be told, and
+    /// then the question retrieves.
+    pub(crate) score: Option<f64>,
     /// Above this the question retrieves.
     pub(crate) threshold: f64,
     /// Whether it does.

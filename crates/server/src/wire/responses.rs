@@ -155,7 +155,7 @@ pub(crate) enum OutputItem {
         id: String,
         status: &'static str,
         role: &'static str,
-        content: Vec<OutputText>,
+        content: Vec<OutputPart>,
     },
 }
 
@@ -170,6 +170,25 @@ pub(crate) struct FileSearchResult {
     pub(crate) score: f32,
     pub(crate) text: String,
     pub(crate) attributes: Map<String, Value>,
+}
+
+/// A part of a message.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(inline)]
+pub(crate) enum OutputPart {
+    /// The text of the answer.
+    Text(OutputText),
+    /// What is said where the model wrote no answer.
+    Refusal(OutputRefusal),
+}
+
+/// What is said where the model wrote no answer.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub(crate) struct OutputRefusal {
+    #[serde(rename = "type")]
+    pub(crate) kind: &'static str,
+    pub(crate) refusal: String,
 }
 
 /// The text of an answer.

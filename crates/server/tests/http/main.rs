@@ -3,6 +3,7 @@
 //! and take out, what happens under load, and bad input.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod absent;
 mod abstaining;
 mod access;
 mod bad_input;
@@ -11,6 +12,7 @@ mod client;
 mod console;
 mod conversation;
 mod corrections;
+mod endpoints;
 mod every_route;
 mod fixture;
 mod fuzzing;
@@ -22,6 +24,8 @@ mod javascript;
 mod judge;
 mod ken;
 mod library;
+mod limited;
+mod links;
 mod load;
 /// The one of the tests of endpoints.
 #[path = "../../../model/tests/remote/loopback.rs"]
@@ -31,6 +35,7 @@ mod mcp;
 /// The one of the tests of models.
 #[path = "../../../model/tests/loading/mutate.rs"]
 mod mutate;
+mod places;
 mod pruning;
 mod random_input;
 mod responses;

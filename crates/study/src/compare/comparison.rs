@@ -62,7 +62,7 @@ pub struct PolicyResult {
     /// At which thresholds.
     #[serde(flatten)]
     pub cut: Cut,
-    /// Questions without a score, which retrieve: the model does not report what the score needs.
+    /// Questions without a score, which retrieve: the signal cannot tell, or the model does not report what it needs.
     pub unscored: usize,
     /// How well the negative score predicts that retrieval is not needed: that it turns no wrong answer
     /// into a right one.

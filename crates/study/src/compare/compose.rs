@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use ken_answer::{
     Abstention, Cost, Measurements, Policy, Signal, Step, chance, signals_of_abstention,
 };
-use ken_route::Score;
+use ken_route::{Reading, Score};
 
 use super::signals::Signals;
 use crate::record::Record;
@@ -42,19 +42,21 @@ impl<'a> Answered<'a> {
         }
     }
 
-    /// The first signal of a policy; `None` where it has none or it was not measured.
+    /// The first signal of a policy; `None` where it has none, it was not measured or it cannot tell.
     pub(super) fn score(&self, policy: Policy) -> Option<f64> {
         let (signal, signals) = (policy.signal()?, self.signals?);
-        match policy.searches_by() {
+        let reading = match policy.searches_by() {
             Some(signal) => signal.of(&signals.without),
             None => signal.weigh(&signals.without, &signals.with),
-        }
+        };
+        reading.number()
     }
 
     /// The signal by which a policy reviews the evidence; `None` likewise.
     pub(super) fn review_score(&self, policy: Policy) -> Option<f64> {
         let signals = self.signals?;
-        policy.reviews_by()?.review(&signals.without, &signals.with)
+        let reviewer = policy.reviews_by()?;
+        reviewer.review(&signals.without, &signals.with).number()
     }
 }
 
@@ -110,15 +112,13 @@ impl Doubted {
         })
     }
 
-    /// Whether it is given.
-    fn is_given(self, signals: &Signals) -> bool {
+    /// What vouches for it, or not; nothing weighs evidence where none was used.
+    fn reading(self, signals: &Signals) -> Reading {
         let signal = self.abstention.signal;
-        self.abstention
-            .vouches(match (self.is_read, signal.weighs_evidence()) {
-                (true, _) => signal.review(&signals.without, &signals.with),
-                (false, true) => None,
-                (false, false) => signal.of(&signals.without),
-            })
+        match self.is_read {
+            true => signal.review(&signals.without, &signals.with),
+            false => signal.of(&signals.without),
+        }
     }
 
     /// What is taken without and with evidence for that.
@@ -170,9 +170,16 @@ pub(super) fn compose(
     let Some(signals) = answered.signals else {
         return record;
     };
+    let searched_by = policy
+        .searches_by()
+        .map(|signal| signal.of(&signals.without));
+    record.cannot_tell |= searched_by.is_some_and(Reading::cannot_tell);
     let (mut before, mut of_evidence) = (BTreeSet::new(), BTreeSet::new());
     before.extend(policy.searches_by().iter().flat_map(|signal| signal.steps));
     if let Some(reviewer) = policy.reviews_by().filter(|_| decision != Decision::Spared) {
+        record.cannot_tell |= reviewer
+            .review(&signals.without, &signals.with)
+            .cannot_tell();
         before.extend(reviewer.steps);
         of_evidence.extend(reviewer.taken_in_review(&signals.with));
     }
@@ -182,7 +189,9 @@ pub(super) fn compose(
         let [without, with] = doubted.steps(signals);
         before.extend(without);
         of_evidence.extend(with);
-        if !doubted.is_given(signals) {
+        let reading = doubted.reading(signals);
+        record.cannot_tell |= reading.cannot_tell();
+        if !doubted.abstention.vouches(reading.number()) {
             record = record.withheld();
         }
     }

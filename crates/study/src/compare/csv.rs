@@ -4,7 +4,7 @@ use super::comparison::{Comparison, PolicyResult};
 
 type Column = (&'static str, fn(&PolicyResult) -> Option<f64>);
 
-const COLUMNS: [Column; 39] = [
+const COLUMNS: [Column; 40] = [
     ("n", |one| Some(one.summary.n as f64)),
     ("failed", |one| Some(one.summary.failed as f64)),
     ("em", |one| one.summary.em),
@@ -27,6 +27,7 @@ const COLUMNS: [Column; 39] = [
     ("latency_mean_ms", |one| one.summary.latency_ms.mean),
     ("latency_p50_ms", |one| one.summary.latency_ms.p50),
     ("latency_p95_ms", |one| one.summary.latency_ms.p95),
+    ("cannot_tell", |one| Some(one.summary.cannot_tell as f64)),
     ("auroc", |one| one.auroc),
     ("auprc", |one| one.auprc),
     ("ece", |one| one.ece),

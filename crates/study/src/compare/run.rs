@@ -177,7 +177,7 @@ impl ComparisonWork<'_> {
         for (signals, worth) in measured.iter_mut().zip(worth) {
             signals.with.gated = worth.map(|worth| Gated {
                 gate: "cross-fitted".to_owned(),
-                worth,
+                worth: Some(worth).filter(|worth| worth.is_finite()),
                 reads_answer: true,
             });
         }

@@ -108,7 +108,8 @@ pub fn gate_labels(records: &[ProbeRecord]) -> Result<GateLabels, LearnError> {
         });
     }
     let usable = |label: &GateLabel| {
-        evidence_vector(Input::EvidenceAndAnswer, &label.without, &label.with).is_some()
+        let vector = evidence_vector(Input::EvidenceAndAnswer, &label.without, &label.with);
+        vector.is_some_and(|vector| is_told(&vector))
     };
     labels.retain(usable);
     match of {
@@ -125,6 +126,11 @@ pub fn gate_labels(records: &[ProbeRecord]) -> Result<GateLabels, LearnError> {
     }
 }
 
+/// Whether all numbers can be told; no gate is trained on others.
+fn is_told(vector: &[f32]) -> bool {
+    vector.iter().all(|number| number.is_finite())
+}
+
 /// A question with what was measured of it, and whether its answers are right, for cross-fitting.
 #[derive(Debug, Clone, Copy)]
 pub struct Weighable<'a> {
@@ -139,7 +145,7 @@ pub struct Weighable<'a> {
 }
 
 /// What gates make of questions that they were not trained on: for each half of the questions, one that was
-/// trained on the other half. `None` for a question without its numbers.
+/// trained on the other half. NaN for a question of which a number cannot be told, `None` for one without its numbers.
 ///
 /// # Shapes
 /// Returns `[questions]`.
@@ -160,7 +166,8 @@ pub fn cross_fitted_worth(
         let others = questions.iter().zip(&vectors);
         let others = others.filter_map(|(one, vector)| {
             let [without, with] = one.right.map(number);
-            let vector = vector.as_deref().filter(|_| one.half != half)?;
+            let vector = vector.as_deref().filter(|_| one.half != half);
+            let vector = vector.filter(|vector| is_told(vector))?;
             Some((vector, f64::midpoint(1.0, with - without)))
         });
         let (vectors_of_others, targets): (Vec<&[f32]>, Vec<f64>) = others.unzip();
@@ -276,7 +283,7 @@ pub fn learn_gate(
     Ok((head, report))
 }
 
-/// What a gate makes of each record: `[records]`; `None` of those whose subject it was trained on, and of those without
+/// What a gate makes of each record, NaN where it cannot tell: `[records]`; `None` of those whose subject it was trained on, and of those without
 /// its numbers.
 ///
 /// # Errors
@@ -289,8 +296,7 @@ pub fn gate_scores(head: &Head, records: &[ProbeRecord]) -> Result<Vec<Option<f6
     let each = records.iter().zip(untaught).map(|(record, is_new)| {
         let with = recorded_with_evidence(record);
         let vector = evidence_vector(head.input, &recorded(record, 0), &with)?;
-        let worth = head.apply(&vector).filter(|worth| worth.is_finite());
-        worth.filter(|_| is_new)
+        head.apply(&vector).filter(|_| is_new)
     });
     Ok(each.collect())
 }

@@ -40,7 +40,7 @@ pub fn question_vectors(
     vectors.ok_or(LearnError::Stopped)
 }
 
-/// What a router says of each record: `[records]`; `None` of those whose subject it, or the assessor whose
+/// What a router says of each record, NaN where it cannot tell: `[records]`; `None` of those whose subject it, or the assessor whose
 /// verdicts it reads, was trained on. `by` is what it takes, `taught` the digests of the questions that the
 /// assessor was trained on, ascending, if there is one.
 ///
@@ -75,14 +75,19 @@ pub fn router_scores(
         |record: &ProbeRecord| head.knows(&record.question) || is_among(taught, &record.question);
     scores(records, is_taught, progress, cancel, |batch| {
         let vectors = represent(by, &prompts(batch))?;
-        let applied = vectors.iter().map(|vector| head.apply(vector));
-        Ok(applied
-            .map(|need| need.filter(|need| need.is_finite()))
-            .collect())
+        let told = |vector: &Vec<f32>| {
+            let need = head.apply(vector)?;
+            Some(if by.says_something(vector) {
+                need
+            } else {
+                f64::NAN
+            })
+        };
+        Ok(vectors.iter().map(told).collect())
     })
 }
 
-/// What an assessor says of each record, from memory or with the evidence that the question was probed with:
+/// What an assessor says of each record, NaN where it cannot tell, from memory or with the evidence that the question was probed with:
 /// `[records]`; `None` of those whose subject it was trained on, where `taught` are the digests of the questions,
 /// ascending, and of those whose evidence is not found again.
 ///

@@ -1,10 +1,10 @@
 //! What a router learns to predict: whether the answer from memory is right, which takes golden answers, or how sure
 //! the model is of it, which takes none.
 
-use ken_probe::{Sample, named, semantic_entropy};
+use ken_probe::{answers, named, semantic_entropy};
 use serde::Serialize;
 
-use crate::probe::ProbeRecord;
+use crate::probe::{ProbeRecord, drawn_of};
 
 /// What a router predicts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize)]
@@ -43,19 +43,9 @@ impl Target {
             }
             Self::Certainty => Some(1.0 - record.certainty.from_self?),
             Self::SemanticEntropy => {
-                let samples = record.samples.from_self.as_deref()?;
-                // Of one sample alone nothing is told.
-                if samples.len() < 2 {
-                    return None;
-                }
-                let types: Vec<usize> = samples.iter().map(|one| one.answer_type).collect();
-                let samples = samples.iter().map(|one| Sample {
-                    text: one.text.clone(),
-                    logprob: one.logprob,
-                    tokens: one.tokens,
-                    ..Sample::default()
-                });
-                semantic_entropy(&samples.collect::<Vec<_>>(), &types)
+                let (drawn, types) = drawn_of(record.samples.from_self.as_deref()?);
+                let (answers, types) = answers(&drawn, &types)?;
+                semantic_entropy(&answers, &types)
             }
         }
     }

@@ -12,6 +12,7 @@ mod sampled;
 mod summary;
 
 pub use evidence::ProbedEvidence;
+pub(crate) use record::drawn_of;
 pub use record::{Conditions, Effects, Fingerprints, ProbeAnswer, ProbeRecord, ProbeSample};
 pub use run::probe;
 pub use sampled::Probe;

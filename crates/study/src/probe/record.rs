@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use ken_answer::{AnswerError, Cost, QuestionPrompt, Rating, Step};
 use ken_diagnostic::Action;
-use ken_probe::{Effect, Obstacle, Sample, certainty, confidence};
+use ken_probe::{Effect, Lack, Obstacle, Sample, answers, certainty, confidence};
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::Question;
@@ -52,6 +52,9 @@ pub struct ProbeSample {
     pub written: Option<usize>,
     /// Whether it is right; `None` where the question has no golden answer.
     pub correct: Option<bool>,
+    /// Why it is no answer, or not all of one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lack: Option<Lack>,
     /// The number of its answer type: answers of one type say the same.
     #[serde(rename = "type")]
     pub answer_type: usize,
@@ -104,14 +107,14 @@ pub struct ProbeRecord {
     pub subject: Option<String>,
     /// The share of right answers.
     pub confidence: Conditions<Option<f64>>,
-    /// How much the answers agree.
+    /// How much the answers agree; `None` where too few of the samples are answers to tell.
     pub certainty: Conditions<Option<f64>>,
     /// What the evidence does.
     pub effect: Effects,
     /// The greedy answer; `None` for a condition that the question was not put under.
     #[serde(rename = "likeliest")]
     pub greedy: Conditions<Option<ProbeAnswer>>,
-    /// Probability with which the model says that it must look the question up, if it scores.
+    /// Probability with which the model says that it must look the question up, if it scores and can tell.
     pub judgment: Option<f64>,
     /// The eigenscore of the samples from memory, where it was asked for.
     pub eigenscore: Option<f64>,
@@ -207,8 +210,8 @@ impl ProbeRecord {
             confidence(&correct?)
         });
         let certainty = samples.map(|samples| {
-            let samples = samples.iter().flatten();
-            certainty(&samples.map(|sample| sample.answer_type).collect::<Vec<_>>())
+            let (drawn, types) = drawn_of(samples.as_deref()?);
+            certainty(&answers(&drawn, &types)?.1)
         });
         Self {
             id: question.id.clone(),
@@ -254,6 +257,21 @@ impl ProbeRecord {
             )
         }
     }
+}
+
+/// Sampled answers as signals take them, with the number of the answer type of each.
+pub(crate) fn drawn_of(samples: &[ProbeSample]) -> (Vec<Sample>, Vec<usize>) {
+    let each = samples.iter().map(|sample| {
+        let drawn = Sample {
+            text: sample.text.clone(),
+            logprob: sample.logprob,
+            tokens: sample.tokens,
+            lack: sample.lack.clone(),
+            ..Sample::default()
+        };
+        (drawn, sample.answer_type)
+    });
+    each.unzip()
 }
 
 fn effect(indicator: Conditions<Option<f64>>) -> Option<Effect> {

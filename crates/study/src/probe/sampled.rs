@@ -165,6 +165,7 @@ impl Probe<'_> {
                     tokens: sample.tokens,
                     written: Some(written),
                     correct: right(),
+                    lack: sample.lack,
                     answer_type,
                 };
                 judged.push(Judged {
@@ -285,7 +286,7 @@ impl Probe<'_> {
         }
         let questions: Vec<&str> = drafts.iter().map(|d| d.question.question.trim()).collect();
         for (draft, (judgment, cost)) in drafts.iter_mut().zip(judge(model, &questions)?) {
-            draft.given.judgment = Some(judgment);
+            draft.given.judgment = judgment;
             draft.given.costs.insert(Step::Judge, cost);
         }
         Ok(())
@@ -298,7 +299,7 @@ impl Probe<'_> {
         };
         let questions: Vec<&str> = drafts.iter().map(|d| d.question.question.trim()).collect();
         for (draft, (rating, cost)) in drafts.iter_mut().zip(rate(retriever, &questions)?) {
-            draft.given.rating = Some(rating);
+            draft.given.rating = rating;
             draft.given.costs_with_evidence.insert(Step::Rate, cost);
         }
         Ok(())
@@ -314,16 +315,16 @@ impl Probe<'_> {
             return Ok(());
         }
         // The first prompt is the one from memory.
-        let (indices, answers): (Vec<usize>, Vec<Vec<&str>>) = sampled
+        let (indices, samples): (Vec<usize>, Vec<&[Sample]>) = sampled
             .iter()
             .enumerate()
             .filter_map(|(index, sampled)| {
-                let samples = sampled.as_ref()?.first()?.samples.iter();
-                Some((index, samples.map(|sample| sample.text.as_str()).collect()))
+                let samples = sampled.as_ref()?.first()?.samples.as_slice();
+                Some((index, samples))
             })
             .unzip();
         let prompts: Vec<&Prompt> = indices.iter().map(|&at| &drafts[at].prompts[0]).collect();
-        let inspected = inspect_answers(self.pipeline.model.as_ref(), &prompts, &answers)?;
+        let inspected = inspect_answers(self.pipeline.model.as_ref(), &prompts, &samples)?;
         for (index, (eigenscore, cost)) in indices.into_iter().zip(inspected) {
             let given = &mut drafts[index].given;
             given.eigenscore = eigenscore;

@@ -17,6 +17,8 @@ pub struct ProbeSummary {
     pub unjudged: usize,
     /// How many were probed with a model that does not report log probabilities.
     pub without_logprobs: usize,
+    /// Of how many the samples from memory cannot tell how much they agree, since too few of them are answers.
+    pub cannot_tell: usize,
     /// The share of questions of which at least half of the answers from memory are right.
     pub known_rate: Option<f64>,
     /// Mean confidence.
@@ -62,6 +64,7 @@ pub fn summarize_probe(records: &[ProbeRecord]) -> ProbeSummary {
         failed: records.len() - probed().count(),
         unjudged: probed().filter(|record| record.unjudged.is_some()).count(),
         without_logprobs: probed().filter(|record| lacks_logprobs(record)).count(),
+        cannot_tell: probed().filter(|record| cannot_tell(record)).count(),
         known_rate: share(judged.map(|confidence| confidence >= 0.5)),
         confidence: average(|record| record.confidence),
         certainty: average(|record| record.certainty),
@@ -89,6 +92,10 @@ fn effects(effects: impl Iterator<Item = Effect>) -> EffectShares {
 fn lacks_logprobs(record: &ProbeRecord) -> bool {
     let mut samples = record.samples.from_self.iter().flatten();
     samples.any(|sample| sample.logprob.is_none() && !sample.text.is_empty())
+}
+
+fn cannot_tell(record: &ProbeRecord) -> bool {
+    record.samples.from_self.is_some() && record.certainty.from_self.is_none()
 }
 
 /// Whether the one answer that a model gives to masked evidence is the mask; `None` where the

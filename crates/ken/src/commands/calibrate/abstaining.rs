@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::guaranteeing::{Promised, write_promised};
 use super::scores::{scores, scores_with_evidence};
-use super::{percent, show_left_out, show_use};
+use super::{Aside, percent, show_use};
 use crate::arguments::calibrating::{CalibrateArguments, Calibrated};
 use crate::failure::{Failure, Result};
 use crate::output;
@@ -47,6 +47,13 @@ pub(super) fn run(
         (abstain, &of_answer),
         session.settings.seed,
     )?;
+    let untold = observed
+        .iter()
+        .filter(|one| one.question.is_nan() || one.answer.is_nan());
+    let aside = Aside {
+        left_out,
+        cannot_tell: untold.count(),
+    };
     let found = calibrate_abstention(&observed, goal);
     let to_use = found.map(|found| used(&found, question, abstain));
     if let Some(out) = &arguments.out {
@@ -90,7 +97,8 @@ pub(super) fn run(
             "answered_wrong": found.map(|one| json!({ "estimate": one.error, "bound": one.error_bound })),
             "right_abstentions": found.and_then(|one| one.right_abstentions),
             "n": found.map_or(observed.len(), |one| one.questions),
-            "left_out": left_out,
+            "left_out": aside.left_out,
+            "cannot_tell": aside.cannot_tell,
         }));
     }
     let (Some(found), Some((policy, abstention))) = (found, to_use) else {
@@ -100,7 +108,7 @@ pub(super) fn run(
             percent(goal.max_error),
             observed.len()
         ))?;
-        return show_left_out(left_out);
+        return aside.show();
     };
     let threshold = |threshold: Option<f64>, rule: &str, without: &str| match threshold {
         Some(threshold) => format!("{threshold} ({rule})"),
@@ -151,7 +159,7 @@ pub(super) fn run(
             "to watch it: ken serve --policy {policy}{abstain} --calibration {out}"
         ))?;
     }
-    show_left_out(left_out)
+    aside.show()
 }
 
 /// The policy with its threshold, and what withholds answers, if anything does.

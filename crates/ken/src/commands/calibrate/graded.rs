@@ -5,7 +5,7 @@ use ken_route::{Goal, GradedCalibration, Grades, calibrate_graded};
 use ken_study::{ProbeRecord, observe_graded, probed_k, read_settings};
 use serde_json::json;
 
-use super::{flags_of, lost, percent, show_left_out};
+use super::{Aside, flags_of, lost, percent};
 use crate::arguments::calibrating::CalibrateArguments;
 use crate::failure::{Failure, Result};
 use crate::output::{self, share};
@@ -27,6 +27,10 @@ pub(super) fn run(
     };
     let seed = session.settings.seed;
     let (observed, left_out) = observe_graded(records, (signal, scores), grades, always_k, seed)?;
+    let aside = Aside {
+        left_out,
+        cannot_tell: observed.iter().filter(|one| one.score.is_nan()).count(),
+    };
     let chosen = calibrate_graded(&observed, grades, always_k, arguments.goal());
     let policy = policy_of(signal, chosen.grades, always_k);
     if session.json {
@@ -49,7 +53,8 @@ pub(super) fn run(
             "accuracy": chosen.accuracy,
             "always_accuracy": chosen.always,
             "n": chosen.questions,
-            "left_out": left_out,
+            "left_out": aside.left_out,
+            "cannot_tell": aside.cannot_tell,
         }));
     }
     output::pairs([
@@ -89,7 +94,7 @@ pub(super) fn run(
             "No thresholds between these values of k keep that: end with {always_k}."
         ))?,
     }
-    show_left_out(left_out)
+    aside.show()
 }
 
 /// What was chosen as a policy; without thresholds that keep what is wanted, everything is as always.

@@ -7,8 +7,8 @@ mod scores;
 
 use ken_answer::{Abstention, Policy, RoutingModel, Signal};
 use ken_route::{
-    Calibration, Goal, JointCalibration, Review, Score, calibrate, calibrate_double,
-    calibrate_jointly,
+    Calibration, Goal, JointCalibration, JointObservation, Review, Score, calibrate,
+    calibrate_double, calibrate_jointly,
 };
 use ken_setup::Settings;
 use ken_study::{Observed, ProbeRecord, is_held_out, observe, observe_jointly, read_results};
@@ -51,7 +51,8 @@ pub(crate) fn run(arguments: &CalibrateArguments, session: &Session<'_>) -> Resu
                 session.settings.seed,
             )?;
             let chosen = calibrate_jointly(&observed, (None, None), arguments.goal());
-            show_both(arguments, [question, evidence], &chosen, left_out, session)
+            let aside = Aside::of_both(&observed, left_out);
+            show_both(arguments, [question, evidence], &chosen, aside, session)
         }
         Calibrated::Double(signal) => {
             // First what takes a corpus: without one, nothing is measured in vain.
@@ -64,7 +65,8 @@ pub(crate) fn run(arguments: &CalibrateArguments, session: &Session<'_>) -> Resu
                 session.settings.seed,
             )?;
             let chosen = calibrate_double(&observed, arguments.goal());
-            show_double(arguments, signal, &chosen, left_out, session)
+            let aside = Aside::of_both(&observed, left_out);
+            show_double(arguments, signal, &chosen, aside, session)
         }
         Calibrated::Graded { signal, grades } => {
             let scores = scores(arguments, signal, &records, session)?;
@@ -92,6 +94,7 @@ fn show_one(
             "auroc": auroc,
             "n": chosen.questions,
             "left_out": observed.left_out,
+            "cannot_tell": observed.cannot_tell(),
             "needed": chosen.needed,
         }));
     }
@@ -130,7 +133,11 @@ fn show_one(
             ))?;
         }
     }
-    show_left_out(observed.left_out)?;
+    let aside = Aside {
+        left_out: observed.left_out,
+        cannot_tell: observed.cannot_tell(),
+    };
+    aside.show()?;
     if let (Goal::Guarantee { .. }, None) = (arguments.goal(), chosen.threshold) {
         output::line(match chosen.needed {
             Some(needed) => format!(
@@ -149,7 +156,7 @@ fn show_both(
     arguments: &CalibrateArguments,
     [question, evidence]: [Signal; 2],
     chosen: &JointCalibration,
-    left_out: usize,
+    aside: Aside,
     session: &Session<'_>,
 ) -> Result<()> {
     let policy = format!("{question}+{evidence}");
@@ -188,14 +195,14 @@ fn show_both(
         (None, None) => None,
     };
     let of = (policy, &thresholds[..], to_use);
-    show_jointly(arguments, of, chosen, left_out, session)
+    show_jointly(arguments, of, chosen, aside, session)
 }
 
 fn show_double(
     arguments: &CalibrateArguments,
     signal: Signal,
     chosen: &JointCalibration,
-    left_out: usize,
+    aside: Aside,
     session: &Session<'_>,
 ) -> Result<()> {
     let threshold = match chosen.question {
@@ -211,7 +218,7 @@ fn show_double(
     });
     let thresholds = [("threshold", threshold)];
     let of = (format!("{signal}+double"), &thresholds[..], to_use);
-    show_jointly(arguments, of, chosen, left_out, session)
+    show_jointly(arguments, of, chosen, aside, session)
 }
 
 /// Shows the thresholds of a policy that judges the question and its evidence, and what they do.
@@ -219,7 +226,7 @@ fn show_jointly(
     arguments: &CalibrateArguments,
     (policy, thresholds, to_use): (String, &[(&str, String)], Option<Policy>),
     chosen: &JointCalibration,
-    left_out: usize,
+    aside: Aside,
     session: &Session<'_>,
 ) -> Result<()> {
     if session.json {
@@ -233,7 +240,8 @@ fn show_jointly(
             "loss": { "estimate": chosen.loss, "bound": chosen.loss_bound },
             "accuracy": chosen.accuracy,
             "n": chosen.questions,
-            "left_out": left_out,
+            "left_out": aside.left_out,
+            "cannot_tell": aside.cannot_tell,
         }));
     }
     let mut rows = vec![("policy", policy)];
@@ -257,7 +265,7 @@ fn show_jointly(
         ))?,
         (None, _) => {}
     }
-    show_left_out(left_out)
+    aside.show()
 }
 
 fn percent(share: f64) -> String {
@@ -273,10 +281,35 @@ fn lost(arguments: &CalibrateArguments, loss: f64, bound: f64) -> String {
     format!("{loss}, at most {bound} with confidence {confidence}")
 }
 
-fn show_left_out(left_out: usize) -> Result<()> {
-    match left_out {
-        0 => Ok(()),
-        left_out => output::line(format!("{left_out} questions could not be used")),
+/// Questions that have no say in a threshold.
+#[derive(Clone, Copy)]
+struct Aside {
+    /// Those that could not be used.
+    left_out: usize,
+    /// Those that count, and of which a signal cannot tell.
+    cannot_tell: usize,
+}
+
+impl Aside {
+    fn of_both(observed: &[JointObservation], left_out: usize) -> Self {
+        let untold = |one: &&JointObservation| one.question.is_nan() || one.evidence.is_nan();
+        Self {
+            left_out,
+            cannot_tell: observed.iter().filter(untold).count(),
+        }
+    }
+
+    fn show(self) -> Result<()> {
+        if self.left_out > 0 {
+            output::line(format!("{} questions could not be used", self.left_out))?;
+        }
+        if self.cannot_tell > 0 {
+            let count = self.cannot_tell;
+            output::line(format!(
+                "of {count} questions a signal cannot tell: the careful side is taken at every threshold"
+            ))?;
+        }
+        Ok(())
     }
 }
 

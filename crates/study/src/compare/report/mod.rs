@@ -84,6 +84,17 @@ fn policies(comparison: &Comparison) -> String {
     if let Some(untimed) = untimed(comparison) {
         let _ = writeln!(text, "<p>{}</p>", escaped(&untimed));
     }
+    let untold = comparison.policies.iter().map(|policy| &policy.summary);
+    let untold = untold.filter(|summary| summary.cannot_tell > 0);
+    let untold = untold.map(|summary| format!("{} of {}", summary.policy, summary.cannot_tell));
+    let untold: Vec<String> = untold.collect();
+    if !untold.is_empty() {
+        let untold = escaped(&untold.join(", "));
+        let _ = writeln!(
+            text,
+            "<p>Signals cannot tell of some questions, which are then answered on the careful side: {untold}.</p>"
+        );
+    }
     text.push_str(
         "<p>Calls and tokens are means over the questions. A score is a sign that retrieval \
          is not needed (AUROC, AUPRC, ECE) where retrieval would turn no wrong answer into a right \

@@ -1,0 +1,173 @@
+//! A model that gives no answer: what is absent is not agreement, and the response says why there is none.
+
+use std::ops::ControlFlow;
+
+use ken_language::{
+    Capabilities, Finish, GenerateRequest, Generation, LanguageModel, ModelError, Progress, Prompt,
+    Score, ScoreRequest,
+};
+use ken_server::Keys;
+use ken_testing::TableModel;
+use serde_json::{Value, json};
+
+use crate::fixture::{FRANCE, LIMITS, Running, facts};
+use crate::watch::has_line;
+
+/// Knows the table and says nothing of it: it ends its answers so, and scores without numbers.
+struct Silent {
+    table: TableModel,
+    finish: Finish,
+}
+
+impl LanguageModel for Silent {
+    fn fingerprint(&self) -> &str {
+        self.table.fingerprint()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        self.table.capabilities()
+    }
+
+    fn context_tokens(&self) -> usize {
+        self.table.context_tokens()
+    }
+
+    fn count_tokens(&self, text: &str) -> Result<usize, ModelError> {
+        self.table.count_tokens(text)
+    }
+
+    fn count_prompt_tokens(&self, prompt: &Prompt) -> Result<usize, ModelError> {
+        self.table.count_prompt_tokens(prompt)
+    }
+
+    fn generate(
+        &self,
+        requests: &[GenerateRequest<'_, Prompt>],
+        _: &mut dyn FnMut(Progress<'_>) -> ControlFlow<()>,
+    ) -> Result<Vec<Vec<Generation>>, ModelError> {
+        let mut written = self
+            .table
+            .generate(requests, &mut |_| ControlFlow::Continue(()))?;
+        for one in written.iter_mut().flatten() {
+            one.text = String::new();
+            one.finish = self.finish;
+            one.refusal = (self.finish == Finish::Refused).then(|| "I must not say.".to_owned());
+        }
+        Ok(written)
+    }
+
+    fn score(&self, requests: &[ScoreRequest<'_, Prompt>]) -> Result<Vec<Vec<Score>>, ModelError> {
+        let untold = |request: &ScoreRequest<'_, Prompt>| {
+            let score = Score {
+                logprobs: vec![f32::NAN],
+            };
+            vec![score; request.continuations.len()]
+        };
+        Ok(requests.iter().map(untold).collect())
+    }
+
+    fn hidden(&self, prompts: &[&Prompt], layer: usize) -> Result<Vec<Vec<f32>>, ModelError> {
+        self.table.hidden(prompts, layer)
+    }
+}
+
+fn silent(finish: Finish) -> Running {
+    let table = TableModel::new(facts()).unwrap();
+    Running::over(Silent { table, finish }, LIMITS, &Keys::default())
+}
+
+#[test]
+fn a_model_that_says_nothing_is_never_sure() {
+    for finish in [
+        Finish::End,
+        Finish::Length,
+        Finish::Refused,
+        Finish::Filtered,
+        Finish::ToolCall,
+    ] {
+        let server = silent(finish);
+        for policy in [
+            "certainty@1",
+            "prompt@1",
+            "uncertainty:semantic-entropy@99",
+            "uncertainty:lexical-similarity@1",
+            "uncertainty:perplexity@999",
+            "uncertainty:margin@1",
+        ] {
+            let trace = server.chat(policy, FRANCE, &json!({})).json()["ken"].clone();
+            assert_eq!(trace["route"], "corpus", "{policy} {finish:?}: {trace}");
+            assert_eq!(trace["cannot_tell"], true, "{policy} {finish:?}: {trace}");
+            assert_eq!(trace["score"], Value::Null, "{trace}");
+            let reason = trace["reason"].as_str().unwrap();
+            assert!(
+                reason.ends_with("cannot be told, so the corpus is searched"),
+                "{reason}"
+            );
+        }
+        has_line(&server, "ken_cannot_tell_total{policy=\"certainty\"} 1");
+        let body = json!({"question": FRANCE, "policy": "certainty@1"});
+        let known = server.post("/v1/ken/knows", &body).json();
+        assert_eq!(
+            (&known["score"], &known["retrieves"]),
+            (&Value::Null, &json!(true))
+        );
+    }
+}
+
+#[test]
+fn a_response_says_why_there_is_no_answer() {
+    for (finish, reason, lack, refusal) in [
+        (
+            Finish::End,
+            "stop",
+            "empty",
+            json!("The model wrote no answer."),
+        ),
+        (Finish::Length, "length", "cut_off", Value::Null),
+        (Finish::Refused, "stop", "refused", json!("I must not say.")),
+        (
+            Finish::Filtered,
+            "content_filter",
+            "filtered",
+            json!("A filter of the model server withheld the answer."),
+        ),
+        (
+            Finish::ToolCall,
+            "stop",
+            "tool_call",
+            json!("The model called a tool instead of answering."),
+        ),
+    ] {
+        let server = silent(finish);
+        let value = server.chat("never", FRANCE, &json!({})).json();
+        let choice = &value["choices"][0];
+        assert_eq!(choice["finish_reason"], reason);
+        assert_eq!(choice["message"]["refusal"], refusal, "{finish:?}");
+        assert_eq!(value["ken"]["lack"], lack);
+        let stream = server.chat("never", FRANCE, &json!({"stream": true}));
+        let text = stream.text();
+        assert!(
+            text.contains(&format!("\"finish_reason\":\"{reason}\"")),
+            "{text}"
+        );
+        if let Value::String(refusal) = &refusal {
+            assert!(
+                text.contains(&format!("\"refusal\":\"{refusal}\"")),
+                "{text}"
+            );
+        }
+        let body = json!({"model": "ken/never", "input": FRANCE});
+        let response = server.post("/v1/responses", &body).json();
+        let message = response["output"].as_array().unwrap().last().unwrap();
+        let (status, details) = match finish {
+            Finish::Length => ("incomplete", json!({"reason": "max_output_tokens"})),
+            Finish::Filtered => ("incomplete", json!({"reason": "content_filter"})),
+            _ => ("completed", Value::Null),
+        };
+        assert_eq!(
+            (&response["status"], &response["incomplete_details"]),
+            (&json!(status), &details)
+        );
+        assert_eq!(message["content"][1]["refusal"], refusal, "{message}");
+    }
+}
