@@ -1,35 +1,38 @@
 //! Writes valid seed files for the targets, below `corpus` in the current folder.
 
-#[allow(dead_code)]
+// Each module is used in part.
+#![allow(dead_code, unused_imports)]
+
+include!("../server.rs");
+
+#[path = "../../crates/ingest/tests/fuzzing/corpus_folder.rs"]
+mod corpus_folder;
+
 #[path = "../../crates/documents/tests/fuzzing/seeds.rs"]
 mod documents;
 #[path = "../../crates/documents/tests/files/mod.rs"]
 mod files;
-#[allow(dead_code)]
 #[path = "../../crates/model/tests/fuzzing/endpoint_json.rs"]
 mod endpoint_json;
-#[allow(dead_code)]
 #[path = "../../crates/answer/tests/fuzzing/datastore.rs"]
 mod datastore;
-#[allow(dead_code)]
 #[path = "../../crates/model/tests/loading/load.rs"]
 mod load;
-#[allow(dead_code)]
 #[path = "../../crates/model/tests/fuzzing/server_sent_events.rs"]
 mod server_sent_events;
 
-#[allow(dead_code)]
 #[path = "../../crates/index/tests/fuzzing/read.rs"]
 mod read;
-#[allow(dead_code)]
 #[path = "../../crates/model/tests/fuzzing/model_files.rs"]
 mod model_files;
-#[allow(dead_code)]
 #[path = "../../crates/hub/tests/fuzzing/wheels.rs"]
 mod wheels;
 
 use std::path::Path;
 
+use corpus_folder::{Instead, Verb};
+use fuzzing::kept::{JournalPlace, KeysPlace};
+use fuzzing::requests::{Asked, Tried};
 use load::{Place, Reader};
 use model_files::ModelFile;
 use read::{Segment, TABLES, Tables};
@@ -88,7 +91,36 @@ fn main() -> std::io::Result<()> {
             write(target, &number.to_string(), seed.as_bytes())?;
         }
     }
-    write("datastore", "valid", &datastore::Place::new().valid())
+    write("datastore", "valid", &datastore::Place::new().valid())?;
+    for (target, seeds) in [
+        ("requests", Asked::new(Tried::Json).seeds()),
+        ("uploads", Asked::new(Tried::Files).seeds()),
+        ("keys", vec![KeysPlace::new().valid()]),
+        ("journal", JournalPlace::seeds()),
+        ("corpus_folder", corpora()),
+    ] {
+        for (number, seed) in seeds.iter().enumerate() {
+            write(target, &number.to_string(), seed)?;
+        }
+    }
+    Ok(())
+}
+
+/// Each file of a corpus as it is, and each replacement under each verb of some of its paths.
+fn corpora() -> Vec<Vec<u8>> {
+    let place = corpus_folder::Place::new();
+    let case = corpus_folder::Place::case;
+    let mut seeds: Vec<Vec<u8>> = place
+        .valid()
+        .map(|(number, bytes)| case(number, 1, 0, bytes))
+        .collect();
+    for instead in 0..Instead::ALL.len() {
+        for verb in 0..Verb::ALL.len() {
+            let number = (instead * Verb::ALL.len() + verb) % place.count();
+            seeds.push(case(number, instead, verb, b"[]"));
+        }
+    }
+    seeds
 }
 
 fn write(target: &str, name: &str, bytes: &[u8]) -> std::io::Result<()> {

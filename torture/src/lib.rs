@@ -12,6 +12,7 @@ pub mod crash;
 pub mod damage;
 pub mod faults;
 pub mod kills;
+pub mod links;
 #[path = "../../crates/hub/tests/hub/loopback.rs"]
 #[allow(dead_code)]
 mod loopback;

@@ -11,9 +11,9 @@ use ken_torture::damage::{self, Store};
 use ken_torture::outcome::Outcome;
 use ken_torture::shim::Shim;
 use ken_torture::world::World;
-use ken_torture::{faults, kills, worker, worlds};
+use ken_torture::{faults, kills, links, worker, worlds};
 
-const USAGE: &str = "usage: torture [crash-states|faults|kills|damage|company] [--count N] [--seed S] \
+const USAGE: &str = "usage: torture [crash-states|faults|kills|damage|links|company] [--count N] [--seed S] \
 [--minutes M] [--world NAME] [--out DIR] [--drop-sync END]";
 
 /// What the arguments say.
@@ -87,7 +87,14 @@ fn run(options: &Options) -> ExitCode {
                 .is_none_or(|name| world.name() == name)
         })
         .collect();
-    let campaigns = ["crash-states", "faults", "kills", "damage", "company"];
+    let campaigns = [
+        "crash-states",
+        "faults",
+        "kills",
+        "damage",
+        "links",
+        "company",
+    ];
     let mut outcomes = Vec::new();
     for campaign in campaigns {
         if options
@@ -135,6 +142,17 @@ fn run(options: &Options) -> ExitCode {
                 });
                 for store in stores {
                     keep(damage::run(store, &shim, options.count, options.seed));
+                }
+            }
+            "links" => {
+                let stores = links::Store::ALL.into_iter().filter(|store| {
+                    options
+                        .world
+                        .as_deref()
+                        .is_none_or(|name| store.name() == name)
+                });
+                for store in stores {
+                    keep(links::run(store, options.count, options.seed));
                 }
             }
             _ => {

@@ -10,7 +10,7 @@ use ken_torture::crash::{self, Drawing};
 use ken_torture::damage::{self, Store};
 use ken_torture::outcome::Outcome;
 use ken_torture::shim::Shim;
-use ken_torture::{faults, kills, worlds};
+use ken_torture::{faults, kills, links, worlds};
 
 /// One campaign at a time: each uses all processors, and processes that one starts would hold the locks of
 /// another for a moment.
@@ -114,6 +114,16 @@ fn damage_is_named_and_mended() {
     let shim = Shim::build();
     for store in Store::ALL {
         nothing_wrong(&damage::run(store, &shim, Some(40), 1));
+    }
+}
+
+#[test]
+fn links_and_pipes_lead_nowhere() {
+    let _alone = alone();
+    for store in links::Store::ALL {
+        let outcome = links::run(store, Some(40), 1);
+        assert!(outcome.numbers["attempts"] > 0, "{}", outcome.summary());
+        nothing_wrong(&outcome);
     }
 }
 

@@ -10,6 +10,7 @@ mod milvus;
 mod models;
 mod shaped;
 mod stages;
+mod supply_chain;
 mod tidy;
 
 use std::path::{Path, PathBuf};
@@ -32,6 +33,14 @@ pub(crate) const VERBS: &[(&str, &str)] = &[
     (
         "tidy",
         "check the project's own rules (map, sizes, names, dependencies)",
+    ),
+    (
+        "supply-chain",
+        "check licences and sources of all dependencies, and advisories where their database is reached",
+    ),
+    (
+        "sanitize",
+        "run the tests of what is unsafe under AddressSanitizer and LeakSanitizer",
     ),
     (
         "models",
@@ -68,8 +77,8 @@ pub(crate) const VERBS: &[(&str, &str)] = &[
     ),
     (
         "torture",
-        "lose power, fail calls, kill writers, damage files, read alongside; takes one of \
-         crash-states, faults, kills, damage, company, and --count N, --seed S, --minutes M, --out DIR",
+        "lose power, fail calls, kill writers, damage files, put links, read alongside; takes one of \
+         crash-states, faults, kills, damage, links, company, and --count N, --seed S, --minutes M, --out DIR",
     ),
 ];
 
@@ -107,6 +116,8 @@ fn run(arguments: &[String]) -> Result<()> {
         ["gguf", "--shape", shape, out] => shaped::write(shape, Path::new(out)),
         ["torture", rest @ ..] => stages::torture(&root, rest),
         ["tidy"] => stages::tidy(&root),
+        ["supply-chain"] => supply_chain::check(&root),
+        ["sanitize"] => stages::sanitize(&root),
         ["models"] => {
             println!("{}", models::ensure()?.display());
             Ok(())

@@ -2,13 +2,13 @@
 //! the run. The checks themselves are in `tidy` and in the crates.
 
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::clients::{self, Clients};
-use crate::{cargo_command, milvus, models, tidy};
+use crate::{cargo_command, milvus, models, supply_chain, tidy};
 
 /// What needs no model and no server.
 pub(crate) fn test_fast(root: &Path) -> Result<()> {
@@ -30,6 +30,7 @@ pub(crate) fn test(root: &Path) -> Result<()> {
         clients: stage("clients", clients::ensure)?,
     };
     checks(root)?;
+    stage("supply chain", || supply_chain::check(root))?;
     stage("tests", || cargo(root, Some(&prepared), WHOLE))?;
     passed(started);
     Ok(())
@@ -90,6 +91,50 @@ pub(crate) fn tidy(root: &Path) -> Result<()> {
     report(&tidy::findings(root)?)?;
     println!("tidy");
     Ok(())
+}
+
+/// The crates with `unsafe` in them, and which of their tests run what is.
+const UNSAFE: [(&str, &[&str]); 3] = [
+    ("ken-storage", &["--lib"]),
+    ("ken-index", &["--lib"]),
+    ("ken-model", &["--lib", "kernels::"]),
+];
+
+/// Tests of what is `unsafe` under AddressSanitizer, with a stable compiler that is told to take its option.
+pub(crate) fn sanitize(root: &Path) -> Result<()> {
+    let target = host()?;
+    for (package, tests) in UNSAFE {
+        stage(package, || {
+            let mut command = cargo_command();
+            command
+                .args(["test", "--package", package, "--target", &target])
+                .args(tests)
+                .current_dir(root)
+                .env("RUSTC_BOOTSTRAP", "1")
+                .env("RUSTFLAGS", "-Zsanitizer=address")
+                // Its own folder: the flags would have everything else built again.
+                .env("CARGO_TARGET_DIR", root.join("target/sanitized"));
+            let status = command.status().context("cannot start cargo")?;
+            ensure!(
+                status.success(),
+                "the tests of {package} ended with {status}"
+            );
+            Ok(())
+        })?;
+    }
+    Ok(())
+}
+
+/// The platform that cargo builds for.
+fn host() -> Result<String> {
+    let told = Command::new("rustc")
+        .arg("-vV")
+        .output()
+        .context("cannot start rustc")?;
+    let told = String::from_utf8_lossy(&told.stdout);
+    let line = told.lines().find_map(|line| line.strip_prefix("host: "));
+    line.map(str::to_owned)
+        .context("rustc does not say what it builds for")
 }
 
 /// The torture campaign.

@@ -4,7 +4,7 @@
 use std::fmt::Display;
 use std::sync::Arc;
 
-use ken_language::{LanguageModel, Prompt, ScoreRequest};
+use ken_language::{CancelToken, LanguageModel, Prompt, ScoreRequest, bound_model};
 
 use crate::error::AnswerError;
 use crate::mismatch::Mismatch;
@@ -56,6 +56,15 @@ impl Assessor {
         Self {
             for_any_model: true,
             ..self
+        }
+    }
+
+    /// The same, whose calls end with a token.
+    pub(crate) fn bound(&self, token: &CancelToken) -> Self {
+        Self {
+            model: bound_model(Arc::clone(&self.model), token),
+            assessed: self.assessed.clone(),
+            for_any_model: self.for_any_model,
         }
     }
 

@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use ken_index::Mode;
 use ken_language::{
-    Finish, GenerateOptions, GenerateRequest, Generation, LanguageModel, Progress, Prompt, Sampling,
+    CancelToken, Finish, GenerateOptions, GenerateRequest, Generation, LanguageModel, Progress,
+    Prompt, Sampling, bound_model,
 };
 use ken_probe::{Lack, Sample};
 use ken_route::{Choice, Source};
@@ -123,6 +124,23 @@ impl Pipeline {
             gate: None,
             extra_corpora: BTreeMap::new(),
             found: HashMap::new(),
+        }
+    }
+
+    /// The same with models whose calls end with a token: whatever of them is waited for, measuring,
+    /// searching and writing end once it is set.
+    #[must_use]
+    pub fn bound(self, token: &CancelToken) -> Self {
+        let assessor = self.assessor;
+        let extra_corpora = self.extra_corpora.into_iter();
+        Self {
+            model: bound_model(self.model, token),
+            retriever: self.retriever.map(|retriever| retriever.bound(token)),
+            assessor: assessor.map(|assessor| Arc::new(assessor.bound(token))),
+            extra_corpora: extra_corpora
+                .map(|(name, retriever)| (name, retriever.bound(token)))
+                .collect(),
+            ..self
         }
     }
 

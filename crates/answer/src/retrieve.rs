@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use ken_corpus::Filter;
 use ken_index::{Mode, Query};
-use ken_language::{Embedder, Role};
+use ken_language::{CancelToken, Embedder, Role, bound_embedder};
 
 use crate::rating::{COMPARED, Rating};
 use crate::rerank::{Reranked, Reranking};
@@ -115,6 +115,16 @@ impl Retriever {
     #[must_use]
     pub fn not_reranked(mut self) -> Self {
         self.reranking = None;
+        self
+    }
+
+    /// The same with models whose calls end with a token.
+    #[must_use]
+    pub fn bound(mut self, token: &CancelToken) -> Self {
+        self.embedder = bound_embedder(self.embedder, token);
+        self.reranking = self
+            .reranking
+            .map(|reranking| Arc::new(reranking.bound(token)));
         self
     }
 

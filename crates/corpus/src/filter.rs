@@ -151,7 +151,7 @@ impl Selection {
             for document in segment.live_documents() {
                 let metadata = segment.metadata(document)?;
                 if !filters.iter().all(|filter| filter.matches(&metadata)) {
-                    selected.set_range(segment.passages_of(document), false);
+                    selected.set_range(segment.passages_of(document)?, false);
                 }
             }
             Ok(())

@@ -20,8 +20,8 @@ pub use passage::{Passage, PassageId, titled};
 pub use segment::{Segmentation, SegmentationError, segment, segment_unless};
 pub use sentence::sentences;
 pub use store::{
-    Active, Assigner, ByteProgress, Change, Corpus, CorpusError, CorpusInfo, Damage, DocumentState,
-    EmbedderIdentity, Known, PastGeneration, PlaceMark, PruneMark, Pruned, PrunedDocument, Pruning,
-    Published, Segment, Setting, Settings, ShardInfo, Sharding, StagedSegment, Writer, history,
-    join, verify,
+    Active, Assigner, Backup, ByteProgress, Change, Corpus, CorpusError, CorpusInfo, Damage,
+    DocumentState, EmbedderIdentity, Known, PastGeneration, PlaceMark, PruneMark, Pruned,
+    PrunedDocument, Pruning, Published, Segment, Setting, Settings, ShardInfo, Sharding,
+    StagedSegment, Writer, backup, history, join, verify,
 };

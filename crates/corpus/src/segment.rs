@@ -3,6 +3,7 @@
 //! Pieces are slices of the text, so no character changes; only white space between and around them
 //! is lost. The caller provides the token boundaries: no model is loaded here.
 
+use std::collections::VecDeque;
 use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
@@ -130,12 +131,9 @@ pub fn segment_unless<'t>(
     let pieces = match segmentation {
         Segmentation::Whole => vec![text],
         Segmentation::Sentence => sentences_unless(text, stop)?,
-        Segmentation::Words { size, overlap } => {
-            let starts: Vec<usize> = words(text).into_iter().map(|word| word.start).collect();
-            windows(text, &starts, size, overlap)
-        }
+        Segmentation::Words { size, overlap } => windows(text, word_starts(text), size, overlap),
         Segmentation::Tokens { size, overlap } => {
-            windows(text, &token_starts(text, &token_spans(text)), size, overlap)
+            windows(text, token_starts(text, token_spans(text)), size, overlap)
         }
     };
     let pieces = pieces.into_iter().map(str::trim);
@@ -143,54 +141,59 @@ pub fn segment_unless<'t>(
     (!stop()).then_some(pieces)
 }
 
-/// Slices of `size` units, given where each unit starts; the first also takes the text before.
-fn windows<'t>(text: &'t str, starts: &[usize], size: usize, overlap: usize) -> Vec<&'t str> {
+/// Slices of `size` units, given where each unit starts; the first also takes the text before. Of the starts, no more
+/// than those of one slice are held.
+fn windows(
+    text: &str,
+    mut starts: impl Iterator<Item = usize>,
+    size: usize,
+    overlap: usize,
+) -> Vec<&str> {
     let size = size.max(1);
     let step = size.saturating_sub(overlap).max(1);
     let mut pieces = Vec::new();
-    let mut first = 0;
+    let mut held: VecDeque<usize> = VecDeque::new();
+    let mut start = 0;
     loop {
-        let start = if first == 0 { 0 } else { starts[first] };
-        let Some(&end) = starts.get(first.saturating_add(size)) else {
+        let missing = size.saturating_add(1) - held.len();
+        held.extend(starts.by_ref().take(missing));
+        let Some(&end) = held.get(size) else {
             pieces.push(&text[start..]);
             return pieces;
         };
         pieces.push(&text[start..end]);
-        first += step;
+        held.drain(..step);
+        start = held.front().copied().unwrap_or(end);
     }
 }
 
 /// Where tokens start, ascending and on character boundaries.
-fn token_starts(text: &str, spans: &[Range<usize>]) -> Vec<usize> {
+fn token_starts(text: &str, spans: Vec<Range<usize>>) -> impl Iterator<Item = usize> {
     let mut last = 0;
-    spans
-        .iter()
-        .map(|span| {
-            let mut start = span.start.clamp(last, text.len());
-            while !text.is_char_boundary(start) {
-                start -= 1;
-            }
-            last = start.max(last);
-            last
-        })
-        .collect()
+    spans.into_iter().map(move |span| {
+        let mut start = span.start.clamp(last, text.len());
+        while !text.is_char_boundary(start) {
+            start -= 1;
+        }
+        last = start.max(last);
+        last
+    })
 }
 
-/// The words of `text`, in order: runs without white space, cut around each Chinese or Japanese
+/// Where the words of `text` start, in order: runs without white space, cut around each Chinese or Japanese
 /// character. Punctuation belongs to the word before it, opening punctuation to the one after.
-fn words(text: &str) -> Vec<Range<usize>> {
+fn word_starts(text: &str) -> impl Iterator<Item = usize> {
     #[derive(PartialEq)]
     enum Content {
         Punctuation,
         Letters,
         Ideograph,
     }
-    let mut words: Vec<Range<usize>> = Vec::new();
-    let mut word: Option<(usize, Content)> = None;
-    for (at, character) in text.char_indices() {
+    let mut word: Option<Content> = None;
+    text.char_indices().filter_map(move |(at, character)| {
         if character.is_whitespace() {
-            words.extend(word.take().map(|(start, _)| start..at));
-            continue;
+            word = None;
+            return None;
         }
         let content = if is_ideograph(character) {
             Content::Ideograph
@@ -201,20 +204,15 @@ fn words(text: &str) -> Vec<Range<usize>> {
         };
         let starts_word = match &word {
             None => true,
-            Some((_, Content::Punctuation)) => false,
-            Some((_, Content::Letters)) => content == Content::Ideograph,
-            Some((_, Content::Ideograph)) => {
-                content != Content::Punctuation || is_opening(character)
-            }
+            Some(Content::Punctuation) => false,
+            Some(Content::Letters) => content == Content::Ideograph,
+            Some(Content::Ideograph) => content != Content::Punctuation || is_opening(character),
         };
-        if starts_word {
-            words.extend(word.replace((at, content)).map(|(start, _)| start..at));
-        } else if content != Content::Punctuation {
-            word = word.map(|(start, _)| (start, content));
+        if starts_word || content != Content::Punctuation {
+            word = Some(content);
         }
-    }
-    words.extend(word.map(|(start, _)| start..text.len()));
-    words
+        starts_word.then_some(at)
+    })
 }
 
 /// Whether a character is a word of its own, since its script is written without spaces.
@@ -345,7 +343,8 @@ mod tests {
         #[test]
         fn windows_have_their_size_and_overlap(text in texts(), size in 1_usize..6, overlap in 0_usize..5) {
             prop_assume!(overlap < size);
-            let all: Vec<&str> = words(&text).into_iter().map(|word| &text[word]).collect();
+            let starts: Vec<usize> = word_starts(&text).chain([text.len()]).collect();
+            let all: Vec<&str> = starts.windows(2).map(|word| &text[word[0]..word[1]]).collect();
             let pieces = segment(&text, Segmentation::Words { size, overlap }, &three_bytes);
             let mut first = 0;
             for (at, piece) in pieces.iter().enumerate() {

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::budget::Budget;
 use crate::error::ReadError;
-use crate::files::{InputFile, Origin, find_files};
+use crate::files::{InputFile, Origin, Skipped, find_files};
 use crate::format::{Format, stem};
 use crate::place::Place;
 use crate::record::{Contents, Record};
@@ -33,6 +33,7 @@ pub struct ReadProgress {
 /// with the next file.
 pub struct Documents {
     files: std::vec::IntoIter<InputFile>,
+    skipped: Vec<Skipped>,
     /// The rest of the file that is being read.
     records: Records,
     /// Digests of the ids so far: 16 bytes each, where the ids themselves could fill the memory.
@@ -50,6 +51,9 @@ pub struct ReadOptions {
     /// The format of standard input, which is the path `-`, and of files given by name, whatever
     /// their extensions; `None` to go by the extensions.
     pub format: Option<Format>,
+    /// Reads what links in folders lead to, wherever it is; without it, only what stays in the folder. Links
+    /// to folders are never followed.
+    pub follow_links: bool,
     /// What one document may cost.
     pub budget: Budget,
     /// Stops the reading, within a document too: the next item is then [`ReadError::Stopped`].
@@ -82,10 +86,11 @@ pub fn read_documents_with(
     paths: &[PathBuf],
     options: ReadOptions,
 ) -> Result<Documents, ReadError> {
-    let files = find_files(paths, options.format)?;
+    let (files, skipped) = find_files(paths, options.format, options.follow_links)?;
     Ok(Documents {
         bytes_total: files.iter().map(|file| file.bytes).sum(),
         files: files.into_iter(),
+        skipped,
         records: Box::new(iter::empty()),
         seen: HashSet::new(),
         bytes_read: Arc::new(AtomicU64::new(0)),
@@ -98,6 +103,12 @@ pub fn read_documents_with(
 }
 
 impl Documents {
+    /// What the folders hold that is not read: links out of them, and what is no file.
+    #[must_use]
+    pub fn skipped(&self) -> &[Skipped] {
+        &self.skipped
+    }
+
     /// The progress so far.
     #[must_use]
     pub fn progress(&self) -> ReadProgress {

@@ -146,7 +146,7 @@ pub enum ReadError {
     #[diagnostic(remedy = "run the same command again to resume")]
     Stopped,
     #[error("cannot read {path}: {source}")]
-    #[diagnostic(kind = io_kind(source.kind()), remedy = io_remedy(source.kind(), path))]
+    #[diagnostic(kind = io_kind(source), remedy = io_remedy(source, path))]
     Io { path: PathBuf, source: io::Error },
 }
 

@@ -30,5 +30,6 @@ pub use budget::Budget;
 pub use compression::Compression;
 pub use documents::{Documents, ReadOptions, ReadProgress, read_documents, read_documents_with};
 pub use error::ReadError;
+pub use files::{SkipReason, Skipped};
 pub use format::{Format, FormatError};
 pub use place::{Part, Place};

@@ -14,6 +14,8 @@ use crate::watch::Watch;
 /// How many consecutive line breaks are kept where something ends. Each end counts them again, so
 /// they have to be few.
 const MOST_BREAKS: usize = 16;
+/// What the parser may keep something of beside the text, about 64 bytes each: line ends and marks.
+const MARKS: &[u8] = b"\n[]<>*_~`\\&!|";
 /// Events between two checks of the stop flag.
 const EVENTS_PER_CHECK: usize = 4096;
 
@@ -22,7 +24,8 @@ const EVENTS_PER_CHECK: usize = 4096;
 ///
 /// # Errors
 /// [`ReadError::TooDeep`], since the parser looks at all open containers on every line;
-/// [`ReadError::TooManyParts`] for front matter without end; [`ReadError::Stopped`].
+/// [`ReadError::TooManyParts`] for front matter without end, and for marks without end, of each of which the parser
+/// keeps many times its bytes; [`ReadError::Stopped`].
 pub(crate) fn contents(
     markdown: &str,
     place: &Place,
@@ -31,6 +34,16 @@ pub(crate) fn contents(
     if is_too_deep(markdown) {
         return Err(ReadError::TooDeep {
             place: place.clone(),
+        });
+    }
+    let limit = watch.budget.parts().saturating_mul(2);
+    let marks = markdown.bytes().filter(|byte| MARKS.contains(byte));
+    if marks.count() as u64 > limit {
+        let (place, parts) = (place.clone(), "line ends and marks");
+        return Err(ReadError::TooManyParts {
+            place,
+            parts,
+            limit,
         });
     }
     let options = Options::ENABLE_TABLES
@@ -202,6 +215,34 @@ mod tests {
         ] {
             assert!(!is_too_deep(&flat), "{flat}");
         }
+    }
+
+    #[test]
+    fn marks_are_bounded() {
+        let read = |markdown: &str| {
+            let place = Place::whole(std::path::Path::new("t.md"));
+            let watch = Watch {
+                budget: Budget {
+                    document_bytes: 1 << 20,
+                },
+                ..Watch::default()
+            };
+            super::contents(markdown, &place, &watch).map(|contents| contents.text.len())
+        };
+        let limit = 2 * (1 << 20) / 64;
+        for unit in [
+            "[", "]", "![", "<", "&", "`", "\\", "a\n", "|", "*a", "a_", "[a](", "- \n",
+        ] {
+            let marks = unit.bytes().filter(|byte| MARKS.contains(byte)).count();
+            assert!(read(&unit.repeat(limit / marks)).is_ok(), "{unit}");
+            let refused = read(&unit.repeat(limit / marks + 1)).unwrap_err();
+            assert!(
+                matches!(refused, ReadError::TooManyParts { .. }),
+                "{unit}: {refused}"
+            );
+        }
+        // Of plain text, nothing but lines is kept.
+        assert!(read(&"word (and) word. ".repeat(60_000)).is_ok());
     }
 
     #[track_caller]

@@ -1,7 +1,6 @@
 //! The bytes of one input file: decompressed, without byte order mark, checked to be UTF-8, counted
 //! as they are read from disk, and limited by the budget of a document.
 
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -76,7 +75,7 @@ impl Source {
         let inner: Box<dyn Read + Send> = match file.origin {
             Origin::Stdin => Box::new(io::stdin()),
             Origin::Named | Origin::Found => {
-                Box::new(File::open(&file.path).map_err(|error| name.failed(error))?)
+                Box::new(file.open().map_err(|error| name.failed(error))?)
             }
         };
         let counted = Counted { inner, bytes_read };

@@ -4,10 +4,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use ureq::http::Response;
+use ureq::unversioned::resolver::DefaultResolver;
 use ureq::{Agent, Body, Error};
 use url::Url;
 
 use crate::certificates::{self, BadCertificates};
+use crate::line::Lines;
 
 /// The most redirects of one request.
 const MOST_REDIRECTS: usize = 10;
@@ -50,7 +52,11 @@ pub fn agent(settings: &Settings) -> Result<Agent, BadCertificates> {
     if !settings.through_proxy {
         config = config.proxy(None);
     }
-    Ok(config.build().into())
+    Ok(Agent::with_parts(
+        config.build(),
+        Lines::default(),
+        DefaultResolver::default(),
+    ))
 }
 
 /// The response at `url`, following redirects. The token is sent only to the origin of `url`: the same

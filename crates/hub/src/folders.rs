@@ -1,6 +1,5 @@
 //! Listing, deleting and flushing files of the cache.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use crate::error::{HubError, io_error};
@@ -37,8 +36,7 @@ pub(crate) fn remove_stale(parent: &Path, prefix: &str) {
 
 /// Flushes a file and gives it its final name, durably.
 pub(crate) fn settle(from: &Path, to: &Path) -> Result<(), HubError> {
-    File::open(from)
-        .and_then(|file| file.sync_all())
-        .map_err(|e| io_error("flush", from, e))?;
+    let synced = ken_storage::open(from)?.sync_all();
+    synced.map_err(|e| io_error("flush", from, e))?;
     Ok(ken_storage::rename(from, to)?)
 }

@@ -6,7 +6,6 @@
 //!
 //! Environment: `HF_ENDPOINT`, `HF_HOME`, `HF_TOKEN` (else the token file of `HF_HOME`).
 
-use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -291,8 +290,8 @@ fn copy_file(
 ) -> Result<(), HubError> {
     let unreadable = |e| io_error("read", source, e);
     let unwritable = |e| io_error("write", destination, e);
-    let mut from = File::open(source).map_err(unreadable)?;
-    let mut to = File::create(destination).map_err(unwritable)?;
+    let mut from = ken_storage::open_linked(source)?;
+    let mut to = ken_storage::create(destination)?;
     let total = from.metadata().ok().map(|found| found.len());
     let transfer = Transfer::whole(Stage::Downloading, label, total, most);
     transfer.run(&mut from, watch, |chunk| {

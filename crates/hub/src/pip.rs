@@ -25,7 +25,7 @@ const MOST_OUTPUT_BYTES: usize = 1 << 20;
 /// The memory limit of pip, which reads an index page whole and without a limit.
 const MOST_MEMORY_BYTES: u64 = 1 << 30;
 /// The prefix of the folders in which pip works.
-const WORK: &str = "pip-";
+pub(crate) const WORK: &str = "pip-";
 
 /// Downloads the wheel of `name==version` into `partial`, unless it is there already, and returns
 /// its path. It has at most `most` bytes.

@@ -1,6 +1,5 @@
 //! The cache's record of a pulled model: `model.json`.
 
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
@@ -54,12 +53,14 @@ impl ModelRecord {
 /// Reads the record in `folder`; `None` where there is none.
 pub(crate) fn read(folder: &Path) -> Result<Option<ModelRecord>, HubError> {
     let path = folder.join(RECORD_NAME);
-    let mut text = String::new();
-    match File::open(&path).and_then(|file| file.take(MOST_BYTES).read_to_string(&mut text)) {
-        Ok(_) => {}
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(e) => return Err(io_error("read", &path, e)),
+    let file = match ken_storage::open(&path) {
+        Ok(file) => file,
+        Err(e) if e.source.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(e) => return Err(e.into()),
     };
+    let mut text = String::new();
+    let read = file.take(MOST_BYTES).read_to_string(&mut text);
+    read.map_err(|e| io_error("read", &path, e))?;
     let record = serde_json::from_str(&text);
     record.map(Some).map_err(|e| HubError::BadRecord {
         path,

@@ -1,7 +1,6 @@
 //! Extracts one file or folder from a wheel, which is a zip archive. It neither downloads nor
 //! installs.
 
-use std::fs::File;
 use std::io::{Read, Write};
 use std::path::Path;
 
@@ -81,7 +80,7 @@ pub(crate) fn unpack(
         if let Some(parent) = file.parent() {
             create_dir_all(parent)?;
         }
-        let mut out = File::create(&file).map_err(|e| io_error("create", &file, e))?;
+        let mut out = ken_storage::create(&file)?;
         let mut hasher = Sha256::new();
         let transfer = Transfer::whole(Stage::Unpacking, &relative, Some(total), u64::MAX);
         // The archive checks each entry's CRC as it is read.

@@ -2,8 +2,10 @@
 //!
 //! Errors of the corpus itself pass through unchanged.
 
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
+use ken_corpus::CorpusError;
 use ken_diagnostic::Remedy;
 use ken_storage::{StorageError, io_kind, io_remedy};
 
@@ -16,8 +18,8 @@ const INGEST_AGAIN: &str = "the corpus is damaged: ingest the documents into a n
 #[allow(missing_docs)] // the messages say what variants and fields are
 pub enum IndexError {
     #[error(transparent)]
-    #[diagnostic(kind = io_kind(_0.source.kind()), remedy = io_remedy(_0.source.kind(), &_0.path))]
-    Io(#[from] StorageError),
+    #[diagnostic(kind = io_kind(&_0.source), remedy = io_remedy(&_0.source, &_0.path))]
+    Io(StorageError),
     #[error("the vectors file {path} is missing")]
     #[diagnostic(remedy = Remedy::from(INGEST_AGAIN))]
     VectorsMissing { path: PathBuf },
@@ -71,5 +73,15 @@ pub enum IndexError {
     #[error("writing the index was cancelled")]
     Cancelled,
     #[error(transparent)]
-    Corpus(#[from] ken_corpus::CorpusError),
+    Corpus(#[from] CorpusError),
+}
+
+/// Damage is reported as the corpus does.
+impl From<StorageError> for IndexError {
+    fn from(error: StorageError) -> Self {
+        match error.source.kind() {
+            ErrorKind::InvalidData => Self::Corpus(error.into()),
+            _ => Self::Io(error),
+        }
+    }
 }

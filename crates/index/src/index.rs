@@ -37,7 +37,7 @@ pub struct Index {
 
 impl Index {
     /// Opens the indexes of all segments. Files above a MiB are mapped, not read: their sizes are
-    /// checked, and [`ken_corpus::verify`] checks what they hold.
+    /// checked, and what they hold when it is first read.
     ///
     /// # Errors
     /// Names the file of a segment that is missing or damaged.
@@ -45,7 +45,7 @@ impl Index {
         let segments: Vec<_> = corpus
             .segments()
             .iter()
-            .map(|segment| (segment.dir(), segment.passage_count()))
+            .map(|segment| (segment.files(), segment.passage_count()))
             .collect();
         let rankings = Rankings::open(&segments, corpus.embedder().dimensions)?;
         Ok(Index { corpus, rankings })

@@ -5,6 +5,8 @@
 //! segment that is being staged, [`Index`] searches all segments of a published generation. This
 //! crate takes vectors; it never computes one and never loads a model.
 
+#[cfg(test)]
+mod check_cost;
 mod dense;
 mod dot;
 mod error;

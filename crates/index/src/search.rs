@@ -3,7 +3,7 @@
 //! This works on the folders of segments and on places; the corpus knows which passages are live,
 //! and what they say.
 
-use std::path::Path;
+use ken_storage::CheckedFolder;
 
 use crate::dense::{self, DenseIndex, Effort};
 use crate::fuse::{fused_depth, reciprocal_rank};
@@ -51,13 +51,13 @@ pub(crate) struct Rankings {
 
 impl Rankings {
     /// Opens the indexes of segments given by folder and number of passages.
-    pub(crate) fn open(
-        segments: &[(&Path, usize)],
+    pub(crate) fn open<F: Into<CheckedFolder> + Copy>(
+        segments: &[(F, usize)],
         dimensions: usize,
     ) -> Result<Rankings, IndexError> {
         let dense = segments
             .iter()
-            .map(|&(dir, passages)| DenseIndex::open(dir, passages, dimensions))
+            .map(|&(folder, passages)| DenseIndex::open(folder, passages, dimensions))
             .collect::<Result<_, IndexError>>()?;
         Ok(Rankings {
             dense,
@@ -101,6 +101,8 @@ impl Rankings {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::path::Path;
+
     use crate::dense::{VectorType, VectorWriter};
     use crate::lexical::LexicalWriter;
     use tempfile::TempDir;
@@ -177,7 +179,7 @@ mod tests {
 
     #[test]
     fn no_segments_give_no_passages() {
-        let rankings = Rankings::open(&[], 2).unwrap();
+        let rankings = Rankings::open::<&Path>(&[], 2).unwrap();
         let query = Query {
             text: "fox",
             vector: Some(&[1.0, 0.0]),

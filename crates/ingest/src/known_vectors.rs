@@ -54,7 +54,7 @@ impl KnownVectors {
                 break;
             }
             let opened =
-                SegmentVectors::open(segment.dir(), segment.passage_count(), self.dimensions);
+                SegmentVectors::open(segment.files(), segment.passage_count(), self.dimensions);
             let now = self.known.published(id)?;
             match opened {
                 Ok(vectors) => {

@@ -118,7 +118,7 @@ fn merged(
     let mut index = SegmentWriter::create(staged.dir(), dimensions, layout(writer)?)?;
     let mut buffer = RowBuffer::default();
     for segment in segments {
-        let vectors = SegmentVectors::open(segment.dir(), segment.passage_count(), dimensions)?;
+        let vectors = SegmentVectors::open(segment.files(), segment.passage_count(), dimensions)?;
         let copied = staged.copy(segment, pruned, |ordinal, passage| {
             index.push(&passage, vectors.row(ordinal, &mut buffer)?)?;
             each();

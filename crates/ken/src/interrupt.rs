@@ -34,17 +34,84 @@ pub(crate) fn listen() -> Result<&'static Arc<AtomicBool>> {
 /// The next line of standard input, without its end; `None` where the input ends.
 /// Ctrl-C ends the program while it waits.
 pub(crate) fn next_line() -> io::Result<Option<String>> {
+    waiting(|| io::stdin().lock().lines().next().transpose())
+}
+
+/// A line of standard input that may hold anything.
+pub(crate) enum Line {
+    /// Its bytes, without its end.
+    Whole(Vec<u8>),
+    /// It has more bytes than are taken; they are left out.
+    TooLong,
+}
+
+/// As [`next_line`], for lines of programs: of one that has more than `most` bytes nothing is kept.
+pub(crate) fn next_line_within(most: usize) -> io::Result<Option<Line>> {
+    waiting(|| line_within(&mut io::stdin().lock(), most))
+}
+
+fn line_within(input: &mut impl BufRead, most: usize) -> io::Result<Option<Line>> {
+    let (mut line, mut is_too_long, mut is_there) = (Vec::new(), false, false);
+    loop {
+        let read = match input.fill_buf() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            read => read?,
+        };
+        let end = read.iter().position(|&byte| byte == b'\n');
+        let part = &read[..end.unwrap_or(read.len())];
+        is_too_long |= line.len() + part.len() > most;
+        match is_too_long {
+            true => line = Vec::new(),
+            false => line.extend_from_slice(part),
+        }
+        is_there |= !read.is_empty();
+        let (is_over, used) = match end {
+            Some(end) => (true, end + 1),
+            None => (read.is_empty(), read.len()),
+        };
+        input.consume(used);
+        if is_over {
+            return Ok(is_there.then_some(match is_too_long {
+                true => Line::TooLong,
+                false => Line::Whole(line),
+            }));
+        }
+    }
+}
+
+/// Does what waits for input. Ctrl-C ends the program meanwhile.
+fn waiting<T>(read: impl FnOnce() -> T) -> T {
     WAITING.store(true, Ordering::SeqCst);
     if RAISED.load(Ordering::SeqCst) {
         leave();
     }
-    let line = io::stdin().lock().lines().next().transpose();
+    let read = read();
     WAITING.store(false, Ordering::SeqCst);
-    line
+    read
 }
 
 /// Ends the program, with the prompt's line ended.
 fn leave() -> ! {
     let _ = writeln!(io::stderr());
     std::process::exit(ENDED_BY_INTERRUPT)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_that_is_too_long_is_left_out_and_the_next_one_is_read() {
+        let mut input =
+            io::BufReader::with_capacity(3, &b"one\n\nlonger\nexact\n\xff\xfe\nend"[..]);
+        let mut lines = Vec::new();
+        while let Some(line) = line_within(&mut input, 5).unwrap() {
+            lines.push(match line {
+                Line::Whole(line) => line,
+                Line::TooLong => b"too long".to_vec(),
+            });
+        }
+        let expected: [&[u8]; 6] = [b"one", b"", b"too long", b"exact", b"\xff\xfe", b"end"];
+        assert_eq!(lines, expected);
+    }
 }

@@ -9,6 +9,7 @@ mod interrupt;
 mod output;
 mod progress;
 mod session;
+mod terminal;
 
 use std::process::ExitCode;
 

@@ -1,5 +1,4 @@
-//! What goes to stdout: data, as text or JSON; and single remarks on stderr. Progress and errors are
-//! not written here.
+//! What goes to stdout: data, as text or JSON. Progress, remarks and errors are not written here.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -8,34 +7,47 @@ use std::ops::Range;
 use serde::Serialize;
 
 use crate::failure::{Failure, ReaderGone, Result};
-
-/// Says something on stderr, where it is no data.
-pub(crate) fn remark(text: impl fmt::Display) {
-    // If stderr is gone there is nobody to tell.
-    let _ = writeln!(io::stderr().lock(), "{text}");
-}
+use crate::terminal::{self, for_stdout};
 
 /// Writes one value as one line of JSON.
 pub(crate) fn json(value: &impl Serialize) -> Result<()> {
-    let mut line = serde_json::to_vec(value).map_err(Failure::other)?;
-    line.push(b'\n');
-    bytes(&line)
+    json_line(&serde_json::to_string(value).map_err(Failure::other)?)
+}
+
+/// Writes a line that is JSON already.
+pub(crate) fn json_line(line: &str) -> Result<()> {
+    bytes(for_stdout(&format!("{line}\n"), terminal::json).as_bytes())
 }
 
 /// Writes one line of text.
 pub(crate) fn line(text: impl fmt::Display) -> Result<()> {
-    bytes(format!("{text}\n").as_bytes())
+    self::text(&format!(
+        "{}\n",
+        for_stdout(&text.to_string(), terminal::line)
+    ))
 }
 
 /// Writes text as it is, without a line end, and at once: for tokens that
-/// arrive one by one.
+/// arrive one by one, and for what has lines of its own.
 pub(crate) fn text(text: &str) -> Result<()> {
-    bytes(text.as_bytes())
+    bytes(for_stdout(text, terminal::text).as_bytes())
 }
 
 /// Writes rows with their columns aligned to the left, two spaces apart.
 pub(crate) fn table(rows: &[Vec<String>]) -> Result<()> {
-    bytes(aligned(rows).as_bytes())
+    let cell = |place: (usize, usize), cell: &String| match place {
+        // The name of the first column is ken's own, and may stand below an empty line.
+        (0, 0) => cell.clone(),
+        _ => for_stdout(cell, terminal::line).into_owned(),
+    };
+    let cells = |(at, row): (usize, &Vec<String>)| -> Vec<String> {
+        let numbered = row.iter().enumerate();
+        numbered
+            .map(|(column, text)| cell((at, column), text))
+            .collect()
+    };
+    let shown: Vec<Vec<String>> = rows.iter().enumerate().map(cells).collect();
+    text(&aligned(&shown))
 }
 
 /// The rows without the columns that say nothing below their name.
@@ -63,7 +75,7 @@ pub(crate) fn pairs<N: Into<String>>(rows: impl IntoIterator<Item = (N, String)>
 }
 
 /// Writes bytes as they are.
-pub(crate) fn bytes(data: &[u8]) -> Result<()> {
+fn bytes(data: &[u8]) -> Result<()> {
     let mut stdout = io::stdout().lock();
     match stdout.write_all(data).and_then(|()| stdout.flush()) {
         Err(cause) if cause.kind() == io::ErrorKind::BrokenPipe => Err(ReaderGone.into()),

@@ -6,6 +6,8 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressStyle};
 use ken_hub as hub;
 
+use crate::terminal;
+
 const BYTES: &str = "{prefix} {bar:30} {bytes}/{total_bytes} {bytes_per_sec} {eta} left";
 const BYTES_OPEN: &str = "{prefix} {spinner} {bytes} {bytes_per_sec}";
 const ITEMS: &str = "{prefix} {bar:30} {human_pos}/{human_len} {per_sec} {eta} left";
@@ -55,7 +57,8 @@ impl Display {
     /// As [`Display::show`], with what is known so far beside the label.
     pub(crate) fn show_beside(&mut self, label: &str, known: &str, done: u64, total: u64) {
         self.show(label, Unit::Items, done, Some(total));
-        self.bar.set_prefix(format!("{label}: {known}"));
+        let known = format!("{label}: {known}");
+        self.bar.set_prefix(terminal::line(&known).into_owned());
     }
 
     /// Shows how far documents are taken in, by the bytes of their files.
@@ -111,7 +114,9 @@ fn bar(label: &str, unit: Unit, done: u64, total: Option<u64>) -> ProgressBar {
         Some(total) => ProgressBar::new(total),
         None => ProgressBar::no_length(),
     };
-    let bar = bar.with_style(style).with_prefix(label.to_owned());
+    let bar = bar
+        .with_style(style)
+        .with_prefix(terminal::line(label).into_owned());
     // Work that was taken up again starts above zero, which is no speed.
     bar.set_position(done);
     bar.reset_eta();

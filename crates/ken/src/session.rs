@@ -1,11 +1,13 @@
 //! What every verb is called with: the settings, how it shows its outcome, and what stops it.
 
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use ken_setup::{FetchProgress, Settings, Setup};
+use ken_setup::{FetchProgress, Settings, Setup, SetupError};
 
+use crate::failure;
 use crate::progress::Display;
 
 /// One call of a verb.
@@ -25,6 +27,7 @@ impl<'a> Session<'a> {
             settings: self.settings,
             stop: self.stop,
             watch: &fetch_progress,
+            withheld: &warn_once,
         }
     }
 
@@ -38,6 +41,15 @@ impl<'a> Session<'a> {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
         }
+    }
+}
+
+/// Tells of a key that is withheld, the first time.
+pub(crate) fn warn_once(withheld: &SetupError) {
+    static TOLD: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    let mut told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
+    if told.insert(withheld.to_string()) {
+        failure::warn(withheld);
     }
 }
 

@@ -1,7 +1,9 @@
 //! What every embedder can be asked, on this machine or behind an endpoint.
 
 use std::ops::Range;
+use std::sync::Arc;
 
+use crate::cancel::CancelToken;
 use crate::error::ModelError;
 
 /// What a text is for: embedders trained for search treat the two sides differently.
@@ -34,6 +36,21 @@ pub trait Embedder: Send + Sync {
     /// A text that the tokenizer refuses, an embedder that fails.
     fn embed(&self, texts: &[&str], role: Role) -> Result<Vec<Vec<f32>>, ModelError>;
 
+    /// As [`Embedder::embed`], for work that nobody waits for: where it can, it leaves the way to all other
+    /// calls.
+    ///
+    /// # Errors
+    /// As [`Embedder::embed`].
+    fn embed_in_background(&self, texts: &[&str], role: Role) -> Result<Vec<Vec<f32>>, ModelError> {
+        self.embed(texts, role)
+    }
+
+    /// How many texts a call needs to make good use of the embedder. Who may have to stop early gives it no
+    /// more at once.
+    fn at_once(&self) -> usize {
+        16
+    }
+
     /// The byte range of each token of a text, in order, without special tokens, prefix or limit.
     /// Ranges start and end at character boundaries.
     ///
@@ -41,15 +58,22 @@ pub trait Embedder: Send + Sync {
     /// A text that the tokenizer refuses, an endpoint that does not expose its tokenizer.
     fn token_spans(&self, text: &str) -> Result<Vec<Range<usize>>, ModelError>;
 
-    /// Whether a text is longer than the embedder reads, as far as it reports that.
+    /// Whether a text is longer than the embedder reads in this role, as far as it reports that.
     ///
     /// # Errors
     /// A text that the tokenizer refuses.
-    fn is_cut(&self, text: &str) -> Result<bool, ModelError> {
+    fn is_cut(&self, text: &str, _role: Role) -> Result<bool, ModelError> {
         match self.max_tokens() {
             // A token has at least one byte, so shorter texts need no counting.
             Some(limit) => Ok(text.len() > limit && self.token_spans(text)?.len() > limit),
             None => Ok(false),
         }
+    }
+
+    /// The same embedder with calls that end within a moment once a token is set, whatever they wait for;
+    /// `None` where a call can only be left between texts.
+    /// [`bound_embedder`](crate::bound_embedder) binds every embedder.
+    fn bound(&self, _token: &CancelToken) -> Option<Arc<dyn Embedder>> {
+        None
     }
 }

@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::fmt;
+use std::time::Duration;
 
 use ken_diagnostic::Diagnostic;
 
@@ -10,7 +11,38 @@ use ken_diagnostic::Diagnostic;
 #[diagnostic(kind = cause.kind(), remedy = cause.remedy())]
 pub struct ModelError {
     cause: Box<dyn Diagnostic + Send + Sync>,
-    concerns_input: bool,
+    fault: Fault,
+}
+
+/// Where a failure lies, and so whether the same request is worth another attempt.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Fault {
+    /// In the model, whatever it is given.
+    #[default]
+    Model,
+    /// In this input: the model could still answer another prompt, or embed another text.
+    Input,
+    /// A model server did not do its part. Its message tells where it is.
+    Server(ServerFault),
+}
+
+/// How a model server failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ServerFault {
+    /// The prompt does not fit into the context of its model.
+    TooLong,
+    /// It does not take a parameter, or its value.
+    Refuses(String),
+    /// It limits how often it may be asked, and says for how long, where it does.
+    Limits(Option<Duration>),
+    /// It cannot answer now: it is loading, overloaded or gone.
+    Unavailable(Option<Duration>),
+    /// It failed, or what came back is broken. It may do better the next time.
+    Failed,
+    /// It took too long.
+    Late,
+    /// It will not answer requests like this, such as for want of a key.
+    Denies,
 }
 
 impl ModelError {
@@ -19,24 +51,39 @@ impl ModelError {
     pub fn new(cause: impl Diagnostic + Send + Sync + 'static) -> Self {
         Self {
             cause: Box::new(cause),
-            concerns_input: false,
+            fault: Fault::Model,
         }
     }
 
     /// The same, where `concerns_input` says whether only this input is at fault.
     #[must_use]
     pub fn concerning_input(self, concerns_input: bool) -> Self {
-        Self {
-            concerns_input,
-            ..self
+        match concerns_input {
+            true => self.by(Fault::Input),
+            false => self,
         }
+    }
+
+    /// The same, with the fault where it is.
+    #[must_use]
+    pub fn by(self, fault: Fault) -> Self {
+        Self { fault, ..self }
+    }
+
+    /// Where the failure lies.
+    #[must_use]
+    pub fn fault(&self) -> &Fault {
+        &self.fault
     }
 
     /// Whether the model could still answer another prompt, or embed another text: it is this one
     /// that does not fit.
     #[must_use]
     pub fn concerns_input(&self) -> bool {
-        self.concerns_input
+        matches!(
+            self.fault,
+            Fault::Input | Fault::Server(ServerFault::TooLong)
+        )
     }
 }
 

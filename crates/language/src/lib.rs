@@ -1,7 +1,9 @@
 //! What a language model, an embedder and a cross-encoder are: traits, prompts, sampling options,
-//! requests and responses. Implementations are elsewhere, for models on this machine and behind
+//! requests and responses, and the token by which work that nobody waits for ends. Implementations are elsewhere, for models on this machine and behind
 //! endpoints. It loads no model, and knows no tensors and no network.
 
+mod bound;
+mod cancel;
 mod embedder;
 mod error;
 mod fingerprint;
@@ -15,8 +17,10 @@ mod source_chooser;
 mod sourced;
 mod thoughts;
 
+pub use bound::{bound_embedder, bound_model, bound_scorer};
+pub use cancel::{CancelToken, Cancelled};
 pub use embedder::{Embedder, Role};
-pub use error::ModelError;
+pub use error::{Fault, ModelError, ServerFault};
 pub use fingerprint::fingerprint_of_texts;
 pub use first_line::FirstLine;
 pub use model::{Capabilities, LanguageModel};

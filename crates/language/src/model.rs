@@ -1,7 +1,9 @@
 //! What every language model can be asked, on this machine or behind an endpoint.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
+use crate::cancel::CancelToken;
 use crate::error::ModelError;
 use crate::prompt::Prompt;
 use crate::request::{GenerateRequest, Progress, ScoreRequest};
@@ -105,5 +107,12 @@ pub trait LanguageModel: Send + Sync {
     /// A model that was not trained to choose.
     fn source_chooser(&self) -> Result<&dyn SourceChooser, ModelError> {
         Err(ModelError::new(DoesNotChoose))
+    }
+
+    /// The same model with calls that end within a moment once a token is set, whatever they wait for;
+    /// `None` where a call can only be left between pieces. [`bound_model`](crate::bound_model) binds
+    /// every model.
+    fn bound(&self, _token: &CancelToken) -> Option<Arc<dyn LanguageModel>> {
+        None
     }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use ken_corpus::{Corpus, CorpusInfo, Segment, Settings};
+use ken_corpus::{Corpus, CorpusError, CorpusInfo, Segment, Settings};
 use milvus::v2::prelude::{AlterCollectionPropertiesRequest, DescribeCollectionRequest};
 use serde::{Deserialize, Serialize};
 
@@ -43,15 +43,15 @@ pub(crate) struct Identity {
 }
 
 /// The state of a segment: which of its passages are live and which are pruned.
-pub(crate) fn state(segment: &Segment) -> String {
+pub(crate) fn state(segment: &Segment) -> Result<String, CorpusError> {
     let mut hasher = blake3::Hasher::new();
     for document in segment.live_documents() {
         hasher.update(&(document as u64).to_le_bytes());
-        for ordinal in segment.passages_of(document) {
+        for ordinal in segment.passages_of(document)? {
             hasher.update(&[u8::from(segment.is_live(ordinal))]);
         }
     }
-    hasher.finalize().to_hex()[..16].to_owned()
+    Ok(hasher.finalize().to_hex()[..16].to_owned())
 }
 
 impl Identity {

@@ -64,7 +64,7 @@ pub fn push(
             check(&found, corpus, address, index)?;
             complete_parts(&connection, &found)?;
             load(&connection)?;
-            revised(found, corpus)
+            revised(found, corpus)?
         }
     };
     let mut push = Push {
@@ -119,10 +119,10 @@ fn check(
 
 /// The record of a collection that holds one state of the corpus while it is brought to another: it
 /// keeps the unchanged segments, and marks every shard where passages may be gone for sweeping.
-fn revised(found: Identity, corpus: &Corpus) -> Identity {
+fn revised(found: Identity, corpus: &Corpus) -> Result<Identity, MilvusError> {
     let states: BTreeMap<&str, (u32, String)> = (corpus.segments().iter())
-        .map(|segment| (segment.id(), (segment.shard(), state(segment))))
-        .collect();
+        .map(|segment| Ok((segment.id(), (segment.shard(), state(segment)?))))
+        .collect::<Result<_, MilvusError>>()?;
     let all = || 0..corpus.settings().sharding.count;
     let mut unswept: BTreeSet<u32> = found.unswept.iter().copied().collect();
     // What was sent on the way to an abandoned state is not recorded.
@@ -142,11 +142,11 @@ fn revised(found: Identity, corpus: &Corpus) -> Identity {
             None => unswept.extend(all()),
         }
     }
-    Identity {
+    Ok(Identity {
         segments,
         unswept: unswept.into_iter().collect(),
         ..Identity::new(corpus, found.index, found.lexical)
-    }
+    })
 }
 
 /// How many passages of a segment a collection holds: all of its live documents.
@@ -227,7 +227,7 @@ impl Push<'_> {
                 return Ok(false);
             }
             let segments = &mut self.identity.segments;
-            segments.insert(segment.id().to_owned(), state(segment));
+            segments.insert(segment.id().to_owned(), state(segment)?);
             if self.recorded.elapsed() >= RECORDED_EVERY {
                 self.identity.write(&self.connection)?;
                 self.recorded = Instant::now();
@@ -238,10 +238,11 @@ impl Push<'_> {
 
     fn send_segment(&mut self, segment: &Segment) -> Result<bool, MilvusError> {
         let dimensions = self.corpus.embedder().dimensions;
-        let vectors = SegmentVectors::open(segment.dir(), segment.passage_count(), dimensions)?;
-        let ordinals: Vec<usize> = (segment.live_documents())
-            .flat_map(|document| segment.passages_of(document))
-            .collect();
+        let vectors = SegmentVectors::open(segment.files(), segment.passage_count(), dimensions)?;
+        let mut ordinals = Vec::new();
+        for document in segment.live_documents() {
+            ordinals.extend(segment.passages_of(document)?);
+        }
         for ordinals in ordinals.chunks(COMPARED_AT_ONCE) {
             if self.stop.load(Ordering::Relaxed) {
                 return Ok(false);

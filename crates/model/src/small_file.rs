@@ -1,7 +1,6 @@
 //! Files that are read whole (settings, tokenizers, templates), each up to a limit, so that no file in
 //! a model's folder can exhaust memory.
 
-use std::fs::File;
 use std::io::{Error, ErrorKind, Read, Result};
 use std::path::Path;
 
@@ -18,7 +17,8 @@ pub(crate) const MOST_TEMPLATE_BYTES: u64 = 256 << 10;
 /// I/O errors; [`ErrorKind::FileTooLarge`] for a longer file.
 pub(crate) fn bytes(path: &Path, most: u64) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    File::open(path)?.take(most + 1).read_to_end(&mut bytes)?;
+    let file = ken_storage::open_linked(path).map_err(|error| error.source)?;
+    file.take(most + 1).read_to_end(&mut bytes)?;
     match bytes.len() as u64 > most {
         false => Ok(bytes),
         true => Err(Error::new(

@@ -40,7 +40,7 @@ impl TensorFile {
     /// A file that cannot be read, or whose header is broken or does not fit the file's length.
     pub(crate) fn open(path: &Path) -> Result<Self, TensorFileError> {
         let broken = |reason| Err(TensorFileError::Broken(reason));
-        let file = ReadAt::open(path, None)?;
+        let file = ReadAt::open_linked(path)?;
         let length = file.length();
         let mut header_bytes = [0; LENGTH_BYTES as usize];
         if length < LENGTH_BYTES {

@@ -7,6 +7,8 @@ use serde_json::Value;
 /// By how much all steps together may multiply the length of a text. Those of real models triple it at
 /// most, where a space becomes `▁`.
 const MOST_GROWTH: u64 = 256;
+/// What all steps together may put before a text, in bytes. Those of real models put a `▁` there.
+const MOST_PREPENDED: usize = 256;
 /// Pieces of a template that puts special tokens around texts, with the tokens of these.
 const MOST_PIECES: usize = 1024;
 
@@ -38,6 +40,11 @@ pub(crate) fn check(content: &[u8]) -> Result<(), String> {
                 "its {name} could make a text more than {MOST_GROWTH} times as long"
             ));
         }
+    }
+    if prepended(&steps.normalizer) > MOST_PREPENDED {
+        return Err(format!(
+            "its normalizer puts more than {MOST_PREPENDED} bytes before a text"
+        ));
     }
     match pieces(&steps.post_processor) > MOST_PIECES {
         true => Err(format!(
@@ -73,6 +80,15 @@ fn growth(step: &Value) -> u64 {
     nested(step).fold(own, |all, step| all.saturating_mul(growth(step)))
 }
 
+/// The bytes that a step puts before a text.
+fn prepended(step: &Value) -> usize {
+    let own = step
+        .get("prepend")
+        .and_then(Value::as_str)
+        .map_or(0, str::len);
+    own + nested(step).map(prepended).sum::<usize>()
+}
+
 /// The pieces that a step joins, special tokens included.
 fn pieces(step: &Value) -> usize {
     let count = |value: Option<&Value>| value.and_then(Value::as_array).map_or(0, Vec::len);
@@ -105,6 +121,18 @@ mod tests {
         assert!(checked(&json!({"normalizer": nested})).is_err());
         let long = json!({"pattern": {"Regex": "."}, "content": "a".repeat(1000)});
         assert!(checked(&json!({"decoder": long})).is_err());
+    }
+
+    #[test]
+    fn a_long_text_before_every_text_is_refused() {
+        let prepend = |bytes| json!({"type": "Prepend", "prepend": "x".repeat(bytes)});
+        assert_eq!(checked(&json!({"normalizer": prepend(256)})), Ok(()));
+        let both = json!({"type": "Sequence", "normalizers": [prepend(200), prepend(57)]});
+        assert!(
+            checked(&json!({"normalizer": both}))
+                .unwrap_err()
+                .contains("before a text")
+        );
     }
 
     #[test]

@@ -193,6 +193,6 @@ impl Guarantee {
             reason: error.to_string(),
         })?;
         text.push(b'\n');
-        Ok(ken_storage::replace(path, &text)?)
+        Ok(ken_storage::output(path, &text)?)
     }
 }

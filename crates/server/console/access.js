@@ -5,7 +5,7 @@ import { get } from "./api.js";
 /**
  * @typedef {{
  *   needsKey: boolean, takesDocuments: boolean, hasGuarantee: boolean, sources: string[], showsStudies: boolean,
- *   keepsTraces: boolean,
+ *   keepsTraces: boolean, seesAll: boolean,
  *   may: (scope: string) => boolean, lacks: (scope: string, what: string) => string
  * }} Access
  */
@@ -21,6 +21,7 @@ export async function readAccess() {
     sources,
     showsStudies: access.shows_studies,
     keepsTraces: Object.hasOwn(paths, "/v1/ken/traces"),
+    seesAll: access.corpora == null,
     may: (scope) => scopes.includes(scope),
     lacks: (scope, what) => `This key cannot ${what}: it has not the scope “${scope}”.`,
   };

@@ -15,12 +15,20 @@ const EVERY = 2000;
 const OWN = new Set(["", "/", "/console/{version}/{file}", "/metrics", "/v1/ken/access", "/v1/ken/guarantee",
   "/v1/ken/traces", "/openapi.json", "/health", "/ready"]);
 
+/** @param {{element: Element}} traces */
+const lastQuestions = (traces) =>
+  make("section", { class: "panel", "aria-label": "Last questions" }, make("h2", {}, "Last questions"), traces.element);
+
 /** @param {import("./access.js").Access} access */
 export async function trafficPage(access) {
   if (!access.may("admin")) {
     return { element: make("p", { class: "panel" }, access.lacks("admin", "read metrics")) };
   }
   const traces = access.keepsTraces ? tracesPanel(access) : null;
+  if (!access.seesAll) {
+    const why = make("p", { class: "panel" }, "This key is for some corpora, and metrics are of all corpora together.");
+    return { element: make("div", {}, why, traces && lastQuestions(traces)), enter: () => traces?.load(), leave: () => {} };
+  }
   const figures = make("div", { class: "figures" });
   const live = make("div");
   const guarantee = make("div");
@@ -34,7 +42,7 @@ export async function trafficPage(access) {
     panel("Live", live),
     make("div", { class: "columns" }, panel("Guarantee", guarantee), panel("Answers by policy", policies),
       panel("Times", times), panel("Requests", requests)),
-    traces && panel("Last questions", traces.element));
+    traces && lastQuestions(traces));
 
   /** @type {{corpus: number, self: number}[]} */
   const series = [];

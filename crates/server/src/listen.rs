@@ -13,8 +13,9 @@ use socket2::SockRef;
 
 use crate::access::caller::Access;
 use crate::connections::places::Places;
+use crate::connections::serving::Peer;
 use crate::connections::stalled::Stalling;
-use crate::connections::{files, serving};
+use crate::connections::{HEAD_WITHIN, files, serving};
 use crate::log::Entry;
 use crate::routes::router;
 use crate::service::library::worker;
@@ -24,9 +25,6 @@ use crate::service::served::Served;
 /// The most connections that the system makes before they are accepted, where it lets a server have as many. Whoever
 /// finds no room there tries again after 1, 3, 7, 15 seconds and so on, long after there is some.
 const BACKLOG: i32 = 4096;
-
-/// How long a client may take to send the head of a request, or keep a connection without one.
-const HEAD_WITHIN: Duration = Duration::from_secs(15);
 
 /// How long a client may leave what is written to it unread.
 const READ_WITHIN: Duration = Duration::from_secs(30);
@@ -152,8 +150,8 @@ async fn accept(
         .header_read_timeout(HEAD_WITHIN)
         .max_headers(HEADERS);
     while !stop.load(Ordering::Relaxed) {
-        let stream = match tokio::time::timeout(LOOK, listener.accept()).await {
-            Ok(Ok((stream, _))) => stream,
+        let (stream, peer) = match tokio::time::timeout(LOOK, listener.accept()).await {
+            Ok(Ok(accepted)) => accepted,
             // Out of files, or a client that is gone already: others may fare better.
             Ok(Err(_)) => {
                 tokio::time::sleep(LOOK).await;
@@ -173,7 +171,7 @@ async fn accept(
             let _ = tokio::time::timeout(LOOK, places.freed()).await;
         };
         let Some(place) = place else { break };
-        let service = serving::service(routes.clone(), Arc::clone(&place));
+        let service = serving::service(routes.clone(), Arc::clone(&place), Peer(peer.ip()));
         let stream = TokioIo::new(Stalling::new(stream, READ_WITHIN));
         let connection = connections.watch(server.serve_connection(stream, service));
         tokio::spawn(async move {

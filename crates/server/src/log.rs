@@ -155,6 +155,11 @@ pub enum Entry {
         /// Milliseconds.
         ms: f64,
     },
+    /// A key is not sent to a server that settings name when they are read again.
+    Withheld {
+        /// Which, to where, and why.
+        detail: String,
+    },
     /// Something could not be written to the server's folder; it is in memory alone.
     Unwritten {
         /// `traces`, `evals` or `watch`.

@@ -1,6 +1,6 @@
 //! What is counted, for Prometheus. Labels take few values, whatever clients ask for.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
@@ -13,6 +13,7 @@ use prometheus_client::registry::{Registry, Unit};
 
 use ken_route::LossTest;
 
+use crate::service::gate::Load;
 use crate::service::watch::{Drift, Standing, Test};
 use crate::wire::ken::CorpusState;
 
@@ -44,6 +45,33 @@ pub(crate) struct Metrics {
     generations: Family<Labels<1>, Gauge>,
     waiting: Gauge,
     working: Gauge,
+    gates_waiting: Family<Labels<1>, Gauge>,
+    gates_working: Family<Labels<1>, Gauge>,
+}
+
+/// How metrics are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Format {
+    OpenMetrics,
+    /// Prometheus's text format, which is older.
+    Text,
+}
+
+impl Format {
+    /// By what a client accepts.
+    pub(crate) fn accepted(accept: &str) -> Self {
+        match accept.contains("text/plain") && !accept.contains("application/openmetrics-text") {
+            true => Self::Text,
+            false => Self::OpenMetrics,
+        }
+    }
+
+    pub(crate) fn content_type(self) -> &'static str {
+        match self {
+            Self::OpenMetrics => "application/openmetrics-text; version=1.0.0; charset=utf-8",
+            Self::Text => "text/plain; version=0.0.4; charset=utf-8",
+        }
+    }
 }
 
 /// Upper bounds in seconds: each 2.5 or 2 times the one before.
@@ -70,6 +98,7 @@ impl Metrics {
         let stages = Family::new_with_constructor(histogram as fn() -> Histogram);
         let generations = Family::default();
         let (waiting, working) = (Gauge::default(), Gauge::default());
+        let (gates_waiting, gates_working) = (Family::default(), Family::default());
         registry.register(
             "requests",
             "Responses, by route and status",
@@ -118,6 +147,10 @@ impl Metrics {
         registry.register("corpus_generation", help, generations.clone());
         registry.register("waiting", "Questions that wait", waiting.clone());
         registry.register("working", "Questions being answered", working.clone());
+        let help = "What waits for a place, by gate";
+        registry.register("gate_waiting", help, gates_waiting.clone());
+        let help = "Places that are taken, by gate";
+        registry.register("gate_working", help, gates_working.clone());
         Self {
             registry,
             requests,
@@ -142,6 +175,8 @@ impl Metrics {
             generations,
             waiting,
             working,
+            gates_waiting,
+            gates_working,
         }
     }
 
@@ -264,15 +299,51 @@ impl Metrics {
         self.generations.get_or_create(&labels).set(generation);
     }
 
-    /// All of it as text, with how many questions wait and are being answered.
-    pub(crate) fn text(&self, (waiting, working): (usize, usize)) -> String {
-        self.waiting.set(i64::try_from(waiting).unwrap_or(i64::MAX));
-        self.working.set(i64::try_from(working).unwrap_or(i64::MAX));
+    /// All of it as text, with how all gates are; the first is that of questions.
+    pub(crate) fn text(&self, gates: &[(&'static str, Load)], format: Format) -> String {
+        let number = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
+        if let Some((_, answers)) = gates.first() {
+            self.waiting.set(number(answers.waiting));
+            self.working.set(number(answers.working));
+        }
+        for (gate, load) in gates {
+            let labels = [("gate", (*gate).to_owned())];
+            let waiting = self.gates_waiting.get_or_create(&labels);
+            waiting.set(number(load.waiting));
+            let working = self.gates_working.get_or_create(&labels);
+            working.set(number(load.working));
+        }
         let mut text = String::new();
         // Writing to a string never fails.
         let _ = encode(&mut text, &self.registry);
-        text
+        match format {
+            Format::OpenMetrics => text,
+            Format::Text => plain(&text),
+        }
     }
+}
+
+/// OpenMetrics as Prometheus's text format, in which a counter is described by the name of its samples, and whose
+/// end is the end of the text.
+fn plain(open: &str) -> String {
+    let described = |line: &str| {
+        let (name, kind) = line.strip_prefix("# TYPE ")?.split_once(' ')?;
+        (kind == "counter").then(|| name.to_owned())
+    };
+    let counters: BTreeSet<String> = open.lines().filter_map(described).collect();
+    let mut text = String::with_capacity(open.len());
+    for line in open.lines() {
+        let mut words = line.splitn(4, ' ');
+        match [words.next(), words.next(), words.next(), words.next()] {
+            [Some("#"), Some("EOF" | "UNIT"), ..] => continue,
+            [Some("#"), Some(what), Some(name), Some(rest)] if counters.contains(name) => {
+                text.push_str(&format!("# {what} {name}_total {rest}"));
+            }
+            _ => text.push_str(line),
+        }
+        text.push('\n');
+    }
+    text
 }
 
 #[cfg(test)]
@@ -289,7 +360,14 @@ mod tests {
         metrics.answer("never", "self", [5, 2], took, &stages);
         metrics.failure("queue_full");
         metrics.began(took);
-        let text = metrics.text((3, 1));
+        let load = |waiting| Load {
+            working: 1,
+            places: 4,
+            waiting,
+            queue: Some(8),
+        };
+        let gates = [("answers", load(3)), ("embeddings", load(5))];
+        let text = metrics.text(&gates, Format::OpenMetrics);
         for line in [
             "ken_requests_total{route=\"/v1/models\",status=\"200\"} 2",
             "ken_answers_total{policy=\"never\",source=\"self\"} 1",
@@ -298,9 +376,41 @@ mod tests {
             "ken_first_token_seconds_count 1",
             "ken_stage_seconds_count{stage=\"search\"} 1",
             "ken_waiting 3",
+            "ken_working 1",
+            "ken_gate_waiting{gate=\"answers\"} 3",
+            "ken_gate_waiting{gate=\"embeddings\"} 5",
+            "ken_gate_working{gate=\"embeddings\"} 1",
+            "# TYPE ken_requests counter",
+            "# EOF",
         ] {
             assert!(text.lines().any(|one| one == line), "{line} in\n{text}");
         }
         assert!(!text.contains("stage=\"total\""));
+        let plain = metrics.text(&gates, Format::Text);
+        for line in [
+            "# TYPE ken_requests_total counter",
+            "ken_requests_total{route=\"/v1/models\",status=\"200\"} 2",
+            "# TYPE ken_stage_seconds histogram",
+            "ken_waiting 3",
+        ] {
+            assert!(plain.lines().any(|one| one == line), "{line} in\n{plain}");
+        }
+        assert!(plain.contains("# HELP ken_requests_total Responses, by route"));
+        assert!(!plain.contains("# EOF") && !plain.contains("# UNIT"));
+    }
+
+    #[test]
+    fn a_client_gets_the_format_that_it_accepts() {
+        for (accept, format) in [
+            ("", Format::OpenMetrics),
+            ("*/*", Format::OpenMetrics),
+            ("text/plain;version=0.0.4", Format::Text),
+            (
+                "application/openmetrics-text;version=1.0.0,text/plain;q=0.5",
+                Format::OpenMetrics,
+            ),
+        ] {
+            assert_eq!(Format::accepted(accept), format, "{accept}");
+        }
     }
 }

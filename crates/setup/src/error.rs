@@ -98,6 +98,13 @@ pub enum SetupError {
     #[error("the variable {variable}, which holds the key for {origin}, is not set")]
     #[diagnostic(remedy = "set {variable}, or take {origin} out of [keys] in ken.toml")]
     KeyNotSet { variable: String, origin: String },
+    #[error(
+        "{variable} is not sent to {origin}, which only ken.toml in the working directory names"
+    )]
+    #[diagnostic(
+        remedy = "if that is right, name the address by a flag or a variable, or the file by <config> or KEN_CONFIG"
+    )]
+    KeyWithheld { variable: String, origin: String },
     #[error("{folder} was not trained on what a model knows")]
     #[diagnostic(remedy = "<TrainKbm> makes one that was")]
     NotKbm { folder: PathBuf },

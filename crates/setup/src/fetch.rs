@@ -21,6 +21,9 @@ pub struct Setup<'a> {
     pub stop: &'a Arc<AtomicBool>,
     /// Called before a model is fetched.
     pub watch: &'a dyn Fn() -> FetchProgress,
+    /// Told of each key that a server does not get ([`SetupError::KeyWithheld`]); what is asked of it goes
+    /// without.
+    pub withheld: &'a dyn Fn(&SetupError),
 }
 
 impl Setup<'_> {

@@ -4,14 +4,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use ken_hub::{ModelCache, ModelReference};
-use ken_language::{Embedder, LanguageModel};
+use ken_language::{CancelToken, Embedder, LanguageModel};
 use ken_model::decoder::{Checkpoint, Decoder, Footprint, LoadOptions, ReadAs};
 use ken_model::encoder::Encoder;
 use ken_model::remote::{Endpoint, RemoteEmbedder, RemoteModel};
 
 use crate::error::SetupError;
 use crate::fetch::Setup;
-use crate::trust::{self, NamedBy};
+use crate::settings::NamedBy;
 
 impl Setup<'_> {
     /// The language model that answers.
@@ -89,8 +89,8 @@ impl Setup<'_> {
         };
         Ok(Endpoint {
             model: name.or(named),
-            key: trust::key_of(url, named_by, self.settings)?,
-            stop: Arc::clone(self.stop),
+            key: self.key_of(url, named_by)?,
+            cancel: CancelToken::raised_by(Arc::clone(self.stop)),
             ..Endpoint::new(url)
         })
     }

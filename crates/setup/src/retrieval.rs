@@ -127,7 +127,7 @@ impl Setup<'_> {
             Rerank::None => return Ok(retriever),
             Rerank::CrossEncoder(reference) => {
                 let folder = self.fetched(reference)?;
-                Reranker::CrossEncoder(Box::new(CrossEncoder::load(&folder, settings.precision)?))
+                Reranker::CrossEncoder(Arc::new(CrossEncoder::load(&folder, settings.precision)?))
             }
             Rerank::Likelihood => Reranker::Likelihood(model()?),
             Rerank::Embedder => Reranker::Embedder,

@@ -1,7 +1,8 @@
 //! Whom ken trusts: which key a server gets, and which models that a corpus names are used.
 //!
 //! A key belongs to the server for which a person gave it. A corpus is data that may come from
-//! anywhere, so what it names is neither asked nor fetched before a person agrees.
+//! anywhere, so what it names is neither asked nor fetched before a person agrees. So is a `ken.toml` that
+//! merely lies in the working directory: what it names is asked, and gets no key.
 
 use std::path::Path;
 
@@ -11,58 +12,64 @@ use ken_model::remote::{ApiKey, origin};
 
 use crate::error::SetupError;
 use crate::fetch::Setup;
-use crate::settings::{KeySource, Settings};
+use crate::settings::{KeySource, NamedBy, Settings};
 
 type Result<T> = std::result::Result<T, SetupError>;
 
-/// Who named a server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NamedBy {
-    /// Somebody, by a flag, a variable or the settings file.
-    Person,
-    /// A corpus.
-    Data,
-}
-
-/// The key that an endpoint gets: its own of `[keys]`, or that of `KEN_API_KEY` where a person named
-/// the endpoint.
-pub(crate) fn key_of(url: &str, named_by: NamedBy, settings: &Settings) -> Result<Option<ApiKey>> {
-    let key = secret(&origin(url)?, "KEN_API_KEY", named_by, settings)?;
-    let key = key.map(|key| ApiKey::new(&key)).transpose()?;
-    Ok(key.map(|key| key.allowed_in_plain_text(settings.allow_plaintext_keys)))
-}
-
 impl Setup<'_> {
-    /// The token that a Milvus server gets. Only a person names one.
+    /// The key that an endpoint gets: its own of `[keys]`, or that of `KEN_API_KEY` where a person named
+    /// the endpoint.
+    pub(crate) fn key_of(&self, url: &str, named_by: NamedBy) -> Result<Option<ApiKey>> {
+        let key = self.secret(&origin(url)?, "KEN_API_KEY", named_by)?;
+        let key = key.map(|key| ApiKey::new(&key)).transpose()?;
+        Ok(key.map(|key| key.allowed_in_plain_text(self.settings.allow_plaintext_keys)))
+    }
+
+    /// The token that a Milvus server gets.
     ///
     /// # Errors
     /// A variable that is not set.
     pub fn milvus_token(&self, address: &MilvusAddress) -> Result<Option<Token>> {
-        let (origin, person) = (address.origin(), NamedBy::Person);
-        let token = secret(&origin, "KEN_MILVUS_TOKEN", person, self.settings)?;
+        let token = self.secret(&address.origin(), "KEN_MILVUS_TOKEN", NamedBy::Person)?;
         let allowed = self.settings.allow_plaintext_keys;
         Ok(token.map(|token| Token::new(&token).allowed_in_plain_text(allowed)))
     }
+
+    fn secret(&self, origin: &str, for_all: &str, named_by: NamedBy) -> Result<Option<String>> {
+        let of_variable = |name: &str| std::env::var(name).ok().filter(|key| !key.is_empty());
+        let named = &self.settings.named;
+        let by = named.by(origin, named_by);
+        let variable = match self.settings.keys.of(origin) {
+            Some(KeySource::NoKey) => return Ok(None),
+            Some(KeySource::Variable(name)) if named.heeds_table(by) => {
+                let key = of_variable(name).ok_or_else(|| SetupError::KeyNotSet {
+                    variable: name.clone(),
+                    origin: origin.to_owned(),
+                });
+                return key.map(Some);
+            }
+            Some(KeySource::Variable(name)) => name,
+            None if by == NamedBy::Person => return Ok(of_variable(for_all)),
+            // Nobody thinks that a corpus's server gets one.
+            None if named_by == NamedBy::Data => return Ok(None),
+            None => for_all,
+        };
+        if of_variable(variable).is_some() {
+            (self.withheld)(&SetupError::KeyWithheld {
+                variable: variable.to_owned(),
+                origin: origin.to_owned(),
+            });
+        }
+        Ok(None)
+    }
 }
 
-fn secret(
-    origin: &str,
-    for_all: &str,
-    named_by: NamedBy,
-    settings: &Settings,
-) -> Result<Option<String>> {
-    let of_variable = |name: &str| std::env::var(name).ok().filter(|key| !key.is_empty());
-    match (settings.keys.of(origin), named_by) {
-        (Some(KeySource::NoKey), _) => Ok(None),
-        (Some(KeySource::Variable(name)), _) => match of_variable(name) {
-            Some(key) => Ok(Some(key)),
-            None => Err(SetupError::KeyNotSet {
-                variable: name.clone(),
-                origin: origin.to_owned(),
-            }),
-        },
-        (None, NamedBy::Person) => Ok(of_variable(for_all)),
-        (None, NamedBy::Data) => Ok(None),
+impl Settings {
+    /// Whether a server may be sent what variables of other programs hold for it: not one that only a file in the
+    /// working directory names.
+    #[must_use]
+    pub fn trusts(&self, url: &str) -> bool {
+        origin(url).is_ok_and(|origin| self.named.by(&origin, NamedBy::Person) == NamedBy::Person)
     }
 }
 

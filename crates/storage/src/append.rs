@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::StorageError;
-use crate::folder::{create_dir_all, parent, sync_dir};
+use crate::folder::{create_dir_all, sync_dir};
+use crate::plain::{check_one_name, open_with, parent};
 
 /// The first append after this time syncs the file.
 const SYNC_EVERY: Duration = Duration::from_secs(2);
@@ -32,19 +33,17 @@ impl AppendFile {
     /// anything is changed.
     ///
     /// # Errors
-    /// If it cannot be created, opened or synced, and any error of `lock`.
+    /// If it cannot be created, opened or synced; a link, a pipe, or a file with other names, which would
+    /// change with it; and any error of `lock`.
     pub fn open<E: From<StorageError>>(
         path: &Path,
         lock: impl FnOnce(&File) -> Result<(), E>,
     ) -> Result<Self, E> {
         create_dir_all(parent(path))?;
-        let file = File::options()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(path)
-            .map_err(StorageError::new("open", path))?;
+        let mut options = File::options();
+        let options = options.read(true).write(true).create(true).truncate(false);
+        let file = open_with(path, options)?;
+        check_one_name(&file).map_err(StorageError::new("append to", path))?;
         lock(&file)?;
         let length = file
             .metadata()

@@ -5,11 +5,14 @@ use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use crate::StorageError;
-use crate::folder::{parent, sync_dir};
+use crate::folder::{remove, sync_dir};
+use crate::not_plain::NotPlain;
+use crate::plain::{check_one_name, open_with, parent};
 
-/// A file that is being written beside its final path, under the same name with `.tmp` appended. If
-/// the path is a pipe, a terminal or another device, that is written to instead: it cannot be
-/// replaced.
+/// A file that is being written beside its final path, under the same name with `.tmp` appended.
+///
+/// Whatever is at either path, a link or a pipe too, is replaced and never written to; only
+/// [`AtomicFile::output`] writes to a pipe or a device.
 ///
 /// Until it is renamed, the previous file stays in place. If dropped before that, the new one is
 /// removed. What a killed process left is overwritten by the next one; processes that write the
@@ -29,19 +32,32 @@ impl AtomicFile {
     /// # Errors
     /// If the temporary file cannot be created.
     pub fn create(path: &Path) -> Result<Self, StorageError> {
-        let (file, temporary) = if is_device(path) {
-            let file = File::options().write(true).open(path);
-            (file.map_err(StorageError::new("open", path))?, None)
-        } else {
-            let mut name = path.file_name().unwrap_or_default().to_owned();
-            name.push(".tmp");
-            let temporary = path.with_file_name(name);
-            let file = open_locked(&temporary).map_err(StorageError::new("create", &temporary))?;
-            (file, Some(temporary))
-        };
+        let mut name = path.file_name().unwrap_or_default().to_owned();
+        name.push(".tmp");
+        let temporary = path.with_file_name(name);
+        let file = open_locked(&temporary).map_err(StorageError::new("create", &temporary))?;
         Ok(Self {
             file: Some(BufWriter::new(file)),
-            temporary,
+            temporary: Some(temporary),
+            path: path.to_owned(),
+        })
+    }
+
+    /// Starts writing what a person wants at `path`: if that is a pipe, a terminal or another device,
+    /// it is written to, since it cannot be replaced.
+    ///
+    /// # Errors
+    /// As [`AtomicFile::create`]; or if the device cannot be opened.
+    pub fn output(path: &Path) -> Result<Self, StorageError> {
+        if !is_device(path) {
+            return Self::create(path);
+        }
+        let file = File::options().write(true).open(path);
+        Ok(Self {
+            file: Some(BufWriter::new(
+                file.map_err(StorageError::new("open", path))?,
+            )),
+            temporary: None,
             path: path.to_owned(),
         })
     }
@@ -134,9 +150,41 @@ impl Seek for AtomicFile {
 /// # Errors
 /// As [`AtomicFile::commit`].
 pub fn replace(path: &Path, contents: &[u8]) -> Result<(), StorageError> {
-    let mut file = AtomicFile::create(path)?;
+    finish(AtomicFile::create(path)?, contents)
+}
+
+/// As [`replace`], for what a person wants at `path`: [`AtomicFile::output`].
+///
+/// # Errors
+/// As [`AtomicFile::commit`].
+pub fn output(path: &Path, contents: &[u8]) -> Result<(), StorageError> {
+    finish(AtomicFile::output(path)?, contents)
+}
+
+/// As [`replace`], for a secret: the file is its owner's alone, and no less strict than the one before.
+///
+/// # Errors
+/// As [`AtomicFile::commit`].
+pub fn replace_private(path: &Path, contents: &[u8]) -> Result<(), StorageError> {
+    let file = AtomicFile::create(path)?;
+    #[cfg(unix)]
+    if let Some(writer) = &file.file {
+        use std::os::unix::fs::PermissionsExt;
+        let before = fs::symlink_metadata(path).ok();
+        let before = before.filter(fs::Metadata::is_file);
+        let mode = before.map_or(0o600, |before| before.permissions().mode() & 0o600);
+        let set = writer
+            .get_ref()
+            .set_permissions(fs::Permissions::from_mode(mode));
+        set.map_err(StorageError::new("protect", path))?;
+    }
+    finish(file, contents)
+}
+
+fn finish(mut file: AtomicFile, contents: &[u8]) -> Result<(), StorageError> {
+    let path = file.path.clone();
     file.write_all(contents)
-        .map_err(StorageError::new("write", path))?;
+        .map_err(StorageError::new("write", &path))?;
     file.commit()
 }
 
@@ -146,21 +194,27 @@ fn is_device(path: &Path) -> bool {
     found.is_ok_and(|found| !found.is_file() && !found.is_dir())
 }
 
-/// Opens the temporary file, empty, after waiting for any other writer of it.
+/// Opens the temporary file, empty, after waiting for any other writer of it. A link, a pipe, or a file
+/// that has other names is none of a writer's, and gives way.
 fn open_locked(path: &Path) -> io::Result<File> {
     loop {
-        let file = File::options()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(path)?;
+        let mut options = File::options();
+        let options = options.create(true).truncate(false).write(true);
+        let opened = open_with(path, options).map_err(|error| error.source);
+        let own = opened.and_then(|file| check_one_name(&file).map(|()| file));
+        let file = match own {
+            Err(error) if NotPlain::in_error(&error).is_some() => {
+                remove(path).map_err(|error| error.source)?;
+                continue;
+            }
+            own => own?,
+        };
         // On file systems without locks, writers do not see each other.
         let locked = file.lock().is_ok();
         // The previous holder may have renamed or removed it.
         if locked && !is_at(&file, path)? {
             continue;
         }
-        // A device has no length to truncate.
         if file.metadata()?.len() > 0 {
             file.set_len(0)?;
         }
@@ -173,7 +227,7 @@ fn open_locked(path: &Path) -> io::Result<File> {
 fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     use std::os::unix::fs::MetadataExt;
     let own = file.metadata()?;
-    match fs::metadata(path) {
+    match fs::symlink_metadata(path) {
         Ok(found) => Ok(found.dev() == own.dev() && found.ino() == own.ino()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(error) => Err(error),
@@ -236,7 +290,7 @@ mod tests {
     #[test]
     #[cfg(unix)]
     fn a_device_is_written_to_and_stays_one() {
-        replace(Path::new("/dev/null"), b"text").unwrap();
+        output(Path::new("/dev/null"), b"text").unwrap();
         assert!(is_device(Path::new("/dev/null")));
         assert!(!Path::new("/dev/null.tmp").exists());
     }

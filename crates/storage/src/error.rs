@@ -3,9 +3,14 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use ken_diagnostic::{Diagnostic, Remedy};
+
+use crate::not_plain::NotPlain;
+use crate::remedy::{NOT_PLAIN, not_plain_remedy};
+
 /// The system refused to read or write.
 #[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
-#[diagnostic(forward)]
+#[diagnostic(kind = kind(source), remedy = remedy(source, path))]
 #[error("cannot {action} {}: {source}", path.display())]
 pub struct StorageError {
     /// What was tried, as a verb.
@@ -26,6 +31,18 @@ impl StorageError {
             source,
         }
     }
+}
+
+/// Of what is no plain file; else of the system's error.
+fn kind(source: &io::Error) -> &'static str {
+    match NotPlain::in_error(source) {
+        Some(_) => NOT_PLAIN,
+        None => Diagnostic::kind(source),
+    }
+}
+
+fn remedy(source: &io::Error, path: &Path) -> Option<Remedy> {
+    not_plain_remedy(source, path).or_else(|| Diagnostic::remedy(source))
 }
 
 /// For callers that report the path themselves.

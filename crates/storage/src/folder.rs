@@ -8,19 +8,50 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::StorageError;
+use crate::plain::{check_plain, open, parent};
 
 /// Creates a folder and its missing parents, and syncs each new entry.
 ///
 /// # Errors
 /// If a folder cannot be created or synced.
 pub fn create_dir_all(dir: &Path) -> Result<(), StorageError> {
+    create_by(dir, &fs::DirBuilder::new())
+}
+
+/// As [`create_dir_all`], where only this user may look into the folders that are missing.
+///
+/// # Errors
+/// As [`create_dir_all`].
+pub fn create_private_dir_all(dir: &Path) -> Result<(), StorageError> {
+    #[allow(unused_mut, reason = "other systems have no modes")]
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::DirBuilderExt;
+        builder.mode(0o700);
+    }
+    create_by(dir, &builder)
+}
+
+/// As [`create_dir_all`], within a folder whose own folders are no links: neither the folder may be one,
+/// nor the nearest to it that is there.
+///
+/// # Errors
+/// As [`create_dir_all`]; a link, or what is no folder.
+pub fn create_plain_dir_all(dir: &Path) -> Result<(), StorageError> {
+    let nearest = dir.ancestors().find(|path| path.symlink_metadata().is_ok());
+    nearest.map_or(Ok(()), check_plain)?;
+    create_dir_all(dir)
+}
+
+fn create_by(dir: &Path, builder: &fs::DirBuilder) -> Result<(), StorageError> {
     if dir.as_os_str().is_empty() || is_dir(dir)? {
         return Ok(());
     }
     if let Some(parent) = dir.parent() {
-        create_dir_all(parent)?;
+        create_by(parent, builder)?;
     }
-    match fs::create_dir(dir) {
+    match builder.create(dir) {
         Ok(()) => {}
         // Another process created it first.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists && is_dir(dir)? => {}
@@ -49,14 +80,6 @@ pub fn is_dir(path: &Path) -> Result<bool, StorageError> {
     }
 }
 
-/// The parent folder of a path; `.` for a bare name.
-pub(crate) fn parent(path: &Path) -> &Path {
-    match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    }
-}
-
 /// Syncs a folder's list of entries. Only Unix needs and allows it.
 ///
 /// # Errors
@@ -73,20 +96,21 @@ pub fn sync_dir(dir: &Path) -> Result<(), StorageError> {
 /// Syncs every file and folder below `dir`, and `dir` itself, and returns the files, sorted.
 ///
 /// # Errors
-/// If one of them cannot be listed, opened or synced.
+/// If one of them cannot be listed, opened or synced, or is no plain file.
 pub fn sync_tree(dir: &Path) -> Result<Vec<PathBuf>, StorageError> {
     let mut files = Vec::new();
     let mut folders = vec![dir.to_owned()];
     while let Some(folder) = folders.pop() {
         let entries = fs::read_dir(&folder).map_err(StorageError::new("list", &folder))?;
         for entry in entries {
-            let path = entry.map_err(StorageError::new("list", &folder))?.path();
-            if is_dir(&path)? {
+            let entry = entry.map_err(StorageError::new("list", &folder))?;
+            let path = entry.path();
+            let found = entry.file_type();
+            if found.map_err(StorageError::new("look at", &path))?.is_dir() {
                 folders.push(path);
             } else {
-                File::open(&path)
-                    .and_then(|file| file.sync_all())
-                    .map_err(StorageError::new("sync", &path))?;
+                let synced = open(&path)?.sync_all();
+                synced.map_err(StorageError::new("sync", &path))?;
                 files.push(path);
             }
         }

@@ -1,31 +1,44 @@
 //! Files that survive a crash, and reads that survive a changed file.
 //!
 //! Every file that ken must not lose is written through this crate: whole files by [`AtomicFile`],
-//! files that grow by [`AppendFile`], folders by [`create_dir_all`] and [`sync_tree`]. It knows
-//! nothing of what the files hold. `docs/explanation/durability.md` says what it guarantees, and
-//! what it cannot.
+//! files that grow by [`AppendFile`], folders by [`create_dir_all`] and [`sync_tree`]; and read by
+//! [`open`], which takes no link or pipe for a file. It knows nothing of what the files hold.
+//! `docs/explanation/durability.md` says what it guarantees, and what it cannot.
 
 mod append;
 mod atomic;
+mod blocks;
+mod checked;
 mod contained;
 mod error;
 mod fingerprint;
 mod folder;
 mod lock;
 mod mapped;
+mod not_plain;
+mod plain;
 mod read_at;
 mod remedy;
 
 pub use append::AppendFile;
-pub use atomic::{AtomicFile, replace};
+pub use atomic::{AtomicFile, output, replace, replace_private};
+pub use blocks::{BLOCK_BYTES, Blocks, Sums, block_sum};
+pub use checked::CheckedFolder;
 pub use contained::contained;
 pub use error::StorageError;
 pub use fingerprint::{WHOLE_DIGITS, same_fingerprint};
-pub use folder::{create_dir_all, is_dir, names, remove, rename, sync_dir, sync_tree};
+pub use folder::{
+    create_dir_all, create_plain_dir_all, create_private_dir_all, is_dir, names, remove, rename,
+    sync_dir, sync_tree,
+};
 pub use lock::try_lock;
-pub use mapped::Mapped;
+pub use mapped::{Mapped, Watch};
+pub use plain::{
+    append, check_below, check_plain, check_tree, create, inside, open, open_linked, open_with,
+    read, read_beside,
+};
 pub use read_at::ReadAt;
-pub use remedy::{io_kind, io_remedy};
+pub use remedy::{io_kind, io_remedy, not_plain_remedy};
 
 /// Files up to this size are read into memory as a whole instead of being mapped or read by
 /// position.

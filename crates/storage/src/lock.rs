@@ -4,6 +4,7 @@ use std::fs::{File, TryLockError};
 use std::path::Path;
 
 use crate::error::StorageError;
+use crate::plain::open_with;
 
 /// Locks the file at `path`, which is created if missing, until what is returned is dropped; `None`
 /// where another process holds it.
@@ -13,8 +14,7 @@ use crate::error::StorageError;
 pub fn try_lock(path: &Path) -> Result<Option<File>, StorageError> {
     let mut options = File::options();
     let options = options.create(true).truncate(false).write(true);
-    let file = options.open(path);
-    let file = file.map_err(StorageError::new("open", path))?;
+    let file = open_with(path, options)?;
     match file.try_lock() {
         Ok(()) => Ok(Some(file)),
         Err(TryLockError::WouldBlock) => Ok(None),

@@ -2,12 +2,14 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 use std::path::Path;
+use std::sync::Arc;
 
 use memmap2::Mmap;
 
-use crate::{HEAP_BYTES, StorageError};
+use crate::plain::open;
+use crate::{Blocks, HEAP_BYTES, StorageError};
 
 /// The bytes of a file that must not change while it is open.
 ///
@@ -17,7 +19,10 @@ use crate::{HEAP_BYTES, StorageError};
 /// SIGBUS: the caller holds the lock that keeps ken itself from doing so, and has the size checked
 /// when it opens.
 #[derive(Debug)]
-pub struct Mapped(Contents);
+pub struct Mapped {
+    contents: Contents,
+    blocks: Option<Arc<Blocks>>,
+}
 
 #[derive(Debug)]
 enum Contents {
@@ -33,28 +38,78 @@ impl Mapped {
     /// If it cannot be opened, read or mapped; [`io::ErrorKind::InvalidData`] if it has another
     /// size.
     pub fn open(path: &Path, expected_bytes: Option<u64>) -> Result<Self, StorageError> {
-        let mut file = File::open(path).map_err(StorageError::new("open", path))?;
+        let mut file = open(path)?;
         let length = checked_length(&file, path, expected_bytes)?;
         if length <= HEAP_BYTES {
             let length = length as usize;
             let mut words = vec![0u64; length.div_ceil(size_of::<u64>())];
             file.read_exact(&mut bytemuck::cast_slice_mut(&mut words)[..length])
                 .map_err(StorageError::new("read", path))?;
-            return Ok(Self(Contents::Heap(words, length)));
+            return Ok(Self::new(Contents::Heap(words, length)));
         }
         // SAFETY: ken never writes to a file under its final name, only removes it, which leaves a
         // mapping valid; the size was checked; every access is bounds-checked. Another program that
         // changes the file can make the bytes wrong, or end the process, as documented above.
         #[allow(unsafe_code)]
         let map = unsafe { Mmap::map(&file) };
-        map.map(|map| Self(Contents::Mapped(map)))
+        map.map(|map| Self::new(Contents::Mapped(map)))
             .map_err(StorageError::new("map", path))
+    }
+
+    fn new(contents: Contents) -> Self {
+        Self {
+            contents,
+            blocks: None,
+        }
+    }
+
+    /// With the checksums that its blocks are checked against when they are first read by
+    /// [`Mapped::read`] or by number, or announced to [`Mapped::touch`].
+    #[must_use]
+    pub fn with_blocks(self, blocks: Option<Arc<Blocks>>) -> Self {
+        Self { blocks, ..self }
+    }
+
+    /// The bytes of a range; `None` if the range is not within the file.
+    ///
+    /// # Errors
+    /// As [`Blocks::sound`].
+    pub fn read(&self, range: Range<usize>) -> Result<Option<&[u8]>, StorageError> {
+        self.touch(range.clone());
+        self.sound()?;
+        Ok(self.get(range))
+    }
+
+    /// Checks the blocks around a range that is going to be read, unless they were before. Whoever
+    /// reads asks [`Mapped::sound`] before relying on it.
+    #[inline]
+    pub fn touch(&self, range: Range<usize>) {
+        if let Some(blocks) = &self.blocks
+            && let Some(whole) = blocks.unchecked(&range)
+        {
+            blocks.check(whole.start, self.get(whole.clone()).unwrap_or_default());
+        }
+    }
+
+    /// Fails once a damaged block was read.
+    ///
+    /// # Errors
+    /// As [`Blocks::sound`].
+    pub fn sound(&self) -> Result<(), StorageError> {
+        self.blocks.as_ref().map_or(Ok(()), |blocks| blocks.sound())
+    }
+
+    /// Its part from a byte on.
+    #[must_use]
+    pub fn watch(&self, start: usize) -> Watch<'_> {
+        Watch(self.blocks.is_some().then_some((self, start)))
     }
 
     /// The little-endian number at a byte; `None` past the end.
     #[must_use]
     pub fn u64_at(&self, byte: usize) -> Option<u64> {
         let end = byte.checked_add(8)?;
+        self.touch(byte..end);
         Some(u64::from_le_bytes(self.get(byte..end)?.try_into().ok()?))
     }
 
@@ -62,6 +117,7 @@ impl Mapped {
     #[must_use]
     pub fn u32_at(&self, byte: usize) -> Option<u32> {
         let end = byte.checked_add(4)?;
+        self.touch(byte..end);
         Some(u32::from_le_bytes(self.get(byte..end)?.try_into().ok()?))
     }
 }
@@ -70,9 +126,30 @@ impl Deref for Mapped {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        match &self.0 {
+        match &self.contents {
             Contents::Heap(words, length) => &bytemuck::cast_slice(words)[..*length],
             Contents::Mapped(map) => map,
+        }
+    }
+}
+
+impl AsRef<[u8]> for Mapped {
+    fn as_ref(&self) -> &[u8] {
+        self
+    }
+}
+
+/// Where a part of a file starts that is read as numbers in place; by default one in memory, which
+/// needs no checking.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Watch<'a>(Option<(&'a Mapped, usize)>);
+
+impl Watch<'_> {
+    /// As [`Mapped::touch`], of a range of the part.
+    #[inline]
+    pub fn touch(&self, range: Range<usize>) {
+        if let Some((file, start)) = self.0 {
+            file.touch(start.saturating_add(range.start)..start.saturating_add(range.end));
         }
     }
 }

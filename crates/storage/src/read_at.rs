@@ -5,10 +5,12 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use crate::mapped::checked_length;
-use crate::{HEAP_BYTES, StorageError};
+use crate::plain::{open, open_linked};
+use crate::{Blocks, HEAP_BYTES, StorageError};
 
 /// A file that is read by position. Files up to [`HEAP_BYTES`] are kept in memory.
 #[derive(Debug)]
@@ -18,6 +20,7 @@ pub struct ReadAt {
     length: u64,
     /// The time of the last write before it was opened.
     modified: Option<SystemTime>,
+    blocks: Option<Arc<Blocks>>,
 }
 
 #[derive(Debug)]
@@ -33,7 +36,18 @@ impl ReadAt {
     /// # Errors
     /// If it cannot be opened or read; [`io::ErrorKind::InvalidData`] if it has another size.
     pub fn open(path: &Path, expected_bytes: Option<u64>) -> Result<Self, StorageError> {
-        let mut file = File::open(path).map_err(StorageError::new("open", path))?;
+        Self::of(open(path)?, path, expected_bytes)
+    }
+
+    /// The same of a file that links may lead to: [`open_linked`].
+    ///
+    /// # Errors
+    /// As [`ReadAt::open`].
+    pub fn open_linked(path: &Path) -> Result<Self, StorageError> {
+        Self::of(open_linked(path)?, path, None)
+    }
+
+    fn of(mut file: File, path: &Path, expected_bytes: Option<u64>) -> Result<Self, StorageError> {
         let modified = modified(&file);
         let length = checked_length(&file, path, expected_bytes)?;
         let contents = if length <= HEAP_BYTES || !cfg!(unix) {
@@ -54,7 +68,31 @@ impl ReadAt {
             contents,
             length,
             modified,
+            blocks: None,
         })
+    }
+
+    /// With the checksums that its blocks are checked against when they are first read; now, if the
+    /// file is kept in memory.
+    #[must_use]
+    pub fn with_blocks(self, blocks: Option<Arc<Blocks>>) -> Self {
+        if let (Contents::Heap(bytes), Some(blocks)) = (&self.contents, &blocks) {
+            blocks.check(0, bytes);
+        }
+        Self { blocks, ..self }
+    }
+
+    /// Fails once a damaged block was read.
+    fn sound(&self) -> Result<(), StorageError> {
+        self.blocks.as_ref().map_or(Ok(()), |blocks| blocks.sound())
+    }
+
+    /// The range that is read where `range` is asked for: whole blocks, until they were checked.
+    #[must_use]
+    pub fn range_read(&self, range: Range<usize>) -> Range<usize> {
+        let blocks = self.blocks.as_ref();
+        let whole = blocks.and_then(|blocks| blocks.unchecked(&range));
+        whole.unwrap_or(range)
     }
 
     /// The file.
@@ -85,6 +123,7 @@ impl ReadAt {
     /// If they cannot be read; [`io::ErrorKind::UnexpectedEof`] if the file was truncated after it
     /// had been opened.
     pub fn bytes(&self, range: Range<u64>) -> Result<Option<Cow<'_, [u8]>>, StorageError> {
+        self.sound()?;
         match &self.contents {
             Contents::Heap(bytes) => Ok(slice(bytes, &range).map(Cow::Borrowed)),
             #[cfg(unix)]
@@ -102,6 +141,7 @@ impl ReadAt {
         range: Range<u64>,
         buffer: &'a mut Vec<u8>,
     ) -> Result<Option<&'a [u8]>, StorageError> {
+        self.sound()?;
         match &self.contents {
             Contents::Heap(bytes) => Ok(slice(bytes, &range)),
             #[cfg(unix)]
@@ -120,6 +160,7 @@ impl ReadAt {
     /// # Errors
     /// As [`ReadAt::bytes`]; [`io::ErrorKind::UnexpectedEof`] also if the file ends before that.
     pub fn read_into(&self, start: u64, bytes: &mut [u8]) -> Result<(), StorageError> {
+        self.check_blocks(start, bytes.len())?;
         let filled = match &self.contents {
             Contents::Heap(all) => usize::try_from(start)
                 .ok()
@@ -135,6 +176,25 @@ impl ReadAt {
         filled
             .map_err(cut_short)
             .map_err(StorageError::new("read", &self.path))
+    }
+
+    /// Checks the blocks around a range, unless they were before.
+    fn check_blocks(&self, start: u64, length: usize) -> Result<(), StorageError> {
+        #[cfg(unix)]
+        if let (Contents::File(file), Some(blocks)) = (&self.contents, &self.blocks)
+            && let Ok(start) = usize::try_from(start)
+            && let Some(whole) = blocks.unchecked(&(start..start.saturating_add(length)))
+        {
+            use std::os::unix::fs::FileExt;
+            let mut read = vec![0; whole.len()];
+            file.read_exact_at(&mut read, whole.start as u64)
+                .map_err(cut_short)
+                .map_err(StorageError::new("read", &self.path))?;
+            blocks.check(whole.start, &read);
+        }
+        #[cfg(not(unix))]
+        let _ = (start, length);
+        self.sound()
     }
 
     /// Refuses a file that was written to since it was opened, so that what was read may mix two

@@ -1,15 +1,23 @@
 //! What a person can do about a failed read or write.
 
-use std::io::ErrorKind;
+use std::io::{Error, ErrorKind};
 use std::path::Path;
 
 use ken_diagnostic::{Remedy, remedy};
 
+use crate::not_plain::NotPlain;
+
+/// The kind of error of a link, a pipe, a socket or a device in the place of a file or folder.
+pub(crate) const NOT_PLAIN: &str = "not_a_plain_file";
+
 /// The remedy for an input/output error at `path`, where one is known.
 #[must_use]
-pub fn io_remedy(kind: ErrorKind, path: &Path) -> Option<Remedy> {
+pub fn io_remedy(error: &Error, path: &Path) -> Option<Remedy> {
+    if let Some(remedy) = not_plain_remedy(error, path) {
+        return Some(remedy);
+    }
     let path = path.display();
-    match kind {
+    match error.kind() {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Some(remedy!(
             "free some disk space, or choose a folder on another disk than {path}; nothing that was published is lost"
         )),
@@ -27,10 +35,24 @@ pub fn io_remedy(kind: ErrorKind, path: &Path) -> Option<Remedy> {
     }
 }
 
+/// The remedy where a link, a pipe, a socket or a device is in the place of a file or folder.
+#[must_use]
+pub fn not_plain_remedy(error: &Error, path: &Path) -> Option<Remedy> {
+    NotPlain::in_error(error).map(|_| {
+        let path = path.display();
+        remedy!(
+            "remove {path}, or put a plain file or folder in its place, such as a copy of what it stands for; nothing that it leads to was changed"
+        )
+    })
+}
+
 /// The snake_case name of an input/output error's cause.
 #[must_use]
-pub fn io_kind(kind: ErrorKind) -> &'static str {
-    match kind {
+pub fn io_kind(error: &Error) -> &'static str {
+    if NotPlain::in_error(error).is_some() {
+        return NOT_PLAIN;
+    }
+    match error.kind() {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "no_disk_space",
         ErrorKind::FileTooLarge => "file_too_large",
         ErrorKind::PermissionDenied => "permission_denied",

@@ -11,7 +11,7 @@ use std::fs::{File, TryLockError};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
-use ken_diagnostic::Action;
+use ken_diagnostic::{Action, Remedy};
 use ken_storage::{AppendFile, StorageError};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -43,7 +43,9 @@ pub enum ResultsError {
     #[error("cannot {action} the results file {path}: {source}")]
     #[diagnostic(
         kind = "results_file",
-        remedy = "check that the folder exists, is writable and has space left"
+        remedy = ken_storage::not_plain_remedy(source, path).unwrap_or_else(|| {
+            Remedy::from("check that the folder exists, is writable and has space left")
+        })
     )]
     File {
         action: &'static str,

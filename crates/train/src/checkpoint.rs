@@ -76,10 +76,10 @@ pub(crate) fn load(
         path: path.to_path_buf(),
         reason,
     };
-    let bytes = match std::fs::read(path) {
+    let bytes = match ken_storage::read(path) {
         Ok(bytes) => bytes,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(TrainError::io(path, error)),
+        Err(error) if error.source.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error.into()),
     };
     let broken = || refuse("it is broken".to_owned());
     let (_, metadata) = SafeTensors::read_metadata(&bytes).map_err(|_| broken())?;

@@ -11,7 +11,7 @@ pub enum TrainError {
     #[error(transparent)]
     Model(#[from] DecoderError),
     #[error("cannot use {path}: {source}")]
-    #[diagnostic(kind = ken_storage::io_kind(source.kind()), remedy = ken_storage::io_remedy(source.kind(), path))]
+    #[diagnostic(kind = ken_storage::io_kind(source), remedy = ken_storage::io_remedy(source, path))]
     Io {
         path: PathBuf,
         source: std::io::Error,

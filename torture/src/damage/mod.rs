@@ -1,4 +1,4 @@
-//! Files that are deleted, truncated or changed by one byte behind ken's back: the damage is named,
+//! Files that are deleted, truncated or changed behind ken's back: the damage is named,
 //! nothing else is lost, and there is a way to repair it.
 
 mod files;
@@ -18,6 +18,7 @@ use crate::shim::{Shim, folder};
 use crate::world::{KEPT, make_kept};
 
 pub use stores::Store;
+pub(crate) use stores::opened;
 
 /// Bytes that are changed in each file, apart from the first and the last ones.
 const BYTES: usize = 12;
@@ -31,6 +32,10 @@ pub enum Harm {
     Cut(usize),
     /// Bits of a byte are flipped.
     Flipped(usize, u8),
+    /// All its bytes are zero.
+    Zeroed,
+    /// Its halves are exchanged.
+    Swapped,
 }
 
 /// A file and what is done to it.
@@ -90,7 +95,7 @@ fn cases(whole: &Path, count: Option<usize>, seed: u64) -> Vec<Case> {
     for (file, bytes) in files::below(whole) {
         let mut harms = vec![Harm::Deleted];
         if !bytes.is_empty() {
-            harms.push(Harm::Cut(0));
+            harms.extend([Harm::Cut(0), Harm::Zeroed, Harm::Swapped]);
         }
         let powers = std::iter::successors(Some(1_usize), |n| n.checked_mul(2));
         let powers = powers.take_while(|&n| n < bytes.len());
@@ -130,6 +135,11 @@ fn harm(path: &Path, harm: Harm) {
         }
         Harm::Cut(length) => bytes.truncate(length),
         Harm::Flipped(place, mask) => bytes[place] ^= mask,
+        Harm::Zeroed => bytes.fill(0),
+        Harm::Swapped => {
+            let half = bytes.len() / 2;
+            bytes.rotate_left(half);
+        }
     }
     fs::write(path, bytes).expect("a file to damage");
 }
@@ -139,6 +149,8 @@ struct Damaged<'d> {
     whole: &'d Path,
     run: &'d Path,
     case: &'d Case,
+    /// What searches find in the whole one.
+    found: &'d [String],
 }
 
 impl Damaged<'_> {
@@ -177,11 +189,13 @@ pub fn work(name: &str, dir: &Path) {
     // Reading may lock, and another worker reads too.
     copy(&whole, &run);
     let expected = store.read(&run).expect("the whole store");
+    let found = store.found(&run);
     batch::work(dir, |case: Case| {
         let damaged = Damaged {
             whole: &whole,
             run: &run,
             case: &case,
+            found: &found,
         };
         store.try_out(&damaged, &expected)
     });

@@ -1,6 +1,6 @@
 //! What each kind of store does about damage, and what it must not do.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ken_corpus::{Corpus, CorpusInfo, Writer, history, verify};
@@ -9,7 +9,7 @@ use ken_route::{Head, Input, Layer, MeasuredOn, Network, Purpose};
 
 use super::{CaseResult, Damaged};
 use crate::world::{Contents, KEPT, World, without_panic};
-use crate::worlds::{CorpusWorld, DatastoreWorld, ResultsWorld, Script, searched};
+use crate::worlds::{CorpusWorld, DatastoreWorld, ResultsWorld, Script, answers, searched};
 
 /// What is damaged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,6 +79,14 @@ impl Store {
                 let said = format!("{:?} {:?}", head, head.apply(&[1.5, 0.5]));
                 Ok(Contents::from([("head".to_owned(), said)]))
             }
+        }
+    }
+
+    /// What searches find in it, where there are any.
+    pub(super) fn found(self, dir: &Path) -> Vec<String> {
+        match self {
+            Self::Corpus => answers(&corpus_in(dir)).expect("the whole corpus").1,
+            Self::Datastore | Self::Results | Self::Head => Vec::new(),
         }
     }
 
@@ -162,9 +170,13 @@ fn verified(corpus: &Path) -> Result<Vec<String>, String> {
     }
 }
 
+fn corpus_in(dir: &Path) -> PathBuf {
+    dir.join(KEPT).join("corpus")
+}
+
 fn corpus(damaged: &Damaged<'_>, expected: &Contents) -> CaseResult {
     let mut result = CaseResult::default();
-    let path = damaged.run.join(KEPT).join("corpus");
+    let path = corpus_in(damaged.run);
 
     // Reading changes nothing, and names what is wrong.
     damaged.fresh();
@@ -176,7 +188,11 @@ fn corpus(damaged: &Damaged<'_>, expected: &Contents) -> CaseResult {
         Ok(Ok(())) => {}
     };
     note("open", without_panic(|| Ok(opened(&path))));
-    note("search", without_panic(|| Ok(searched(&path).map(|_| ()))));
+    let mut found = None;
+    note(
+        "search",
+        without_panic(|| Ok(answers(&path).map(|answers| found = Some(answers.1)))),
+    );
     note(
         "info",
         without_panic(|| Ok(CorpusInfo::read(&path).map(|_| ()).map_err(text))),
@@ -185,6 +201,12 @@ fn corpus(damaged: &Damaged<'_>, expected: &Contents) -> CaseResult {
         "history",
         without_panic(|| Ok(history(&path).map(|_| ()).map_err(text))),
     );
+    // Nothing wrong is answered, whether anybody has verified the corpus or not.
+    if found.is_some_and(|found| found != damaged.found) {
+        result
+            .violations
+            .push("a search finds something else".to_owned());
+    }
     let verified_as = without_panic(|| verified(&path)).unwrap_or_else(|panicked| {
         result.violations.push(format!("verify: {panicked}"));
         Vec::new()
@@ -267,7 +289,8 @@ fn text(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 
-fn opened(corpus: &Path) -> Result<(), String> {
+/// Opens a corpus with its index, and reads all passages.
+pub(crate) fn opened(corpus: &Path) -> Result<(), String> {
     let corpus = Arc::new(Corpus::open(corpus).map_err(text)?);
     Index::open(Arc::clone(&corpus)).map_err(text)?;
     corpus

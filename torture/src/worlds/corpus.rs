@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use ken_corpus::{
-    Change, Corpus, CorpusError, PassageId, PruneMark, Sharding, Writer, history, join, verify,
+    Change, Corpus, CorpusError, PassageId, PruneMark, Sharding, Writer, backup, history, join,
+    verify,
 };
 use ken_documents::read_documents;
 use ken_index::{Index, Mode, Query};
@@ -26,6 +27,8 @@ pub enum Script {
     Merge,
     /// Two parts that are joined.
     Join,
+    /// Backups of a corpus that changes.
+    Backup,
 }
 
 /// Corpora that are changed by a script.
@@ -47,10 +50,11 @@ enum Step {
     /// To the generation before.
     Rollback,
     Compact,
+    Backup,
 }
 
 /// The corpora that a script may make.
-const CORPORA: [&str; 3] = ["corpus", "part-0", "part-1"];
+const CORPORA: [&str; 4] = ["corpus", "part-0", "part-1", "backup"];
 
 impl Script {
     fn steps(self) -> Vec<Step> {
@@ -76,13 +80,22 @@ impl Script {
                 Step::Delete(4),
                 Step::Ingest(2..6, 1),
             ],
+            Self::Backup => vec![
+                Step::Ingest(0..4, 0),
+                Step::Backup,
+                Step::Ingest(2..6, 1),
+                Step::Backup,
+                Step::Prune(0..3),
+                Step::Delete(2),
+                Step::Backup,
+            ],
         }
     }
 
     fn shards(self) -> u32 {
         match self {
             Self::Merge => 1,
-            Self::Verbs | Self::Join => 2,
+            Self::Verbs | Self::Join | Self::Backup => 2,
         }
     }
 
@@ -93,7 +106,8 @@ impl Script {
             Step::Ingest(documents, round) => self.ingest(dir, &corpus, documents, round, None),
             Step::Part(name, shard) => self.ingest(dir, &kept.join(name), 0..6, 0, Some(shard)),
             Step::Join => {
-                let parts: Vec<PathBuf> = CORPORA[1..].iter().map(|name| kept.join(name)).collect();
+                let parts: Vec<PathBuf> =
+                    CORPORA[1..3].iter().map(|name| kept.join(name)).collect();
                 match join(&corpus, &parts, &mut |_| {}) {
                     Err(CorpusError::ShardTwice { .. }) => Ok(()),
                     joined => Ok(joined.map(|_| ())?),
@@ -130,6 +144,10 @@ impl Script {
             Step::Compact => {
                 let mut writer = Writer::open(&corpus)?;
                 compact(&mut writer, &mut |_| {}, &AtomicBool::new(false)).map(|_| ())
+            }
+            Step::Backup => {
+                let never = AtomicBool::new(false);
+                Ok(backup(&corpus, &kept.join(CORPORA[3]), &mut |_| {}, &never).map(|_| ())?)
             }
         }
     }
@@ -247,6 +265,7 @@ impl World for CorpusWorld {
             Script::Verbs => "corpus",
             Script::Merge => "merge",
             Script::Join => "join",
+            Script::Backup => "backup",
         }
     }
 
@@ -288,6 +307,11 @@ pub(crate) fn read(corpus: &Path) -> Result<Contents, String> {
 
 /// The same without the hashes.
 pub(crate) fn searched(corpus: &Path) -> Result<Contents, String> {
+    Ok(answers(corpus)?.0)
+}
+
+/// What can be read, and what searches find: hit by hit, with the scores.
+pub(crate) fn answers(corpus: &Path) -> Result<(Contents, Vec<String>), String> {
     let corpus = Arc::new(Corpus::open(corpus).map_err(|error| error.to_string())?);
     let index = Index::open(Arc::clone(&corpus)).map_err(|error| error.to_string())?;
     let all = corpus
@@ -303,6 +327,7 @@ pub(crate) fn searched(corpus: &Path) -> Result<Contents, String> {
         .values()
         .filter(|text| text.split(' ').any(|word| word == "w0"))
         .count();
+    let mut found = Vec::new();
     for (mode, expected) in [(Mode::Dense, all.len()), (Mode::Lexical, with_word)] {
         let hits = index
             .search(&query, mode, 1000, None)
@@ -310,6 +335,7 @@ pub(crate) fn searched(corpus: &Path) -> Result<Contents, String> {
         if hits.len() != expected {
             return Err(format!("{mode} search finds {} of {expected}", hits.len()));
         }
+        found.extend(hits.iter().map(|hit| format!("{mode}: {hit:?}")));
     }
-    Ok(all)
+    Ok((all, found))
 }

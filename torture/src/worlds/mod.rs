@@ -7,7 +7,7 @@ mod results;
 mod training;
 
 pub use corpus::{CorpusWorld, Script};
-pub(crate) use corpus::{Round, read, searched};
+pub(crate) use corpus::{Round, answers, read, searched};
 pub use datastore::DatastoreWorld;
 pub use pulls::PullsWorld;
 pub use results::ResultsWorld;
@@ -22,6 +22,7 @@ pub fn all() -> Vec<Box<dyn World>> {
         Box::new(CorpusWorld(Script::Verbs)),
         Box::new(CorpusWorld(Script::Merge)),
         Box::new(CorpusWorld(Script::Join)),
+        Box::new(CorpusWorld(Script::Backup)),
         Box::new(DatastoreWorld),
         Box::new(ResultsWorld),
         Box::new(TrainingWorld),

@@ -15,7 +15,6 @@ use crate::world::{Contents, KEPT, Refusal, World};
 #[derive(Debug, Clone, Copy)]
 pub struct PullsWorld;
 
-const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567";
 const REPOSITORIES: [&str; 3] = ["one", "two", "three"];
 const CONFIG: &[u8] = b"{\"model_type\": \"llama\"}";
 
@@ -35,7 +34,7 @@ fn listing(repository: &str) -> String {
         .iter()
         .map(|byte| format!("{byte:02x}"))
         .collect();
-    json!({"sha": COMMIT, "siblings": [
+    json!({"sha": PullsWorld::COMMIT, "siblings": [
         {"rfilename": "config.json", "size": CONFIG.len()},
         {"rfilename": "1_Pooling/config.json"},
         {"rfilename": "model.safetensors", "size": weights.len(),
@@ -53,7 +52,10 @@ fn hub() -> &'static str {
             let Some(repository) = REPOSITORIES.iter().find(of) else {
                 return Reply::status(404);
             };
-            match request.path.rsplit_once(&format!("/resolve/{COMMIT}/")) {
+            match request
+                .path
+                .rsplit_once(&format!("/resolve/{}/", PullsWorld::COMMIT))
+            {
                 Some((_, "config.json")) => Reply::file(CONFIG),
                 Some((_, "1_Pooling/config.json")) => Reply::file(b"{}"),
                 Some((_, "model.safetensors")) => Reply::file(&weights(repository)),
@@ -91,6 +93,17 @@ fn held(cache: &ModelCache, reference: &ModelReference) -> Result<Option<String>
                 false => Err(format!("{reference} is damaged: {:?}", checked.files)),
             }
         }
+    }
+}
+
+impl PullsWorld {
+    /// Where all repositories stand.
+    pub(crate) const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567";
+
+    /// Removes one.
+    pub(crate) fn remove(dir: &Path, step: usize) -> Result<(), String> {
+        let removed = cache(dir).remove(&reference(REPOSITORIES[step]));
+        removed.map(|_| ()).map_err(|error| error.to_string())
     }
 }
 

@@ -131,7 +131,7 @@ fn finish(model: &Trainable, out: &Path) -> Result<(), Refusal> {
 }
 
 fn of_storage(error: &ken_storage::StorageError) -> Refusal {
-    Refusal::new(ken_storage::io_kind(error.source.kind()), error)
+    Refusal::new(ken_storage::io_kind(&error.source), error)
 }
 
 fn refusal(error: &TrainError) -> Refusal {

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use ken_diagnostic::Remedy;
+
 use crate::mismatch::Mismatch;
 
 /// Why a datastore cannot be used or changed. What it held before is kept.
@@ -11,7 +13,9 @@ pub enum DatastoreError {
     #[error(transparent)]
     #[diagnostic(
         kind = "datastore_file",
-        remedy = "check that the folder exists, is writable and has space left"
+        remedy = ken_storage::not_plain_remedy(&_0.source, &_0.path).unwrap_or_else(|| {
+            Remedy::from("check that the folder exists, is writable and has space left")
+        })
     )]
     File(#[from] ken_storage::StorageError),
     /// The folder holds no datastore, or a broken one.

@@ -86,16 +86,18 @@ impl Header {
     /// Reads `datastore.json`.
     ///
     /// # Errors
-    /// A file that is missing, of another version, or names what ken would not write.
+    /// A file that is missing, of another version, or names what ken would not write; anything in the folder
+    /// that is a link or no file.
     pub(super) fn read(folder: &Path) -> Result<Self, DatastoreError> {
         let unread = |error: &dyn std::fmt::Display| {
             damaged(folder, format!("`{FILE}` cannot be read: {error}"))
         };
+        ken_storage::check_below(folder)?;
         let path = folder.join(FILE);
-        let text = fs::read(&path).map_err(|error| match error.kind() {
-            ErrorKind::NotFound | ErrorKind::NotADirectory => unread(&error),
+        let text = ken_storage::read(&path).map_err(|error| match error.source.kind() {
+            ErrorKind::NotFound | ErrorKind::NotADirectory => unread(&error.source),
             // What cannot be read just now is no broken datastore.
-            _ => StorageError::new("read", &path)(error).into(),
+            _ => error.into(),
         })?;
         let header: Self = serde_json::from_slice(&text).map_err(|error| unread(&error))?;
         if header.format != FORMAT || header.version != VERSION {
@@ -148,7 +150,7 @@ impl Header {
     /// A file that is missing or damaged.
     pub(super) fn entries(&self, folder: &Path) -> Result<Vec<(Entry, usize)>, DatastoreError> {
         let path = folder.join(self.entries_file());
-        let file = File::open(&path).map_err(StorageError::new("read", &path))?;
+        let file = ken_storage::open(&path)?;
         let mut rows = Vec::new();
         for (number, line) in BufReader::new(file).lines().enumerate() {
             let line = line.map_err(StorageError::new("read", &path))?;

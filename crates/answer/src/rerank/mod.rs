@@ -11,7 +11,9 @@ mod tests;
 use std::sync::Arc;
 
 use ken_corpus::{Segmentation, titled};
-use ken_language::{Embedder, LanguageModel, PairScorer, Role};
+use ken_language::{
+    CancelToken, Embedder, LanguageModel, PairScorer, Role, bound_model, bound_scorer,
+};
 
 pub use method::{Rerank, UnknownRerank};
 
@@ -22,7 +24,7 @@ use chunks::Chunk;
 pub enum Reranker {
     /// The output of a network that reads query and chunk together. A pair that is too long for it
     /// is cut at the end of its longer text.
-    CrossEncoder(Box<dyn PairScorer>),
+    CrossEncoder(Arc<dyn PairScorer>),
     /// The mean log probability of the query's tokens, given the chunk, by a language model.
     Likelihood(Arc<dyn LanguageModel>),
     /// The cosine of query and chunk by the corpus's own embedder.
@@ -59,6 +61,20 @@ impl Reranking {
             depth,
             segmentation,
         }
+    }
+
+    /// The same with models whose calls end with a token.
+    pub(crate) fn bound(&self, token: &CancelToken) -> Self {
+        let by = match &self.by {
+            Reranker::CrossEncoder(model) => {
+                Reranker::CrossEncoder(bound_scorer(Arc::clone(model), token))
+            }
+            Reranker::Likelihood(model) => {
+                Reranker::Likelihood(bound_model(Arc::clone(model), token))
+            }
+            Reranker::Embedder => Reranker::Embedder,
+        };
+        Self::new(by, self.depth, self.segmentation)
     }
 
     /// All that the ranking depends on but the language model and the corpus's embedder.

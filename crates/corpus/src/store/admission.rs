@@ -12,23 +12,19 @@ use super::manifest;
 use super::settings::{Setting, Settings};
 use super::shards::Sharding;
 
-/// Refuses a folder that holds other things than an unpublished corpus: sweeping it could destroy a
-/// person's files.
+/// Refuses a folder that holds other things than an unpublished corpus, since sweeping it could destroy a
+/// person's files; and a corpus in which something is no plain file: [`layout::check`].
 pub(super) fn refuse_foreign_folder(dir: &Path) -> Result<(), CorpusError> {
-    let current = layout::current(dir);
-    if current
-        .try_exists()
-        .map_err(CorpusError::io("look at", &current))?
-    {
-        return Ok(());
-    }
     let names = ken_storage::names(dir)?;
+    if names.iter().any(|name| name == "CURRENT") {
+        return layout::check(dir);
+    }
     let ours = names.is_empty() || names.iter().any(|name| name == "LOCK");
-    let only_ours = names
-        .iter()
-        .all(|name| name == "CURRENT.tmp" || layout::UNPUBLISHED.iter().any(|ours| name == ours));
+    let only_ours = names.iter().all(|name| {
+        name == layout::UNPUBLISHED_CURRENT || layout::UNPUBLISHED.iter().any(|ours| name == ours)
+    });
     match ours && only_ours {
-        true => Ok(()),
+        true => layout::check(dir),
         false => Err(CorpusError::FolderInUse {
             path: dir.to_owned(),
         }),

@@ -24,13 +24,16 @@ pub struct Corpus {
 }
 
 impl Corpus {
-    /// Whether `dir` holds a published corpus.
+    /// Whether `dir` holds a published corpus. One whose `CURRENT` is no plain file counts, and is refused when
+    /// it is opened.
     #[must_use]
     pub fn exists(dir: &Path) -> bool {
-        layout::current(dir).is_file()
+        let current = layout::current(dir).symlink_metadata();
+        current.is_ok_and(|current| !current.is_dir())
     }
 
-    /// Opens the current generation. Files are checked for presence and length, not by content.
+    /// Opens the current generation. Files up to a MiB are checked by their hashes, larger ones for
+    /// presence and length; what is read of these is checked when it is first read.
     ///
     /// # Errors
     /// [`CorpusError::NotACorpus`], [`CorpusError::Damaged`], [`CorpusError::MissingFile`],

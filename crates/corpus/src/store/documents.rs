@@ -1,9 +1,8 @@
 //! The documents of one segment by ordinal, by id and by passage, read on demand.
 
 use std::ops::Range;
-use std::path::Path;
 
-use ken_storage::{Mapped, ReadAt};
+use ken_storage::{CheckedFolder, Mapped, ReadAt};
 
 use super::error::CorpusError;
 use super::layout;
@@ -48,16 +47,20 @@ pub(super) fn ids_bytes(hashes: &[u64]) -> Vec<u8> {
 }
 
 impl DocumentTable {
-    /// Opens the table of the segment in `dir`.
-    pub(super) fn open(dir: &Path, manifest: &SegmentManifest) -> Result<Self, CorpusError> {
+    /// Opens the table of the segment in a folder.
+    pub(super) fn open(
+        files: &CheckedFolder,
+        manifest: &SegmentManifest,
+    ) -> Result<Self, CorpusError> {
         let table = Self {
-            index: manifest.map(dir, layout::DOCUMENT_INDEX)?,
-            ids: manifest.map(dir, layout::DOCUMENT_IDS)?,
+            index: manifest.map(files, layout::DOCUMENT_INDEX)?,
+            ids: manifest.map(files, layout::DOCUMENT_IDS)?,
             count: manifest.documents as usize,
             passages: usize::try_from(manifest.passages).unwrap_or(usize::MAX),
-            lines: manifest.open(dir, layout::DOCUMENTS)?,
+            lines: manifest.open(files, layout::DOCUMENTS)?,
         };
         let end = table.entry(table.count);
+        table.index.sound()?;
         let fits = table.index.len() == (table.count + 1) * INDEX_ENTRY
             && table.ids.len() == table.count * ID_ENTRY
             && end == Some((table.lines.length(), manifest.passages));
@@ -67,7 +70,7 @@ impl DocumentTable {
         let (documents, passages) = (manifest.documents, manifest.passages);
         let reason = format!("it does not fit {documents} documents and {passages} passages");
         Err(CorpusError::damaged(
-            &dir.join(layout::DOCUMENT_INDEX),
+            &files.dir().join(layout::DOCUMENT_INDEX),
             reason,
         ))
     }
@@ -76,6 +79,7 @@ impl DocumentTable {
     pub(super) fn record(&self, ordinal: usize) -> Result<DocumentRecord, CorpusError> {
         let (start, end) = (self.entry(ordinal), self.entry(ordinal.saturating_add(1)));
         let place = start.zip(end).map(|((start, _), (end, _))| start..end);
+        self.index.sound()?;
         record::read(&self.lines, place, || format!("document {ordinal}"))
     }
 
@@ -97,33 +101,36 @@ impl DocumentTable {
             }
             low += 1;
         }
+        self.ids.sound()?;
         Ok(None)
     }
 
     /// The document of a passage; `None` if there is no such passage.
-    pub(super) fn of_passage(&self, passage: usize) -> Option<usize> {
+    pub(super) fn of_passage(&self, passage: usize) -> Result<Option<usize>, CorpusError> {
         let (mut low, mut high) = (0, self.count);
         // The last document that starts here or before; one without passages is never the last.
         while low < high {
             let middle = low.midpoint(high);
-            match self.entry(middle)?.1 <= passage as u64 {
-                true => low = middle + 1,
-                false => high = middle,
+            match self.entry(middle) {
+                Some((_, first)) if first <= passage as u64 => low = middle + 1,
+                _ => high = middle,
             }
         }
-        let document = low.checked_sub(1)?;
-        self.passages(document)
-            .contains(&passage)
-            .then_some(document)
+        let Some(document) = low.checked_sub(1) else {
+            return Ok(None);
+        };
+        let is_of = self.passages(document)?.contains(&passage);
+        Ok(is_of.then_some(document))
     }
 
-    /// The ordinals of a document's passages; none if the file is damaged.
-    pub(super) fn passages(&self, document: usize) -> Range<usize> {
+    /// The ordinals of a document's passages; none if the entries contradict one another.
+    pub(super) fn passages(&self, document: usize) -> Result<Range<usize>, CorpusError> {
         let first = |document| usize::try_from(self.entry(document)?.1).ok();
         let range = first(document).zip(first(document + 1));
-        range
+        self.index.sound()?;
+        Ok(range
             .filter(|(start, end)| start <= end && *end <= self.passages)
-            .map_or(0..0, |(start, end)| start..end)
+            .map_or(0..0, |(start, end)| start..end))
     }
 
     /// Where a document's line starts, and its first passage; for `count`, where both end.

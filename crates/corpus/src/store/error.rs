@@ -41,6 +41,15 @@ pub enum CorpusError {
         expected: u64,
         found: u64,
     },
+    #[error("{path} cannot hold a backup of {corpus}: {reason}")]
+    #[diagnostic(
+        remedy = "choose a new or an empty folder beside the corpus, or the folder of its last backup; nothing was changed"
+    )]
+    BackupRefused {
+        path: PathBuf,
+        corpus: PathBuf,
+        reason: String,
+    },
     #[error("{path} holds other files and is not a corpus")]
     #[diagnostic(remedy = "choose a new or an empty folder")]
     FolderInUse { path: PathBuf },
@@ -115,7 +124,7 @@ pub enum CorpusError {
     #[diagnostic(remedy = "publish more often")]
     SegmentFull { path: PathBuf, limit: u32 },
     #[error(transparent)]
-    #[diagnostic(kind = io_kind(_0.source.kind()), remedy = io_remedy(_0.source.kind(), &_0.path))]
+    #[diagnostic(kind = io_kind(&_0.source), remedy = io_remedy(&_0.source, &_0.path))]
     Io(StorageError),
 }
 

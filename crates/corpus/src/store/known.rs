@@ -67,10 +67,12 @@ impl Known {
     pub fn published(&self, id: &str) -> Result<Option<Published>, CorpusError> {
         let segments = self.read();
         let place = place_of(&segments, id)?;
-        Ok(place.map(|place| Published {
-            passages: segments[place.segment].passages_of(place.ordinal),
-            segment: Arc::clone(&segments[place.segment]),
-        }))
+        let published = |place: Place| {
+            let segment = Arc::clone(&segments[place.segment]);
+            let passages = segment.passages_of(place.ordinal)?;
+            Ok(Published { segment, passages })
+        };
+        place.map(published).transpose()
     }
 
     /// The passages of the published document of this id, pruned or not.

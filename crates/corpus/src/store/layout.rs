@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::backup_note::NOTE;
 use super::error::CorpusError;
 
 /// The document records of a segment, one JSON object a line.
@@ -16,6 +17,9 @@ pub(super) const PASSAGES: &str = "passages.jsonl";
 /// Where each passage's line starts.
 pub(super) const PASSAGE_INDEX: &str = "passages.index";
 
+/// A checksum for each block of the segment's large files.
+pub(super) const CHECKSUMS: &str = "checksums.xxh3";
+
 /// The files that every segment has.
 pub(super) const REQUIRED: [&str; 5] = [
     DOCUMENTS,
@@ -27,6 +31,21 @@ pub(super) const REQUIRED: [&str; 5] = [
 
 /// The names allowed in a corpus folder before its first generation is published.
 pub(super) const UNPUBLISHED: [&str; 5] = ["LOCK", "staging", "segments", "generations", "marks"];
+/// What a writer that was killed while it published may leave.
+pub(super) const UNPUBLISHED_CURRENT: &str = "CURRENT.tmp";
+
+/// Refuses a corpus in which anything of ken's is a link, a pipe, a socket or a device, at any depth. The
+/// folder itself may be a link; what else is in it is not looked at.
+///
+/// # Errors
+/// [`CorpusError::Io`] with the path of what is refused.
+pub(super) fn check(corpus: &Path) -> Result<(), CorpusError> {
+    let files = ["CURRENT", UNPUBLISHED_CURRENT, NOTE];
+    for name in UNPUBLISHED.into_iter().chain(files) {
+        ken_storage::check_tree(&corpus.join(name))?;
+    }
+    Ok(())
+}
 
 pub(super) fn current(corpus: &Path) -> PathBuf {
     corpus.join("CURRENT")

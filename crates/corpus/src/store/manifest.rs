@@ -2,13 +2,13 @@
 //! changed.
 
 use std::fmt;
-use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-use ken_storage::{AtomicFile, Mapped, ReadAt, StorageError};
+use ken_storage::{AtomicFile, BLOCK_BYTES, CheckedFolder, Mapped, ReadAt, StorageError};
 use serde::{Deserialize, Serialize};
 
+use super::backup_note::BackupNote;
 use super::error::CorpusError;
 use super::layout;
 use super::settings::Settings;
@@ -118,7 +118,7 @@ pub(super) struct SegmentManifest {
     pub(super) live_passages: u64,
     /// How many passages of live documents are pruned.
     pub(super) pruned_passages: u64,
-    /// Its files, sorted by name.
+    /// Its files, sorted by path, and last their checksums.
     pub(super) files: Vec<FileManifest>,
     /// The file with its marks, if any.
     pub(super) marks: Option<FileManifest>,
@@ -132,13 +132,15 @@ impl SegmentManifest {
     }
 
     /// Maps one of its files, which must have its recorded length.
-    pub(super) fn map(&self, dir: &Path, name: &str) -> Result<Mapped, CorpusError> {
-        Mapped::open(&dir.join(name), self.bytes_of(name)).map_err(CorpusError::opening)
+    pub(super) fn map(&self, files: &CheckedFolder, name: &str) -> Result<Mapped, CorpusError> {
+        let bytes = self.bytes_of(name);
+        files.map(name, bytes).map_err(CorpusError::opening)
     }
 
     /// Opens one of its files, which must have its recorded length, for reading by position.
-    pub(super) fn open(&self, dir: &Path, name: &str) -> Result<ReadAt, CorpusError> {
-        ReadAt::open(&dir.join(name), self.bytes_of(name)).map_err(CorpusError::opening)
+    pub(super) fn open(&self, files: &CheckedFolder, name: &str) -> Result<ReadAt, CorpusError> {
+        let bytes = self.bytes_of(name);
+        files.read_at(name, bytes).map_err(CorpusError::opening)
     }
 
     fn bytes_of(&self, name: &str) -> Option<u64> {
@@ -169,10 +171,28 @@ impl FileManifest {
 
     /// Reads a whole file below `dir`.
     pub(super) fn of_file(dir: &Path, path: &Path) -> Result<Self, CorpusError> {
+        Self::of_blocks(dir, path, |_| Ok(()))
+    }
+
+    /// As [`FileManifest::of_file`], and calls `each` with each block of the file.
+    pub(super) fn of_blocks(
+        dir: &Path,
+        path: &Path,
+        mut each: impl FnMut(&[u8]) -> Result<(), CorpusError>,
+    ) -> Result<Self, CorpusError> {
         let mut hasher = blake3::Hasher::new();
-        File::open(path)
-            .and_then(|file| hasher.update_reader(file).map(|_| ()))
-            .map_err(CorpusError::io("read", path))?;
+        let mut file = ken_storage::open(path)?;
+        let mut block = Vec::with_capacity(BLOCK_BYTES);
+        loop {
+            block.clear();
+            let mut rest = (&mut file).take(BLOCK_BYTES as u64);
+            let read = rest.read_to_end(&mut block);
+            if read.map_err(CorpusError::io("read", path))? == 0 {
+                break;
+            }
+            hasher.update(&block);
+            each(&block)?;
+        }
         let below = path.strip_prefix(dir).unwrap_or(path);
         let parts: Vec<_> = below
             .components()
@@ -187,7 +207,9 @@ impl FileManifest {
 
     /// Checks presence and length of a file, not its contents.
     pub(super) fn check_length(&self, path: &Path) -> Result<(), CorpusError> {
-        let metadata = path.metadata().map_err(StorageError::new("read", path));
+        let metadata = path
+            .symlink_metadata()
+            .map_err(StorageError::new("read", path));
         let found = metadata.map_err(CorpusError::opening)?.len();
         match found == self.bytes {
             true => Ok(()),
@@ -247,20 +269,21 @@ fn seal(manifest: &Manifest, path: &Path) -> Result<(Vec<u8>, String), CorpusErr
 ///
 /// # Errors
 /// [`CorpusError::CurrentLost`] where there is no `CURRENT`, but more than an interrupted first
-/// publication leaves.
+/// publication leaves; [`CorpusError::Io`] where something of the corpus is no plain file or folder.
 pub(super) fn current(corpus: &Path) -> Result<Option<Current>, CorpusError> {
+    layout::check(corpus)?;
     let path = layout::current(corpus);
-    let text = match fs::read(&path) {
+    let text = match ken_storage::read(&path) {
         Ok(text) => text,
         Err(error)
             if matches!(
-                error.kind(),
+                error.source.kind(),
                 io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
             ) =>
         {
             return unpublished(corpus).map(|_| None);
         }
-        Err(error) => return Err(CorpusError::io("read", &path)(error)),
+        Err(error) => return Err(error.into()),
     };
     let text = String::from_utf8_lossy(&text);
     let parsed = text.trim().split_once(' ').and_then(|(number, blake3)| {
@@ -324,13 +347,13 @@ pub(super) fn claimed(corpus: &Path) -> u64 {
     current.map_or(0, |current| current.number)
 }
 
-/// Refuses generations newer than an interrupted publication after `current` leaves: `CURRENT` was
+/// Refuses generations newer than an interrupted publication or backup after `current` leaves: `CURRENT` was
 /// set back to an earlier state, and they would be removed as never published.
 pub(super) fn refuse_newer(corpus: &Path, current: u64) -> Result<(), CorpusError> {
     let newer = numbers(corpus, u64::MAX)?;
     match newer
         .iter()
-        .any(|&number| number > current.saturating_add(1))
+        .any(|&number| number > current.saturating_add(1) && !BackupNote::announces(corpus, number))
     {
         true => Err(CorpusError::CurrentLost {
             path: corpus.to_owned(),
@@ -368,7 +391,7 @@ pub(super) fn read(corpus: &Path, number: u64) -> Result<Manifest, CorpusError> 
 
 /// The contents of a file that a generation needs.
 pub(super) fn read_file(path: &Path) -> Result<Vec<u8>, CorpusError> {
-    fs::read(path).map_err(|error| CorpusError::opening(StorageError::new("read", path)(error)))
+    ken_storage::read(path).map_err(CorpusError::opening)
 }
 
 fn read_sealed(corpus: &Path, number: u64) -> Result<(Manifest, String), CorpusError> {
@@ -417,6 +440,12 @@ pub(super) fn publish(corpus: &Path, current: &str) -> Result<(), CorpusError> {
     file.write_all(current.as_bytes())
         .map_err(CorpusError::io("write", &path))?;
     Ok(file.rename()?)
+}
+
+/// The contents of `CURRENT` for the generation of this manifest.
+pub(super) fn line_of(manifest: &Manifest) -> Result<String, CorpusError> {
+    let (_, blake3) = seal(manifest, Path::new(""))?;
+    Ok(current_line(manifest.number, &blake3))
 }
 
 /// The contents of `CURRENT` for a generation.

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::error::CorpusError;
 use super::layout;
 use super::manifest::{self, FileManifest};
+use super::verify;
 
 /// Marks on one segment. Written once as JSON, never changed: more marks make a new file.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -56,8 +57,12 @@ impl Marks {
         self.pruned = all;
     }
 
-    pub(super) fn read(path: &Path) -> Result<Self, CorpusError> {
+    /// Reads the file at `path`, which must hold what `published` says.
+    pub(super) fn read(path: &Path, published: &FileManifest) -> Result<Self, CorpusError> {
         let text = manifest::read_file(path)?;
+        if FileManifest::of_bytes(&published.name, &text) != *published {
+            return Err(verify::changed(path));
+        }
         serde_json::from_slice(&text).map_err(|error| CorpusError::damaged(path, error.to_string()))
     }
 

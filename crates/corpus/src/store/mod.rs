@@ -12,10 +12,14 @@
 //!   are pruned, as of generation n, never rewritten.
 //! - `staging/`: segments under construction; a killed writer's leftovers are removed at the next open.
 //! - `LOCK`: held by the one writer.
+//! - `BACKUP`: in a copy that [`backup()`] made, of which corpus.
 //!
 //! It holds no vectors and no search index; the index crate adds its files to a staged segment.
 
 mod admission;
+mod backup;
+mod backup_note;
+mod checksums;
 mod collect;
 mod corpus;
 mod documents;
@@ -38,6 +42,7 @@ mod validate;
 mod verify;
 mod writer;
 
+pub use backup::{Backup, backup};
 pub use corpus::Corpus;
 pub use error::CorpusError;
 pub use info::{CorpusInfo, PastGeneration, ShardInfo, history};

@@ -21,14 +21,14 @@ pub(super) struct Pin {
 impl Pin {
     /// Locks a generation's manifest; `None` if it is removed, or about to be.
     fn take(path: &Path) -> Result<Option<Self>, CorpusError> {
-        let lock = match File::open(path) {
+        let lock = match ken_storage::open(path) {
             Ok(file) => match file.try_lock_shared() {
                 Ok(()) => Some(file),
                 Err(TryLockError::WouldBlock) => return Ok(None),
                 Err(TryLockError::Error(_)) => None,
             },
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(CorpusError::io("open", path)(error)),
+            Err(error) if error.source.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error.into()),
         };
         // If it still exists after locking, it will not be collected.
         Ok(exists(path)?.then_some(Self { _lock: lock }))
@@ -69,11 +69,11 @@ pub(super) fn pin_current(dir: &Path) -> Result<(Manifest, Pin), CorpusError> {
 pub(super) fn remove_unless_pinned(dir: &Path, number: u64) -> Result<bool, CorpusError> {
     let path = layout::generation(dir, number);
     // Some file systems only lock exclusively what is open for writing.
-    let opened = File::options().read(true).write(true).open(&path);
+    let opened = ken_storage::open_with(&path, File::options().read(true).write(true));
     let file = match opened {
         Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
-        Err(error) => return Err(CorpusError::io("open", &path)(error)),
+        Err(error) if error.source.kind() == io::ErrorKind::NotFound => return Ok(true),
+        Err(error) => return Err(error.into()),
     };
     match file.try_lock() {
         Err(TryLockError::WouldBlock) => Ok(false),

@@ -105,7 +105,7 @@ impl Segment {
             id: record.id,
             title: record.title,
             metadata: record.metadata,
-            passages: self.passages_of(document).len(),
+            passages: self.passages_of(document)?.len(),
             pruned,
         })
     }

@@ -102,6 +102,7 @@ impl Writer {
 
 /// Locks the folder of a corpus, whether it can be opened or not.
 fn lock_existing(dir: &Path) -> Result<File, CorpusError> {
+    layout::check(dir)?;
     match manifest::published(dir) {
         // Before locking creates a file.
         Err(error @ CorpusError::NotACorpus { .. }) => Err(error),

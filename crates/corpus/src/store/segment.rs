@@ -3,13 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use fixedbitset::FixedBitSet;
-use ken_storage::{Mapped, ReadAt};
+use ken_storage::{CheckedFolder, Mapped, ReadAt};
 use serde_json::{Map, Value};
 
+use super::checksums;
 use super::documents::DocumentTable;
 use super::error::CorpusError;
 use super::layout;
-use super::manifest::{self, SegmentManifest};
+use super::manifest::{FileManifest, SegmentManifest};
 use super::marks::{Marks, PrunedMark};
 use super::record::{self, DocumentRecord, PassageRecord};
 use crate::passage::{Passage, PassageId};
@@ -20,7 +21,7 @@ use crate::passage::{Passage, PassageId};
 /// documents, and pruned ones, keep their ordinals and are no longer live.
 #[derive(Debug)]
 pub struct Segment {
-    dir: PathBuf,
+    files: CheckedFolder,
     id: String,
     shard: u32,
     documents: DocumentTable,
@@ -33,12 +34,12 @@ pub struct Segment {
     live_passages: FixedBitSet,
     live_passage_count: usize,
     pruned_count: usize,
-    /// The file with its marks, if any.
-    marks: Option<PathBuf>,
+    /// The file with its marks, if any, and what it holds.
+    marks: Option<(PathBuf, FileManifest)>,
 }
 
 impl Segment {
-    /// Opens a segment after checking that its files exist and have their recorded lengths.
+    /// Opens a segment after checking its small files, and the lengths of the large ones.
     pub(super) fn open(corpus: &Path, manifest: &SegmentManifest) -> Result<Self, CorpusError> {
         let dir = layout::segment(corpus, &manifest.id);
         for required in layout::REQUIRED {
@@ -48,11 +49,9 @@ impl Segment {
                 });
             }
         }
-        for (path, file) in manifest::files_of(corpus, manifest) {
-            file.check_length(&path)?;
-        }
-        let index = manifest.map(&dir, layout::PASSAGE_INDEX)?;
-        let passages = manifest.open(&dir, layout::PASSAGES)?;
+        let files = checksums::open(corpus, manifest)?;
+        let index = manifest.map(&files, layout::PASSAGE_INDEX)?;
+        let passages = manifest.open(&files, layout::PASSAGES)?;
         let passage_count = usize::try_from(manifest.passages).unwrap_or(usize::MAX);
         if Some(index.len()) != passage_count.checked_add(1).map(|n| n.saturating_mul(8)) {
             return Err(CorpusError::damaged(
@@ -61,21 +60,23 @@ impl Segment {
             ));
         }
         let mut segment = Self {
-            documents: DocumentTable::open(&dir, manifest)?,
+            documents: DocumentTable::open(&files, manifest)?,
             passages,
             live_documents: all(manifest.documents as usize),
             live_passages: all(passage_count),
             live_passage_count: 0,
             pruned_count: 0,
-            marks: (manifest.marks.as_ref()).map(|file| layout::marks(corpus).join(&file.name)),
+            marks: (manifest.marks.clone())
+                .map(|file| (layout::marks(corpus).join(&file.name), file)),
             id: manifest.id.clone(),
             shard: manifest.shard,
             index,
             passage_count,
-            dir,
+            files,
         };
-        if let Some(path) = segment.marks.clone() {
-            segment.mark(&Marks::read(&path)?).ok_or_else(|| {
+        if let Some((path, _)) = segment.marks.clone() {
+            let marks = segment.marks()?;
+            segment.mark(&marks)?.ok_or_else(|| {
                 CorpusError::damaged(&path, "it marks what is not in its segment")
             })?;
         }
@@ -84,32 +85,38 @@ impl Segment {
     }
 
     /// Applies marks; `None` if one is out of range.
-    fn mark(&mut self, marks: &Marks) -> Option<()> {
+    fn mark(&mut self, marks: &Marks) -> Result<Option<()>, CorpusError> {
         for &document in &marks.dead {
             let document = document as usize;
             if document >= self.documents.count {
-                return None;
+                return Ok(None);
             }
             self.live_documents.set(document, false);
-            let passages = self.documents.passages(document);
+            let passages = self.documents.passages(document)?;
             self.live_passages.set_range(passages, false);
         }
         for mark in &marks.pruned {
             let ordinal = mark.ordinal as usize;
             if ordinal >= self.passage_count {
-                return None;
+                return Ok(None);
             }
             // A mark on a dead document's passage no longer matters.
             self.pruned_count += usize::from(self.live_passages.contains(ordinal));
             self.live_passages.set(ordinal, false);
         }
-        Some(())
+        Ok(Some(()))
     }
 
     /// The folder with the segment's files, those of the index included.
     #[must_use]
     pub fn dir(&self) -> &Path {
-        &self.dir
+        self.files.dir()
+    }
+
+    /// The same folder, opened so that what is read of its files is checked.
+    #[must_use]
+    pub fn files(&self) -> &CheckedFolder {
+        &self.files
     }
 
     /// The name of the segment's folder, unique in the corpus.
@@ -171,9 +178,9 @@ impl Segment {
     /// # Errors
     /// [`CorpusError::Damaged`] where there is no such passage or its record cannot be read.
     pub fn passage(&self, ordinal: usize) -> Result<Passage, CorpusError> {
-        let document = self.documents.of_passage(ordinal).ok_or_else(|| {
+        let document = self.documents.of_passage(ordinal)?.ok_or_else(|| {
             CorpusError::damaged(
-                &self.dir.join(layout::PASSAGES),
+                &self.dir().join(layout::PASSAGES),
                 format!("there is no passage {ordinal} of {}", self.passage_count),
             )
         })?;
@@ -200,7 +207,7 @@ impl Segment {
             return Ok(None);
         };
         // The passages of a document are sorted by position, with gaps.
-        let mut range = self.documents.passages(document);
+        let mut range = self.documents.passages(document)?;
         while !range.is_empty() {
             let middle = range.start.midpoint(range.end);
             let found = PassageId(self.record(middle)?.id);
@@ -211,7 +218,7 @@ impl Segment {
                 Some(std::cmp::Ordering::Equal) => return Ok((found == *id).then_some(middle)),
                 None => {
                     return Err(CorpusError::damaged(
-                        &self.dir.join(layout::PASSAGES),
+                        &self.dir().join(layout::PASSAGES),
                         format!("passage {middle} has the id {found}"),
                     ));
                 }
@@ -232,8 +239,10 @@ impl Segment {
     }
 
     /// The ordinals of a document's passages, live or not.
-    #[must_use]
-    pub fn passages_of(&self, document: usize) -> std::ops::Range<usize> {
+    ///
+    /// # Errors
+    /// [`CorpusError::Damaged`] where the table of the documents is.
+    pub fn passages_of(&self, document: usize) -> Result<std::ops::Range<usize>, CorpusError> {
         self.documents.passages(document)
     }
 
@@ -259,20 +268,21 @@ impl Segment {
 
     /// The marks on pruned passages of live documents, each with the document, by ordinal.
     pub(super) fn pruned(&self) -> Result<Vec<(usize, PrunedMark)>, CorpusError> {
-        let marks = self.marks()?.pruned.into_iter();
-        let of_live = |mark: PrunedMark| {
+        let mut pruned = Vec::new();
+        for mark in self.marks()?.pruned {
             let document = self.documents.of_passage(mark.ordinal as usize)?;
-            let is_live = self.live_documents.contains(document);
-            is_live.then_some((document, mark))
-        };
-        Ok(marks.filter_map(of_live).collect())
+            let live = document.filter(|&document| self.live_documents.contains(document));
+            pruned.extend(live.map(|document| (document, mark)));
+        }
+        Ok(pruned)
     }
 
     /// Its marks.
     pub(super) fn marks(&self) -> Result<Marks, CorpusError> {
-        self.marks
-            .as_deref()
-            .map_or_else(|| Ok(Marks::default()), Marks::read)
+        match &self.marks {
+            Some((path, file)) => Marks::read(path, file),
+            None => Ok(Marks::default()),
+        }
     }
 
     pub(super) fn document(&self, ordinal: usize) -> Result<DocumentRecord, CorpusError> {
@@ -283,6 +293,7 @@ impl Segment {
         let offset = |ordinal: usize| self.index.u64_at(ordinal.checked_mul(8)?);
         let place = offset(ordinal).zip(offset(ordinal.saturating_add(1)));
         let place = place.map(|(start, end)| start..end);
+        self.index.sound()?;
         record::read(&self.passages, place, || format!("passage {ordinal}"))
     }
 }

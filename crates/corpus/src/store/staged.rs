@@ -1,16 +1,17 @@
 //! A segment under construction. Nothing of it is visible before it is published.
 
 use std::collections::HashSet;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+use super::checksums;
 use super::documents;
 use super::error::CorpusError;
 use super::layout;
-use super::manifest::{FileManifest, SegmentManifest};
+use super::manifest::SegmentManifest;
 use super::marks::{Marks, PrunedMark};
 use super::record::{DocumentRecord, PassageRecord};
 use super::segment::Segment;
@@ -51,7 +52,7 @@ pub struct StagedSegment {
 impl StagedSegment {
     pub(super) fn create(dir: PathBuf, shard: u32) -> Result<Self, CorpusError> {
         let index = dir.join(layout::PASSAGE_INDEX);
-        let file = File::create(&index).map_err(CorpusError::io("create", &index))?;
+        let file = ken_storage::create(&index)?;
         let mut staged = Self {
             documents: JsonLines::create(dir.join(layout::DOCUMENTS))?,
             passages: JsonLines::create(dir.join(layout::PASSAGES))?,
@@ -116,7 +117,7 @@ impl StagedSegment {
         for document in segment.live_documents() {
             let record = segment.document(document)?;
             self.push_record(&record)?;
-            for ordinal in segment.passages_of(document) {
+            for ordinal in segment.passages_of(document)? {
                 if !segment.is_live(ordinal) {
                     if pruned == Pruned::Dropped {
                         continue;
@@ -176,10 +177,7 @@ impl StagedSegment {
             live_documents: 0,
             live_passages: 0,
             pruned_passages: 0,
-            files: files
-                .iter()
-                .map(|path| FileManifest::of_file(&self.dir, path))
-                .collect::<Result<_, _>>()?,
+            files: checksums::describe(&self.dir, &files)?,
             marks: None,
         };
         Ok((self.dir, described, self.marks))
@@ -202,7 +200,8 @@ impl StagedSegment {
             (layout::DOCUMENT_IDS, documents::ids_bytes(&self.ids)),
         ] {
             let path = self.dir.join(name);
-            fs::write(&path, bytes).map_err(CorpusError::io("write", &path))?;
+            let written = ken_storage::create(&path)?.write_all(&bytes);
+            written.map_err(CorpusError::io("write", &path))?;
         }
         Ok(ken_storage::sync_tree(&self.dir)?)
     }
@@ -260,7 +259,7 @@ struct JsonLines {
 
 impl JsonLines {
     fn create(path: PathBuf) -> Result<Self, CorpusError> {
-        let file = File::create(&path).map_err(CorpusError::io("create", &path))?;
+        let file = ken_storage::create(&path)?;
         Ok(Self {
             path,
             file: BufWriter::new(file),

@@ -131,11 +131,13 @@ pub(super) fn check(path: &Path, expected: &FileManifest) -> Result<(), CorpusEr
     let folder = path.parent().unwrap_or(path);
     match FileManifest::of_file(folder, path)?.blake3 == expected.blake3 {
         true => Ok(()),
-        false => Err(CorpusError::damaged(
-            path,
-            "its contents are not those that were published",
-        )),
+        false => Err(changed(path)),
     }
+}
+
+/// The damage of a file of the right length.
+pub(super) fn changed(path: &Path) -> CorpusError {
+    CorpusError::damaged(path, "its contents are not those that were published")
 }
 
 /// The damage that keeps the current generation from being read.

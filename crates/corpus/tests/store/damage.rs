@@ -181,9 +181,10 @@ fn damage_is_not_copied_into_files_that_would_be_found_sound() {
     let mut bytes = fs::read(&path).unwrap();
     let letter = bytes.iter().position(|&byte| byte == b'z').unwrap();
     bytes[letter] = b'y';
+    // Damage that was there before keeps it from being opened.
+    let writer = Writer::open(good.path()).unwrap();
     fs::write(&path, bytes).unwrap();
 
-    let writer = Writer::open(good.path()).unwrap();
     let ids = ["00000001-000".to_owned()];
     let error = writer.check_segments(&ids).unwrap_err();
     assert_eq!(error.kind(), "corpus_damaged");

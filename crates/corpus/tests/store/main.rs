@@ -2,10 +2,14 @@
 //! and any sequence of changes against a plain model.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod backups;
+mod checksums;
 mod crash;
 mod damage;
 mod generations;
 mod joining;
+#[cfg(unix)]
+mod links;
 mod model;
 mod publish;
 mod readers;

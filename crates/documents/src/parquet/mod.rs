@@ -34,7 +34,7 @@ pub(crate) fn records(
     watch: &Watch,
 ) -> Result<impl Iterator<Item = Result<Record, ReadError>> + Send + use<>, ReadError> {
     let failed = |error| ReadError::from_io(error, &file.path, None, watch.budget);
-    let opened = File::open(&file.path).map_err(failed)?;
+    let opened = file.open().map_err(failed)?;
     let length = opened.metadata().map_err(failed)?.len();
     let whole = Place::whole(&file.path);
     let mut rows = Some(Rows::open(opened, length, whole, watch)?);

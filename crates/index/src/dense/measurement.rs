@@ -50,7 +50,9 @@ fn of_vectors_from_outside() {
 
     let before = resident_bytes();
     let indexes: Vec<DenseIndex> = (segments.iter().zip(&sizes))
-        .map(|(segment, &passages)| DenseIndex::open(segment, passages, dimensions).unwrap())
+        .map(|(segment, &passages)| {
+            DenseIndex::open(segment.as_path(), passages, dimensions).unwrap()
+        })
         .collect();
     let live_count = |segment: u32| sizes[segment as usize];
     let passes = match layout.search {

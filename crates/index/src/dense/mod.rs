@@ -9,9 +9,12 @@ mod vector_set;
 mod vectors;
 
 use std::path::Path;
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use ken_storage::CheckedFolder;
 use rayon::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use self::graph::{Graph, Quantization, SegmentQuery};
 pub use self::layout::{DenseLayout, DenseSearch, VectorType};
@@ -41,17 +44,22 @@ pub(crate) struct DenseIndex {
 }
 
 impl DenseIndex {
-    /// Opens the index in the folder of a segment.
+    /// Opens the index in the folder of a segment, whose blocks are checked where they have checksums.
     ///
     /// # Errors
     /// Where a file is damaged or cannot be read, or the vectors are missing.
-    pub(crate) fn open(dir: &Path, passages: usize, dimensions: usize) -> Result<Self, IndexError> {
-        let graph = Graph::open(dir, passages, dimensions)?;
+    pub(crate) fn open(
+        folder: impl Into<CheckedFolder>,
+        passages: usize,
+        dimensions: usize,
+    ) -> Result<Self, IndexError> {
+        let folder = folder.into();
+        let graph = Graph::open(&folder, passages, dimensions)?;
         let access = match graph.as_ref().map(Graph::quantization) {
             Some(Quantization::Product) => Access::Read,
             Some(Quantization::Scalar) | None => Access::Mapped,
         };
-        let vectors = SegmentVectors::open_for(access, dir, passages, dimensions)?;
+        let vectors = SegmentVectors::open_for(access, &folder, passages, dimensions)?;
         Ok(Self { vectors, graph })
     }
 
@@ -82,6 +90,15 @@ impl DenseIndex {
     }
 }
 
+/// The threads that build graphs, as many as rayon's pool has: searches are on that pool, and would wait for parts
+/// of a graph otherwise. `None` where the system has no more threads: then the caller's are used.
+static BUILDING: LazyLock<Option<ThreadPool>> = LazyLock::new(|| {
+    let pool = ThreadPoolBuilder::new().num_threads(rayon::current_num_threads());
+    pool.thread_name(|number| format!("graphs-{number}"))
+        .build()
+        .ok()
+});
+
 /// Writes the graph, if `search` wants one, of the segment in `dir`, whose vectors are written. The
 /// same vectors give the same file.
 ///
@@ -101,7 +118,11 @@ pub(crate) fn write_graph(
         DenseSearch::Disk => Quantization::Product,
     };
     let vectors = SegmentVectors::open(dir, passages, dimensions)?;
-    Graph::write(dir, &vectors, quantization, cancel)
+    let write = || Graph::write(dir, &vectors, quantization, cancel);
+    match (rayon::current_thread_index(), &*BUILDING) {
+        (None, Some(pool)) => pool.install(write),
+        _ => write(),
+    }
 }
 
 /// Fails once `cancel` has been set. Long work calls this for every passage.

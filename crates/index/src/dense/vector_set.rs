@@ -62,7 +62,7 @@ impl VectorSet {
         let mut starts = vec![0_usize];
         let mut parts = Vec::with_capacity(folders.len());
         for (dir, vectors) in folders {
-            parts.push(DenseIndex::open(dir, *vectors, dimensions)?);
+            parts.push(DenseIndex::open(dir.as_path(), *vectors, dimensions)?);
             let start = starts.last().copied().unwrap_or_default();
             starts.push(start.saturating_add(*vectors));
         }

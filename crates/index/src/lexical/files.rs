@@ -1,10 +1,12 @@
 //! How tantivy reads the files of an index: small ones into memory, large ones mapped.
 
 use std::io;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ken_storage::HEAP_BYTES;
+use ken_storage::{Blocks, CheckedFolder, HEAP_BYTES};
+use tantivy::HasLen;
 use tantivy::directory::error::{DeleteError, OpenReadError, OpenWriteError};
 use tantivy::directory::{
     Directory, FileHandle, MmapDirectory, OwnedBytes, WatchCallback, WatchHandle, WritePtr,
@@ -12,20 +14,57 @@ use tantivy::directory::{
 
 /// The files of a finished index, which must not be changed while they are open.
 ///
-/// Later changes to a small file do no harm. If another program truncates a large one, reading the
-/// lost part ends the process with SIGBUS, as with every mapped file.
+/// Later changes to a small file do no harm. Blocks of a large one are checked when they are first
+/// read; if another program truncates it, reading the lost part ends the process with SIGBUS, as with
+/// every mapped file.
 #[derive(Clone, Debug)]
 pub(super) struct Files {
+    segment: CheckedFolder,
     path: PathBuf,
     mapped: MmapDirectory,
 }
 
 impl Files {
-    pub(super) fn open(path: &Path) -> Result<Files, tantivy::TantivyError> {
+    /// Opens the folder `path` of an index, which is in that of its segment.
+    pub(super) fn open(
+        segment: &CheckedFolder,
+        path: &Path,
+    ) -> Result<Files, tantivy::TantivyError> {
         Ok(Files {
+            segment: segment.clone(),
             path: path.to_owned(),
             mapped: directory(path)?,
         })
+    }
+
+    /// The checksums of a file, by its path below the segment.
+    fn blocks(&self, file: &Path) -> Option<Arc<Blocks>> {
+        let folder = self.path.file_name()?.to_str()?;
+        self.segment.blocks(&format!("{folder}/{}", file.to_str()?))
+    }
+}
+
+/// A large file whose blocks are checked.
+#[derive(Debug)]
+struct CheckedFile {
+    bytes: Arc<dyn FileHandle>,
+    blocks: Arc<Blocks>,
+}
+
+impl HasLen for CheckedFile {
+    fn len(&self) -> usize {
+        self.bytes.len()
+    }
+}
+
+impl FileHandle for CheckedFile {
+    fn read_bytes(&self, range: Range<usize>) -> io::Result<OwnedBytes> {
+        if let Some(whole) = self.blocks.unchecked(&range) {
+            let bytes = self.bytes.read_bytes(whole.clone())?;
+            self.blocks.check(whole.start, &bytes);
+        }
+        self.blocks.sound()?;
+        self.bytes.read_bytes(range)
     }
 }
 
@@ -48,10 +87,14 @@ impl Directory for Files {
             io::ErrorKind::NotFound => OpenReadError::FileDoesNotExist(file.to_owned()),
             _ => OpenReadError::wrap_io_error(error, file.to_owned()),
         };
-        if std::fs::metadata(&path).map_err(failed)?.len() > HEAP_BYTES {
-            return self.mapped.get_file_handle(file);
+        if std::fs::symlink_metadata(&path).map_err(failed)?.len() > HEAP_BYTES {
+            let bytes = self.mapped.get_file_handle(file)?;
+            return Ok(match self.blocks(file) {
+                Some(blocks) => Arc::new(CheckedFile { bytes, blocks }),
+                None => bytes,
+            });
         }
-        let bytes = std::fs::read(&path).map_err(failed)?;
+        let bytes = ken_storage::read(&path).map_err(|error| failed(error.source))?;
         Ok(Arc::new(OwnedBytes::new(bytes)))
     }
 

@@ -11,8 +11,9 @@
 //!
 //! A query is text, never an expression: nothing in it is syntax.
 //!
-//! tantivy is not made for damaged files. Of small ones the checksums are verified when they are
-//! opened, of large ones the footer; later panics of tantivy are reported as damage too.
+//! tantivy is not made for damaged files. Of small ones its checksums are verified when they are
+//! opened, of large ones the footer; what it then reads of them is checked block by block
+//! ([`Files`]), and panics of tantivy are reported as damage too.
 
 mod files;
 mod write;
@@ -21,8 +22,7 @@ pub(crate) use write::LexicalWriter;
 
 use std::path::{Path, PathBuf};
 
-use ken_storage::HEAP_BYTES;
-use ken_storage::contained;
+use ken_storage::{CheckedFolder, HEAP_BYTES, contained};
 use rayon::prelude::*;
 use tantivy::index::SegmentComponent;
 use tantivy::query::{Bm25StatisticsProvider, BooleanQuery, EnableScoring, TermQuery, Weight};
@@ -82,6 +82,8 @@ pub(crate) struct LexicalIndex {
 
 /// The index of a segment, or of consecutive passages of it.
 struct Part {
+    /// The folder of its segment.
+    files: CheckedFolder,
     path: PathBuf,
     /// The number of the segment in the corpus.
     segment: u32,
@@ -94,16 +96,16 @@ struct Part {
 
 impl LexicalIndex {
     /// Opens the indexes of segments given by folder and number of passages.
-    pub(crate) fn open<'a>(
-        segments: impl Iterator<Item = (&'a Path, usize)>,
+    pub(crate) fn open<F: Into<CheckedFolder>>(
+        segments: impl Iterator<Item = (F, usize)>,
     ) -> Result<LexicalIndex, IndexError> {
         Self::open_verifying(HEAP_BYTES, segments)
     }
 
     /// As [`LexicalIndex::open`]; verifies the checksums of files up to `most_bytes`.
-    fn open_verifying<'a>(
+    fn open_verifying<F: Into<CheckedFolder>>(
         most_bytes: u64,
-        segments: impl Iterator<Item = (&'a Path, usize)>,
+        segments: impl Iterator<Item = (F, usize)>,
     ) -> Result<LexicalIndex, IndexError> {
         let (schema, field) = schema();
         let schema_holder = Index::create_in_ram(schema)
@@ -111,8 +113,9 @@ impl LexicalIndex {
             .map_err(|error| damaged(Path::new(FOLDER), &error))?
             .searcher();
         let mut parts = Vec::new();
-        for (number, (dir, passages)) in (0..).zip(segments) {
-            open_segment(&mut parts, number, (dir, passages), field, most_bytes)?;
+        for (number, (folder, passages)) in (0..).zip(segments) {
+            let segment = (&folder.into(), passages);
+            open_segment(&mut parts, number, segment, field, most_bytes)?;
         }
         Ok(LexicalIndex {
             passages: parts.iter().map(|p| u64::from(p.reader.max_doc())).sum(),
@@ -135,7 +138,10 @@ impl LexicalIndex {
         if terms.is_empty() || k == 0 || self.tokens == 0 {
             return Ok(Vec::new());
         }
-        let weight = tantivy_call(Path::new(FOLDER), || self.weight(terms))?;
+        let weight = tantivy_call(Path::new(FOLDER), || self.weight(terms));
+        // What a damaged file makes of a call does not count.
+        self.parts.iter().try_for_each(|part| part.files.sound())?;
+        let weight = weight?;
         let average = self.tokens as f32 / self.passages as f32;
         self.parts
             .par_iter()
@@ -188,18 +194,23 @@ impl Bm25StatisticsProvider for LexicalIndex {
 fn open_segment(
     parts: &mut Vec<Part>,
     segment: u32,
-    (dir, passages): (&Path, usize),
+    (segment_folder, passages): (&CheckedFolder, usize),
     field: Field,
     most_bytes: u64,
 ) -> Result<(), IndexError> {
     let mut held = 0;
     for number in 0.. {
-        let path = folder(dir, number);
+        let path = folder(segment_folder.dir(), number);
         if number > 0 && (held >= passages || !ken_storage::is_dir(&path)?) {
             break;
         }
-        let (reader, tokens) = tantivy_call(&path, || read_part(&path, field, most_bytes))?;
+        let read = tantivy_call(&path, || {
+            read_part(segment_folder, &path, field, most_bytes)
+        });
+        segment_folder.sound()?;
+        let (reader, tokens) = read?;
         let part = Part {
+            files: segment_folder.clone(),
             path,
             segment,
             first: held as u32,
@@ -243,10 +254,11 @@ impl Part {
             }
             best.threshold().map_or(Score::MIN, |least| least * slack)
         };
-        tantivy_call(&self.path, || {
+        let searched = tantivy_call(&self.path, || {
             weight.for_each_pruning(Score::MIN, &self.reader, &mut collect)
-        })?;
-        Ok(best)
+        });
+        self.files.sound()?;
+        searched.map(|()| best)
     }
 
     fn damaged(&self, reason: String) -> IndexError {
@@ -286,27 +298,27 @@ fn tantivy_call<T>(
 }
 
 /// Opens the index in a folder, and returns the number of terms in all its passages. The checksums
-/// of files up to `most_bytes` are verified; reading larger ones would take long, and is left to
-/// verifying the corpus.
+/// of files up to `most_bytes` are verified; larger ones are checked as they are read.
 fn read_part(
+    segment: &CheckedFolder,
     path: &Path,
     field: Field,
     most_bytes: u64,
 ) -> Result<(SegmentReader, u64), TantivyError> {
-    let index = Index::open(Files::open(path)?)?;
+    let index = Index::open(Files::open(segment, path)?)?;
     let invalid = |reason: String| TantivyError::InvalidArgument(reason);
     if index.schema() != schema().0 {
         return Err(invalid("it was written with another schema".to_owned()));
     }
     let segments = index.searchable_segments()?;
-    let [segment] = &segments[..] else {
+    let [tantivy_segment] = &segments[..] else {
         return Err(invalid(format!(
             "it has {} tantivy segments, not 1",
             segments.len()
         )));
     };
     for component in COMPONENTS {
-        let file = segment.relative_path(component);
+        let file = tantivy_segment.relative_path(component);
         let is_small = std::fs::metadata(path.join(&file)).is_ok_and(|m| m.len() <= most_bytes);
         if is_small && !index.directory().validate_checksum(&file)? {
             return Err(invalid(format!(
@@ -315,7 +327,7 @@ fn read_part(
             )));
         }
     }
-    let reader = SegmentReader::open(segment)?;
+    let reader = SegmentReader::open(tantivy_segment)?;
     let tokens = reader.inverted_index(field)?.total_num_tokens();
     Ok((reader, tokens))
 }

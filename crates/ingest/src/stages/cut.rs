@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender};
 
 use ken_corpus::{Known, segment_unless, titled};
-use ken_language::Embedder;
+use ken_language::{Embedder, Role};
 
 use super::{BATCH_PASSAGES, Found};
 use crate::known_vectors::KnownVectors;
@@ -153,7 +153,8 @@ fn cut_document(
         if stop() {
             return Ok(None);
         }
-        document.longer += usize::from(embedder.is_cut(&document.embedded_text(text))?);
+        let text = document.embedded_text(text);
+        document.longer += usize::from(embedder.is_cut(&text, Role::Passage)?);
     }
     Ok(Some(document))
 }

@@ -89,7 +89,7 @@ impl Queue {
             })
             .collect();
         let borrowed: Vec<&str> = texts.iter().map(String::as_str).collect();
-        let vectors = embedder.embed(&borrowed, Role::Passage)?;
+        let vectors = embedder.embed_in_background(&borrowed, Role::Passage)?;
         self.unembedded -= texts.len();
         for ((at, passage), vector) in places.into_iter().zip(vectors) {
             self.documents[at].vectors[passage] = Some(vector);

@@ -54,6 +54,12 @@ pub(crate) struct IngestArguments {
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Option<Format>,
 
+    /// Read files outside a folder that links in it lead to
+    ///
+    /// Without it, such links are skipped and listed on stderr. Links to folders are skipped either way.
+    #[arg(long)]
+    pub(crate) follow_links: bool,
+
     /// Skip documents that cannot be read
     ///
     /// They are listed on stderr. Without it, the first one stops the run.
@@ -200,6 +206,21 @@ seed, and each shard comes from one part.")]
         /// Corpora to join
         #[arg(value_name = "PART", required = true)]
         parts: Vec<PathBuf>,
+    },
+    /// Copy a corpus into a backup folder, or bring that up to date
+    #[command(arg = folder(), after_long_help = "\
+Examples:
+  ken corpus backup /backups/notes.ken --corpus notes.ken
+  ken search --corpus /backups/notes.ken \"oil change interval\"
+  ken corpus backup notes.ken --corpus /backups/notes.ken
+
+The corpus may be written to meanwhile: the backup holds the generation that was current when the \
+command started, and every byte is checked as it is copied. A later backup into the same folder \
+copies only what is new. A backup is itself a corpus; the last example restores it.")]
+    Backup {
+        /// Folder of the backup: a new one, or that of the last backup
+        #[arg(value_name = "FOLDER")]
+        to: PathBuf,
     },
     /// Push a corpus to Milvus, or update a collection there
     #[command(arg = folder(), after_long_help = "\

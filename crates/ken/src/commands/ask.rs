@@ -122,7 +122,7 @@ fn show(answer: &Answer) -> Result<()> {
         output::line(format!("chosen: {letter}. {}", answer.choices[chosen]))?;
     }
     if let Some(withheld) = &answer.withheld {
-        output::line(format!("withheld: {withheld}"))?;
+        output::text(&format!("withheld: {withheld}\n"))?;
     }
     if let Some(lack) = &answer.lack {
         output::line(format!("no whole answer: {}", lack.words()))?;
@@ -170,8 +170,8 @@ fn show(answer: &Answer) -> Result<()> {
             (false, true) => &known.text,
             (false, false) => "what does not fit beside the question",
         };
-        output::line(format!(
-            "wrote first ({} tokens): {use_of_it}",
+        output::text(&format!(
+            "wrote first ({} tokens): {use_of_it}\n",
             known.tokens.completion
         ))?;
     }

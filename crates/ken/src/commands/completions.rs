@@ -14,5 +14,5 @@ pub(crate) fn run(arguments: &CompletionsArguments) -> Result<()> {
         "ken",
         &mut script,
     );
-    output::bytes(&script)
+    output::text(&String::from_utf8_lossy(&script))
 }

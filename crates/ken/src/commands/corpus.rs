@@ -4,7 +4,9 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ken_corpus::{Active, Corpus, CorpusInfo, Damage, Writer, history, verify};
+use ken_corpus::{
+    Active, ByteProgress, Corpus, CorpusInfo, Damage, Writer, backup, history, verify,
+};
 use ken_ingest::compact;
 use ken_setup::CorpusAddress;
 use ken_storage::AtomicFile;
@@ -35,6 +37,7 @@ pub(crate) fn run(verb: &CorpusVerb, session: &Session<'_>) -> Result<()> {
         }
         CorpusVerb::Verify { repair, .. } => return check(corpus, *repair, session.json),
         CorpusVerb::History => return show_history(corpus, session.json),
+        CorpusVerb::Backup { to } => return back_up(corpus, to, session),
         CorpusVerb::Export { to, .. } => return export(corpus, to.as_deref(), session.stop),
         CorpusVerb::Rollback { generation, .. } => {
             Writer::rollback(corpus, *generation)?;
@@ -67,6 +70,28 @@ fn compact_all(corpus: &Path, stop: &AtomicBool) -> Result<()> {
             "stopped before all shards were compacted",
         )),
     }
+}
+
+fn back_up(corpus: &Path, to: &Path, session: &Session<'_>) -> Result<()> {
+    let done = {
+        let mut display = Display::new();
+        let mut show = |step: ByteProgress| {
+            display.show("copying", Unit::Bytes, step.bytes, Some(step.bytes_total));
+        };
+        backup(corpus, to, &mut show, session.stop)?
+    };
+    let done = done.ok_or_else(|| Failure::resumable("stopped before the backup was complete"))?;
+    if session.json {
+        return output::json(&done);
+    }
+    output::line(format!(
+        "backed up generation {} to {}: {} files ({}) copied, {} in all",
+        done.generation,
+        to.display(),
+        done.copied_files,
+        output::size(done.copied_bytes),
+        output::size(done.bytes)
+    ))
 }
 
 fn check(corpus: &Path, repair: bool, json: bool) -> Result<()> {
@@ -143,12 +168,12 @@ fn published(unix_s: u64) -> String {
 fn export(corpus: &Path, to: Option<&Path>, stop: &AtomicBool) -> Result<()> {
     let corpus = Corpus::open(corpus)?;
     let Some(path) = to else {
-        return write_passages(&corpus, stop, &mut |line| output::bytes(line));
+        return write_passages(&corpus, stop, &mut |line| output::json_line(line));
     };
     let cannot = || format!("cannot write {}", path.display());
-    let mut file = AtomicFile::create(path)?;
+    let mut file = AtomicFile::output(path)?;
     write_passages(&corpus, stop, &mut |line| {
-        file.write_all(line).context(cannot)
+        writeln!(file, "{line}").context(cannot)
     })?;
     Ok(file.commit()?)
 }
@@ -156,7 +181,7 @@ fn export(corpus: &Path, to: Option<&Path>, stop: &AtomicBool) -> Result<()> {
 fn write_passages(
     corpus: &Corpus,
     stop: &AtomicBool,
-    write: &mut dyn FnMut(&[u8]) -> Result<()>,
+    write: &mut dyn FnMut(&str) -> Result<()>,
 ) -> Result<()> {
     for passage in corpus.passages() {
         if stop.load(Ordering::Relaxed) {
@@ -170,7 +195,7 @@ fn write_passages(
             "doc_id": passage.doc_id,
             "metadata": passage.metadata,
         });
-        write(format!("{line}\n").as_bytes())?;
+        write(&line.to_string())?;
     }
     Ok(())
 }

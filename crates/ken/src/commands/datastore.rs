@@ -167,7 +167,7 @@ fn export(datastore: &Path, out: Option<&Path>) -> Result<()> {
         return datastore.entries().iter().try_for_each(output::json);
     };
     let write = || -> std::io::Result<()> {
-        let mut file = AtomicFile::create(path)?;
+        let mut file = AtomicFile::output(path)?;
         for entry in datastore.entries() {
             serde_json::to_writer(&mut file, entry)?;
             file.write_all(b"\n")?;

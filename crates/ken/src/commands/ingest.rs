@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ken_documents::{Budget, ReadError, ReadOptions, read_documents_with};
+use ken_documents::{Budget, ReadError, ReadOptions, SkipReason, Skipped, read_documents_with};
 use ken_ingest::{Ingest, Report, ingest};
 use serde_json::json;
 
@@ -11,18 +11,24 @@ use crate::failure::{Failure, Result};
 use crate::output;
 use crate::progress::Display;
 use crate::session::Session;
+use crate::terminal::remark;
+
+/// So many skipped files are told of one by one.
+const MOST_TOLD: usize = 20;
 
 pub(crate) fn run(arguments: &IngestArguments, session: &Session<'_>) -> Result<()> {
     let corpus = session.settings.folder()?;
     // A wrong path is reported before a model is fetched.
     let options = ReadOptions {
         format: arguments.format,
+        follow_links: arguments.follow_links,
         budget: Budget {
             document_bytes: session.settings.max_document_bytes.0,
         },
         stop: Arc::clone(session.stop),
     };
     let documents = read_documents_with(&arguments.paths, options)?;
+    tell_of_skipped(documents.skipped());
     let embedder = session.setup().embedder(&session.settings.embedder)?;
     let reference = session.setup().embedder_name()?;
     let work = Ingest {
@@ -51,9 +57,24 @@ pub(crate) fn run(arguments: &IngestArguments, session: &Session<'_>) -> Result<
     Ok(())
 }
 
+/// Tells of what the folders hold that is not read.
+fn tell_of_skipped(skipped: &[Skipped]) {
+    for Skipped { path, reason } in skipped.iter().take(MOST_TOLD) {
+        let remedy = match reason {
+            SkipReason::LinkOutside => "; --follow-links reads what it leads to",
+            SkipReason::LinkToFolder => "; name that folder to read it",
+            SkipReason::LinkToNothing | SkipReason::Special => "",
+        };
+        output::remark(format!("skipped: {}: {reason}{remedy}", path.display()));
+    }
+    if let more @ 1.. = skipped.len().saturating_sub(MOST_TOLD) {
+        output::remark(format!("skipped: {more} more links and special files"));
+    }
+}
+
 /// Tells of a document that is left out.
 fn warn(error: &ReadError) {
-    output::remark(format!("skipped: {error}"));
+    remark(format_args!("skipped: {error}"));
 }
 
 fn show(report: &Report, session: &Session<'_>) -> Result<()> {

@@ -1,7 +1,6 @@
 //! `ken model`: fetches, lists, shows, checks and removes cached models. What a
 //! model computes is asked elsewhere.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -101,20 +100,11 @@ fn list(cache: &ModelCache, json: bool) -> Result<()> {
                 shown.pulled_at.unwrap_or_default(),
                 shown.reference,
             ]),
-            Err(error) => warn(&error)?,
+            // A broken model hides no other.
+            Err(error) => failure::warn(&error),
         }
     }
     output::table(&rows)
-}
-
-/// A broken model hides no other.
-fn warn(error: &ken_hub::HubError) -> Result<()> {
-    let mut stderr = std::io::stderr().lock();
-    writeln!(stderr, "warning: {error}")?;
-    if let Some(remedy) = error.remedy() {
-        writeln!(stderr, "hint: {}", failure::hint(&remedy))?;
-    }
-    Ok(())
 }
 
 fn info(cache: &ModelCache, reference: &ModelReference, json: bool) -> Result<()> {

@@ -226,12 +226,12 @@ fn show(plan: &Plan<'_>, recipe: Option<&Recipe>, dataset: &str, of: usize) -> R
     }
     show_around(plan)?;
     if let Some(Recipe { prune, ask, toml }) = recipe {
-        output::line("\nto run it:")?;
+        output::text("\nto run it:\n")?;
         if let Some(prune) = prune {
             output::line(prune)?;
         }
         output::line(ask)?;
-        output::line(format!("\nken.toml:\n{}", toml.trim_end()))?;
+        output::text(&format!("\nken.toml:\n{}\n", toml.trim_end()))?;
     }
     Ok(())
 }

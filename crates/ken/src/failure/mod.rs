@@ -15,6 +15,8 @@ use serde_json::json;
 
 pub(crate) use wording::hint;
 
+use crate::terminal::{self, remark};
+
 /// The command did not do what was asked.
 const FAILED: u8 = 1;
 /// The command line itself is wrong.
@@ -229,7 +231,7 @@ pub(crate) fn report_usage(error: &clap::Error, renamed: Option<String>, json: b
         return refuse(message, None);
     }
     let rendered = error.render().to_string();
-    let text = without_passwords(&rendered);
+    let text = without_controls(&without_passwords(&rendered), std::env::args());
     if error.use_stderr() && json {
         let hint = "`ken --help` shows the verbs, `ken VERB --help` the flags".to_owned();
         return refuse(usage_message(&text), Some(hint));
@@ -264,6 +266,22 @@ fn without_passwords(text: &str) -> String {
     kept + rest
 }
 
+/// A text in which arguments that were given, which clap repeats, bring no line breaks, and nothing is obeyed by a
+/// terminal.
+fn without_controls(text: &str, arguments: impl Iterator<Item = String>) -> String {
+    let mut text = text.to_owned();
+    for argument in arguments.filter(|argument| argument.contains('\n')) {
+        let value = argument.split_once('=').map_or("", |(_, value)| value);
+        for given in [argument.as_str(), value]
+            .into_iter()
+            .filter(|given| given.contains('\n'))
+        {
+            text = text.replace(given, &terminal::line(given));
+        }
+    }
+    terminal::text(&text).into_owned()
+}
+
 /// Of what clap says the first line, with what it lists below it.
 fn usage_message(text: &str) -> String {
     let mut lines = text.lines();
@@ -278,13 +296,22 @@ fn usage_message(text: &str) -> String {
 fn show(shown: &Shown, json: bool) {
     // Nothing is left to be done if even the error cannot be written.
     if json {
-        let _ = writeln!(std::io::stdout().lock(), "{}", json!({ "error": shown }));
+        let line = json!({ "error": shown }).to_string();
+        let line = terminal::for_stdout(&line, terminal::json);
+        let _ = writeln!(std::io::stdout().lock(), "{line}");
         return;
     }
-    let mut stderr = std::io::stderr().lock();
-    let _ = writeln!(stderr, "error: {}", shown.message);
+    remark(format_args!("error: {}", shown.message));
     if let Some(hint) = &shown.hint {
-        let _ = writeln!(stderr, "hint: {hint}");
+        remark(format_args!("hint: {hint}"));
+    }
+}
+
+/// Tells of what is wrong and stops nothing.
+pub(crate) fn warn(cause: &dyn Diagnostic) {
+    remark(format_args!("warning: {cause}"));
+    if let Some(remedy) = cause.remedy() {
+        remark(format_args!("hint: {}", hint(&remedy)));
     }
 }
 
@@ -372,6 +399,16 @@ mod tests {
         for text in ["", "http://h/v1 ada@example.org", "://", "a://@"] {
             assert_eq!(without_passwords(text).replace('…', ""), text);
         }
+    }
+
+    #[test]
+    fn an_argument_that_is_repeated_forges_no_line() {
+        let arguments = ["--k=1\nerror: fine", "a\u{1b}[2J\nb"];
+        let said = "invalid value '1\nerror: fine' for '--k <N>', unexpected 'a\u{1b}[2J\nb'\n\nUsage: ken\n";
+        assert_eq!(
+            without_controls(said, arguments.into_iter().map(str::to_owned)),
+            "invalid value '1\\u{a}error: fine' for '--k <N>', unexpected 'a\\u{1b}[2J\\u{a}b'\n\nUsage: ken\n"
+        );
     }
 
     #[test]

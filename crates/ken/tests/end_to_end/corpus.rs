@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{Ken, keys};
+use crate::full_disk::limited;
+use crate::harness::{Ken, keys, refused};
 
 /// Six documents of one passage each, of which three are of 2021.
 fn write_documents(ken: &Ken) {
@@ -159,6 +160,39 @@ fn damage_is_named_and_repaired() {
     let report = ken.json(&["ingest", "many.jsonl", "--corpus", "c"]);
     assert_eq!(report["documents"]["unchanged"], repaired["documents"]);
     assert_eq!(found(&ken, &[]).len(), 6);
+}
+
+#[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
+fn a_backup_is_searched_and_restored() {
+    let ken = ingested(&[]);
+    let backup = ["corpus", "backup", "b", "--corpus", "c", "--json"];
+    // A limit on the size of files stands for a full disk.
+    let failed = refused(limited(&ken.command(&backup), 1));
+    failed.is("file_too_large", "b/", "choose a folder");
+    let nothing = ken.refusal(&["search", "--corpus", "b", "vane"]);
+    nothing.is("not_a_corpus", "b is not a corpus", "ken ingest");
+
+    let done = ken.json(&backup[..5]);
+    assert_eq!(
+        keys(&done),
+        ["generation", "copied_files", "copied_bytes", "bytes"]
+    );
+    let info = corpus(&ken, &["info"]);
+    assert_eq!(done["bytes"], info["bytes"]);
+    assert_eq!(ken.json(&["corpus", "info", "--corpus", "b"]), info);
+    assert_eq!(ken.json(&backup[..5])["copied_files"], 0);
+    let told = ken.text(&["corpus", "backup", "b", "--corpus", "c"]);
+    assert!(
+        told.starts_with("backed up generation 1 to b: 0 files"),
+        "{told}"
+    );
+
+    std::fs::remove_dir_all(ken.path("c")).unwrap();
+    ken.json(&["corpus", "backup", "c", "--corpus", "b"]);
+    assert_eq!(found(&ken, &[]).len(), 6);
+    ken.refusal(&["corpus", "backup", "c/in", "--corpus", "c"])
+        .is("backup_refused", "within the corpus", "choose a new");
 }
 
 #[test]

@@ -15,7 +15,7 @@ const DOCUMENTS: u64 = 64;
 
 /// Runs the command in a process whose files may have so many blocks of 512 bytes; of 1024 in some
 /// shells.
-fn limited(command: &Command, blocks: u32) -> Output {
+pub(crate) fn limited(command: &Command, blocks: u32) -> Output {
     let script = format!("ulimit -f {blocks}; trap '' XFSZ; exec \"$0\" \"$@\"");
     let mut shell = Command::new("sh");
     shell

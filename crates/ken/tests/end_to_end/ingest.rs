@@ -291,3 +291,23 @@ fn documents_over_their_budget_are_left_out_or_end_the_run() {
         "--max-document-bytes",
     );
 }
+
+#[test]
+#[cfg(unix)]
+#[ignore = "needs the test models: run `cargo xtask test`"]
+fn links_out_of_a_folder_are_told_of_and_read_where_that_is_asked_for() {
+    let ken = Ken::new();
+    ken.write("secret.txt", "The vault opens with walrus seventeen.");
+    ken.write("docs/own.txt", "The boat is green.");
+    std::os::unix::fs::symlink("../secret.txt", ken.path("docs/leak.txt")).unwrap();
+    let ingest = ["ingest", "docs", "--corpus", "island"];
+    let told = ken.command(&ingest).output().unwrap();
+    let told = String::from_utf8(told.stderr).unwrap();
+    assert!(
+        told.contains("docs/leak.txt: it is a link out of the folder; --follow-links"),
+        "{told}"
+    );
+    assert!(ids(&ken, "walrus").is_empty());
+    ken.text(&[&ingest[..], &["--follow-links"]].concat());
+    assert_eq!(ids(&ken, "walrus"), ["leak.txt#0"]);
+}

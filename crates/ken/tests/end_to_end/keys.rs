@@ -301,6 +301,96 @@ fn two_endpoints_get_a_key_each() {
     }
 }
 
+/// A file that came with a folder names servers, and which keys they get.
+#[test]
+fn a_file_that_lies_in_the_folder_gives_no_server_a_key() {
+    let ken = Ken::new();
+    let server = listener();
+    let url = server.url.as_str();
+    let origin = url.trim_end_matches("/v1");
+    let named = format!("model = \"{url}\"\nembedder = \"{url}#tiny\"\n");
+    let table = |value: &str| format!("{named}[keys]\n\"{origin}\" = \"{value}\"\n");
+    let (bearer, other) = (format!("Bearer {KEY}"), format!("Bearer {OTHER_KEY}"));
+    type Case<'a> = (
+        String,
+        &'a [&'a str],
+        &'a [(&'a str, &'a str)],
+        Option<&'a str>,
+        &'a str,
+    );
+    let cases: [Case; 9] = [
+        (named.clone(), &[], &[], None, "KEN_API_KEY is not sent"),
+        (
+            table("env:LISTENER"),
+            &[],
+            &[],
+            None,
+            "LISTENER is not sent",
+        ),
+        (table("none"), &[], &[], None, ""),
+        // The file itself, or the server, is named by whoever calls.
+        (
+            named.clone(),
+            &["--config", "ken.toml"],
+            &[],
+            Some(&bearer),
+            "",
+        ),
+        (
+            named.clone(),
+            &[],
+            &[("KEN_CONFIG", "ken.toml")],
+            Some(&bearer),
+            "",
+        ),
+        (
+            table("env:LISTENER"),
+            &["--config", "ken.toml"],
+            &[],
+            Some(&other),
+            "",
+        ),
+        (named.clone(), &[], &[("KEN_MODEL", url)], Some(&bearer), ""),
+        (
+            table("env:LISTENER"),
+            &[],
+            &[("KEN_MODEL", url)],
+            Some(&other),
+            "",
+        ),
+        (table("none"), &[], &[("KEN_MODEL", url)], None, ""),
+    ];
+    for (file, flags, variables, key, warning) in cases {
+        ken.write("ken.toml", &file);
+        let known = server.requests("").len();
+        let own = [("KEN_API_KEY", KEY), ("LISTENER", OTHER_KEY)];
+        let unset = [("KEN_MODEL", ""), ("KEN_EMBEDDER", "")];
+        let doctor = [&["doctor"][..], flags].concat();
+        let output = called(&ken, &doctor, &[&own[..], &unset, variables].concat());
+        let what = format!("{file} {flags:?} {variables:?}");
+        assert!(output.status.success(), "{what}");
+        assert!(!said(&output).contains(KEY) && !said(&output).contains(OTHER_KEY));
+        let asked = server.requests("").into_iter().skip(known);
+        let keys: Vec<_> = asked.map(|request| request.authorization).collect();
+        assert_eq!(
+            keys,
+            [key.map(str::to_owned), key.map(str::to_owned)],
+            "{what}"
+        );
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        let told: Vec<&str> = stderr.lines().collect();
+        match warning {
+            "" => assert_eq!(stderr, "", "{what}"),
+            // Once, although two models are asked, with the remedy.
+            _ => {
+                assert_eq!(told.len(), 2, "{what}: {stderr}");
+                assert!(told[0].starts_with(&format!("warning: {warning} to {origin}, ")));
+                assert!(told[1].contains("--config or KEN_CONFIG"), "{stderr}");
+            }
+        }
+    }
+}
+
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn no_key_is_sent_in_plain_text_to_another_machine() {

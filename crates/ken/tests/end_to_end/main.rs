@@ -13,6 +13,8 @@ mod corpus;
 mod demo;
 mod documents;
 mod eval;
+#[cfg(target_os = "linux")]
+mod foul_weather;
 #[cfg(unix)]
 mod full_disk;
 mod gate;
@@ -53,6 +55,8 @@ mod soak;
 mod steady_memory;
 mod stopped;
 mod study;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod terminal;
 #[allow(dead_code)]
 #[cfg_attr(not(target_os = "linux"), allow(dead_code))]
 mod traffic;

@@ -483,7 +483,7 @@ fn end_tokens_of_folder(folder: &Path) -> Vec<u32> {
 fn fingerprint_of(folder: &Path, weights: &WeightFile) -> Result<Fingerprint, DecoderError> {
     let lying: Vec<ReadAt> = safetensors_in(folder)?
         .iter()
-        .map(|path| ReadAt::open(path, None))
+        .map(|path| ReadAt::open_linked(path))
         .collect::<Result<_, _>>()?;
     let lying: Vec<&ReadAt> = lying.iter().collect();
     Ok(Fingerprint::of_files_among(&weights.files(), &lying)?)

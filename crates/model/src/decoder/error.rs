@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use ken_diagnostic::Remedy;
-use ken_language::ModelError;
+use ken_language::{Cancelled, ModelError};
 use ken_storage::StorageError;
 
 use super::family::Family;
@@ -13,7 +13,7 @@ use super::family::Family;
 pub enum DecoderError {
     /// A file could not be read.
     #[error("cannot read {path}: {source}")]
-    #[diagnostic(kind = ken_storage::io_kind(source.kind()), remedy = "check the path, and that you may read the file")]
+    #[diagnostic(kind = ken_storage::io_kind(source), remedy = "check the path, and that you may read the file")]
     Io {
         /// The file.
         path: PathBuf,
@@ -22,7 +22,7 @@ pub enum DecoderError {
     },
     /// A file could not be read or written.
     #[error(transparent)]
-    #[diagnostic(kind = ken_storage::io_kind(_0.source.kind()), remedy = "check the path, the permissions and the space on the disk")]
+    #[diagnostic(kind = ken_storage::io_kind(&_0.source), remedy = "check the path, the permissions and the space on the disk")]
     Storage(#[from] StorageError),
     /// A folder in which a model or an adapter was being written.
     #[error(
@@ -266,6 +266,10 @@ pub enum DecoderError {
         /// What went wrong in it.
         reason: String,
     },
+    /// Nobody waits for it any more.
+    #[error(transparent)]
+    #[diagnostic(forward)]
+    Cancelled(#[from] Cancelled),
     /// A tensor operation failed.
     #[error("the model could not be computed: {0}")]
     Compute(#[from] candle_core::Error),

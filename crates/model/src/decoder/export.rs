@@ -316,10 +316,10 @@ fn bytes(tensor: &Tensor) -> Result<Vec<u8>, DecoderError> {
 /// Takes over a file of another folder, where that has it.
 fn stage_copy(files: &mut Replacement, source: &Path, name: &str) -> Result<(), DecoderError> {
     let path = source.join(name);
-    match File::open(&path) {
+    match ken_storage::open_linked(&path) {
         Ok(mut from) => files.stage_by(name, |to| std::io::copy(&mut from, to).map(|_| ())),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(DecoderError::io(&path, error)),
+        Err(error) if error.source.kind() == ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error.into()),
     }
 }
 

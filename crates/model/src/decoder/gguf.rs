@@ -26,7 +26,7 @@ impl GgufFile {
     /// # Errors
     /// An unreadable, broken or truncated file, or a tensor type that is not supported.
     pub(super) fn open(path: &Path) -> Result<Self, DecoderError> {
-        let file = ReadAt::open(path, None).map_err(|e| DecoderError::io(path, e.source))?;
+        let file = ReadAt::open_linked(path).map_err(|e| DecoderError::io(path, e.source))?;
         let corrupt = |reason: String| DecoderError::Corrupt {
             path: path.to_path_buf(),
             format: "GGUF",

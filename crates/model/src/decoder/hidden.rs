@@ -60,7 +60,7 @@ impl Decoder {
         }
         let call = self.scheduler.call(jobs.collect())?;
         for _ in 0..prompts.len() {
-            let message = call.wait()?;
+            let message = call.wait(&self.cancel)?;
             if let Message::State {
                 request,
                 state,

@@ -1,11 +1,12 @@
 //! The decoder as one language model among others.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use ken_language::{
-    Capabilities, DoesNotChoose, Finish, GenerateRequest, Generation, Knowledge, LanguageModel,
-    ModelError, Piece, Progress, Prompt, Score, ScoreRequest, SourceChoice, SourceChooser,
-    Thoughts,
+    CancelToken, Capabilities, DoesNotChoose, Finish, GenerateRequest, Generation, Knowledge,
+    LanguageModel, ModelError, Piece, Progress, Prompt, Score, ScoreRequest, SourceChoice,
+    SourceChooser, Thoughts,
 };
 
 use super::Decoder;
@@ -198,6 +199,13 @@ impl LanguageModel for Decoder {
             Some(_) => Ok(self),
             None => Err(ModelError::new(DoesNotChoose)),
         }
+    }
+
+    fn bound(&self, token: &CancelToken) -> Option<Arc<dyn LanguageModel>> {
+        Some(Arc::new(Self {
+            cancel: self.cancel.clone().or(token),
+            ..self.clone()
+        }))
     }
 }
 

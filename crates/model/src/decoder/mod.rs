@@ -48,6 +48,8 @@ mod weights;
 use std::path::Path;
 use std::sync::Arc;
 
+use ken_language::CancelToken;
+
 pub use adapter::{Adapter, AdapterSettings};
 pub use chat::{Message, Role};
 pub use checkpoint::Checkpoint;
@@ -82,15 +84,18 @@ const CONVERSES_FROM: u64 = 450_000_000;
 
 /// A language model in memory. Threads share it: what they ask for is computed in one batch, and to
 /// wait for it takes none of the threads that compute.
+#[derive(Clone)]
 pub struct Decoder {
     config: DecoderConfig,
-    scheduler: Scheduler,
+    scheduler: Arc<Scheduler>,
     tokenizer: Arc<TextTokenizer>,
-    chat: Option<ChatTemplate>,
+    chat: Option<Arc<ChatTemplate>>,
     read_as: ReadAs,
     converses: bool,
     sources: Option<SourceTokens>,
     fingerprint: String,
+    /// Ends scoring and reading; what is generated, its caller ends.
+    cancel: CancelToken,
 }
 
 impl Decoder {
@@ -136,12 +141,13 @@ impl Decoder {
         Ok(Self {
             converses: checkpoint.chat.is_some() && large && !trained,
             sources,
-            scheduler,
+            scheduler: Arc::new(scheduler),
             tokenizer,
             config: checkpoint.config,
-            chat: checkpoint.chat,
+            chat: checkpoint.chat.map(Arc::new),
             read_as,
             fingerprint,
+            cancel: CancelToken::default(),
         })
     }
 

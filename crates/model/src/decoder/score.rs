@@ -88,7 +88,7 @@ impl Decoder {
         }
         let call = self.scheduler.call(jobs.collect())?;
         for _ in requests {
-            if let Message::Scored { request, logprobs } = call.wait()? {
+            if let Message::Scored { request, logprobs } = call.wait(&self.cancel)? {
                 let each = tokenized[request].iter().zip(logprobs);
                 let score = |(tokens, logprobs): (&Vec<u32>, _)| Score {
                     tokens: tokens.clone(),

@@ -7,7 +7,7 @@ use super::tokens::Sequence;
 
 /// A batch with this many tokens is full. Matrix products gain nothing from more than about 64 rows;
 /// this many also amortize the work between them and still load the threads evenly.
-const FULL_TOKENS: usize = 256;
+pub(super) const FULL_TOKENS: usize = 256;
 
 /// Computes sequences in batches on all threads of rayon's pool: `compute` returns one result for each
 /// sequence of a batch. The results are in the order of the sequences.

@@ -9,10 +9,12 @@ mod fingerprint;
 mod forward;
 mod prefixes;
 mod settings;
+mod slices;
 mod together;
 mod tokens;
 mod weights;
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::path::Path;
 
@@ -23,6 +25,7 @@ pub use cross_encoder::CrossEncoder;
 pub use error::EncoderError;
 pub use prefixes::Prefixes;
 use settings::{Pooling, Settings};
+use slices::{Class, in_slices};
 use together::Together;
 use tokens::{Sequence, Tokens};
 use weights::Weights;
@@ -31,6 +34,12 @@ use crate::fingerprint::Fingerprint;
 use crate::kernels::Precision;
 use crate::kernels::matrix::WeightFormat;
 use crate::small_file::MOST_TOKENIZER_BYTES;
+
+/// A call with more texts than this is computed in slices, however short they are.
+const FEW_TEXTS: usize = 8;
+
+/// So is one with more tokens than this: a question has fewer.
+const FEW_TOKENS: usize = 512;
 
 /// A sentence embedder, loaded and ready. It can be shared between threads.
 pub struct Encoder {
@@ -76,20 +85,47 @@ impl Encoder {
     /// length 1 if the model normalizes. Each text gets the prefix of `role` and is truncated to
     /// [`Encoder::max_tokens`]. An empty text has an embedding too.
     ///
-    /// Uses all threads of rayon's pool; calls of a few texts from many threads are computed together. The
-    /// other texts affect a text's embedding only by rounding.
+    /// Calls of a few short texts from many threads are computed together, on rayon's pool; all others in
+    /// slices, by turns and on threads of their own, so that a question never waits for them. The other texts
+    /// affect a text's embedding only by rounding.
     pub fn embed(&self, texts: &[&str], role: Role) -> Result<Vec<Vec<f32>>, EncoderError> {
-        let prefix = self.settings.prefixes.of_role(role);
-        let sequences: Vec<Sequence> = texts
-            .par_iter()
-            .map(|text| match prefix {
-                "" => self.tokens.sequence(text),
-                _ => self.tokens.sequence(&format!("{prefix}{text}")),
-            })
-            .collect::<Result<_, _>>()?;
-        self.calls.compute(sequences, |sequences| {
+        self.embed_as(Class::Awaited, texts, role)
+    }
+
+    fn embed_as(
+        &self,
+        class: Class,
+        texts: &[&str],
+        role: Role,
+    ) -> Result<Vec<Vec<f32>>, EncoderError> {
+        let sequence = |text: &&str| self.tokens.sequence(&self.prefixed(text, role));
+        let compute = |sequences: &[Sequence]| {
             batches::compute_all(sequences, |batch| self.embed_batch(batch))
-        })
+        };
+        if class == Class::Background || texts.len() > FEW_TEXTS {
+            let tokens = |text: &&str| self.tokens.estimate(text);
+            return in_slices(texts, class, tokens, |texts| {
+                compute(
+                    &texts
+                        .par_iter()
+                        .map(sequence)
+                        .collect::<Result<Vec<_>, _>>()?,
+                )
+            });
+        }
+        let sequences: Vec<Sequence> = texts.iter().map(sequence).collect::<Result<_, _>>()?;
+        match sequences.iter().map(Sequence::len).sum::<usize>() <= FEW_TOKENS {
+            true => self.calls.compute(sequences, compute),
+            false => in_slices(&sequences, class, Sequence::len, compute),
+        }
+    }
+
+    /// A text with the prefix of its role.
+    fn prefixed<'t>(&self, text: &'t str, role: Role) -> Cow<'t, str> {
+        match self.settings.prefixes.of_role(role) {
+            "" => Cow::Borrowed(text),
+            prefix => Cow::Owned(format!("{prefix}{text}")),
+        }
     }
 
     fn embed_batch(&self, sequences: &[&Sequence]) -> Result<Vec<Vec<f32>>, EncoderError> {
@@ -164,6 +200,14 @@ impl Embedder for Encoder {
 
     fn embed(&self, texts: &[&str], role: Role) -> Result<Vec<Vec<f32>>, ModelError> {
         Ok(Self::embed(self, texts, role)?)
+    }
+
+    fn embed_in_background(&self, texts: &[&str], role: Role) -> Result<Vec<Vec<f32>>, ModelError> {
+        Ok(self.embed_as(Class::Background, texts, role)?)
+    }
+
+    fn is_cut(&self, text: &str, role: Role) -> Result<bool, ModelError> {
+        Ok(self.tokens.is_cut(&self.prefixed(text, role))?)
     }
 
     fn token_spans(&self, text: &str) -> Result<Vec<Range<usize>>, ModelError> {

@@ -8,11 +8,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use super::error::EncoderError;
 use super::tokens::Sequence;
 
-/// A call with more sequences than this fills the threads by itself.
-const SMALL: usize = 8;
-
-/// Sequences that are computed together at most, so that the first of them is not kept waiting.
-const MOST: usize = 64;
+/// The tokens that are computed together at most, so that the first call is not kept waiting; a longer call is
+/// computed alone.
+const MOST_TOKENS: usize = 1024;
 
 /// Calls that compute, and those that wait for it.
 pub(super) struct Together<T> {
@@ -52,7 +50,7 @@ impl<T> Together<T> {
         compute: impl Fn(&[Sequence]) -> Result<Vec<T>, EncoderError>,
     ) -> Result<Vec<T>, EncoderError> {
         // A thread of the pool must not wait for what may need that thread.
-        if sequences.len() > SMALL || rayon::current_thread_index().is_some() {
+        if rayon::current_thread_index().is_some() {
             return compute(&sequences);
         }
         let sequences = Arc::new(sequences);
@@ -98,10 +96,11 @@ impl<T> Calls<T> {
         if let Some(at) = self.gathered.iter().position(|(number, _)| *number == own) {
             taken.extend(self.gathered.remove(at));
         }
-        let mut amount: usize = taken.iter().map(|(_, sequences)| sequences.len()).sum();
+        let tokens = |sequences: &[Sequence]| sequences.iter().map(Sequence::len).sum::<usize>();
+        let mut amount: usize = taken.iter().map(|(_, sequences)| tokens(sequences)).sum();
         while let Some((_, sequences)) = self.gathered.front() {
-            amount += sequences.len();
-            if amount > MOST {
+            amount += tokens(sequences);
+            if amount > MOST_TOKENS {
                 break;
             }
             taken.extend(self.gathered.pop_front());

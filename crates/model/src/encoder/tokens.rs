@@ -12,6 +12,10 @@ use super::error::EncoderError;
 use crate::tokenizer_growth;
 use crate::tokenizing::tokenizing;
 
+/// The bytes of a text that are tokenized first, for each token that the model reads. Few texts have longer
+/// tokens; of these, more is tokenized.
+const BYTES_PER_TOKEN: usize = 16;
+
 /// The model's input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Sequence {
@@ -74,7 +78,7 @@ impl Tokens {
     /// model's limit.
     pub(super) fn sequence(&self, text: &str) -> Result<Sequence, EncoderError> {
         let encoding = encode(text, || {
-            let mut encoding = self.tokenizer.encode_fast(text, false)?;
+            let mut encoding = self.beginning(text)?;
             encoding.truncate(self.text_tokens, 0, TruncationDirection::Right);
             // The truncated parts would get special tokens too.
             encoding.take_overflowing();
@@ -96,7 +100,7 @@ impl Tokens {
         token_types: bool,
     ) -> Result<Sequence, EncoderError> {
         let one = |text: &str, kind: u32| -> Result<Encoding, EncoderError> {
-            let mut encoding = encode(text, || self.tokenizer.encode_fast(text, false))?;
+            let mut encoding = encode(text, || self.beginning(text))?;
             encoding.set_type_ids(vec![kind; encoding.len()]);
             Ok(encoding)
         };
@@ -128,6 +132,32 @@ impl Tokens {
         })
     }
 
+    /// The tokens of a text, without special ones; of a long text, those of its beginning, which are more
+    /// than the model reads.
+    fn beginning(&self, text: &str) -> tokenizers::Result<Encoding> {
+        let mut bytes = BYTES_PER_TOKEN * self.text_tokens;
+        loop {
+            let part = beginning_of(text, bytes);
+            let encoding = self.tokenizer.encode_fast(part, false)?;
+            if part.len() == text.len() || encoding.len() > self.text_tokens {
+                return Ok(encoding);
+            }
+            bytes = bytes.saturating_mul(4);
+        }
+    }
+
+    /// About how many tokens the model reads of a text.
+    pub(super) fn estimate(&self, text: &str) -> usize {
+        (text.len() / 3 + 2).min(self.text_tokens)
+    }
+
+    /// Whether a text has more tokens than the model reads.
+    pub(super) fn is_cut(&self, text: &str) -> Result<bool, EncoderError> {
+        // A token has at least one byte, so shorter texts need no counting.
+        Ok(text.len() > self.text_tokens
+            && encode(text, || self.beginning(text))?.len() > self.text_tokens)
+    }
+
     /// The bytes of `text` that each token covers, in order, without special tokens or limit. Spans
     /// start and end between characters.
     pub(super) fn spans(&self, text: &str) -> Result<Vec<Range<usize>>, EncoderError> {
@@ -153,6 +183,23 @@ fn encode(
     })
 }
 
+/// The beginning of a text, of at most `bytes` bytes: it ends before a space, so that no word is cut, where
+/// there is one.
+fn beginning_of(text: &str, bytes: usize) -> &str {
+    if text.len() <= bytes {
+        return text;
+    }
+    let mut end = bytes;
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    let part = &text[..end];
+    match part.rfind(char::is_whitespace) {
+        Some(end) if end > 0 => &part[..end],
+        _ => part,
+    }
+}
+
 /// Widens a span to whole characters: a tokenizer that works on bytes may split one.
 fn whole_characters(text: &str, start: usize, end: usize) -> Range<usize> {
     let end = (end.min(text.len())..=text.len()).find(|&at| text.is_char_boundary(at));
@@ -165,6 +212,14 @@ fn whole_characters(text: &str, start: usize, end: usize) -> Range<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_beginning_ends_before_a_space_or_else_between_characters() {
+        assert_eq!(beginning_of("one two three", 13), "one two three");
+        assert_eq!(beginning_of("one two three", 9), "one two");
+        assert_eq!(beginning_of("深深深", 5), "深");
+        assert_eq!(beginning_of(" ab", 2), " a");
+    }
 
     #[test]
     fn spans_are_widened_to_whole_characters() {

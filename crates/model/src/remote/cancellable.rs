@@ -1,13 +1,13 @@
-//! Requests that the caller can abandon at any moment, even during name lookup or connecting, which
-//! nothing can interrupt: each request and its response run on a thread of their own.
+//! Requests that the caller can leave at any moment, even during name lookup or connecting, which
+//! nothing can interrupt: each request and its response run on a thread of their own. Once it is left, its
+//! connection is closed, so that no endpoint works for nobody.
 
 use std::io::{self, Read};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 
-use ken_http::GLANCE;
+use ken_http::{GLANCE, Line};
+use ken_language::CancelToken;
 use ureq::Body;
 use ureq::http::Response;
 
@@ -19,29 +19,35 @@ const READ_AHEAD: usize = 4;
 /// Sends a request and returns its response, whose body is read as it arrives, up to `limit` bytes.
 ///
 /// # Errors
-/// As the request, and once `stop` is set. What is then still in flight is left to finish alone.
+/// As the request, and once `cancel` is set.
 pub(super) fn send_cancellable(
     send: impl FnOnce() -> Result<Response<Body>, ureq::Error> + Send + 'static,
     limit: u64,
-    stop: Arc<AtomicBool>,
+    cancel: CancelToken,
 ) -> Result<Response<ResponseBody>, ureq::Error> {
     let (head, received_head) = sync_channel(1);
     let (chunks, received_chunks) = sync_channel(READ_AHEAD);
-    let request = move || match send() {
-        Ok(response) => {
-            let (parts, body) = response.into_parts();
-            if head.send(Ok(parts)).is_ok() {
-                forward(body, limit, &chunks);
+    let line = Line::default();
+    let own = line.clone();
+    let request = move || {
+        own.take();
+        match send() {
+            Ok(response) => {
+                let (parts, body) = response.into_parts();
+                if head.send(Ok(parts)).is_ok() {
+                    forward(body, limit, &chunks);
+                }
             }
+            // Nobody listens any more once the caller has left.
+            Err(error) => drop(head.send(Err(error))),
         }
-        // Nobody listens any more once the caller has given up.
-        Err(error) => drop(head.send(Err(error))),
     };
     thread::Builder::new().spawn(request)?;
-    let parts = wait(&received_head, &stop)??;
+    let call = Call { line, cancel };
+    let parts = call.next(&received_head)??;
     let body = ResponseBody {
         chunks: received_chunks,
-        stop,
+        call,
         chunk: io::Cursor::default(),
         ended: false,
     };
@@ -69,19 +75,25 @@ fn forward(body: Body, limit: u64, chunks: &SyncSender<io::Result<Vec<u8>>>) {
     }
 }
 
-/// The next item. What has arrived already is not lost by a stop.
-fn wait<T>(receiver: &Receiver<T>, stop: &AtomicBool) -> io::Result<T> {
-    loop {
-        if let Ok(received) = receiver.try_recv() {
-            return Ok(received);
-        }
-        if stop.load(Ordering::Relaxed) {
-            return Err(io::ErrorKind::ConnectionAborted.into());
-        }
-        match receiver.recv_timeout(GLANCE) {
-            Ok(received) => return Ok(received),
-            Err(RecvTimeoutError::Timeout) => {}
-            Err(disconnected) => return Err(io::Error::other(disconnected)),
+/// A request under way, as its caller sees it.
+struct Call {
+    line: Line,
+    cancel: CancelToken,
+}
+
+impl Call {
+    /// The next item, unless the call is left meanwhile.
+    fn next<T>(&self, receiver: &Receiver<T>) -> io::Result<T> {
+        loop {
+            if self.cancel.is_set() {
+                self.line.cut();
+                return Err(io::ErrorKind::ConnectionAborted.into());
+            }
+            match receiver.recv_timeout(GLANCE) {
+                Ok(received) => return Ok(received),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(disconnected) => return Err(io::Error::other(disconnected)),
+            }
         }
     }
 }
@@ -89,16 +101,23 @@ fn wait<T>(receiver: &Receiver<T>, stop: &AtomicBool) -> io::Result<T> {
 /// The body of a response, as it arrives.
 pub(super) struct ResponseBody {
     chunks: Receiver<io::Result<Vec<u8>>>,
-    stop: Arc<AtomicBool>,
+    call: Call,
     chunk: io::Cursor<Vec<u8>>,
     ended: bool,
+}
+
+impl ResponseBody {
+    /// The way by which it comes.
+    pub(super) fn line(&self) -> Line {
+        self.call.line.clone()
+    }
 }
 
 impl Read for ResponseBody {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let left = self.chunk.get_ref().len() as u64 - self.chunk.position();
         if left == 0 && !self.ended {
-            let chunk = wait(&self.chunks, &self.stop)??;
+            let chunk = self.call.next(&self.chunks)??;
             self.ended = chunk.is_empty();
             self.chunk = io::Cursor::new(chunk);
         }

@@ -4,11 +4,13 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::io::{self, ErrorKind, Read};
-use std::sync::atomic::Ordering;
+use std::sync::Arc;
+use std::time::Duration;
 
 use ken_http::{
-    Failed, Retry, certificates_of, explained, is_loopback, is_passing, requested_wait,
+    Failed, Patience, Retry, certificates_of, explained, is_loopback, is_passing, requested_wait,
 };
+use ken_language::CancelToken;
 use serde_json::Value;
 use ureq::http::Response;
 use ureq::{Body, RequestBuilder};
@@ -19,19 +21,36 @@ use super::endpoint::Endpoint;
 use super::error::{Failure, RemoteError};
 use super::json::{self, MAX_VALUES, ParseError};
 use super::limits::ERROR_BODY_BYTES;
+use super::refused::Refused;
 
 /// Characters of a response that an error message shows.
 const SHOWN_CHARACTERS: usize = 300;
 
-/// Sends requests to an endpoint.
+/// The most that a question with a deadline waits in all before it repeats requests. Whoever asked it can
+/// wait for longer, and holds up nobody meanwhile.
+const QUESTION_WAITS: Duration = Duration::from_secs(15);
+
+/// Sends requests to an endpoint. Clones share its connections.
+#[derive(Clone)]
 pub(super) struct Client {
     agent: ureq::Agent,
     /// Its URL has no trailing slash.
-    endpoint: Endpoint,
+    endpoint: Arc<Endpoint>,
     /// Where requests go: the base URL as it was parsed, so that host and port are those to which the
     /// key belongs.
     address: String,
     host: String,
+    cancel: CancelToken,
+}
+
+impl Patience for Client {
+    fn is_over(&self) -> bool {
+        self.cancel.is_set()
+    }
+
+    fn left(&self) -> Option<Duration> {
+        self.cancel.left()
+    }
 }
 
 impl Client {
@@ -60,10 +79,19 @@ impl Client {
         }
         Ok(Self {
             agent,
-            endpoint,
+            cancel: endpoint.cancel.clone(),
+            endpoint: Arc::new(endpoint),
             address: url.as_str().trim_end_matches('/').to_owned(),
             host,
         })
+    }
+
+    /// The same, for calls that a token ends as well.
+    pub(super) fn bound(&self, token: &CancelToken) -> Self {
+        Self {
+            cancel: self.cancel.clone().or(token),
+            ..self.clone()
+        }
     }
 
     /// Most requests in flight at a time.
@@ -106,7 +134,7 @@ impl Client {
         &self,
         url: &str,
         body: &str,
-    ) -> Result<(Option<String>, impl Read + use<>), Failed<RemoteError>> {
+    ) -> Result<(Option<String>, ResponseBody), Failed<RemoteError>> {
         let response = self.check_status(url, self.send_post(url, body))?;
         let media_type = response.headers().get("content-type");
         let media_type = media_type.and_then(|media| Some(media.to_str().ok()?.to_owned()));
@@ -121,24 +149,23 @@ impl Client {
         let retry = Retry {
             retries: self.endpoint.settings.retries,
             backoff: self.endpoint.settings.backoff,
+            in_all: self.cancel.left().map(|_| QUESTION_WAITS),
         };
-        retry.persist(&self.endpoint.stop, || {
-            self.check_stop()?;
-            attempt().map_err(|failed| match self.check_stop() {
+        retry.persist(self, || {
+            self.check()?;
+            attempt().map_err(|failed| match self.check() {
                 Ok(()) => failed,
                 Err(stopped) => stopped.into(),
             })
         })
     }
 
-    /// An error once the caller has stopped the client. Requests in flight are aborted, so that no
-    /// endpoint keeps generating for nobody.
-    pub(super) fn check_stop(&self) -> Result<(), RemoteError> {
-        if self.endpoint.stop.load(Ordering::Relaxed) {
-            self.agent.clone().shutdown();
-            return Err(RemoteError::Interrupted(self.host.clone()));
+    /// An error once nobody waits for the result any more.
+    pub(super) fn check(&self) -> Result<(), RemoteError> {
+        match self.cancel.is_set() {
+            true => Err(RemoteError::Interrupted(self.host.clone())),
+            false => Ok(()),
         }
-        Ok(())
     }
 
     /// What a failed exchange means.
@@ -201,7 +228,7 @@ impl Client {
         }
         match json::parse(text) {
             Ok(value) if value.get("error").is_some_and(|error| !error.is_null()) => {
-                Err(self.status_error(&url, 200, text))
+                Err(self.status_error(&url, 200, text, None))
             }
             Ok(value) => Ok(value),
             Err(ParseError::TooMany) => {
@@ -215,16 +242,25 @@ impl Client {
         }
     }
 
-    /// What an error response means.
-    pub(super) fn status_error(&self, url: &str, status: u16, text: &str) -> RemoteError {
-        let message = self.excerpt(&error_message(text));
-        if matches!(status, 200 | 400 | 413 | 422) && is_about_context_length(&message) {
+    /// What an error response means, of which the head said how long to wait.
+    pub(super) fn status_error(
+        &self,
+        url: &str,
+        status: u16,
+        text: &str,
+        wait: Option<Duration>,
+    ) -> RemoteError {
+        let refused = Refused::read(text);
+        let message = self.excerpt(&refused.message);
+        if refused.is_about_length(status) {
             return RemoteError::ContextExceeded(Failure::at(url, message));
         }
         RemoteError::Status {
             url: url.to_owned(),
-            status,
+            status: refused.status(status),
             message,
+            param: refused.param,
+            wait,
         }
     }
 
@@ -247,8 +283,11 @@ impl Client {
         &self,
         send: impl FnOnce() -> Result<Response<Body>, ureq::Error> + Send + 'static,
     ) -> Result<Response<ResponseBody>, ureq::Error> {
-        let Endpoint { settings, stop, .. } = &self.endpoint;
-        send_cancellable(send, settings.answer_bytes, stop.clone())
+        send_cancellable(
+            send,
+            self.endpoint.settings.answer_bytes,
+            self.cancel.clone(),
+        )
     }
 
     /// The response, unless it is an error.
@@ -264,9 +303,10 @@ impl Client {
         let status = response.status().as_u16();
         let wait = requested_wait(response.headers());
         let text = text(response.into_body().take(ERROR_BODY_BYTES)).unwrap_or_default();
+        let error = self.status_error(url, status, &text, wait);
         Err(Failed {
-            error: self.status_error(url, status, &text),
-            passing: is_passing(status),
+            passing: is_passing(status) && !matches!(error, RemoteError::ContextExceeded(_)),
+            error,
             wait,
         })
     }
@@ -319,39 +359,6 @@ fn is_unreachable(error: &io::Error) -> bool {
         error.kind(),
         AddrNotAvailable | ConnectionRefused | HostUnreachable | NetworkUnreachable
     )
-}
-
-/// The message in the body of an error response.
-fn error_message(text: &str) -> String {
-    if text.trim().is_empty() {
-        return "(it does not say why)".to_owned();
-    }
-    if text.trim_start().starts_with('<') {
-        return "(a web page)".to_owned();
-    }
-    let value: Value = serde_json::from_str(text).unwrap_or_default();
-    let message = ["/error/message", "/error", "/message", "/detail"]
-        .iter()
-        .find_map(|path| value.pointer(path).filter(|found| !found.is_null()));
-    match message {
-        Some(Value::String(message)) => message.clone(),
-        Some(other) => other.to_string(),
-        None => text.to_owned(),
-    }
-}
-
-/// Whether an error is because of the length of the prompt.
-fn is_about_context_length(message: &str) -> bool {
-    let message = message.to_lowercase();
-    [
-        "context length",
-        "context size",
-        "context window",
-        "context_length",
-        "maximum input length",
-    ]
-    .iter()
-    .any(|words| message.contains(words))
 }
 
 #[cfg(test)]
@@ -443,32 +450,24 @@ mod tests {
     }
 
     #[test]
-    fn the_message_of_an_error_response_is_found() {
+    fn an_error_response_is_told_without_the_key() {
         let client = client("https://h/v1").unwrap();
-        for (body, words) in [
+        let status_error = |status, body| client.status_error("https://h/v1/x", status, body, None);
+        for (status, body, expected) in [
             (
+                400,
                 r#"{"error": {"message": "bad key sk-secret", "code": 1}}"#,
-                "bad key (API key)",
-            ),
-            (r#"{"error": "no such model"}"#, "no such model"),
-            (
-                r#"{"object": "error", "message": "n must be 1"}"#,
-                "n must be 1",
+                "https://h/v1/x answered with HTTP status 400: bad key (API key)",
             ),
             (
-                r#"{"detail": [{"loc": ["body", "n"]}]}"#,
-                r#"[{"loc":["body","n"]}]"#,
+                200,
+                r#"{"error": {"message": "CUDA\nerror", "code": 503}}"#,
+                "https://h/v1/x answered with HTTP status 503: CUDA error",
             ),
-            ("plain\nwords", "plain words"),
-            ("<html>", "(a web page)"),
-            ("", "(it does not say why)"),
         ] {
-            let error = client.status_error("https://h/v1/x", 400, body);
-            let expected = format!("https://h/v1/x answered with HTTP status 400: {words}");
-            assert_eq!(error.to_string(), expected);
+            assert_eq!(status_error(status, body).to_string(), expected);
         }
         let long = r#"{"error": {"message": "This model's maximum context length is 8 tokens"}}"#;
-        let error = client.status_error("https://h", 400, long);
-        assert!(ken_language::ModelError::from(error).concerns_input());
+        assert!(ken_language::ModelError::from(status_error(400, long)).concerns_input());
     }
 }

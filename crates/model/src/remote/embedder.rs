@@ -1,8 +1,9 @@
 //! Embedders behind endpoints.
 
 use std::ops::Range;
+use std::sync::Arc;
 
-use ken_language::{Embedder, ModelError, Role, fingerprint_of_texts};
+use ken_language::{CancelToken, Embedder, ModelError, Role, fingerprint_of_texts};
 use serde_json::{Value, json};
 
 use super::client::Client;
@@ -17,7 +18,7 @@ const BATCH_SIZE: usize = 64;
 
 /// An embedder behind an OpenAI-compatible endpoint. Its prefixes are those of the family that the
 /// model's name indicates, else none.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct RemoteEmbedder {
     pub(super) client: Client,
     name: String,
@@ -160,7 +161,18 @@ impl Embedder for RemoteEmbedder {
         Ok(self.embed_all(texts, role)?)
     }
 
+    fn at_once(&self) -> usize {
+        BATCH_SIZE * self.client.concurrency()
+    }
+
     fn token_spans(&self, _text: &str) -> Result<Vec<Range<usize>>, ModelError> {
         Err(RemoteError::CannotShowTokens(self.client.base_url().to_owned()).into())
+    }
+
+    fn bound(&self, token: &CancelToken) -> Option<Arc<dyn Embedder>> {
+        Some(Arc::new(Self {
+            client: self.client.bound(token),
+            ..self.clone()
+        }))
     }
 }

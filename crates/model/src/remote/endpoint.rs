@@ -1,7 +1,6 @@
 //! Where a model is served.
 
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use ken_language::CancelToken;
 
 use super::settings::{ApiKey, RemoteSettings};
 
@@ -16,13 +15,13 @@ pub struct Endpoint {
     pub key: Option<ApiKey>,
     /// Timeouts, retries and limits.
     pub settings: RemoteSettings,
-    /// Set by the caller to cancel for good: pending calls fail within a moment, and connections are
-    /// closed.
-    pub stop: Arc<AtomicBool>,
+    /// Once it is set, pending calls fail within a moment, their connections are closed, and no call
+    /// begins.
+    pub cancel: CancelToken,
 }
 
 impl Endpoint {
-    /// An endpoint that needs no key, with the default settings, that is never stopped.
+    /// An endpoint that needs no key, with the default settings, that is never cancelled.
     #[must_use]
     pub fn new(url: &str) -> Self {
         Self {
@@ -30,7 +29,7 @@ impl Endpoint {
             model: None,
             key: None,
             settings: RemoteSettings::default(),
-            stop: Arc::default(),
+            cancel: CancelToken::default(),
         }
     }
 }

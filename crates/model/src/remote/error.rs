@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ken_diagnostic::{Remedy, remedy};
 use ken_http::BadCertificates;
-use ken_language::ModelError;
+use ken_language::{Fault, ModelError, ServerFault};
 
 /// What failed, and where.
 #[derive(Debug)]
@@ -73,6 +73,10 @@ pub enum RemoteError {
         url: String,
         status: u16,
         message: String,
+        /// The parameter at fault, where the endpoint names it.
+        param: Option<String>,
+        /// After how long it may be asked again, where it says so.
+        wait: Option<Duration>,
     },
     /// The prompt with its completion does not fit into the model's context.
     #[error("the prompt does not fit into the context of the model at {}: {}", .0.endpoint, .0.detail)]
@@ -166,19 +170,65 @@ impl RemoteError {
             Self::Status {
                 status: 400 | 422,
                 message,
+                param,
                 ..
-            } => message
-                .split(|c: char| !(c.is_alphanumeric() || c == '_'))
-                .any(|word| word == name),
+            } => {
+                param.as_deref() == Some(name)
+                    || message
+                        .split(|c: char| !(c.is_alphanumeric() || c == '_'))
+                        .any(|word| word == name)
+            }
             _ => false,
         }
     }
+
+    /// Whether an error that the endpoint reports within its response may not occur again.
+    pub(super) fn is_passing(&self) -> bool {
+        matches!(self, Self::Status { status, .. } if ken_http::is_passing(*status))
+    }
+
+    /// Where the failure lies.
+    fn fault(&self) -> Fault {
+        Fault::Server(match self {
+            Self::ContextExceeded(_) => ServerFault::TooLong,
+            Self::Status { status, wait, .. } => match status {
+                400 | 422 => match SETTABLE.iter().find(|name| self.rejects(name)) {
+                    Some(name) => ServerFault::Refuses((*name).to_owned()),
+                    None => ServerFault::Denies,
+                },
+                429 => ServerFault::Limits(*wait),
+                503 | 529 => ServerFault::Unavailable(*wait),
+                408 | 504 => ServerFault::Late,
+                500 | 502 | 505..=599 => ServerFault::Failed,
+                _ => ServerFault::Denies,
+            },
+            Self::Unreachable(_) => ServerFault::Unavailable(None),
+            Self::Timeout { .. } | Self::Interrupted(_) => ServerFault::Late,
+            Self::ConnectionLost(_)
+            | Self::StreamCut { .. }
+            | Self::WebPage(_)
+            | Self::BadJson { .. }
+            | Self::MissingField { .. }
+            | Self::TooLarge(_)
+            | Self::BadEmbeddings(_) => ServerFault::Failed,
+            _ => return Fault::Model,
+        })
+    }
 }
+
+/// Parameters of a request that whoever asks may have set.
+const SETTABLE: [&str; 5] = [
+    "temperature",
+    "top_p",
+    "seed",
+    "max_tokens",
+    "max_completion_tokens",
+];
 
 impl From<RemoteError> for ModelError {
     fn from(error: RemoteError) -> Self {
-        let concerns_input = matches!(error, RemoteError::ContextExceeded(_));
-        Self::new(error).concerning_input(concerns_input)
+        let fault = error.fault();
+        Self::new(error).by(fault)
     }
 }
 

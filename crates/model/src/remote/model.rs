@@ -1,13 +1,14 @@
 //! Language models behind endpoints.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use ken_language::{
-    Capabilities, Examples, Finish, GenerateOptions, GenerateRequest, Generation, LanguageModel,
-    ModelError, Piece, Progress, Prompt, Reply, Sampling, Score, ScoreRequest, Thoughts,
-    fingerprint_of_texts,
+    CancelToken, Capabilities, Examples, Finish, GenerateOptions, GenerateRequest, Generation,
+    LanguageModel, ModelError, Piece, Progress, Prompt, Reply, Sampling, Score, ScoreRequest,
+    Thoughts, fingerprint_of_texts,
 };
 
 use super::client::Client;
@@ -15,6 +16,7 @@ use super::concurrent::for_each_concurrent;
 use super::detokenize::Emitted;
 use super::endpoint::Endpoint;
 use super::error::{Failure, RemoteError};
+use super::max_tokens::Allowance;
 use super::response::{Choice, Usage, completions};
 use super::route::{CompletionRequest, Route, Unsupported, body, whole_text};
 use super::score::{self, Scorer, Scoring};
@@ -29,7 +31,7 @@ const DEFAULT_CONTEXT_TOKENS: usize = 4096;
 /// A prompt for a line is sent as text to be continued if the endpoint accepts that, else as a
 /// conversation; one for a whole text as a conversation if it accepts that, else as text.
 /// Special tokens that are spelled out in a text are up to the endpoint, and most interpret them.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct RemoteModel {
     client: Client,
     name: String,
@@ -40,13 +42,13 @@ pub struct RemoteModel {
     scoring: Option<Scoring>,
     logprobs: bool,
     counts_tokens: bool,
-    unsupported: Unsupported,
+    unsupported: Arc<Unsupported>,
     /// Whether it was found to refuse conversations.
-    refuses_chat: AtomicBool,
+    refuses_chat: Arc<AtomicBool>,
     /// Whether it was found to return one sample per request.
-    one_at_a_time: AtomicBool,
+    one_at_a_time: Arc<AtomicBool>,
     /// Whether it was found to think without saying where that begins.
-    thinks_unmarked: AtomicBool,
+    thinks_unmarked: Arc<AtomicBool>,
 }
 
 impl RemoteModel {
@@ -67,10 +69,10 @@ impl RemoteModel {
             scoring,
             logprobs: false,
             counts_tokens: false,
-            unsupported: Unsupported::default(),
-            refuses_chat: AtomicBool::new(false),
-            one_at_a_time: AtomicBool::new(false),
-            thinks_unmarked: AtomicBool::new(false),
+            unsupported: Arc::default(),
+            refuses_chat: Arc::default(),
+            one_at_a_time: Arc::default(),
+            thinks_unmarked: Arc::default(),
         };
         model.logprobs = match model.probe_logprobs() {
             Err(error) if error.is_refusal() && scoring.is_none() => {
@@ -153,6 +155,9 @@ impl RemoteModel {
         })?;
         // Counting the tokens of each may take a request.
         choices.truncate(request.samples);
+        for choice in &mut choices {
+            Allowance::of(request.max_tokens).take(choice);
+        }
         Ok((choices, usage))
     }
 
@@ -227,8 +232,10 @@ impl RemoteModel {
         }
         let received = self.send(request, |route, body| {
             let (body, thoughts) = (body.to_string(), self.thoughts(route, request.prompt.reply));
-            self.client
-                .with_retries(|| stream(&self.client, route, &body, thoughts.clone(), on_piece))
+            self.client.with_retries(|| {
+                let (most, thoughts) = (request.max_tokens, thoughts.clone());
+                stream(&self.client, route, &body, most, thoughts, on_piece)
+            })
         })?;
         if received.thinks_unmarked {
             self.thinks_unmarked.store(true, Ordering::Relaxed);
@@ -507,5 +514,12 @@ impl LanguageModel for RemoteModel {
 
     fn hidden(&self, _prompts: &[&Prompt], _layer: usize) -> Result<Vec<Vec<f32>>, ModelError> {
         Err(RemoteError::CannotShowHidden(self.client.base_url().to_owned()).into())
+    }
+
+    fn bound(&self, token: &CancelToken) -> Option<Arc<dyn LanguageModel>> {
+        Some(Arc::new(Self {
+            client: self.client.bound(token),
+            ..self.clone()
+        }))
     }
 }

@@ -11,6 +11,7 @@ use super::client::{self, Client};
 use super::detokenize::Emitted;
 use super::error::RemoteError;
 use super::limits::{MAX_LINE_BYTES, MAX_TOKENS};
+use super::max_tokens::Allowance;
 use super::response::{Choice, Usage, completions, delta, usage};
 use super::route::Route;
 use super::server_sent_events::{EventError, EventStream};
@@ -28,9 +29,19 @@ pub(super) struct Received {
     pub(super) thinks_unmarked: bool,
 }
 
+/// A request whose response is read.
+pub(super) struct Sent<'a> {
+    pub(super) client: &'a Client,
+    pub(super) route: Route,
+    pub(super) url: &'a str,
+    /// As many tokens as were asked for at most.
+    pub(super) max_tokens: usize,
+    pub(super) at: Instant,
+}
+
 /// Sends a request and emits its completion piece by piece, without what the model thought, which `thoughts` tells
 /// apart. While there is nothing to emit, empty pieces say that the completion goes on. A break closes the
-/// connection.
+/// connection, and so does an endpoint that sends more than it was asked for.
 ///
 /// # Errors
 /// A failure after the first piece is never retried; one after the endpoint has said that the
@@ -39,35 +50,47 @@ pub(super) fn stream(
     client: &Client,
     route: Route,
     body: &str,
+    max_tokens: usize,
     thoughts: Thoughts,
     on_piece: &mut dyn FnMut(&str) -> ControlFlow<()>,
 ) -> Result<Received, Failed<RemoteError>> {
     let url = client.api_url(route.path());
-    let started = Instant::now();
+    let sent = Sent {
+        client,
+        route,
+        url: &url,
+        max_tokens,
+        at: Instant::now(),
+    };
     let (media_type, body) = client.open(&url, body)?;
     // Not every endpoint labels its events as such.
     if media_type.is_some_and(|media| media.contains("json") || media.contains("html")) {
-        return read_whole(client, route, &url, body, on_piece, started);
+        return read_whole(&sent, body, on_piece);
     }
-    read_events(client, route, &url, body, thoughts, on_piece, started)
+    let line = body.line();
+    let read = read_events(&sent, body, thoughts, on_piece);
+    if !matches!(read, Ok((_, true))) {
+        line.cut();
+    }
+    read.map(|(received, _)| received)
 }
 
-/// Reads a response that comes as events.
+/// Reads a response that comes as events, and whether to its end.
 pub(super) fn read_events(
-    client: &Client,
-    route: Route,
-    url: &str,
+    sent: &Sent<'_>,
     body: impl Read,
     mut thoughts: Thoughts,
     on_piece: &mut dyn FnMut(&str) -> ControlFlow<()>,
-    started: Instant,
-) -> Result<Received, Failed<RemoteError>> {
+) -> Result<(Received, bool), Failed<RemoteError>> {
+    let Sent { client, url, .. } = *sent;
     let mut received = Received::default();
+    let mut allowance = Allowance::of(sent.max_tokens);
+    let mut is_whole = true;
     let mut read_bytes = 0;
     let mut emitted = Emitted::default();
     let mut events = EventStream::new(body);
     loop {
-        client.check_stop()?;
+        client.check()?;
         let data = match events.next() {
             Ok(Some(data)) => data,
             Ok(None) => break,
@@ -92,11 +115,15 @@ pub(super) fn read_events(
             received.choice.finish.get_or_insert(Finish::End);
             break;
         }
-        let event = client.parse(url, &data)?;
+        let event = client.parse(url, &data).map_err(|error| Failed {
+            passing: read_bytes == 0 && error.is_passing(),
+            ..error.into()
+        })?;
         let counts = usage(client, &event)?;
         received.usage.prompt = counts.prompt.or(received.usage.prompt);
         received.usage.completion = counts.completion.or(received.usage.completion);
-        let new = delta(&event, route);
+        let mut new = delta(&event, sent.route);
+        let is_cut = allowance.take(&mut new);
         let choice = &mut received.choice;
         choice.finish = new.finish.or(choice.finish);
         choice.refusal.push_str(&new.refusal);
@@ -108,7 +135,7 @@ pub(super) fn read_events(
             return Err(client.too_large(detail).into());
         }
         if read_bytes == 0 && !new.text.is_empty() {
-            received.prompt_time = started.elapsed();
+            received.prompt_time = sent.at.elapsed();
         }
         read_bytes += new.text.len();
         let said = thoughts.take(&new.text);
@@ -120,6 +147,12 @@ pub(super) fn read_events(
         };
         if flow.is_break() {
             received.choice.finish = Some(Finish::Cancelled);
+            is_whole = false;
+            break;
+        }
+        if is_cut {
+            received.choice.tokens.clear();
+            is_whole = false;
             break;
         }
     }
@@ -143,8 +176,8 @@ pub(super) fn read_events(
         // A break is recorded in how the completion ended.
         let _ = choice.emit(&mut emitted, on_piece);
     }
-    received.write_time = started.elapsed().saturating_sub(received.prompt_time);
-    Ok(received)
+    received.write_time = sent.at.elapsed().saturating_sub(received.prompt_time);
+    Ok((received, is_whole))
 }
 
 /// A stream that ended too early: a retry loses nothing where no text had arrived.
@@ -161,22 +194,21 @@ fn cut(url: &str, bytes: usize) -> Failed<RemoteError> {
 
 /// Reads the response of an endpoint that does not stream.
 fn read_whole(
-    client: &Client,
-    route: Route,
-    url: &str,
+    sent: &Sent<'_>,
     body: impl Read,
     on_piece: &mut dyn FnMut(&str) -> ControlFlow<()>,
-    started: Instant,
 ) -> Result<Received, Failed<RemoteError>> {
+    let Sent { client, url, .. } = *sent;
     let text = client::text(body).map_err(|error| client.transport_failure(&error))?;
-    let (choices, usage) = completions(client, url, &client.parse(url, &text)?, route)?;
+    let (choices, usage) = completions(client, url, &client.parse(url, &text)?, sent.route)?;
     let mut choice = choices.into_iter().next().unwrap_or_default();
+    Allowance::of(sent.max_tokens).take(&mut choice);
     // A break is recorded in how the completion ended.
     let _ = choice.emit(&mut Emitted::default(), on_piece);
     Ok(Received {
         choice,
         usage,
-        prompt_time: started.elapsed(),
+        prompt_time: sent.at.elapsed(),
         ..Received::default()
     })
 }

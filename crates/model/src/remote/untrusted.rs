@@ -13,11 +13,12 @@ use super::detokenize::Emitted;
 use super::embedder::RemoteEmbedder;
 use super::endpoint::Endpoint;
 use super::error::{Failure, RemoteError};
+use super::limits::MAX_TOKENS;
 use super::response::completions;
 use super::route::Route;
 use super::score::{self, Scoring};
 use super::select_model::select_model;
-use super::stream;
+use super::stream::{self, Sent};
 use super::tokens;
 
 /// The route that the bytes are a response of.
@@ -76,9 +77,14 @@ pub fn server_sent_events(bytes: &[u8], chat: bool) -> Result<Vec<String>, Remot
         pieces.extend((!piece.is_empty()).then(|| piece.to_owned()));
         ControlFlow::Continue(())
     };
-    let thoughts = Thoughts::suspected();
-    let now = Instant::now();
-    match stream::read_events(client, route, URL, bytes, thoughts, &mut on_piece, now) {
+    let sent = Sent {
+        client,
+        route,
+        url: URL,
+        max_tokens: MAX_TOKENS,
+        at: Instant::now(),
+    };
+    match stream::read_events(&sent, bytes, Thoughts::suspected(), &mut on_piece) {
         Ok(_) => Ok(pieces),
         Err(failed) => Err(failed.error),
     }

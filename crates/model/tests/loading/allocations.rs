@@ -21,18 +21,18 @@ unsafe impl GlobalAlloc for Watched {
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         LARGEST.fetch_max(layout.size(), Ordering::Relaxed);
-        // SAFETY: as above.
+        // SAFETY: the caller's guarantees are those that are asked for here.
         unsafe { System.alloc_zeroed(layout) }
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         LARGEST.fetch_max(size, Ordering::Relaxed);
-        // SAFETY: as above.
+        // SAFETY: the caller's guarantees are those that are asked for here.
         unsafe { System.realloc(block, layout, size) }
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        // SAFETY: as above.
+        // SAFETY: the caller's guarantees are those that are asked for here.
         unsafe { System.dealloc(block, layout) }
     }
 }

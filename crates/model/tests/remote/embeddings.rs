@@ -144,5 +144,9 @@ fn token_spans_and_the_longest_input_are_unknown() {
     assert_eq!(error.kind(), "cannot_show_tokens");
     assert!(error.remedy().unwrap().mentions("words"));
     assert_eq!(embedder.max_tokens(), None);
-    assert!(!embedder.is_cut(&"long ".repeat(10_000)).unwrap());
+    assert!(
+        !embedder
+            .is_cut(&"long ".repeat(10_000), Role::Passage)
+            .unwrap()
+    );
 }

@@ -73,7 +73,7 @@ pub(crate) fn scripted(
     (server, model)
 }
 
-pub(crate) fn text_of(model: &RemoteModel, prompt: &Prompt) -> Result<String, ModelError> {
+pub(crate) fn text_of(model: &dyn LanguageModel, prompt: &Prompt) -> Result<String, ModelError> {
     let options = greedy();
     let request = GenerateRequest {
         prompt,

@@ -1,8 +1,10 @@
 //! A small HTTP server on 127.0.0.1 that can hang, hang up and truncate responses.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -85,12 +87,14 @@ impl Reply {
     }
 }
 
-/// A running server; its threads end with the test process.
+/// A running server; its threads end with the test process, or when it is closed.
 pub(crate) struct Server {
     /// The base URL of its API.
     pub(crate) url: String,
     requests: Arc<Mutex<Vec<Request>>>,
     disconnected: Arc<Mutex<usize>>,
+    closed: Arc<AtomicBool>,
+    listening: JoinHandle<()>,
 }
 
 impl Server {
@@ -101,8 +105,13 @@ impl Server {
         let disconnected = Arc::new(Mutex::new(0));
         let (log, broken) = (requests.clone(), disconnected.clone());
         let answer = Arc::new(answer);
-        std::thread::spawn(move || {
+        let closed = Arc::new(AtomicBool::new(false));
+        let is_closed = closed.clone();
+        let listening = std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
+                if is_closed.load(Ordering::SeqCst) {
+                    break;
+                }
                 let (answer, log, broken) = (answer.clone(), log.clone(), broken.clone());
                 std::thread::spawn(move || {
                     // Clients that disconnect are part of the tests.
@@ -116,7 +125,17 @@ impl Server {
             url,
             requests,
             disconnected,
+            closed,
+            listening,
         }
+    }
+
+    /// Takes no connections any more.
+    pub(crate) fn close(self) {
+        self.closed.store(true, Ordering::SeqCst);
+        let address = self.url.trim_start_matches("http://");
+        drop(TcpStream::connect(address.trim_end_matches("/v1")));
+        self.listening.join().unwrap();
     }
 
     /// The requests so far whose path ends with `end`.
@@ -128,10 +147,15 @@ impl Server {
             .collect()
     }
 
+    /// How many clients have disconnected before a response was complete.
+    pub(crate) fn disconnected(&self) -> usize {
+        *self.disconnected.lock().unwrap()
+    }
+
     /// Waits until a client has disconnected in the middle of a response.
     pub(crate) fn wait_for_disconnect(&self) {
         for _ in 0..200 {
-            if *self.disconnected.lock().unwrap() > 0 {
+            if self.disconnected() > 0 {
                 return;
             }
             std::thread::sleep(Duration::from_millis(10));
@@ -194,7 +218,7 @@ fn serve(
                         Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n";
             stream.write_all(head.as_bytes())?;
             for event in events {
-                std::thread::sleep(pause);
+                wait(stream, pause)?;
                 let event = format!("data: {event}\n\n");
                 let chunk = format!("{:x}\r\n{event}\r\n", event.len());
                 stream.write_all(chunk.as_bytes())?;
@@ -212,15 +236,25 @@ fn serve(
         } => {
             stream.write_all(format!("HTTP/1.1 200 OK\r\n{head}\r\n").as_bytes())?;
             for _ in 0..times {
-                std::thread::sleep(pause);
+                wait(stream, pause)?;
                 stream.write_all(&bytes)?;
             }
             Ok(())
         }
-        Reply::Silence(duration) => {
-            std::thread::sleep(duration);
-            Ok(())
-        }
+        Reply::Silence(duration) => wait(stream, duration),
         Reply::HangUp => Ok(()),
+    }
+}
+
+/// Waits for a time, or until the client disconnects.
+fn wait(mut stream: &TcpStream, time: Duration) -> std::io::Result<()> {
+    if time.is_zero() {
+        return Ok(());
+    }
+    stream.set_read_timeout(Some(time))?;
+    match stream.read(&mut [0]) {
+        Ok(_) => Err(ErrorKind::UnexpectedEof.into()),
+        Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => Ok(()),
+        Err(error) => Err(error),
     }
 }

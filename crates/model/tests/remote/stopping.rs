@@ -1,4 +1,4 @@
-//! A stop takes effect at once, whatever is under way.
+//! A stop takes effect at once, whatever is under way; that of a question ends its calls and no others.
 
 use std::io::Read;
 use std::net::TcpListener;
@@ -7,8 +7,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use ken_language::{Finish, GenerateRequest, LanguageModel, Prompt};
-use ken_model::remote::{Endpoint, RemoteModel};
+use ken_language::{
+    CancelToken, Embedder, Finish, GenerateRequest, LanguageModel, ModelError, Prompt, Role,
+    ScoreRequest, bound_embedder, bound_model,
+};
+use ken_model::remote::{Endpoint, RemoteEmbedder, RemoteModel};
 use serde_json::json;
 
 use super::faults::{endless, event, greedy, model_list, prompt, text_of};
@@ -30,7 +33,7 @@ fn connected(
         _ => script(request),
     });
     let model = RemoteModel::connect(Endpoint {
-        stop: stop.clone(),
+        cancel: CancelToken::raised_by(stop.clone()),
         ..Endpoint::new(&server.url)
     })
     .unwrap();
@@ -147,7 +150,7 @@ fn and_the_connection_is_closed() {
     });
     let stop = Arc::new(AtomicBool::new(false));
     let endpoint = Endpoint {
-        stop: stop.clone(),
+        cancel: CancelToken::raised_by(stop.clone()),
         ..Endpoint::new(&url)
     };
     let error = stopped(&stop, || endpoint.reach()).unwrap_err();
@@ -155,4 +158,81 @@ fn and_the_connection_is_closed() {
     let reached = Instant::now();
     let closed = server.join().unwrap();
     assert!(closed.saturating_duration_since(reached) < AT_ONCE);
+}
+
+/// A model and an embedder that fall silent once they are connected.
+fn falling_silent() -> (Server, Arc<dyn LanguageModel>, Arc<dyn Embedder>) {
+    let server = Server::start(|request| {
+        let example = request.body.to_string().contains("The sky is");
+        match request.path.as_str() {
+            "/v1/models" => model_list(&["tiny"]),
+            "/v1/embeddings" if example => Reply::json(&json!({"data": [{"embedding": [1.0]}]})),
+            "/v1/completions" if example => {
+                let tokens = json!([null, {"1": {"logprob": -1.0, "decoded_token": "x"}}]);
+                Reply::json(&json!({"choices": [{"text": "x", "prompt_logprobs": tokens}]}))
+            }
+            "/tokenize" => Reply::refusal(404, "Not Found"),
+            _ => silence(),
+        }
+    });
+    let model = RemoteModel::connect(Endpoint::new(&server.url)).unwrap();
+    let embedder = RemoteEmbedder::connect(Endpoint::new(&server.url)).unwrap();
+    (server, Arc::new(model), Arc::new(embedder))
+}
+
+type Work = fn(&dyn LanguageModel, &dyn Embedder) -> Result<(), ModelError>;
+
+#[test]
+fn whatever_a_bound_model_waits_for_ends_with_its_question() {
+    let works: [Work; 4] = [
+        |model, _| text_of(model, &prompt()).map(drop),
+        |model, _| {
+            let (prompt, options) = (prompt(), greedy());
+            let request = GenerateRequest {
+                prompt: &prompt,
+                samples: 3,
+                options: &options,
+            };
+            let written = model.generate(&[request], &mut |_| ControlFlow::Continue(()))?;
+            assert!(written[0].iter().all(|one| one.finish == Finish::Cancelled));
+            // Samples that were written by then would not be lost; the next call fails.
+            model.count_tokens("x").map(drop)
+        },
+        |model, _| {
+            let request = ScoreRequest {
+                prompt: &prompt(),
+                continuations: &[" yes", " no"],
+            };
+            model.score(&[request]).map(drop)
+        },
+        |_, embedder| embedder.embed(&["Who?"; 200], Role::Query).map(drop),
+    ];
+    let (server, model, embedder) = falling_silent();
+    let bound = |token: &CancelToken| {
+        let model = bound_model(Arc::clone(&model), token);
+        (model, bound_embedder(Arc::clone(&embedder), token))
+    };
+    for work in works {
+        let closed = server.disconnected();
+        let left = Arc::new(AtomicBool::new(false));
+        let (model, embedder) = bound(&CancelToken::raised_by(Arc::clone(&left)));
+        let error = stopped(&left, || work(model.as_ref(), embedder.as_ref())).unwrap_err();
+        assert_eq!(error.kind(), "interrupted");
+        let began = Instant::now();
+        let (model, embedder) = bound(&CancelToken::default().by(began + AT_ONCE / 8));
+        let error = work(model.as_ref(), embedder.as_ref()).unwrap_err();
+        assert_eq!(error.kind(), "interrupted");
+        assert!(began.elapsed() < AT_ONCE, "{:?}", began.elapsed());
+        while server.disconnected() < closed + 2 {
+            assert!(began.elapsed() < AT_ONCE * 5, "the requests stay open");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+    // Another question is answered meanwhile and afterwards.
+    let (model, _) = bound(&CancelToken::default());
+    let sky = Prompt {
+        input: "The sky is".to_owned(),
+        ..prompt()
+    };
+    assert_eq!(text_of(model.as_ref(), &sky).unwrap(), "x");
 }

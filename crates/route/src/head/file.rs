@@ -122,7 +122,7 @@ impl Head {
     /// A file that cannot be written; the old one is kept.
     pub fn write(&self, path: &Path) -> Result<(), HeadFileError> {
         self.as_json()
-            .and_then(|json| Ok(ken_storage::replace(path, &json)?))
+            .and_then(|json| Ok(ken_storage::output(path, &json)?))
             .map_err(|source| HeadFileError::File {
                 action: "write",
                 purpose: self.purpose,

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Instant, SystemTime};
 
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, StatusCode, Uri, header};
 
 use super::host;
 use super::keys::{KeyRecord, Keys, KeysError, Scope};
@@ -84,9 +84,9 @@ impl Access {
     /// Checks host and origin.
     ///
     /// # Errors
-    /// Another host or origin than those that are answered.
-    pub(crate) fn check_host(&self, headers: &HeaderMap) -> Result<(), Refusal> {
-        host::check(headers, self.has_keys())
+    /// A host that is none, another host or origin than those that are answered.
+    pub(crate) fn check_host(&self, headers: &HeaderMap, target: &Uri) -> Result<(), Refusal> {
+        host::check(headers, target, self.has_keys())
     }
 
     /// Whoever it is, where no key is needed.
@@ -137,6 +137,15 @@ fn changed(path: &std::path::Path) -> Option<SystemTime> {
 }
 
 impl Caller {
+    /// One without a key, where none is needed.
+    #[cfg(test)]
+    pub(crate) fn anyone() -> Self {
+        Self {
+            key: None,
+            quotas: Arc::default(),
+        }
+    }
+
     /// The id of the key.
     pub(crate) fn key(&self) -> Option<&str> {
         self.key.as_ref().map(|key| key.id.as_str())
@@ -179,6 +188,41 @@ impl Caller {
         self.corpora().is_none()
     }
 
+    /// Whether the caller may see what is of all of these corpora. What is known to be of none may be of any.
+    pub(crate) fn may_read_each<N: AsRef<str>>(&self, corpora: &[N]) -> bool {
+        let mut each = corpora.iter();
+        self.may_read_all()
+            || (!corpora.is_empty() && each.all(|corpus| self.may_read(corpus.as_ref())))
+    }
+
+    /// Makes sure that the caller may see and change what is of all corpora together.
+    ///
+    /// # Errors
+    /// A key that is for some corpora.
+    pub(crate) fn must_read_all(&self, what: &str) -> Result<(), Refusal> {
+        match self.may_read_all() {
+            true => Ok(()),
+            false => Err(forbidden(format!(
+                "{what} of all corpora together, and the key is for some only: use one that is for all"
+            ))),
+        }
+    }
+
+    /// Makes sure that the caller may see what is in the corpus that is meant where none is named. A refusal does
+    /// not name it.
+    ///
+    /// # Errors
+    /// A key that is not for the corpus.
+    pub(crate) fn must_read_first(&self, first: &str) -> Result<(), Refusal> {
+        match self.may_read(first) {
+            true => Ok(()),
+            false => Err(forbidden(
+                "the key is not for the corpus that is meant where none is named: name one of its own"
+                    .to_owned(),
+            )),
+        }
+    }
+
     /// Makes sure that the caller may see what is in a corpus.
     ///
     /// # Errors
@@ -192,10 +236,42 @@ impl Caller {
         }
     }
 
-    /// Counts tokens that were spent.
-    pub(crate) fn spent(&self, tokens: usize) {
+    /// Sets tokens aside, about as many as work that begins will take.
+    ///
+    /// # Errors
+    /// A key that has none left beside what is under way.
+    pub(crate) fn reserve(&self, tokens: usize) -> Result<Reserved, Refusal> {
+        let tokens = tokens as u64;
         if let Some(key) = &self.key {
-            self.quotas.tokens(&key.id, tokens, Instant::now());
+            self.quotas.reserve(key, tokens, Instant::now())?;
+        }
+        Ok(Reserved {
+            caller: self.clone(),
+            tokens,
+            spent: 0,
+        })
+    }
+}
+
+/// Tokens set aside. Dropped, they are given back.
+pub(crate) struct Reserved {
+    caller: Caller,
+    tokens: u64,
+    spent: u64,
+}
+
+impl Reserved {
+    /// Counts those that were spent in their place.
+    pub(crate) fn settle(mut self, tokens: usize) {
+        self.spent = tokens as u64;
+    }
+}
+
+impl Drop for Reserved {
+    fn drop(&mut self) {
+        let Caller { key, quotas } = &self.caller;
+        if let Some(key) = key {
+            quotas.settle(&key.id, self.tokens, self.spent, Instant::now());
         }
     }
 }

@@ -1,20 +1,20 @@
 //! Which hosts and origins are answered. A page in a browser must not reach a server on its own machine:
 //! neither from another origin, nor by a name that somebody made point there.
 
-use axum::http::{HeaderMap, StatusCode, header};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use axum::http::{HeaderMap, StatusCode, Uri, header};
 
 use crate::wire::refusal::Refusal;
 
 /// Checks where a request is from. Without keys only names of this machine are answered.
 ///
 /// # Errors
-/// Another host, or a page of another origin.
-pub(crate) fn check(headers: &HeaderMap, has_keys: bool) -> Result<(), Refusal> {
-    let host = headers
-        .get(header::HOST)
-        .and_then(|host| host.to_str().ok());
+/// A host that is none, or two of them; another host, or a page of another origin.
+pub(crate) fn check(headers: &HeaderMap, target: &Uri, has_keys: bool) -> Result<(), Refusal> {
+    let host = host(headers, target)?;
     let forbidden = |code, message| Refusal::new(StatusCode::FORBIDDEN, code, message);
-    if !has_keys && !host.is_some_and(is_of_this_machine) {
+    if !has_keys && !host.is_some_and(|(_, host)| host.is_of_this_machine()) {
         let message = "without keys only localhost is answered as host";
         return Err(forbidden("other_host", message));
     }
@@ -26,7 +26,7 @@ pub(crate) fn check(headers: &HeaderMap, has_keys: bool) -> Result<(), Refusal> 
         .ok()
         .and_then(|origin| origin.split_once("://"));
     match (origin, host) {
-        (Some((_, origin)), Some(host)) if origin.eq_ignore_ascii_case(host) => Ok(()),
+        (Some((_, origin)), Some((host, _))) if origin.eq_ignore_ascii_case(host) => Ok(()),
         _ => {
             let message = "pages of other origins are not answered";
             Err(forbidden("other_origin", message))
@@ -34,32 +34,111 @@ pub(crate) fn check(headers: &HeaderMap, has_keys: bool) -> Result<(), Refusal> 
     }
 }
 
-/// Whether a `Host` names the machine itself, whatever the port.
-fn is_of_this_machine(host: &str) -> bool {
-    let name = match host.strip_prefix('[') {
-        Some(rest) => match rest.split_once(']') {
-            Some((address, port)) if port.is_empty() || port.starts_with(':') => address,
-            _ => return false,
-        },
-        None => host.split_once(':').map_or(host, |(name, _)| name),
-    };
-    let is_loopback = |address: std::net::IpAddr| address.is_loopback();
-    name.eq_ignore_ascii_case("localhost") || name.parse().is_ok_and(is_loopback)
+/// The host that a request is for, as text and read; `None` where it says none (HTTP/1.0). One that cannot be read to
+/// its end is none: programs would differ in what they take it for (RFC 9112, 3.2).
+///
+/// # Errors
+/// A host that is none, two of them, or another one in the target of the request.
+fn host<'h>(headers: &'h HeaderMap, target: &Uri) -> Result<Option<(&'h str, Host<'h>)>, Refusal> {
+    let refused = |message| Refusal::bad("invalid_host", message);
+    let mut all = headers.get_all(header::HOST).iter();
+    let given = all.next();
+    if all.next().is_some() {
+        return Err(refused(
+            "a request is for one host, and this one has several Host headers",
+        ));
+    }
+    let text = given.map(|host| host.to_str().unwrap_or("\0"));
+    let no_host = "the Host header has to be HOST or HOST:PORT";
+    let host = text.map(|text| Host::read(text).ok_or_else(|| refused(no_host)));
+    let host = host.transpose()?;
+    if let Some(authority) = target.authority() {
+        let in_target = Host::read(authority.as_str());
+        if in_target.is_none()
+            || !in_target
+                .zip(host)
+                .is_some_and(|(one, other)| one.is(other))
+        {
+            return Err(refused(
+                "the target of the request and its Host header name two hosts",
+            ));
+        }
+    }
+    Ok(text.zip(host))
+}
+
+/// A host with its port.
+#[derive(Clone, Copy)]
+struct Host<'h> {
+    name: &'h str,
+    port: Option<u16>,
+}
+
+impl<'h> Host<'h> {
+    /// Reads `HOST` or `HOST:PORT` to its end.
+    fn read(text: &'h str) -> Option<Self> {
+        let end = match text.strip_prefix('[') {
+            Some(rest) => {
+                let inside = &rest[..rest.find(']')?];
+                inside.parse::<Ipv6Addr>().ok()?;
+                inside.len() + 2
+            }
+            None => text.find(':').unwrap_or(text.len()),
+        };
+        let (name, port) = text.split_at(end);
+        let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~[]:".contains(&byte);
+        let port = match port.strip_prefix(':') {
+            None if port.is_empty() => None,
+            Some(digits) if digits.bytes().all(|byte| byte.is_ascii_digit()) => {
+                Some(digits.parse().ok()?)
+            }
+            _ => return None,
+        };
+        (name.bytes().all(fits) && (port.is_none() || !name.is_empty()))
+            .then_some(Self { name, port })
+    }
+
+    /// Whether both are the same server of HTTP.
+    fn is(self, other: Self) -> bool {
+        const PORT: u16 = 80;
+        self.name.eq_ignore_ascii_case(other.name)
+            && self.port.unwrap_or(PORT) == other.port.unwrap_or(PORT)
+    }
+
+    /// Whether it names the machine itself, whatever the port.
+    fn is_of_this_machine(self) -> bool {
+        let address = match self.name.strip_prefix('[') {
+            Some(rest) => rest.trim_end_matches(']').parse().map(IpAddr::V6),
+            None => self.name.parse().map(|address: Ipv4Addr| address.into()),
+        };
+        self.name.eq_ignore_ascii_case("localhost")
+            || address.is_ok_and(|address| address.is_loopback())
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn code(host: &str, origin: Option<&str>, has_keys: bool) -> Option<&'static str> {
+    fn told(
+        hosts: &[&str],
+        target: &str,
+        origin: Option<&str>,
+        has_keys: bool,
+    ) -> Option<&'static str> {
         let mut headers = HeaderMap::new();
-        headers.insert(header::HOST, host.parse().unwrap());
+        for host in hosts {
+            headers.append(header::HOST, host.parse().unwrap());
+        }
         if let Some(origin) = origin {
             headers.insert(header::ORIGIN, origin.parse().unwrap());
         }
-        check(&headers, has_keys)
-            .err()
-            .map(|refusal| refusal.code())
+        let refused = check(&headers, &target.parse().unwrap(), has_keys).err();
+        refused.map(|refusal| refusal.code())
+    }
+
+    fn code(host: &str, origin: Option<&str>, has_keys: bool) -> Option<&'static str> {
+        told(&[host], "/v1/models", origin, has_keys)
     }
 
     #[test]
@@ -71,21 +150,96 @@ mod tests {
             "127.9.9.9",
             "[::1]:8484",
             "[::1]",
+            "[0:0:0:0:0:0:0:1]",
         ] {
             assert_eq!(code(host, None, false), None, "{host}");
         }
         for host in [
             "evil.example",
             "localhost.evil.example",
+            "localhost.",
+            "localhost.:8484",
+            "127.0.0.1.",
+            "127.1",
+            "0177.0.0.1",
+            "2130706433",
             "10.0.0.1",
             "[::2]",
-            "[::1]x",
+            "[::ffff:10.0.0.1]",
             "",
             "0.0.0.0",
         ] {
             assert_eq!(code(host, None, false), Some("other_host"), "{host}");
             assert_eq!(code(host, None, true), None, "{host}");
         }
+    }
+
+    #[test]
+    fn a_host_is_read_to_its_end() {
+        for host in [
+            "localhost:8912.evil.example",
+            "localhost:8912/evil",
+            "localhost:80:80",
+            "localhost:",
+            "localhost:+80",
+            "localhost:0x50",
+            "localhost:65536",
+            "localhost: 80",
+            "localhost/evil",
+            "localhost?evil",
+            "localhost#evil",
+            "evil@localhost",
+            "localhost@evil",
+            "local%68ost",
+            "localhost%00.evil",
+            "localhost,evil.example",
+            "localhost evil.example",
+            "localhost\\evil",
+            ":8484",
+            "::1",
+            "[::1",
+            "[::1]x",
+            "[::1].evil.example",
+            "[::1%25eth0]",
+            "[localhost]",
+            "[]",
+            "l\u{f6}calhost",
+        ] {
+            for has_keys in [false, true] {
+                let mut headers = HeaderMap::new();
+                headers.insert(
+                    header::HOST,
+                    axum::http::HeaderValue::from_bytes(host.as_bytes()).unwrap(),
+                );
+                let refused = check(&headers, &Uri::from_static("/"), has_keys).err();
+                let code = refused.map(|refusal| refusal.code());
+                assert_eq!(code, Some("invalid_host"), "{host}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_request_is_for_one_host() {
+        let refused = Some("invalid_host");
+        for has_keys in [false, true] {
+            let told = |hosts: &[&str], target| told(hosts, target, None, has_keys);
+            assert_eq!(told(&["localhost", "evil.example"], "/"), refused);
+            assert_eq!(told(&["localhost", "localhost"], "/"), refused);
+            for same in ["http://localhost/", "http://LOCALHOST:80/x"] {
+                assert_eq!(told(&["localhost"], same), None, "{same}");
+            }
+            assert_eq!(told(&["localhost:8484"], "http://localhost:8484/"), None);
+            for other in [
+                "http://evil.example/",
+                "http://localhost:8484/",
+                "http://evil@localhost/",
+            ] {
+                assert_eq!(told(&["localhost"], other), refused, "{other}");
+            }
+            assert_eq!(told(&[], "http://localhost/"), refused);
+        }
+        assert_eq!(told(&[], "/", None, false), Some("other_host"));
+        assert_eq!(told(&[], "/", None, true), None);
     }
 
     #[test]

@@ -134,21 +134,27 @@ impl Keys {
     /// # Errors
     /// A file that cannot be read or is none of keys.
     pub fn read(path: &Path) -> Result<Self, KeysError> {
-        let text = match std::fs::read_to_string(path) {
+        // Where secrets are mounted, such as in Kubernetes, files are links within their folder.
+        let text = match ken_storage::read_beside(path) {
             Ok(text) => text,
-            Err(cause) if cause.kind() == ErrorKind::NotFound => return Ok(Self::default()),
-            Err(source) => {
-                let path = path.to_owned();
-                return Err(KeysError::Unreadable { path, source });
+            // A link that leads nowhere is no file that is not there.
+            Err(error) if error.source.kind() == ErrorKind::NotFound && !path.is_symlink() => {
+                return Ok(Self::default());
+            }
+            Err(error) => {
+                return Err(KeysError::Unreadable {
+                    path: path.to_owned(),
+                    source: error.source,
+                });
             }
         };
-        serde_json::from_str(&text).map_err(|error| KeysError::Broken {
+        serde_json::from_slice(&text).map_err(|error| KeysError::Broken {
             path: path.to_owned(),
             reason: error.to_string(),
         })
     }
 
-    /// Writes them to a file.
+    /// Writes them to a file, which is its owner's alone.
     ///
     /// # Errors
     /// A file that cannot be written.
@@ -158,7 +164,7 @@ impl Keys {
             reason: error.to_string(),
         })?;
         text.push(b'\n');
-        Ok(ken_storage::replace(path, &text)?)
+        Ok(ken_storage::replace_private(path, &text)?)
     }
 
     /// Makes a key and returns it: there is no second chance to see it.
@@ -259,5 +265,41 @@ mod tests {
             assert_eq!(scope.to_string().parse::<Scope>().unwrap(), scope);
         }
         assert!("root".parse::<Scope>().is_err());
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn the_file_is_its_owners_alone_and_leads_nowhere() {
+        use std::fs::Permissions;
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("inner/keys.json");
+        let mode = || path.metadata().unwrap().permissions().mode() & 0o777;
+        std::fs::create_dir(path.parent().unwrap()).unwrap();
+        let victim = folder.path().join("victim");
+        std::fs::write(&victim, "precious").unwrap();
+        symlink(&victim, path.with_file_name("keys.json.tmp")).unwrap();
+        let mut keys = Keys::default();
+        keys.make(grant(), 1);
+        keys.write(&path).unwrap();
+        assert_eq!(mode(), 0o600);
+        assert_eq!(std::fs::read(&victim).unwrap(), b"precious");
+        std::fs::set_permissions(&path, Permissions::from_mode(0o400)).unwrap();
+        keys.write(&path).unwrap();
+        assert_eq!(mode(), 0o400);
+        // As Kubernetes mounts secrets.
+        std::fs::rename(&path, path.with_file_name("of-today")).unwrap();
+        symlink("of-today", &path).unwrap();
+        assert_eq!(Keys::read(&path).unwrap(), keys);
+        for target in ["../victim", "nothing", "keys.json"] {
+            std::fs::remove_file(&path).unwrap();
+            symlink(target, &path).unwrap();
+            let error = Keys::read(&path).unwrap_err().to_string();
+            assert!(error.contains("keys.json"), "{error}");
+        }
+        std::fs::remove_file(&path).unwrap();
+        let made = std::process::Command::new("mkfifo").arg(&path).status();
+        assert!(made.unwrap().success());
+        assert!(Keys::read(&path).is_err());
     }
 }

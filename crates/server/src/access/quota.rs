@@ -20,7 +20,14 @@ pub(crate) struct Quotas(Mutex<HashMap<String, Used>>);
 struct Used {
     requests: Window,
     tokens: Window,
+    /// Tokens of work that is under way, about.
+    reserved: u64,
 }
+
+const SPENT: &str = "the key has used its tokens of the day";
+
+/// When to come back where work that is under way may leave some tokens.
+const SOON: Duration = Duration::from_secs(1);
 
 /// What was used since its start; it ends after a time, and the next begins with nothing.
 struct Window {
@@ -52,6 +59,7 @@ impl Quotas {
         let used = all.entry(key.to_owned()).or_insert_with(|| Used {
             requests: window(),
             tokens: window(),
+            reserved: 0,
         });
         work(used)
     }
@@ -64,8 +72,7 @@ impl Quotas {
         self.with(&key.id, now, |used| {
             let (tokens, ends) = used.tokens.at(now, DAY);
             if key.grant.tokens_per_day.is_some_and(|most| *tokens >= most) {
-                let message = "the key has used its tokens of the day";
-                return Err(refusal("token_quota", message, ends));
+                return Err(refusal("token_quota", SPENT, ends));
             }
             let (requests, ends) = used.requests.at(now, MINUTE);
             let most = key.grant.requests_per_minute.map(u64::from);
@@ -78,11 +85,39 @@ impl Quotas {
         })
     }
 
-    /// Counts tokens.
-    pub(crate) fn tokens(&self, key: &str, tokens: usize, now: Instant) {
+    /// Sets tokens aside for work that begins, until it is settled.
+    ///
+    /// # Errors
+    /// A key that has none left beside what is under way.
+    pub(crate) fn reserve(
+        &self,
+        key: &KeyRecord,
+        tokens: u64,
+        now: Instant,
+    ) -> Result<(), Refusal> {
+        self.with(&key.id, now, |used| {
+            let (spent, ends) = used.tokens.at(now, DAY);
+            let most = key.grant.tokens_per_day.unwrap_or(u64::MAX);
+            if *spent >= most {
+                return Err(refusal("token_quota", SPENT, ends));
+            }
+            // What is left may be less than it takes: that is known afterwards.
+            if spent.saturating_add(used.reserved) >= most {
+                let message =
+                    "the key's work under way takes what is left of its tokens of the day";
+                return Err(refusal("token_quota", message, SOON));
+            }
+            used.reserved = used.reserved.saturating_add(tokens);
+            Ok(())
+        })
+    }
+
+    /// Counts the tokens that work has spent, in the place of those that were set aside for it.
+    pub(crate) fn settle(&self, key: &str, reserved: u64, spent: u64, now: Instant) {
         self.with(key, now, |used| {
+            used.reserved = used.reserved.saturating_sub(reserved);
             let (used, _) = used.tokens.at(now, DAY);
-            *used = used.saturating_add(tokens as u64);
+            *used = used.saturating_add(spent);
         });
     }
 }
@@ -122,10 +157,28 @@ mod tests {
         assert_eq!(code(&few, 59), Some("request_quota"));
         assert_eq!((0..9).find_map(|_| code(&other, 59)), None);
         assert_eq!(code(&few, 60), None);
-        quotas.tokens(&few.id, 9, start);
+        quotas.settle(&few.id, 0, 9, start);
         assert_eq!(code(&few, 61), None);
-        quotas.tokens(&few.id, 9, start);
+        quotas.settle(&few.id, 0, 9, start);
         assert_eq!(code(&few, 130), Some("token_quota"));
         assert_eq!(code(&few, 24 * 60 * 60), None);
+    }
+
+    #[test]
+    fn what_is_under_way_counts_until_it_is_settled() {
+        let (quotas, now) = (Quotas::default(), Instant::now());
+        let (few, other) = (key(None, Some(100)), key(None, None));
+        let reserve = |key: &KeyRecord, tokens| quotas.reserve(key, tokens, now).is_ok();
+        assert_eq!(
+            [60, 60, 1].map(|tokens| reserve(&few, tokens)),
+            [true, true, false]
+        );
+        // Less than was thought: one more fits.
+        quotas.settle(&few.id, 60, 10, now);
+        assert_eq!([60, 60].map(|tokens| reserve(&few, tokens)), [true, false]);
+        quotas.settle(&few.id, 60, 45, now);
+        quotas.settle(&few.id, 60, 45, now);
+        assert_eq!(quotas.request(&few, now).unwrap_err().code(), "token_quota");
+        assert!((0..9).all(|_| reserve(&other, 1 << 40)));
     }
 }

@@ -2,6 +2,7 @@
 //! here with all of its body, and again once the answer is handed over.
 
 use std::convert::Infallible;
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -15,10 +16,15 @@ use hyper_util::service::TowerToHyperService;
 
 use super::places::Place;
 
+/// The address at the other end of a request's connection.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Peer(pub(crate) IpAddr);
+
 /// Answers the requests of one connection.
 pub(crate) fn service(
     routes: Router,
     place: Arc<Place>,
+    peer: Peer,
 ) -> impl HttpService<
     Incoming,
     ResBody = Passing<AnyBody>,
@@ -26,7 +32,8 @@ pub(crate) fn service(
     Future = impl Future<Output = Result<Response<Passing<AnyBody>>, Infallible>> + Send,
 > {
     let routes = TowerToHyperService::new(routes);
-    service_fn(move |request: Request<Incoming>| {
+    service_fn(move |mut request: Request<Incoming>| {
+        request.extensions_mut().insert(peer);
         let place = Arc::clone(&place);
         let answer = routes.call(request.map(|body| Passing {
             body,

@@ -9,12 +9,13 @@ use serde_json::Value;
 use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
 
-use super::protocol::{Message, respond};
+use super::protocol::{Message, Sent, respond, too_long};
 use crate::access::caller::Access;
 use crate::routes::address::Addresses;
 use crate::service::answering::Request;
 use crate::service::served::Served;
 use crate::spans::Parent;
+use crate::wire::body::LARGEST;
 
 /// Takes a response, a line of JSON without its end.
 type Reply = Arc<dyn Fn(&str) + Send + Sync>;
@@ -53,9 +54,27 @@ impl Agent {
         })
     }
 
-    /// Takes a message. Its response comes when it is there.
-    pub fn take(&self, line: &str) {
-        match Message::read(line.as_bytes()) {
+    /// The longest message, in bytes: as long as one over HTTP.
+    pub const LONGEST: usize = LARGEST;
+
+    /// Says that a message is longer.
+    pub fn refuse_long(&self) {
+        (self.reply)(&too_long(Self::LONGEST).to_string());
+    }
+
+    /// Takes a message, a line without its end. Its response comes when it is there; an empty line has none.
+    pub fn take(&self, line: &[u8]) {
+        if line.trim_ascii().is_empty() {
+            return;
+        }
+        match Sent::read(line) {
+            Sent::One(message) => self.take_one(message),
+            Sent::Batch(messages) => messages.into_iter().for_each(|one| self.take_one(one)),
+        }
+    }
+
+    fn take_one(&self, message: Message) {
+        match message {
             Message::Broken(response) => (self.reply)(&response.to_string()),
             Message::Notification { method, params } => {
                 if method == "notifications/cancelled"

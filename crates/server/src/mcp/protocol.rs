@@ -17,6 +17,9 @@ const UNKNOWN_METHOD: i64 = -32601;
 const INVALID_PARAMS: i64 = -32602;
 const NO_JSON: i64 = -32700;
 
+/// The most messages of a batch.
+const MOST_MESSAGES: usize = 64;
+
 /// What an agent is told of the server.
 const INSTRUCTIONS: &str = "Answers over the user's own documents. `knows` says whether the model behind \
 `ask` knows an answer without them, so that a search can be skipped; `ask` decides that by itself.";
@@ -35,11 +38,35 @@ pub(crate) enum Message {
     Broken(Value),
 }
 
-impl Message {
+/// What a client sends at once.
+pub(crate) enum Sent {
+    One(Message),
+    /// Several messages, which clients of 2025-03-26 may send.
+    Batch(Vec<Message>),
+}
+
+impl Sent {
     pub(crate) fn read(bytes: &[u8]) -> Self {
-        let Ok(message) = serde_json::from_slice::<Value>(bytes) else {
-            return Self::Broken(error(&Value::Null, NO_JSON, "the message is not JSON"));
-        };
+        match serde_json::from_slice(bytes) {
+            Err(_) => Self::One(Message::broken(NO_JSON, "the message is not JSON")),
+            Ok(Value::Array(all)) if all.len() > MOST_MESSAGES => {
+                let why = format!("a batch has at most {MOST_MESSAGES} messages");
+                Self::One(Message::broken(INVALID_REQUEST, &why))
+            }
+            Ok(Value::Array(all)) if !all.is_empty() => {
+                Self::Batch(all.iter().map(Message::of).collect())
+            }
+            Ok(one) => Self::One(Message::of(&one)),
+        }
+    }
+}
+
+impl Message {
+    fn broken(code: i64, why: &str) -> Self {
+        Self::Broken(error(&Value::Null, code, why))
+    }
+
+    fn of(message: &Value) -> Self {
         let id = message.get("id").cloned();
         let params = message.get("params").cloned().unwrap_or(Value::Null);
         match (message.get("method").and_then(Value::as_str), id) {
@@ -53,13 +80,21 @@ impl Message {
                 params,
             },
             // A response: nothing was asked of the client.
-            (None, Some(_)) if message.get("result").is_some() => Self::Notification {
-                method: String::new(),
-                params,
-            },
-            _ => Self::Broken(error(&Value::Null, INVALID_REQUEST, "this is no request")),
+            (None, Some(_)) if message.get("result").or(message.get("error")).is_some() => {
+                Self::Notification {
+                    method: String::new(),
+                    params,
+                }
+            }
+            _ => Self::broken(INVALID_REQUEST, "this is no request"),
         }
     }
+}
+
+/// The response to a message that is not read, since it has more bytes than `most`.
+pub(crate) fn too_long(most: usize) -> Value {
+    let message = format!("the message has more than {most} bytes");
+    error(&Value::Null, INVALID_REQUEST, &message)
 }
 
 /// Serves a request.
@@ -91,6 +126,18 @@ pub(crate) async fn respond(
     }
 }
 
+/// Makes sure that a version which a client names is one that is spoken.
+pub(crate) fn check_version(named: &str) -> Result<(), Value> {
+    match VERSIONS.contains(&named) {
+        true => Ok(()),
+        false => {
+            let known = VERSIONS.join(", ");
+            let why = format!("MCP-Protocol-Version names none of {known}");
+            Err(error(&Value::Null, INVALID_REQUEST, &why))
+        }
+    }
+}
+
 /// The server, in the version that the client asks for where that is spoken.
 fn welcome(params: &Value) -> Value {
     let asked = params.get("protocolVersion").and_then(Value::as_str);
@@ -119,10 +166,19 @@ mod tests {
 
     #[test]
     fn messages_are_told_apart() {
-        let kind = |text: &str| match Message::read(text.as_bytes()) {
-            Message::Request { method, .. } => format!("request {method}"),
-            Message::Notification { method, .. } => format!("notification {method}"),
-            Message::Broken(response) => response["error"]["code"].to_string(),
+        fn kind_of(message: &Message) -> String {
+            match message {
+                Message::Request { method, .. } => format!("request {method}"),
+                Message::Notification { method, .. } => format!("notification {method}"),
+                Message::Broken(response) => response["error"]["code"].to_string(),
+            }
+        }
+        let kind = |text: &str| match Sent::read(text.as_bytes()) {
+            Sent::One(message) => kind_of(&message),
+            Sent::Batch(messages) => {
+                let kinds: Vec<String> = messages.iter().map(kind_of).collect();
+                kinds.join(", ")
+            }
         };
         assert_eq!(kind(r#"{"id": 1, "method": "ping"}"#), "request ping");
         assert_eq!(
@@ -130,6 +186,14 @@ mod tests {
             "notification notifications/x"
         );
         assert_eq!(kind(r#"{"id": 1, "result": {}}"#), "notification ");
+        assert_eq!(kind(r#"{"id": 1, "error": {}}"#), "notification ");
+        assert_eq!(
+            kind(r#"[{"id": 1, "method": "ping"}, 7]"#),
+            "request ping, -32600"
+        );
+        let many = vec!["7"; MOST_MESSAGES + 1].join(",");
+        assert_eq!(kind(&format!("[{many}]")), "-32600");
+        assert_eq!(kind("\u{7f}\u{ff}"), "-32700");
         for (broken, code) in [
             ("{", "-32700"),
             ("[]", "-32600"),

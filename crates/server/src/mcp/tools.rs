@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use schemars::generate::SchemaSettings;
+use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -123,7 +124,13 @@ pub(super) fn described() -> Value {
 }
 
 fn tool<A: JsonSchema, R: JsonSchema>(name: &str, description: &str) -> Value {
-    let settings = SchemaSettings::draft2020_12;
+    let settings = || {
+        let settings = SchemaSettings::draft2020_12();
+        settings.with_transform(RecursiveTransform(|schema: &mut Schema| {
+            // Those of Rust's numbers, which are none of JSON Schema's, and of which clients warn.
+            schema.remove("format");
+        }))
+    };
     let arguments: Schema = settings().into_generator().into_root_schema_for::<A>();
     let returned = settings().for_serialize().into_generator();
     json!({
@@ -169,8 +176,28 @@ fn structured<T: Serialize>(value: Result<T, Refusal>) -> Result<Value, Refusal>
 }
 
 fn taken<T: DeserializeOwned>(arguments: Value) -> Result<T, Refusal> {
-    serde_json::from_value(arguments)
+    serde_json::from_value(whole(arguments))
         .map_err(|error| Refusal::bad("invalid_value", error.to_string()))
+}
+
+/// A value in which numbers without a fraction are integers, as they are for JSON Schema: 10.0 is 10.
+fn whole(value: Value) -> Value {
+    match value {
+        Value::Number(number) => match number.as_f64() {
+            Some(float)
+                if number.is_f64() && float.fract() == 0.0 && (0.0..9e15).contains(&float) =>
+            {
+                Value::from(float as u64)
+            }
+            _ => Value::Number(number),
+        },
+        Value::Array(values) => values.into_iter().map(whole).collect(),
+        Value::Object(fields) => {
+            let fields = fields.into_iter();
+            fields.map(|(name, value)| (name, whole(value))).collect()
+        }
+        other => other,
+    }
 }
 
 async fn find(

@@ -21,11 +21,11 @@ pub(crate) async fn report(
         scopes: caller.scopes().iter().map(ToString::to_string).collect(),
         corpora: caller.corpora().map(<[String]>::to_vec),
         sources: match caller.may(Scope::Admin) {
-            Ok(()) => app.served.sources(),
+            Ok(()) => app.served.sources(caller),
             Err(_) => Vec::new(),
         },
         takes_documents: app.served.library.is_some(),
-        has_guarantee: app.served.watch.is_some(),
-        shows_studies: app.served.studies.is_some(),
+        has_guarantee: app.served.watch.is_some() && app.served.may_read_first(caller),
+        shows_studies: app.served.studies.is_some() && caller.may_read_all(),
     })
 }

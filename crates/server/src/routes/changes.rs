@@ -116,10 +116,11 @@ pub(crate) async fn submit(
     request.caller.may(Scope::Write)?;
     request.caller.must_read(&corpus)?;
     let served = Arc::clone(&app.served);
+    let caller = request.caller.clone();
     blocking(move || {
         let library = served.library()?;
         library.place(&served.corpora, &corpus)?;
-        library.submit(&corpus, work)
+        library.submit(&corpus, work, caller.key())
     })
     .await
 }
@@ -147,7 +148,9 @@ pub(crate) async fn upload(
                 return Err(Refusal::bad("missing_file", message).of("file"));
             }
             library.recognize(&sent)?;
-            library.jobs.submit(id, &corpus, Work::Ingest)
+            library
+                .jobs
+                .submit(id, &corpus, Work::Ingest, request.caller.key())
         });
         if job.is_err() {
             // What stays is removed when the server starts again.
@@ -204,6 +207,7 @@ pub(crate) async fn drop_corpus(
     request.caller.may(Scope::Write)?;
     request.caller.must_read(&corpus)?;
     let served = Arc::clone(&app.served);
+    let caller = request.caller.clone();
     blocking(move || {
         let library = served.library()?;
         library.place(&served.corpora, &corpus)?;
@@ -221,7 +225,7 @@ pub(crate) async fn drop_corpus(
                 .cancel(&job)
                 .map_err(|error| Refusal::failed(&error))?;
         }
-        library.submit(&corpus, Work::Drop)
+        library.submit(&corpus, Work::Drop, caller.key())
     })
     .await
 }

@@ -17,15 +17,10 @@ pub(crate) struct Cited<'a> {
 impl Cited<'_> {
     /// The document's title, or else its id.
     pub(crate) fn title(&self) -> String {
-        titled(&self.citation.title, &self.citation.doc_id)
-    }
-}
-
-/// A title, or else an id.
-pub(crate) fn titled(title: &str, doc_id: &str) -> String {
-    match title {
-        "" => doc_id.to_owned(),
-        title => title.to_owned(),
+        match self.citation.title.as_str() {
+            "" => self.citation.doc_id.clone(),
+            title => title.to_owned(),
+        }
     }
 }
 

@@ -31,7 +31,7 @@ pub(crate) async fn list(
         for made in made {
             let is_listed = corpora.iter().any(|known| known.name == made.name);
             if !is_listed && request.caller.may_read(&made.name) {
-                corpora.push(CorpusSummary::empty(made.name, library.reference()));
+                corpora.push(CorpusSummary::empty(made.name, &shown(library.reference())));
             }
         }
     }
@@ -45,8 +45,17 @@ pub(crate) fn summary(opened: &Opened) -> CorpusSummary {
         name: opened.name.clone(),
         generation: searched.generation(),
         passages: searched.passage_count(),
-        embedder: searched.embedder().reference.clone(),
+        embedder: shown(&searched.embedder().reference),
     }
+}
+
+/// An embedder by its name; where an endpoint is stands in no response.
+fn shown(reference: &str) -> String {
+    let name = match reference.split_once("://") {
+        None => reference,
+        Some((_, address)) => address.split_once('#').map_or("endpoint", |(_, name)| name),
+    };
+    name.to_owned()
 }
 
 /// A passage.
@@ -69,8 +78,7 @@ pub(crate) async fn read(
     id: String,
     request: &Request,
 ) -> Result<PassageResponse, Refusal> {
-    request.caller.must_read(&corpus)?;
-    let corpus = Searched::of(Some(corpus)).corpus(served)?;
+    let corpus = Searched::of(Some(corpus)).corpus(served, &request.caller)?;
     let corpus = corpus.ok_or(AnswerError::NoCorpus)?;
     work::run(
         served,
@@ -92,4 +100,20 @@ pub(crate) async fn read(
         },
     )
     .await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_endpoint_is_shown_without_its_address() {
+        for (reference, expected) in [
+            ("pypi:embedder", "pypi:embedder"),
+            ("http://10.0.0.7:8000/v1#bge-m3", "bge-m3"),
+            ("https://models.example.org/v1", "endpoint"),
+        ] {
+            assert_eq!(shown(reference), expected);
+        }
+    }
 }

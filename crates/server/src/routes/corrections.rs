@@ -7,7 +7,9 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use ken_answer::datastore::SELF;
 
+use super::evals::asked_of;
 use super::path::Path;
 use super::state::{App, Shared};
 use crate::access::caller::Caller;
@@ -33,7 +35,7 @@ pub(crate) async fn list(
     Extension(request): Extension<Request>,
 ) -> Result<Response, Refusal> {
     request.caller.may(Scope::Admin)?;
-    let all = app.served.corrections.all().into_iter();
+    let all = app.served.corrections.all(&request.caller).into_iter();
     Ok(body::json_lines(all.map(object)))
 }
 
@@ -42,6 +44,7 @@ fn object(correction: Correction) -> CorrectionObject {
         id,
         question,
         source,
+        ..
     } = correction;
     CorrectionObject {
         id,
@@ -61,10 +64,12 @@ pub(crate) async fn make(
     let given: MakeCorrection = body::read(body).await?;
     let trace = given.trace.clone();
     let correction = made(&app.served, &request.caller, given)?;
-    let votes = apply(Arc::clone(&shared.live), &app.served, &correction).await?;
+    let live = Arc::clone(&shared.live);
+    let votes = apply(live, &app.served, &request.caller, &correction).await?;
     let served = Arc::clone(&app.served);
     let kept = blocking(move || {
-        served.corrections.put(correction.clone(), unix_seconds())?;
+        let (caller, now) = (&request.caller, unix_seconds());
+        served.corrections.put(correction.clone(), caller, now)?;
         if let Some(id) = trace {
             let feedback = Feedback {
                 source: Some(correction.source.clone()),
@@ -85,7 +90,7 @@ pub(crate) async fn make(
 }
 
 fn made(served: &Served, caller: &Caller, given: MakeCorrection) -> Result<Correction, Refusal> {
-    let question = match (given.trace, given.question) {
+    let (question, corpora) = match (given.trace, given.question) {
         (Some(id), None) => {
             let past = served.traces.find(&id).filter(|past| past.is_for(caller));
             let past = past.ok_or_else(|| unknown(&id).of("trace"))?;
@@ -95,9 +100,13 @@ fn made(served: &Served, caller: &Caller, given: MakeCorrection) -> Result<Corre
                 let message = "the trace has no question that has a source";
                 Refusal::bad("no_question", message).of("trace")
             })?;
-            question.to_owned()
+            (question.to_owned(), past.corpora())
         }
-        (None, Some(question)) => question.trim().to_owned(),
+        (None, Some(question)) => {
+            let source = Some(given.source.clone()).filter(|source| source != SELF);
+            let corpora = asked_of(caller, given.corpus.or(source))?;
+            (question.trim().to_owned(), corpora)
+        }
         _ => {
             let message = "either a `trace` or a `question` is expected";
             return Err(Refusal::bad("invalid_value", message));
@@ -107,7 +116,7 @@ fn made(served: &Served, caller: &Caller, given: MakeCorrection) -> Result<Corre
         let message = format!("a question of 1 to {LONGEST_QUESTION} bytes is expected");
         return Err(Refusal::bad("invalid_value", message).of("question"));
     }
-    Ok(Correction::new(question, given.source))
+    Ok(Correction::new(question, given.source, corpora))
 }
 
 /// Forgets one. What it changed in a datastore stays there, where `ken datastore` can change it.
@@ -118,18 +127,20 @@ pub(crate) async fn delete(
 ) -> Result<Response, Refusal> {
     request.caller.may(Scope::Admin)?;
     let served = Arc::clone(&app.served);
-    let deleted = blocking(move || match served.corrections.remove(&id)? {
-        true => Ok(Deleted {
-            id,
-            object: "correction",
-            deleted: true,
-            generation: None,
-        }),
-        false => {
-            let message = format!("there is no correction {id:?}");
-            let status = StatusCode::NOT_FOUND;
-            Err(Refusal::new(status, "unknown_correction", message))
-        }
-    });
+    let deleted = blocking(
+        move || match served.corrections.remove(&id, &request.caller)? {
+            true => Ok(Deleted {
+                id,
+                object: "correction",
+                deleted: true,
+                generation: None,
+            }),
+            false => {
+                let message = format!("there is no correction {id:?}");
+                let status = StatusCode::NOT_FOUND;
+                Err(Refusal::new(status, "unknown_correction", message))
+            }
+        },
+    );
     Ok(body::json(&deleted.await?))
 }

@@ -1,17 +1,23 @@
 //! `/v1/embeddings`: the embedder of a corpus.
 
+use std::ops::Range;
+use std::sync::Arc;
+
 use axum::Extension;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
 use ken_answer::AnswerError;
-use ken_language::ModelError;
+use ken_language::Embedder;
 
 use super::state::App;
 use crate::access::keys::Scope;
 use crate::service::answering::Request;
 use crate::service::asked::Searched;
-use crate::service::{policies, work};
+use crate::service::cancel::Cancel;
+use crate::service::gate::Gate;
+use crate::service::served::Served;
+use crate::service::{policies, readable, work};
 use crate::wire::body;
 use crate::wire::embeddings::{EmbeddingsRequest, EmbeddingsResponse, Input, Role};
 use crate::wire::refusal::Refusal;
@@ -30,17 +36,16 @@ pub(crate) async fn embed(
     if asked.model != policies::EMBEDDER {
         return Err(policies::unknown(&asked.model));
     }
-    let texts = match asked.input {
-        Input::One(text) => vec![text],
-        Input::Many(texts) => texts,
+    let texts: Arc<[String]> = match asked.input {
+        Input::One(text) => [text].into(),
+        Input::Many(texts) => texts.into(),
     };
     if texts.is_empty() || texts.len() > MOST_TEXTS || texts.iter().any(String::is_empty) {
         let message = format!("it must be 1 to {MOST_TEXTS} texts, none of them empty");
         return Err(Refusal::bad("invalid_value", message).of("input"));
     }
-    let corpus = Searched::of(asked.ken.corpus).corpus(&app.served)?;
+    let corpus = Searched::of(asked.ken.corpus).corpus(&app.served, &request.caller)?;
     let corpus = corpus.ok_or(AnswerError::NoCorpus)?;
-    request.caller.must_read(&corpus.name)?;
     let dimensions = corpus.retriever.embedder().dimensions();
     if asked.dimensions.is_some_and(|wanted| wanted != dimensions) {
         let message = format!("vectors of this embedder have {dimensions} dimensions");
@@ -50,27 +55,66 @@ pub(crate) async fn embed(
         Role::Query => ken_language::Role::Query,
         Role::Passage => ken_language::Role::Passage,
     };
-    let embedded = work::run(
-        &app.served,
-        |served| &served.searches,
-        move |_, _| {
-            let embedder = corpus.retriever.embedder();
-            let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-            let embed = || -> Result<_, ModelError> {
-                let vectors = embedder.embed(&texts, role)?;
-                let tokens = texts.iter().map(|text| {
-                    let spans = embedder.token_spans(text).map(|spans| spans.len());
-                    // Not every endpoint shows its tokens; a word is about one.
-                    spans.unwrap_or_else(|_| text.split_whitespace().count())
-                });
-                Ok((vectors, tokens.sum::<usize>()))
-            };
-            embed().map_err(|error| Refusal::of_model(&error))
-        },
-    );
-    let (vectors, tokens) = embedded.await?;
-    request.caller.spent(tokens);
+    let embedder = corpus.retriever.embedder();
+    for (place, text) in texts.iter().enumerate() {
+        readable::check(text, embedder.max_tokens())
+            .map_err(|refusal| refusal.of(&format!("input[{place}]")))?;
+    }
+    let at_once = embedder.at_once().max(1);
+    let pieces = || {
+        let starts = (0..texts.len()).step_by(at_once);
+        starts.map(|start| start..(start + at_once).min(texts.len()))
+    };
+    let deadline = work::deadline(&app.served);
+    // All are counted before any is embedded, so that nothing is done for a request that is refused.
+    let (own, given) = (Arc::clone(&corpus), Arc::clone(&texts));
+    let count = move |_: &Served, _: &Cancel, piece: Range<usize>| -> Result<usize, Refusal> {
+        let places = piece.map(|place| (place, given[place].as_str()));
+        let counts = places.map(|text| counted(own.retriever.embedder(), text, role));
+        counts.sum()
+    };
+    let tokens = work::in_pieces(&app.served, gate, deadline, pieces(), count).await?;
+    let tokens: usize = tokens.into_iter().sum();
+    let reserved = request.caller.reserve(tokens)?;
+    let (own, given) = (Arc::clone(&corpus), Arc::clone(&texts));
+    let embed = move |_: &Served, _: &Cancel, piece: Range<usize>| {
+        let texts: Vec<&str> = given[piece].iter().map(String::as_str).collect();
+        let embedded = own.retriever.embedder().embed(&texts, role);
+        embedded.map_err(|error| Refusal::of_model(&error))
+    };
+    let vectors = work::in_pieces(&app.served, gate, deadline, pieces(), embed).await?;
+    reserved.settle(tokens);
     let model = policies::EMBEDDER.to_owned();
+    let vectors = vectors.into_iter().flatten().collect();
     let response = EmbeddingsResponse::new(model, vectors, asked.encoding_format, tokens);
     Ok(body::json(&response))
+}
+
+fn gate(served: &Served) -> &Gate {
+    &served.embeddings
+}
+
+/// The tokens of a text, by its place in the request.
+///
+/// # Errors
+/// One of which the embedder would not read the end.
+fn counted(
+    embedder: &dyn Embedder,
+    (place, text): (usize, &str),
+    role: ken_language::Role,
+) -> Result<usize, Refusal> {
+    let is_cut = embedder.is_cut(text, role);
+    let spans = embedder.token_spans(text).map(|spans| spans.len());
+    // Not every endpoint shows its tokens; a word is about one.
+    let tokens = spans.unwrap_or_else(|_| text.split_whitespace().count());
+    match is_cut.map_err(|error| Refusal::of_model(&error))? {
+        true => {
+            let most = embedder.max_tokens().unwrap_or_default();
+            let why = format!(
+                "it has {tokens} tokens, and at most {most} are read, with those that the embedder adds"
+            );
+            Err(readable::too_long(&why).of(&format!("input[{place}]")))
+        }
+        false => Ok(tokens),
+    }
 }

@@ -32,7 +32,12 @@ pub(crate) async fn list(
 ) -> Result<Response, Refusal> {
     request.caller.may(Scope::Admin)?;
     let served = Arc::clone(&app.served);
-    blocking(move || Ok(body::json_lines(served.evals.all().into_iter()))).await
+    blocking(move || {
+        Ok(body::json_lines(
+            served.evals.all(&request.caller).into_iter(),
+        ))
+    })
+    .await
 }
 
 /// Takes one: that of a trace, or another.
@@ -46,7 +51,8 @@ pub(crate) async fn make(
     let question = made(&app.served, &request.caller, given)?;
     let served = Arc::clone(&app.served);
     let kept = blocking(move || {
-        served.evals.put(question.clone(), unix_seconds())?;
+        let caller = &request.caller;
+        served.evals.put(question.clone(), caller, unix_seconds())?;
         Ok(question)
     });
     Ok((StatusCode::CREATED, body::json(&kept.await?)).into_response())
@@ -60,6 +66,7 @@ fn made(
     let MakeEvalQuestion {
         trace,
         question,
+        corpus,
         golden_answers,
     } = given;
     let mut made = match (trace, question) {
@@ -76,6 +83,7 @@ fn made(
             id: new_id("eval_"),
             question,
             golden_answers: Vec::new(),
+            corpora: asked_of(caller, corpus)?,
             metadata: Map::new(),
         },
         _ => {
@@ -95,6 +103,26 @@ fn made(
     Ok(made)
 }
 
+/// The corpus that a question is asked of, which is of no trace: the one that is named, or else the only one that
+/// the key is for.
+///
+/// # Errors
+/// A corpus that the key is not for; none, where it is for some.
+pub(super) fn asked_of(caller: &Caller, named: Option<String>) -> Result<Vec<String>, Refusal> {
+    match (named, caller.corpora()) {
+        (Some(corpus), _) => {
+            caller.must_read(&corpus)?;
+            Ok(vec![corpus])
+        }
+        (None, None) => Ok(Vec::new()),
+        (None, Some([only])) => Ok(vec![only.clone()]),
+        (None, Some(_)) => {
+            let message = "the key is for some corpora: name the one that the question is asked of";
+            Err(Refusal::bad("invalid_value", message).of("corpus"))
+        }
+    }
+}
+
 /// Removes one.
 pub(crate) async fn delete(
     State(app): State<App>,
@@ -103,7 +131,7 @@ pub(crate) async fn delete(
 ) -> Result<Response, Refusal> {
     request.caller.may(Scope::Admin)?;
     let served = Arc::clone(&app.served);
-    let deleted = blocking(move || match served.evals.remove(&id)? {
+    let deleted = blocking(move || match served.evals.remove(&id, &request.caller)? {
         true => Ok(Deleted {
             id,
             object: "eval_question",

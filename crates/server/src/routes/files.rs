@@ -145,15 +145,17 @@ pub(crate) async fn delete(
         let library = served.library()?;
         find(library, &file, &request.caller)?;
         let corpora = holding(&served, library, &file)?;
-        for corpus in &corpora {
-            request.caller.must_read(corpus)?;
+        if !corpora.iter().all(|corpus| request.caller.may_read(corpus)) {
+            let message = "the file is in a corpus that the key is not for";
+            let status = StatusCode::FORBIDDEN;
+            return Err(Refusal::new(status, "insufficient_scope", message));
         }
         let mut jobs = Vec::new();
         for corpus in &corpora {
             let cancelled = library.cancel_attaching(corpus, &file);
             cancelled.map_err(|error| Refusal::failed(&error))?;
             let file = file.clone();
-            jobs.push(library.submit(corpus, Work::Detach { file })?);
+            jobs.push(library.submit(corpus, Work::Detach { file }, request.caller.key())?);
         }
         Ok(jobs)
     });

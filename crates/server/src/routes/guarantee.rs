@@ -1,19 +1,26 @@
 //! `/v1/ken/guarantee`: the guarantee of the policy, and what was found of it since.
 
+use axum::Extension;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 
 use super::state::App;
+use crate::service::answering::Request;
 use crate::service::looking::stated;
 use crate::service::watch::FALSE_ALARM;
 use crate::wire::body;
 use crate::wire::guarantee::{DriftReport, GuaranteeReport, TestReport};
 use crate::wire::refusal::Refusal;
 
-/// Tells of it.
-pub(crate) async fn report(State(app): State<App>) -> Result<Response, Refusal> {
-    let watch = app.served.watch.as_ref().ok_or_else(unwatched)?;
+/// Tells of it, whoever may read the corpus that it is of.
+pub(crate) async fn report(
+    State(app): State<App>,
+    Extension(request): Extension<Request>,
+) -> Result<Response, Refusal> {
+    let watch = app.served.watch.as_ref();
+    let watch = watch.filter(|_| app.served.may_read_first(&request.caller));
+    let watch = watch.ok_or_else(unwatched)?;
     let rejects_at = watch.rejects_at();
     let tests = watch.tests().into_iter().map(|(test, state)| TestReport {
         test: test.name(),
@@ -42,6 +49,6 @@ pub(crate) async fn report(State(app): State<App>) -> Result<Response, Refusal> 
 
 /// What is said where there is none.
 fn unwatched() -> Refusal {
-    let message = "no guarantee is watched here: the server was started without one";
+    let message = "no guarantee is watched here, or it is of a corpus that the key is not for";
     Refusal::new(StatusCode::NOT_FOUND, "no_guarantee", message)
 }

@@ -11,13 +11,19 @@ use rand::Rng;
 
 use super::console;
 use super::state::App;
+use crate::connections::HEAD_WITHIN;
+use crate::connections::serving::Peer;
 use crate::log::Entry;
 use crate::service::answering::{Request, milliseconds};
 use crate::service::clock::unix_seconds;
 use crate::spans::Parent;
+use crate::wire::body::sent_by;
 use crate::wire::refusal::Refusal;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// How long a connection is kept without a request.
+const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
 
 /// What needs no key: whether the server lives says nothing of what it holds, and neither does the console,
 /// which asks for a key itself.
@@ -37,9 +43,12 @@ pub(crate) async fn around(
     let mut response = match admit(&app, &route, &id, &request) {
         Ok(who) => {
             key = who.caller.key().map(str::to_owned);
+            let peer = request.extensions().get::<Peer>();
+            let address = || peer.map(|peer| peer.0.to_string()).unwrap_or_default();
+            let client = key.clone().unwrap_or_else(address);
             let mut request = request;
             request.extensions_mut().insert(who);
-            next.run(request).await
+            sent_by(client, next.run(request)).await
         }
         Err(refusal) => refusal.into_response(),
     };
@@ -51,6 +60,9 @@ pub(crate) async fn around(
         header::X_CONTENT_TYPE_OPTIONS,
         HeaderValue::from_static("nosniff"),
     );
+    if let Ok(kept) = HeaderValue::from_str(&format!("timeout={}", HEAD_WITHIN.as_secs())) {
+        headers.insert(KEEP_ALIVE, kept);
+    }
     let status = response.status().as_u16();
     app.served.metrics.request(&route, status);
     let refusal = response.extensions().get::<Refusal>();
@@ -74,7 +86,7 @@ fn admit(
     request: &axum::extract::Request,
 ) -> Result<Request, Refusal> {
     let headers = request.headers();
-    app.access.check_host(headers)?;
+    app.access.check_host(headers, request.uri())?;
     let caller = match OPEN.contains(&route) {
         true => app.access.anyone(),
         false => app.access.caller(headers, unix_seconds())?,

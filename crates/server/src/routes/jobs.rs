@@ -93,6 +93,7 @@ pub(crate) async fn ended(job: &Job) -> Result<(), Refusal> {
         "unknown_document" | "unknown_passage" | "unknown_generation" | "unknown_file"
         | "nothing_pruned" => StatusCode::NOT_FOUND,
         "corpus_locked" => StatusCode::CONFLICT,
+        "disk_full" => StatusCode::INSUFFICIENT_STORAGE,
         "server_error" => StatusCode::INTERNAL_SERVER_ERROR,
         _ => StatusCode::BAD_REQUEST,
     };

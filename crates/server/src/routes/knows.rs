@@ -11,13 +11,13 @@ use ken_answer::{AnswerError, Measurements, Pipeline, Policy, Signal};
 use ken_route::Source;
 
 use super::state::App;
+use crate::access::caller::Caller;
 use crate::access::keys::Scope;
 use crate::service::answering::{Request, milliseconds};
 use crate::service::asked::Asked;
-use crate::service::cancel::Cancellable;
 use crate::service::looking::stated;
 use crate::service::served::Served;
-use crate::service::{policies, work};
+use crate::service::{policies, readable, work};
 use crate::wire::body;
 use crate::wire::guarantee::GuaranteeState;
 use crate::wire::ken::{KnowsRequest, KnowsResponse, Learned, Options};
@@ -47,6 +47,8 @@ pub(crate) async fn judge(
     if question.is_empty() {
         return Err(AnswerError::EmptyQuestion.into());
     }
+    let context = served.pipeline.model.context_tokens();
+    readable::check(&question, Some(context)).map_err(|refusal| refusal.of("question"))?;
     let options = Options {
         policy: asked.policy,
         ..Options::default()
@@ -59,33 +61,26 @@ pub(crate) async fn judge(
         return Err(Refusal::bad("policy_without_signal", message).of("policy"));
     };
     policies::check(policy, &served.pipeline)?;
-    let request = request.clone();
+    let reserved = request.caller.reserve(served.prompt_estimate(&question))?;
     work::run(
         served,
         |served| &served.answers,
         move |served, cancel| {
             let started = Instant::now();
-            // Embeddings, where a router reads them, are those of the first corpus.
-            let corpus = served.corpora.all().into_iter().next();
+            // Embeddings, where a router reads them, are those of the first corpus that the caller may read.
+            let mut corpora = served.corpora.all().into_iter();
+            let corpus = corpora.find(|corpus| request.caller.may_read(&corpus.name));
             let mut pipeline = served.pipeline();
             if let Some(corpus) = corpus {
                 pipeline = pipeline.over(Some(corpus.retriever.clone()))?;
             }
-            pipeline.model = Arc::new(Cancellable {
-                model: pipeline.model,
-                cancel: cancel.clone(),
-            });
+            let pipeline = pipeline.bound(&cancel.token());
             let fresh = vec![Measurements::default()];
             let measured = pipeline.measure(&[signal], &[question.as_str().into()], fresh);
-            let measured = measured.map_err(|error| match cancel.reason() {
-                Some(reason) => reason,
-                None => error.into(),
-            })?;
+            let measured = measured.map_err(|error| cancel.refusal(error))?;
             let measured = measured.into_iter().next().unwrap_or_default();
             let costs = measured.costs.values().map(|cost| cost.tokens);
-            request
-                .caller
-                .spent(costs.map(|tokens| tokens.prompt + tokens.completion).sum());
+            reserved.settle(costs.map(|tokens| tokens.prompt + tokens.completion).sum());
             let reading = pipeline.reading(signal, signal.of(&measured));
             let score = reading.number();
             let choice = policy.choose(reading).map_err(AnswerError::from)?;
@@ -99,7 +94,7 @@ pub(crate) async fn judge(
                 retrieves: choice.source == Source::Corpus,
                 reason: choice.reason,
                 measures: signal.measures,
-                guarantee: guarantee(served, policy),
+                guarantee: guarantee(served, &request.caller, policy),
                 learned_with: learned(signal, &pipeline),
                 ms: milliseconds(started.elapsed()),
             })
@@ -126,9 +121,10 @@ fn predicts(signal: Signal) -> bool {
 }
 
 /// The guarantee of a policy, where it has one.
-fn guarantee(served: &Served, policy: Policy) -> Option<GuaranteeState> {
+fn guarantee(served: &Served, caller: &Caller, policy: Policy) -> Option<GuaranteeState> {
     let watch = served.watch.as_ref()?;
-    (watch.policy == policy).then(|| stated(watch, served.standing(watch)))
+    (watch.policy == policy && served.may_read_first(caller))
+        .then(|| stated(watch, served.standing(watch)))
 }
 
 fn learned(signal: Signal, pipeline: &Pipeline) -> Option<Learned> {

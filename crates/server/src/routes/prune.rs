@@ -104,7 +104,7 @@ pub(crate) async fn list(
     request.caller.may(Scope::Search)?;
     request.caller.must_read(&corpus)?;
     let page = Page::read(address.query())?;
-    let corpus = Searched::of(Some(corpus)).corpus(&app.served)?;
+    let corpus = Searched::of(Some(corpus)).corpus(&app.served, &request.caller)?;
     let corpus = corpus.ok_or(AnswerError::NoCorpus)?;
     let listed = work::run(
         &app.served,

@@ -24,6 +24,7 @@ pub(crate) async fn reload(
     Extension(request): Extension<Request>,
 ) -> Result<Response, Refusal> {
     request.caller.may(Scope::Admin)?;
+    request.caller.must_read_all("the settings are")?;
     let begun = Instant::now();
     let live = Arc::clone(&shared.live);
     let reloaded = blocking(move || Ok(live.reload())).await?;

@@ -1,6 +1,8 @@
 //! `/v1/responses`: a question or a conversation in, and out what was done for it as items: the search,
 //! where there was one, and the answer.
 
+use std::sync::Arc;
+
 use axum::Extension;
 use axum::body::{Body, Bytes};
 use axum::extract::State;
@@ -11,7 +13,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::address::Addresses;
-use super::citing::{cited, titled};
+use super::citing::cited;
 use super::state::App;
 use super::stream::{Wording, streamed, whole};
 use super::{conversation, events};
@@ -20,8 +22,9 @@ use crate::service::answering::{Answered, News, Request, start};
 use crate::service::asked::{Asked, Generated};
 use crate::service::clock::unix_seconds;
 use crate::service::policies;
+use crate::service::served::Served;
 use crate::wire::body;
-use crate::wire::ken::Trace;
+use crate::wire::ken::{Citation, Trace};
 use crate::wire::refusal::Refusal;
 use crate::wire::responses::{
     FileCitation, FileSearchResult, Happening, IncompleteDetails, Offered, OutputItem, OutputPart,
@@ -45,9 +48,10 @@ pub(crate) async fn respond(
     let results = includes.into_iter().any(|name| name == RESULTS);
     let asked = asked(&given, results)?;
     let policy = asked.settings(&app.served)?.policy;
-    let corpus = asked.corpus(&app.served)?;
+    let corpus = asked.corpus(&app.served, &request.caller)?;
     let id = request.id.trim_start_matches("req_");
     let reply = Reply {
+        served: Arc::clone(&app.served),
         response: ResponseObject {
             id: format!("resp_{id}"),
             object: "response",
@@ -207,6 +211,7 @@ fn conversation(input: &ResponsesInput) -> Result<(Vec<Exchange>, String), Refus
 
 /// A response, and how far its stream is.
 struct Reply {
+    served: Arc<Served>,
     response: ResponseObject,
     /// The id of the search.
     search: String,
@@ -288,12 +293,16 @@ impl Reply {
             status: "completed",
             queries: vec![trace.question.clone()],
             results: found.map(|found| {
-                let each = found.iter().map(|one| FileSearchResult {
-                    file_id: one.doc_id.clone(),
-                    filename: titled(&one.title, &one.doc_id),
-                    score: one.score,
-                    text: one.text.clone(),
-                    attributes: one.metadata.clone(),
+                let corpus = trace.corpus.as_ref().map_or("", |corpus| &corpus.name);
+                let each = found.iter().map(|one| {
+                    let (file_id, filename) = self.served.file_of(corpus, &one.doc_id, &one.title);
+                    FileSearchResult {
+                        file_id,
+                        filename,
+                        score: one.score,
+                        text: one.text.clone(),
+                        attributes: one.metadata.clone(),
+                    }
                 });
                 each.collect()
             }),
@@ -301,16 +310,23 @@ impl Reply {
     }
 
     fn text(&self, answered: &Answered) -> OutputText {
-        let each = cited(answered).into_iter().map(|cited| FileCitation {
-            kind: "file_citation",
-            file_id: cited.citation.doc_id.clone(),
-            filename: cited.title(),
-            index: cited.place.end,
-            start_index: cited.place.start,
-            end_index: cited.place.end,
-            url: self
-                .addresses
-                .passage(cited.corpus, &cited.citation.passage_id),
+        let each = cited(answered).into_iter().map(|cited| {
+            let Citation {
+                doc_id,
+                title,
+                passage_id,
+                ..
+            } = cited.citation;
+            let (file_id, filename) = self.served.file_of(cited.corpus, doc_id, title);
+            FileCitation {
+                kind: "file_citation",
+                file_id,
+                filename,
+                index: cited.place.end,
+                start_index: cited.place.start,
+                end_index: cited.place.end,
+                url: self.addresses.passage(cited.corpus, passage_id),
+            }
         });
         OutputText::new(answered.text.clone(), each.collect())
     }

@@ -14,7 +14,7 @@ use crate::access::keys::Scope;
 use crate::service::answering::{Request, milliseconds};
 use crate::service::asked::Searched;
 use crate::service::served::Served;
-use crate::service::work;
+use crate::service::{readable, work};
 use crate::wire::body;
 use crate::wire::ken::{Retrieved, SearchRequest, SearchResponse};
 use crate::wire::refusal::Refusal;
@@ -43,8 +43,10 @@ pub(crate) async fn find(
     request: &Request,
 ) -> Result<SearchResponse, Refusal> {
     let searched = Searched::by(&asked)?;
-    let corpus = searched.corpus(served)?.ok_or(AnswerError::NoCorpus)?;
-    request.caller.must_read(&corpus.name)?;
+    let corpus = searched.corpus(served, &request.caller)?;
+    let corpus = corpus.ok_or(AnswerError::NoCorpus)?;
+    readable::check(&asked.query, corpus.retriever.embedder().max_tokens())
+        .map_err(|refusal| refusal.of("query"))?;
     work::run(
         served,
         |served| &served.searches,

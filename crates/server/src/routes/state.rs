@@ -1,17 +1,20 @@
 //! What all routes share, and how the server is: alive, ready, busy.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use axum::Extension;
 use axum::extract::{FromRef, State};
-use axum::http::header;
+use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
 use crate::access::caller::Access;
 use crate::access::keys::Scope;
+use crate::metrics::Format;
 use crate::service::answering::Request;
+use crate::service::gate::Load;
 use crate::service::live::Live;
 use crate::service::served::Served;
 use crate::wire::body;
@@ -50,21 +53,30 @@ pub(crate) async fn health() -> Response {
     body::json(&json!({ "status": "ok" }))
 }
 
-/// The server takes work: models and corpora are open before it listens at all.
+/// The server takes work: models and corpora are open before it listens at all. Only its end makes it not ready. Which
+/// gates are full, so that further work of their kind is refused for the moment, is told; who comes back later is served.
 pub(crate) async fn ready(State(app): State<App>) -> Result<Response, Refusal> {
-    match app.ending.load(Ordering::Relaxed) {
-        true => Err(Refusal::ending()),
-        false => Ok(body::json(&json!({ "status": "ready" }))),
+    if app.ending.load(Ordering::Relaxed) {
+        return Err(Refusal::ending());
     }
+    let gates: BTreeMap<&str, Load> = app.served.gates().into_iter().collect();
+    let full = gates.iter().filter(|(_, load)| load.is_full());
+    let full: Vec<&str> = full.map(|(gate, _)| *gate).collect();
+    let state = json!({ "status": "ready", "full": full, "gates": gates });
+    Ok(body::json(&state))
 }
 
 /// The metrics, as Prometheus reads them.
 pub(crate) async fn metrics(
     State(app): State<App>,
     Extension(request): Extension<Request>,
+    headers: HeaderMap,
 ) -> Result<Response, Refusal> {
     request.caller.may(Scope::Admin)?;
-    const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    request.caller.must_read_all("metrics are")?;
+    let accepts = headers.get(header::ACCEPT);
+    let accepts = accepts.and_then(|accepts| accepts.to_str().ok());
+    let format = Format::accepted(accepts.unwrap_or_default());
     if let Some(watch) = &app.served.watch {
         let standing = app.served.standing(watch);
         let policy = &watch.guarantee.policy;
@@ -75,6 +87,6 @@ pub(crate) async fn metrics(
             app.served.metrics.drift(policy, &drift);
         }
     }
-    let text = app.served.metrics.text(app.served.answers.load());
-    Ok(([(header::CONTENT_TYPE, OPEN_METRICS)], text).into_response())
+    let text = app.served.metrics.text(&app.served.gates(), format);
+    Ok(([(header::CONTENT_TYPE, format.content_type())], text).into_response())
 }

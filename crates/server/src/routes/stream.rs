@@ -6,14 +6,20 @@ use std::time::Duration;
 use axum::body::Bytes;
 use axum::response::Response;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::time::Instant;
 
 use super::events;
 use crate::service::answering::{Answered, News};
 use crate::service::work::broken;
 use crate::wire::refusal::Refusal;
 
-/// How long a client of a stream hears nothing at most. Until then an error is a response of its own.
+/// How long a client of a stream hears nothing at most, once it has begun.
 const PING: Duration = Duration::from_secs(5);
+
+/// How long a stream waits for the first word of an answer before it begins without one. Until then an error
+/// is a response with a status of its own, which clients repeat as they do others. Proxies give up after half a
+/// minute at the earliest.
+const FIRST: Duration = Duration::from_secs(25);
 
 /// Words news as events.
 pub(crate) trait Wording: Send + 'static {
@@ -36,21 +42,28 @@ pub(crate) async fn whole(mut news: UnboundedReceiver<News>) -> Result<Answered,
     }
 }
 
-/// Waits for the first news, so that an error that comes soon has a status of its own, and has the rest
-/// follow as events.
+/// Waits for the first word of the answer, so that what fails before it has a status of its own, and has the
+/// rest follow as events.
 ///
 /// # Errors
-/// What fails that soon.
+/// What fails before the first word.
 pub(crate) async fn streamed(
     wording: impl Wording,
     mut news: UnboundedReceiver<News>,
 ) -> Result<Response, Refusal> {
-    let first = match tokio::time::timeout(PING, news.recv()).await {
-        Ok(Some(News::Failed(refusal))) => return Err(refusal),
-        Ok(None) => return Err(broken()),
-        Ok(first) => first,
-        Err(_) => None,
-    };
+    let mut first = Vec::new();
+    let begins = Instant::now() + FIRST;
+    while let Ok(next) = tokio::time::timeout_at(begins, news.recv()).await {
+        match next {
+            Some(News::Failed(refusal)) => return Err(refusal),
+            None => return Err(broken()),
+            Some(next @ (News::Retrieved(_) | News::Begun(_))) => first.push(next),
+            Some(next @ (News::Text(_) | News::Done(_))) => {
+                first.push(next);
+                break;
+            }
+        }
+    }
     let (send, body) = unbounded_channel();
     tokio::spawn(write(wording, first, news, send));
     Ok(events::response(body))
@@ -59,12 +72,13 @@ pub(crate) async fn streamed(
 /// A client that is gone is noticed where the next news is awaited.
 async fn write(
     mut wording: impl Wording,
-    mut first: Option<News>,
+    first: Vec<News>,
     mut news: UnboundedReceiver<News>,
     send: UnboundedSender<Bytes>,
 ) {
+    let mut first = first.into_iter();
     loop {
-        let next = match first.take() {
+        let next = match first.next() {
             Some(first) => first,
             None => tokio::select! {
                 next = tokio::time::timeout(PING, news.recv()) => match next {

@@ -37,6 +37,7 @@ pub(crate) async fn list(
     Extension(request): Extension<Request>,
 ) -> Result<Response, Refusal> {
     request.caller.may(Scope::Admin)?;
+    request.caller.must_read_all("studies are")?;
     let served = Arc::clone(&app.served);
     let studies = blocking(move || served.studies()?.all());
     Ok(body::json(&StudyList {
@@ -51,6 +52,7 @@ pub(crate) async fn file(
     Path((name, file)): Path<(String, String)>,
 ) -> Result<Response, Refusal> {
     request.caller.may(Scope::Admin)?;
+    request.caller.must_read_all("studies are")?;
     let served = Arc::clone(&app.served);
     let content = blocking(move || served.studies()?.file(&name, &file)).await?;
     Ok(sent(content))

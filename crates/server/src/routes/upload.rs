@@ -3,12 +3,18 @@
 //! the next one.
 
 use std::collections::BTreeMap;
+use std::error::Error;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, StatusCode, header};
+use futures_core::Stream;
 use ken_storage::{AtomicFile, StorageError};
 use multer::{Constraints, Field, Multipart, SizeLimit};
 
@@ -19,6 +25,9 @@ use crate::wire::refusal::Refusal;
 
 /// The largest body, in bytes; files of OpenAI's API may have as many.
 pub(crate) const LARGEST: u64 = 512 << 20;
+
+/// The most bytes between the contents of parts: a preamble, or the head of a part.
+const LONGEST_HEAD: usize = 64 << 10;
 
 /// The longest field that is no file, in bytes.
 const LONGEST_TEXT: u64 = 64 << 10;
@@ -69,12 +78,20 @@ async fn files_of(headers: &HeaderMap, body: Body, folder: &Path) -> Result<Rece
     refuse_larger(&body, LARGEST)?;
     let limits = SizeLimit::new().whole_stream(LARGEST);
     let limits = Constraints::new().size_limit(limits);
-    let mut parts = Multipart::with_constraints(body.into_data_stream(), boundary, limits);
+    let held = Held::default();
+    let body = Bounded {
+        body: body.into_data_stream(),
+        rest: Bytes::new(),
+        held: held.clone(),
+        pauses: false,
+    };
+    let mut parts = Multipart::with_constraints(body, boundary, limits);
     let mut received = Received::default();
     for _ in 0..MOST_PARTS {
         let Some(part) = timely(parts.next_field()).await? else {
             return Ok(received);
         };
+        held.none();
         let name = part.name().unwrap_or_default().to_owned();
         match part.file_name().map(str::to_owned) {
             Some(given) => {
@@ -86,11 +103,11 @@ async fn files_of(headers: &HeaderMap, body: Body, folder: &Path) -> Result<Rece
                     let message = format!("two files have the name {safe:?}");
                     return Err(Refusal::bad("invalid_filename", message).of("file"));
                 }
-                let bytes = to_disk(part, folder, &safe).await?;
+                let bytes = to_disk(part, &held, folder, &safe).await?;
                 received.files.push((safe, bytes));
             }
             None => {
-                let text = text(part).await?;
+                let text = text(part, &held).await?;
                 received.fields.insert(name, text);
             }
         }
@@ -115,8 +132,67 @@ async fn timely<T>(sent: impl Future<Output = multer::Result<T>>) -> Result<T, R
     }
 }
 
+/// How many bytes of a body were handed over for which nothing came back yet: a preamble, or the head of a part.
+#[derive(Clone, Default)]
+struct Held(Arc<AtomicUsize>);
+
+impl Held {
+    /// Something came back.
+    fn none(&self) {
+        self.0.store(0, Ordering::Relaxed);
+    }
+}
+
+/// A body of which a little is handed over at a time, and nothing more once what is held is too long: whoever reads
+/// parts takes all that there is, and keeps it until it knows what it is.
+struct Bounded<S> {
+    body: S,
+    /// Of the last piece.
+    rest: Bytes,
+    held: Held,
+    /// Whether something was handed over that has to be looked at first.
+    pauses: bool,
+}
+
+/// What is held is too long.
+#[derive(Debug, thiserror::Error)]
+#[error("more than {LONGEST_HEAD} bytes stand between the contents of parts")]
+struct TooLongHead;
+
+impl<S: Stream<Item = Result<Bytes, axum::Error>> + Unpin> Stream for Bounded<S> {
+    type Item = Result<Bytes, Box<dyn Error + Send + Sync>>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        if std::mem::take(&mut self.pauses) {
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        let held = self.held.0.load(Ordering::Relaxed);
+        if held > LONGEST_HEAD {
+            return Poll::Ready(Some(Err(TooLongHead.into())));
+        }
+        if self.rest.is_empty() {
+            match ready!(Pin::new(&mut self.body).poll_next(cx)) {
+                Some(Ok(piece)) => self.rest = piece,
+                Some(Err(error)) => return Poll::Ready(Some(Err(error.into()))),
+                None => return Poll::Ready(None),
+            }
+        }
+        let length = self.rest.len().min(LONGEST_HEAD);
+        let piece = self.rest.split_to(length);
+        self.held.0.fetch_add(length, Ordering::Relaxed);
+        self.pauses = true;
+        Poll::Ready(Some(Ok(piece)))
+    }
+}
+
 fn refused(error: &multer::Error) -> Refusal {
     match error {
+        multer::Error::StreamReadFailed(cause) if cause.is::<TooLongHead>() => {
+            let message = cause.to_string();
+            let status = StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE;
+            Refusal::new(status, "part_head_too_large", message)
+        }
         multer::Error::StreamSizeExceeded { limit }
         | multer::Error::FieldSizeExceeded { limit, .. } => too_large(*limit),
         multer::Error::StreamReadFailed(_)
@@ -129,9 +205,10 @@ fn refused(error: &multer::Error) -> Refusal {
     }
 }
 
-async fn text(mut part: Field<'_>) -> Result<String, Refusal> {
+async fn text(mut part: Field<'_>, held: &Held) -> Result<String, Refusal> {
     let mut bytes = Vec::new();
     while let Some(piece) = timely(part.chunk()).await? {
+        held.none();
         bytes.extend_from_slice(&piece);
         if bytes.len() as u64 > LONGEST_TEXT {
             let message = format!("a field that is no file has at most {LONGEST_TEXT} bytes");
@@ -143,16 +220,22 @@ async fn text(mut part: Field<'_>) -> Result<String, Refusal> {
 }
 
 /// Writes a part to a file, which is there only as a whole; returns its length in bytes.
-async fn to_disk(mut part: Field<'_>, folder: &Path, name: &str) -> Result<u64, Refusal> {
+async fn to_disk(
+    mut part: Field<'_>,
+    held: &Held,
+    folder: &Path,
+    name: &str,
+) -> Result<u64, Refusal> {
     let (folder, path) = (folder.to_owned(), folder.join(name));
     let place = path.clone();
     let mut file = on_disk(move || {
-        ken_storage::create_dir_all(&folder)?;
+        ken_storage::create_plain_dir_all(&folder)?;
         AtomicFile::create(&place)
     })
     .await?;
     let mut bytes = 0;
     while let Some(piece) = timely(part.chunk()).await? {
+        held.none();
         bytes += piece.len() as u64;
         let place = path.clone();
         file = on_disk(move || {
@@ -169,5 +252,5 @@ async fn to_disk(mut part: Field<'_>, folder: &Path, name: &str) -> Result<u64, 
 async fn on_disk<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, StorageError> + Send + 'static,
 ) -> Result<T, Refusal> {
-    blocking(move || work().map_err(|error| Refusal::of_storage(&error))).await
+    blocking(move || work().map_err(|error| Refusal::failed(&error))).await
 }

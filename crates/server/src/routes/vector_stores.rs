@@ -7,10 +7,9 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::{StatusCode, Uri};
 use axum::response::Response;
-use ken_answer::AnswerError;
+use ken_answer::{AnswerError, SearchResult};
 use serde_json::{Map, Value};
 
-use super::citing::titled;
 use super::path::Path;
 use super::state::App;
 use super::{changes, files, jobs};
@@ -19,10 +18,10 @@ use crate::access::keys::Scope;
 use crate::service::answering::Request;
 use crate::service::asked::Searched;
 use crate::service::clock::unix_seconds;
-use crate::service::library::files::of_document;
 use crate::service::library::job::Work;
 use crate::service::library::stores::{MadeCorpus, StoreFile};
 use crate::service::library::{Library, new_id};
+use crate::service::readable;
 use crate::service::served::Served;
 use crate::service::work::{self, blocking};
 use crate::wire::body;
@@ -152,7 +151,7 @@ pub(crate) async fn make(
         };
         library.make(&served.corpora, &made)?;
         for file in &files {
-            library.attach(&served.corpora, &made.name, file)?;
+            library.attach(&served.corpora, &made.name, file, request.caller.key())?;
         }
         described(&served, library, &made.name)
     });
@@ -208,7 +207,8 @@ pub(crate) async fn attach(
         let library = served.library()?;
         library.place(&served.corpora, &name)?;
         let file = files::find(library, &asked.file_id, &request.caller)?;
-        let (member, _) = library.attach(&served.corpora, &name, &file)?;
+        let key = request.caller.key();
+        let (member, _) = library.attach(&served.corpora, &name, &file, key)?;
         Ok(VectorStoreFile::new(&name, member))
     });
     Ok(body::json(&member.await?))
@@ -293,7 +293,7 @@ pub(crate) async fn detach(
         library
             .cancel_attaching(&name, &file)
             .map_err(|error| Refusal::failed(&error))?;
-        library.submit(&name, Work::Detach { file })
+        library.submit(&name, Work::Detach { file }, request.caller.key())
     });
     let job = job.await?;
     jobs::ended(&job).await?;
@@ -327,48 +327,50 @@ pub(crate) async fn search(
     let filters = asked.filters.as_ref().map(|filter| filter.read());
     let filters = filters.transpose()?.unwrap_or_default();
     let searched = Searched::default().or(Some(&name), asked.max_num_results, filters)?;
-    let corpus = searched.corpus(&app.served)?.ok_or(AnswerError::NoCorpus)?;
-    let found = work::run(
+    let corpus = searched.corpus(&app.served, &request.caller)?;
+    let corpus = corpus.ok_or(AnswerError::NoCorpus)?;
+    for query in &queries {
+        readable::check(query, corpus.retriever.embedder().max_tokens())
+            .map_err(|refusal| refusal.of("query"))?;
+    }
+    let (k, mode) = searched.amount(FOUND, app.served.pipeline.settings.mode);
+    let found = work::in_pieces(
         &app.served,
         |served| &served.searches,
-        move |served, _| {
+        work::deadline(&app.served),
+        queries.clone(),
+        move |served, _, query| {
             let retriever = searched.retriever(served, &corpus.retriever)?;
-            let (k, mode) = searched.amount(FOUND, served.pipeline.settings.mode);
-            let mut data = Vec::new();
-            for query in &queries {
-                for hit in retriever.search(query, mode, k)? {
-                    let (file_id, filename) = match of_document(&hit.passage.doc_id) {
-                        Some((file, name)) => (file.to_owned(), name.to_owned()),
-                        None => (
-                            hit.passage.doc_id.clone(),
-                            titled(&hit.passage.title, &hit.passage.doc_id),
-                        ),
-                    };
-                    data.push((
-                        hit.passage.id.0,
-                        VectorStoreResult {
-                            file_id,
-                            filename,
-                            score: hit.score,
-                            attributes: hit.passage.metadata,
-                            content: [FoundText {
-                                kind: "text",
-                                text: hit.text,
-                            }],
-                        },
-                    ));
-                }
-            }
-            Ok(VectorStoreResults {
-                object: "vector_store.search_results.page",
-                search_query: queries,
-                data: best(data, k),
-                has_more: false,
-                next_page: None,
-            })
+            let hits = retriever.search(&query, mode, k)?.into_iter();
+            let named = hits.map(|hit| result(served, &corpus.name, hit));
+            Ok(named.collect::<Vec<_>>())
         },
     );
-    Ok(body::json(&found.await?))
+    let found = found.await?.into_iter().flatten().collect();
+    Ok(body::json(&VectorStoreResults {
+        object: "vector_store.search_results.page",
+        search_query: queries,
+        data: best(found, k),
+        has_more: false,
+        next_page: None,
+    }))
+}
+
+/// What was found, with the id of the passage.
+fn result(served: &Served, corpus: &str, hit: SearchResult) -> (String, VectorStoreResult) {
+    let (doc_id, title) = (&hit.passage.doc_id, &hit.passage.title);
+    let (file_id, filename) = served.file_of(corpus, doc_id, title);
+    let result = VectorStoreResult {
+        file_id,
+        filename,
+        score: hit.score,
+        attributes: hit.passage.metadata,
+        content: [FoundText {
+            kind: "text",
+            text: hit.text,
+        }],
+    };
+    (hit.passage.id.0, result)
 }
 
 /// The best results, each passage once.

@@ -5,17 +5,18 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ken_answer::{Answer, Event, Pipeline, Policy, is_small_talk};
+use ken_answer::{Answer, AnswerError, Event, Pipeline, Policy, Signal, is_small_talk};
 use ken_probe::Lack;
 use ken_route::{Promise, Source};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::asked::Asked;
-use super::cancel::{Cancel, Cancellable};
+use super::cancel::Cancel;
 use super::clock::unix_seconds;
 use super::corpora::Opened;
 use super::looking::{self, Look};
 use super::policies;
+use super::readable;
 use super::served::Served;
 use super::traces::Happened;
 use super::traces::past::Past;
@@ -73,12 +74,16 @@ pub(crate) fn start(
     asked: Asked,
     request: Request,
 ) -> Result<UnboundedReceiver<News>, Refusal> {
-    let corpus = asked.corpus(served)?;
-    if let Some(corpus) = &corpus {
-        request.caller.must_read(&corpus.name)?;
-    }
+    let corpus = asked.corpus(served, &request.caller)?;
     asked.settings(served)?;
+    let said = asked.before.iter().map(|before| before.question.as_str());
+    for text in said.chain([asked.question.as_str()]) {
+        readable::check(text, Some(served.pipeline.model.context_tokens()))?;
+    }
     let ticket = served.answers.queue()?;
+    let reserved = request
+        .caller
+        .reserve(served.prompt_estimate(&asked.question))?;
     let started = Instant::now();
     let deadline = started + served.limits.deadline;
     let (tell, news) = unbounded_channel();
@@ -96,10 +101,8 @@ pub(crate) fn start(
                 return;
             }
         };
-        let late = tell.clone();
+        let heard = tell.clone();
         let work = move || {
-            // Given back when the work is done, and not when the client has read all of it.
-            let _place = place;
             let job = Job {
                 served: &served,
                 asked: &asked,
@@ -111,7 +114,10 @@ pub(crate) fn start(
             let mut left = Left::default();
             // Whoever does not listen any more needs no news.
             let _ = tell.send(match job.run(deadline, &mut left) {
-                Ok(answered) => News::Done(Box::new(answered)),
+                Ok(answered) => {
+                    reserved.settle(answered.tokens.iter().sum());
+                    News::Done(Box::new(answered))
+                }
                 Err(refusal) => {
                     report(&served, &asked, &request, &refusal, started);
                     News::Failed(refusal)
@@ -125,17 +131,26 @@ pub(crate) fn start(
                 looking::begin(&served, look);
             }
         };
-        let work = tokio::task::spawn_blocking(work);
-        // A panic drops the senders, which the client is told of.
-        if tokio::time::timeout_at((deadline + GRACE).into(), work)
-            .await
-            .is_err()
-        {
-            // The work keeps its place, and is reported, when the endpoint that it waits for ends it.
-            let _ = late.send(News::Failed(Refusal::too_late()));
+        tokio::select! {
+            // A panic drops the senders, which the client is told of.
+            _ = tokio::task::spawn_blocking(work) => {}
+            // Whoever is still there is told; the work says in the log how it ended, when it does.
+            () = unwanted(&heard, deadline) => {
+                let _ = heard.send(News::Failed(Refusal::too_late()));
+            }
         }
+        // Given back when the work is done or unwanted, and not when the client has read all of it.
+        drop(place);
     });
     Ok(news)
+}
+
+/// Waits until a moment after nobody listens any more, or after the deadline: by then, work that looks at these
+/// has ended.
+async fn unwanted(tell: &UnboundedSender<News>, deadline: Instant) {
+    // At the deadline it is over as well.
+    let _ = tokio::time::timeout_at(deadline.into(), tell.closed()).await;
+    tokio::time::sleep(GRACE).await;
 }
 
 /// Tells of a question that came when it did and is not answered.
@@ -198,20 +213,14 @@ impl Job<'_> {
             Cancel::new(move || tell.is_closed(), deadline, halted)
         };
         let mut pipeline = asked.pipeline(served, self.corpus, &self.request.caller)?;
-        let model = Arc::clone(&pipeline.model);
         let small_talk = is_small_talk(&asked.question);
         if small_talk {
             pipeline.settings.policy = Policy::Never;
             pipeline.settings.abstain = None;
         }
-        pipeline.model = Arc::new(Cancellable {
-            model: pipeline.model,
-            cancel: cancel.clone(),
-        });
-        let stopped = |error| match cancel.reason() {
-            Some(reason) => reason,
-            None => Refusal::from(error),
-        };
+        let unbound = pipeline.clone();
+        let pipeline = pipeline.bound(&cancel.token());
+        let stopped = |error: AnswerError| cancel.refusal(error);
         let before = if small_talk {
             &[]
         } else {
@@ -248,6 +257,12 @@ impl Job<'_> {
                 .collect(),
         };
         let (policy, k) = (pipeline.settings.policy, pipeline.settings.k);
+        let beside = match policy.signal() {
+            Some(signal) if signal == Signal::SELF_ROUTE => {
+                pipeline.extra_corpora.keys().cloned().collect()
+            }
+            _ => Vec::new(),
+        };
         let mut begun = false;
         let mut watch = |event: Event<'_>| -> ControlFlow<()> {
             match event {
@@ -282,12 +297,11 @@ impl Job<'_> {
         let rewritten = [standalone.tokens.prompt, standalone.tokens.completion];
         let mut answered = finished(trace, answer, rewritten);
         if !small_talk {
-            pipeline.model = model;
-            (left.score, left.look) = self.watched(pipeline, &mut answered);
+            (left.score, left.look) = self.watched(unbound, &mut answered);
         }
         self.count(policy, k, &answered);
         // Before the answer is out, so that whoever has it can say something of it, and after a kill as well.
-        let happened = Happened::Answered(Box::new(self.past(&answered)));
+        let happened = Happened::Answered(Box::new(self.past(&answered, beside)));
         served.kept("traces", served.traces.write(&happened, false));
         served.traces.take(happened);
         if !asked.traced {
@@ -297,10 +311,11 @@ impl Job<'_> {
     }
 
     /// What is kept of it.
-    fn past(&self, answered: &Answered) -> Past {
+    fn past(&self, answered: &Answered, beside: Vec<String>) -> Past {
         let past = Past {
             at: unix_seconds(),
             key: self.request.caller.key().map(str::to_owned),
+            beside,
             answer: Some(answered.text.clone()),
             truncated: answered.truncated,
             tokens: answered.tokens,
@@ -363,7 +378,6 @@ impl Job<'_> {
     fn count(&self, policy: Policy, k: usize, answered: &Answered) {
         let Answered { trace, tokens, .. } = answered;
         let took = self.started.elapsed();
-        self.request.caller.spent(tokens.iter().sum());
         let kind = policies::kind(policy);
         let metrics = &self.served.metrics;
         metrics.answer(kind, &trace.route, *tokens, took, &trace.timing_ms);

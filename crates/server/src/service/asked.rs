@@ -96,9 +96,13 @@ impl Asked {
     /// The corpus to be searched.
     ///
     /// # Errors
-    /// A corpus or generation that is not served.
-    pub(crate) fn corpus(&self, served: &Served) -> Result<Option<Arc<Opened>>, Refusal> {
-        self.searched.corpus(served)
+    /// A corpus or generation that is not served, or not for the caller.
+    pub(crate) fn corpus(
+        &self,
+        served: &Served,
+        caller: &Caller,
+    ) -> Result<Option<Arc<Opened>>, Refusal> {
+        self.searched.corpus(served, caller)
     }
 
     /// Whether the corpus is the first, and searched as the settings say.
@@ -277,12 +281,27 @@ impl Searched {
         }
     }
 
-    /// The corpus to be searched.
+    /// The corpus to be searched. Whoever may not search it learns neither whether it is there nor its name.
     ///
     /// # Errors
-    /// A corpus or generation that is not served.
-    pub(crate) fn corpus(&self, served: &Served) -> Result<Option<Arc<Opened>>, Refusal> {
-        let name = self.corpus.as_deref();
+    /// A corpus or generation that is not served, or not for the caller.
+    pub(crate) fn corpus(
+        &self,
+        served: &Served,
+        caller: &Caller,
+    ) -> Result<Option<Arc<Opened>>, Refusal> {
+        let first = served.corpora.all().into_iter().next();
+        let name = match (self.corpus.as_deref(), &first) {
+            (Some(name), _) => {
+                caller.must_read(name)?;
+                Some(name)
+            }
+            (None, Some(first)) => {
+                caller.must_read_first(&first.name)?;
+                Some(first.name.as_str())
+            }
+            (None, None) => None,
+        };
         let found = served.corpora.find(name, self.generation);
         let (Err(_), Some(name), Some(library)) = (&found, name, &served.library) else {
             return found;

@@ -1,15 +1,12 @@
-//! Ending work early: when its client went away, when its deadline passed, or when the server ends. A
-//! model that is asked for such work looks at that between all pieces of prompts and of texts.
+//! Ending work early: when its client went away, when its deadline passed, or when the server ends. Models
+//! that are asked for such work are bound to its token, and leave whatever they wait for.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use ken_language::{
-    Capabilities, GenerateRequest, Generation, LanguageModel, ModelError, Progress, Prompt, Score,
-    ScoreRequest, SourceChooser,
-};
+use ken_language::CancelToken;
 
 use crate::wire::refusal::Refusal;
 
@@ -48,66 +45,29 @@ impl Cancel {
         }
     }
 
+    /// What is said of work that failed: why it was to end, where it was, or else what failed.
+    pub(crate) fn refusal(&self, error: impl Into<Refusal>) -> Refusal {
+        let error = error.into();
+        match self.reason() {
+            Some(reason) => reason.after(error),
+            None => error,
+        }
+    }
+
+    /// For models: set as soon as there is a reason.
+    pub(crate) fn token(&self) -> CancelToken {
+        let is_gone = Arc::clone(&self.is_gone);
+        let halted = CancelToken::raised_by(Arc::clone(&self.halted));
+        CancelToken::when(move || is_gone())
+            .or(&halted)
+            .by(self.deadline)
+    }
+
     /// For callbacks.
     pub(crate) fn flow(&self) -> ControlFlow<()> {
         match self.reason() {
             Some(_) => ControlFlow::Break(()),
             None => ControlFlow::Continue(()),
         }
-    }
-}
-
-/// A model that breaks off what it generates when that is no longer wanted, for measuring too.
-pub(crate) struct Cancellable {
-    pub(crate) model: Arc<dyn LanguageModel>,
-    pub(crate) cancel: Cancel,
-}
-
-impl LanguageModel for Cancellable {
-    fn fingerprint(&self) -> &str {
-        self.model.fingerprint()
-    }
-
-    fn capabilities(&self) -> Capabilities {
-        self.model.capabilities()
-    }
-
-    fn context_tokens(&self) -> usize {
-        self.model.context_tokens()
-    }
-
-    fn count_tokens(&self, text: &str) -> Result<usize, ModelError> {
-        self.model.count_tokens(text)
-    }
-
-    fn count_prompt_tokens(&self, prompt: &Prompt) -> Result<usize, ModelError> {
-        self.model.count_prompt_tokens(prompt)
-    }
-
-    fn generate(
-        &self,
-        requests: &[GenerateRequest<'_, Prompt>],
-        on_progress: &mut dyn FnMut(Progress<'_>) -> ControlFlow<()>,
-    ) -> Result<Vec<Vec<Generation>>, ModelError> {
-        self.model.generate(requests, &mut |progress| {
-            self.cancel.flow()?;
-            on_progress(progress)
-        })
-    }
-
-    fn score(&self, requests: &[ScoreRequest<'_, Prompt>]) -> Result<Vec<Vec<Score>>, ModelError> {
-        self.model.score(requests)
-    }
-
-    fn choose(&self, requests: &[ScoreRequest<'_, Prompt>]) -> Result<Vec<Vec<f64>>, ModelError> {
-        self.model.choose(requests)
-    }
-
-    fn hidden(&self, prompts: &[&Prompt], layer: usize) -> Result<Vec<Vec<f32>>, ModelError> {
-        self.model.hidden(prompts, layer)
-    }
-
-    fn source_chooser(&self) -> Result<&dyn SourceChooser, ModelError> {
-        self.model.source_chooser()
     }
 }

@@ -9,6 +9,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::record::{self, RecordError};
+use crate::access::caller::Caller;
 use crate::wire::refusal::Refusal;
 
 /// The most of a kind.
@@ -24,6 +25,9 @@ pub(crate) trait Item: Clone + Serialize + DeserializeOwned {
 
     /// The length of its texts.
     fn bytes(&self) -> usize;
+
+    /// Whether a caller may see and change it.
+    fn is_for(&self, caller: &Caller) -> bool;
 }
 
 /// One as it is kept.
@@ -74,10 +78,18 @@ impl<T: Item> Collected<T> {
     /// Takes one, in the place of the one of its id or behind all others.
     ///
     /// # Errors
-    /// Too many of them; a disk that takes no more.
-    pub(crate) fn put(&self, item: T, now: u64) -> Result<(), Refusal> {
+    /// One that is there already and not for the caller; too many of them; a disk that takes no more.
+    pub(crate) fn put(&self, item: T, caller: &Caller, now: u64) -> Result<(), Refusal> {
         let mut all = self.lock();
         let place = all.iter().position(|kept| kept.item.id() == item.id());
+        if place.is_some_and(|place| !all[place].item.is_for(caller)) {
+            let message = "the question is kept already, by a key for other corpora";
+            return Err(Refusal::new(
+                StatusCode::CONFLICT,
+                "question_exists",
+                message,
+            ));
+        }
         let bytes: usize = all.iter().map(|kept| kept.item.bytes()).sum();
         let is_full = place.is_none() && all.len() >= MOST;
         if is_full || bytes.saturating_add(item.bytes()) > MOST_BYTES {
@@ -94,7 +106,7 @@ impl<T: Item> Collected<T> {
         };
         if let Some(folder) = &self.folder {
             let path = record::path(folder, kept.item.id());
-            record::write(&path, &kept).map_err(|error| Refusal::of_record(&error))?;
+            record::write(&path, &kept).map_err(|error| Refusal::failed(&error))?;
         }
         match place {
             Some(place) => all[place] = kept,
@@ -103,27 +115,29 @@ impl<T: Item> Collected<T> {
         Ok(())
     }
 
-    /// Removes one; whether it was there.
+    /// Removes one; whether it was there for the caller.
     ///
     /// # Errors
     /// A file that cannot be removed.
-    pub(crate) fn remove(&self, id: &str) -> Result<bool, Refusal> {
+    pub(crate) fn remove(&self, id: &str, caller: &Caller) -> Result<bool, Refusal> {
         let mut all = self.lock();
-        let Some(place) = all.iter().position(|kept| kept.item.id() == id) else {
+        let is_it = |kept: &Kept<T>| kept.item.id() == id && kept.item.is_for(caller);
+        let Some(place) = all.iter().position(is_it) else {
             return Ok(false);
         };
         if let Some(folder) = &self.folder {
             let removed = ken_storage::remove(&record::path(folder, id));
-            removed.map_err(|error| Refusal::of_storage(&error))?;
+            removed.map_err(|error| Refusal::failed(&error))?;
         }
         all.remove(place);
         Ok(true)
     }
 
-    /// All of them, oldest first.
-    pub(crate) fn all(&self) -> Vec<T> {
+    /// All that are for the caller, oldest first.
+    pub(crate) fn all(&self, caller: &Caller) -> Vec<T> {
         let all = self.lock();
-        all.iter().map(|kept| kept.item.clone()).collect()
+        let items = all.iter().map(|kept| &kept.item);
+        items.filter(|item| item.is_for(caller)).cloned().collect()
     }
 }
 
@@ -139,6 +153,7 @@ mod tests {
             id: id.to_owned(),
             question: "Who?".to_owned(),
             golden_answers: vec![answer.to_owned()],
+            corpora: Vec::new(),
             metadata: Map::new(),
         }
     }
@@ -146,34 +161,39 @@ mod tests {
     #[test]
     fn questions_are_replaced_removed_and_found_again() {
         let folder = tempfile::tempdir().unwrap();
+        let caller = Caller::anyone();
         let open = || Evals::open(folder.path().join("evals")).unwrap();
         let evals = open();
         for (id, answer, now) in [("req_b", "x", 1), ("req_a", "y", 2), ("req_b", "z", 3)] {
-            evals.put(question(id, answer), now).unwrap();
+            evals.put(question(id, answer), &caller, now).unwrap();
         }
         let all = [question("req_b", "z"), question("req_a", "y")];
-        assert_eq!(evals.all(), all);
-        assert_eq!(open().all(), all);
-        assert!(evals.remove("req_b").unwrap() && !evals.remove("req_b").unwrap());
-        assert!(!evals.remove("../evals/req_a").unwrap());
-        assert_eq!(open().all(), all[1..]);
+        assert_eq!(evals.all(&caller), all);
+        assert_eq!(open().all(&caller), all);
+        assert!(
+            evals.remove("req_b", &caller).unwrap() && !evals.remove("req_b", &caller).unwrap()
+        );
+        assert!(!evals.remove("../evals/req_a", &caller).unwrap());
+        assert_eq!(open().all(&caller), all[1..]);
     }
 
     #[test]
     fn there_are_bounds() {
-        let evals = Evals::in_memory();
+        let (evals, caller) = (Evals::in_memory(), Caller::anyone());
         evals
-            .put(question("large", &"x".repeat(MOST_BYTES - 100)), 1)
+            .put(question("large", &"x".repeat(MOST_BYTES - 100)), &caller, 1)
             .unwrap();
-        let refused = evals.put(question("more", &"x".repeat(100)), 2);
+        let refused = evals.put(question("more", &"x".repeat(100)), &caller, 2);
         assert_eq!(refused.unwrap_err().code(), "too_many_questions");
-        assert!(evals.remove("large").unwrap());
+        assert!(evals.remove("large", &caller).unwrap());
         for number in 0..MOST {
-            evals.put(question(&number.to_string(), "x"), 3).unwrap();
+            evals
+                .put(question(&number.to_string(), "x"), &caller, 3)
+                .unwrap();
         }
-        let refused = evals.put(question("more", "x"), 4);
+        let refused = evals.put(question("more", "x"), &caller, 4);
         assert_eq!(refused.unwrap_err().code(), "too_many_questions");
-        evals.put(question("7", "y"), 5).unwrap();
-        assert_eq!(evals.all().len(), MOST);
+        evals.put(question("7", "y"), &caller, 5).unwrap();
+        assert_eq!(evals.all(&caller).len(), MOST);
     }
 }

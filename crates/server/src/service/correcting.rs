@@ -7,12 +7,13 @@ use std::sync::Arc;
 use axum::http::StatusCode;
 use ken_answer::datastore::SELF;
 use ken_answer::{Datastore, DatastoreError, question_states};
+use ken_language::bound_model;
 
-use super::cancel::Cancellable;
 use super::corrections::Correction;
 use super::live::Live;
 use super::served::Served;
 use super::work::{self, blocking};
+use crate::access::caller::Caller;
 use crate::wire::corrections::{Neighbor, Votes};
 use crate::wire::refusal::Refusal;
 
@@ -25,9 +26,10 @@ use crate::wire::refusal::Refusal;
 pub(crate) async fn apply(
     live: Arc<Live>,
     served: &Arc<Served>,
+    caller: &Caller,
     correction: &Correction,
 ) -> Result<Option<Votes>, Refusal> {
-    let sources = served.sources();
+    let sources = served.sources(caller);
     if !sources.contains(&correction.source) {
         let message = format!(
             "there is no source {:?}; there are {}",
@@ -39,17 +41,18 @@ pub(crate) async fn apply(
     let Some(datastore) = served.datastore() else {
         return Ok(None);
     };
+    if !caller.may_read_each(datastore.corpora()) {
+        caller.must_read_all("corrections are of the datastore that votes on questions")?;
+    }
     let question = correction.question.clone();
     let asked = Arc::clone(&datastore);
     let state = work::run(
         served,
         |served| &served.answers,
         move |served, cancel| {
-            let model = Cancellable {
-                model: Arc::clone(&served.pipeline.model),
-                cancel: cancel.clone(),
-            };
-            let states = question_states(&asked, &[question.as_str()], &model)?;
+            let model = bound_model(Arc::clone(&served.pipeline.model), &cancel.token());
+            let states = question_states(&asked, &[question.as_str()], model.as_ref());
+            let states = states.map_err(|error| cancel.refusal(error))?;
             states.into_iter().next().ok_or_else(work::broken)
         },
     )
@@ -106,7 +109,6 @@ fn refused(error: &DatastoreError) -> Refusal {
             let message = "another process is changing the datastore; try again";
             Refusal::new(StatusCode::CONFLICT, "datastore_locked", message)
         }
-        DatastoreError::File(error) => Refusal::of_storage(error),
         error => Refusal::failed(error),
     }
 }

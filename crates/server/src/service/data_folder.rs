@@ -30,12 +30,15 @@ pub enum DataFolderError {
 }
 
 impl DataFolder {
-    /// Takes a folder, which is made where it is not there.
+    /// Takes a folder, which is made where it is not there, for this user alone: it holds questions and
+    /// uploads.
     ///
     /// # Errors
-    /// A folder that another server has, or that cannot be written.
+    /// A folder that another server has, that cannot be written, or in which something is a link, a pipe,
+    /// a socket or a device.
     pub(crate) fn take(path: &Path) -> Result<Self, DataFolderError> {
-        ken_storage::create_dir_all(path)?;
+        ken_storage::create_private_dir_all(path)?;
+        ken_storage::check_below(path)?;
         let path = path.to_owned();
         match ken_storage::try_lock(&path.join(LOCK))? {
             Some(lock) => Ok(Self { path, _lock: lock }),
@@ -50,6 +53,8 @@ impl DataFolder {
 
 #[cfg(test)]
 mod tests {
+    use ken_diagnostic::Diagnostic;
+
     use super::*;
 
     #[test]
@@ -61,5 +66,35 @@ mod tests {
         assert!(matches!(refused, DataFolderError::InUse { .. }));
         drop(taken);
         assert!(DataFolder::take(&data).is_ok());
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn it_is_this_users_alone_and_nothing_in_it_leads_elsewhere() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let folder = tempfile::tempdir().unwrap();
+        let data = folder.path().join("data");
+        drop(DataFolder::take(&data).unwrap());
+        let mode = data.metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o700);
+        for name in [
+            "files",
+            "jobs/job_1",
+            "traces/000000000000.jsonl",
+            "corpora/a/corpus",
+            "lock",
+        ] {
+            let place = data.join(name);
+            ken_storage::create_dir_all(place.parent().unwrap()).unwrap();
+            ken_storage::remove(&place).unwrap();
+            symlink(folder.path(), &place).unwrap();
+            let refused = DataFolder::take(&data).err().unwrap();
+            assert_eq!(refused.kind(), "not_a_plain_file");
+            assert!(refused.to_string().contains(name), "{refused}");
+            ken_storage::remove(&place).unwrap();
+        }
+        // The folder itself may be kept on another disk.
+        symlink("data", folder.path().join("link")).unwrap();
+        assert!(DataFolder::take(&folder.path().join("link")).is_ok());
     }
 }

@@ -28,7 +28,7 @@ pub(crate) fn take(
         rating,
         answers,
     } = given;
-    let may_any = caller.may(Scope::Admin).is_ok();
+    let may_any = caller.may(Scope::Admin).is_ok() && served.may_read_first(caller);
     let counts = !answers.is_empty() && judge(served, &id, caller.key(), may_any, answers.clone());
     let past = served.traces.find(&id).filter(|past| past.is_for(caller));
     if past.is_none() && !counts {
@@ -55,7 +55,7 @@ pub(crate) fn take(
         let happened = Happened::Judged { id, feedback };
         served.kept("traces", served.traces.write(&happened, true));
         served.traces.take(happened);
-        eval_question = is_right_answer && made_question(served, past.as_deref());
+        eval_question = is_right_answer && made_question(served, caller, past.as_deref());
     }
     Ok(FeedbackResponse {
         request_id: id,
@@ -66,12 +66,12 @@ pub(crate) fn take(
 
 /// Makes a question to evaluate on of a trace, as it is by now. Whether that was done: where texts are not
 /// kept, or too many questions are there, it is not.
-fn made_question(served: &Served, past: Option<&Past>) -> bool {
+fn made_question(served: &Served, caller: &Caller, past: Option<&Past>) -> bool {
     let past = past.and_then(|past| served.traces.find(past.id()));
     let Some(question) = past.and_then(|past| EvalQuestion::asked(&past)) else {
         return false;
     };
-    match served.evals.put(question, unix_seconds()) {
+    match served.evals.put(question, caller, unix_seconds()) {
         Ok(()) => true,
         Err(refusal) => {
             if let Some(detail) = refusal.detail {

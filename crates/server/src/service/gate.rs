@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
+use serde::Serialize;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::wire::refusal::Refusal;
@@ -14,6 +15,26 @@ pub(crate) struct Gate {
     all: usize,
     waiting: Arc<AtomicUsize>,
     most_waiting: usize,
+}
+
+/// How a gate is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub(crate) struct Load {
+    /// How many work.
+    pub(crate) working: usize,
+    /// How many may at once.
+    pub(crate) places: usize,
+    /// How many wait.
+    pub(crate) waiting: usize,
+    /// How many may; `None` for any number.
+    pub(crate) queue: Option<usize>,
+}
+
+impl Load {
+    /// Whether whoever comes next is refused.
+    pub(crate) fn is_full(self) -> bool {
+        self.working >= self.places && self.queue.is_some_and(|queue| self.waiting >= queue)
+    }
 }
 
 /// A place in the queue. It is given back when dropped.
@@ -50,18 +71,31 @@ impl Gate {
                 (waiting < most).then_some(waiting + 1)
             });
         match queued {
-            Ok(_) => Ok(Ticket {
-                places: Arc::clone(&self.places),
-                waiting: Arc::clone(&self.waiting),
-            }),
+            Ok(_) => Ok(self.ticket()),
             Err(_) => Err(Refusal::busy()),
         }
     }
 
-    /// How many wait, and how many work.
-    pub(crate) fn load(&self) -> (usize, usize) {
-        let working = self.all - self.places.available_permits();
-        (self.waiting.load(Ordering::Relaxed), working)
+    /// Queues up behind all others with the next piece of work that was let in: nobody is refused halfway.
+    pub(crate) fn queue_again(&self) -> Ticket {
+        self.waiting.fetch_add(1, Ordering::SeqCst);
+        self.ticket()
+    }
+
+    fn ticket(&self) -> Ticket {
+        Ticket {
+            places: Arc::clone(&self.places),
+            waiting: Arc::clone(&self.waiting),
+        }
+    }
+
+    pub(crate) fn load(&self) -> Load {
+        Load {
+            working: self.all - self.places.available_permits(),
+            places: self.all,
+            waiting: self.waiting.load(Ordering::Relaxed),
+            queue: Some(self.most_waiting),
+        }
     }
 }
 
@@ -101,20 +135,27 @@ mod tests {
             .unwrap();
         runtime.block_on(async {
             let gate = Gate::new(2, 1);
+            let load = |gate: &Gate| (gate.load().waiting, gate.load().working);
             let soon = || Instant::now() + Duration::from_millis(50);
             let first = gate.queue().unwrap().enter(soon()).await.unwrap();
             let second = gate.queue().unwrap().enter(soon()).await.unwrap();
-            assert_eq!(gate.load(), (0, 2));
+            assert_eq!(load(&gate), (0, 2));
             let waits = gate.queue().unwrap();
+            assert!(gate.load().is_full());
             assert_eq!(gate.queue().err().unwrap().code(), "queue_full");
             let late = waits.enter(soon()).await.err().unwrap();
             assert_eq!(late.code(), "deadline_exceeded");
-            assert_eq!(gate.load(), (0, 2));
+            assert_eq!(load(&gate), (0, 2));
             let waits = gate.queue().unwrap();
+            // The next piece of work that was let in is not refused.
+            let next = gate.queue_again();
+            assert_eq!(load(&gate), (2, 2));
+            drop(next);
             drop(first);
             let third = waits.enter(soon()).await.unwrap();
             drop((second, third));
-            assert_eq!(gate.load(), (0, 0));
+            assert_eq!(load(&gate), (0, 0));
+            assert!(!gate.load().is_full());
         });
     }
 }

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ken_answer::Retrieved;
-use ken_language::LanguageModel;
+use ken_language::{LanguageModel, bound_model};
 use ken_probe::{Evidenced, judge_answers};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::cancel::{Cancel, Cancellable};
+use super::cancel::Cancel;
 use super::watch::compared::{Compared, Verdict};
 
 /// The most questions that it is asked at once.
@@ -81,22 +81,19 @@ impl Judge {
         turn: Option<OwnedSemaphorePermit>,
         question: &str,
         dispute: &Dispute,
-        cancel: Cancel,
+        cancel: &Cancel,
     ) -> Judged {
         let Some(_turn) = turn else {
             return Judged::Dropped;
         };
-        let model = Cancellable {
-            model: Arc::clone(&self.model),
-            cancel: cancel.clone(),
-        };
+        let model = bound_model(Arc::clone(&self.model), &cancel.token());
         let passages = dispute.read.iter().filter(|passage| passage.in_prompt);
         let passages: Vec<&str> = passages.map(|passage| passage.text.as_str()).collect();
         let asked = Evidenced {
             question,
             passages: &passages,
         };
-        match judge_answers(&model, asked, &dispute.answers.answers()) {
+        match judge_answers(model.as_ref(), asked, &dispute.answers.answers()) {
             Ok(right) => match Verdict::of(&right) {
                 Some(verdict) => Judged::Said(verdict),
                 None if cancel.reason().is_some() => Judged::Dropped,

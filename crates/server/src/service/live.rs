@@ -8,6 +8,7 @@ use ken_setup::{FetchProgress, Settings, Setup, SetupError};
 use super::corpora::addresses;
 use super::opening::{OpenError, Opening};
 use super::served::Served;
+use crate::log::Entry;
 
 /// How the settings are read again.
 pub type Read = Box<dyn Fn() -> Result<Settings, SetupError> + Send + Sync>;
@@ -34,6 +35,7 @@ impl Now {
             settings,
             stop: &self.served.halted,
             watch: &silent,
+            withheld: &|_| {},
         })
     }
 }
@@ -115,10 +117,16 @@ impl Live {
         if let Some(key) = fixed(old, &settings) {
             return Err(ReloadError::Fixed { key });
         }
+        let withheld = |error: &SetupError| {
+            (before.served.log)(&Entry::Withheld {
+                detail: error.to_string(),
+            });
+        };
         let setup = Setup {
             settings: &settings,
             stop: &before.served.halted,
             watch: &silent,
+            withheld: &withheld,
         };
         let model = has_same_model(old, &settings).then(|| &before.served.pipeline.model);
         let opening = Opening::of(&setup, model.cloned())?;

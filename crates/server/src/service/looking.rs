@@ -11,8 +11,8 @@ use ken_answer::{Abstention, Answer, AnswerError, Pipeline, Policy, Retrieved, S
 use ken_language::Sampling;
 use ken_route::Promise;
 
-use super::cancel::{Cancel, Cancellable};
-use super::gate::Place;
+use super::cancel::Cancel;
+use super::gate::{Load, Place};
 use super::judging::{Dispute, Judged};
 use super::served::Served;
 use super::traces::Happened;
@@ -103,7 +103,7 @@ pub(crate) fn begin(served: &Arc<Served>, look: Look) {
         let judged = tokio::task::spawn_blocking(move || {
             let deadline = Instant::now() + served.limits.deadline;
             let cancel = Cancel::new(|| false, deadline, Arc::clone(&served.halted));
-            let judged = judge.judge(turn, &look.question, &dispute, cancel);
+            let judged = judge.judge(turn, &look.question, &dispute, &cancel);
             tell_of_verdict(&served, &look.request_id, &judged);
         });
         let _ = judged.await;
@@ -114,7 +114,9 @@ pub(crate) fn begin(served: &Arc<Served>, look: Look) {
 async fn wait_for_room(served: &Served) -> Option<Place> {
     let begun = Instant::now();
     while begun.elapsed() < ROOM_WITHIN && !served.halted.load(Ordering::Relaxed) {
-        let (waiting, working) = served.answers.load();
+        let Load {
+            waiting, working, ..
+        } = served.answers.load();
         let is_idle = waiting == 0 && working == 0;
         if is_idle || (waiting == 0 && begun.elapsed() > IDLE_WITHIN) {
             let soon = Instant::now() + LOOK;
@@ -136,11 +138,7 @@ fn compare(served: &Served, look: &Look, place: Place) -> (Outcome, Option<Dispu
     };
     let deadline = Instant::now() + served.limits.deadline;
     let cancel = Cancel::new(|| false, deadline, Arc::clone(&served.halted));
-    let mut pipeline = look.pipeline.clone();
-    pipeline.model = Arc::new(Cancellable {
-        model: Arc::clone(&pipeline.model),
-        cancel: cancel.clone(),
-    });
+    let mut pipeline = look.pipeline.clone().bound(&cancel.token());
     pipeline.settings.style = Style::Short;
     pipeline.settings.sampling = Sampling::Greedy;
     pipeline.settings.verbalize = false;

@@ -13,12 +13,15 @@ pub(crate) mod data_folder;
 pub(crate) mod evals;
 pub(crate) mod feedback;
 pub(crate) mod gate;
+#[cfg(test)]
+mod interleaved;
 pub(crate) mod judging;
 pub(crate) mod library;
 pub(crate) mod live;
 pub(crate) mod looking;
 pub(crate) mod opening;
 pub(crate) mod policies;
+pub(crate) mod readable;
 pub(crate) mod record;
 pub(crate) mod served;
 pub(crate) mod studies;

@@ -13,12 +13,6 @@ pub(crate) const ENDING: &str = ".json";
 #[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
 #[allow(missing_docs, reason = "the messages say what the fields are")]
 pub enum RecordError {
-    #[error("cannot read {path}: {source}")]
-    #[diagnostic(kind = "io")]
-    Unreadable {
-        path: PathBuf,
-        source: std::io::Error,
-    },
     #[error("{path} is no record of a server: {reason}")]
     #[diagnostic(
         kind = "server_record_broken",
@@ -43,7 +37,19 @@ pub(crate) fn write(path: &Path, value: &impl Serialize) -> Result<(), RecordErr
         path: path.to_owned(),
         reason: error.to_string(),
     })?;
+    ken_storage::check_plain(path.parent().unwrap_or(path))?;
     Ok(ken_storage::replace(path, &text)?)
+}
+
+/// Removes one, and the folder of what belongs to it: in this order, so that what is left of one that is gone
+/// is removed at the next start.
+///
+/// # Errors
+/// Files that cannot be removed.
+pub(crate) fn remove(path: &Path, of_it: Option<&Path>) -> Result<(), StorageError> {
+    ken_storage::check_plain(path.parent().unwrap_or(path))?;
+    ken_storage::remove(path)?;
+    of_it.map_or(Ok(()), ken_storage::remove)
 }
 
 /// Reads one; `None` where there is none.
@@ -51,13 +57,10 @@ pub(crate) fn write(path: &Path, value: &impl Serialize) -> Result<(), RecordErr
 /// # Errors
 /// A file that cannot be read, or is none of such records.
 pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, RecordError> {
-    let text = match std::fs::read(path) {
+    let text = match ken_storage::read(path) {
         Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(source) => {
-            let path = path.to_owned();
-            return Err(RecordError::Unreadable { path, source });
-        }
+        Err(error) if error.source.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error.into()),
     };
     let read = serde_json::from_slice(&text).map_err(|error| RecordError::Broken {
         path: path.to_owned(),
@@ -71,7 +74,7 @@ pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, Record
 /// # Errors
 /// As [`read`].
 pub(crate) fn all<T: DeserializeOwned>(folder: &Path) -> Result<Vec<T>, RecordError> {
-    ken_storage::create_dir_all(folder)?;
+    ken_storage::create_plain_dir_all(folder)?;
     let mut found = Vec::new();
     for name in ken_storage::names(folder)? {
         if name.ends_with(ENDING) {

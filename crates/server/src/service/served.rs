@@ -19,7 +19,7 @@ use super::corpora::{Corpora, Opened};
 use super::corrections::Corrections;
 use super::data_folder::DataFolder;
 use super::evals::Evals;
-use super::gate::Gate;
+use super::gate::{Gate, Load};
 use super::judging::Judge;
 use super::library::intake::Intake;
 use super::library::{self, Library};
@@ -29,9 +29,11 @@ use super::record::RecordError;
 use super::studies::Studies;
 use super::traces::Traces;
 use super::watch::{NotGuaranteed, Now, Standing, Watch};
+use crate::access::caller::Caller;
 use crate::log::{Entry, Log};
 use crate::metrics::Metrics;
 use crate::spans::{Destination, Spans, SpansError};
+use crate::wire::body;
 use crate::wire::ken::CorpusState;
 use crate::wire::refusal::Refusal;
 
@@ -58,8 +60,10 @@ pub struct Served {
     pub(crate) limits: Limits,
     /// For what a language model answers.
     pub(crate) answers: Arc<Gate>,
-    /// For searches and embeddings.
+    /// For searches.
     pub(crate) searches: Arc<Gate>,
+    /// For embeddings.
+    pub(crate) embeddings: Arc<Gate>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) log: Log,
     /// What clients put in, where they may.
@@ -124,7 +128,9 @@ impl Served {
         let served = Self::new(pipeline, corpora, limits, halted, log);
         let folder = data.as_ref().map(DataFolder::path);
         let served = served.keeping(settings.keep_questions, folder)?;
-        let served = served.sending(settings.otlp_endpoint.as_deref(), settings.otlp_content)?;
+        let collector = settings.otlp_endpoint.as_deref();
+        let is_trusted = collector.is_none_or(|url| settings.trusts(url));
+        let served = served.sending(collector, settings.otlp_content, is_trusted)?;
         let judge = settings.watch_judge.as_ref();
         let judge = judge.map(|judge| setup.other_language_model(judge));
         let served = Self {
@@ -166,6 +172,7 @@ impl Served {
             limits: opening.limits,
             answers: Arc::clone(&self.answers),
             searches: Arc::clone(&self.searches),
+            embeddings: Arc::clone(&self.embeddings),
             metrics: Arc::clone(&self.metrics),
             log: Arc::clone(&self.log),
             library: self.library.clone(),
@@ -260,6 +267,7 @@ impl Served {
             limits,
             answers: Arc::new(Gate::new(limits.parallel, limits.queue)),
             searches: Arc::new(Gate::new(limits.parallel, limits.queue)),
+            embeddings: Arc::new(Gate::new(limits.parallel, limits.queue)),
             metrics: Arc::new(metrics),
             log,
             library: None,
@@ -275,6 +283,25 @@ impl Served {
             halted,
             started: unix_seconds(),
         }
+    }
+
+    /// How all gates are, by name; the first is that of questions.
+    pub(crate) fn gates(&self) -> Vec<(&'static str, Load)> {
+        let changes = self.library.as_ref().map(|library| library.jobs.load());
+        let gates = [
+            ("answers", self.answers.load()),
+            ("searches", self.searches.load()),
+            ("embeddings", self.embeddings.load()),
+            ("large_bodies", body::load()),
+        ];
+        let changes = changes.map(|load| ("changes", load));
+        gates.into_iter().chain(changes).collect()
+    }
+
+    /// About how many tokens a question takes, before anything of it is counted: its own, evidence and an answer.
+    pub(crate) fn prompt_estimate(&self, question: &str) -> usize {
+        let settings = &self.pipeline.settings;
+        question.len() / 4 + settings.evidence_tokens + settings.max_tokens
     }
 
     /// What clients may name as model: the policies that can choose here, and the embedder.
@@ -340,11 +367,22 @@ impl Served {
     }
 
     /// The same, with spans of questions for an OpenTelemetry collector, where one is named or OpenTelemetry's
-    /// variables name one; with questions and answers in them or without.
+    /// variables name one; with questions and answers in them or without, and with the headers of OpenTelemetry's
+    /// variables or without.
     ///
     /// # Errors
     /// An address that is none; a build without the feature `otel`.
-    pub fn sending(self, collector: Option<&str>, content: bool) -> Result<Self, SpansError> {
+    pub fn sending(
+        self,
+        collector: Option<&str>,
+        content: bool,
+        gets_headers: bool,
+    ) -> Result<Self, SpansError> {
+        let to = Destination {
+            endpoint: collector,
+            content,
+            gets_headers,
+        };
         let (metrics, log) = (Arc::clone(&self.metrics), Arc::clone(&self.log));
         let unsent = move |why: &str, is_first| {
             metrics.unsent();
@@ -354,10 +392,6 @@ impl Served {
                     detail: why.to_owned(),
                 });
             }
-        };
-        let to = Destination {
-            endpoint: collector,
-            content,
         };
         let spans = Spans::open(to, unsent)?.map(Arc::new);
         Ok(Self { spans, ..self })
@@ -420,8 +454,8 @@ impl Served {
     }
 
     /// The sources that a correction may name: those of the datastore that votes, or the model itself and
-    /// the corpora that are served.
-    pub(crate) fn sources(&self) -> Vec<String> {
+    /// the corpora that are served; of these, what the caller may read.
+    pub(crate) fn sources(&self, caller: &Caller) -> Vec<String> {
         let corpora: Vec<String> = match self.pipeline.datastore() {
             Some(datastore) => datastore.corpora().to_vec(),
             None => {
@@ -429,6 +463,7 @@ impl Served {
                 all.iter().map(|corpus| corpus.name.clone()).collect()
             }
         };
+        let corpora = corpora.into_iter().filter(|name| caller.may_read(name));
         std::iter::once(SELF.to_owned()).chain(corpora).collect()
     }
 
@@ -473,6 +508,14 @@ impl Served {
         watch.standing(self.first_fingerprint().as_deref())
     }
 
+    /// Whether a caller may see what is found of the corpus that is searched where none is named, such as how its
+    /// guarantee stands.
+    pub(crate) fn may_read_first(&self, caller: &Caller) -> bool {
+        let corpora = self.corpora.all();
+        let first = corpora.first();
+        first.map_or(caller.may_read_all(), |first| caller.may_read(&first.name))
+    }
+
     /// The fingerprint of the corpus that is searched where none is named.
     fn first_fingerprint(&self) -> Option<String> {
         let corpora = self.corpora.all();
@@ -503,6 +546,19 @@ impl Served {
             let message = "this server takes nothing in: it was started without a folder for that";
             Refusal::new(StatusCode::FORBIDDEN, "read_only", message)
         })
+    }
+
+    /// The id and the name of the file that a document of a corpus came by; of one that came by none, its own id and
+    /// its title.
+    pub(crate) fn file_of(&self, corpus: &str, doc_id: &str, title: &str) -> (String, String) {
+        let title = match title {
+            "" => doc_id.to_owned(),
+            title => title.to_owned(),
+        };
+        match &self.library {
+            Some(library) => library.named(corpus, doc_id, title),
+            None => library::unfiled(doc_id, title),
+        }
     }
 
     /// Studies to be shown.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc::unbounded_channel;
 
 use super::cancel::Cancel;
-use super::gate::Gate;
+use super::gate::{Gate, Place};
 use super::served::Served;
 use crate::wire::refusal::Refusal;
 
@@ -23,17 +23,62 @@ pub(crate) async fn run<T: Send + 'static>(
     gate: impl Fn(&Served) -> &Gate,
     work: impl FnOnce(&Served, &Cancel) -> Result<T, Refusal> + Send + 'static,
 ) -> Result<T, Refusal> {
-    let deadline = Instant::now() + served.limits.deadline;
+    let deadline = deadline(served);
     let place = gate(served).queue()?.enter(deadline).await?;
+    at_place(served, place, deadline, work).await
+}
+
+/// When work that begins now has to be done.
+pub(crate) fn deadline(served: &Served) -> Instant {
+    Instant::now() + served.limits.deadline
+}
+
+/// Does it piece by piece; returns what came of each. Between two pieces the place is given back, so that whoever
+/// waits for one gets it, and nothing more is begun once the future is dropped.
+///
+/// # Errors
+/// As [`run`].
+pub(crate) async fn in_pieces<I: Send + 'static, T: Send + 'static>(
+    served: &Arc<Served>,
+    gate: impl Fn(&Served) -> &Gate,
+    deadline: Instant,
+    pieces: impl IntoIterator<Item = I>,
+    work: impl Fn(&Served, &Cancel, I) -> Result<T, Refusal> + Send + Sync + 'static,
+) -> Result<Vec<T>, Refusal> {
+    let work = Arc::new(work);
+    let mut ticket = gate(served).queue()?;
+    let mut done = Vec::new();
+    for piece in pieces {
+        let place = ticket.enter(deadline).await?;
+        let work = Arc::clone(&work);
+        let work = move |served: &Served, cancel: &Cancel| match cancel.reason() {
+            Some(reason) => Err(reason),
+            None => work(served, cancel, piece),
+        };
+        done.push(at_place(served, place, deadline, work).await?);
+        ticket = gate(served).queue_again();
+    }
+    Ok(done)
+}
+
+/// Does what there is a place for, which is given back when it is done.
+async fn at_place<T: Send + 'static>(
+    served: &Arc<Served>,
+    place: Place,
+    deadline: Instant,
+    work: impl FnOnce(&Served, &Cancel) -> Result<T, Refusal> + Send + 'static,
+) -> Result<T, Refusal> {
     let (tell, mut heard) = unbounded_channel();
     let served = Arc::clone(served);
     tokio::task::spawn_blocking(move || {
-        let _place = place;
         let listens = tell.clone();
         let halted = Arc::clone(&served.halted);
         let cancel = Cancel::new(move || listens.is_closed(), deadline, halted);
+        let result = work(&served, &cancel);
+        // Before the result is out, so that whoever has it finds a free place.
+        drop(place);
         // Whoever does not listen any more needs no result.
-        let _ = tell.send(work(&served, &cancel));
+        let _ = tell.send(result);
     });
     match tokio::time::timeout_at((deadline + GRACE).into(), heard.recv()).await {
         Ok(Some(result)) => result,

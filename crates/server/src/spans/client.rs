@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use ken_http::{certificates_of, explained, is_loopback};
 use opentelemetry_http::{Bytes, HttpClient, HttpError, Request, Response};
+use ureq::http::header::CONTENT_TYPE;
 use url::Url;
 
 /// How long a collector may take to accept a connection, and to say anything.
@@ -23,6 +24,8 @@ type Unsent = Box<dyn Fn(&str, bool) + Send + Sync>;
 /// Sends to a collector.
 pub(super) struct Client {
     agent: ureq::Agent,
+    /// Whether it sends the headers that the exporter has from variables.
+    sends_headers: bool,
     unsent: Unsent,
     is_failing: AtomicBool,
 }
@@ -34,6 +37,7 @@ impl Client {
     /// Certificates that cannot be used.
     pub(super) fn new(
         url: &Url,
+        sends_headers: bool,
         unsent: impl Fn(&str, bool) + Send + Sync + 'static,
     ) -> Result<Self, ken_http::BadCertificates> {
         let agent = ken_http::agent(&ken_http::Settings {
@@ -46,13 +50,19 @@ impl Client {
         })?;
         Ok(Self {
             agent,
+            sends_headers,
             unsent: Box::new(unsent),
             is_failing: AtomicBool::new(false),
         })
     }
 
     fn send(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
-        let (head, body) = request.into_parts();
+        let (mut head, body) = request.into_parts();
+        if !self.sends_headers {
+            let kind = head.headers.remove(CONTENT_TYPE);
+            head.headers.clear();
+            head.headers.extend(kind.map(|kind| (CONTENT_TYPE, kind)));
+        }
         let request = ureq::http::Request::from_parts(head, body.as_ref());
         let sent = self.agent.run(request);
         let (head, body) = sent.map_err(|error| explained(&error))?.into_parts();
@@ -94,5 +104,40 @@ impl HttpClient for Client {
 impl fmt::Debug for Client {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("Client")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::net::TcpListener;
+
+    use super::*;
+
+    #[test]
+    fn headers_of_variables_are_sent_only_where_they_belong() {
+        for sends in [false, true] {
+            let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+            let url = format!("http://{}/v1/traces", listener.local_addr().unwrap());
+            let client = Client::new(&Url::parse(&url).unwrap(), sends, |_, _| {}).unwrap();
+            let asked = std::thread::spawn(move || {
+                let (mut stream, _) = listener.accept().unwrap();
+                let mut head = vec![0; 4096];
+                let length = stream.read(&mut head).unwrap();
+                write!(stream, "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").unwrap();
+                String::from_utf8_lossy(&head[..length]).to_lowercase()
+            });
+            let request = Request::post(&url)
+                .header("content-type", "application/x-protobuf")
+                .header("authorization", "Bearer sk-secret")
+                .body(Bytes::new());
+            client.send(request.unwrap()).unwrap();
+            let head = asked.join().unwrap();
+            assert!(
+                head.contains("content-type: application/x-protobuf"),
+                "{head}"
+            );
+            assert_eq!(head.contains("sk-secret"), sends, "{head}");
+        }
     }
 }

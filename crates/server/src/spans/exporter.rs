@@ -53,7 +53,8 @@ impl Spans {
         if !matches!(url.scheme(), "http" | "https") {
             return Err(refused("it is no address of HTTP".to_owned()));
         }
-        let client = Client::new(&url, unsent).map_err(|error| refused(error.to_string()))?;
+        let client = Client::new(&url, to.gets_headers, unsent)
+            .map_err(|error| refused(error.to_string()))?;
         let exporter = SpanExporter::builder()
             .with_http()
             .with_http_client(client)

@@ -44,12 +44,14 @@ pub enum SpansError {
 }
 
 /// Where spans go, and what they hold.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Destination<'a> {
     /// The collector; where none is named, the variables of OpenTelemetry say.
     pub(crate) endpoint: Option<&'a str>,
     /// Whether spans hold questions and answers.
     pub(crate) content: bool,
+    /// Whether it gets the headers that OpenTelemetry's variables hold, among which are keys.
+    pub(crate) gets_headers: bool,
 }
 
 /// The span of a client that a question belongs to, as its headers name it (W3C Trace Context).

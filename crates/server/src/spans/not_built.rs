@@ -40,6 +40,7 @@ mod tests {
         let to = |endpoint| Destination {
             endpoint,
             content: false,
+            gets_headers: true,
         };
         assert!(Spans::open(to(None), |_, _| {}).unwrap().is_none());
         let refused = Spans::open(to(Some("http://box:4318")), |_, _| {});

@@ -1,5 +1,8 @@
 //! Reading the JSON body of a request, within limits of size and time; and writing one.
 
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use axum::body::{Body, Bytes, HttpBody};
@@ -9,19 +12,109 @@ use bytes::BytesMut;
 use http_body_util::BodyExt;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 
 use super::refusal::Refusal;
+use crate::service::gate::Load;
 
 /// The largest body, in bytes.
-const LARGEST: usize = 4 << 20;
+pub(crate) const LARGEST: usize = 4 << 20;
 
 /// The longest body that is received whatever else is, in bytes. Few are longer.
 const SMALL: usize = 64 << 10;
 
 /// How many longer ones are received at once, so that all bodies together have a bound: 64 KiB for each connection, and
 /// 128 MiB. A further one waits, within its time.
-static LARGE: Semaphore = Semaphore::const_new(32);
+const PLACES: usize = 32;
+
+/// How many of these are one client's at most, so that bodies which stop do not keep those of others out.
+const PLACES_OF_CLIENT: usize = 8;
+
+static LARGE: LazyLock<Large> = LazyLock::new(|| Large {
+    places: Semaphore::new(PLACES),
+    waiting: AtomicUsize::new(0),
+    clients: Mutex::default(),
+});
+
+tokio::task_local! {
+    /// Who sends the request that a task is about.
+    static CLIENT: String;
+}
+
+/// The places of long bodies.
+struct Large {
+    places: Semaphore,
+    waiting: AtomicUsize,
+    /// Those of each client that has some or waits for one.
+    clients: Mutex<HashMap<String, Arc<Semaphore>>>,
+}
+
+/// A place for a long body. It is given back when dropped.
+struct Place {
+    client: String,
+    own: Option<OwnedSemaphorePermit>,
+    _any: Option<SemaphorePermit<'static>>,
+}
+
+impl Large {
+    fn clients(&self) -> MutexGuard<'_, HashMap<String, Arc<Semaphore>>> {
+        self.clients.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for a place.
+    async fn place(&'static self) -> Place {
+        /// Counted as long as it waits, however that ends.
+        struct Waiting<'l>(&'l AtomicUsize);
+        impl Drop for Waiting<'_> {
+            fn drop(&mut self) {
+                self.0.fetch_sub(1, Ordering::Relaxed);
+            }
+        }
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        let _waiting = Waiting(&self.waiting);
+        let client = CLIENT.try_with(String::clone).unwrap_or_default();
+        let own = {
+            let mut clients = self.clients();
+            let new = || Arc::new(Semaphore::new(PLACES_OF_CLIENT));
+            Arc::clone(clients.entry(client.clone()).or_insert_with(new))
+        };
+        let mut place = Place {
+            client,
+            own: None,
+            _any: None,
+        };
+        // Neither is ever closed.
+        place.own = own.acquire_owned().await.ok();
+        place._any = self.places.acquire().await.ok();
+        place
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.own = None;
+        let mut clients = LARGE.clients();
+        let own = clients.get(&self.client);
+        if own.is_some_and(|own| Arc::strong_count(own) == 1) {
+            clients.remove(&self.client);
+        }
+    }
+}
+
+/// How the places of long bodies are.
+pub(crate) fn load() -> Load {
+    Load {
+        working: PLACES - LARGE.places.available_permits(),
+        places: PLACES,
+        waiting: LARGE.waiting.load(Ordering::Relaxed),
+        queue: None,
+    }
+}
+
+/// Does the work of a request whose body a client sends.
+pub(crate) async fn sent_by<F: Future>(client: String, work: F) -> F::Output {
+    CLIENT.scope(client, work).await
+}
 
 /// How long a client may take to send one.
 const SENT_WITHIN: Duration = Duration::from_secs(30);
@@ -63,8 +156,7 @@ async fn received(mut body: Body) -> Result<Bytes, Refusal> {
             return Err(too_large(LARGEST as u64));
         }
         if length > SMALL && place.is_none() {
-            // It is never closed.
-            place = LARGE.acquire().await.ok();
+            place = Some(LARGE.place().await);
         }
         bytes.extend_from_slice(&data);
     }
@@ -174,12 +266,24 @@ mod tests {
         let refusal = bytes(longer).await.unwrap_err().into_response();
         assert_eq!(refusal.status(), StatusCode::PAYLOAD_TOO_LARGE);
 
+        let of = |client: usize, body| tokio::spawn(sent_by(client.to_string(), bytes(body)));
         let mut clients = Vec::new();
-        for _ in 0..LARGE.available_permits() {
+        // One client has some of the places, however many bodies it begins.
+        for _ in 0..PLACES {
             let (body, client) = begun(SMALL + 1).await;
-            clients.push((client, tokio::spawn(bytes(body))));
+            clients.push((client, of(0, body)));
         }
-        while LARGE.available_permits() > 0 {
+        while load().working < PLACES_OF_CLIENT || load().waiting < PLACES - PLACES_OF_CLIENT {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(load().working, PLACES_OF_CLIENT);
+        for other in 1..PLACES / PLACES_OF_CLIENT {
+            for _ in 0..PLACES_OF_CLIENT {
+                let (body, client) = begun(SMALL + 1).await;
+                clients.push((client, of(other, body)));
+            }
+        }
+        while load().working < PLACES {
             tokio::task::yield_now().await;
         }
         let (small, client) = begun(SMALL).await;
@@ -188,12 +292,19 @@ mod tests {
 
         let (further, client) = begun(SMALL + 1).await;
         drop(client);
-        let further = tokio::spawn(bytes(further));
+        let further = of(PLACES, further);
         tokio::time::sleep(Duration::from_millis(50)).await;
         assert!(!further.is_finished());
-        let (client, first) = clients.swap_remove(0);
+        // The last one's place: of the first client, others wait.
+        let (client, last) = clients.remove(clients.len() - 1);
         drop(client);
-        assert_eq!(first.await.unwrap().unwrap().len(), SMALL + 1);
+        assert_eq!(last.await.unwrap().unwrap().len(), SMALL + 1);
         assert_eq!(further.await.unwrap().unwrap().len(), SMALL + 1);
+        for (client, body) in clients {
+            drop(client);
+            assert_eq!(body.await.unwrap().unwrap().len(), SMALL + 1);
+        }
+        assert!(LARGE.clients().is_empty());
+        assert_eq!((load().working, load().waiting), (0, 0));
     }
 }

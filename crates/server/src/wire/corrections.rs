@@ -13,6 +13,8 @@ pub(crate) struct MakeCorrection {
     pub(crate) trace: Option<String>,
     /// The question, where it is of no trace; at most 65536 bytes.
     pub(crate) question: Option<String>,
+    /// The corpus that such a question is asked of; the `source` where none is named and that is one.
+    pub(crate) corpus: Option<String>,
     /// `self`, what the model knows, or the name of a corpus; those that there are, `/v1/ken/access` tells.
     pub(crate) source: String,
 }

@@ -47,6 +47,8 @@ pub(crate) struct JobObject {
 /// How far documents are taken in.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct JobProgress {
+    /// In how many changes it is its turn, while it waits: 1 for the next.
+    place: Option<usize>,
     bytes_read: u64,
     bytes_total: u64,
     /// Documents read.
@@ -79,6 +81,7 @@ impl From<&Job> for JobObject {
             corpus: job.order.corpus.clone(),
             status: state.status.name(),
             progress: JobProgress {
+                place: state.place,
                 bytes_read: taken.bytes_read,
                 bytes_total: taken.bytes_total,
                 documents: taken.documents,

@@ -6,12 +6,9 @@ use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use ken_answer::AnswerError;
 use ken_diagnostic::Diagnostic;
-use ken_language::ModelError;
-use ken_storage::StorageError;
+use ken_language::{Fault, ModelError, ServerFault};
 use schemars::JsonSchema;
 use serde::Serialize;
-
-use crate::service::record::RecordError;
 
 /// The body of every error.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -90,6 +87,21 @@ impl Refusal {
         self
     }
 
+    /// The same, with what stands in the log.
+    fn explained_by(mut self, error: &dyn Diagnostic) -> Self {
+        self.detail = Some(error.to_string());
+        self
+    }
+
+    /// The same, with what an error that came of it says of another attempt, and what of it is for the log.
+    pub(crate) fn after(self, error: Self) -> Self {
+        Self {
+            retry_after: self.retry_after.or(error.retry_after),
+            detail: self.detail.or(error.detail),
+            ..self
+        }
+    }
+
     /// Too many requests wait already.
     pub(crate) fn busy() -> Self {
         let message = "too many requests wait already; try again later";
@@ -116,12 +128,22 @@ impl Refusal {
         Self::new(status, "client_gone", message)
     }
 
-    /// Something of the server's own. The response does not say what: that may name paths.
+    /// Something of the server's own, such as a full disk. The response does not say what: that may name paths.
     pub(crate) fn failed(error: &dyn Diagnostic) -> Self {
-        let message = "the server could not do this; its log says why";
-        let mut refusal = Self::new(StatusCode::INTERNAL_SERVER_ERROR, error.kind(), message);
-        refusal.detail = Some(error.to_string());
-        refusal
+        let refusal = match error.kind() {
+            "disk_full" => Self::disk_full(),
+            kind => {
+                let message = "the server could not do this; its log says why";
+                Self::new(StatusCode::INTERNAL_SERVER_ERROR, kind, message)
+            }
+        };
+        refusal.explained_by(error)
+    }
+
+    /// The disk takes no more.
+    pub(crate) fn disk_full() -> Self {
+        let message = "the server's disk is full";
+        Self::new(StatusCode::INSUFFICIENT_STORAGE, "disk_full", message)
     }
 
     /// Its code.
@@ -171,36 +193,60 @@ impl From<AnswerError> for Refusal {
 }
 
 impl Refusal {
-    /// What the disk refuses.
-    pub(crate) fn of_storage(error: &StorageError) -> Self {
-        match error.kind() {
-            "disk_full" => {
-                let message = "the server's disk is full";
-                let status = StatusCode::INSUFFICIENT_STORAGE;
-                let mut refusal = Self::new(status, "disk_full", message);
-                refusal.detail = Some(error.to_string());
-                refusal
-            }
-            _ => Self::failed(error),
-        }
-    }
-
-    /// What keeps a record from being read or written.
-    pub(crate) fn of_record(error: &RecordError) -> Self {
-        match error {
-            RecordError::Storage(error) => Self::of_storage(error),
-            error => Self::failed(error),
-        }
-    }
-
     /// What a model or an embedder refuses.
     pub(crate) fn of_model(error: &ModelError) -> Self {
+        if let Fault::Server(fault) = error.fault() {
+            return Self::of_model_server(fault, error.kind()).explained_by(error);
+        }
         match error.kind() {
             "queue_full" => Self::busy(),
             "context_exceeded" => Self::bad("context_length_exceeded", error.to_string()),
-            "cannot_score" => Self::bad("policy_unavailable", error.to_string()),
+            "cannot_score" => {
+                let message = "the model scores no texts, which the policy or the reranker needs";
+                Self::bad("policy_unavailable", message).explained_by(error)
+            }
             _ if error.concerns_input() => Self::bad("unusable_input", error.to_string()),
             _ => Self::failed(error),
+        }
+    }
+
+    /// How a model server failed, of which only the log says where it is and what it said.
+    fn of_model_server(fault: &ServerFault, kind: &'static str) -> Self {
+        let failed = |status, message: &str| Self::new(status, kind, message);
+        match fault {
+            ServerFault::TooLong => {
+                let message = "the question, with what was found for it, does not fit into the \
+                               model's context; ask a shorter one, or for fewer passages";
+                Self::bad("context_length_exceeded", message)
+            }
+            ServerFault::Refuses(param) => {
+                let message = format!("the model server does not take `{param}` with this value");
+                Self::bad("unsupported_parameter", message).of(param)
+            }
+            ServerFault::Limits(wait) => {
+                let message = "the model server limits the rate of requests; try again later";
+                let status = StatusCode::TOO_MANY_REQUESTS;
+                let refusal = Self::new(status, "rate_limit_exceeded", message);
+                refusal.retried_after(wait.unwrap_or_default().max(BUSY))
+            }
+            ServerFault::Unavailable(wait) => {
+                let message = "the model server cannot answer now; try again later";
+                let refusal = failed(StatusCode::SERVICE_UNAVAILABLE, message);
+                refusal.retried_after(wait.unwrap_or_default().max(BUSY))
+            }
+            ServerFault::Failed => {
+                let message = "the model server failed; the log of this server says how";
+                failed(StatusCode::BAD_GATEWAY, message).retried_after(BUSY)
+            }
+            ServerFault::Late => {
+                let message = "the model server did not answer in time; try again later";
+                failed(StatusCode::GATEWAY_TIMEOUT, message).retried_after(BUSY)
+            }
+            ServerFault::Denies => {
+                let message = "the model server refuses this server's requests; the log of this \
+                               server says why";
+                failed(StatusCode::BAD_GATEWAY, message)
+            }
         }
     }
 }

@@ -156,6 +156,9 @@ pub(crate) struct MakeEvalQuestion {
     pub(crate) trace: Option<String>,
     /// The question, where it is of no trace; at most 65536 bytes.
     pub(crate) question: Option<String>,
+    /// The corpus that such a question is asked of; a key for several corpora has to say, one for a single corpus need
+    /// not.
+    pub(crate) corpus: Option<String>,
     /// Short right answers, 1 to 20; of a trace, those of its feedback where none are given.
     #[serde(default)]
     pub(crate) golden_answers: Vec<String>,

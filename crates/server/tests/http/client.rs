@@ -74,7 +74,13 @@ pub(crate) fn connect(address: SocketAddr) -> TcpStream {
 }
 
 /// A request as bytes.
-pub(crate) fn request(method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Vec<u8> {
+pub(crate) fn request(
+    method: &str,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: &(impl AsRef<[u8]> + ?Sized),
+) -> Vec<u8> {
+    let body = body.as_ref();
     let mut request = format!("{method} {path} HTTP/1.1\r\nconnection: close\r\n");
     if !headers.iter().any(|(name, _)| *name == "host") {
         request += "host: localhost\r\n";
@@ -82,9 +88,12 @@ pub(crate) fn request(method: &str, path: &str, headers: &[(&str, &str)], body: 
     for (name, value) in headers {
         request += &format!("{name}: {value}\r\n");
     }
-    request += &format!("content-length: {}\r\n\r\n{body}", body.len());
-    request.into_bytes()
+    request += &format!("content-length: {}\r\n\r\n", body.len());
+    [request.as_bytes(), body].concat()
 }
+
+/// The kind of the body of an upload.
+pub(crate) const UPLOAD: &str = "multipart/form-data; boundary=a-boundary-of-the-test";
 
 /// A request that uploads files: their names and contents, and other fields.
 pub(crate) fn upload(
@@ -93,6 +102,12 @@ pub(crate) fn upload(
     files: &[(&str, &[u8])],
     fields: &[(&str, &str)],
 ) -> Vec<u8> {
+    let headers = [headers, &[("content-type", UPLOAD)]].concat();
+    request("POST", path, &headers, &upload_body(files, fields))
+}
+
+/// The body of such a request.
+pub(crate) fn upload_body(files: &[(&str, &[u8])], fields: &[(&str, &str)]) -> Vec<u8> {
     const BOUNDARY: &str = "a-boundary-of-the-test";
     let mut body = Vec::new();
     for (name, value) in fields {
@@ -106,15 +121,7 @@ pub(crate) fn upload(
         body.extend_from_slice(b"\r\n");
     }
     body.extend(format!("--{BOUNDARY}--\r\n").bytes());
-    let mut request = format!("POST {path} HTTP/1.1\r\nconnection: close\r\nhost: localhost\r\n");
-    for (name, value) in headers {
-        request += &format!("{name}: {value}\r\n");
-    }
-    request += &format!("content-type: multipart/form-data; boundary={BOUNDARY}\r\n");
-    request += &format!("content-length: {}\r\n\r\n", body.len());
-    let mut request = request.into_bytes();
-    request.extend(body);
-    request
+    body
 }
 
 /// Reads a response whose connection is closed behind it.

@@ -111,6 +111,8 @@ struct Kind {
     shows_studies: bool,
     /// Whether the datastore in the folder `datastore` votes.
     votes: bool,
+    /// What embeds questions in the place of the corpora's own embedder, as which it passes.
+    embedder: Option<FnEmbedder>,
 }
 
 /// Limits that no test meets by chance.
@@ -157,6 +159,17 @@ impl Running {
         Self::in_folder(folder, model, LIMITS, keys, kind)
     }
 
+    /// Over a table of which 4,096 tokens fit into the context, with another embedder of the same vectors.
+    pub(crate) fn embedding(embedder: FnEmbedder, limits: Limits) -> Self {
+        let kind = Kind {
+            embedder: Some(embedder),
+            ..Kind::default()
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let model = TableModel::new(facts()).unwrap().context(4096);
+        Self::in_folder(folder, model, limits, &Keys::default(), kind)
+    }
+
     /// Over a table, without a folder for what clients put in.
     pub(crate) fn read_only() -> Self {
         let kind = Kind {
@@ -191,6 +204,17 @@ impl Running {
     pub(crate) fn guaranteed(keys: &Keys, guaranteed: Guaranteed) -> Self {
         let kind = Kind {
             guaranteed: Some(guaranteed),
+            ..Kind::default()
+        };
+        Self::of_kind(keys, kind)
+    }
+
+    /// The same, with texts kept and the folder `studies` shown.
+    pub(crate) fn of_all(keys: &Keys, guaranteed: Guaranteed) -> Self {
+        let kind = Kind {
+            guaranteed: Some(guaranteed),
+            keeps_texts: true,
+            shows_studies: true,
             ..Kind::default()
         };
         Self::of_kind(keys, kind)
@@ -258,7 +282,20 @@ impl Running {
                 let datastore = Datastore::open(&folder.path().join("datastore")).unwrap();
                 served_voting(datastore, &folder, model, limits, Arc::clone(&log))
             }
-            None => served(&folder, model, limits, Arc::clone(&log)),
+            None => {
+                let log = Arc::clone(&log);
+                let embedder = kind.embedder.clone();
+                let embedder = embedder.unwrap_or_else(FnEmbedder::bag_of_words);
+                served_with(
+                    embedder,
+                    |pipeline| pipeline,
+                    Policy::Always,
+                    &folder,
+                    model,
+                    limits,
+                    log,
+                )
+            }
             Some(guaranteed) => {
                 let policy = "certainty@0.5".parse().unwrap();
                 let withholding = |mut pipeline: Pipeline| {
@@ -289,7 +326,7 @@ impl Running {
         }
         if let Some((collector, content)) = kind.collector {
             let collector = format!("http://{collector}");
-            served = served.sending(Some(&collector), content).unwrap();
+            served = served.sending(Some(&collector), content, true).unwrap();
         }
         if kind.shows_studies {
             let studies = folder.path().join("studies");
@@ -424,10 +461,23 @@ fn served_as(
     limits: Limits,
     log: Arc<Mutex<Vec<Value>>>,
 ) -> Served {
+    let embedder = FnEmbedder::bag_of_words();
+    served_with(embedder, with, policy, folder, model, limits, log)
+}
+
+fn served_with(
+    embedder: FnEmbedder,
+    with: impl FnOnce(Pipeline) -> Pipeline,
+    policy: Policy,
+    folder: &TempDir,
+    model: impl LanguageModel + 'static,
+    limits: Limits,
+    log: Arc<Mutex<Vec<Value>>>,
+) -> Served {
     if !Corpus::exists(&folder.path().join("boats")) {
         make_corpora(folder);
     }
-    let corpora = [opened(folder, "notes"), opened(folder, "boats")];
+    let corpora = ["notes", "boats"].map(|name| opened(folder, name, embedder.clone()));
     let settings = AnswerSettings {
         policy,
         abstain: None,
@@ -470,9 +520,8 @@ fn make_corpus(folder: &TempDir, name: &str, documents: &[Value]) {
     ingest(work, &mut |_| {}, &AtomicBool::new(false)).unwrap();
 }
 
-fn opened(folder: &TempDir, name: &str) -> Opened {
+fn opened(folder: &TempDir, name: &str, embedder: FnEmbedder) -> Opened {
     let corpus = folder.path().join(name);
-    let embedder = FnEmbedder::bag_of_words();
     let index = Index::open(Corpus::open(&corpus).unwrap().into()).unwrap();
     Opened {
         name: name.to_owned(),

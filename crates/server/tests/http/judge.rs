@@ -56,6 +56,7 @@ pub(crate) fn judge(endpoint: &Server) -> Arc<dyn LanguageModel> {
         settings: &settings,
         stop: &Arc::new(AtomicBool::new(false)),
         watch: &|| Box::new(|_| {}),
+        withheld: &|_| {},
     };
     let judge = settings.watch_judge.as_ref().unwrap();
     setup.other_language_model(judge).unwrap()

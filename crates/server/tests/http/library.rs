@@ -11,22 +11,22 @@ use serde_json::{Value, json};
 use crate::client::{Response, connect, exchange, read, upload};
 use crate::fixture::{LIMITS, OIL, Running, facts, grant, wait_for};
 
-const FILES: &str = "/v1/files";
+pub(crate) const FILES: &str = "/v1/files";
 
-fn send(server: &Running, path: &str, name: &str, content: &str) -> Response {
+pub(crate) fn send(server: &Running, path: &str, name: &str, content: &str) -> Response {
     let request = upload(path, &[], &[(name, content.as_bytes())], &[]);
     exchange(server.address, &request)
 }
 
 /// Uploads a file and returns its id.
-fn uploaded(server: &Running, name: &str, content: &str) -> String {
+pub(crate) fn uploaded(server: &Running, name: &str, content: &str) -> String {
     let response = send(server, FILES, name, content);
     assert_eq!(response.status, 200, "{}", response.text());
     response.json()["id"].as_str().unwrap().to_owned()
 }
 
 /// Uploads documents into a corpus and waits for the end of the job.
-fn ingested(server: &Running, corpus: &str, name: &str, content: &str) -> Value {
+pub(crate) fn ingested(server: &Running, corpus: &str, name: &str, content: &str) -> Value {
     let path = format!("/v1/ken/corpora/{corpus}/documents");
     let response = send(server, &path, name, content);
     assert_eq!(response.status, 202, "{}", response.text());
@@ -375,8 +375,13 @@ fn questions_do_not_wait_for_documents_and_a_job_can_be_cancelled() {
     let id = running["id"].as_str().unwrap();
     wait_for("it waits", || server.holding.waits.load(Ordering::SeqCst));
     let job = server.get(&format!("/v1/ken/jobs/{id}")).json();
-    assert_eq!(job["status"], "running");
+    let progress = &job["progress"];
+    assert_eq!(
+        (&job["status"], &progress["bytes_total"], &progress["place"]),
+        (&json!("running"), &json!(22), &Value::Null)
+    );
     let waiting = send(&server, path, "b.md", "The bell is of bronze.").json();
+    assert_eq!(waiting["progress"]["place"], 1);
     // Meanwhile, the generation before is searched and answered from.
     assert_eq!(found(&server, "notes", "oil").1, 1);
     assert_eq!(server.chat("always", OIL, &json!({})).status, 200);

@@ -184,12 +184,16 @@ fn nobody_waits_for_a_model_that_says_nothing() {
         (late.status, late.code().as_str()),
         (504, "deadline_exceeded")
     );
-    let late = exchange(server.address, &question(true)).text();
-    assert!(late.contains("deadline_exceeded"), "{late}");
-    reading.released.store(true, Ordering::SeqCst);
-    wait_for("nothing is left", || {
+    let late = exchange(server.address, &question(true));
+    assert_eq!(
+        (late.status, late.code().as_str()),
+        (504, "deadline_exceeded")
+    );
+    // Though the model still says nothing, and never will.
+    wait_for("the places are free", || {
         server.get("/metrics").text().contains("ken_working 0\n")
     });
+    reading.released.store(true, Ordering::SeqCst);
 }
 
 #[test]
@@ -237,12 +241,11 @@ fn what_takes_too_long_is_broken_off_at_the_end() {
     });
     let started = Instant::now();
     server.stop.store(true, Ordering::SeqCst);
-    let events = read(client).events();
-    assert!(
-        events[0].contains("\"code\":\"shutting_down\""),
-        "{events:?}"
+    let ended = read(client);
+    assert_eq!(
+        (ended.status, ended.code().as_str()),
+        (503, "shutting_down")
     );
-    assert_eq!(events[1..], ["[DONE]"]);
     server.join();
     assert!(
         started.elapsed() < Duration::from_secs(11),

@@ -12,8 +12,10 @@ mod client;
 mod console;
 mod conversation;
 mod corrections;
+mod endpoints;
 mod every_route;
 mod fixture;
+mod fuzzing;
 mod held;
 /// The one of `ken serve`.
 #[path = "../../../ken/src/commands/serve/intake.rs"]
@@ -22,12 +24,18 @@ mod javascript;
 mod judge;
 mod ken;
 mod library;
+mod limited;
+mod links;
 mod load;
 /// The one of the tests of endpoints.
 #[path = "../../../model/tests/remote/loopback.rs"]
 #[allow(dead_code)]
 mod loopback;
 mod mcp;
+/// The one of the tests of models.
+#[path = "../../../model/tests/loading/mutate.rs"]
+mod mutate;
+mod places;
 mod pruning;
 mod random_input;
 mod responses;

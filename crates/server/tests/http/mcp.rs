@@ -121,6 +121,56 @@ fn what_goes_wrong_is_told_to_the_model_or_to_the_client() {
 }
 
 #[test]
+fn batches_versions_and_responses_are_taken_as_the_protocol_says() {
+    let server = Running::start();
+    let ping = |id| request(id, "ping", &json!({}));
+    let begun = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    let batch = server.post("/mcp", &json!([ping(1), begun, ping(2), 7]));
+    let ids: Vec<Value> = batch
+        .json()
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["id"].clone())
+        .collect();
+    assert_eq!(
+        (batch.status, ids),
+        (200, vec![json!(1), json!(2), Value::Null])
+    );
+    assert_eq!(server.post("/mcp", &json!([begun])).status, 202);
+    let failed = json!({"jsonrpc": "2.0", "id": 9, "error": {"code": 1, "message": "x"}});
+    assert_eq!(server.post("/mcp", &failed).status, 202);
+    let with = |version| server.post_as(&[("mcp-protocol-version", version)], "/mcp", &ping(1));
+    assert_eq!(
+        [with("2025-06-18").status, with("1900-01-01").status],
+        [200, 400]
+    );
+    let message = with("1900-01-01").json()["error"]["message"].to_string();
+    assert!(message.contains("2025-11-25"), "{message}");
+}
+
+#[test]
+fn schemas_name_no_formats_and_their_integers_are_those_of_json() {
+    let server = Running::start();
+    let listed = server.post("/mcp", &request(1, "tools/list", &json!({})));
+    assert!(!listed.text().contains("\"format\""), "{}", listed.text());
+    let found = call(
+        &server,
+        "search",
+        &json!({"query": "oil", "k": 1.0, "max_tokens": 1e3}),
+    );
+    assert_eq!(
+        found["structuredContent"]["results"]
+            .as_array()
+            .unwrap()
+            .len(),
+        1
+    );
+    let refused = call(&server, "search", &json!({"query": "oil", "k": 1.5}));
+    assert_eq!(refused["isError"], true);
+}
+
+#[test]
 fn lines_are_served_at_once_and_can_be_cancelled() {
     let folder = tempfile::tempdir().unwrap();
     let reading = Arc::new(Reading::default());
@@ -140,22 +190,27 @@ fn lines_are_served_at_once_and_can_be_cancelled() {
     })
     .unwrap();
     let ask = json!({"name": "ask", "arguments": {"question": OIL}});
-    agent.take(&request(1, "tools/call", &ask).to_string());
-    agent.take(&request(2, "ping", &json!({})).to_string());
-    agent.take("{");
+    agent.take(request(1, "tools/call", &ask).to_string().as_bytes());
+    agent.take(request(2, "ping", &json!({})).to_string().as_bytes());
+    agent.take(b"{ \xff");
+    agent.take(b" ");
     let has = |id: Value| said.lock().unwrap().iter().any(|one| one["id"] == id);
     wait_for("the ping is answered before the question", || {
         has(json!(2)) && has(Value::Null)
     });
+    agent.refuse_long();
+    let last = said.lock().unwrap().last().cloned().unwrap();
+    let message = last["error"]["message"].as_str().unwrap();
+    assert_eq!(message, "the message has more than 4194304 bytes");
     let now = || reading.now.load(std::sync::atomic::Ordering::SeqCst);
     wait_for("the question is read", || now() == 1);
     let cancel = json!({"method": "notifications/cancelled", "params": {"requestId": 1}});
-    agent.take(&cancel.to_string());
+    agent.take(cancel.to_string().as_bytes());
     wait_for("it is cancelled", || now() == 0);
     reading
         .released
         .store(true, std::sync::atomic::Ordering::SeqCst);
-    agent.take(&request(3, "tools/call", &ask).to_string());
+    agent.take(request(3, "tools/call", &ask).to_string().as_bytes());
     agent.finish();
     assert!(has(json!(3)) && !has(json!(1)));
 }

@@ -12,7 +12,7 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use serde_json::{Map, Value, json};
 
-use crate::client::{Response, connect, exchange, parsed, request};
+use crate::client::{Response, UPLOAD, connect, exchange, parsed, request, upload_body};
 use crate::fixture::{OIL, Running, chat};
 use crate::route_table::{Route, Takes, routes};
 
@@ -276,7 +276,7 @@ fn path(random: &mut StdRng, route: &Route) -> String {
 }
 
 /// Checks the form of a response.
-fn check(route: &Route, sent: &[u8], response: &Response) {
+pub(crate) fn check(route: &Route, sent: &[u8], response: &Response) {
     let shown = || {
         let sent: String = String::from_utf8_lossy(sent).chars().take(3000).collect();
         format!(
@@ -328,12 +328,7 @@ fn any(random: &mut StdRng, route: &Route) -> Vec<u8> {
     let path = path(random, route);
     let body = match (route.takes, route.body()) {
         (Takes::File, _) => {
-            let bytes = route.request(&[]);
-            let start = bytes
-                .windows(4)
-                .position(|four| four == b"\r\n\r\n")
-                .unwrap();
-            let mut body = bytes[start + 4..].to_vec();
+            let mut body = upload_body(&[("a.md", b"A text.")], &[]);
             damage(random, &mut body);
             body
         }
@@ -352,21 +347,15 @@ fn any(random: &mut StdRng, route: &Route) -> Vec<u8> {
     let kinds = [
         "application/json",
         "text/plain",
-        "multipart/form-data; boundary=a-boundary-of-the-test",
+        UPLOAD,
         "application/json; charset=utf-16",
         "\u{e9}",
     ];
     let kind = match route.takes {
-        Takes::File => kinds[2],
+        Takes::File => UPLOAD,
         _ => *one(random, &kinds),
     };
-    let head = request(route.method, &path, &[("content-type", kind)], "");
-    let head = String::from_utf8(head).unwrap();
-    let head = head.replace(
-        "content-length: 0",
-        &format!("content-length: {}", body.len()),
-    );
-    [head.into_bytes(), body].concat()
+    request(route.method, &path, &[("content-type", kind)], &body)
 }
 
 /// Sends that many requests with something wrong, and as many bytes that are hardly requests.

@@ -60,6 +60,9 @@ macro_rules! settings {
             pub active: Active,
             /// Where the keys of servers are.
             pub keys: Keys,
+            /// Which servers a person named, and which only the folder's own file.
+            #[serde(skip)]
+            pub named: Named,
         }
 
         /// The settings by name.
@@ -113,6 +116,7 @@ macro_rules! settings {
                         .map_err(|reason| bad(stringify!($key), reason))?,)+
                     active: Active::All,
                     keys: Keys::default(),
+                    named: Named::default(),
                 })
             }
         }

@@ -5,6 +5,7 @@
 mod address;
 mod define;
 mod keys;
+mod named;
 mod source;
 mod table;
 mod values;
@@ -18,6 +19,7 @@ use ken_corpus::Active;
 pub use address::CorpusAddress;
 pub use define::Setting;
 pub use keys::{KeySource, Keys};
+pub use named::{Named, NamedBy};
 pub use source::CorpusSource;
 pub use table::{Key, Settings};
 pub use values::{Bytes, count, seed};
@@ -28,12 +30,16 @@ use table::SETTINGS;
 /// The file that is read if none is named.
 const DEFAULT_FILE: &str = "ken.toml";
 
+/// The variable that names another.
+const FILE_VARIABLE: &str = "KEN_CONFIG";
+
 /// The table of `ken.toml` that says where the keys of servers are.
 const KEY_TABLE: &str = "keys";
 
 impl Settings {
-    /// What holds for a run that was given these values. `file` is the settings file; without one, a
-    /// missing `ken.toml` is no error.
+    /// What holds for a run that was given these values. `file` is the settings file; where neither that nor
+    /// `KEN_CONFIG` names one, a missing `ken.toml` is no error, and one that is there is data: it came with the
+    /// folder, from whoever made that.
     ///
     /// # Errors
     /// A file that cannot be read, an unknown key, a value that cannot be taken.
@@ -42,9 +48,14 @@ impl Settings {
         given: impl IntoIterator<Item = (Key, OsString)>,
     ) -> Result<Self, SetupError> {
         let mut settings = Self::by_default()?;
-        let path = file.unwrap_or(Path::new(DEFAULT_FILE));
+        let variable = std::env::var_os(FILE_VARIABLE).filter(|path| !path.is_empty());
+        let file = file.or(variable.as_deref().map(Path::new));
+        let (path, named_by) = match file {
+            Some(path) => (path, NamedBy::Person),
+            None => (Path::new(DEFAULT_FILE), NamedBy::Data),
+        };
         match std::fs::read_to_string(path) {
-            Ok(text) => settings.read_file(path, &text)?,
+            Ok(text) => settings.read_file(path, &text, named_by)?,
             Err(cause) if cause.kind() == std::io::ErrorKind::NotFound && file.is_none() => {}
             Err(source) => {
                 let path = path.to_owned();
@@ -53,7 +64,8 @@ impl Settings {
         }
         settings.read_environment(|name| std::env::var(name).ok())?;
         for (key, value) in given {
-            settings.put(key.setting(), &value, None, || key.setting().key.to_owned())?;
+            let named = || key.setting().key.to_owned();
+            settings.put(key.setting(), &value, None, NamedBy::Person, named)?;
         }
         if let Some(first) = settings.sources.first() {
             settings.corpus = Some(first.address.clone());
@@ -63,7 +75,7 @@ impl Settings {
     }
 
     /// Takes what a file says. Relative paths in it are relative to the file.
-    fn read_file(&mut self, path: &Path, text: &str) -> Result<(), SetupError> {
+    fn read_file(&mut self, path: &Path, text: &str, named_by: NamedBy) -> Result<(), SetupError> {
         let table: toml::Table =
             toml::from_str(text).map_err(|cause| not_toml(path, text, &cause))?;
         let place = path.display();
@@ -73,6 +85,7 @@ impl Settings {
                     let given = format!("`{key}` in {place}");
                     SetupError::BadValue { given, reason }
                 })?;
+                self.named.keys_by_data = named_by == NamedBy::Data;
                 continue;
             }
             let Some(setting) = keyed().find(|setting| setting.key == key) else {
@@ -91,7 +104,7 @@ impl Settings {
                     });
                 }
             };
-            self.put(setting, value.as_ref(), path.parent(), || {
+            self.put(setting, value.as_ref(), path.parent(), named_by, || {
                 format!("`{key} = {}` in {place}", shown(&value))
             })?;
         }
@@ -103,7 +116,7 @@ impl Settings {
         for setting in keyed() {
             let name = format!("KEN_{}", setting.key.to_ascii_uppercase());
             if let Some(value) = get(&name).filter(|value| !value.is_empty()) {
-                self.put(setting, value.as_ref(), None, || {
+                self.put(setting, value.as_ref(), None, NamedBy::Person, || {
                     format!("the variable {name}={}", shown(&value))
                 })?;
             }
@@ -117,8 +130,12 @@ impl Settings {
         setting: &Setting<Self>,
         value: &OsStr,
         folder: Option<&Path>,
+        named_by: NamedBy,
         given: impl FnOnce() -> String,
     ) -> Result<(), SetupError> {
+        if let Some(value) = value.to_str() {
+            self.named.take(value, named_by);
+        }
         (setting.put)(self, value, folder).map_err(|reason| SetupError::BadValue {
             given: given(),
             reason,

@@ -14,7 +14,7 @@ use super::*;
 
 fn file(text: &str) -> Result<Settings, SetupError> {
     let mut settings = Settings::by_default().unwrap();
-    settings.read_file(Path::new("shelf/ken.toml"), text)?;
+    settings.read_file(Path::new("shelf/ken.toml"), text, NamedBy::Person)?;
     Ok(settings)
 }
 
@@ -43,7 +43,7 @@ fn what_was_given_wins_over_variables_and_those_over_the_file() {
     settings.read_environment(variables).unwrap();
     let setting = Key::k.setting();
     settings
-        .put(setting, "3".as_ref(), None, String::new)
+        .put(setting, "3".as_ref(), None, NamedBy::Person, String::new)
         .unwrap();
     assert_eq!(
         (settings.k, settings.seed, settings.max_tokens),
@@ -129,7 +129,7 @@ fn every_key_is_read_and_stands_over_a_lower_layer() {
     })
     .unwrap();
     settings
-        .read_file(Path::new("shelf/ken.toml"), text)
+        .read_file(Path::new("shelf/ken.toml"), text, NamedBy::Person)
         .unwrap();
     assert_eq!(settings, file(text).unwrap());
     settings.active = active(settings.scale, settings.reverse).unwrap();

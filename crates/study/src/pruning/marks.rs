@@ -43,7 +43,7 @@ pub fn read_marks(path: &Path) -> Result<Vec<PruneMark>, PruningError> {
 /// # Errors
 /// A file that cannot be written.
 pub fn write_marks(path: &Path, marks: &[PruneMark]) -> Result<(), PruningError> {
-    let mut file = AtomicFile::create(path)?;
+    let mut file = AtomicFile::output(path)?;
     for mark in marks {
         let line = MarkLine {
             passage_id: mark.passage_id.clone(),

@@ -1,10 +1,8 @@
 //! What pruning does to answers, bytes and search time, measured on copies of a corpus.
 
-use std::io;
 use std::path::{Path, PathBuf};
 
 use ken_corpus::{CorpusError, join};
-use ken_storage::StorageError;
 use serde::Serialize;
 
 use crate::bootstrap::{DRAWS, interval};
@@ -215,12 +213,7 @@ impl CorpusCopy {
     /// # Errors
     /// An old copy that cannot be removed, a corpus that cannot be read, a folder that cannot be written.
     pub fn new(corpus: &Path, place: PathBuf) -> Result<Self, CorpusError> {
-        match std::fs::remove_dir_all(&place) {
-            Err(source) if source.kind() != io::ErrorKind::NotFound => {
-                return Err(StorageError::new("remove", &place)(source).into());
-            }
-            _ => {}
-        }
+        ken_storage::remove(&place)?;
         let copy = Self(place);
         join(&copy.0, &[corpus.to_owned()], &mut |_| {})?;
         Ok(copy)
@@ -236,7 +229,7 @@ impl CorpusCopy {
 impl Drop for CorpusCopy {
     fn drop(&mut self) {
         // What cannot be removed now is removed by the next run.
-        let _ = std::fs::remove_dir_all(&self.0);
+        let _ = ken_storage::remove(&self.0);
     }
 }
 

@@ -15,6 +15,8 @@ use crate::results::RunSettings;
 
 /// The file's name.
 const FILE: &str = "study.json";
+/// The folders of a study, which hold all other records.
+const FOLDERS: [&str; 3] = ["cells", "evidence", "signals"];
 
 /// A study.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -111,10 +113,13 @@ impl Manifest {
     /// That of a folder; `None` where there is none yet.
     ///
     /// # Errors
-    /// A file that cannot be read or is none.
+    /// A file that cannot be read or is none; anything of a study in the folder that is a link or no file.
     pub fn read_any(folder: &Path) -> Result<Option<Self>, ScalingError> {
+        for name in FOLDERS {
+            ken_storage::check_tree(&folder.join(name))?;
+        }
         let path = folder.join(FILE);
-        match std::fs::read(&path) {
+        match ken_storage::read(&path) {
             Ok(bytes) => match serde_json::from_slice(&bytes) {
                 Ok(manifest) => Ok(Some(manifest)),
                 Err(cause) => Err(ScalingError::BrokenManifest {
@@ -122,8 +127,8 @@ impl Manifest {
                     reason: cause.to_string(),
                 }),
             },
-            Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => Ok(None),
-            Err(cause) => Err(StorageError::new("read", &path)(cause).into()),
+            Err(cause) if cause.source.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(cause) => Err(cause.into()),
         }
     }
 

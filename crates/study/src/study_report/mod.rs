@@ -200,7 +200,8 @@ impl StudyReport {
     pub fn write(&self, title: &str, folder: &Path) -> Result<(), ScalingError> {
         let figures = figures::all(self);
         let vega = folder.join("vega");
-        create_dir_all(&vega)?;
+        create_dir_all(folder)?;
+        ken_storage::create_plain_dir_all(&vega)?;
         for Figure {
             name,
             caption,

@@ -64,7 +64,7 @@ fn write<R: Table>(path: &Path, records: &[R]) -> Result<(), ParquetError> {
     let refused = |error: StorageError| ParquetError::External(Box::new(error));
     let schema = Arc::new(parse_message_type(&schema(R::NAME, &columns))?);
     let properties = WriterProperties::builder().set_compression(Compression::SNAPPY);
-    let file = AtomicFile::create(path).map_err(refused)?;
+    let file = AtomicFile::output(path).map_err(refused)?;
     let mut writer = SerializedFileWriter::new(file, schema, Arc::new(properties.build()))?;
     let mut rows = writer.next_row_group()?;
     for (_, column) in &columns {

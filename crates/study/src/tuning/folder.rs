@@ -29,8 +29,9 @@ pub(super) fn prepare(out: &Path, overwrite: bool) -> Result<(), TuneError> {
     }
     // A training that was killed while it wrote its first checkpoint leaves part of that.
     let unfinished = format!("{CHECKPOINT}.tmp");
-    let holds_other = || Ok::<_, StorageError>(names(out)?.iter().any(|name| *name != unfinished));
-    if !out.join(CHECKPOINT).exists() && holds_other()? {
+    let held = names(out)?;
+    let is_training = held.iter().any(|name| name == CHECKPOINT);
+    if !is_training && held.iter().any(|name| *name != unfinished) {
         let out = out.to_owned();
         return Err(TuneError::OutNotEmpty { out });
     }

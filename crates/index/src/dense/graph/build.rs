@@ -14,6 +14,7 @@ use std::cmp::Reverse;
 use std::hash::{DefaultHasher, Hasher};
 use std::sync::atomic::AtomicBool;
 
+use ken_storage::Watch;
 use rayon::prelude::*;
 
 use super::scalar::{QueryCodes, ScalarCodes, ScalarQuery};
@@ -210,19 +211,17 @@ impl Growing {
             numbers: &self.codes,
             scales: &self.scales,
             dimensions: self.dimensions,
+            watch: Watch::default(),
         }
     }
 
     fn layers(&self) -> Vec<Layer<'_>> {
-        let growing = Layer {
-            rows: &self.rows,
-            m: M_MAX_BUILDING,
-        };
+        let growing = Layer::in_memory(&self.rows, M_MAX_BUILDING);
         let finished = self
             .finished
             .iter()
             .rev()
-            .map(|rows| Layer { rows, m: M_MAX });
+            .map(|rows| Layer::in_memory(rows, M_MAX));
         std::iter::once(growing).chain(finished).collect()
     }
 

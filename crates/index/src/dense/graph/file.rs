@@ -12,16 +12,19 @@
 //!
 //! Layout 1, which was written before, ends with the ordinals.
 //!
-//! Sizes that follow from the header are checked here; users of the numbers do not trust them, and
-//! the corpus keeps a hash of the file.
+//! Sizes that follow from the header are checked here; users of the numbers do not trust them. Blocks
+//! are checked against the corpus's checksums when a search first reads them: of codes and neighbors
+//! as the walk gets there, of the other parts all at once. A walk that met a damaged block goes on to
+//! its end, and its result is refused then.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use ken_storage::{Mapped, StorageError};
+use ken_storage::{CheckedFolder, Mapped, StorageError};
 
+use super::Quantization;
 use super::build::layer_sizes;
 use super::effort::Efforts;
 use super::product::{self, ProductCodes};
@@ -267,7 +270,7 @@ pub(super) fn write(
         }
         file.flush()
     };
-    let written = File::create(graph.path).and_then(write);
+    let written = write(ken_storage::create(graph.path)?);
     Ok(written.map_err(StorageError::new("write", graph.path))?)
 }
 
@@ -282,18 +285,20 @@ impl Parts<'_> {
 }
 
 impl Graph {
-    /// Opens the graph of the segment in `dir`; `None` where it has none.
+    /// Opens the graph of a segment; `None` where it has none.
     pub(in crate::dense) fn open(
-        dir: &Path,
+        folder: &CheckedFolder,
         passages: usize,
         dimensions: usize,
     ) -> Result<Option<Graph>, IndexError> {
-        let path = path(dir);
-        let bytes = match Mapped::open(&path, None) {
+        let path = path(folder.dir());
+        let bytes = match folder.map(FILE, None) {
             Ok(bytes) => bytes,
             Err(error) if error.source.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error.into()),
         };
+        bytes.touch(0..HEADER_BYTES);
+        bytes.sound()?;
         let layout = Header::read(&bytes, passages, dimensions).and_then(|header| {
             let layout = Layout::new(&header);
             let layout = layout.filter(|layout| layout.end() == bytes.len());
@@ -317,24 +322,43 @@ impl Graph {
         let Layout { m, dimensions, .. } = self.layout;
         let codes = match &self.layout.codes {
             CodesRanges::Scalar { numbers, scales } => StoredCodes::Scalar(ScalarCodes {
-                numbers: self.part(numbers),
+                numbers: self.watched(numbers),
                 scales: self.part(scales),
                 dimensions,
+                watch: self.bytes.watch(numbers.start),
             }),
             CodesRanges::Product { centroids, codes } => StoredCodes::Product(ProductCodes {
                 centroids: self.part(centroids),
-                codes: self.part(codes),
+                codes: self.watched(codes),
                 parts: product::parts(dimensions),
+                watch: self.bytes.watch(codes.start),
             }),
         };
-        let rows = self.layout.layers.iter().map(|range| self.part(range));
+        let layers = self.layout.layers.iter().map(|range| Layer {
+            rows: self.watched(range),
+            m,
+            watch: self.bytes.watch(range.start),
+        });
         Parts {
             path: &self.path,
             codes,
-            layers: rows.map(|rows| Layer { rows, m }).collect(),
+            layers: layers.collect(),
             starts: self.part(&self.layout.starts),
             ordinals: self.part(&self.layout.ordinals),
         }
+    }
+
+    /// How its vectors are quantized.
+    pub(in crate::dense) fn quantization(&self) -> Quantization {
+        match self.layout.codes {
+            CodesRanges::Scalar { .. } => Quantization::Scalar,
+            CodesRanges::Product { .. } => Quantization::Product,
+        }
+    }
+
+    /// Fails once a damaged block was read.
+    pub(super) fn sound(&self) -> Result<(), IndexError> {
+        Ok(self.bytes.sound()?)
     }
 
     /// The recall of its candidate lists, if it was measured.
@@ -344,7 +368,14 @@ impl Graph {
         Some(Efforts { recalls })
     }
 
+    /// A part whose blocks are checked now.
     fn part<T: bytemuck::AnyBitPattern>(&self, range: &Range<usize>) -> &[T] {
+        self.bytes.touch(range.clone());
+        self.watched(range)
+    }
+
+    /// A part whose blocks whoever reads it has checked.
+    fn watched<T: bytemuck::AnyBitPattern>(&self, range: &Range<usize>) -> &[T] {
         let bytes = self.bytes.get(range.clone()).unwrap_or_default();
         bytemuck::try_cast_slice(bytes).unwrap_or_default()
     }

@@ -17,6 +17,8 @@ use std::cell::Cell;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
+use ken_storage::Watch;
+
 use self::effort::Efforts;
 pub(crate) use self::file::Graph;
 use self::file::{Parts, StoredCodes};
@@ -79,6 +81,7 @@ impl Graph {
                 numbers: &built.codes,
                 scales: &built.scales,
                 dimensions,
+                watch: Watch::default(),
             }),
             Quantization::Product => {
                 quantized = product::quantize(vectors, &built.first_passages(), cancel)?;
@@ -86,6 +89,7 @@ impl Graph {
                     centroids: &quantized.centroids,
                     codes: &quantized.codes,
                     parts: product::parts(dimensions),
+                    watch: Watch::default(),
                 })
             }
         };
@@ -94,7 +98,7 @@ impl Graph {
         let parts = Parts {
             path,
             codes,
-            layers: layers.map(|rows| Layer { rows, m: M_MAX }).collect(),
+            layers: layers.map(|rows| Layer::in_memory(rows, M_MAX)).collect(),
             starts: &built.starts,
             ordinals: &built.ordinals,
         };
@@ -109,14 +113,6 @@ impl Graph {
         };
         let efforts = Efforts::measure(vectors, &passages, &search, cancel)?;
         file::write(&parts, &efforts, M_MAX, dimensions)
-    }
-
-    /// How its vectors are quantized.
-    pub(super) fn quantization(&self) -> Quantization {
-        match self.parts().codes {
-            StoredCodes::Scalar(_) => Quantization::Scalar,
-            StoredCodes::Product(_) => Quantization::Product,
-        }
     }
 
     /// Nearly the best `k` live passages. `None` where scanning the live ones is quicker: where
@@ -134,7 +130,9 @@ impl Graph {
             (Effort::Recall(recall), Some(efforts)) => efforts.list(query.k, recall),
             (Effort::Recall(_), None) => self.quantization().unmeasured_list(query.k),
         };
-        self.parts().search(vectors, query, list, None, is_live)
+        let found = self.parts().search(vectors, query, list, None, is_live);
+        self.sound()?;
+        found
     }
 }
 

@@ -8,6 +8,7 @@
 
 use std::sync::atomic::AtomicBool;
 
+use ken_storage::Watch;
 use rayon::prelude::*;
 
 use super::walk::Similarity;
@@ -50,6 +51,8 @@ pub(super) struct ProductCodes<'a> {
     /// `[nodes, parts]`
     pub(super) codes: &'a [u8],
     pub(super) parts: usize,
+    /// Where the codes are.
+    pub(super) watch: Watch<'a>,
 }
 
 /// Trains centroids on some of the vectors and quantizes all, on all threads. The same vectors give
@@ -177,6 +180,7 @@ impl Similarity for ProductQuery<'_> {
         similarities.clear();
         similarities.extend(nodes.iter().map(|&node| {
             let start = node as usize * parts;
+            self.codes.watch.touch(start..start + parts);
             let codes = self.codes.codes.get(start..start + parts);
             let codes = codes.unwrap_or_default();
             // Four sums, so that additions need not wait for one another.
@@ -217,6 +221,7 @@ mod tests {
             centroids: &quantized.centroids,
             codes: &quantized.codes,
             parts: parts(query.len()),
+            watch: Watch::default(),
         };
         let mut found = Vec::new();
         ProductQuery::of(codes, query).to_nodes(nodes, &mut found);

@@ -4,6 +4,8 @@
 //! addition, so every processor gives the same; they approximate the real ones to about three
 //! digits, and results are rescored by the vectors themselves.
 
+use ken_storage::Watch;
+
 use super::instructions::{InstructionSet, ROWS};
 use super::walk::Similarity;
 use crate::dense::prefetch::prefetch;
@@ -17,6 +19,8 @@ pub(super) struct ScalarCodes<'a> {
     /// The factors of the codes: `[nodes]`.
     pub(super) scales: &'a [f32],
     pub(super) dimensions: usize,
+    /// Where the numbers are.
+    pub(super) watch: Watch<'a>,
 }
 
 /// The codes of one vector.
@@ -97,6 +101,8 @@ impl ScalarCodes<'_> {
         let mut scales = [0.0; ROWS];
         for ((row, scale), &node) in rows.iter_mut().zip(&mut scales).zip(nodes) {
             if let Some(codes) = self.row(node) {
+                let start = node as usize * self.dimensions;
+                self.watch.touch(start..start + self.dimensions);
                 (*row, *scale) = (codes, self.scale(node));
             }
         }
@@ -143,7 +149,7 @@ mod tests {
                 .zip(numbers.chunks_mut(dimensions))
                 .map(|(row, codes)| quantize(row, codes))
                 .collect();
-            let codes = ScalarCodes { numbers: &numbers, scales: &scales, dimensions };
+            let codes = ScalarCodes { numbers: &numbers, scales: &scales, dimensions, watch: Watch::default() };
             let query_codes = QueryCodes::of(&query);
             let mut similarities = Vec::new();
             codes.similarities(&query_codes, &[4, 0, 1, 2, 3, 5], &mut similarities);

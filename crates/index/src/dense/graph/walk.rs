@@ -7,6 +7,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use ken_storage::Watch;
+
 use crate::dense::prefetch::prefetch;
 
 /// Pads a row of neighbors.
@@ -50,9 +52,16 @@ pub(super) struct Layer<'a> {
     /// `[nodes, m]`, padded with [`NO_NODE`]
     pub(super) rows: &'a [u32],
     pub(super) m: usize,
+    pub(super) watch: Watch<'a>,
 }
 
 impl<'a> Layer<'a> {
+    /// A layer that is being built.
+    pub(super) fn in_memory(rows: &'a [u32], m: usize) -> Self {
+        let watch = Watch::default();
+        Self { rows, m, watch }
+    }
+
     fn nodes(&self) -> usize {
         self.rows.len() / self.m
     }
@@ -65,6 +74,9 @@ impl<'a> Layer<'a> {
 
     pub(super) fn neighbors(&self, node: u32) -> impl Iterator<Item = u32> + use<'a> {
         let nodes = self.nodes();
+        let row_bytes = self.m * size_of::<u32>();
+        let start = node as usize * row_bytes;
+        self.watch.touch(start..start + row_bytes);
         let row = self.row(node).iter().copied();
         row.take_while(move |&neighbor| (neighbor as usize) < nodes)
     }

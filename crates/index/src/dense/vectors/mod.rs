@@ -10,9 +10,9 @@ mod write;
 
 use std::io;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use ken_storage::{Mapped, ReadAt, StorageError};
+use ken_storage::{CheckedFolder, Mapped, ReadAt, StorageError};
 
 pub(super) use self::numbers::quantize;
 pub(crate) use self::write::VectorWriter;
@@ -53,10 +53,10 @@ enum Bytes {
 }
 
 impl Bytes {
-    fn open(access: Access, path: &Path) -> Result<Bytes, StorageError> {
+    fn open(access: Access, folder: &CheckedFolder, name: &str) -> Result<Bytes, StorageError> {
         match access {
-            Access::Read if cfg!(unix) => ReadAt::open(path, None).map(Bytes::Read),
-            _ => Mapped::open(path, None).map(Bytes::Mapped),
+            Access::Read if cfg!(unix) => folder.read_at(name, None).map(Bytes::Read),
+            _ => folder.map(name, None).map(Bytes::Mapped),
         }
     }
 
@@ -76,22 +76,26 @@ pub struct RowBuffer {
 }
 
 impl SegmentVectors {
-    /// Opens the vectors of the segment in `dir`.
+    /// Opens the vectors of a segment.
     ///
     /// # Errors
     /// Where the file is missing, of another length, or cannot be read.
-    pub fn open(dir: &Path, passages: usize, dimensions: usize) -> Result<Self, IndexError> {
-        Self::open_for(Access::Mapped, dir, passages, dimensions)
+    pub fn open(
+        folder: impl Into<CheckedFolder>,
+        passages: usize,
+        dimensions: usize,
+    ) -> Result<Self, IndexError> {
+        Self::open_for(Access::Mapped, &folder.into(), passages, dimensions)
     }
 
     /// As [`SegmentVectors::open`], read by `access`.
     pub(super) fn open_for(
         access: Access,
-        dir: &Path,
+        folder: &CheckedFolder,
         passages: usize,
         dimensions: usize,
     ) -> Result<Self, IndexError> {
-        let (path, bytes, vector_type) = find(access, dir)?;
+        let (path, bytes, vector_type) = find(access, folder)?;
         let received_bytes = bytes.length();
         let row_bytes = vector_type.row_bytes(dimensions) as u64;
         let expected_bytes = (passages as u64).saturating_mul(row_bytes);
@@ -150,7 +154,7 @@ impl SegmentVectors {
         let row_bytes = self.vector_type.row_bytes(self.dimensions);
         let (start, length) = (rows.start * row_bytes, rows.len() * row_bytes);
         let bytes = match &self.bytes {
-            Bytes::Mapped(bytes) => bytes.get(start..start + length),
+            Bytes::Mapped(bytes) => bytes.read(start..start + length)?,
             Bytes::Read(file) => {
                 let range = start as u64..(start + length) as u64;
                 file.bytes_with(range, &mut buffer.bytes)?
@@ -183,38 +187,44 @@ impl SegmentVectors {
 }
 
 /// Has the system fetch the rows of a file.
-fn announce(file: &ReadAt, passages: impl Iterator<Item = usize>, row_bytes: usize) {
+fn announce(rows: &ReadAt, passages: impl Iterator<Item = usize>, row_bytes: usize) {
     #[cfg(target_os = "linux")]
-    if let Some(file) = file.file() {
+    if let Some(file) = rows.file() {
         use rustix::fs::{Advice, fadvise};
         for passage in passages {
             // Only advice: a failure does not matter, the rows are read afterwards.
-            let (start, length) = (passage as u64 * row_bytes as u64, row_bytes as u64);
-            let length = std::num::NonZeroU64::new(length);
-            let _ = fadvise(file, start, length, Advice::WillNeed);
+            let start = passage.saturating_mul(row_bytes);
+            let read = rows.range_read(start..start.saturating_add(row_bytes));
+            let length = std::num::NonZeroU64::new(read.len() as u64);
+            let _ = fadvise(file, read.start as u64, length, Advice::WillNeed);
         }
     }
     #[cfg(not(target_os = "linux"))]
-    let _ = (file, passages, row_bytes);
+    let _ = (rows, passages, row_bytes);
 }
 
 /// The file of vectors in a segment's folder.
-fn find(access: Access, dir: &Path) -> Result<(PathBuf, Bytes, VectorType), IndexError> {
+fn find(
+    access: Access,
+    folder: &CheckedFolder,
+) -> Result<(PathBuf, Bytes, VectorType), IndexError> {
+    let path = |vector_type| folder.dir().join(file_name(vector_type));
     for vector_type in VectorType::ALL {
-        let path = dir.join(file_name(vector_type));
-        match Bytes::open(access, &path) {
-            Ok(bytes) => return Ok((path, bytes, vector_type)),
+        match Bytes::open(access, folder, &file_name(vector_type)) {
+            Ok(bytes) => return Ok((path(vector_type), bytes, vector_type)),
             Err(error) if error.source.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(error.into()),
         }
     }
-    let path = dir.join(file_name(VectorType::F32));
-    Err(IndexError::VectorsMissing { path })
+    Err(IndexError::VectorsMissing {
+        path: path(VectorType::F32),
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::path::Path;
 
     fn write(dir: &Path, vector_type: VectorType, vectors: &[f32], dimensions: usize) {
         let mut writer = VectorWriter::create(dir, vector_type).unwrap();
@@ -249,7 +259,7 @@ mod tests {
             let dir = tempfile::tempdir().unwrap();
             write(dir.path(), vector_type, &vectors, 3);
             for access in [Access::Mapped, Access::Read] {
-                let opened = SegmentVectors::open_for(access, dir.path(), 2, 3).unwrap();
+                let opened = SegmentVectors::open_for(access, &dir.path().into(), 2, 3).unwrap();
                 opened.prefetch(0..2);
                 let mut buffer = RowBuffer::default();
                 for (passage, expected) in vectors.chunks(3).enumerate() {

@@ -23,7 +23,7 @@ impl VectorWriter {
     /// Creates the file in the segment's folder `dir`.
     pub(crate) fn create(dir: &Path, vector_type: VectorType) -> Result<Self, IndexError> {
         let path = dir.join(file_name(vector_type));
-        let file = File::create(&path).map_err(StorageError::new("create", &path))?;
+        let file = ken_storage::create(&path)?;
         Ok(Self {
             path,
             file: BufWriter::new(file),

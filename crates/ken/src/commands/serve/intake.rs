@@ -33,6 +33,7 @@ impl Documents {
         stop: &Arc<AtomicBool>,
     ) -> Result<ken_documents::Documents, IntakeError> {
         let options = ReadOptions {
+            follow_links: false,
             format: None,
             budget: self.budget,
             stop: Arc::clone(stop),

@@ -7,7 +7,7 @@ use ken_server::{Access, Agent};
 
 use super::open;
 use crate::failure::{Failure, Result};
-use crate::interrupt;
+use crate::interrupt::{self, Line};
 use crate::output;
 use crate::session::Session;
 
@@ -16,19 +16,26 @@ pub(crate) fn run(session: &Session<'_>) -> Result<()> {
     let gone = Arc::new(AtomicBool::new(false));
     let is_gone = Arc::clone(&gone);
     let reply = move |line: &str| {
-        if output::line(line).is_err() {
+        if output::json_line(line).is_err() {
             is_gone.store(true, Ordering::Relaxed);
         }
     };
     let agent = Agent::new(open(session, None)?, access, reply).map_err(Failure::other)?;
-    while let Some(line) = interrupt::next_line()? {
+    // What is under way is responded to, however the input ends.
+    let ended = loop {
+        let line = match interrupt::next_line_within(Agent::LONGEST) {
+            Ok(Some(line)) => line,
+            Ok(None) => break Ok(()),
+            Err(error) => break Err(error.into()),
+        };
         if gone.load(Ordering::Relaxed) {
             return Ok(());
         }
-        if !line.trim().is_empty() {
-            agent.take(&line);
+        match line {
+            Line::Whole(line) => agent.take(&line),
+            Line::TooLong => agent.refuse_long(),
         }
-    }
+    };
     agent.finish();
-    Ok(())
+    ended
 }

@@ -22,7 +22,8 @@ use self::intake::Documents;
 use crate::arguments::serving::{ServeArguments, ServeVerb};
 use crate::failure::{Failure, Result};
 use crate::output;
-use crate::session::{Session, fetch_progress};
+use crate::session::{Session, fetch_progress, warn_once};
+use crate::terminal;
 
 /// How often it is looked whether opening is to stop.
 const LOOK: Duration = Duration::from_millis(50);
@@ -71,6 +72,7 @@ fn open(session: &Session<'_>, documents: Option<Arc<dyn Intake>>) -> Result<Ser
             settings: session.settings,
             stop: &halted,
             watch: &fetch_progress,
+            withheld: &warn_once,
         };
         let served = Served::open(&setup, documents, log());
         opening.store(false, Ordering::Relaxed);
@@ -93,10 +95,10 @@ fn log() -> Log {
     Arc::new(|entry| {
         let time = OffsetDateTime::now_utc().format(&Rfc3339);
         let time = time.unwrap_or_default();
-        if let Ok(mut line) = serde_json::to_vec(&Line { time, entry }) {
-            line.push(b'\n');
+        if let Ok(line) = serde_json::to_string(&Line { time, entry }) {
+            let line = format!("{}\n", terminal::json(&line));
             // If stderr is gone there is nobody to tell.
-            let _ = std::io::stderr().lock().write_all(&line);
+            let _ = std::io::stderr().lock().write_all(line.as_bytes());
         }
     })
 }

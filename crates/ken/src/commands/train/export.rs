@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ken_storage::{create_dir_all, replace};
+use ken_storage::{create_dir_all, output};
 use ken_study::TrainingExample;
 use ken_study::training_examples::{
     ExampleFormat, LLAMA_FACTORY_FILE, LLAMA_FACTORY_LIST, example_as, llama_factory_list,
@@ -90,5 +90,5 @@ fn write(values: &[Value], prefers: bool, format: ExampleFormat, out: &Path) -> 
 }
 
 fn put(path: &Path, text: &str) -> Result<()> {
-    Ok(replace(path, text.as_bytes())?)
+    Ok(output(path, text.as_bytes())?)
 }

@@ -94,7 +94,7 @@ fn mix(world: &Path, from: u64, limit: u64, session: &Session<'_>) -> Result<()>
         let text = training_text_of(&world, number);
         match session.json {
             true => output::json(&text)?,
-            false => output::line(text.text().trim())?,
+            false => output::text(&format!("{}\n", text.text().trim()))?,
         }
     }
     Ok(())
@@ -163,7 +163,7 @@ fn write_records(records: &[TruthRecord], out: &Path) -> Result<()> {
         .iter()
         .map(|record| format!("{}\n", json!(record)))
         .collect();
-    Ok(ken_storage::replace(out, lines.as_bytes())?)
+    Ok(ken_storage::output(out, lines.as_bytes())?)
 }
 
 fn show_truth(rows: &[TruthRow]) -> Result<()> {

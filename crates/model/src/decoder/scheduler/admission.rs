@@ -17,11 +17,16 @@ use crate::decoder::prompt::Course;
 const KEPT_SHARE: usize = 4;
 
 impl<B: Backend> Batch<B> {
-    /// Whether there is memory for more tokens. Prefixes that nobody uses give way.
-    pub(super) fn make_room(&mut self, more: usize) -> bool {
+    /// Tokens whose keys and values are held, or will be.
+    pub(super) fn held(&self) -> usize {
         let active: usize = self.active.values().map(Active::charge).sum();
         let branches: usize = self.branches.iter().map(|branch| branch.most).sum();
-        while active + branches + self.prefixes.tokens(|_| true) + more > self.budget {
+        active + branches + self.prefixes.tokens(|_| true)
+    }
+
+    /// Whether there is memory for more tokens. Prefixes that nobody uses give way.
+    pub(super) fn make_room(&mut self, more: usize) -> bool {
+        while self.held() + more > self.budget {
             if !self.evict() {
                 return false;
             }

@@ -136,23 +136,34 @@ impl<B: Backend> Batch<B> {
 
     /// Serves callers until the decoder is gone.
     pub(super) fn serve(mut self, orders: &Receiver<Order>) {
-        while self.obey_all(orders) {
-            self.admit();
-            self.pass();
-            self.begin_texts();
-            let asked = self.deliver();
-            if !self.hear(&asked, orders) {
-                return;
-            }
-            self.trim_prefixes();
+        while self.round(orders) {}
+    }
+
+    /// Goes round once. Says whether to go on.
+    pub(super) fn round(&mut self, orders: &Receiver<Order>) -> bool {
+        if !self.obey_all(orders) {
+            return false;
         }
+        self.admit();
+        self.pass();
+        self.begin_texts();
+        let asked = self.deliver();
+        if !self.hear(&asked, orders) {
+            return false;
+        }
+        self.trim_prefixes();
+        true
+    }
+
+    /// Whether there is nothing to do.
+    pub(super) fn is_idle(&self) -> bool {
+        self.active.is_empty() && self.calls.values().all(|call| call.queue.is_empty())
     }
 
     /// Does what is ordered, and waits for an order where there is nothing to do. Says whether to go on.
     fn obey_all(&mut self, orders: &Receiver<Order>) -> bool {
         loop {
-            let idle = self.active.is_empty() && self.calls.values().all(|c| c.queue.is_empty());
-            let order = match idle {
+            let order = match self.is_idle() {
                 true => orders.recv().map_err(|_| TryRecvError::Disconnected),
                 false => orders.try_recv(),
             };

@@ -3,6 +3,8 @@
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
+use ken_language::{CancelToken, Cancelled};
+
 use super::job::{CallId, Message, Order, Place};
 use crate::decoder::error::DecoderError;
 
@@ -40,12 +42,15 @@ impl Call {
         }
     }
 
-    /// The next message, however long that takes.
+    /// The next message, for as long as somebody waits for what comes of it.
     ///
     /// # Errors
     /// What failed in the call's work.
-    pub(in crate::decoder) fn wait(&self) -> Result<Message, DecoderError> {
+    pub(in crate::decoder) fn wait(&self, cancel: &CancelToken) -> Result<Message, DecoderError> {
         loop {
+            if cancel.is_set() {
+                return Err(Cancelled.into());
+            }
             if let Some(message) = self.next()? {
                 return Ok(message);
             }

@@ -16,6 +16,8 @@ mod texts;
 mod turns;
 
 #[cfg(test)]
+mod interleaved;
+#[cfg(test)]
 pub(super) mod tests;
 
 use std::sync::Arc;

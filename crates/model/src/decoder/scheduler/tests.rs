@@ -7,7 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use ken_language::{Finish, GenerateOptions, Progress, Sampling};
+use ken_language::{
+    CancelToken, Finish, GenerateOptions, LanguageModel, Progress, Sampling, ScoreRequest,
+};
 use serde_json::json;
 
 use super::*;
@@ -52,7 +54,7 @@ fn new(options: &LoadOptions) -> Decoder {
 }
 
 /// A prompt of so many tokens.
-fn prompt(first: u32, tokens: usize) -> Prompt {
+pub(super) fn prompt(first: u32, tokens: usize) -> Prompt {
     let tokens = (0..tokens as u32).map(|place| 1 + (first + place * 7) % (WORDS - 1));
     Prompt::new(tokens.collect(), &[]).unwrap()
 }
@@ -84,7 +86,7 @@ fn tokens(texts: &[Generation]) -> Vec<&[u32]> {
     texts.iter().map(|text| text.tokens.as_slice()).collect()
 }
 
-fn job(prompt: Prompt, samples: usize, most: usize) -> Job {
+pub(super) fn job(prompt: Prompt, samples: usize, most: usize) -> Job {
     Job {
         prompt,
         shared: Vec::new(),
@@ -176,6 +178,33 @@ fn a_caller_that_goes_away_while_its_prompt_is_read_frees_its_place() {
 }
 
 #[test]
+fn scoring_that_nobody_waits_for_ends_and_leaves_the_batch() {
+    let decoder = new(&LoadOptions::default());
+    let text: String = "w3 w5 w7 ".repeat(1000);
+    let prompt = ken_language::Prompt {
+        instruction: "",
+        examples: ken_language::Examples::Fixed(&[]),
+        input: text.trim().to_owned(),
+        begun: String::new(),
+        reply: ken_language::Reply::Line,
+        sourced: None,
+    };
+    let request = || ScoreRequest {
+        prompt: &prompt,
+        continuations: &[" w2"],
+    };
+    // Set from the first look on, once the call has begun.
+    let looks = AtomicUsize::new(0);
+    let token = CancelToken::when(move || looks.fetch_add(1, Ordering::SeqCst) > 0);
+    let bound = LanguageModel::bound(&decoder, &token).unwrap();
+    let error = bound.score(&[request(), request(), request()]).unwrap_err();
+    assert_eq!(error.kind(), "interrupted");
+    // What it asked for is not computed any more, and others are served as before.
+    let whole = LanguageModel::score(&decoder, &[request()]).unwrap();
+    assert_eq!(whole[0][0].logprobs.len(), 1);
+}
+
+#[test]
 fn a_caller_that_never_reads_holds_up_nobody() {
     let decoder = new(&LoadOptions::default());
     let short = prompt(5, 4);
@@ -189,7 +218,7 @@ fn a_caller_that_never_reads_holds_up_nobody() {
     // What waits for it ends with its texts.
     let (mut ended, mut written) = (0, 0);
     while ended < 3 {
-        if let Message::Wrote(texts) = silent.wait().unwrap() {
+        if let Message::Wrote(texts) = silent.wait(&CancelToken::default()).unwrap() {
             written += texts.len();
             ended += texts.iter().filter(|text| text.end.is_some()).count();
         }

@@ -12,6 +12,7 @@ use settings::Settings;
 
 use super::error::EncoderError;
 use super::settings::read_file;
+use super::slices::{Class, in_slices};
 use super::tokens::{Sequence, Tokens};
 use super::weights::{self, Linear, Weights};
 use super::{batches, fingerprint, forward};
@@ -78,18 +79,24 @@ impl CrossEncoder {
     /// longer than [`CrossEncoder::max_tokens`] is truncated from the end of the longer of the two
     /// texts until it fits, so that a query of ordinary length stays whole.
     ///
-    /// Uses all threads of rayon's pool. The other pairs affect a pair's score only by rounding.
+    /// Pairs are computed in slices, by turns with other calls and on threads of their own. The other pairs
+    /// affect a pair's score only by rounding.
     ///
     /// # Errors
     /// A text that the tokenizer refuses, tokens that the model does not have, results that are not
     /// finite.
     pub fn score(&self, pairs: &[(&str, &str)]) -> Result<Vec<f32>, EncoderError> {
         let token_types = self.settings.head.token_types;
-        let sequences: Vec<Sequence> = pairs
-            .par_iter()
-            .map(|(query, passage)| self.tokens.pair(query, passage, token_types))
-            .collect::<Result<_, _>>()?;
-        batches::compute_all(&sequences, |batch| self.score_batch(batch))
+        let tokens = |(query, passage): &(&str, &str)| {
+            self.tokens.estimate(query) + self.tokens.estimate(passage)
+        };
+        in_slices(pairs, Class::Awaited, tokens, |pairs| {
+            let sequences: Vec<Sequence> = pairs
+                .par_iter()
+                .map(|(query, passage)| self.tokens.pair(query, passage, token_types))
+                .collect::<Result<_, _>>()?;
+            batches::compute_all(&sequences, |batch| self.score_batch(batch))
+        })
     }
 
     fn score_batch(&self, sequences: &[&Sequence]) -> Result<Vec<f32>, EncoderError> {

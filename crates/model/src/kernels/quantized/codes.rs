@@ -11,6 +11,7 @@ use super::layout::{Codes, Known, Line};
 /// As for [`Isa`], here and below.
 #[inline(always)]
 pub(super) unsafe fn of_group<I: Isa, L: Known>(lines: &[Line]) -> [I::Codes; 8] {
+    // SAFETY: the processor has the instructions of `I`, as the caller guarantees.
     unsafe {
         [
             of_quad::<I, L, 0>(lines),
@@ -30,6 +31,7 @@ pub(super) unsafe fn of_group<I: Isa, L: Known>(lines: &[Line]) -> [I::Codes; 8]
 pub(super) unsafe fn of_quad<I: Isa, L: Known, const QUAD: usize>(lines: &[Line]) -> I::Codes {
     let codes = L::LAYOUT.codes;
     let lines = &lines[..codes.lines()];
+    // SAFETY: the processor has the instructions of `I`, as the caller guarantees.
     unsafe {
         if codes == Codes::Bytes {
             return I::codes(&lines[QUAD].0);

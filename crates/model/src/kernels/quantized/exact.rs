@@ -50,6 +50,7 @@ pub(super) unsafe fn products<I: Isa, L: Known>(
                 for (half, tile) in pair.chunks_exact(tiles.tile_lines).enumerate() {
                     let mut group = first / GROUP;
                     for panel in panel.chunks_mut(GROUP * of_block) {
+                        // SAFETY: the processor has the instructions of `I`, as the caller guarantees.
                         unsafe {
                             dequantize::<I, L>(tile, group, half, panel, &mut factors);
                         };
@@ -59,6 +60,7 @@ pub(super) unsafe fn products<I: Isa, L: Known>(
                 let mut row = 0;
                 while row < rows.len() {
                     let (x, sums) = (&x[row * inputs + first..], &mut sums[row..]);
+                    // SAFETY: the processor has the instructions of `I`, as the caller guarantees.
                     unsafe {
                         row += match (rows.len() - row).min(I::EXACT_ROWS) {
                             8.. => exact_rows::<I, 8>(panel, x, inputs, sums),
@@ -91,6 +93,7 @@ unsafe fn exact_rows<I: Isa, const ROWS: usize>(
     stride: usize,
     sums: &mut [[[f32; TILE]; 2]],
 ) -> usize {
+    // SAFETY: the processor has the instructions of `I`, as the caller guarantees.
     unsafe {
         let mut totals = [[I::splat(0.0); 2]; ROWS];
         for (total, sums) in totals.iter_mut().zip(&*sums) {
@@ -132,6 +135,7 @@ unsafe fn dequantize<I: Isa, L: Known>(
     let layout = L::LAYOUT;
     let groups = layout.scales.groups();
     let block = &tile[first / groups * layout.block_lines()..][..layout.block_lines()];
+    // SAFETY: the processor has the instructions of `I`, as the caller guarantees.
     unsafe {
         let header = Header::<I, L>::read(block, factors);
         for (ahead, out) in out.chunks_mut(GROUP).enumerate() {
@@ -167,6 +171,7 @@ unsafe fn dequantize_quad<I: Isa>(
     side: usize,
     out: &mut [[[f32; TILE]; 2]; 4],
 ) {
+    // SAFETY: the processor has the instructions of `I`, as the caller guarantees.
     unsafe {
         I::store(weight::<I, 0>(codes, scale, offset), &mut out[0][side]);
         I::store(weight::<I, 1>(codes, scale, offset), &mut out[1][side]);
@@ -182,5 +187,6 @@ pub(super) unsafe fn weight<I: Isa, const PLACE: i32>(
     scale: I::Floats,
     offset: I::Floats,
 ) -> I::Floats {
+    // SAFETY: the processor has the instructions of `I`, as the caller guarantees.
     unsafe { I::sub(I::mul(scale, I::code::<PLACE>(codes)), offset) }
 }

@@ -35,14 +35,18 @@ pub(super) unsafe fn products<I: Isa, L: Known>(
     for (turn, lines) in tiles.lines.chunks(TILES * tile_lines).enumerate() {
         let first = turn * TILES;
         if lines.len() == TILES * tile_lines {
+            // SAFETY: the processor has the instructions of `I`, as the caller guarantees.
             let sums = unsafe { of_tiles::<I, L, TILES>(lines, x) };
             for (tile, sums) in sums.into_iter().enumerate() {
+                // SAFETY: the processor has the instructions of `I`, as the caller guarantees.
                 unsafe { write::<I>(tiles, sums, row, first + tile, out) };
             }
             continue;
         }
         for (tile, lines) in lines.chunks_exact(tile_lines).enumerate() {
+            // SAFETY: the processor has the instructions of `I`, as the caller guarantees.
             let [sums] = unsafe { of_tiles::<I, L, 1>(lines, x) };
+            // SAFETY: the processor has the instructions of `I`, as the caller guarantees.
             unsafe { write::<I>(tiles, sums, row, first + tile, out) };
         }
     }
@@ -58,6 +62,7 @@ unsafe fn write<I: Isa>(
     out: &mut impl Columns,
 ) {
     let mut numbers = [0.0; TILE];
+    // SAFETY: the processor has the instructions of `I`, as the caller guarantees.
     unsafe { I::store(sums, &mut numbers) };
     tiles.write(out, row, tile, &numbers);
 }
@@ -73,6 +78,7 @@ unsafe fn of_tiles<I: Isa, L: Known, const TILES: usize>(
     let (groups, block_lines) = (layout.scales.groups(), layout.block_lines());
     let tile_lines = lines.len() / TILES;
     let mut room: Factors = bytemuck::Zeroable::zeroed();
+    // SAFETY: the processor has the instructions of `I`, as the caller guarantees.
     unsafe {
         let mut sums = [I::splat(0.0); TILES];
         let mut scales = [[[[I::splat(0.0); 2]; TILES]; 2]; SUPER_GROUPS];
@@ -124,6 +130,7 @@ unsafe fn add_quad<I: Isa, L: Known, const QUAD: usize, const TILES: usize>(
     sums: &mut [I::Floats; TILES],
 ) {
     for ((lines, &[scale, offset]), sum) in lines.iter().zip(scales).zip(sums) {
+        // SAFETY: the processor has the instructions of `I`, as the caller guarantees.
         unsafe {
             let codes = codes::of_quad::<I, L, QUAD>(lines);
             *sum = I::mul_add(weight::<I, 0>(codes, scale, offset), I::splat(x[0]), *sum);

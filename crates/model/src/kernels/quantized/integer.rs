@@ -55,6 +55,7 @@ pub(super) unsafe fn products<I: Isa, L: Known>(
             let mut write = |place: usize, numbers: &[f32; TILE]| {
                 tiles.write(out, row + place, index, numbers);
             };
+            // SAFETY: the processor has the instructions of `I`, as the caller guarantees.
             unsafe {
                 row += match left.min(I::ROWS) {
                     16.. => of_rows::<I, L, 16>(&of, &mut write),
@@ -83,6 +84,7 @@ unsafe fn of_rows<I: Isa, L: Known, const ROWS: usize>(
     of: &OfRows<'_>,
     write: &mut impl FnMut(usize, &[f32; TILE]),
 ) -> usize {
+    // SAFETY: the processor has the instructions of `I`, as the caller guarantees.
     unsafe {
         let sums = sums::<I, L, ROWS>(of);
         for (place, sums) in sums.into_iter().enumerate() {
@@ -101,8 +103,10 @@ unsafe fn sums<I: Isa, L: Known, const ROWS: usize>(of: &OfRows<'_>) -> [I::Floa
     let offsets = layout.scales.zero().is_none();
     let (mut at, stride) = x.place(of.row);
     let mut factors: Factors = bytemuck::Zeroable::zeroed();
+    // SAFETY: the processor has the instructions of `I`, as the caller guarantees.
     let (mut sums, mut group) = unsafe { ([I::splat(0.0); ROWS], 0) };
     for block in of.tile.chunks_exact(layout.block_lines()) {
+        // SAFETY: the processor has the instructions of `I`, as the caller guarantees.
         let header = unsafe {
             prefetch::<I>(&block[..layout.scales.lines()], LINES_AHEAD);
             Header::<I, L>::read(block, &mut factors)
@@ -113,6 +117,7 @@ unsafe fn sums<I: Isa, L: Known, const ROWS: usize>(of: &OfRows<'_>) -> [I::Floa
                 return sums;
             }
             let lines = &block[layout.codes_of(place)..][..layout.codes.lines()];
+            // SAFETY: the processor has the instructions of `I`, as the caller guarantees.
             unsafe {
                 prefetch::<I>(lines, LINES_AHEAD);
                 let weights = codes::of_group::<I, L>(lines);
@@ -168,6 +173,7 @@ unsafe fn dots<I: Isa>(
     activations: &[[i8; 4]],
     wide: bool,
 ) -> I::Sums {
+    // SAFETY: the processor has the instructions of `I`, as the caller guarantees.
     unsafe {
         let mut sums = I::start(start);
         for (&weights, &activations) in weights.iter().zip(activations) {

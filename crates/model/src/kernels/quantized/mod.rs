@@ -205,7 +205,7 @@ impl OfLayout for Dequantize<'_> {
             let header = unsafe { Header::<Plain, L>::read(block, &mut factors) };
             let halves = out.chunks_mut(GROUP / 2).zip(codes.chunks(GROUP / 2));
             for (half, (out, codes)) in halves.enumerate() {
-                // SAFETY: as above.
+                // SAFETY: every processor has plain code's instructions.
                 #[allow(unsafe_code)]
                 let (scale, offset) = unsafe {
                     let scale = header.scale(group % groups, half);
@@ -301,6 +301,7 @@ struct Shared<'a> {
 // before all have ended, since the matrix is borrowed.
 #[allow(unsafe_code)]
 unsafe impl Send for Shared<'_> {}
+// SAFETY: as for `Send`: it is shared only to be copied.
 #[allow(unsafe_code)]
 unsafe impl Sync for Shared<'_> {}
 
@@ -328,7 +329,7 @@ impl Columns for Shared<'_> {
     }
 }
 
-/// Multiplies by the kernels of an instruction set.
+/// Multiplies by the kernels of an instruction set, which this processor must have.
 fn multiply(
     set: InstructionSet,
     tiles: &Tiles<'_>,
@@ -350,13 +351,14 @@ fn multiply(
             ) {
                 run::<$isa>(tiles, x, starts, rows, out);
             }
-            // SAFETY: the set was detected, or is one that a test has asked for after a check.
+            // SAFETY: the processor has all of these, as was checked above.
             #[allow(unsafe_code)]
             unsafe {
                 with(tiles, x, starts, rows, out);
             }
         }};
     }
+    assert!(set.is_available(), "{set} is not there");
     match set {
         #[cfg(target_arch = "x86_64")]
         InstructionSet::Avx512Vnni => {
@@ -388,7 +390,7 @@ impl<I: Isa> OfLayout for Multiply<'_, I> {
     #[inline(always)]
     fn run<L: Known>(mut self) {
         let (tiles, rows, out) = (self.tiles, self.rows, &mut self.out);
-        // SAFETY: whoever made this has checked for the instructions.
+        // SAFETY: only `multiply` makes this, with a set that the processor was found to have.
         #[allow(unsafe_code)]
         unsafe {
             match self.x {

@@ -24,6 +24,7 @@ impl<'a, I: Isa, L: Known> Header<'a, I, L> {
     #[inline(always)]
     pub(super) unsafe fn read(block: &'a [Line], room: &'a mut Factors) -> Self {
         let scales = L::LAYOUT.scales;
+        // SAFETY: the processor has the instructions of `I`, as the caller guarantees.
         unsafe {
             let numbers = match scales {
                 Scales::WideZero(_) => [I::load(block[0].floats()); 2],
@@ -49,6 +50,7 @@ impl<'a, I: Isa, L: Known> Header<'a, I, L> {
     #[inline(always)]
     pub(super) unsafe fn scale(&self, group: usize, half: usize) -> I::Floats {
         let [first, second] = self.numbers;
+        // SAFETY: the processor has the instructions of `I`, as the caller guarantees.
         unsafe {
             match L::LAYOUT.scales {
                 Scales::WideZero(_) | Scales::Offset => first,
@@ -63,6 +65,7 @@ impl<'a, I: Isa, L: Known> Header<'a, I, L> {
     /// The offset of a group whose layout has offsets; else the scale times the code of zero.
     #[inline(always)]
     pub(super) unsafe fn offset(&self, group: usize, scale: I::Floats) -> I::Floats {
+        // SAFETY: the processor has the instructions of `I`, as the caller guarantees.
         unsafe {
             match (L::LAYOUT.scales.zero(), L::LAYOUT.scales) {
                 (Some(zero), _) => I::mul(scale, I::splat(f32::from(zero))),
@@ -81,6 +84,7 @@ impl<'a, I: Isa, L: Known> Header<'a, I, L> {
 /// The factors of a block of k-quants as bytes.
 #[inline(always)]
 unsafe fn unpack<I: Isa>(packed: &[Line], room: &mut Factors) {
+    // SAFETY: the processor has the instructions of `I`, as the caller guarantees.
     unsafe {
         let scales = I::nibbles(&packed[0].0);
         let offsets = I::nibbles(&packed[1].0);

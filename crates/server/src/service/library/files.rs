@@ -83,9 +83,8 @@ impl Files {
     /// # Errors
     /// Files that cannot be removed.
     pub(crate) fn remove(&self, id: &str) -> Result<(), RecordError> {
-        // In this order, so that what is left of a file that is gone is removed at the next start.
-        ken_storage::remove(&record::path(&self.folder, id))?;
-        Ok(ken_storage::remove(&self.root(id))?)
+        let record = record::path(&self.folder, id);
+        Ok(record::remove(&record, Some(&self.root(id)))?)
     }
 }
 
@@ -98,9 +97,10 @@ pub(crate) fn is_id(id: &str) -> bool {
     !rest.is_empty() && rest.len() <= 64 && rest.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
-/// The id of the file and its name, where a document's id begins with one.
-pub(crate) fn of_document(doc_id: &str) -> Option<(&str, &str)> {
-    doc_id.split_once('/').filter(|(id, _)| is_id(id))
+/// The id of a file that a document's id is or begins with. Whether the document came by that file, it does not say.
+pub(crate) fn claimed(doc_id: &str) -> Option<&str> {
+    let id = doc_id.split_once('/').map_or(doc_id, |(id, _)| id);
+    is_id(id).then_some(id)
 }
 
 /// The name under which an upload may stand in a folder: the last part of the one that was given.
@@ -143,8 +143,9 @@ mod tests {
         ] {
             assert!(!is_id(bad), "{bad}");
         }
-        assert_eq!(of_document("file-1/a.md"), Some(("file-1", "a.md")));
-        assert_eq!(of_document("cars/oil.md"), None);
+        assert_eq!(claimed("file-1/a.md"), Some("file-1"));
+        assert_eq!(claimed("file-1"), Some("file-1"));
+        assert_eq!((claimed("cars/oil.md"), claimed("file-1.md")), (None, None));
     }
 
     #[test]

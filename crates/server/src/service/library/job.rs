@@ -10,6 +10,7 @@ use tokio::sync::watch;
 use super::intake::Taken;
 use super::pruning::{Prune, Restore};
 use crate::service::clock::unix_seconds;
+use crate::wire::refusal::Refusal;
 
 /// What a job does to its corpus. Each can be done again where it was broken off.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -58,6 +59,9 @@ pub(crate) struct Order {
     /// Its place among all that are not over: a later one has a larger one.
     #[serde(default)]
     pub(crate) place: u64,
+    /// The id of the key by which it came.
+    #[serde(default)]
+    pub(crate) key: Option<String>,
     #[serde(flatten)]
     pub(crate) work: Work,
 }
@@ -95,11 +99,22 @@ pub(crate) struct JobError {
     pub(crate) message: String,
 }
 
+impl From<Refusal> for JobError {
+    fn from(refusal: Refusal) -> Self {
+        Self {
+            code: refusal.code(),
+            message: refusal.message().to_owned(),
+        }
+    }
+}
+
 /// How far a job is, and how it ended.
 #[derive(Debug, Clone)]
 pub(crate) struct State {
     pub(crate) status: Status,
     pub(crate) taken: Taken,
+    /// In how many jobs it is its turn, while it waits: 1 for the next.
+    pub(crate) place: Option<usize>,
     /// The generation from which the change holds.
     pub(crate) generation: Option<u64>,
     pub(crate) error: Option<JobError>,
@@ -120,6 +135,7 @@ impl Job {
         let state = State {
             status: Status::Waiting,
             taken: Taken::default(),
+            place: None,
             generation: None,
             error: None,
             ended: None,
@@ -139,9 +155,15 @@ impl Job {
         self.state.send_modify(|state| state.taken = taken);
     }
 
+    pub(crate) fn waits(&self, place: usize) {
+        self.state.send_modify(|state| state.place = Some(place));
+    }
+
     pub(crate) fn run(&self) {
-        self.state
-            .send_modify(|state| state.status = Status::Running);
+        self.state.send_modify(|state| {
+            state.status = Status::Running;
+            state.place = None;
+        });
     }
 
     /// Ends it, once.
@@ -150,6 +172,7 @@ impl Job {
             let ends = !state.status.is_over();
             if ends {
                 state.status = status;
+                state.place = None;
                 state.generation = generation;
                 state.error = error;
                 state.ended = Some(unix_seconds());

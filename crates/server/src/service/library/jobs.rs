@@ -1,8 +1,8 @@
-//! The jobs of a server, one after the other. Those that are not over are kept on disk, so that a server
-//! that was killed goes on with them.
+//! The jobs of a server, one after the other: those of a key in their order, and keys by turns. Those that are not
+//! over are kept on disk, so that a server that was killed goes on with them.
 
 use std::collections::VecDeque;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -11,6 +11,7 @@ use ken_storage::StorageError;
 
 use super::job::{Job, Order, Status, Work};
 use crate::service::clock::unix_seconds;
+use crate::service::gate::Load;
 use crate::service::record;
 use crate::wire::refusal::Refusal;
 
@@ -33,7 +34,12 @@ pub(crate) struct Jobs {
 
 #[derive(Default)]
 struct Known {
+    /// In the order in which they came.
     waiting: VecDeque<Arc<Job>>,
+    /// The keys whose jobs were begun, the last one at the end; each once.
+    begun: Vec<Option<String>>,
+    /// How many run: one at most.
+    running: usize,
     /// Oldest first.
     all: VecDeque<Arc<Job>>,
 }
@@ -58,12 +64,15 @@ impl Jobs {
                 ken_storage::remove(&folder.join(name))?;
             }
         }
+        let known = Known {
+            waiting: jobs.iter().cloned().collect(),
+            all: jobs.into(),
+            ..Known::default()
+        };
+        known.tell_places();
         Ok(Self {
             folder,
-            known: Mutex::new(Known {
-                waiting: jobs.iter().cloned().collect(),
-                all: jobs.into(),
-            }),
+            known: Mutex::new(known),
             wake: Condvar::new(),
         })
     }
@@ -85,7 +94,13 @@ impl Jobs {
     ///
     /// # Errors
     /// Too many that wait; a disk that takes no more.
-    pub(crate) fn submit(&self, id: String, corpus: &str, work: Work) -> Result<Arc<Job>, Refusal> {
+    pub(crate) fn submit(
+        &self,
+        id: String,
+        corpus: &str,
+        work: Work,
+        key: Option<&str>,
+    ) -> Result<Arc<Job>, Refusal> {
         let mut known = self.lock();
         if known.waiting.len() >= MOST_WAITING {
             let message = "too many changes of corpora wait already; try again later";
@@ -101,6 +116,7 @@ impl Jobs {
             corpus: corpus.to_owned(),
             created: unix_seconds().max(created.unwrap_or_default()),
             place: place.map_or(0, |place| place + 1),
+            key: key.map(str::to_owned),
             work,
         }));
         record::write(&self.order(&job.order.id), &job.order)
@@ -114,6 +130,7 @@ impl Jobs {
                 .position(|job| job.state().status.is_over());
             over.and_then(|place| known.all.remove(place));
         }
+        known.tell_places();
         drop(known);
         self.wake.notify_all();
         Ok(job)
@@ -149,6 +166,7 @@ impl Jobs {
             .position(|one| one.order.id == job.order.id);
         if let Some(place) = waits {
             known.waiting.remove(place);
+            known.tell_places();
             drop(known);
             job.end(Status::Cancelled, None, None);
             // What stays is removed when the server starts again.
@@ -163,9 +181,27 @@ impl Jobs {
             .wake
             .wait_timeout_while(known, within, |known| known.waiting.is_empty());
         let (mut known, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        let job = known.waiting.pop_front()?;
+        let job = known.next()?;
+        known.tell_places();
+        known.running = 1;
         job.run();
         Some(job)
+    }
+
+    /// Tells that the one that ran is over.
+    pub(crate) fn ended(&self) {
+        self.lock().running = 0;
+    }
+
+    /// How the one worker is.
+    pub(crate) fn load(&self) -> Load {
+        let known = self.lock();
+        Load {
+            working: known.running,
+            places: 1,
+            waiting: known.waiting.len(),
+            queue: Some(MOST_WAITING),
+        }
     }
 
     /// Removes what is on disk of a job that is over.
@@ -173,13 +209,35 @@ impl Jobs {
     /// # Errors
     /// Files that cannot be removed.
     pub(crate) fn forget(&self, id: &str) -> Result<(), StorageError> {
-        remove_both(&self.order(id), &self.sent(id))
+        record::remove(&self.order(id), Some(&self.sent(id)))
     }
 }
 
-fn remove_both(order: &Path, sent: &Path) -> Result<(), StorageError> {
-    ken_storage::remove(order)?;
-    ken_storage::remove(sent)
+impl Known {
+    /// Takes the first job of the key whose turn it is: the one that was served the longest ago.
+    fn next(&mut self) -> Option<Arc<Job>> {
+        let served = |job: &Arc<Job>| self.begun.iter().position(|key| *key == job.order.key);
+        let turns = self.waiting.iter().enumerate();
+        // Of several, the first; a key that was never served goes before all others.
+        let (place, _) = turns.min_by_key(|(_, job)| served(job))?;
+        let job = self.waiting.remove(place)?;
+        self.begun.retain(|key| *key != job.order.key);
+        self.begun.push(job.order.key.clone());
+        Some(job)
+    }
+
+    /// Tells all that wait in how many jobs it is their turn.
+    fn tell_places(&self) {
+        let mut line = Self {
+            waiting: self.waiting.clone(),
+            begun: self.begun.clone(),
+            ..Self::default()
+        };
+        let turns = std::iter::from_fn(move || line.next());
+        for (place, job) in turns.enumerate() {
+            job.waits(place + 1);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -195,7 +253,8 @@ mod tests {
         for names in [one, more] {
             let jobs = open();
             for name in names {
-                jobs.submit(name.clone(), "notes", Work::Ingest).unwrap();
+                jobs.submit(name.clone(), "notes", Work::Ingest, None)
+                    .unwrap();
             }
         }
         let again = open();
@@ -205,14 +264,41 @@ mod tests {
     }
 
     #[test]
+    fn keys_take_turns_and_each_keeps_its_order() {
+        let folder = tempfile::tempdir().unwrap();
+        let jobs = Jobs::open(folder.path().to_owned()).unwrap();
+        let submit = |id: &str, key: Option<&str>| {
+            jobs.submit(id.to_owned(), "notes", Work::Ingest, key)
+                .unwrap()
+        };
+        for number in 0..4 {
+            submit(&format!("a{number}"), Some("a"));
+        }
+        let next = || jobs.next(Duration::ZERO).unwrap().order.id.clone();
+        assert_eq!(next(), "a0");
+        let late = submit("b0", Some("b"));
+        submit("b1", Some("b"));
+        let anonymous = submit("n0", None);
+        let last = jobs.find("a3").unwrap();
+        let place = |job: &Arc<Job>| job.state().place;
+        assert_eq!([&late, &anonymous, &last].map(place), [1, 2, 6].map(Some));
+        let load = jobs.load();
+        assert_eq!((load.working, load.waiting), (1, 6));
+        jobs.ended();
+        let order: Vec<String> = (0..6).map(|_| next()).collect();
+        assert_eq!(order, ["b0", "n0", "a1", "b1", "a2", "a3"]);
+        assert_eq!((place(&last), jobs.load().waiting), (None, 0));
+    }
+
+    #[test]
     fn jobs_that_are_not_over_are_found_again() {
         let folder = tempfile::tempdir().unwrap();
         let open = || Jobs::open(folder.path().to_owned()).unwrap();
         let jobs = open();
         let (one, other) = ("job_1".to_owned(), "job_2".to_owned());
-        jobs.submit(one, "notes", Work::Rollback { generation: 3 })
+        jobs.submit(one, "notes", Work::Rollback { generation: 3 }, None)
             .unwrap();
-        jobs.submit(other, "notes", Work::Ingest).unwrap();
+        jobs.submit(other, "notes", Work::Ingest, None).unwrap();
         for stray in ["job_3", "job_2"] {
             ken_storage::create_dir_all(&jobs.sent(stray)).unwrap();
         }

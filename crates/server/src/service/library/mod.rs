@@ -23,7 +23,7 @@ use self::files::{FileRecord, Files};
 use self::intake::Intake;
 use self::job::{Job, Status, Work};
 use self::jobs::Jobs;
-use self::stores::{MadeCorpus, Membership, StoreFile, Stores, is_name};
+use self::stores::{MadeCorpus, Membership, Origin, StoreFile, Stores, is_name};
 use super::clock::unix_seconds;
 use super::corpora::{self, Corpora, Opened};
 use super::record::RecordError;
@@ -39,6 +39,15 @@ pub struct Library {
     embedder: Arc<dyn Embedder>,
     /// Its name.
     reference: String,
+}
+
+/// What stands for a file where a document came by none: its id, unless that could be a file's, and its title.
+pub(crate) fn unfiled(doc_id: &str, title: String) -> (String, String) {
+    let id = match files::is_id(doc_id) {
+        true => format!("document/{doc_id}"),
+        false => doc_id.to_owned(),
+    };
+    (id, title)
 }
 
 /// A new id: what it begins with, and 24 random letters and digits.
@@ -174,6 +183,7 @@ impl Library {
         corpora: &Corpora,
         corpus: &str,
         file: &FileRecord,
+        key: Option<&str>,
     ) -> Result<(StoreFile, Arc<Job>), Refusal> {
         self.place(corpora, corpus)?;
         let failed = |error: RecordError| Refusal::failed(&error);
@@ -200,19 +210,59 @@ impl Library {
         };
         self.stores.note(corpus, &member).map_err(failed)?;
         let file = file.id.clone();
-        let job = self.submit(corpus, Work::Attach { file });
+        let job = self.submit(corpus, Work::Attach { file }, key);
         if job.is_err() {
             self.stores.forget(corpus, &member.file).map_err(failed)?;
         }
         Ok((member, job?))
     }
 
-    /// Takes a change on.
+    /// The id and the name of the file that a document came by; of one that came by none, its own id and its title.
+    pub(crate) fn named(&self, corpus: &str, doc_id: &str, title: String) -> (String, String) {
+        // What cannot be read is none, as in every list of files.
+        match self.stores.origin(corpus, doc_id) {
+            Ok(Some(Origin { file, filename })) => (file, filename),
+            _ => unfiled(doc_id, title),
+        }
+    }
+
+    /// Makes sure that documents do not pass for those of a file that is known, other than `own`, by which they come.
+    ///
+    /// # Errors
+    /// The first that does; a record that cannot be read.
+    pub(crate) fn check_ids(
+        &self,
+        corpus: &str,
+        documents: &[String],
+        own: Option<&str>,
+    ) -> Result<(), Refusal> {
+        for id in documents {
+            let Some(file) = files::claimed(id).filter(|file| Some(*file) != own) else {
+                continue;
+            };
+            let failed = |error: RecordError| Refusal::failed(&error);
+            if self.files.find(file).map_err(failed)?.is_some()
+                || self.stores.file(corpus, file).map_err(failed)?.is_some()
+            {
+                let message =
+                    format!("the id {id:?} is one of the file {file:?}: give the record another");
+                return Err(Refusal::bad("forged_id", message));
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a change on, by the id of the key that asks for it.
     ///
     /// # Errors
     /// Too many jobs.
-    pub(crate) fn submit(&self, corpus: &str, work: Work) -> Result<Arc<Job>, Refusal> {
-        self.jobs.submit(new_id("job_"), corpus, work)
+    pub(crate) fn submit(
+        &self,
+        corpus: &str,
+        work: Work,
+        key: Option<&str>,
+    ) -> Result<Arc<Job>, Refusal> {
+        self.jobs.submit(new_id("job_"), corpus, work, key)
     }
 
     /// Cancels a job.

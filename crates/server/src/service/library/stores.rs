@@ -1,7 +1,8 @@
 //! The corpora that clients make, and which files they put into which corpus.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -44,9 +45,19 @@ pub(crate) struct StoreFile {
     pub(crate) documents: Vec<String>,
 }
 
+/// A file by which a document came.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Origin {
+    pub(crate) file: String,
+    pub(crate) filename: String,
+}
+
 /// The folder of the corpora.
 pub(crate) struct Stores {
     folder: PathBuf,
+    /// Of corpora that were asked for, by which file each document came. Ids of documents say nothing of that: a
+    /// record has whatever id its writer gave it.
+    origins: Mutex<HashMap<String, HashMap<String, Origin>>>,
 }
 
 /// Whether a text can be the name of a corpus that a client makes, and so of a folder.
@@ -60,8 +71,10 @@ pub(crate) fn is_name(name: &str) -> bool {
 impl Stores {
     /// Those in the folder of a server, as they are.
     pub(crate) fn in_folder(folder: &Path) -> Self {
-        let folder = folder.join("corpora");
-        Self { folder }
+        Self {
+            folder: folder.join("corpora"),
+            origins: Mutex::default(),
+        }
     }
 
     /// Opens those in the folder of a server, and removes corpora that were being removed.
@@ -112,14 +125,27 @@ impl Stores {
     /// # Errors
     /// Files that cannot be removed.
     pub(crate) fn remove(&self, name: &str) -> Result<(), RecordError> {
-        // In this order, so that what is left of one that is gone is removed at the next start.
-        ken_storage::remove(&record::path(&self.folder, name))?;
-        Ok(ken_storage::remove(&self.folder.join(name))?)
+        self.changed(name);
+        let record = record::path(&self.folder, name);
+        Ok(record::remove(&record, Some(&self.folder.join(name)))?)
     }
 
     /// The folder of a corpus that a client made.
     pub(crate) fn corpus(&self, name: &str) -> PathBuf {
         self.folder.join(name).join(CORPUS)
+    }
+
+    /// Refuses links in the place of the folders of a corpus that a client made, by which a change would
+    /// be made elsewhere.
+    ///
+    /// # Errors
+    /// What is no folder.
+    pub(crate) fn check(&self, name: &str) -> Result<(), RecordError> {
+        let corpus = self.corpus(name);
+        for folder in corpus.ancestors().take(3) {
+            ken_storage::check_plain(folder)?;
+        }
+        Ok(())
     }
 
     fn members(&self, corpus: &str) -> PathBuf {
@@ -153,9 +179,12 @@ impl Stores {
     /// # Errors
     /// A record that cannot be written.
     pub(crate) fn note(&self, corpus: &str, file: &StoreFile) -> Result<(), RecordError> {
+        self.check(corpus)?;
         let folder = self.members(corpus);
-        ken_storage::create_dir_all(&folder)?;
-        record::write(&record::path(&folder, &file.file), file)
+        ken_storage::create_plain_dir_all(&folder)?;
+        record::write(&record::path(&folder, &file.file), file)?;
+        self.changed(corpus);
+        Ok(())
     }
 
     /// Forgets a file of a corpus.
@@ -163,8 +192,67 @@ impl Stores {
     /// # Errors
     /// A record that cannot be removed.
     pub(crate) fn forget(&self, corpus: &str, file: &str) -> Result<(), RecordError> {
-        let path = record::path(&self.members(corpus), file);
-        Ok(ken_storage::remove(&path)?)
+        self.check(corpus)?;
+        let record = record::path(&self.members(corpus), file);
+        record::remove(&record, None)?;
+        self.changed(corpus);
+        Ok(())
+    }
+
+    fn changed(&self, corpus: &str) {
+        self.lock().remove(corpus);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, HashMap<String, Origin>>> {
+        self.origins.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The file by which a document of a corpus came, the last of several.
+    ///
+    /// # Errors
+    /// As [`Stores::files`].
+    pub(crate) fn origin(
+        &self,
+        corpus: &str,
+        document: &str,
+    ) -> Result<Option<Origin>, RecordError> {
+        // Held while records are read, so that what changes meanwhile is not forgotten.
+        let mut all = self.lock();
+        if !all.contains_key(corpus) {
+            let mut files = self.files(corpus)?;
+            files.sort_by(|one, other| (one.created, &one.file).cmp(&(other.created, &other.file)));
+            let origins = files.into_iter().flat_map(|member| {
+                let StoreFile {
+                    file,
+                    filename,
+                    documents,
+                    ..
+                } = member;
+                let origin = Origin { file, filename };
+                documents.into_iter().map(move |id| (id, origin.clone()))
+            });
+            all.insert(corpus.to_owned(), origins.collect());
+        }
+        Ok(all
+            .get(corpus)
+            .and_then(|origins| origins.get(document))
+            .cloned())
+    }
+
+    /// Takes documents from the files of a corpus: others of their ids have taken their places.
+    ///
+    /// # Errors
+    /// A record that cannot be read or written.
+    pub(crate) fn disown(&self, corpus: &str, documents: &[String]) -> Result<(), RecordError> {
+        let taken: HashSet<&String> = documents.iter().collect();
+        for mut member in self.files(corpus)? {
+            let before = member.documents.len();
+            member.documents.retain(|id| !taken.contains(id));
+            if member.documents.len() < before {
+                self.note(corpus, &member)?;
+            }
+        }
+        Ok(())
     }
 
     /// The documents that are a file's alone: records of several files may have the same ids.
@@ -214,6 +302,40 @@ mod tests {
         stores.forget("notes", "file-1").unwrap();
         assert_eq!(stores.files("notes").unwrap(), std::slice::from_ref(&other));
         assert_eq!(stores.own_documents("notes", &other).unwrap(), ["b", "c"]);
+    }
+
+    #[test]
+    fn a_document_is_known_by_the_file_it_came_by_and_not_by_its_id() {
+        let folder = tempfile::tempdir().unwrap();
+        let stores = Stores::open(folder.path()).unwrap();
+        let (one, other) = (
+            member("file-1", &["file-1/a.md", "a"]),
+            member("file-2", &["a", "b"]),
+        );
+        stores.note("notes", &one).unwrap();
+        let file = |id: &str| {
+            let origin = stores.origin("notes", id).unwrap();
+            origin.map(|origin| (origin.file, origin.filename))
+        };
+        let known = |file: &str| Some((file.to_owned(), "a.jsonl".to_owned()));
+        assert_eq!(file("file-1/a.md"), known("file-1"));
+        assert_eq!(
+            (file("file-1/forged"), file("file-1"), file("b")),
+            (None, None, None)
+        );
+        stores.note("notes", &other).unwrap();
+        assert_eq!((file("a"), file("b")), (known("file-2"), known("file-2")));
+        // One that is uploaded beside the files is none's any more, and stays when they go.
+        stores.disown("notes", &["a".to_owned()]).unwrap();
+        assert_eq!(file("a"), None);
+        let left = stores.file("notes", "file-1").unwrap().unwrap();
+        assert_eq!(
+            stores.own_documents("notes", &left).unwrap(),
+            ["file-1/a.md"]
+        );
+        stores.forget("notes", "file-2").unwrap();
+        assert_eq!(file("b"), None);
+        assert_eq!(stores.origin("others", "b").unwrap(), None);
     }
 
     #[test]

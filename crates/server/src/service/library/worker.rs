@@ -10,7 +10,7 @@ use ken_diagnostic::Diagnostic;
 use ken_setup::CorpusAddress;
 
 use super::Library;
-use super::intake::{Destination, IntakeError};
+use super::intake::{Destination, IntakeError, Taken};
 use super::job::{Job, JobError, Status, Work};
 use super::stores::Membership;
 use crate::log::Entry;
@@ -39,7 +39,7 @@ pub(crate) fn work(live: &Live, library: &Library, over: &AtomicBool) {
         };
         let served = &running.served();
         let result = ken_storage::contained(|| running.run());
-        let result = result.unwrap_or_else(|panic| Err(Trouble::Own(panic)));
+        let result = result.unwrap_or_else(|panic| Err(Trouble::Own("panicked", panic)));
         let goes_on_later = running.is_broken_off() && result.is_err();
         if !goes_on_later && let Err(error) = library.jobs.forget(&job.order.id) {
             tell(served, &job, begun, Some(error.to_string()));
@@ -49,9 +49,10 @@ pub(crate) fn work(live: &Live, library: &Library, over: &AtomicBool) {
             Err(_) if job.is_cancelled() => (Status::Cancelled, running.generation(), None),
             Err(trouble) => (Status::Failed, running.generation(), Some(trouble.shown())),
         };
+        library.jobs.ended();
         job.end(status, generation, error);
         let detail = match (&result, status) {
-            (Err(Trouble::Own(detail)), Status::Failed) => Some(detail.clone()),
+            (Err(Trouble::Own(_, detail)), Status::Failed) => Some(detail.clone()),
             _ => None,
         };
         tell(served, &job, begun, detail);
@@ -78,19 +79,24 @@ fn tell(served: &Served, job: &Job, begun: Instant, detail: Option<String>) {
 enum Trouble {
     /// What the client sent or asked for.
     Theirs(JobError),
-    /// The server's own. A client is not told more: it may name paths.
-    Own(String),
+    /// The server's own, of this kind. A client is not told more: it may name paths.
+    Own(&'static str, String),
 }
 
 impl Trouble {
     fn shown(&self) -> JobError {
         match self {
             Self::Theirs(error) => error.clone(),
-            Self::Own(_) => JobError {
+            Self::Own("disk_full", _) => Refusal::disk_full().into(),
+            Self::Own(..) => JobError {
                 code: "server_error",
                 message: "the server could not do this; its log says why".to_owned(),
             },
         }
+    }
+
+    fn own(error: &dyn Diagnostic) -> Self {
+        Self::Own(error.kind(), error.to_string())
     }
 
     fn theirs(code: &'static str, message: impl Into<String>) -> Self {
@@ -101,13 +107,13 @@ impl Trouble {
 
 impl From<RecordError> for Trouble {
     fn from(error: RecordError) -> Self {
-        Self::Own(error.to_string())
+        Self::own(&error)
     }
 }
 
 impl From<Refusal> for Trouble {
     fn from(refusal: Refusal) -> Self {
-        Self::theirs(refusal.code(), refusal.message())
+        Self::Theirs(refusal.into())
     }
 }
 
@@ -130,9 +136,20 @@ impl From<CorpusError> for Trouble {
                 Self::theirs(error.kind(), message)
             }
             CorpusError::NotACorpus { .. } => Self::theirs("empty_corpus", "the corpus is empty"),
-            _ => Self::Own(error.to_string()),
+            _ => Self::own(&error),
         }
     }
+}
+
+/// The bytes of all files below a folder, as far as it can be read.
+fn bytes_below(folder: &Path) -> u64 {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let bytes = entries.map(|entry| match entry.metadata() {
+        Ok(kind) if kind.is_dir() => bytes_below(&entry.path()),
+        Ok(kind) if kind.is_file() => kind.len(),
+        _ => 0,
+    });
+    bytes.sum()
 }
 
 struct Running<'a> {
@@ -165,6 +182,7 @@ impl Running<'_> {
 
     /// Returns the generation from which the change holds, once that is searched.
     fn run(&self) -> Result<Option<u64>, Trouble> {
+        self.library.stores.check(self.corpus())?;
         let place = self.library.place(&self.served().corpora, self.corpus())?;
         let sent = self.library.jobs.sent(&self.job.order.id);
         let changed = match &self.job.order.work {
@@ -197,7 +215,6 @@ impl Running<'_> {
         let (Some(setup), corpora) = (now.setup(), &now.served.corpora) else {
             return Ok(());
         };
-        let own = |error: &dyn Diagnostic| Trouble::Own(error.to_string());
         let renewed = match corpora.find(Some(self.corpus()), None) {
             Ok(Some(_)) => corpora.renew(&setup, self.corpus()),
             _ => {
@@ -214,7 +231,7 @@ impl Running<'_> {
                 })
             }
         };
-        if let Some(state) = renewed.map_err(|error| own(&error))? {
+        if let Some(state) = renewed.map_err(|error| Trouble::own(&error))? {
             now.served.renewed(state);
         }
         Ok(())
@@ -225,20 +242,37 @@ impl Running<'_> {
         move |error| match error.kind {
             // Kinds of the server's own troubles: the disk, the embedder.
             "io" | "disk_full" | "corpus_damaged" | "corpus_file_missing" => {
-                Trouble::Own(error.message)
+                Trouble::Own(error.kind, error.message)
+            }
+            "bad_embeddings" => Trouble::Own(error.kind, error.message),
+            kind if kind.starts_with("endpoint_") => Trouble::Own(error.kind, error.message),
+            "context_exceeded" => {
+                let message = "a passage is too long for the embedder; cut documents smaller";
+                Trouble::theirs("context_length_exceeded", message)
             }
             kind => Trouble::theirs(kind, error.without(&folder).message),
         }
     }
 
+    /// The documents in a folder, each of which is read. How much there is to read is told at once.
+    fn documents(&self, folder: &Path) -> Result<Vec<String>, Trouble> {
+        self.job.progress(Taken {
+            bytes_total: bytes_below(folder),
+            ..Taken::default()
+        });
+        let found = self.library.intake.documents(folder, &self.job.stop);
+        found.map_err(self.refused(folder))
+    }
+
     /// Takes documents in, all of which can be read: nothing is published where one cannot.
     fn take(&self, folder: &Path, place: &Path) -> Result<(), Trouble> {
-        let found = self.library.intake.documents(folder, &self.job.stop);
-        let found = found.map_err(self.refused(folder))?;
+        let found = self.documents(folder)?;
         if found.is_empty() {
             return Err(Trouble::theirs("no_documents", "there are no documents"));
         }
-        self.embed(folder, place)
+        self.library.check_ids(self.corpus(), &found, None)?;
+        self.embed(folder, place)?;
+        Ok(self.library.stores.disown(self.corpus(), &found)?)
     }
 
     fn embed(&self, folder: &Path, place: &Path) -> Result<(), Trouble> {
@@ -268,8 +302,9 @@ impl Running<'_> {
             return Err(Trouble::theirs("unknown_file", "the file was taken out"));
         };
         let folder = self.library.files.root(file);
-        let taken = self.library.intake.documents(&folder, &self.job.stop);
-        let taken = taken.map_err(self.refused(&folder)).and_then(|documents| {
+        let taken = self.documents(&folder).and_then(|documents| {
+            self.library
+                .check_ids(self.corpus(), &documents, Some(file))?;
             // Before any is published, so that each can be taken out again.
             member.documents = documents;
             stores.note(self.corpus(), &member)?;

@@ -89,7 +89,7 @@ impl Studies {
             unknown("unknown_file", message)
         })?;
         let path = &found.places[place];
-        let bytes = read(path).map_err(|error| Refusal::of_storage(&error))?;
+        let bytes = read(path).map_err(|error| Refusal::failed(&error))?;
         Ok(Content {
             name: file.to_owned(),
             bytes,
@@ -97,7 +97,7 @@ impl Studies {
     }
 
     fn entries(&self) -> Result<Vec<DirEntry>, Refusal> {
-        entries(&self.folder).map_err(|error| Refusal::of_storage(&error))
+        entries(&self.folder).map_err(|error| Refusal::failed(&error))
     }
 }
 

@@ -92,17 +92,14 @@ impl Journal {
 
     /// The same, with files of another length.
     pub(super) fn by(folder: PathBuf, long: u64) -> Result<(Self, Told), RecordError> {
-        ken_storage::create_dir_all(&folder)?;
+        ken_storage::create_plain_dir_all(&folder)?;
         let names = ken_storage::names(&folder)?;
         let numbers = names.iter().filter_map(|name| number(name));
         let mut numbers: VecDeque<u64> = numbers.collect();
         let last = numbers.pop_back().unwrap_or_default();
         let mut told = Told::default();
         for number in &numbers {
-            let path = path(&folder, *number);
-            let bytes = std::fs::read(&path);
-            let bytes = bytes.map_err(|source| RecordError::Unreadable { path, source })?;
-            told.read(&bytes);
+            told.read(&ken_storage::read(&path(&folder, *number))?);
         }
         let mut open = AppendFile::open::<StorageError>(&path(&folder, last), |_| Ok(()))?;
         let bytes = open.read()?;

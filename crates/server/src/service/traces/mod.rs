@@ -230,6 +230,7 @@ mod tests {
         Happened::Answered(Box::new(Past {
             at: 7,
             key: None,
+            beside: Vec::new(),
             answer: Some(format!("answer to {question}")),
             truncated: false,
             tokens: [3, 1],

@@ -55,6 +55,9 @@ pub(crate) struct Past {
     pub(crate) at: u64,
     /// The id of the key by which it came.
     pub(crate) key: Option<String>,
+    /// The corpora beside that of the trace among which the model chose.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) beside: Vec<String>,
     /// The answer; `None` where texts are not kept.
     pub(crate) answer: Option<String>,
     pub(crate) truncated: bool,
@@ -84,11 +87,16 @@ impl Past {
         (!question.is_empty()).then_some(question)
     }
 
-    /// Whether it is for a caller: whoever asked, and whoever watches the server and may read the corpus.
+    /// The corpora that it may be answered from.
+    pub(crate) fn corpora(&self) -> Vec<String> {
+        let own = self.trace.corpus.iter().map(|corpus| &corpus.name);
+        own.chain(&self.beside).cloned().collect()
+    }
+
+    /// Whether it is for a caller: whoever asked, and whoever watches the server and may read the corpora.
     pub(crate) fn is_for(&self, caller: &Caller) -> bool {
-        let corpus = self.trace.corpus.as_ref();
-        let may_read = corpus.is_none_or(|corpus| caller.may_read(&corpus.name));
-        (caller.may(Scope::Admin).is_ok() && may_read) || self.key.as_deref() == caller.key()
+        let watches = caller.may(Scope::Admin).is_ok() && caller.may_read_each(&self.corpora());
+        watches || self.key.as_deref() == caller.key()
     }
 
     /// Says more of the answer.
@@ -154,6 +162,7 @@ mod tests {
         let past = Past {
             at: 7,
             key: None,
+            beside: Vec::new(),
             answer: Some("because".to_owned()),
             truncated: false,
             tokens: [3, 1],

@@ -76,7 +76,7 @@ impl Kept {
 
     /// What a file says; `None` where it is not there or says something else.
     pub(crate) fn read(file: &Path) -> Option<Self> {
-        serde_json::from_slice(&std::fs::read(file).ok()?).ok()
+        serde_json::from_slice(&ken_storage::read(file).ok()?).ok()
     }
 
     /// Writes it to a file.

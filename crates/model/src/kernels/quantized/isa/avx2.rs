@@ -9,8 +9,6 @@ use crate::kernels::quantized::layout::{LINE, Line, TILE};
 /// AVX2; with AVX-VNNI, if `VNNI`.
 pub(in crate::kernels::quantized) struct Avx2<const VNNI: bool>;
 
-// SAFETY, throughout: the caller has checked for the instructions, and what is read or written through
-// a pointer is an array as wide as both registers.
 #[allow(unsafe_code)]
 impl<const VNNI: bool> Isa for Avx2<VNNI> {
     type Floats = [__m256; 2];
@@ -21,6 +19,7 @@ impl<const VNNI: bool> Isa for Avx2<VNNI> {
 
     #[inline(always)]
     unsafe fn load(numbers: &[f32; TILE]) -> [__m256; 2] {
+        // SAFETY: the caller guarantees AVX2; two registers of eight floats are the array.
         unsafe {
             let first = numbers.as_ptr();
             [_mm256_loadu_ps(first), _mm256_loadu_ps(first.add(8))]
@@ -29,6 +28,7 @@ impl<const VNNI: bool> Isa for Avx2<VNNI> {
 
     #[inline(always)]
     unsafe fn store(numbers: [__m256; 2], out: &mut [f32; TILE]) {
+        // SAFETY: the caller guarantees AVX2; two registers of eight floats are the array.
         unsafe {
             let first = out.as_mut_ptr();
             _mm256_storeu_ps(first, numbers[0]);
@@ -38,21 +38,25 @@ impl<const VNNI: bool> Isa for Avx2<VNNI> {
 
     #[inline(always)]
     unsafe fn splat(number: f32) -> [__m256; 2] {
+        // SAFETY: the caller guarantees AVX2; registers alone are touched.
         unsafe { [_mm256_set1_ps(number); 2] }
     }
 
     #[inline(always)]
     unsafe fn mul(a: [__m256; 2], b: [__m256; 2]) -> [__m256; 2] {
+        // SAFETY: the caller guarantees AVX2; registers alone are touched.
         unsafe { [_mm256_mul_ps(a[0], b[0]), _mm256_mul_ps(a[1], b[1])] }
     }
 
     #[inline(always)]
     unsafe fn sub(a: [__m256; 2], b: [__m256; 2]) -> [__m256; 2] {
+        // SAFETY: the caller guarantees AVX2; registers alone are touched.
         unsafe { [_mm256_sub_ps(a[0], b[0]), _mm256_sub_ps(a[1], b[1])] }
     }
 
     #[inline(always)]
     unsafe fn mul_add(a: [__m256; 2], b: [__m256; 2], c: [__m256; 2]) -> [__m256; 2] {
+        // SAFETY: the caller guarantees FMA; registers alone are touched.
         unsafe {
             [
                 _mm256_fmadd_ps(a[0], b[0], c[0]),
@@ -63,6 +67,7 @@ impl<const VNNI: bool> Isa for Avx2<VNNI> {
 
     #[inline(always)]
     unsafe fn mul_sub_from(a: [__m256; 2], b: [__m256; 2], c: [__m256; 2]) -> [__m256; 2] {
+        // SAFETY: the caller guarantees FMA; registers alone are touched.
         unsafe {
             [
                 _mm256_fnmadd_ps(a[0], b[0], c[0]),
@@ -73,6 +78,7 @@ impl<const VNNI: bool> Isa for Avx2<VNNI> {
 
     #[inline(always)]
     unsafe fn halves(numbers: &[u16; TILE]) -> [__m256; 2] {
+        // SAFETY: the caller guarantees F16C; two loads of eight halves are the array.
         unsafe {
             let first: *const __m128i = numbers.as_ptr().cast();
             [
@@ -84,6 +90,7 @@ impl<const VNNI: bool> Isa for Avx2<VNNI> {
 
     #[inline(always)]
     unsafe fn bytes(numbers: &[u8; TILE]) -> [__m256; 2] {
+        // SAFETY: the caller guarantees AVX2; one load of 16 bytes is the array.
         unsafe {
             let bytes = _mm_loadu_si128(numbers.as_ptr().cast());
             Self::floats([
@@ -95,6 +102,7 @@ impl<const VNNI: bool> Isa for Avx2<VNNI> {
 
     #[inline(always)]
     unsafe fn signed_bytes(numbers: &[u8; TILE]) -> [__m256; 2] {
+        // SAFETY: the caller guarantees AVX2; one load of 16 bytes is the array.
         unsafe {
             let bytes = _mm_loadu_si128(numbers.as_ptr().cast());
             Self::floats([
@@ -106,11 +114,13 @@ impl<const VNNI: bool> Isa for Avx2<VNNI> {
 
     #[inline(always)]
     unsafe fn prefetch(line: *const Line) {
+        // SAFETY: a hint, which reads nothing, of whatever memory.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(line.cast()) }
     }
 
     #[inline(always)]
     unsafe fn codes(line: &[u8; LINE]) -> [__m256i; 2] {
+        // SAFETY: the caller guarantees AVX2; two registers of 32 bytes are the line.
         unsafe {
             let first: *const __m256i = line.as_ptr().cast();
             [_mm256_loadu_si256(first), _mm256_loadu_si256(first.add(1))]
@@ -119,6 +129,7 @@ impl<const VNNI: bool> Isa for Avx2<VNNI> {
 
     #[inline(always)]
     unsafe fn nibbles(line: &[u8; LINE]) -> [[__m256i; 2]; 2] {
+        // SAFETY: the caller guarantees AVX2; only `codes` reads, within the array.
         unsafe {
             let both = Self::codes(line);
             let (first, second) = (halves(both[0]), halves(both[1]));
@@ -128,6 +139,7 @@ impl<const VNNI: bool> Isa for Avx2<VNNI> {
 
     #[inline(always)]
     unsafe fn store_codes(codes: [__m256i; 2], line: &mut [u8; LINE]) {
+        // SAFETY: the caller guarantees AVX2; two registers of 32 bytes are the line.
         unsafe {
             let first: *mut __m256i = line.as_mut_ptr().cast();
             _mm256_storeu_si256(first, codes[0]);
@@ -142,6 +154,7 @@ impl<const VNNI: bool> Isa for Avx2<VNNI> {
         shift: i32,
         mask: u8,
     ) -> [__m256i; 2] {
+        // SAFETY: the caller guarantees AVX2; registers alone are touched.
         unsafe {
             [
                 with_bits(codes[0], bits[0], shift, mask),
@@ -152,11 +165,13 @@ impl<const VNNI: bool> Isa for Avx2<VNNI> {
 
     #[inline(always)]
     unsafe fn code<const PLACE: i32>(codes: [__m256i; 2]) -> [__m256; 2] {
+        // SAFETY: the caller guarantees AVX2; registers alone are touched.
         unsafe { [code::<PLACE>(codes[0]), code::<PLACE>(codes[1])] }
     }
 
     #[inline(always)]
     unsafe fn start(number: i32) -> [__m256i; 2] {
+        // SAFETY: the caller guarantees AVX2; registers alone are touched.
         unsafe { [_mm256_set1_epi32(number); 2] }
     }
 
@@ -167,6 +182,7 @@ impl<const VNNI: bool> Isa for Avx2<VNNI> {
         activations: [i8; 4],
         wide: bool,
     ) -> [__m256i; 2] {
+        // SAFETY: the caller guarantees AVX2, and AVX-VNNI where `VNNI` is set; registers alone are touched.
         unsafe {
             let x = _mm256_set1_epi32(i32::from_ne_bytes(bytemuck::must_cast(activations)));
             if VNNI {
@@ -184,14 +200,16 @@ impl<const VNNI: bool> Isa for Avx2<VNNI> {
 
     #[inline(always)]
     unsafe fn floats(sums: [__m256i; 2]) -> [__m256; 2] {
+        // SAFETY: the caller guarantees AVX2; registers alone are touched.
         unsafe { [_mm256_cvtepi32_ps(sums[0]), _mm256_cvtepi32_ps(sums[1])] }
     }
 }
 
 /// The low and the high half of each byte.
 #[inline(always)]
-#[allow(unsafe_code)] // SAFETY: as above.
+#[allow(unsafe_code)]
 unsafe fn halves(bytes: __m256i) -> [__m256i; 2] {
+    // SAFETY: the caller guarantees AVX2; registers alone are touched.
     unsafe {
         let low = _mm256_set1_epi8(15);
         [
@@ -203,8 +221,9 @@ unsafe fn halves(bytes: __m256i) -> [__m256i; 2] {
 
 /// As [`Isa::with_bits`].
 #[inline(always)]
-#[allow(unsafe_code)] // SAFETY: as above.
+#[allow(unsafe_code)]
 unsafe fn with_bits(codes: __m256i, bits: __m256i, shift: i32, mask: u8) -> __m256i {
+    // SAFETY: the caller guarantees AVX2; registers alone are touched.
     unsafe {
         let shifted = if shift < 0 {
             _mm256_sll_epi16(bits, _mm_cvtsi32_si128(-shift))
@@ -220,8 +239,9 @@ unsafe fn with_bits(codes: __m256i, bits: __m256i, shift: i32, mask: u8) -> __m2
 
 /// Of four codes for each of eight outputs the one at `PLACE`, as a float.
 #[inline(always)]
-#[allow(unsafe_code)] // SAFETY: as above.
+#[allow(unsafe_code)]
 unsafe fn code<const PLACE: i32>(codes: __m256i) -> __m256 {
+    // SAFETY: the caller guarantees AVX2; registers alone are touched.
     unsafe {
         let shifted = match PLACE {
             0 => codes,
@@ -236,8 +256,9 @@ unsafe fn code<const PLACE: i32>(codes: __m256i) -> __m256 {
 /// Adds products in pairs of 16 bits. The sum of two products with bytes would not fit, so those are
 /// multiplied half by half.
 #[inline(always)]
-#[allow(unsafe_code)] // SAFETY: as above.
+#[allow(unsafe_code)]
 unsafe fn dot_by_pairs(sums: __m256i, codes: __m256i, x: __m256i, wide: bool) -> __m256i {
+    // SAFETY: the caller guarantees AVX2; registers alone are touched.
     unsafe {
         let one = _mm256_set1_epi16(1);
         if wide {

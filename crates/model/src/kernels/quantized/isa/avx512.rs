@@ -7,8 +7,6 @@ use crate::kernels::quantized::layout::{LINE, Line, TILE};
 
 pub(in crate::kernels::quantized) struct Avx512Vnni;
 
-// SAFETY, throughout: the caller has checked for the instructions, and what is read or written through
-// a pointer is an array as wide as the register.
 #[allow(unsafe_code)]
 impl Isa for Avx512Vnni {
     type Floats = __m512;
@@ -19,46 +17,55 @@ impl Isa for Avx512Vnni {
 
     #[inline(always)]
     unsafe fn load(numbers: &[f32; TILE]) -> __m512 {
+        // SAFETY: the caller guarantees AVX-512; a register of 16 floats is the array.
         unsafe { _mm512_loadu_ps(numbers.as_ptr()) }
     }
 
     #[inline(always)]
     unsafe fn store(numbers: __m512, out: &mut [f32; TILE]) {
+        // SAFETY: the caller guarantees AVX-512; a register of 16 floats is the array.
         unsafe { _mm512_storeu_ps(out.as_mut_ptr(), numbers) }
     }
 
     #[inline(always)]
     unsafe fn splat(number: f32) -> __m512 {
+        // SAFETY: the caller guarantees AVX-512; registers alone are touched.
         unsafe { _mm512_set1_ps(number) }
     }
 
     #[inline(always)]
     unsafe fn mul(a: __m512, b: __m512) -> __m512 {
+        // SAFETY: the caller guarantees AVX-512; registers alone are touched.
         unsafe { _mm512_mul_ps(a, b) }
     }
 
     #[inline(always)]
     unsafe fn sub(a: __m512, b: __m512) -> __m512 {
+        // SAFETY: the caller guarantees AVX-512; registers alone are touched.
         unsafe { _mm512_sub_ps(a, b) }
     }
 
     #[inline(always)]
     unsafe fn mul_add(a: __m512, b: __m512, c: __m512) -> __m512 {
+        // SAFETY: the caller guarantees AVX-512; registers alone are touched.
         unsafe { _mm512_fmadd_ps(a, b, c) }
     }
 
     #[inline(always)]
     unsafe fn mul_sub_from(a: __m512, b: __m512, c: __m512) -> __m512 {
+        // SAFETY: the caller guarantees AVX-512; registers alone are touched.
         unsafe { _mm512_fnmadd_ps(a, b, c) }
     }
 
     #[inline(always)]
     unsafe fn halves(numbers: &[u16; TILE]) -> __m512 {
+        // SAFETY: the caller guarantees AVX-512; one load of 16 halves is the array.
         unsafe { _mm512_cvtph_ps(_mm256_loadu_si256(numbers.as_ptr().cast())) }
     }
 
     #[inline(always)]
     unsafe fn bytes(numbers: &[u8; TILE]) -> __m512 {
+        // SAFETY: the caller guarantees AVX-512; one load of 16 bytes is the array.
         unsafe {
             let bytes = _mm_loadu_si128(numbers.as_ptr().cast());
             _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(bytes))
@@ -67,6 +74,7 @@ impl Isa for Avx512Vnni {
 
     #[inline(always)]
     unsafe fn signed_bytes(numbers: &[u8; TILE]) -> __m512 {
+        // SAFETY: the caller guarantees AVX-512; one load of 16 bytes is the array.
         unsafe {
             let bytes = _mm_loadu_si128(numbers.as_ptr().cast());
             _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(bytes))
@@ -75,16 +83,19 @@ impl Isa for Avx512Vnni {
 
     #[inline(always)]
     unsafe fn prefetch(line: *const Line) {
+        // SAFETY: a hint, which reads nothing, of whatever memory.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(line.cast()) }
     }
 
     #[inline(always)]
     unsafe fn codes(line: &[u8; LINE]) -> __m512i {
+        // SAFETY: the caller guarantees AVX-512; a register of 64 bytes is the line.
         unsafe { _mm512_loadu_si512(line.as_ptr().cast()) }
     }
 
     #[inline(always)]
     unsafe fn nibbles(line: &[u8; LINE]) -> [__m512i; 2] {
+        // SAFETY: the caller guarantees AVX-512; only `codes` reads, within the array.
         unsafe {
             let low = _mm512_set1_epi8(15);
             let both = Self::codes(line);
@@ -97,11 +108,13 @@ impl Isa for Avx512Vnni {
 
     #[inline(always)]
     unsafe fn store_codes(codes: __m512i, line: &mut [u8; LINE]) {
+        // SAFETY: the caller guarantees AVX-512; a register of 64 bytes is the line.
         unsafe { _mm512_storeu_si512(line.as_mut_ptr().cast(), codes) }
     }
 
     #[inline(always)]
     unsafe fn with_bits(codes: __m512i, bits: __m512i, shift: i32, mask: u8) -> __m512i {
+        // SAFETY: the caller guarantees AVX-512; registers alone are touched.
         unsafe {
             let shifted = if shift < 0 {
                 _mm512_sll_epi16(bits, _mm_cvtsi32_si128(-shift))
@@ -115,6 +128,7 @@ impl Isa for Avx512Vnni {
 
     #[inline(always)]
     unsafe fn code<const PLACE: i32>(codes: __m512i) -> __m512 {
+        // SAFETY: the caller guarantees AVX-512; registers alone are touched.
         unsafe {
             let shifted = match PLACE {
                 0 => codes,
@@ -128,11 +142,13 @@ impl Isa for Avx512Vnni {
 
     #[inline(always)]
     unsafe fn start(number: i32) -> __m512i {
+        // SAFETY: the caller guarantees AVX-512; registers alone are touched.
         unsafe { _mm512_set1_epi32(number) }
     }
 
     #[inline(always)]
     unsafe fn dot(sums: __m512i, codes: __m512i, activations: [i8; 4], _wide: bool) -> __m512i {
+        // SAFETY: the caller guarantees VNNI; registers alone are touched.
         unsafe {
             let activations =
                 _mm512_set1_epi32(i32::from_ne_bytes(bytemuck::must_cast(activations)));
@@ -142,6 +158,7 @@ impl Isa for Avx512Vnni {
 
     #[inline(always)]
     unsafe fn floats(sums: __m512i) -> __m512 {
+        // SAFETY: the caller guarantees AVX-512; registers alone are touched.
         unsafe { _mm512_cvtepi32_ps(sums) }
     }
 }

@@ -25,7 +25,7 @@ use super::layout::{LINE, Line, TILE};
 ///
 /// # Safety
 /// The processor must have the instructions of the set, which [`InstructionSet::detected`] tells.
-#[allow(unsafe_code)] // Vector instructions have no safe form; pointers come from slices of fixed size.
+#[allow(unsafe_code)] // Vector instructions have no safe form.
 pub(super) trait Isa {
     /// A float for each output of a tile.
     type Floats: Copy;
@@ -88,6 +88,7 @@ pub(super) trait Isa {
 #[allow(unsafe_code)]
 pub(super) unsafe fn prefetch<I: Isa>(lines: &[Line], ahead: usize) {
     for line in lines {
+        // SAFETY: the caller guarantees the instructions of `I`; the address is only a hint.
         unsafe { I::prefetch(std::ptr::from_ref(line).wrapping_add(ahead)) };
     }
 }
@@ -128,8 +129,10 @@ impl InstructionSet {
         {
             use std::arch::is_x86_feature_detected as has;
             let avx2 = has!("avx2") && has!("fma") && has!("f16c");
+            let avx512 = has!("avx512f") && has!("avx512bw") && has!("avx512vnni");
             match self {
-                Self::Avx512Vnni => has!("avx512f") && has!("avx512bw") && has!("avx512vnni"),
+                // The kernels are compiled with those of AVX2 as well.
+                Self::Avx512Vnni => avx2 && avx512,
                 Self::AvxVnni => avx2 && has!("avxvnni"),
                 Self::Avx2 => avx2,
                 Self::NeonDotprod => false,

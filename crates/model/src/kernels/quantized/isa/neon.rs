@@ -9,8 +9,6 @@ use crate::kernels::quantized::layout::{LINE, Line, TILE};
 
 pub(in crate::kernels::quantized) struct NeonDotprod;
 
-// SAFETY, throughout: the caller has checked for the instructions, and what is read or written through
-// a pointer is an array as wide as the four registers.
 #[allow(unsafe_code)]
 impl Isa for NeonDotprod {
     type Floats = [float32x4_t; 4];
@@ -21,29 +19,40 @@ impl Isa for NeonDotprod {
 
     #[inline(always)]
     unsafe fn load(numbers: &[f32; TILE]) -> [float32x4_t; 4] {
-        from_fn(|i| unsafe { vld1q_f32(numbers.as_ptr().add(4 * i)) })
+        from_fn(|i| {
+            // SAFETY: the caller guarantees NEON; four registers of four floats are the array.
+            unsafe { vld1q_f32(numbers.as_ptr().add(4 * i)) }
+        })
     }
 
     #[inline(always)]
     unsafe fn store(numbers: [float32x4_t; 4], out: &mut [f32; TILE]) {
         for (i, numbers) in numbers.into_iter().enumerate() {
+            // SAFETY: the caller guarantees NEON; four registers of four floats are the array.
             unsafe { vst1q_f32(out.as_mut_ptr().add(4 * i), numbers) };
         }
     }
 
     #[inline(always)]
     unsafe fn splat(number: f32) -> [float32x4_t; 4] {
+        // SAFETY: the caller guarantees NEON; registers alone are touched.
         unsafe { [vdupq_n_f32(number); 4] }
     }
 
     #[inline(always)]
     unsafe fn mul(a: [float32x4_t; 4], b: [float32x4_t; 4]) -> [float32x4_t; 4] {
-        from_fn(|i| unsafe { vmulq_f32(a[i], b[i]) })
+        from_fn(|i| {
+            // SAFETY: the caller guarantees NEON; registers alone are touched.
+            unsafe { vmulq_f32(a[i], b[i]) }
+        })
     }
 
     #[inline(always)]
     unsafe fn sub(a: [float32x4_t; 4], b: [float32x4_t; 4]) -> [float32x4_t; 4] {
-        from_fn(|i| unsafe { vsubq_f32(a[i], b[i]) })
+        from_fn(|i| {
+            // SAFETY: the caller guarantees NEON; registers alone are touched.
+            unsafe { vsubq_f32(a[i], b[i]) }
+        })
     }
 
     #[inline(always)]
@@ -52,7 +61,10 @@ impl Isa for NeonDotprod {
         b: [float32x4_t; 4],
         c: [float32x4_t; 4],
     ) -> [float32x4_t; 4] {
-        from_fn(|i| unsafe { vfmaq_f32(c[i], a[i], b[i]) })
+        from_fn(|i| {
+            // SAFETY: the caller guarantees NEON; registers alone are touched.
+            unsafe { vfmaq_f32(c[i], a[i], b[i]) }
+        })
     }
 
     #[inline(always)]
@@ -61,16 +73,23 @@ impl Isa for NeonDotprod {
         b: [float32x4_t; 4],
         c: [float32x4_t; 4],
     ) -> [float32x4_t; 4] {
-        from_fn(|i| unsafe { vfmsq_f32(c[i], a[i], b[i]) })
+        from_fn(|i| {
+            // SAFETY: the caller guarantees NEON; registers alone are touched.
+            unsafe { vfmsq_f32(c[i], a[i], b[i]) }
+        })
     }
 
     #[inline(always)]
     unsafe fn halves(numbers: &[u16; TILE]) -> [float32x4_t; 4] {
-        from_fn(|i| unsafe { widened(vld1_u16(numbers.as_ptr().add(4 * i))) })
+        from_fn(|i| {
+            // SAFETY: the caller guarantees NEON; four loads of four halves are the array.
+            unsafe { widened(vld1_u16(numbers.as_ptr().add(4 * i))) }
+        })
     }
 
     #[inline(always)]
     unsafe fn bytes(numbers: &[u8; TILE]) -> [float32x4_t; 4] {
+        // SAFETY: the caller guarantees NEON; one load of 16 bytes is the array.
         unsafe {
             let bytes = vld1q_u8(numbers.as_ptr());
             let [low, high] = [vmovl_u8(vget_low_u8(bytes)), vmovl_high_u8(bytes)];
@@ -85,6 +104,7 @@ impl Isa for NeonDotprod {
 
     #[inline(always)]
     unsafe fn signed_bytes(numbers: &[u8; TILE]) -> [float32x4_t; 4] {
+        // SAFETY: the caller guarantees NEON; one load of 16 bytes is the array.
         unsafe {
             let bytes = vld1q_s8(numbers.as_ptr().cast());
             let [low, high] = [vmovl_s8(vget_low_s8(bytes)), vmovl_high_s8(bytes)];
@@ -99,7 +119,7 @@ impl Isa for NeonDotprod {
 
     #[inline(always)]
     unsafe fn prefetch(line: *const Line) {
-        // The instruction does nothing where the address is of no memory of this process.
+        // SAFETY: a hint, which does nothing where the address is of no memory of this process.
         unsafe {
             asm!("prfm pldl1keep, [{}]", in(reg) line, options(readonly, nostack, preserves_flags));
         }
@@ -107,18 +127,23 @@ impl Isa for NeonDotprod {
 
     #[inline(always)]
     unsafe fn codes(line: &[u8; LINE]) -> [uint8x16_t; 4] {
-        from_fn(|i| unsafe { vld1q_u8(line.as_ptr().add(16 * i)) })
+        from_fn(|i| {
+            // SAFETY: the caller guarantees NEON; four registers of 16 bytes are the line.
+            unsafe { vld1q_u8(line.as_ptr().add(16 * i)) }
+        })
     }
 
     #[inline(always)]
     unsafe fn store_codes(codes: [uint8x16_t; 4], line: &mut [u8; LINE]) {
         for (i, codes) in codes.into_iter().enumerate() {
+            // SAFETY: the caller guarantees NEON; four registers of 16 bytes are the line.
             unsafe { vst1q_u8(line.as_mut_ptr().add(16 * i), codes) };
         }
     }
 
     #[inline(always)]
     unsafe fn nibbles(line: &[u8; LINE]) -> [[uint8x16_t; 4]; 2] {
+        // SAFETY: the caller guarantees NEON; only `codes` reads, within the array.
         unsafe {
             let both = Self::codes(line);
             let low = vdupq_n_u8(15);
@@ -136,6 +161,7 @@ impl Isa for NeonDotprod {
         shift: i32,
         mask: u8,
     ) -> [uint8x16_t; 4] {
+        // SAFETY: the caller guarantees NEON; registers alone are touched.
         unsafe {
             let (left, mask) = (vdupq_n_s8(-shift as i8), vdupq_n_u8(mask));
             from_fn(|i| vorrq_u8(codes[i], vandq_u8(vshlq_u8(bits[i], left), mask)))
@@ -144,20 +170,24 @@ impl Isa for NeonDotprod {
 
     #[inline(always)]
     unsafe fn code<const PLACE: i32>(codes: [uint8x16_t; 4]) -> [float32x4_t; 4] {
-        from_fn(|i| unsafe {
-            let codes = vreinterpretq_u32_u8(codes[i]);
-            let shifted = match PLACE {
-                0 => codes,
-                1 => vshrq_n_u32::<8>(codes),
-                2 => vshrq_n_u32::<16>(codes),
-                _ => vshrq_n_u32::<24>(codes),
-            };
-            vcvtq_f32_u32(vandq_u32(shifted, vdupq_n_u32(255)))
+        from_fn(|i| {
+            // SAFETY: the caller guarantees NEON; registers alone are touched.
+            unsafe {
+                let codes = vreinterpretq_u32_u8(codes[i]);
+                let shifted = match PLACE {
+                    0 => codes,
+                    1 => vshrq_n_u32::<8>(codes),
+                    2 => vshrq_n_u32::<16>(codes),
+                    _ => vshrq_n_u32::<24>(codes),
+                };
+                vcvtq_f32_u32(vandq_u32(shifted, vdupq_n_u32(255)))
+            }
         })
     }
 
     #[inline(always)]
     unsafe fn start(number: i32) -> [int32x4_t; 4] {
+        // SAFETY: the caller guarantees NEON; registers alone are touched.
         unsafe { [vdupq_n_s32(number); 4] }
     }
 
@@ -170,6 +200,7 @@ impl Isa for NeonDotprod {
         activations: [i8; 4],
         wide: bool,
     ) -> [int32x4_t; 4] {
+        // SAFETY: the caller guarantees dotprod; registers alone are touched.
         unsafe {
             let x = i32::from_ne_bytes(bytemuck::must_cast(activations));
             let x = vreinterpretq_s8_s32(vdupq_n_s32(x));
@@ -187,15 +218,19 @@ impl Isa for NeonDotprod {
 
     #[inline(always)]
     unsafe fn floats(sums: [int32x4_t; 4]) -> [float32x4_t; 4] {
-        from_fn(|i| unsafe { vcvtq_f32_s32(sums[i]) })
+        from_fn(|i| {
+            // SAFETY: the caller guarantees NEON; registers alone are touched.
+            unsafe { vcvtq_f32_s32(sums[i]) }
+        })
     }
 }
 
 /// Adds to each sum the products of four signed bytes: `SDOT`, for which the standard library has no
 /// stable function.
 #[inline(always)]
-#[allow(unsafe_code)] // SAFETY: as above; the instruction touches registers alone.
+#[allow(unsafe_code)]
 unsafe fn dot(mut sums: int32x4_t, a: int8x16_t, b: int8x16_t) -> int32x4_t {
+    // SAFETY: the caller guarantees dotprod; registers alone are touched.
     unsafe {
         asm!(
             "sdot {0:v}.4s, {1:v}.16b, {2:v}.16b",
@@ -210,9 +245,10 @@ unsafe fn dot(mut sums: int32x4_t, a: int8x16_t, b: int8x16_t) -> int32x4_t {
 
 /// Four numbers of 16 bits in 32: `FCVTL`, likewise.
 #[inline(always)]
-#[allow(unsafe_code)] // SAFETY: as above; the instruction touches registers alone.
+#[allow(unsafe_code)]
 unsafe fn widened(halves: uint16x4_t) -> float32x4_t {
     let wide;
+    // SAFETY: the caller guarantees NEON; registers alone are touched.
     unsafe {
         asm!(
             "fcvtl {0:v}.4s, {1:v}.4h",

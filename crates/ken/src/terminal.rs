@@ -1,0 +1,111 @@
+//! Text as a terminal may be sent it. Names, documents, models and endpoints are whatever strangers wrote, and a
+//! terminal obeys control characters: it clears the screen, sets its title, forges lines. They are shown as
+//! `\u{1b}` instead.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::io::{self, IsTerminal, Write};
+use std::sync::LazyLock;
+
+/// Whether stdout is a terminal. Whatever else it is gets every byte as it is.
+static ON_STDOUT: LazyLock<bool> = LazyLock::new(|| io::stdout().is_terminal());
+
+/// What is written to stdout: text, escaped by one of the functions below where that is a terminal.
+pub(crate) fn for_stdout(text: &str, escape: fn(&str) -> Cow<'_, str>) -> Cow<'_, str> {
+    match *ON_STDOUT {
+        true => escape(text),
+        false => Cow::Borrowed(text),
+    }
+}
+
+/// Says something in one line on stderr, whatever that is: a log is read as lines, too.
+pub(crate) fn remark(text: impl fmt::Display) {
+    // If stderr is gone there is nobody to tell.
+    let _ = writeln!(io::stderr().lock(), "{}", line(&text.to_string()));
+}
+
+/// Whether a terminal obeys the character, or a person reads other text than is there: controls, and what turns
+/// the direction of writing.
+fn is_obeyed(letter: char) -> bool {
+    letter.is_control() || matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// Text of several lines: its line breaks and tabs stay.
+pub(crate) fn text(text: &str) -> Cow<'_, str> {
+    // What ends a line elsewhere ends it here as well.
+    let text = match text.contains("\r\n") {
+        true => Cow::Owned(text.replace("\r\n", "\n")),
+        false => Cow::Borrowed(text),
+    };
+    let is_shown = |letter| is_obeyed(letter) && !matches!(letter, '\n' | '\t');
+    match text {
+        Cow::Borrowed(text) => escaped(text, is_shown, by_number),
+        Cow::Owned(text) => Cow::Owned(escaped(&text, is_shown, by_number).into_owned()),
+    }
+}
+
+/// Text of one line, in which nothing begins another.
+pub(crate) fn line(text: &str) -> Cow<'_, str> {
+    let is_shown = |letter| is_obeyed(letter) || matches!(letter, '\u{2028}' | '\u{2029}');
+    escaped(text, is_shown, by_number)
+}
+
+/// JSON, whose meaning stays: its own escapes take the place of what it lets stand.
+pub(crate) fn json(text: &str) -> Cow<'_, str> {
+    let is_shown = |letter| is_obeyed(letter) && letter != '\n';
+    escaped(text, is_shown, |letter| {
+        format!("\\u{:04x}", u32::from(letter))
+    })
+}
+
+fn by_number(letter: char) -> String {
+    letter.escape_unicode().to_string()
+}
+
+fn escaped(
+    text: &str,
+    is_shown: impl Fn(char) -> bool,
+    escape: impl Fn(char) -> String,
+) -> Cow<'_, str> {
+    if !text.contains(&is_shown) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match is_shown(letter) {
+            true => shown += &escape(letter),
+            false => shown.push(letter),
+        }
+    }
+    Cow::Owned(shown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_terminal_obeys_is_shown_by_its_number() {
+        let given = "a\u{1b}[2J\u{7}\r\n\tb\r\u{7f}\u{9b}31m\u{202e}c\u{2066}é海\u{2028}d\n";
+        assert_eq!(
+            text(given),
+            "a\\u{1b}[2J\\u{7}\n\tb\\u{d}\\u{7f}\\u{9b}31m\\u{202e}c\\u{2066}é海\u{2028}d\n"
+        );
+        assert_eq!(
+            line("a\r\n\tb\u{85}\u{2028}c\u{2029}é"),
+            "a\\u{d}\\u{a}\\u{9}b\\u{85}\\u{2028}c\\u{2029}é"
+        );
+        assert!(matches!(text("plain\n\té"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn escaped_json_means_the_same() {
+        let value = serde_json::json!({"a\u{7f}": "\u{1b}\u{9b}\u{202e}\n", "b": 1});
+        let shown = json(&value.to_string()).into_owned();
+        assert_eq!(
+            serde_json::from_str::<serde_json::Value>(&shown).unwrap(),
+            value
+        );
+        assert!(!shown.chars().any(is_obeyed), "{shown}");
+    }
+}

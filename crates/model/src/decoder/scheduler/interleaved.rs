@@ -1,0 +1,281 @@
+//! The running batch under seeded schedules: callers begin, read or do not read, cancel and leave in any order
+//! between its rounds, which the test drives by hand. Whatever the order, each caller that stays has the result
+//! that it has alone, and soon; the others' memory is free; and no more is held than there is.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+use ken_language::Sampling;
+use ken_random::below;
+use rayon::ThreadPoolBuilder;
+
+use super::batch::Batch;
+use super::job::{Job, Message, Order, Place, Seat, Work};
+use super::tests::{decoder, job, prompt};
+use super::{Engines, LoadOptions, Writer};
+use crate::decoder::checkpoint::Checkpoint;
+use crate::decoder::cpu::Cpu;
+
+/// Calls of a schedule.
+const CALLS: usize = 12;
+
+/// Tokens that fit into memory: a few requests' worth.
+const BUDGET: usize = 260;
+
+/// Rounds in which a call that stays is served, whatever the others want: several times what all of them need one
+/// after the other.
+const SOON: usize = 600;
+
+/// A small batch.
+fn batch(folder: &Path) -> Batch<Cpu> {
+    let checkpoint = Checkpoint::open(folder, None).unwrap();
+    let config = &checkpoint.config;
+    let options = LoadOptions::default();
+    let engines = Engines::on_cpu(config, &checkpoint.weights, &options).unwrap();
+    let writer = Writer {
+        tokenizer: Arc::new(checkpoint.tokenizer),
+        end_tokens: checkpoint.end_tokens.into(),
+    };
+    let pool = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    let cache_bytes = BUDGET * config.bytes_per_token();
+    Batch::new(engines, writer, config, pool, cache_bytes)
+}
+
+/// The jobs of a call: texts, scores or states, small ones and one that takes all memory, some with a prefix that
+/// others have as well.
+fn jobs(state: &mut u64) -> Vec<Job> {
+    let one = |state: &mut u64| {
+        let long = match below(state, 12) {
+            0 => BUDGET,
+            _ => 1 + below(state, 60),
+        };
+        let mut made = job(
+            prompt(below(state, 3) as u32, long),
+            1 + below(state, 3),
+            1 + below(state, 10),
+        );
+        if long > 20 && below(state, 2) == 0 {
+            made.shared = vec![16];
+        }
+        match below(state, 4) {
+            0 => made.work = Work::Score(vec![vec![3, 4, 5], vec![6]]),
+            1 => made.work = Work::State(1),
+            _ => {
+                if let Work::Write { sampling, .. } = &mut made.work {
+                    *sampling = Sampling::at(1.0, below(state, 1000) as u64);
+                }
+            }
+        }
+        made
+    };
+    (0..1 + below(state, 3)).map(|_| one(state)).collect()
+}
+
+/// What came of a call: of each request and sample, its text, or its numbers.
+type Results = BTreeMap<(usize, usize), String>;
+
+/// A caller.
+struct Caller {
+    messages: Receiver<Message>,
+    results: Results,
+    /// The parts of its requests that have not come, but for what was cancelled.
+    missing: usize,
+    began: usize,
+    /// Whether it cancelled anything, or left.
+    stays: bool,
+    left: bool,
+}
+
+impl Caller {
+    /// Reads what is there; says how often something was written.
+    fn read(&mut self) -> usize {
+        let mut writes = 0;
+        while let Ok(message) = self.messages.try_recv() {
+            let (place, result) = match message {
+                Message::Read { .. } => continue,
+                Message::Wrote(all) => {
+                    writes += 1;
+                    for written in all {
+                        if let Some(end) = written.end {
+                            let place = (written.request, written.sample);
+                            let text = format!("{} {:?}", end.text, end.finish);
+                            assert!(self.results.insert(place, text).is_none(), "twice");
+                            self.missing -= 1;
+                        }
+                    }
+                    continue;
+                }
+                Message::Scored { request, logprobs } => ((request, 0), format!("{logprobs:?}")),
+                Message::State { request, state, .. } => ((request, 0), format!("{state:?}")),
+                Message::Failed(error) => panic!("{error}"),
+            };
+            assert!(self.results.insert(place, result).is_none(), "twice");
+            self.missing -= 1;
+        }
+        writes
+    }
+}
+
+/// A batch with callers.
+struct Company {
+    batch: Batch<Cpu>,
+    orders: Sender<Order>,
+    received: Receiver<Order>,
+    seats: Arc<AtomicUsize>,
+    callers: Vec<Caller>,
+    round: usize,
+}
+
+impl Company {
+    fn new(folder: &Path) -> Self {
+        let (orders, received) = channel();
+        Self {
+            batch: batch(folder),
+            orders,
+            received,
+            seats: Arc::default(),
+            callers: Vec::new(),
+            round: 0,
+        }
+    }
+
+    fn begin(&mut self, jobs: Vec<Job>) {
+        let (messages, received) = channel();
+        self.callers.push(Caller {
+            messages: received,
+            results: Results::new(),
+            missing: jobs.iter().map(Job::parts).sum(),
+            began: self.round,
+            stays: true,
+            left: false,
+        });
+        let seat = Seat::take(&self.seats, usize::MAX).unwrap();
+        self.tell(Order::Begin {
+            call: (self.callers.len() - 1) as u64,
+            jobs,
+            messages,
+            seat,
+        });
+    }
+
+    fn tell(&self, order: Order) {
+        self.orders.send(order).unwrap();
+    }
+
+    /// Has a caller read, and say so.
+    fn read(&mut self, caller: usize) {
+        for _ in 0..self.callers[caller].read() {
+            self.tell(Order::Seen(caller as u64));
+        }
+    }
+
+    fn leave(&mut self, caller: usize) {
+        self.callers[caller].left = true;
+        self.tell(Order::Leave(caller as u64));
+    }
+
+    fn go_round(&mut self) {
+        // An order that there is, so that an idle batch does not wait for one.
+        self.tell(Order::Seen(u64::MAX));
+        assert!(self.batch.round(&self.received));
+        self.round += 1;
+        let (held, active) = (self.batch.held(), self.batch.active.len());
+        assert!(held <= BUDGET || active <= 1, "{held} tokens for {active}");
+    }
+
+    /// Goes round until there is nothing to do.
+    fn finish(&mut self) {
+        loop {
+            for caller in 0..self.callers.len() {
+                let known = &mut self.callers[caller];
+                if !known.left {
+                    self.read(caller);
+                }
+                let Caller {
+                    missing,
+                    began,
+                    stays,
+                    ..
+                } = self.callers[caller];
+                let late = self.round - began > SOON;
+                assert!(!(stays && missing > 0 && late), "caller {caller} waits");
+            }
+            if self.batch.is_idle() {
+                return;
+            }
+            self.go_round();
+        }
+    }
+}
+
+/// A schedule: what each call wants, and what is done in which order.
+fn follow(folder: &Path, seed: u64) {
+    let mut state = seed;
+    let mut company = Company::new(folder);
+    let mut seeds = Vec::new();
+    while company.callers.len() < CALLS || below(&mut state, 40) > 0 {
+        let caller = below(&mut state, company.callers.len());
+        let is_there = company.callers.get(caller).is_some_and(|one| !one.left);
+        match below(&mut state, 12) {
+            0..3 if company.callers.len() < CALLS => {
+                let seed = ken_random::next(&mut state);
+                seeds.push(seed);
+                company.begin(jobs(&mut seed.clone()));
+            }
+            // Of those that never read, two in three.
+            3..6 if is_there && !caller.is_multiple_of(3) => company.read(caller),
+            6 if is_there && below(&mut state, 3) == 0 => {
+                company.callers[caller].stays = false;
+                company.leave(caller);
+            }
+            7 if is_there && below(&mut state, 3) == 0 => {
+                company.callers[caller].stays = false;
+                let place = Place {
+                    call: caller as u64,
+                    request: below(&mut state, 3),
+                };
+                let sample = (below(&mut state, 2) == 0).then(|| below(&mut state, 3));
+                company.tell(Order::Cancel { place, sample });
+            }
+            _ => company.go_round(),
+        }
+    }
+    company.finish();
+    let mut stayed = 0;
+    for (place, seed) in seeds.iter().enumerate() {
+        if company.callers[place].stays {
+            stayed += 1;
+            let mut alone = Company::new(folder);
+            alone.begin(jobs(&mut seed.clone()));
+            alone.finish();
+            assert_eq!(company.callers[place].missing, 0);
+            assert_eq!(company.callers[place].results, alone.callers[0].results);
+        }
+    }
+    assert!(stayed > 0);
+    for caller in 0..CALLS {
+        if !company.callers[caller].left {
+            company.leave(caller);
+        }
+    }
+    company.go_round();
+    let batch = &company.batch;
+    assert!(batch.calls.is_empty() && batch.active.is_empty());
+    assert!(batch.branches.is_empty() && batch.readings.is_empty());
+    assert_eq!(batch.held(), batch.prefixes.tokens(|_| true));
+    assert!(batch.held() <= BUDGET / 4, "{}", batch.held());
+    assert_eq!(company.seats.load(Ordering::Relaxed), 0);
+}
+
+#[test]
+fn whatever_the_order_everybody_gets_what_is_theirs_and_nothing_is_left() {
+    let folder = tempfile::tempdir().unwrap();
+    drop(decoder(folder.path(), &LoadOptions::default()));
+    for seed in 0..30 {
+        let followed = std::panic::catch_unwind(|| follow(folder.path(), seed));
+        assert!(followed.is_ok(), "seed {seed}");
+    }
+}

