@@ -132,7 +132,7 @@ fn written(request: &Request, pause: Duration, whole: bool) -> Reply {
     let last = FACTS
         .iter()
         .max_by_key(|(question, _)| prompt.rfind(question))
-        .map_or("", |(_, answer)| answer);
+        .map_or("", |(_, answer)| *answer);
     let usage = json!({"prompt_tokens": 50, "completion_tokens": 3});
     let choice = |text: &str, finish: Value| json!({"choices": [{"index": 0, "text": text, "finish_reason": finish}]});
     if request.body["stream"] != true {

@@ -13,8 +13,18 @@ use crate::wire::refusal::Refusal;
 pub(crate) struct Gate {
     places: Arc<Semaphore>,
     all: usize,
-    waiting: Arc<AtomicUsize>,
+    inside: Arc<AtomicUsize>,
     most_waiting: usize,
+}
+
+/// Whoever waits or works, counted until dropped. One count for both, so that nobody is missed or counted twice on
+/// the way from the one to the other.
+struct Inside(Arc<AtomicUsize>);
+
+impl Drop for Inside {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
 }
 
 /// How a gate is.
@@ -40,11 +50,12 @@ impl Load {
 /// A place in the queue. It is given back when dropped.
 pub(crate) struct Ticket {
     places: Arc<Semaphore>,
-    waiting: Arc<AtomicUsize>,
+    inside: Inside,
 }
 
 /// A place at work. It is given back when dropped.
 pub(crate) struct Place {
+    _inside: Inside,
     _permit: Option<OwnedSemaphorePermit>,
 }
 
@@ -53,7 +64,7 @@ impl Gate {
         Self {
             places: Arc::new(Semaphore::new(all)),
             all,
-            waiting: Arc::default(),
+            inside: Arc::default(),
             most_waiting,
         }
     }
@@ -63,12 +74,11 @@ impl Gate {
     /// # Errors
     /// A queue that is full.
     pub(crate) fn queue(&self) -> Result<Ticket, Refusal> {
-        // Whoever finds a free place does not wait, so there is always room for as many.
-        let most = self.most_waiting + self.places.available_permits();
+        let most = self.all + self.most_waiting;
         let queued = self
-            .waiting
-            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |waiting| {
-                (waiting < most).then_some(waiting + 1)
+            .inside
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |inside| {
+                (inside < most).then_some(inside + 1)
             });
         match queued {
             Ok(_) => Ok(self.ticket()),
@@ -78,22 +88,23 @@ impl Gate {
 
     /// Queues up behind all others with the next piece of work that was let in: nobody is refused halfway.
     pub(crate) fn queue_again(&self) -> Ticket {
-        self.waiting.fetch_add(1, Ordering::SeqCst);
+        self.inside.fetch_add(1, Ordering::SeqCst);
         self.ticket()
     }
 
     fn ticket(&self) -> Ticket {
         Ticket {
             places: Arc::clone(&self.places),
-            waiting: Arc::clone(&self.waiting),
+            inside: Inside(Arc::clone(&self.inside)),
         }
     }
 
     pub(crate) fn load(&self) -> Load {
+        let working = self.all - self.places.available_permits();
         Load {
-            working: self.all - self.places.available_permits(),
+            working,
             places: self.all,
-            waiting: self.waiting.load(Ordering::Relaxed),
+            waiting: self.inside.load(Ordering::SeqCst).saturating_sub(working),
             queue: Some(self.most_waiting),
         }
     }
@@ -108,16 +119,11 @@ impl Ticket {
         let entered = Arc::clone(&self.places).acquire_owned();
         match tokio::time::timeout_at(deadline.into(), entered).await {
             Ok(permit) => Ok(Place {
+                _inside: self.inside,
                 _permit: permit.ok(),
             }),
             Err(_) => Err(Refusal::too_late()),
         }
-    }
-}
-
-impl Drop for Ticket {
-    fn drop(&mut self) {
-        self.waiting.fetch_sub(1, Ordering::SeqCst);
     }
 }
 

@@ -190,8 +190,7 @@ impl Company {
     fn finish(&mut self) {
         loop {
             for caller in 0..self.callers.len() {
-                let known = &mut self.callers[caller];
-                if !known.left {
+                if !self.callers[caller].left {
                     self.read(caller);
                 }
                 let Caller {
@@ -223,7 +222,7 @@ fn follow(folder: &Path, seed: u64) {
             0..3 if company.callers.len() < CALLS => {
                 let seed = ken_random::next(&mut state);
                 seeds.push(seed);
-                company.begin(jobs(&mut seed.clone()));
+                company.begin(jobs(&mut { seed }));
             }
             // Of those that never read, two in three.
             3..6 if is_there && !caller.is_multiple_of(3) => company.read(caller),
@@ -249,7 +248,7 @@ fn follow(folder: &Path, seed: u64) {
         if company.callers[place].stays {
             stayed += 1;
             let mut alone = Company::new(folder);
-            alone.begin(jobs(&mut seed.clone()));
+            alone.begin(jobs(&mut { *seed }));
             alone.finish();
             assert_eq!(company.callers[place].missing, 0);
             assert_eq!(company.callers[place].results, alone.callers[0].results);
