@@ -18,9 +18,16 @@ const DOCUMENTS: usize = 7000;
 /// What is taken out of order and out of place: a page.
 const PAGE: usize = 4096;
 
+/// A vector that has neighbors, so that a graph is walked and not given up for a scan.
 fn vector(random: &mut StdRng) -> Vec<f32> {
+    let waves: [f32; 3] = std::array::from_fn(|_| random.random());
     let numbers: Vec<f32> = (0..DIMENSIONS)
-        .map(|_| random.random::<f32>() - 0.5)
+        .map(|at| {
+            waves
+                .iter()
+                .map(|wave| (wave * at as f32 / 8.0).cos())
+                .sum()
+        })
         .collect();
     let length = numbers.iter().map(|x| x * x).sum::<f32>().sqrt();
     numbers.iter().map(|x| x / length).collect()

@@ -65,7 +65,6 @@ impl CancelToken {
     }
 
     /// For callbacks.
-    #[must_use]
     pub fn flow(&self) -> ControlFlow<()> {
         match self.is_set() {
             true => ControlFlow::Break(()),

@@ -6,7 +6,7 @@ use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -36,6 +36,8 @@ pub struct Blocks {
     first: usize,
     /// One bit for each block.
     intact: Box<[AtomicU64]>,
+    /// How many are not known to be intact.
+    left: AtomicUsize,
     is_damaged: AtomicBool,
 }
 
@@ -50,6 +52,7 @@ impl Blocks {
             length,
             sums,
             first,
+            left: AtomicUsize::new(length.div_ceil(BLOCK_BYTES)),
             intact: (0..words).map(|_| AtomicU64::new(0)).collect(),
             is_damaged: AtomicBool::new(false),
         }
@@ -61,10 +64,16 @@ impl Blocks {
     #[must_use]
     pub fn unchecked(&self, range: &Range<usize>) -> Option<Range<usize>> {
         let mut blocks = range.start / BLOCK_BYTES..range.end.div_ceil(BLOCK_BYTES);
-        match blocks.all(|block| self.is_intact(block)) {
+        match self.left() == 0 || blocks.all(|block| self.is_intact(block)) {
             true => None,
             false => Some(self.whole(range)),
         }
+    }
+
+    /// How many blocks are not known to be intact.
+    #[inline]
+    pub(crate) fn left(&self) -> usize {
+        self.left.load(Ordering::Relaxed)
     }
 
     #[cold]
@@ -83,7 +92,11 @@ impl Blocks {
             let sum = sums.get(self.first + block);
             match self.intact.get(block / 64) {
                 Some(word) if sum == Some(&block_sum(bytes).to_le_bytes()) => {
-                    word.fetch_or(1 << (block % 64), Ordering::Relaxed);
+                    let bit = 1 << (block % 64);
+                    let before = word.fetch_or(bit, Ordering::Relaxed);
+                    // Another thread may have been first.
+                    let new = usize::from(before & bit == 0);
+                    self.left.fetch_sub(new, Ordering::Relaxed);
                 }
                 _ => self.is_damaged.store(true, Ordering::Relaxed),
             }

@@ -9,7 +9,10 @@ use std::sync::Arc;
 use memmap2::Mmap;
 
 use crate::plain::open;
-use crate::{Blocks, HEAP_BYTES, StorageError};
+use crate::{BLOCK_BYTES, Blocks, HEAP_BYTES, StorageError};
+
+/// One block in so many is few.
+const FEW: usize = 16;
 
 /// The bytes of a file that must not change while it is open.
 ///
@@ -99,10 +102,19 @@ impl Mapped {
         self.blocks.as_ref().map_or(Ok(()), |blocks| blocks.sound())
     }
 
+    /// Checks all blocks once few are left, so that later reads need not look.
+    pub fn check_rest(&self) {
+        let left = self.blocks.as_ref().map_or(0, |blocks| blocks.left());
+        if left > 0 && left <= self.len() / BLOCK_BYTES / FEW {
+            self.touch(0..self.len());
+        }
+    }
+
     /// Its part from a byte on.
     #[must_use]
     pub fn watch(&self, start: usize) -> Watch<'_> {
-        Watch(self.blocks.is_some().then_some((self, start)))
+        let blocks = self.blocks.as_ref().filter(|blocks| blocks.left() > 0);
+        Watch(blocks.map(|_| (self, start)))
     }
 
     /// The little-endian number at a byte; `None` past the end.

@@ -57,6 +57,24 @@ fn intact_blocks_are_read_as_they_are() {
 }
 
 #[test]
+fn once_few_blocks_are_left_the_rest_is_checked() {
+    for damaged in [false, true] {
+        let (dir, mut bytes, folder) = written();
+        let last = bytes.len() - 1;
+        bytes[last] ^= u8::from(damaged);
+        fs::write(dir.path().join("file"), &bytes).unwrap();
+        let mapped = folder.map("file", None).unwrap();
+        mapped.touch(0..bytes.len() / 2);
+        mapped.check_rest();
+        mapped.sound().unwrap();
+        mapped.touch(0..bytes.len() - 2 * BLOCK_BYTES);
+        mapped.sound().unwrap();
+        mapped.check_rest();
+        assert_eq!(mapped.sound().is_err(), damaged);
+    }
+}
+
+#[test]
 fn damage_is_found_where_it_is_read_and_only_there() {
     let (dir, mut bytes, _) = written();
     let (first, last) = (5 * BLOCK_BYTES, bytes.len() - 1);

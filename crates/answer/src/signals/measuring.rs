@@ -402,8 +402,10 @@ fn chosen_of<'c>(
         corpora.first().copied().unwrap_or_default(),
     );
     for (place, name) in corpora.iter().enumerate() {
-        let of = |all: &[f64]| all.get(place + 1).copied().unwrap_or(f64::NAN);
-        let product = of(shares) * votes.map_or(1.0, of);
+        let of = |all: &[f64]| all.get(place + 1).copied();
+        // A corpus that no entry may name has no votes.
+        let voted = votes.map_or(1.0, |votes| of(votes).unwrap_or_default());
+        let product = of(shares).unwrap_or(f64::NAN) * voted;
         sum += product;
         if product > best.0 {
             best = (product, name);

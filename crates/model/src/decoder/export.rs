@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::fs::File;
 use std::io::ErrorKind;
 use std::path::Path;
 use std::str::FromStr;

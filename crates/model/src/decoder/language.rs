@@ -10,7 +10,6 @@ use ken_language::{
 };
 
 use super::Decoder;
-use super::chat::ChatTemplate;
 use super::error::DecoderError;
 use super::prompt::{Course, Prompt as TokenPrompt};
 use super::prompt_form::PromptForm;
@@ -45,7 +44,7 @@ impl Decoder {
             .chat
             .as_ref()
             .filter(|_| is_asked && self.reads(prompt) == ReadAs::Chat);
-        template.map_or_else(Thoughts::default, ChatTemplate::thoughts)
+        template.map_or_else(Thoughts::default, |template| template.thoughts())
     }
 
     /// Whether it reads a prompt with its marks of sources.

@@ -78,6 +78,8 @@ pub(crate) async fn judge(
             let fresh = vec![Measurements::default()];
             let measured = pipeline.measure(&[signal], &[question.as_str().into()], fresh);
             let measured = measured.map_err(|error| cancel.refusal(error))?;
+            // Samples that were broken off tell nothing.
+            cancel.reason().map_or(Ok(()), Err)?;
             let measured = measured.into_iter().next().unwrap_or_default();
             let costs = measured.costs.values().map(|cost| cost.tokens);
             reserved.settle(costs.map(|tokens| tokens.prompt + tokens.completion).sum());

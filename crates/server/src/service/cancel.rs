@@ -71,3 +71,31 @@ impl Cancel {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use axum::http::StatusCode;
+    use axum::response::IntoResponse;
+    use ken_language::{Cancelled, Fault, ModelError, ServerFault};
+
+    use super::*;
+
+    #[test]
+    fn a_deadline_at_a_model_server_is_worth_another_attempt() {
+        let cancel = |deadline| Cancel::new(|| false, deadline, Arc::default());
+        let past = cancel(Instant::now());
+        assert!(past.token().is_set());
+        let retried = |error: ModelError| {
+            let response = past.refusal(Refusal::of_model(&error)).into_response();
+            assert_eq!(response.status(), StatusCode::GATEWAY_TIMEOUT);
+            response.headers()["x-should-retry"] == "true"
+        };
+        let late = Fault::Server(ServerFault::Late);
+        assert!(retried(ModelError::new(Cancelled).by(late)));
+        assert!(!retried(ModelError::new(Cancelled)));
+        let early = cancel(Instant::now() + std::time::Duration::from_secs(60));
+        let denied = ModelError::new(Cancelled).by(Fault::Server(ServerFault::Denies));
+        let refusal = early.refusal(Refusal::of_model(&denied));
+        assert_eq!(refusal.status, StatusCode::BAD_GATEWAY);
+    }
+}

@@ -220,7 +220,7 @@ fn whoever_leaves_gives_the_place_back_and_closes_the_request_behind_it() {
 fn the_deadline_gives_the_place_back_whatever_is_waited_for() {
     let front = Front::start(Limits {
         parallel: 1,
-        deadline: Duration::from_millis(300),
+        deadline: Duration::from_millis(200),
         ..LIMITS
     });
     for (script, wait) in WAITS.into_iter().take(4).enumerate() {
@@ -231,14 +231,7 @@ fn the_deadline_gives_the_place_back_whatever_is_waited_for() {
             match late.status {
                 // A tool's failure is a result.
                 200 => assert!(late.text().contains("deadline_exceeded"), "{}", late.text()),
-                504 => {
-                    assert_eq!(late.code(), "deadline_exceeded");
-                    assert_ne!(
-                        late.header("x-should-retry"),
-                        Some("false"),
-                        "{script} {number}"
-                    );
-                }
+                504 => assert_eq!(late.code(), "deadline_exceeded"),
                 status => panic!("{script} {number}: {status} {}", late.text()),
             }
             assert!(

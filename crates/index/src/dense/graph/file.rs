@@ -319,6 +319,7 @@ impl Graph {
 
     /// What it holds.
     pub(super) fn parts(&self) -> Parts<'_> {
+        self.bytes.check_rest();
         let Layout { m, dimensions, .. } = self.layout;
         let codes = match &self.layout.codes {
             CodesRanges::Scalar { numbers, scales } => StoredCodes::Scalar(ScalarCodes {
