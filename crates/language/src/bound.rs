@@ -14,7 +14,7 @@ use crate::request::{GenerateRequest, Progress, ScoreRequest};
 use crate::response::{Generation, Score};
 use crate::source_chooser::SourceChooser;
 
-/// Texts, or pairs of them, between which the token is looked at.
+/// Pairs of texts between which the token is looked at.
 const SLICE: usize = 16;
 
 /// A language model whose calls end with a token. What it generates ends between pieces of prompts and of
@@ -123,11 +123,20 @@ impl Embedder for Bound<dyn Embedder> {
 
     fn embed(&self, texts: &[&str], role: Role) -> Result<Vec<Vec<f32>>, ModelError> {
         let mut embeddings = Vec::with_capacity(texts.len());
-        for texts in texts.chunks(SLICE) {
+        for texts in texts.chunks(self.at_once().max(1)) {
             self.token.check()?;
             embeddings.extend(self.model.embed(texts, role)?);
         }
         Ok(embeddings)
+    }
+
+    fn at_once(&self) -> usize {
+        self.model.at_once()
+    }
+
+    fn is_cut(&self, text: &str, role: Role) -> Result<bool, ModelError> {
+        self.token.check()?;
+        self.model.is_cut(text, role)
     }
 
     fn token_spans(&self, text: &str) -> Result<Vec<Range<usize>>, ModelError> {
@@ -194,7 +203,7 @@ mod tests {
         let bound = bound_embedder(Arc::clone(&lengths) as Arc<dyn Embedder>, &token);
         let error = bound.embed(&texts, Role::Passage).unwrap_err();
         assert_eq!(error.kind(), "interrupted");
-        assert_eq!(lengths.0.load(Ordering::Relaxed), 2 * SLICE);
+        assert_eq!(lengths.0.load(Ordering::Relaxed), 2 * lengths.at_once());
         // A batch in slices is the batch.
         let bound = bound_embedder(lengths, &CancelToken::default());
         let embeddings = bound.embed(&texts, Role::Passage).unwrap();
