@@ -130,9 +130,18 @@ impl Embedder for Bound<dyn Embedder> {
         Ok(embeddings)
     }
 
+    fn at_once(&self) -> usize {
+        self.model.at_once()
+    }
+
     fn token_spans(&self, text: &str) -> Result<Vec<Range<usize>>, ModelError> {
         self.token.check()?;
         self.model.token_spans(text)
+    }
+
+    fn is_cut(&self, text: &str, role: Role) -> Result<bool, ModelError> {
+        self.token.check()?;
+        self.model.is_cut(text, role)
     }
 }
 

@@ -77,10 +77,11 @@ pub(crate) async fn embed(
     let tokens: usize = tokens.into_iter().sum();
     let reserved = request.caller.reserve(tokens)?;
     let (own, given) = (Arc::clone(&corpus), Arc::clone(&texts));
-    let embed = move |_: &Served, _: &Cancel, piece: Range<usize>| {
+    let embed = move |_: &Served, cancel: &Cancel, piece: Range<usize>| {
         let texts: Vec<&str> = given[piece].iter().map(String::as_str).collect();
-        let embedded = own.retriever.embedder().embed(&texts, role);
-        embedded.map_err(|error| Refusal::of_model(&error))
+        let retriever = own.retriever.clone().bound(&cancel.token());
+        let embedded = retriever.embedder().embed(&texts, role);
+        embedded.map_err(|error| cancel.refusal(Refusal::of_model(&error)))
     };
     let vectors = work::in_pieces(&app.served, gate, deadline, pieces(), embed).await?;
     reserved.settle(tokens);

@@ -50,11 +50,13 @@ pub(crate) async fn find(
     work::run(
         served,
         |served| &served.searches,
-        move |served, _| {
+        move |served, cancel| {
             let started = Instant::now();
             let retriever = searched.retriever(served, &corpus.retriever)?;
+            let retriever = retriever.bound(&cancel.token());
             let (k, mode) = searched.amount(FOUND, served.pipeline.settings.mode);
-            let hits = retriever.search(&asked.query, mode, k)?;
+            let hits = retriever.search(&asked.query, mode, k);
+            let hits = hits.map_err(|error| cancel.refusal(error))?;
             Ok(SearchResponse {
                 corpus: corpus.state(),
                 hits: hits.into_iter().map(hit).collect(),

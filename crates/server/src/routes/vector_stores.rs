@@ -339,9 +339,11 @@ pub(crate) async fn search(
         |served| &served.searches,
         work::deadline(&app.served),
         queries.clone(),
-        move |served, _, query| {
+        move |served, cancel, query| {
             let retriever = searched.retriever(served, &corpus.retriever)?;
-            let hits = retriever.search(&query, mode, k)?.into_iter();
+            let retriever = retriever.bound(&cancel.token());
+            let hits = retriever.search(&query, mode, k);
+            let hits = hits.map_err(|error| cancel.refusal(error))?.into_iter();
             let named = hits.map(|hit| result(served, &corpus.name, hit));
             Ok(named.collect::<Vec<_>>())
         },
