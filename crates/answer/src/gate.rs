@@ -3,7 +3,7 @@
 
 use ken_language::Embedder;
 use ken_probe::types_by_string;
-use ken_route::{Head, Input, Reading};
+use ken_route::{Head, Input};
 
 use crate::error::AnswerError;
 use crate::mismatch::Mismatch;
@@ -83,11 +83,6 @@ pub fn evidence_vector(
     without: &Measurements,
     with: &Measurements,
 ) -> Option<Vec<f32>> {
-    let number = |reading: Reading| match reading {
-        Reading::Number(number) => Some(number),
-        Reading::CannotTell => Some(f64::NAN),
-        Reading::NotMeasured => None,
-    };
     let of_rating =
         |of: fn(&Rating) -> f64| match (with.rating, with.costs.contains_key(&Step::Rate)) {
             (Some(rating), _) => Some(of(&rating)),
@@ -100,7 +95,7 @@ pub fn evidence_vector(
         of_rating(|rating| rating.bm25)?,
         of_rating(|rating| rating.bm25_lead)?,
         of_rating(|rating| rating.agreement)?,
-        number(confidence(without))?,
+        confidence(without).recorded()?,
     ];
     match input {
         Input::Evidence => {}
@@ -108,7 +103,7 @@ pub fn evidence_vector(
             let (from_memory, read) = (without.draft.as_ref()?, with.draft.as_ref()?);
             let types = types_by_string(&[&from_memory.text, &read.text]);
             let same = types.first() == types.last();
-            vector.extend([number(confidence(with))?, f64::from(u8::from(same))]);
+            vector.extend([confidence(with).recorded()?, f64::from(u8::from(same))]);
         }
         _ => return None,
     }

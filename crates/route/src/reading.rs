@@ -23,6 +23,16 @@ impl Reading {
         }
     }
 
+    /// The number as it is recorded: NaN where it cannot tell, `None` where it was not measured.
+    #[must_use]
+    pub fn recorded(self) -> Option<f64> {
+        match self {
+            Self::Number(number) => Some(number),
+            Self::CannotTell => Some(f64::NAN),
+            Self::NotMeasured => None,
+        }
+    }
+
     /// Whether it was measured and cannot tell.
     #[must_use]
     pub fn cannot_tell(self) -> bool {

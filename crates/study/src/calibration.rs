@@ -300,14 +300,9 @@ fn scores(signal: Signal, readings: &[Reading], records: &[ProbeRecord]) -> Vec<
     let is_reported = readings.iter().any(|reading| reading.number().is_some());
     let each = readings.iter().zip(records).map(|(reading, record)| {
         let is_compared = is_reported && both_right(record).is_some();
-        let reading = match is_compared {
-            true => signal.where_reported(*reading),
-            false => *reading,
-        };
-        match reading {
-            Reading::Number(number) => Some(number),
-            Reading::CannotTell => Some(f64::NAN),
-            Reading::NotMeasured => None,
+        match is_compared {
+            true => signal.where_reported(*reading).recorded(),
+            false => reading.recorded(),
         }
     });
     each.collect()

@@ -212,7 +212,7 @@ fn read(choice: &Value, content: &Value, message: &Value) -> Option<Choice> {
                 match part.get("type").and_then(Value::as_str) {
                     Some("refusal") => read.refusal.push_str(of("refusal")),
                     Some("thinking" | "reasoning" | "redacted_thinking") => {
-                        read.has_thoughts = true
+                        read.has_thoughts = true;
                     }
                     _ => read.text.push_str(part.as_str().unwrap_or(of("text"))),
                 }

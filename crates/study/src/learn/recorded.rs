@@ -164,7 +164,7 @@ pub fn choice_scores(
         let measured = pipeline.measure(&[Signal::SELF_ROUTE], &prompts(batch), nothing)?;
         Ok(measured
             .iter()
-            .map(|one| Signal::SELF_ROUTE.of(one))
+            .map(|one| Signal::SELF_ROUTE.of(one).recorded())
             .collect())
     })
 }
