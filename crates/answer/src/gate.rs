@@ -3,7 +3,7 @@
 
 use ken_language::Embedder;
 use ken_probe::types_by_string;
-use ken_route::{Head, Input, Reading};
+use ken_route::{Head, Input};
 
 use crate::error::AnswerError;
 use crate::mismatch::Mismatch;

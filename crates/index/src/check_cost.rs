@@ -168,7 +168,9 @@ fn make(dir: &std::path::Path, count: usize, layout: DenseLayout) {
             metadata: Default::default(),
             record: true,
         };
-        let passages = staged.push(&document, &[document.text.clone()]).unwrap();
+        let passages = staged
+            .push(&document, std::slice::from_ref(&document.text))
+            .unwrap();
         index.push(&passages[0], &random.vector()).unwrap();
     }
     index.finish().unwrap();

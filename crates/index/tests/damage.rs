@@ -63,7 +63,9 @@ fn publish(dir: &Path, layout: &str) {
             metadata: Default::default(),
             record: true,
         };
-        let passages = staged.push(&document, &[document.text.clone()]).unwrap();
+        let passages = staged
+            .push(&document, std::slice::from_ref(&document.text))
+            .unwrap();
         index.push(&passages[0], &vector(&mut random)).unwrap();
     }
     index.finish().unwrap();
@@ -131,7 +133,7 @@ fn damages(bytes: &[u8]) -> Vec<(String, Vec<u8>)> {
     }
     let page = bytes.len() / 2 / PAGE * PAGE;
     add("zeroed page".to_owned(), &move |bytes| {
-        bytes[page..page + PAGE].fill(0)
+        bytes[page..page + PAGE].fill(0);
     });
     add("exchanged pages".to_owned(), &move |bytes| {
         bytes[page - PAGE..page + PAGE].rotate_left(PAGE);

@@ -134,14 +134,14 @@ impl Embedder for Bound<dyn Embedder> {
         self.model.at_once()
     }
 
-    fn is_cut(&self, text: &str, role: Role) -> Result<bool, ModelError> {
-        self.token.check()?;
-        self.model.is_cut(text, role)
-    }
-
     fn token_spans(&self, text: &str) -> Result<Vec<Range<usize>>, ModelError> {
         self.token.check()?;
         self.model.token_spans(text)
+    }
+
+    fn is_cut(&self, text: &str, role: Role) -> Result<bool, ModelError> {
+        self.token.check()?;
+        self.model.is_cut(text, role)
     }
 }
 
@@ -203,7 +203,7 @@ mod tests {
         let bound = bound_embedder(Arc::clone(&lengths) as Arc<dyn Embedder>, &token);
         let error = bound.embed(&texts, Role::Passage).unwrap_err();
         assert_eq!(error.kind(), "interrupted");
-        assert_eq!(lengths.0.load(Ordering::Relaxed), 2 * lengths.at_once());
+        assert_eq!(lengths.0.load(Ordering::Relaxed), 2 * SLICE);
         // A batch in slices is the batch.
         let bound = bound_embedder(lengths, &CancelToken::default());
         let embeddings = bound.embed(&texts, Role::Passage).unwrap();

@@ -227,7 +227,8 @@ pub(crate) fn check_one_name(file: &File) -> io::Result<()> {
     Ok(())
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use std::os::unix::fs::symlink;
     use std::os::unix::net::UnixListener;

@@ -70,6 +70,8 @@ fn answer(question: &Question) -> Result<Answer, AnswerError> {
         greedy: None,
         truncated: false,
         score: None,
+        cannot_tell: false,
+        lack: None,
         question: question.question.clone(),
         choices: Vec::new(),
         choice: None,

@@ -217,7 +217,7 @@ fn needs(pipeline: &Pipeline, records: &[SourceRecord]) -> Vec<f64> {
     let taken = pipeline
         .measure(&[Signal::SELF_ROUTE], &questions, nothing)
         .unwrap();
-    let need = |taken: &Measurements| Signal::SELF_ROUTE.of(taken).unwrap();
+    let need = |taken: &Measurements| Signal::SELF_ROUTE.of(taken).number().unwrap();
     taken.iter().map(need).collect()
 }
 

@@ -65,10 +65,13 @@ fn tell_of_skipped(skipped: &[Skipped]) {
             SkipReason::LinkToFolder => "; name that folder to read it",
             SkipReason::LinkToNothing | SkipReason::Special => "",
         };
-        output::remark(format!("skipped: {}: {reason}{remedy}", path.display()));
+        remark(format_args!(
+            "skipped: {}: {reason}{remedy}",
+            path.display()
+        ));
     }
     if let more @ 1.. = skipped.len().saturating_sub(MOST_TOLD) {
-        output::remark(format!("skipped: {more} more links and special files"));
+        remark(format_args!("skipped: {more} more links and special files"));
     }
 }
 

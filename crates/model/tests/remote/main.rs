@@ -10,6 +10,8 @@ mod faults;
 mod generating;
 mod keys;
 mod limits;
+/// Tests of other crates use more of it.
+#[allow(dead_code)]
 mod loopback;
 mod model_server;
 mod parity;

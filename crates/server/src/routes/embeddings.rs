@@ -68,10 +68,9 @@ pub(crate) async fn embed(
     let deadline = work::deadline(&app.served);
     // All are counted before any is embedded, so that nothing is done for a request that is refused.
     let (own, given) = (Arc::clone(&corpus), Arc::clone(&texts));
-    let count = move |_: &Served, cancel: &Cancel, piece: Range<usize>| -> Result<usize, Refusal> {
-        let retriever = own.retriever.clone().bound(&cancel.token());
+    let count = move |_: &Served, _: &Cancel, piece: Range<usize>| -> Result<usize, Refusal> {
         let places = piece.map(|place| (place, given[place].as_str()));
-        let counts = places.map(|text| counted(retriever.embedder(), text, role));
+        let counts = places.map(|text| counted(own.retriever.embedder(), text, role));
         counts.sum()
     };
     let tokens = work::in_pieces(&app.served, gate, deadline, pieces(), count).await?;
@@ -79,8 +78,8 @@ pub(crate) async fn embed(
     let reserved = request.caller.reserve(tokens)?;
     let (own, given) = (Arc::clone(&corpus), Arc::clone(&texts));
     let embed = move |_: &Served, cancel: &Cancel, piece: Range<usize>| {
-        let retriever = own.retriever.clone().bound(&cancel.token());
         let texts: Vec<&str> = given[piece].iter().map(String::as_str).collect();
+        let retriever = own.retriever.clone().bound(&cancel.token());
         let embedded = retriever.embedder().embed(&texts, role);
         embedded.map_err(|error| cancel.refusal(Refusal::of_model(&error)))
     };

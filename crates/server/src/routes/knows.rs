@@ -62,6 +62,7 @@ pub(crate) async fn judge(
     };
     policies::check(policy, &served.pipeline)?;
     let reserved = request.caller.reserve(served.prompt_estimate(&question))?;
+    let caller = request.caller.clone();
     work::run(
         served,
         |served| &served.answers,
@@ -69,7 +70,7 @@ pub(crate) async fn judge(
             let started = Instant::now();
             // Embeddings, where a router reads them, are those of the first corpus that the caller may read.
             let mut corpora = served.corpora.all().into_iter();
-            let corpus = corpora.find(|corpus| request.caller.may_read(&corpus.name));
+            let corpus = corpora.find(|corpus| caller.may_read(&corpus.name));
             let mut pipeline = served.pipeline();
             if let Some(corpus) = corpus {
                 pipeline = pipeline.over(Some(corpus.retriever.clone()))?;
@@ -96,7 +97,7 @@ pub(crate) async fn judge(
                 retrieves: choice.source == Source::Corpus,
                 reason: choice.reason,
                 measures: signal.measures,
-                guarantee: guarantee(served, &request.caller, policy),
+                guarantee: guarantee(served, &caller, policy),
                 learned_with: learned(signal, &pipeline),
                 ms: milliseconds(started.elapsed()),
             })

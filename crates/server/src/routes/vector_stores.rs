@@ -341,11 +341,9 @@ pub(crate) async fn search(
         queries.clone(),
         move |served, cancel, query| {
             let retriever = searched.retriever(served, &corpus.retriever)?;
-            let hits = retriever
-                .bound(&cancel.token())
-                .search(&query, mode, k)
-                .map_err(|error| cancel.refusal(error))?
-                .into_iter();
+            let retriever = retriever.bound(&cancel.token());
+            let hits = retriever.search(&query, mode, k);
+            let hits = hits.map_err(|error| cancel.refusal(error))?.into_iter();
             let named = hits.map(|hit| result(served, &corpus.name, hit));
             Ok(named.collect::<Vec<_>>())
         },

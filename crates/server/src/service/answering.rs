@@ -424,9 +424,9 @@ fn finished(mut trace: Trace, answer: Answer, rewritten: [usize; 2]) -> Answered
     trace.searches = answer.calls.retriever;
     trace.timing_ms.extend(answer.timing_ms);
     Answered {
+        refusal: refusal(answer.lack.as_ref(), &answer.answer),
         text: answer.answer,
         truncated: answer.truncated,
-        refusal: refusal(answer.lack.as_ref(), &answer.answer),
         tokens: [
             answer.tokens.prompt + rewritten[0],
             answer.tokens.completion + rewritten[1],

@@ -53,8 +53,6 @@ impl DataFolder {
 
 #[cfg(test)]
 mod tests {
-    use ken_diagnostic::Diagnostic;
-
     use super::*;
 
     #[test]

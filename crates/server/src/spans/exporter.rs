@@ -181,6 +181,7 @@ mod tests {
             let to = Destination {
                 endpoint: Some(bad),
                 content: false,
+                gets_headers: true,
             };
             let error = Spans::open(to, |_, _| {}).err().unwrap();
             assert_eq!(error.kind(), "otlp_endpoint");

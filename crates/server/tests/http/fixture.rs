@@ -287,7 +287,7 @@ impl Running {
                 let embedder = kind.embedder.clone();
                 let embedder = embedder.unwrap_or_else(FnEmbedder::bag_of_words);
                 served_with(
-                    embedder,
+                    &embedder,
                     |pipeline| pipeline,
                     Policy::Always,
                     &folder,
@@ -462,11 +462,11 @@ fn served_as(
     log: Arc<Mutex<Vec<Value>>>,
 ) -> Served {
     let embedder = FnEmbedder::bag_of_words();
-    served_with(embedder, with, policy, folder, model, limits, log)
+    served_with(&embedder, with, policy, folder, model, limits, log)
 }
 
 fn served_with(
-    embedder: FnEmbedder,
+    embedder: &FnEmbedder,
     with: impl FnOnce(Pipeline) -> Pipeline,
     policy: Policy,
     folder: &TempDir,
