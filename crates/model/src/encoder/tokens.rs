@@ -165,7 +165,7 @@ impl Tokens {
     }
 }
 
-/// The beginning of a text, of at most this many bytes, that ends before a space where there is one.
+/// The beginning of a text, of at most this many bytes, that ends before a space where one is not far from its end.
 fn up_to_a_space(text: &str, bytes: usize) -> &str {
     if text.len() <= bytes {
         return text;
@@ -175,9 +175,9 @@ fn up_to_a_space(text: &str, bytes: usize) -> &str {
         end -= 1;
     }
     let part = &text[..end];
-    let follows_space = text[part.len()..].starts_with(char::is_whitespace);
+    let follows_space = text[end..].starts_with(char::is_whitespace);
     match part.rfind(char::is_whitespace) {
-        Some(space) if space > 0 && !follows_space => &part[..space],
+        Some(space) if space > end / 2 && !follows_space => &part[..space],
         _ => part,
     }
 }
@@ -209,13 +209,20 @@ mod tests {
     #[test]
     fn a_beginning_ends_before_a_space_and_between_characters() {
         let text = "one two three";
-        assert_eq!(up_to_a_space(text, 7), "one two");
-        assert_eq!(up_to_a_space(text, 8), "one two");
-        assert_eq!(up_to_a_space(text, 12), "one two");
-        assert_eq!(up_to_a_space(text, 13), text);
-        assert_eq!(up_to_a_space(text, 2), "on");
+        for (bytes, part) in [
+            (2, "on"),
+            (7, "one two"),
+            (8, "one two "),
+            (9, "one two"),
+            (12, "one two"),
+            (13, text),
+            (99, text),
+        ] {
+            assert_eq!(up_to_a_space(text, bytes), part, "{bytes}");
+        }
+        // A space that is far from the end is no place to end: nothing would be left.
+        assert_eq!(up_to_a_space("a bcdefghij", 8), "a bcdefg");
         assert_eq!(up_to_a_space("ab深深", 4), "ab");
-        assert_eq!(up_to_a_space(" b", 1), " ");
     }
 
     #[test]
