@@ -184,7 +184,7 @@ fn encode(
 }
 
 /// The beginning of a text, of at most `bytes` bytes: it ends before a space, so that no word is cut, where
-/// there is one.
+/// one is not far from its end.
 fn beginning_of(text: &str, bytes: usize) -> &str {
     if text.len() <= bytes {
         return text;
@@ -195,7 +195,8 @@ fn beginning_of(text: &str, bytes: usize) -> &str {
     }
     let part = &text[..end];
     match part.rfind(char::is_whitespace) {
-        Some(end) if end > 0 => &part[..end],
+        // Before a space that is far from the end, little would be left.
+        Some(space) if space > end / 2 => &part[..space],
         _ => part,
     }
 }
@@ -219,6 +220,7 @@ mod tests {
         assert_eq!(beginning_of("one two three", 9), "one two");
         assert_eq!(beginning_of("深深深", 5), "深");
         assert_eq!(beginning_of(" ab", 2), " a");
+        assert_eq!(beginning_of("a bcdefghij", 8), "a bcdefg");
     }
 
     #[test]
