@@ -3,7 +3,7 @@
 // Each module is used in part.
 #![allow(dead_code, unused_imports)]
 
-include!("../server.rs");
+include!("../server.rs.in");
 
 #[path = "../../crates/ingest/tests/fuzzing/corpus_folder.rs"]
 mod corpus_folder;

@@ -5,7 +5,7 @@
 // Each target uses a part of what its modules hold.
 #![allow(dead_code, unused_imports)]
 
-include!("../server.rs");
+include!("../server.rs.in");
 
 use std::cell::RefCell;
 

@@ -238,7 +238,8 @@ fn relative_id(root: &Path, path: &Path) -> String {
     parts.join("/")
 }
 
-#[cfg(all(test, unix))]
+#[cfg(unix)]
+#[cfg(test)]
 mod tests {
     use std::os::unix::fs::symlink;
 

@@ -8,6 +8,9 @@
 //! stop words: BM25 already gives frequent words little weight, and some queries consist of nothing
 //! else.
 
+use std::collections::VecDeque;
+use std::ops::Range;
+
 use frostem::{Algorithm, Stemmer};
 use tantivy::tokenizer::{TextAnalyzer, Token, TokenStream, Tokenizer};
 use unicode_normalization::UnicodeNormalization;
@@ -29,14 +32,18 @@ const QUERY_TERMS: usize = 512;
 /// The length of the prefix of a query, in bytes, that is tokenized.
 const QUERY_BYTES: usize = 1 << 20;
 
+/// How many terms are made at once, so that a text of millions takes little more memory than itself.
+const TERMS_AT_ONCE: usize = 256;
+
 /// The longest character of an unspaced script, marks included, in code points.
 const LONGEST_CHARACTER: usize = LONGEST_TERM / 2;
 
 /// The terms of a passage in the lexical index: those of its title, twice, and of its text.
 #[must_use]
 pub fn passage_terms(title: &str, text: &str) -> Vec<String> {
-    let title = terms(title);
-    [title.clone(), title, terms(text)].concat()
+    let title: Vec<String> = terms(title).collect();
+    let twice = title.iter().cloned().chain(title.iter().cloned());
+    twice.chain(terms(text)).collect()
 }
 
 /// The distinct terms of a query, in its order: at most the first 512 in the first MiB of the text.
@@ -47,9 +54,10 @@ pub fn query_terms(text: &str) -> Vec<String> {
         end -= 1;
     }
     let mut seen = std::collections::HashSet::new();
-    let mut terms = terms(&text[..end]);
-    terms.retain(|term| seen.len() < QUERY_TERMS && seen.insert(term.clone()));
-    terms
+    terms(&text[..end])
+        .filter(|term| seen.insert(term.clone()))
+        .take(QUERY_TERMS)
+        .collect()
 }
 
 /// Splits a text into terms.
@@ -61,7 +69,7 @@ impl Tokenizer for Terms {
 
     fn token_stream<'a>(&'a mut self, text: &'a str) -> TermStream {
         TermStream {
-            terms: terms(text).into_iter(),
+            terms: terms(text),
             token: Token::default(),
         }
     }
@@ -69,7 +77,7 @@ impl Tokenizer for Terms {
 
 /// The terms of one text. Offsets are left at zero: the index keeps none.
 struct TermStream {
-    terms: std::vec::IntoIter<String>,
+    terms: TermsOf,
     token: Token,
 }
 
@@ -94,25 +102,107 @@ impl TokenStream for TermStream {
     }
 }
 
-fn terms(text: &str) -> Vec<String> {
-    let text = fold(text);
-    let mut terms = Vec::new();
-    let mut run = Vec::new();
-    for piece in text.split_word_bounds() {
-        if piece.starts_with(is_unspaced) {
-            run.extend(piece.graphemes(true).map(shortened));
-            continue;
-        }
-        push_bigrams(&mut terms, &mut run);
-        terms.extend(
-            piece
-                .split(joins_words)
-                .filter(|word| word.contains(char::is_alphanumeric))
-                .map(|word| stem(&word.chars().take(LONGEST_TERM).collect::<String>())),
-        );
+fn terms(text: &str) -> TermsOf {
+    TermsOf {
+        text: fold(text),
+        at: 0,
+        piece: 0,
+        is_unspaced: false,
+        last: None,
+        is_alone: false,
+        ready: VecDeque::new(),
     }
-    push_bigrams(&mut terms, &mut run);
-    terms
+}
+
+/// The terms of a text, made as they are asked for.
+struct TermsOf {
+    /// Folded.
+    text: String,
+    /// What is before is done.
+    at: usize,
+    /// The end of the piece between two word boundaries in which that is.
+    piece: usize,
+    /// Whether the piece is of a script without spaces.
+    is_unspaced: bool,
+    /// The last character of a run of such pieces.
+    last: Option<Range<usize>>,
+    /// Whether it is the only one.
+    is_alone: bool,
+    ready: VecDeque<String>,
+}
+
+impl Iterator for TermsOf {
+    type Item = String;
+
+    fn next(&mut self) -> Option<String> {
+        if self.ready.is_empty() {
+            while self.ready.len() < TERMS_AT_ONCE && self.at < self.text.len() {
+                self.advance();
+            }
+            if self.at == self.text.len() {
+                self.end_run();
+            }
+        }
+        self.ready.pop_front()
+    }
+}
+
+impl TermsOf {
+    /// Makes the terms of the next word, or of some characters of a run.
+    fn advance(&mut self) {
+        if self.at == self.piece {
+            let piece = self.text[self.at..].split_word_bounds().next();
+            let piece = piece.unwrap_or_default();
+            self.is_unspaced = piece.starts_with(is_unspaced);
+            self.piece = self.at + piece.len();
+            if !self.is_unspaced {
+                self.end_run();
+            }
+        }
+        match self.is_unspaced {
+            true => self.extend_run(),
+            false => self.take_word(),
+        }
+    }
+
+    fn take_word(&mut self) {
+        let rest = &self.text[self.at..self.piece];
+        let (word, taken) = match rest.char_indices().find(|(_, letter)| joins_words(*letter)) {
+            Some((end, sign)) => (&rest[..end], end + sign.len_utf8()),
+            None => (rest, rest.len()),
+        };
+        if word.contains(char::is_alphanumeric) {
+            let word: String = word.chars().take(LONGEST_TERM).collect();
+            self.ready.push_back(stem(&word));
+        }
+        self.at += taken;
+    }
+
+    /// Turns characters of a run into overlapping bigrams.
+    fn extend_run(&mut self) {
+        for character in self.text[self.at..self.piece].graphemes(true) {
+            let own = self.at..self.at + shortened(character).len();
+            if let Some(last) = &self.last {
+                let bigram = [&self.text[last.clone()], &self.text[own.clone()]].concat();
+                self.ready.push_back(bigram);
+            }
+            self.is_alone = self.last.is_none();
+            self.last = Some(own);
+            self.at += character.len();
+            if self.ready.len() >= TERMS_AT_ONCE {
+                return;
+            }
+        }
+    }
+
+    /// Ends a run; a single character is a term itself.
+    fn end_run(&mut self) {
+        if let Some(last) = self.last.take()
+            && self.is_alone
+        {
+            self.ready.push_back(self.text[last].to_owned());
+        }
+    }
 }
 
 /// A character with its first combining marks, of which it can have millions.
@@ -139,16 +229,6 @@ fn stem(word: &str) -> String {
     } else {
         stem.into_owned()
     }
-}
-
-/// Turns a run of unspaced characters into overlapping bigrams; a single character is a term
-/// itself.
-fn push_bigrams(terms: &mut Vec<String>, run: &mut Vec<&str>) {
-    if let [alone] = run[..] {
-        terms.push(alone.to_owned());
-    }
-    terms.extend(run.windows(2).map(<[&str]>::concat));
-    run.clear();
 }
 
 /// Compatibility form, lower case, no accents. Marks that are more than an accent (the vowels of
@@ -195,6 +275,37 @@ fn is_unspaced(c: char) -> bool {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    fn terms(text: &str) -> Vec<String> {
+        super::terms(text).collect()
+    }
+
+    /// All terms at once.
+    fn terms_at_once(text: &str) -> Vec<String> {
+        fn end<'t>(terms: &mut Vec<String>, run: &mut Vec<&'t str>) {
+            if let [alone] = run[..] {
+                terms.push(alone.to_owned());
+            }
+            terms.extend(run.windows(2).map(<[&str]>::concat));
+            run.clear();
+        }
+        let text = fold(text);
+        let (mut terms, mut run) = (Vec::new(), Vec::new());
+        for piece in text.split_word_bounds() {
+            if piece.starts_with(is_unspaced) {
+                run.extend(piece.graphemes(true).map(shortened));
+                continue;
+            }
+            end(&mut terms, &mut run);
+            let words = piece.split(joins_words);
+            let words = words.filter(|word| word.contains(char::is_alphanumeric));
+            terms.extend(
+                words.map(|word| stem(&word.chars().take(LONGEST_TERM).collect::<String>())),
+            );
+        }
+        end(&mut terms, &mut run);
+        terms
+    }
 
     #[test]
     fn words_lose_case_accents_and_endings() {
@@ -266,6 +377,15 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn terms_are_the_same_however_many_are_made_at_once(
+            text in "([a-cA.'_ ]|[海国カなก่ข]|[\u{301}\u{200d}🇩🇪👍é\n]){0,16}",
+            times in 1_usize..200,
+        ) {
+            let text = text.repeat(times);
+            prop_assert_eq!(terms(&text), terms_at_once(&text));
+        }
+
         #[test]
         fn any_text_gives_short_terms_that_are_not_empty(text in any::<String>()) {
             for term in terms(&text) {

@@ -11,6 +11,7 @@ mod progress;
 mod session;
 mod terminal;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
@@ -25,13 +26,10 @@ use session::Session;
 use crate::failure::{Failure, Result};
 
 fn main() -> ExitCode {
-    let parsed = arguments::command().try_get_matches().and_then(|matches| {
-        let arguments = Arguments::from_arg_matches(&matches)?;
-        Ok((arguments, matches))
-    });
-    let (arguments, matches) = match parsed {
+    let (arguments, matches) = match parse(std::env::args_os()) {
         Ok(parsed) => parsed,
         Err(error) => {
+            let error = on_one_line(error);
             let renamed = match error.kind() {
                 ErrorKind::DisplayHelp
                 | ErrorKind::DisplayVersion
@@ -112,6 +110,33 @@ fn settings(global: &GlobalFlags, matches: &ArgMatches) -> Result<Settings> {
             .map_err(Failure::other)?;
     }
     Ok(settings)
+}
+
+fn parse(
+    given: impl IntoIterator<Item = OsString>,
+) -> Result<(Arguments, ArgMatches), clap::Error> {
+    let matches = arguments::command().try_get_matches_from(given)?;
+    let arguments = Arguments::from_arg_matches(&matches)?;
+    Ok((arguments, matches))
+}
+
+/// The same error with what was given, which clap repeats, on one line and without control characters.
+fn on_one_line(error: clap::Error) -> clap::Error {
+    let given: Vec<OsString> = std::env::args_os().collect();
+    let shown = given.iter().map(|given| {
+        let shown = given.to_string_lossy();
+        OsString::from(terminal::line(&shown).into_owned())
+    });
+    let shown: Vec<OsString> = shown.collect();
+    if shown == given {
+        return error;
+    }
+    // What is refused for its control characters alone would be taken without.
+    parse(shown).err().unwrap_or_else(|| {
+        let said = error.to_string();
+        let said = said.trim().trim_start_matches("error: ");
+        clap::Error::raw(error.kind(), format!("{}\n", terminal::line(said)))
+    })
 }
 
 /// Whether a command line that could not be parsed asked for JSON.

@@ -14,7 +14,7 @@ use crate::request::{GenerateRequest, Progress, ScoreRequest};
 use crate::response::{Generation, Score};
 use crate::source_chooser::SourceChooser;
 
-/// Texts, or pairs of them, between which the token is looked at.
+/// Pairs of texts between which the token is looked at.
 const SLICE: usize = 16;
 
 /// A language model whose calls end with a token. What it generates ends between pieces of prompts and of
@@ -123,7 +123,7 @@ impl Embedder for Bound<dyn Embedder> {
 
     fn embed(&self, texts: &[&str], role: Role) -> Result<Vec<Vec<f32>>, ModelError> {
         let mut embeddings = Vec::with_capacity(texts.len());
-        for texts in texts.chunks(SLICE) {
+        for texts in texts.chunks(self.at_once().max(1)) {
             self.token.check()?;
             embeddings.extend(self.model.embed(texts, role)?);
         }

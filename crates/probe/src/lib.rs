@@ -8,6 +8,7 @@
 mod absence;
 mod answer_judge;
 mod answer_types;
+mod answers;
 mod choices;
 mod correctness;
 mod few_shot;
@@ -26,11 +27,12 @@ mod self_judgment;
 mod uncertainty;
 mod verdict;
 
-pub use absence::{Lack, answers, has_words};
+pub use absence::{Lack, has_words};
 pub use answer_judge::{Evidenced, judge_answers};
 pub use answer_types::{
     Grouping, UnknownGrouping, types_by_entailment, types_by_meaning, types_by_string,
 };
+pub use answers::answers;
 pub use choices::{letter, named_choice, right_choices, types_by_choice};
 pub use correctness::{Correctness, Golden, Obstacle, are_right};
 pub use few_shot::{FewShot, WorkedExample};

@@ -227,8 +227,8 @@ pub(crate) fn check_one_name(file: &File) -> io::Result<()> {
     Ok(())
 }
 
-#[cfg(test)]
 #[cfg(unix)]
+#[cfg(test)]
 mod tests {
     use std::os::unix::fs::symlink;
     use std::os::unix::net::UnixListener;

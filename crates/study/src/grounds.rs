@@ -1,7 +1,8 @@
 //! What a guarantee rests on beside its threshold, from probe records: the model, the corpus, and for how
 //! many questions skipping retrieval changes the answer.
 
-use crate::calibration::{CalibrationError, both_right};
+use crate::calibration::both_right;
+use crate::calibration_error::CalibrationError;
 use crate::probe::ProbeRecord;
 
 /// What a guarantee rests on.

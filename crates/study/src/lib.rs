@@ -13,6 +13,7 @@
 
 pub mod bootstrap;
 pub mod calibration;
+mod calibration_error;
 pub mod compare;
 pub mod dataset;
 pub mod discrimination;
@@ -45,9 +46,10 @@ pub mod tuning;
 use ken_random as random;
 
 pub use calibration::{
-    CalibrationError, Observed, answer_scores, check_sampling, observe, observe_abstaining,
-    observe_graded, observe_jointly, probed_k, recorded, recorded_with_evidence, signal_scores,
+    Observed, answer_scores, check_sampling, observe, observe_abstaining, observe_graded,
+    observe_jointly, probed_k, recorded, recorded_with_evidence, signal_scores,
 };
+pub use calibration_error::CalibrationError;
 pub use compare::{Comparison, compare};
 pub use dataset::{DatasetError, Question, check_field, read_questions, sample};
 pub use discrimination::auroc;

@@ -231,7 +231,7 @@ pub(crate) fn report_usage(error: &clap::Error, renamed: Option<String>, json: b
         return refuse(message, None);
     }
     let rendered = error.render().to_string();
-    let text = without_controls(&without_passwords(&rendered), std::env::args());
+    let text = without_passwords(&rendered);
     if error.use_stderr() && json {
         let hint = "`ken --help` shows the verbs, `ken VERB --help` the flags".to_owned();
         return refuse(usage_message(&text), Some(hint));
@@ -264,22 +264,6 @@ fn without_passwords(text: &str) -> String {
         };
     }
     kept + rest
-}
-
-/// A text in which arguments that were given, which clap repeats, bring no line breaks, and nothing is obeyed by a
-/// terminal.
-fn without_controls(text: &str, arguments: impl Iterator<Item = String>) -> String {
-    let mut text = text.to_owned();
-    for argument in arguments.filter(|argument| argument.contains('\n')) {
-        let value = argument.split_once('=').map_or("", |(_, value)| value);
-        for given in [argument.as_str(), value]
-            .into_iter()
-            .filter(|given| given.contains('\n'))
-        {
-            text = text.replace(given, &terminal::line(given));
-        }
-    }
-    terminal::text(&text).into_owned()
 }
 
 /// Of what clap says the first line, with what it lists below it.
@@ -399,16 +383,6 @@ mod tests {
         for text in ["", "http://h/v1 ada@example.org", "://", "a://@"] {
             assert_eq!(without_passwords(text).replace('…', ""), text);
         }
-    }
-
-    #[test]
-    fn an_argument_that_is_repeated_forges_no_line() {
-        let arguments = ["--k=1\nerror: fine", "a\u{1b}[2J\nb"];
-        let said = "invalid value '1\nerror: fine' for '--k <N>', unexpected 'a\u{1b}[2J\nb'\n\nUsage: ken\n";
-        assert_eq!(
-            without_controls(said, arguments.into_iter().map(str::to_owned)),
-            "invalid value '1\\u{a}error: fine' for '--k <N>', unexpected 'a\\u{1b}[2J\\u{a}b'\n\nUsage: ken\n"
-        );
     }
 
     #[test]

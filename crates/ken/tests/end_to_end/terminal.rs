@@ -4,7 +4,7 @@
 use std::fs::File;
 use std::io::Read;
 use std::os::fd::{FromRawFd, OwnedFd};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
@@ -25,10 +25,23 @@ fn terminal() -> (File, OwnedFd) {
     unsafe { (File::from_raw_fd(master), OwnedFd::from_raw_fd(slave)) }
 }
 
+/// A call without models but those that it names.
+fn call(ken: &Ken, arguments: &[&str]) -> Command {
+    let mut command = ken.command(arguments);
+    command.env("KEN_MODEL", "").env("KEN_EMBEDDER", "");
+    command
+}
+
+/// What a call writes to a pipe on stdout, and to one on stderr.
+fn piped(ken: &Ken, arguments: &[&str]) -> [String; 2] {
+    let output = call(ken, arguments).output().unwrap();
+    [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap())
+}
+
 /// All that a call writes to a terminal, on which it has stdout and stderr.
 fn shown(ken: &Ken, arguments: &[&str]) -> String {
     let (mut master, slave) = terminal();
-    let mut command = ken.command(arguments);
+    let mut command = call(ken, arguments);
     command.stdout(Stdio::from(slave.try_clone().unwrap()));
     command.stderr(Stdio::from(slave));
     let mut child = command.spawn().unwrap();
@@ -41,16 +54,9 @@ fn shown(ken: &Ken, arguments: &[&str]) -> String {
     String::from_utf8(bytes).unwrap()
 }
 
-/// The same without what indicatif draws, which begins and ends with these.
+/// Checks that nothing of what strangers wrote reaches a terminal. Colors and progress are ken's own.
 fn obeys_nothing(text: &str) {
-    for forged in [
-        "\u{1b}]0;",
-        "\u{1b}[2J",
-        "\u{1b}[31m",
-        "\u{9b}",
-        "\u{7}",
-        "\u{202e}",
-    ] {
+    for forged in ["\u{1b}]0;", "\u{1b}[2J", "\u{9b}", "\u{7}", "\u{202e}"] {
         assert!(!text.contains(forged), "{forged:?} in {text:?}");
     }
 }
@@ -85,14 +91,15 @@ fn documents_and_answers_are_shown_and_not_obeyed() {
     let document = json!({"id": format!("a{ESCAPES}\nb"), "title": format!("Oil {ESCAPES}\nforged"),
         "contents": format!("The oil {ESCAPES} of the boat.")});
     ken.write("notes.jsonl", document.to_string());
-    ken.text(&[
+    let ingest = [
         "ingest",
         "notes.jsonl",
         "--corpus",
         "c",
         "--embedder",
         &embedder,
-    ]);
+    ];
+    assert_eq!(piped(&ken, &ingest)[1], "");
     let search = ["search", "oil", "--corpus", "c", "--embedder", &embedder];
     let on_terminal = shown(&ken, &search);
     obeys_nothing(&on_terminal);
@@ -106,10 +113,10 @@ fn documents_and_answers_are_shown_and_not_obeyed() {
         "{on_terminal:?}"
     );
     // A pipe gets all of it, byte by byte.
-    let piped = ken.text(&search);
+    let [stdout, _] = piped(&ken, &search);
     assert!(
-        piped.contains(&format!("Oil {ESCAPES}\nforged\n")),
-        "{piped:?}"
+        stdout.contains(&format!("Oil {ESCAPES}\nforged\n")),
+        "{stdout:?}"
     );
 
     let json = shown(&ken, &[&search[..], &["--json"]].concat());
@@ -136,7 +143,7 @@ fn documents_and_answers_are_shown_and_not_obeyed() {
         answered.contains("Ida \\u{1b}]0;FORGED\\u{7}"),
         "{answered:?}"
     );
-    assert!(ken.text(&ask).contains(&format!("Ida {ESCAPES}")));
+    assert!(piped(&ken, &ask)[0].contains(&format!("Ida {ESCAPES}")));
 }
 
 #[test]
@@ -156,7 +163,6 @@ fn an_error_is_one_line_whatever_is_in_it() {
         &["model", "info", &format!("./{broken}")],
         &["ask", "x", "--policy", "never", "--model", &elsewhere],
         &["ask", "x", &broken],
-        &["corpus", "info", "--scale", &broken],
         &["search", "x", "--k", &broken],
         &["eval", &broken, "--corpus", "c", "--out", "o"],
     ] {
@@ -166,17 +172,15 @@ fn an_error_is_one_line_whatever_is_in_it() {
             !on_terminal.contains("\nerror: all good"),
             "{arguments:?}: {on_terminal:?}"
         );
-        let piped = ken.command(arguments).output().unwrap();
-        let piped = String::from_utf8(piped.stderr).unwrap();
-        obeys_nothing(&piped);
+        let [_, stderr] = piped(&ken, arguments);
+        obeys_nothing(&stderr);
         assert!(
-            !piped.contains("\nerror: all good"),
-            "{arguments:?}: {piped:?}"
+            !stderr.contains("\nerror: all good"),
+            "{arguments:?}: {stderr:?}"
         );
-        // No verb says anything else that long.
         assert!(
-            piped.contains("FORGED") || piped.is_empty(),
-            "{arguments:?}: {piped:?}"
+            stderr.contains("error: all good"),
+            "{arguments:?}: {stderr:?}"
         );
     }
 }

@@ -63,13 +63,19 @@ pub(crate) async fn make(
     request.caller.may(Scope::Admin)?;
     let given: MakeCorrection = body::read(body).await?;
     let trace = given.trace.clone();
-    let correction = made(&app.served, &request.caller, given)?;
+    let (correction, corpora) = made(&app.served, &request.caller, given)?;
+    // Before a datastore changes.
+    app.served
+        .corrections
+        .check(&correction.id, &request.caller)?;
     let live = Arc::clone(&shared.live);
     let votes = apply(live, &app.served, &request.caller, &correction).await?;
     let served = Arc::clone(&app.served);
     let kept = blocking(move || {
         let (caller, now) = (&request.caller, unix_seconds());
-        served.corrections.put(correction.clone(), caller, now)?;
+        served
+            .corrections
+            .put(correction.clone(), corpora, caller, now)?;
         if let Some(id) = trace {
             let feedback = Feedback {
                 source: Some(correction.source.clone()),
@@ -89,8 +95,13 @@ pub(crate) async fn make(
     Ok((StatusCode::CREATED, body::json(&corrected)).into_response())
 }
 
-fn made(served: &Served, caller: &Caller, given: MakeCorrection) -> Result<Correction, Refusal> {
-    let (question, corpora) = match (given.trace, given.question) {
+fn made(
+    served: &Served,
+    caller: &Caller,
+    given: MakeCorrection,
+) -> Result<(Correction, Vec<String>), Refusal> {
+    let source = Some(given.source.clone()).filter(|source| source != SELF);
+    let (question, mut corpora) = match (given.trace, given.question) {
         (Some(id), None) => {
             let past = served.traces.find(&id).filter(|past| past.is_for(caller));
             let past = past.ok_or_else(|| unknown(&id).of("trace"))?;
@@ -103,8 +114,7 @@ fn made(served: &Served, caller: &Caller, given: MakeCorrection) -> Result<Corre
             (question.to_owned(), past.corpora())
         }
         (None, Some(question)) => {
-            let source = Some(given.source.clone()).filter(|source| source != SELF);
-            let corpora = asked_of(caller, given.corpus.or(source))?;
+            let corpora = asked_of(caller, given.corpus.or(source.clone()))?;
             (question.trim().to_owned(), corpora)
         }
         _ => {
@@ -116,7 +126,9 @@ fn made(served: &Served, caller: &Caller, given: MakeCorrection) -> Result<Corre
         let message = format!("a question of 1 to {LONGEST_QUESTION} bytes is expected");
         return Err(Refusal::bad("invalid_value", message).of("question"));
     }
-    Ok(Correction::new(question, given.source, corpora))
+    // Which one was right says something of that one, too.
+    corpora.extend(source.filter(|source| !corpora.contains(source)));
+    Ok((Correction::new(question, given.source), corpora))
 }
 
 /// Forgets one. What it changed in a datastore stays there, where `ken datastore` can change it.

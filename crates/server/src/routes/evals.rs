@@ -48,11 +48,12 @@ pub(crate) async fn make(
 ) -> Result<Response, Refusal> {
     request.caller.may(Scope::Admin)?;
     let given: MakeEvalQuestion = body::read(body).await?;
-    let question = made(&app.served, &request.caller, given)?;
+    let (question, corpora) = made(&app.served, &request.caller, given)?;
     let served = Arc::clone(&app.served);
     let kept = blocking(move || {
         let caller = &request.caller;
-        served.evals.put(question.clone(), caller, unix_seconds())?;
+        let now = unix_seconds();
+        served.evals.put(question.clone(), corpora, caller, now)?;
         Ok(question)
     });
     Ok((StatusCode::CREATED, body::json(&kept.await?)).into_response())
@@ -62,30 +63,33 @@ fn made(
     served: &Served,
     caller: &Caller,
     given: MakeEvalQuestion,
-) -> Result<EvalQuestion, Refusal> {
+) -> Result<(EvalQuestion, Vec<String>), Refusal> {
     let MakeEvalQuestion {
         trace,
         question,
         corpus,
         golden_answers,
     } = given;
-    let mut made = match (trace, question) {
+    let (mut made, corpora) = match (trace, question) {
         (Some(id), None) => {
             let past = served.traces.find(&id).filter(|past| past.is_for(caller));
             let past = past.ok_or_else(|| unknown(&id).of("trace"))?;
             served.keeps_texts()?;
-            EvalQuestion::asked(&past).ok_or_else(|| {
+            let question = EvalQuestion::asked(&past).ok_or_else(|| {
                 let message = "the trace has no question that could be evaluated on";
                 Refusal::bad("no_question", message).of("trace")
-            })?
+            })?;
+            (question, past.corpora())
         }
-        (None, Some(question)) => EvalQuestion {
-            id: new_id("eval_"),
-            question,
-            golden_answers: Vec::new(),
-            corpora: asked_of(caller, corpus)?,
-            metadata: Map::new(),
-        },
+        (None, Some(question)) => {
+            let question = EvalQuestion {
+                id: new_id("eval_"),
+                question,
+                golden_answers: Vec::new(),
+                metadata: Map::new(),
+            };
+            (question, asked_of(caller, corpus)?)
+        }
         _ => {
             let message = "either a `trace` or a `question` is expected";
             return Err(Refusal::bad("invalid_value", message));
@@ -100,7 +104,7 @@ fn made(
         made.golden_answers = golden_answers;
     }
     MakeEvalQuestion::check(&made.golden_answers)?;
-    Ok(made)
+    Ok((made, corpora))
 }
 
 /// The corpus that a question is asked of, which is of no trace: the one that is named, or else the only one that

@@ -25,9 +25,6 @@ pub(crate) trait Item: Clone + Serialize + DeserializeOwned {
 
     /// The length of its texts.
     fn bytes(&self) -> usize;
-
-    /// Whether a caller may see and change it.
-    fn is_for(&self, caller: &Caller) -> bool;
 }
 
 /// One as it is kept.
@@ -35,8 +32,18 @@ pub(crate) trait Item: Clone + Serialize + DeserializeOwned {
 struct Kept<T> {
     /// In seconds since 1970 (UTC).
     created: u64,
+    /// The corpora that it is of; none where nobody said any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    corpora: Vec<String>,
     #[serde(flatten)]
     item: T,
+}
+
+impl<T> Kept<T> {
+    /// Whether a caller may see and change it.
+    fn is_for(&self, caller: &Caller) -> bool {
+        caller.may_read_each(&self.corpora)
+    }
 }
 
 /// All of them.
@@ -75,21 +82,37 @@ impl<T: Item> Collected<T> {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes one, in the place of the one of its id or behind all others.
+    /// Makes sure that a caller may put one of this id.
+    ///
+    /// # Errors
+    /// One that is there already and not for the caller.
+    pub(crate) fn check(&self, id: &str, caller: &Caller) -> Result<(), Refusal> {
+        let all = self.lock();
+        let mut others = all.iter().filter(|kept| !kept.is_for(caller));
+        match others.any(|kept| kept.item.id() == id) {
+            true => {
+                let message = "the question is kept already, by a key for other corpora";
+                let status = StatusCode::CONFLICT;
+                Err(Refusal::new(status, "question_exists", message))
+            }
+            false => Ok(()),
+        }
+    }
+
+    /// Takes one of these corpora, in the place of the one of its id or behind all others.
     ///
     /// # Errors
     /// One that is there already and not for the caller; too many of them; a disk that takes no more.
-    pub(crate) fn put(&self, item: T, caller: &Caller, now: u64) -> Result<(), Refusal> {
+    pub(crate) fn put(
+        &self,
+        item: T,
+        corpora: Vec<String>,
+        caller: &Caller,
+        now: u64,
+    ) -> Result<(), Refusal> {
+        self.check(item.id(), caller)?;
         let mut all = self.lock();
         let place = all.iter().position(|kept| kept.item.id() == item.id());
-        if place.is_some_and(|place| !all[place].item.is_for(caller)) {
-            let message = "the question is kept already, by a key for other corpora";
-            return Err(Refusal::new(
-                StatusCode::CONFLICT,
-                "question_exists",
-                message,
-            ));
-        }
         let bytes: usize = all.iter().map(|kept| kept.item.bytes()).sum();
         let is_full = place.is_none() && all.len() >= MOST;
         if is_full || bytes.saturating_add(item.bytes()) > MOST_BYTES {
@@ -102,6 +125,7 @@ impl<T: Item> Collected<T> {
         }
         let kept = Kept {
             created: place.map_or(now, |place| all[place].created),
+            corpora,
             item,
         };
         if let Some(folder) = &self.folder {
@@ -121,7 +145,7 @@ impl<T: Item> Collected<T> {
     /// A file that cannot be removed.
     pub(crate) fn remove(&self, id: &str, caller: &Caller) -> Result<bool, Refusal> {
         let mut all = self.lock();
-        let is_it = |kept: &Kept<T>| kept.item.id() == id && kept.item.is_for(caller);
+        let is_it = |kept: &Kept<T>| kept.item.id() == id && kept.is_for(caller);
         let Some(place) = all.iter().position(is_it) else {
             return Ok(false);
         };
@@ -136,8 +160,8 @@ impl<T: Item> Collected<T> {
     /// All that are for the caller, oldest first.
     pub(crate) fn all(&self, caller: &Caller) -> Vec<T> {
         let all = self.lock();
-        let items = all.iter().map(|kept| &kept.item);
-        items.filter(|item| item.is_for(caller)).cloned().collect()
+        let own = all.iter().filter(|kept| kept.is_for(caller));
+        own.map(|kept| kept.item.clone()).collect()
     }
 }
 
@@ -153,7 +177,6 @@ mod tests {
             id: id.to_owned(),
             question: "Who?".to_owned(),
             golden_answers: vec![answer.to_owned()],
-            corpora: Vec::new(),
             metadata: Map::new(),
         }
     }
@@ -165,7 +188,9 @@ mod tests {
         let open = || Evals::open(folder.path().join("evals")).unwrap();
         let evals = open();
         for (id, answer, now) in [("req_b", "x", 1), ("req_a", "y", 2), ("req_b", "z", 3)] {
-            evals.put(question(id, answer), &caller, now).unwrap();
+            evals
+                .put(question(id, answer), Vec::new(), &caller, now)
+                .unwrap();
         }
         let all = [question("req_b", "z"), question("req_a", "y")];
         assert_eq!(evals.all(&caller), all);
@@ -181,19 +206,26 @@ mod tests {
     fn there_are_bounds() {
         let (evals, caller) = (Evals::in_memory(), Caller::anyone());
         evals
-            .put(question("large", &"x".repeat(MOST_BYTES - 100)), &caller, 1)
+            .put(
+                question("large", &"x".repeat(MOST_BYTES - 100)),
+                Vec::new(),
+                &caller,
+                1,
+            )
             .unwrap();
-        let refused = evals.put(question("more", &"x".repeat(100)), &caller, 2);
+        let refused = evals.put(question("more", &"x".repeat(100)), Vec::new(), &caller, 2);
         assert_eq!(refused.unwrap_err().code(), "too_many_questions");
         assert!(evals.remove("large", &caller).unwrap());
         for number in 0..MOST {
             evals
-                .put(question(&number.to_string(), "x"), &caller, 3)
+                .put(question(&number.to_string(), "x"), Vec::new(), &caller, 3)
                 .unwrap();
         }
-        let refused = evals.put(question("more", "x"), &caller, 4);
+        let refused = evals.put(question("more", "x"), Vec::new(), &caller, 4);
         assert_eq!(refused.unwrap_err().code(), "too_many_questions");
-        evals.put(question("7", "y"), &caller, 5).unwrap();
+        evals
+            .put(question("7", "y"), Vec::new(), &caller, 5)
+            .unwrap();
         assert_eq!(evals.all(&caller).len(), MOST);
     }
 }

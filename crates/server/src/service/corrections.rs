@@ -1,11 +1,10 @@
 //! Corrections: of a question, the source that was right, as a person says. They are kept as lines that a
 //! datastore imports.
 
-use ken_answer::datastore::{SELF, id_of};
+use ken_answer::datastore::id_of;
 use serde::{Deserialize, Serialize};
 
 use super::collected::{Collected, Item};
-use crate::access::caller::Caller;
 
 /// All of them.
 pub(crate) type Corrections = Collected<Correction>;
@@ -18,22 +17,14 @@ pub(crate) struct Correction {
     pub(crate) question: String,
     /// `self`, or the name of a corpus.
     pub(crate) source: String,
-    /// The corpora that the question is asked of; none where nobody said any.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(crate) corpora: Vec<String>,
 }
 
 impl Correction {
-    /// Of a question that is asked of these corpora, beside the one that is right.
-    pub(crate) fn new(question: String, source: String, mut corpora: Vec<String>) -> Self {
-        if source != SELF && !corpora.contains(&source) {
-            corpora.push(source.clone());
-        }
+    pub(crate) fn new(question: String, source: String) -> Self {
         Self {
             id: id_of(&question),
             question,
             source,
-            corpora,
         }
     }
 }
@@ -45,9 +36,5 @@ impl Item for Correction {
 
     fn bytes(&self) -> usize {
         self.question.len() + self.source.len()
-    }
-
-    fn is_for(&self, caller: &Caller) -> bool {
-        caller.may_read_each(&self.corpora)
     }
 }

@@ -7,7 +7,6 @@ use serde_json::{Map, Value, json};
 
 use super::collected::{Collected, Item};
 use super::traces::past::Past;
-use crate::access::caller::Caller;
 
 /// All of them.
 pub(crate) type Evals = Collected<EvalQuestion>;
@@ -20,9 +19,6 @@ pub(crate) struct EvalQuestion {
     pub(crate) question: String,
     /// Right answers; none where nobody said any.
     pub(crate) golden_answers: Vec<String>,
-    /// The corpora that it is asked of; none where nobody said any.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(crate) corpora: Vec<String>,
     /// Where it is from, and how it was answered.
     pub(crate) metadata: Map<String, Value>,
 }
@@ -48,7 +44,6 @@ impl EvalQuestion {
             id: past.id().to_owned(),
             question: question.to_owned(),
             golden_answers: feedback.answers,
-            corpora: past.corpora(),
             metadata,
         })
     }
@@ -62,9 +57,5 @@ impl Item for EvalQuestion {
     fn bytes(&self) -> usize {
         let answers = self.golden_answers.iter().map(String::len);
         self.question.len() + answers.sum::<usize>()
-    }
-
-    fn is_for(&self, caller: &Caller) -> bool {
-        caller.may_read_each(&self.corpora)
     }
 }

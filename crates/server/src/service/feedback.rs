@@ -67,11 +67,14 @@ pub(crate) fn take(
 /// Makes a question to evaluate on of a trace, as it is by now. Whether that was done: where texts are not
 /// kept, or too many questions are there, it is not.
 fn made_question(served: &Served, caller: &Caller, past: Option<&Past>) -> bool {
-    let past = past.and_then(|past| served.traces.find(past.id()));
-    let Some(question) = past.and_then(|past| EvalQuestion::asked(&past)) else {
+    let Some(past) = past.and_then(|past| served.traces.find(past.id())) else {
         return false;
     };
-    match served.evals.put(question, caller, unix_seconds()) {
+    let Some(question) = EvalQuestion::asked(&past) else {
+        return false;
+    };
+    let (corpora, now) = (past.corpora(), unix_seconds());
+    match served.evals.put(question, corpora, caller, now) {
         Ok(()) => true,
         Err(refusal) => {
             if let Some(detail) = refusal.detail {

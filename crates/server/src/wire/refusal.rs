@@ -93,12 +93,16 @@ impl Refusal {
         self
     }
 
-    /// The same, with what an error that came of it says of another attempt, and what of it is for the log.
+    /// The same, where it came to that while a model server was waited for: with what an error says of another
+    /// attempt, and of what was waited for.
     pub(crate) fn after(self, error: Self) -> Self {
-        Self {
-            retry_after: self.retry_after.or(error.retry_after),
-            detail: self.detail.or(error.detail),
-            ..self
+        match error.retry_after {
+            Some(_) => Self {
+                retry_after: self.retry_after.or(error.retry_after),
+                detail: self.detail.or(error.detail),
+                ..self
+            },
+            None => self,
         }
     }
 

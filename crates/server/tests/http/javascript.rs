@@ -3,6 +3,7 @@
 
 use std::io::Write;
 use std::process::{Command, Stdio};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use ken_server::{Keys, Limits};
@@ -44,7 +45,8 @@ fn streams_are_put_together_by_the_official_client() {
         deadline: Duration::from_millis(500),
         ..LIMITS
     };
-    let (breaking, _reading) = Running::slow(limits);
+    let (breaking, reading) = Running::slow(limits);
+    reading.begins.store(true, Ordering::SeqCst);
     let script = "tests/http/clients/openai_client.mjs";
     let url = |server: &Running| format!("http://{}/v1", server.address);
     let ran = Command::new(&node)

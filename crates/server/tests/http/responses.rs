@@ -1,5 +1,7 @@
 //! `/v1/responses` as clients of OpenAI's API read it, whole and streamed.
 
+use std::sync::atomic::Ordering;
+
 use ken_server::{Keys, Limits};
 use ken_testing::TableModel;
 use serde_json::{Value, json};
@@ -213,7 +215,7 @@ fn a_conversation_is_answered_by_its_last_message() {
 }
 
 #[test]
-fn a_stream_that_fails_before_its_first_word_has_a_status() {
+fn a_stream_that_fails_before_its_first_word_has_a_status_and_one_that_fails_later_says_so() {
     let model = TableModel::new(facts()).unwrap().context(300);
     let server = Running::over(model, LIMITS, &Keys::default());
     let long = json!({"input": "oil ".repeat(301), "stream": true});
@@ -228,10 +230,22 @@ fn a_stream_that_fails_before_its_first_word_has_a_status() {
         ..LIMITS
     };
     // The passages are found, and then the model does not begin.
-    let (server, _reading) = Running::slow(limits);
+    let (server, reading) = Running::slow(limits);
     let late = respond(&server, "ken/always", &json!({"stream": true}));
     assert_eq!(
         (late.status, late.code().as_str()),
         (504, "deadline_exceeded")
     );
+    // It begins, and then it does not end.
+    reading.begins.store(true, Ordering::SeqCst);
+    let events = named(&respond(&server, "ken/always", &json!({"stream": true})));
+    let [.., (failed, response), (error, last)] = events.as_slice() else {
+        panic!("{events:?}")
+    };
+    assert_eq!(
+        (failed.as_str(), error.as_str()),
+        ("response.failed", "error")
+    );
+    assert_eq!(response["response"]["error"]["code"], "deadline_exceeded");
+    assert_eq!(last["code"], "deadline_exceeded");
 }

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use ken_language::{
-    Capabilities, Finish, GenerateRequest, Generation, LanguageModel, ModelError, Progress, Prompt,
-    Score, ScoreRequest,
+    Capabilities, Finish, GenerateRequest, Generation, LanguageModel, ModelError, Piece, Progress,
+    Prompt, Score, ScoreRequest,
 };
 use ken_testing::TableModel;
 
@@ -18,6 +18,8 @@ pub(crate) struct Reading {
     pub(crate) released: AtomicBool,
     /// Raised to have nothing said meanwhile, as an endpoint that hangs does.
     pub(crate) silent: AtomicBool,
+    /// Raised to have a word said before.
+    pub(crate) begins: AtomicBool,
     /// How many prompts are being read.
     pub(crate) now: AtomicUsize,
     /// How many were cancelled while they were read.
@@ -59,6 +61,7 @@ impl LanguageModel for SlowModel {
         let Reading {
             released,
             silent,
+            begins,
             now,
             cancelled,
         } = self.reading.as_ref();
@@ -68,6 +71,14 @@ impl LanguageModel for SlowModel {
             read: 1,
             tokens: 2,
         };
+        if begins.load(Ordering::SeqCst) {
+            let piece = Piece {
+                request: 0,
+                sample: 0,
+                text: "Ida",
+            };
+            let _ = on_progress(Progress::Text(piece));
+        }
         let mut wanted = true;
         while wanted && !released.load(Ordering::SeqCst) {
             std::thread::sleep(Duration::from_millis(2));
