@@ -96,6 +96,7 @@ fn check_summary(summary: &Value) {
         [
             "n",
             "failed",
+            "cannot_tell",
             "policy",
             "em",
             "em_interval",

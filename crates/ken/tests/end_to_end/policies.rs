@@ -55,8 +55,9 @@ fn every_measure_decides_by_its_threshold() {
                 &policy,
                 "--samples",
                 "3",
+                // Some need an answer that was written to its end.
                 "--max-tokens",
-                "8",
+                "32",
             ]);
             assert_eq!(answer["route"], route, "{policy}: {answer}");
             let searches = i64::from(route == "corpus");
