@@ -203,6 +203,10 @@ fn rerankers_are_written_and_read() {
 
 /// The ranking in its plainest form: again and again the first of the best that are left.
 fn reference(mut left: Vec<(usize, f32)>, k: usize) -> Vec<usize> {
+    // What has no direction has no score, and comes last.
+    for (_, score) in left.iter_mut().filter(|(_, score)| score.is_nan()) {
+        *score = f32::MIN;
+    }
     let mut ranked = Vec::new();
     while ranked.len() < k && !left.is_empty() {
         let top = left
