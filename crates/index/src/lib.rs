@@ -5,14 +5,14 @@
 //! segment that is being staged, [`Index`] searches all segments of a published generation. This
 //! crate takes vectors; it never computes one and never loads a model.
 
-#[cfg(test)]
-mod check_cost;
 mod dense;
 mod dot;
 mod error;
 mod fuse;
 mod index;
 mod lexical;
+#[cfg(test)]
+mod measurement;
 mod mode;
 mod recall;
 mod search;
