@@ -282,7 +282,7 @@ mod tests {
 
     /// All terms at once.
     fn terms_at_once(text: &str) -> Vec<String> {
-        fn end<'t>(terms: &mut Vec<String>, run: &mut Vec<&'t str>) {
+        fn end(terms: &mut Vec<String>, run: &mut Vec<&str>) {
             if let [alone] = run[..] {
                 terms.push(alone.to_owned());
             }
