@@ -78,7 +78,8 @@ impl Choice {
             .iter()
             .flat_map(|token| token.text.clone())
             .collect();
-        let is_told = self.tokens.iter().all(|token| !token.text.is_empty());
+        // Some endpoints write the same mark in the place of every token, which says nothing of how much is there.
+        let is_told = !whole.is_empty() && contains(self.text.as_bytes(), &whole);
         // A tokenizer may hide the space before each word.
         let is_short = is_told && whole.len() + self.tokens.len() < self.text.len();
         let first = match self.has_thoughts {
@@ -109,6 +110,10 @@ impl Choice {
     fn of_tokens(&self, number: impl Fn(&Token) -> Option<f32>) -> Option<Vec<f32>> {
         (!self.tokens.is_empty()).then(|| self.tokens.iter().map(number).collect())?
     }
+}
+
+fn contains(text: &[u8], part: &[u8]) -> bool {
+    text.windows(part.len()).any(|window| window == part)
 }
 
 /// Token counts by the endpoint.
