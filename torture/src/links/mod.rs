@@ -215,10 +215,16 @@ impl Case<'_> {
         }
     }
 
-    /// Whether a message speaks of what was put there: by its name, or as the model that it belongs to.
+    /// Whether a message speaks of what was put there: by its name, or as the model that it belongs to. A
+    /// plain file in the place of a folder holds nothing, so the store may miss what it held.
     fn is_named(&self, message: &str) -> bool {
         let name = self.place.file_name().expect("a name").to_string_lossy();
-        message.contains(&*name) || message.contains("hf:org/one")
+        let was_folder = self.whole.join(KEPT).join(self.place).is_dir();
+        message.contains(&*name)
+            || message.contains("hf:org/one")
+            || was_folder
+                && self.pose == Pose::HardLink
+                && message.contains(&*self.dir.to_string_lossy())
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ken_corpus::{Corpus, CorpusInfo, Writer, history, join, verify};
+use ken_corpus::{Corpus, CorpusInfo, PassageId, PruneMark, Writer, history, join, verify};
 
 use crate::damage::opened;
 use crate::world::{KEPT, World};
@@ -47,7 +47,14 @@ const CORPUS: &[Verb] = &[
     ("delete", |dir| {
         said(Writer::open(&corpus(dir)).and_then(|mut writer| writer.delete(&["d5".to_owned()])))
     }),
-    ("prune", |dir| step(&CorpusWorld(Script::Verbs), dir, 2)),
+    ("prune", |dir| {
+        let mark = PruneMark {
+            passage_id: PassageId::new("d5", 0),
+            score: 1.0,
+            reason: "known".to_owned(),
+        };
+        said(Writer::open(&corpus(dir)).and_then(|mut writer| writer.prune(vec![mark])))
+    }),
     ("rollback", |dir| said(Writer::rollback(&corpus(dir), 2))),
     ("repair", |dir| said(Writer::repair(&corpus(dir), &[]))),
     ("join", |dir| {
@@ -76,8 +83,10 @@ const PULLS: &[Verb] = &[
     ("verify", |dir| read(&PullsWorld, dir)),
     ("pull", |dir| step(&PullsWorld, dir, 0)),
     ("pull again", |dir| {
+        // Only where that removes nothing outside itself.
         let place = model(dir);
-        if place.symlink_metadata().is_ok_and(|found| found.is_dir()) {
+        let is_own = |path: &Path| path.symlink_metadata().is_ok_and(|found| found.is_dir());
+        if place.parent().is_some_and(is_own) && is_own(&place) {
             fs::remove_dir_all(place).expect("a model");
         }
         step(&PullsWorld, dir, 0)
