@@ -136,14 +136,11 @@ impl<B: Backend> Batch<B> {
 
     /// Serves callers until the decoder is gone.
     pub(super) fn serve(mut self, orders: &Receiver<Order>) {
-        while self.round(orders) {}
+        while self.obey_all(orders) && self.round(orders) {}
     }
 
     /// Goes round once. Says whether to go on.
     pub(super) fn round(&mut self, orders: &Receiver<Order>) -> bool {
-        if !self.obey_all(orders) {
-            return false;
-        }
         self.admit();
         self.pass();
         self.begin_texts();
@@ -198,7 +195,7 @@ impl<B: Backend> Batch<B> {
     }
 
     /// Does what is ordered. Says whether to go on.
-    fn obey(&mut self, order: Order) -> bool {
+    pub(super) fn obey(&mut self, order: Order) -> bool {
         match order {
             Order::Begin {
                 call,
