@@ -1,7 +1,10 @@
 //! Refuses a `tokenizer.json` that would blow up texts: forty steps that each replace one letter by two
 //! exhaust memory. The tokenizers crate runs any.
 
-use serde::Deserialize;
+use std::fmt;
+
+use serde::de::{MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 /// By how much all steps together may multiply the length of a text. Those of real models triple it at
@@ -12,15 +15,81 @@ const MOST_PREPENDED: usize = 256;
 /// Pieces of a template that puts special tokens around texts, with the tokens of these.
 const MOST_PIECES: usize = 1024;
 
+/// How much memory a part may take that is read whole, in bytes. The largest of real models is a table of
+/// characters in base64, of some hundred thousand.
+const MOST_SIZE: usize = 4 << 20;
+/// What a JSON value takes beside its text, about.
+const VALUE: usize = 64;
+
 /// The parts of the file that transform texts and token sequences.
 #[derive(Deserialize)]
-struct Steps {
+struct Steps<Part> {
     #[serde(default)]
-    normalizer: Value,
+    normalizer: Part,
     #[serde(default)]
-    decoder: Value,
+    decoder: Part,
     #[serde(default)]
-    post_processor: Value,
+    post_processor: Part,
+}
+
+/// The memory that a JSON value would take; nothing of it is kept.
+#[derive(Default)]
+struct Size(usize);
+
+impl<'de> Deserialize<'de> for Size {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Sizes;
+
+        impl<'de> Visitor<'de> for Sizes {
+            type Value = Size;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+                formatter.write_str("a JSON value")
+            }
+
+            fn visit_unit<E>(self) -> Result<Size, E> {
+                Ok(Size(VALUE))
+            }
+
+            fn visit_bool<E>(self, _: bool) -> Result<Size, E> {
+                Ok(Size(VALUE))
+            }
+
+            fn visit_i64<E>(self, _: i64) -> Result<Size, E> {
+                Ok(Size(VALUE))
+            }
+
+            fn visit_u64<E>(self, _: u64) -> Result<Size, E> {
+                Ok(Size(VALUE))
+            }
+
+            fn visit_f64<E>(self, _: f64) -> Result<Size, E> {
+                Ok(Size(VALUE))
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<Size, E> {
+                Ok(Size(VALUE + text.len()))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Size, A::Error> {
+                let mut size = VALUE;
+                while let Some(Size(item)) = items.next_element()? {
+                    size += item;
+                }
+                Ok(Size(size))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Size, A::Error> {
+                let mut size = VALUE;
+                while let Some((Size(key), Size(value))) = entries.next_entry()? {
+                    size += key + value;
+                }
+                Ok(Size(size))
+            }
+        }
+
+        deserializer.deserialize_any(Sizes)
+    }
 }
 
 /// Checks the content of a file. One that cannot be parsed is left to the tokenizers crate.
@@ -28,7 +97,19 @@ struct Steps {
 /// # Errors
 /// A message that says what would grow.
 pub(crate) fn check(content: &[u8]) -> Result<(), String> {
-    let Ok(steps) = serde_json::from_slice::<Steps>(content) else {
+    let Ok(sizes) = serde_json::from_slice::<Steps<Size>>(content) else {
+        return Ok(());
+    };
+    for (name, size) in [
+        ("normalizer", sizes.normalizer),
+        ("decoder", sizes.decoder),
+        ("post-processor", sizes.post_processor),
+    ] {
+        if size.0 > MOST_SIZE {
+            return Err(format!("its {name} is very large"));
+        }
+    }
+    let Ok(steps) = serde_json::from_slice::<Steps<Value>>(content) else {
         return Ok(());
     };
     for (name, step) in [
@@ -153,5 +234,8 @@ mod tests {
     fn a_template_of_very_many_pieces_is_refused() {
         let file = json!({"post_processor": {"single": vec![json!({}); 2000]}});
         assert!(checked(&file).unwrap_err().contains("post-processor"));
+        let piece = json!({"SpecialToken": {"id": "<s>", "type_id": 0}});
+        let file = json!({"post_processor": {"single": vec![piece; 20_000]}});
+        assert!(checked(&file).unwrap_err().contains("very large"));
     }
 }

@@ -203,10 +203,6 @@ fn rerankers_are_written_and_read() {
 
 /// The ranking in its plainest form: again and again the first of the best that are left.
 fn reference(mut left: Vec<(usize, f32)>, k: usize) -> Vec<usize> {
-    // What has no direction has no score, and comes last.
-    for (_, score) in left.iter_mut().filter(|(_, score)| score.is_nan()) {
-        *score = f32::MIN;
-    }
     let mut ranked = Vec::new();
     while ranked.len() < k && !left.is_empty() {
         let top = left
@@ -237,11 +233,15 @@ proptest! {
         let kept = one(&reranking, &query, &passages, k);
         prop_assert_eq!(&kept.chunks[..], &all.chunks[..k.min(all.chunks.len())]);
 
-        // Every chunk of every passage, in order, and its score.
+        // Every chunk of every passage, in order, and its score: the lowest for what has no direction.
+        let score = |text: &str| match cosine(&counts(&query), &counts(text)) {
+            score if score.is_nan() => f32::MIN,
+            score => score,
+        };
         let cut: Vec<SearchResult> = chunks::cut(&passages, segmentation, &letters())
             .unwrap()
             .iter()
-            .map(|chunk| chunk.result(cosine(&counts(&query), &counts(chunk.text))))
+            .map(|chunk| chunk.result(score(chunk.text)))
             .collect();
         let pieces: Vec<(&str, &str)> = passages
             .iter()

@@ -111,3 +111,24 @@ pub(crate) async fn outcome(job: &Job) -> Result<Response, Refusal> {
         false => begun(job),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::service::library::job::{Order, Work};
+
+    #[tokio::test]
+    async fn a_change_that_the_disk_has_no_room_for_is_told_so() {
+        let job = Job::new(Order {
+            id: "job-1".to_owned(),
+            corpus: "notes".to_owned(),
+            created: 0,
+            place: 0,
+            key: None,
+            work: Work::Drop,
+        });
+        job.end(Status::Failed, None, Some(Refusal::disk_full().into()));
+        let response = outcome(&job).await.err().unwrap().into_response();
+        assert_eq!(response.status(), StatusCode::INSUFFICIENT_STORAGE);
+    }
+}

@@ -122,7 +122,7 @@ impl Ticket {
                 _inside: self.inside,
                 _permit: permit.ok(),
             }),
-            Err(_) => Err(Refusal::too_late()),
+            Err(_) => Err(Refusal::no_place()),
         }
     }
 }
@@ -130,6 +130,8 @@ impl Ticket {
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
+
+    use axum::response::IntoResponse;
 
     use super::*;
 
@@ -151,6 +153,8 @@ mod tests {
             assert_eq!(gate.queue().err().unwrap().code(), "queue_full");
             let late = waits.enter(soon()).await.err().unwrap();
             assert_eq!(late.code(), "deadline_exceeded");
+            let headers = late.into_response().into_parts().0.headers;
+            assert_eq!(headers["x-should-retry"], "true");
             assert_eq!(load(&gate), (0, 2));
             let waits = gate.queue().unwrap();
             // The next piece of work that was let in is not refused.

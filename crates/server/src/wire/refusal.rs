@@ -124,6 +124,12 @@ impl Refusal {
         Self::new(StatusCode::GATEWAY_TIMEOUT, "deadline_exceeded", message)
     }
 
+    /// No place became free in time: nothing was done for it, so that another attempt may well succeed.
+    pub(crate) fn no_place() -> Self {
+        let message = "too much was asked for before this; try again later";
+        Self::new(StatusCode::GATEWAY_TIMEOUT, "deadline_exceeded", message).retried_after(BUSY)
+    }
+
     /// Nobody waits for it any more; never seen by a client.
     pub(crate) fn client_gone() -> Self {
         let message = "the client closed the connection";
