@@ -1,10 +1,10 @@
 //! Abstaining: before an answer is written, it is decided whether it is given. What decides from the number is in
-//! `ken_route`.
+//! `ken_policy`.
 
 use std::ops::ControlFlow;
 
+use ken_policy::{Score, Source};
 use ken_probe::Sample;
-use ken_route::{Score, Source};
 
 use crate::Abstention;
 use crate::draft::Draft;

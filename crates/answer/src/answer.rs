@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use ken_policy::Source;
 use ken_probe::{Lack, Sample};
-use ken_route::Source;
 use serde::{Deserialize, Serialize};
 
 use crate::SearchResult;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ken_language::Embedder;
-use ken_route::Head;
+use ken_policy::Head;
 
 use crate::assessor::Assessor;
 use crate::datastore::Datastore;

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ken_language::Prompt;
+use ken_policy::Choice;
 use ken_probe::{Lack, Sample, letter, named_choice};
-use ken_route::Choice;
 
 use crate::Policy;
 use crate::answer::{Answer, Calls, Retrieved, Tokens, Verbalized};

@@ -1,9 +1,9 @@
 //! Applying a gate: a head that predicts from numbers of the question, its evidence and the model's answers
-//! what the evidence is worth. What it predicts from them is in `ken_route`.
+//! what the evidence is worth. What it predicts from them is in `ken_policy`.
 
 use ken_language::Embedder;
+use ken_policy::{Head, Input};
 use ken_probe::types_by_string;
-use ken_route::{Head, Input};
 
 use crate::error::AnswerError;
 use crate::mismatch::Mismatch;

@@ -73,7 +73,7 @@ pub use truncate::SPARE_TOKENS;
 pub use verbalize::VERBALIZED_TOKENS;
 
 /// How it is decided whether a question retrieves.
-pub type Policy = ken_route::Policy<Signal>;
+pub type Policy = ken_policy::Policy<Signal>;
 
 /// How it is decided whether an answer is withheld.
-pub type Abstention = ken_route::Abstention<Signal>;
+pub type Abstention = ken_policy::Abstention<Signal>;

@@ -11,8 +11,8 @@ use ken_language::{
     CancelToken, Finish, GenerateOptions, GenerateRequest, Generation, LanguageModel, Progress,
     Prompt, Sampling, bound_model,
 };
+use ken_policy::{Choice, Source};
 use ken_probe::{Lack, Sample};
-use ken_route::{Choice, Source};
 
 use crate::answer::{Answer, Retrieved};
 use crate::assessor::Assessor;

@@ -1,10 +1,10 @@
 //! Applying a router: which vector of a question it reads, and whether it fits this model and embedder.
-//! What it predicts from the vector is in `ken_route`.
+//! What it predicts from the vector is in `ken_policy`.
 
 use ken_language::{
     Embedder, GenerateOptions, GenerateRequest, LanguageModel, Prompt, Role, Sampling,
 };
-use ken_route::{Head, Input, Vocabulary};
+use ken_policy::{Head, Input, Vocabulary};
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 

@@ -3,8 +3,8 @@
 use std::ops::ControlFlow;
 
 use ken_language::{Prompt, Sampling};
+use ken_policy::{Reading, Source};
 use ken_probe::{Sample, SampleOptions, seed_of};
-use ken_route::{Reading, Source};
 
 use crate::Policy;
 use crate::answer::Retrieved;

@@ -9,7 +9,7 @@ use ken_answer::{
 use ken_hub::ModelReference;
 use ken_language::{LanguageModel, Sampling};
 use ken_model::decoder::{DecoderError, Origin};
-use ken_route::{Head, Input, Purpose};
+use ken_policy::{Head, Input, Purpose};
 
 use crate::error::SetupError;
 use crate::fetch::Setup;

@@ -1,10 +1,10 @@
 //! The observations that a threshold is chosen on, from probe records: each question's score by a
-//! signal, and whether its answers with and without evidence are correct. The choice is in `ken_route`.
+//! signal, and whether its answers with and without evidence are correct. The choice is in `ken_policy`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use ken_answer::{Calls, Cost, Measurements, Signal, Step, Tokens};
-use ken_route::{
+use ken_policy::{
     AbstentionObservation, GradedObservation, Grades, JointObservation, Observation, Reading, Score,
 };
 

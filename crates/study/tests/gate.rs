@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use ken_answer::{Pipeline, Policy};
-use ken_route::{Head, Input, JointObservation, Source};
+use ken_policy::{Head, Input, JointObservation, Source};
 use ken_study::compare::{ComparisonWork, Thresholds};
 use ken_study::learn::gate::{GateReport, gate_labels, gate_scores, learn_gate};
 use ken_study::{

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use ken_answer::{Pipeline, Policy, Signal};
-use ken_route::{Goal, Grades, calibrate_graded};
+use ken_policy::{Goal, Grades, calibrate_graded};
 use ken_study::compare::{ComparisonError, ComparisonWork, GradeThresholds};
 use ken_study::{
     Comparison, Question, ResultsFile, Run, RunSettings, observe_graded, probe, signal_scores,

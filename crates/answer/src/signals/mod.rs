@@ -1,7 +1,7 @@
 //! The signals that policies decide by. Each is defined once, below: its name, what it measures, in
 //! which steps the model is asked for that, what it needs of the model, and how the number follows
 //! from what was recorded. Help, reference, errors and reports read these definitions. The choice that
-//! follows from the number, or from there being none, is in `ken_route`.
+//! follows from the number, or from there being none, is in `ken_policy`.
 
 mod measurements;
 mod measuring;
@@ -14,11 +14,11 @@ use std::str::FromStr;
 
 use ken_diagnostic::{Remedy, remedy};
 use ken_language::Capabilities;
+use ken_policy::{Reading, Score};
 use ken_probe::{
     Sample, answers, certainty, lexical_similarity, perplexity, semantic_entropy,
     sequence_surprisal,
 };
-use ken_route::{Reading, Score};
 
 use crate::answer::Calls;
 use crate::rating::Rating;

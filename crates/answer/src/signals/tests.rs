@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use ken_language::{Finish, FirstLine, Generation};
+use ken_policy::{CannotChoose, Review, Source};
 use ken_probe::{Lack, Sample};
-use ken_route::{CannotChoose, Review, Source};
 
 use super::*;
 use crate::router::Routed;

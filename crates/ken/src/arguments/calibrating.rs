@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use clap::{Arg, ArgGroup, Args};
 use ken_answer::{Abstention, Policy, Signal};
-use ken_route::{ErrorGoal, Goal, Grades, Review, Score, UnknownAbstention, UnknownPolicy};
+use ken_policy::{ErrorGoal, Goal, Grades, Review, Score, UnknownAbstention, UnknownPolicy};
 
 use crate::config::{ADVANCED, FINDING, Flag, Key, advanced, count, flags, open_share, share};
 
@@ -206,7 +206,7 @@ pub(crate) struct CalibrateArguments {
         long,
         value_name = "C",
         value_parser = open_share,
-        default_value_t = ken_route::CONFIDENCE,
+        default_value_t = ken_policy::CONFIDENCE,
         requires = "promise"
     )]
     confidence: f64,

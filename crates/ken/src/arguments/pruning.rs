@@ -130,7 +130,7 @@ pub(crate) struct PruneApplyArguments {
     pub(crate) max_coverage_loss: Option<f64>,
 
     /// Confidence of that guarantee
-    #[arg(long, value_name = "C", value_parser = open_share, default_value_t = ken_route::CONFIDENCE)]
+    #[arg(long, value_name = "C", value_parser = open_share, default_value_t = ken_policy::CONFIDENCE)]
     pub(crate) confidence: f64,
 
     /// Prune the passages listed in FILE

@@ -11,8 +11,8 @@ use ken_hub::ModelCache;
 use ken_index::Index;
 use ken_ingest::{Cut, Ingest, ingest};
 use ken_language::Embedder;
+use ken_policy::Source;
 use ken_probe::score;
-use ken_route::Source;
 use ken_study::Question;
 use serde::Serialize;
 

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ken_answer::{Answer, AnswerError, Event, Pipeline, Policy, Signal, is_small_talk};
+use ken_policy::{Promise, Source};
 use ken_probe::Lack;
-use ken_route::{Promise, Source};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::asked::Asked;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use ken_answer::{Abstention, Answer, AnswerError, Pipeline, Policy, Retrieved, Style};
 use ken_language::Sampling;
-use ken_route::Promise;
+use ken_policy::Promise;
 
 use super::cancel::Cancel;
 use super::gate::{Load, Place};

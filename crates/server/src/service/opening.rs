@@ -7,7 +7,7 @@ use std::time::Duration;
 use ken_answer::{Pipeline, Policy, Rerank, Signal};
 use ken_corpus::Segmentation;
 use ken_language::{Embedder, LanguageModel};
-use ken_route::{Guarantee, GuaranteeFileError};
+use ken_policy::{Guarantee, GuaranteeFileError};
 use ken_setup::{Settings, Setup, SetupError};
 
 use super::corpora::{self, Opened};

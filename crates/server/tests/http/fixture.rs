@@ -13,7 +13,7 @@ use ken_documents::read_documents;
 use ken_index::{Index, Mode};
 use ken_ingest::{Cut, Ingest, ingest};
 use ken_language::{Embedder, LanguageModel, Sampling};
-use ken_route::Guarantee;
+use ken_policy::Guarantee;
 use ken_server::{
     Access, Configured, Grant, Keys, Library, Limits, Opened, Scope, Served, bind, serve,
 };

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ken_answer::{Abstention, Policy};
-use ken_route::Goal;
+use ken_policy::Goal;
 use serde::Serialize;
 
 use super::compose::{Answered, Decision, compose};

@@ -1,7 +1,7 @@
 //! The statistics of policies that are compared on the same questions. Nothing is formatted here.
 
 use ken_answer::{Abstention, Policy};
-use ken_route::{Goal, Review};
+use ken_policy::{Goal, Review};
 use serde::Serialize;
 
 use super::breakdown::Breakdown;

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use ken_answer::{
     Abstention, Cost, Measurements, Policy, Signal, Step, chance, signals_of_abstention,
 };
-use ken_route::{Reading, Score};
+use ken_policy::{Reading, Score};
 
 use super::signals::Signals;
 use crate::record::Record;

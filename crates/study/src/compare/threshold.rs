@@ -1,7 +1,7 @@
 //! The thresholds that a policy is compared at: those given, or the best on other questions.
 
 use ken_answer::Policy;
-use ken_route::{
+use ken_policy::{
     Goal, GradedObservation, Grades, JointObservation, Observation, Review, calibrate,
     calibrate_double, calibrate_graded, calibrate_jointly,
 };

@@ -5,7 +5,7 @@
 //! wrong from memory, right with evidence) are counted by themselves as well.
 
 use ken_answer::Policy;
-use ken_route::Goal;
+use ken_policy::Goal;
 use serde::Serialize;
 
 use super::compose::{Answered, Decision};

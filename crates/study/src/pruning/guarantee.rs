@@ -2,15 +2,15 @@
 //! questions lose the golden answer that they find in the whole corpus.
 //!
 //! The ratios are tried in rising order, and the first at which the guarantee is not shown to be kept
-//! ends the search (fixed-sequence testing, as for thresholds in `ken_route`). A question is lost from
+//! ends the search (fixed-sequence testing, as for thresholds in `ken_policy`). A question is lost from
 //! the first ratio on at which its search finds no golden answer.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ken_corpus::Selection;
 use ken_index::{Index, IndexError, Mode, Query};
+use ken_policy::{Calibration, Goal, Observation, calibrate};
 use ken_probe::covers;
-use ken_route::{Calibration, Goal, Observation, calibrate};
 use rayon::prelude::*;
 use serde::Serialize;
 

@@ -8,7 +8,7 @@ use ken_answer::prompt::{choose_source, from_memory, verbalize};
 use ken_answer::{AnswerError, QuestionPrompt};
 use ken_language::{LanguageModel, Prompt};
 use ken_model::decoder::{Checkpoint, DecoderError, Origin, SourceTokens};
-use ken_route::{Goal, Observation, calibrate, digest_of};
+use ken_policy::{Goal, Observation, calibrate, digest_of};
 use ken_train::{MeanOver, Objective};
 
 use super::curriculum::{Curriculum, Stage};

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use ken_answer::{Abstention, Policy, Signal};
-use ken_route::{
+use ken_policy::{
     AbstentionCalibration, ErrorGoal, MeasuredError, Promise, Ranks, Review, Score,
     calibrate_abstention,
 };

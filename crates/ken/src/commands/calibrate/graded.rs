@@ -1,7 +1,7 @@
 //! `ken calibrate` of a policy that chooses k: the thresholds between its values.
 
 use ken_answer::{Policy, Signal};
-use ken_route::{Goal, GradedCalibration, Grades, calibrate_graded};
+use ken_policy::{Goal, GradedCalibration, Grades, calibrate_graded};
 use ken_study::{ProbeRecord, observe_graded, probed_k, read_settings};
 use serde_json::json;
 

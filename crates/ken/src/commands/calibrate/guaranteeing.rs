@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use ken_answer::{Policy, Signal};
-use ken_route::{
+use ken_policy::{
     CalibratedOn, Calibration, Goal, Guarantee, MeasuredLoss, Promise, Ranks, Review,
     disagreement_bound,
 };

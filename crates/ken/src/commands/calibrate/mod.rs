@@ -6,7 +6,7 @@ mod guaranteeing;
 mod scores;
 
 use ken_answer::{Abstention, Policy, RoutingModel, Signal};
-use ken_route::{
+use ken_policy::{
     Calibration, Goal, JointCalibration, JointObservation, Review, Score, calibrate,
     calibrate_double, calibrate_jointly,
 };
@@ -275,7 +275,7 @@ fn percent(share: f64) -> String {
 fn lost(arguments: &CalibrateArguments, loss: f64, bound: f64) -> String {
     let confidence = match arguments.goal() {
         Goal::Guarantee { confidence, .. } => confidence,
-        _ => ken_route::CONFIDENCE,
+        _ => ken_policy::CONFIDENCE,
     };
     let (loss, bound) = (percent(loss), percent(bound));
     format!("{loss}, at most {bound} with confidence {confidence}")
