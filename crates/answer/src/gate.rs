@@ -2,14 +2,12 @@
 //! what the evidence is worth. What it predicts from them is in `ken_policy`.
 
 use ken_language::Embedder;
-use ken_policy::{Head, Input};
+use ken_policy::{Gated, Head, Input, Measurements, Rating, Step, confidence};
 use ken_probe::types_by_string;
 
 use crate::error::AnswerError;
 use crate::mismatch::Mismatch;
 use crate::prompt;
-use crate::rating::Rating;
-use crate::signals::{Gated, Measurements, Step, confidence};
 
 /// A gate that fits the model and the embedder at hand.
 pub(crate) struct Gate {

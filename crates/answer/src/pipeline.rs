@@ -11,7 +11,7 @@ use ken_language::{
     CancelToken, Finish, GenerateOptions, GenerateRequest, Generation, LanguageModel, Progress,
     Prompt, Sampling, bound_model,
 };
-use ken_policy::{Choice, Source};
+use ken_policy::{Abstention, Choice, Policy, Source};
 use ken_probe::{Lack, Sample};
 
 use crate::answer::{Answer, Retrieved};
@@ -28,7 +28,6 @@ use crate::router::Router;
 use crate::style::Style;
 use crate::verbalize::verbalize;
 use crate::written::Written;
-use crate::{Abstention, Policy};
 
 /// How questions are answered.
 #[derive(Debug, Clone, PartialEq)]

@@ -3,16 +3,15 @@
 use std::ops::ControlFlow;
 
 use ken_language::{Prompt, Sampling};
-use ken_policy::{Reading, Source};
+use ken_policy::{Measurements, Policy, Reading, Signal, Source, Step};
 use ken_probe::{Sample, SampleOptions, seed_of};
 
-use crate::Policy;
 use crate::answer::Retrieved;
 use crate::draft::Draft;
 use crate::error::AnswerError;
+use crate::measure::{Found, Measuring};
 use crate::pipeline::{Event, Pipeline};
 use crate::prompt::{self, QuestionPrompt};
-use crate::signals::{Found, Measurements, Measuring, Signal, Step};
 use crate::style::Style;
 
 /// How many answers a policy samples by default: more are more precise, and cost more.
@@ -173,11 +172,8 @@ impl Pipeline {
         for index in indices {
             let draft = &mut drafts[index];
             let (without, with) = (&draft.measured, &draft.measured_with);
-            let first = policy.searches_by().map_or(Reading::NotMeasured, |signal| {
-                self.reading(signal, signal.of(without))
-            });
             let review = self.reading(reviewer, reviewer.review(without, with));
-            let decided = policy.review(first, review)?;
+            let decided = policy.review(review)?;
             draft.cannot_tell |= review.cannot_tell();
             draft.choice.source = decided.source;
             draft.choice.reason += &format!("; {}", decided.reason);

@@ -2,7 +2,7 @@
 
 use ken_diagnostic::{Remedy, remedy};
 
-use crate::{Grades, Policy, Reading, Review, Score, Source};
+use crate::{Grades, Policy, Reading, Review, Signal, Source};
 
 /// A source and why it was chosen.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,7 +43,7 @@ pub enum CannotChoose {
     },
 }
 
-impl<S: Score> Policy<S> {
+impl Policy {
     /// Whether it can choose for questions without golden answers.
     ///
     /// # Errors
@@ -54,7 +54,7 @@ impl<S: Score> Policy<S> {
                 signal,
                 threshold: None,
                 ..
-            } if !signal.is_recorded() => Err(self.without_threshold()),
+            } if !signal.is_recorded => Err(self.without_threshold()),
             Self::Measured {
                 review: Review::Gate {
                     threshold: None, ..
@@ -114,8 +114,8 @@ impl<S: Score> Policy<S> {
     /// Whether retrieved evidence is used, by numbers alone: as [`Policy::review`], where what is missing, or is
     /// no number, keeps it.
     #[must_use]
-    pub fn keeps(self, without: Option<f64>, with: Option<f64>) -> bool {
-        let [without, with] = [without, with].map(|one| one.filter(|one| !one.is_nan()));
+    pub fn keeps(self, with: Option<f64>) -> bool {
+        let with = with.filter(|one| !one.is_nan());
         match self {
             Self::Measured {
                 review: Review::Gate { threshold, .. },
@@ -126,12 +126,6 @@ impl<S: Score> Policy<S> {
                 review: Review::Double,
                 ..
             } => with.is_none() || threshold.is_none() || !is_above(with, threshold),
-            Self::Measured {
-                review: Review::Relative,
-                ..
-            } => without
-                .zip(with)
-                .is_none_or(|(without, with)| with < without),
             Self::Measured {
                 signal, threshold, ..
             } if signal.weighs_evidence() => is_above(with, threshold),
@@ -159,7 +153,7 @@ impl<S: Score> Policy<S> {
                     true,
                     format!(
                         "{} cannot be told, so the corpus is searched",
-                        signal.subject()
+                        signal.subject
                     ),
                 )
             }
@@ -188,7 +182,7 @@ impl<S: Score> Policy<S> {
                 threshold: None,
                 ..
             } => {
-                let default = signal.threshold().ok_or_else(|| self.without_threshold())?;
+                let default = signal.threshold.ok_or_else(|| self.without_threshold())?;
                 compared(signal, measured()?, default)
             }
             Self::Graded { signal, grades } => graded(signal, measured()?, grades),
@@ -204,36 +198,23 @@ impl<S: Score> Policy<S> {
     /// Decides whether retrieved evidence is used.
     ///
     /// # Units
-    /// `without`: the policy's signal before there was evidence; only the review `relative` needs it.
     /// `with`: the signal that reviews, of the evidence or measured again with it. One that cannot tell keeps the
     /// evidence.
     ///
     /// # Errors
     /// As [`Policy::check`], and a signal that was not measured.
-    pub fn review(
-        self,
-        without: impl Into<Reading>,
-        with: impl Into<Reading>,
-    ) -> Result<Choice, CannotChoose> {
+    pub fn review(self, with: impl Into<Reading>) -> Result<Choice, CannotChoose> {
         self.check()?;
-        let (without, with) = (without.into(), with.into());
-        let missing = || self.not_measured();
-        let measured = || with.number().ok_or_else(missing);
-        let weighed = |signal: S, threshold: Option<f64>| {
+        let with = with.into();
+        let measured = || with.number().ok_or_else(|| self.not_measured());
+        let weighed = |signal: Signal, threshold: Option<f64>| {
             let threshold = threshold.ok_or_else(|| self.without_threshold())?;
             Ok::<_, CannotChoose>(compared(signal, measured()?, threshold))
         };
-        let compared_with = match self {
-            Self::Measured {
-                review: Review::Relative,
-                ..
-            } => with.with(without, |with, _| with),
-            _ => with,
-        };
         let (used, reason) = match self {
-            _ if compared_with.cannot_tell() => match self.reviews_by() {
+            _ if with.cannot_tell() => match self.reviews_by() {
                 Some(signal) => {
-                    let what = signal.subject();
+                    let what = signal.subject;
                     let reason = format!("with the evidence, {what} cannot be told, so it is kept");
                     (true, reason)
                 }
@@ -256,19 +237,6 @@ impl<S: Score> Policy<S> {
                 let (still_needed, reason) = compared(signal, measured()?, threshold);
                 (!still_needed, format!("with the evidence, {reason}"))
             }
-            Self::Measured {
-                review: Review::Relative,
-                ..
-            } => {
-                let both = without.number().zip(with.number());
-                let (without, with) = both.ok_or_else(missing)?;
-                let lowers = with < without;
-                let side = if lowers { "" } else { "not " };
-                (
-                    lowers,
-                    format!("with the evidence it is {with:.3}, {side}less than without"),
-                )
-            }
             _ => (true, String::new()),
         };
         Ok(Choice {
@@ -280,7 +248,7 @@ impl<S: Score> Policy<S> {
 
     fn without_threshold(self) -> CannotChoose {
         if let Self::Graded { signal, grades } = self {
-            let ks = format!("{}{grades}", signal.name());
+            let ks = format!("{}{grades}", signal.name);
             let places = vec!["THRESHOLD"; grades.ks().len() - 1].join(":");
             return CannotChoose::NoThreshold {
                 policy: self.to_string(),
@@ -296,22 +264,20 @@ impl<S: Score> Policy<S> {
             return CannotChoose::NoGoldenAnswers;
         };
         let first = match threshold {
-            None => format!("{}@THRESHOLD", signal.name()),
-            Some(threshold) => format!("{}@{threshold}", signal.name()),
+            None => format!("{}@THRESHOLD", signal.name),
+            Some(threshold) => format!("{}@{threshold}", signal.name),
         };
-        // What is calibrated: a relative review has no threshold of its own.
         let (second, calibrated) = match review {
-            Review::Nothing => (String::new(), signal.name().to_owned()),
-            Review::Double => ("+double".to_owned(), format!("{}+double", signal.name())),
-            Review::Relative => ("+relative".to_owned(), signal.name().to_owned()),
+            Review::Nothing => (String::new(), signal.name.to_owned()),
+            Review::Double => ("+double".to_owned(), format!("{}+double", signal.name)),
             Review::Gate {
                 signal: gate,
                 threshold,
             } => {
-                let both = format!("{}+{}", signal.name(), gate.name());
+                let both = format!("{}+{}", signal.name, gate.name);
                 match threshold {
-                    None => (format!("+{}@THRESHOLD", gate.name()), both),
-                    Some(threshold) => (format!("+{}@{threshold}", gate.name()), both),
+                    None => (format!("+{}@THRESHOLD", gate.name), both),
+                    Some(threshold) => (format!("+{}@{threshold}", gate.name), both),
                 }
             }
         };
@@ -326,7 +292,7 @@ impl<S: Score> Policy<S> {
     pub fn not_measured(self) -> CannotChoose {
         CannotChoose::NotMeasured {
             policy: self.to_string(),
-            remedy: self.signal().map(Score::remedy),
+            remedy: self.signal().map(Signal::remedy),
         }
     }
 }
@@ -341,15 +307,15 @@ fn is_above(score: Option<f64>, threshold: Option<f64>) -> bool {
 }
 
 /// Whether a signal is above a threshold, and that in words.
-pub(crate) fn compared<S: Score>(signal: S, score: f64, threshold: f64) -> (bool, String) {
+pub(crate) fn compared(signal: Signal, score: f64, threshold: f64) -> (bool, String) {
     let above = is_above(Some(score), Some(threshold));
     let side = if above { "above" } else { "not above" };
-    let what = signal.subject();
+    let what = signal.subject;
     (above, format!("{what}, {score:.3}, is {side} {threshold}"))
 }
 
 /// Whether a question retrieves by its k, and its k in words.
-fn graded<S: Score>(signal: S, score: f64, grades: Grades) -> (bool, String) {
+fn graded(signal: Signal, score: f64, grades: Grades) -> (bool, String) {
     let (grade, k) = (grades.grade_of(Some(score)), grades.k_of(Some(score)));
     let thresholds = grades.thresholds().unwrap_or_default();
     let below = grade.checked_sub(1).and_then(|at| thresholds.get(at));
@@ -360,6 +326,6 @@ fn graded<S: Score>(signal: S, score: f64, grades: Grades) -> (bool, String) {
             .map(|threshold| format!("not above {threshold}")),
     ];
     let sides: Vec<String> = sides.into_iter().flatten().collect();
-    let (what, sides) = (signal.subject(), sides.join(" and "));
+    let (what, sides) = (signal.subject, sides.join(" and "));
     (k > 0, format!("{what}, {score:.3}, is {sides}: k = {k}"))
 }

@@ -1,4 +1,5 @@
-//! Routing: from signals to a knowledge source. Maps numbers to a choice; never calls a model.
+//! Policies: from what is measured of a question and its evidence to whether it is searched for, read and answered.
+//! Maps numbers to a choice; never calls a model.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod abstention;
@@ -12,7 +13,7 @@ mod head;
 mod loss_test;
 mod policy;
 mod reading;
-mod signal;
+mod signals;
 
 pub use abstention::{Abstention, UnknownAbstention};
 pub use calibrate::{
@@ -34,7 +35,10 @@ pub use head::{
 pub use loss_test::LossTest;
 pub use policy::{Policy, Review, UnknownPolicy};
 pub use reading::Reading;
-pub use signal::Score;
+pub use signals::{
+    Calls, ChosenSource, Cost, Definition, Gated, Measurements, Rating, Routed, RoutingModel,
+    RoutingModels, Signal, Step, Tokens, UnknownSignal, Verdicts, confidence, share,
+};
 
 use serde::{Deserialize, Serialize};
 

@@ -3,11 +3,11 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::{Grades, Score};
+use crate::{Grades, Signal};
 
 /// Decides whether a question retrieves.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Policy<S> {
+pub enum Policy {
     /// Every question retrieves.
     Always,
     /// Every question retrieves this many search results, fewer than otherwise.
@@ -26,16 +26,16 @@ pub enum Policy<S> {
     Measured {
         /// The signal. One of the question decides whether it retrieves, one of the evidence whether
         /// what was retrieved is used.
-        signal: S,
+        signal: Signal,
         /// The threshold; `None` before calibration.
         threshold: Option<f64>,
         /// What decides whether evidence is used that a signal of the question had retrieved.
-        review: Review<S>,
+        review: Review,
     },
     /// The larger a signal, the more search results a question gets.
     Graded {
         /// The signal, one of the question.
-        signal: S,
+        signal: Signal,
         /// How many; without thresholds before calibration.
         grades: Grades,
     },
@@ -43,32 +43,29 @@ pub enum Policy<S> {
 
 /// What decides whether retrieved evidence is used. Where it is not, the answer from memory stands.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub enum Review<S> {
+pub enum Review {
     /// Nothing: it is.
     #[default]
     Nothing,
     /// The policy's signal, measured again with the evidence: it must not be above the threshold any
     /// longer (KBM's double judgment, figure 8).
     Double,
-    /// The same: it must be lower than without the evidence.
-    Relative,
     /// A signal of the evidence: it must be above a threshold of its own.
     Gate {
         /// The signal.
-        signal: S,
+        signal: Signal,
         /// The threshold; `None` before calibration.
         threshold: Option<f64>,
     },
 }
 
-/// The suffixes of reviews by the policy's own signal.
+/// The suffix of a review by the policy's own signal.
 const DOUBLE: &str = "double";
-const RELATIVE: &str = "relative";
 
-impl<S: Score> Policy<S> {
+impl Policy {
     /// The policy of a signal with the threshold that it has where none is named.
     #[must_use]
-    pub fn measured(signal: S) -> Self {
+    pub fn measured(signal: Signal) -> Self {
         Self::Measured {
             signal,
             threshold: signal.unnamed_threshold(),
@@ -78,7 +75,7 @@ impl<S: Score> Policy<S> {
 
     /// Its signal, the first where it has two.
     #[must_use]
-    pub fn signal(self) -> Option<S> {
+    pub fn signal(self) -> Option<Signal> {
         match self {
             Self::Measured { signal, .. } | Self::Graded { signal, .. } => Some(signal),
             Self::Always | Self::AlwaysK(_) | Self::Never | Self::Random { .. } | Self::Oracle => {
@@ -89,14 +86,14 @@ impl<S: Score> Policy<S> {
 
     /// The signal by which it decides whether to retrieve.
     #[must_use]
-    pub fn searches_by(self) -> Option<S> {
+    pub fn searches_by(self) -> Option<Signal> {
         self.signal().filter(|signal| !signal.weighs_evidence())
     }
 
     /// The signal by which it decides whether evidence is used, measured of the evidence or once more with
     /// it.
     #[must_use]
-    pub fn reviews_by(self) -> Option<S> {
+    pub fn reviews_by(self) -> Option<Signal> {
         match self {
             Self::Measured {
                 review: Review::Gate { signal, .. },
@@ -104,7 +101,7 @@ impl<S: Score> Policy<S> {
             } => Some(signal),
             Self::Measured {
                 signal,
-                review: Review::Double | Review::Relative,
+                review: Review::Double,
                 ..
             } => Some(signal),
             _ => self.signal().filter(|signal| signal.weighs_evidence()),
@@ -134,7 +131,7 @@ impl<S: Score> Policy<S> {
     }
 
     /// All its signals.
-    pub fn signals(self) -> impl Iterator<Item = S> {
+    pub fn signals(self) -> impl Iterator<Item = Signal> {
         let second = self.reviews_by().filter(|one| Some(*one) != self.signal());
         self.signal().into_iter().chain(second)
     }
@@ -143,7 +140,7 @@ impl<S: Score> Policy<S> {
 /// `always`, `always:K`, `never`, `oracle`, `random:P`, or a signal's name with `@` and the threshold where there
 /// is one that is not the signal's own, followed by `+` and what reviews the evidence; or a signal's name with
 /// several values of k and the thresholds between them.
-impl<S: Score> fmt::Display for Policy<S> {
+impl fmt::Display for Policy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Always => f.write_str("always"),
@@ -160,24 +157,19 @@ impl<S: Score> fmt::Display for Policy<S> {
                 match *review {
                     Review::Nothing => Ok(()),
                     Review::Double => write!(f, "+{DOUBLE}"),
-                    Review::Relative => write!(f, "+{RELATIVE}"),
                     Review::Gate { signal, threshold } => {
                         f.write_str("+")?;
                         write_test(f, signal, threshold)
                     }
                 }
             }
-            Self::Graded { signal, grades } => write!(f, "{}{grades}", signal.name()),
+            Self::Graded { signal, grades } => write!(f, "{}{grades}", signal.name),
         }
     }
 }
 
-fn write_test<S: Score>(
-    f: &mut fmt::Formatter<'_>,
-    signal: S,
-    threshold: Option<f64>,
-) -> fmt::Result {
-    f.write_str(signal.name())?;
+fn write_test(f: &mut fmt::Formatter<'_>, signal: Signal, threshold: Option<f64>) -> fmt::Result {
+    f.write_str(signal.name)?;
     match threshold.filter(|given| signal.unnamed_threshold() != Some(*given)) {
         Some(given) => write!(f, "@{given}"),
         None => Ok(()),
@@ -210,7 +202,7 @@ pub enum UnknownPolicy {
     NotGraded { policy: String, reason: String },
 }
 
-impl<S: Score> FromStr for Policy<S> {
+impl FromStr for Policy {
     type Err = UnknownPolicy;
 
     fn from_str(text: &str) -> Result<Self, UnknownPolicy> {
@@ -227,29 +219,28 @@ impl<S: Score> FromStr for Policy<S> {
         if let Some(k) = text.strip_prefix("always:") {
             return Ok(Self::AlwaysK(search_results(text, k, 1)?));
         }
-        if let Some((signal, grades)) = graded::<S>(text)? {
+        if let Some((signal, grades)) = graded(text)? {
             return Ok(Self::Graded { signal, grades });
         }
         let (first, review) = match text.split_once('+') {
             Some((first, review)) => (first, Some(review)),
             None => (text, None),
         };
-        let (signal, threshold) = test::<S>(text, first)?;
+        let (signal, threshold) = test(text, first)?;
         let review = match review {
             None => Review::Nothing,
-            Some(DOUBLE | RELATIVE) if !signal.takes_evidence() => {
+            Some(DOUBLE) if !signal.with_evidence => {
                 return Err(UnknownPolicy::NotTwice {
                     policy: text.to_owned(),
                 });
             }
             Some(DOUBLE) => Review::Double,
-            Some(RELATIVE) => Review::Relative,
             Some(review) => {
-                let (gate, threshold) = test::<S>(text, review)?;
+                let (gate, threshold) = test(text, review)?;
                 if !gate.weighs_evidence() || signal.weighs_evidence() {
                     return Err(UnknownPolicy::NoReview {
                         policy: text.to_owned(),
-                        review: gate.name().to_owned(),
+                        review: gate.name.to_owned(),
                     });
                 }
                 Review::Gate {
@@ -267,15 +258,22 @@ impl<S: Score> FromStr for Policy<S> {
 }
 
 /// A signal by its name, with the threshold after `@`, or its own.
-fn test<S: Score>(policy: &str, text: &str) -> Result<(S, Option<f64>), UnknownPolicy> {
+fn test(policy: &str, text: &str) -> Result<(Signal, Option<f64>), UnknownPolicy> {
     let (name, given) = match text.split_once('@') {
         Some((name, threshold)) => (name, Some(threshold)),
         None => (text, None),
     };
-    let known = S::all().find(|signal| signal.name() == name);
+    let known = Signal::ALL
+        .iter()
+        .copied()
+        .find(|signal| signal.name == name);
     let signal = known.ok_or_else(|| UnknownPolicy::Name {
         name: policy.to_owned(),
-        signals: S::all().map(Score::name).collect(),
+        signals: Signal::ALL
+            .iter()
+            .copied()
+            .map(|signal| signal.name)
+            .collect(),
     })?;
     let given = given
         .map(|given| threshold(policy, signal, given))
@@ -284,13 +282,13 @@ fn test<S: Score>(policy: &str, text: &str) -> Result<(S, Option<f64>), UnknownP
 }
 
 /// A signal with several values of k, and thresholds where there are any; `None` where a policy is none of these.
-fn graded<S: Score>(policy: &str) -> Result<Option<(S, Grades)>, UnknownPolicy> {
+fn graded(policy: &str) -> Result<Option<(Signal, Grades)>, UnknownPolicy> {
     let refused = |reason: String| UnknownPolicy::NotGraded {
         policy: policy.to_owned(),
         reason,
     };
-    let named = S::all().find_map(|signal| {
-        let rest = policy.strip_prefix(signal.name())?.strip_prefix(':')?;
+    let named = Signal::ALL.iter().copied().find_map(|signal| {
+        let rest = policy.strip_prefix(signal.name)?.strip_prefix(':')?;
         rest.starts_with(|first: char| first.is_ascii_digit())
             .then_some((signal, rest))
     });
@@ -338,8 +336,8 @@ fn search_results(policy: &str, text: &str, least: usize) -> Result<usize, Unkno
     })
 }
 
-fn threshold<S: Score>(policy: &str, signal: S, text: &str) -> Result<f64, UnknownPolicy> {
-    match signal.is_share() {
+fn threshold(policy: &str, signal: Signal, text: &str) -> Result<f64, UnknownPolicy> {
+    match signal.is_share {
         true => number(policy, text, "a threshold from 0 to 1", is_share),
         false => number(policy, text, "a threshold", f64::is_finite),
     }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ken_answer::{Calls, Cost, Measurements, Signal, Step, Tokens};
 use ken_policy::{
-    AbstentionObservation, GradedObservation, Grades, JointObservation, Observation, Reading, Score,
+    AbstentionObservation, GradedObservation, Grades, JointObservation, Observation, Reading,
 };
 
 use crate::calibration_error::CalibrationError;

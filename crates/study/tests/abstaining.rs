@@ -6,7 +6,7 @@
 mod fixture;
 
 use ken_answer::{Pipeline, Policy, Signal};
-use ken_policy::{ErrorGoal, Review, Score, calibrate_abstention};
+use ken_policy::{ErrorGoal, Review, calibrate_abstention};
 use ken_random::unit;
 use ken_study::{
     ProbeRecord, Question, answer_scores, observe_abstaining, signal_scores, summarize,

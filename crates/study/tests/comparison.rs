@@ -112,7 +112,7 @@ fn what_is_put_together_is_what_the_pipeline_does() {
          uncertainty:mean-token-entropy@0.4,uncertainty:max-token-entropy@0.4+double,\
          uncertainty:margin@0.5,uncertainty:margin@0.7+double,\
          uncertainty:semantic-entropy@0.5,uncertainty:lexical-similarity@0.4,\
-         certainty@0.3+relative,uncertainty:perplexity@1.5+relative,evidence:bm25@2,\
+         evidence:bm25@2,\
          evidence:agreement@0.5,evidence:confidence@-0.4,evidence:gain@0.1,evidence:doubt@1.2,\
          uncertainty:perplexity@1.2+evidence:gain@0.1,prompt@0.4+evidence:doubt@1.2,\
          certainty@0.3+evidence:confidence@-0.4",
@@ -146,7 +146,7 @@ fn what_is_put_together_is_what_the_pipeline_does() {
 fn what_is_withheld_is_what_the_pipeline_withholds() {
     let policies = policies(
         "never,always,random:0.4,prompt@0.4,certainty@0.5,certainty@0.3+double,\
-         uncertainty:perplexity@1.5,uncertainty:perplexity@1.5+relative,evidence:agreement@0.5,\
+         uncertainty:perplexity@1.5,evidence:agreement@0.5,\
          uncertainty:perplexity@1.2+evidence:gain@0.1,evidence:confidence@-0.4",
     );
     for abstain in [

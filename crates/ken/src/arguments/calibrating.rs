@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use clap::{Arg, ArgGroup, Args};
 use ken_answer::{Abstention, Policy, Signal};
-use ken_policy::{ErrorGoal, Goal, Grades, Review, Score, UnknownAbstention, UnknownPolicy};
+use ken_policy::{ErrorGoal, Goal, Grades, Review, UnknownAbstention, UnknownPolicy};
 
 use crate::config::{ADVANCED, FINDING, Flag, Key, advanced, count, flags, open_share, share};
 
@@ -44,16 +44,9 @@ impl FromStr for Calibrated {
             }
             Ok(Policy::Measured {
                 signal,
-                review: review @ (Review::Double | Review::Relative),
+                review: Review::Double,
                 ..
-            }) if !text.contains('@') => {
-                return match review {
-                    Review::Double => Ok(Self::Double(signal)),
-                    _ => Err(format!(
-                        "it takes the threshold of the policy without it: name `{signal}`"
-                    )),
-                };
-            }
+            }) if !text.contains('@') => return Ok(Self::Double(signal)),
             Err(error @ (UnknownPolicy::NotGraded { .. } | UnknownPolicy::NotTwice { .. })) => {
                 return Err(error.to_string());
             }

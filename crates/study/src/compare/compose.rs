@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use ken_answer::{
     Abstention, Cost, Measurements, Policy, Signal, Step, chance, signals_of_abstention,
 };
-use ken_policy::{Reading, Score};
+use ken_policy::Reading;
 
 use super::signals::Signals;
 use crate::record::Record;
@@ -88,7 +88,7 @@ pub(super) fn decide(policy: Policy, seed: u64, answered: &Answered<'_>) -> Deci
     if !policy.retrieves(score).unwrap_or(helps) {
         return Decision::Spared;
     }
-    match policy.keeps(score, answered.review_score(policy)) {
+    match policy.keeps(answered.review_score(policy)) {
         true => Decision::Kept(policy.k_of(score)),
         false => Decision::Dropped,
     }

@@ -191,16 +191,12 @@ fn chosen(policy: Policy, given: Pair, answered: &[&Answered<'_>], goal: Goal) -
         };
         return (best.question, best.evidence);
     }
-    let relative = review == Review::Relative;
     let each = answered.iter().filter_map(|one| {
         let (without, with) = right(one);
-        let score = one.score(policy)?;
-        // Evidence that the review drops, whatever the threshold, changes nothing.
-        let dropped = relative && !policy.keeps(Some(score), one.review_score(policy));
         Some(Observation {
-            score,
+            score: one.score(policy)?,
             without,
-            with: if dropped { without } else { with },
+            with,
         })
     });
     let best = calibrate(&each.collect::<Vec<_>>(), goal);

@@ -4,8 +4,7 @@ use std::path::Path;
 
 use ken_answer::{Abstention, Policy, Signal};
 use ken_policy::{
-    AbstentionCalibration, ErrorGoal, MeasuredError, Promise, Ranks, Review, Score,
-    calibrate_abstention,
+    AbstentionCalibration, ErrorGoal, MeasuredError, Promise, Ranks, Review, calibrate_abstention,
 };
 use ken_study::{ProbeRecord, grounds, observe_abstaining};
 use serde_json::json;

@@ -7,8 +7,8 @@ mod scores;
 
 use ken_answer::{Abstention, Policy, RoutingModel, Signal};
 use ken_policy::{
-    Calibration, Goal, JointCalibration, JointObservation, Review, Score, calibrate,
-    calibrate_double, calibrate_jointly,
+    Calibration, Goal, JointCalibration, JointObservation, Review, calibrate, calibrate_double,
+    calibrate_jointly,
 };
 use ken_setup::Settings;
 use ken_study::{Observed, ProbeRecord, is_held_out, observe, observe_jointly, read_results};
