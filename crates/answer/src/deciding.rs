@@ -159,7 +159,7 @@ mod tests {
             ..Fact::default()
         };
         let settings = AnswerSettings {
-            policy: Policy::Never,
+            policy: Policy::NEVER,
             abstain: None,
             mode: Mode::Lexical,
             k: 1,

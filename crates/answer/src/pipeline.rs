@@ -309,7 +309,7 @@ impl Pipeline {
         let questions: Vec<QuestionPrompt<'_>> = questions.collect();
         let budgets = self.budgets(&questions)?;
         self.check(&questions, &budgets)?;
-        let always = Policy::Always.choose(None)?;
+        let always = Policy::ALWAYS.choose(None)?;
         let mut drafts: Vec<Draft<'_>> = questions
             .iter()
             .map(|question| Draft::new(*question, always.clone(), true))

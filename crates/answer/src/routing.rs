@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use ken_language::{Prompt, Sampling};
-use ken_policy::{Measurements, Policy, Reading, Signal, Source, Step};
+use ken_policy::{Measurements, Policy, Reading, Rule, Signal, Source, Step};
 use ken_probe::{Sample, SampleOptions, seed_of};
 
 use crate::answer::Retrieved;
@@ -95,19 +95,16 @@ impl Pipeline {
     /// the default where none is. A datastore has a say in what the model chooses, so with one the default stands.
     #[must_use]
     pub fn resolved(&self, policy: Policy) -> Policy {
-        match policy {
-            Policy::Measured {
-                signal,
-                threshold: None,
-                review,
-            } if signal.is_recorded => {
+        match policy.searches_by() {
+            Some(signal)
+                if signal.is_recorded && policy.retrieve.is_open() && !policy.is_graded() =>
+            {
                 let chooser = self.model.source_chooser().ok();
                 let recorded = chooser.filter(|_| self.datastore.is_none());
                 let recorded = recorded.and_then(|chooser| chooser.threshold());
-                Policy::Measured {
-                    signal,
-                    threshold: recorded.or(signal.threshold),
-                    review,
+                Policy {
+                    retrieve: Rule::above(signal, recorded.or(signal.threshold)),
+                    ..policy
                 }
             }
             _ => policy,

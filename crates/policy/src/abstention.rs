@@ -7,7 +7,7 @@ use ken_diagnostic::remedy;
 use serde::{Serialize, Serializer};
 
 use crate::choice::compared;
-use crate::policy::{UnknownPolicy, is_share, number};
+use crate::policy::{UnknownPolicy, threshold};
 use crate::{CannotChoose, Reading, Signal};
 
 /// Withholds answers that a signal does not vouch for.
@@ -140,13 +140,10 @@ impl FromStr for Abstention {
             name: name.to_owned(),
             signals: known().map(|signal| signal.name).collect(),
         })?;
-        let threshold = given.map(|threshold| match signal.is_share {
-            true => number(text, threshold, "a threshold from 0 to 1", is_share),
-            false => number(text, threshold, "a threshold", f64::is_finite),
-        });
+        let given = given.map(|given| threshold(text, signal, given));
         Ok(Self {
             signal,
-            threshold: threshold.transpose()?,
+            threshold: given.transpose()?,
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use ken_diagnostic::{Remedy, remedy};
 
-use crate::{Grades, Policy, Reading, Review, Signal, Source};
+use crate::{Policy, Reading, Rule, Signal, Source};
 
 /// A source and why it was chosen.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,29 +43,57 @@ pub enum CannotChoose {
     },
 }
 
+/// What a policy decides for a question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decision {
+    /// It is answered from memory.
+    Spared,
+    /// Retrieved, and answered from that, from this many search results where not from all.
+    Kept(Option<usize>),
+    /// Retrieved, reviewed, and answered from memory.
+    Dropped,
+}
+
+impl Decision {
+    /// Whether the question is answered with evidence.
+    #[must_use]
+    pub fn is_kept(self) -> bool {
+        matches!(self, Self::Kept(_))
+    }
+}
+
+/// Decides by numbers alone: as [`Policy::choose`] and then [`Policy::review`], where what is missing retrieves, and
+/// keeps what was retrieved. A door whose thresholds are still to be chosen is open.
+///
+/// # Units
+/// `score`: the signal of the question, or for `random:P` a number drawn from `[0, 1)`. `review`: the signal that reviews.
+/// `helps`: whether retrieval turns a wrong answer into a right one, which only the oracle asks.
+#[must_use]
+pub fn decide(policy: &Policy, score: Option<f64>, review: Option<f64>, helps: bool) -> Decision {
+    if !policy.retrieves(score).unwrap_or(helps) {
+        Decision::Spared
+    } else if policy.keeps(review) {
+        Decision::Kept(policy.k_of(score))
+    } else {
+        Decision::Dropped
+    }
+}
+
 impl Policy {
     /// Whether it can choose for questions without golden answers.
     ///
     /// # Errors
     /// The oracle, and a policy without a threshold.
     pub fn check(self) -> Result<(), CannotChoose> {
-        match self {
-            Self::Measured {
-                signal,
-                threshold: None,
-                ..
-            } if !signal.is_recorded => Err(self.without_threshold()),
-            Self::Measured {
-                review: Review::Gate {
-                    threshold: None, ..
-                },
-                ..
-            } => Err(self.without_threshold()),
-            Self::Graded { grades, .. } if grades.thresholds().is_none() => {
-                Err(self.without_threshold())
-            }
-            Self::Oracle => Err(CannotChoose::NoGoldenAnswers),
-            _ => Ok(()),
+        // One that is recorded with the model is looked up.
+        let is_looked_up =
+            self.signal().is_some_and(|signal| signal.is_recorded) && !self.is_graded();
+        if self.retrieve == Rule::Oracle {
+            Err(CannotChoose::NoGoldenAnswers)
+        } else if self.retrieve.is_open() && !is_looked_up || self.keep.is_open() {
+            Err(self.without_threshold())
+        } else {
+            Ok(())
         }
     }
 
@@ -84,52 +112,30 @@ impl Policy {
         }
     }
 
-    /// Whether a question retrieves, by numbers alone: as [`Policy::choose`], where what is missing
-    /// retrieves. `None` of the oracle.
+    /// Whether a question retrieves, by numbers alone: what is missing, or is no number, does. `None` of the oracle.
     #[must_use]
-    pub fn retrieves(self, score: Option<f64>) -> Option<bool> {
-        match self {
-            Self::Always | Self::AlwaysK(_) => Some(true),
-            Self::Never => Some(false),
-            Self::Random { share } => Some(score.is_none_or(|drawn| drawn < share)),
-            Self::Oracle => None,
-            Self::Measured {
-                signal, threshold, ..
-            } => Some(signal.weighs_evidence() || is_above(score, threshold)),
-            Self::Graded { grades, .. } => Some(grades.k_of(score) > 0),
-        }
+    pub fn retrieves(&self, score: Option<f64>) -> Option<bool> {
+        let grade = self.retrieve.grade(score)?;
+        Some(self.ks.of(grade).unwrap_or(grade) > 0)
     }
 
     /// The search results that a question reads at most, by numbers alone; `None` where the policy does not
     /// limit them.
     #[must_use]
-    pub fn k_of(self, score: Option<f64>) -> Option<usize> {
-        match self {
-            Self::AlwaysK(k) => Some(k),
-            Self::Graded { grades, .. } => Some(grades.k_of(score)),
-            _ => None,
-        }
+    pub fn k_of(&self, score: Option<f64>) -> Option<usize> {
+        self.ks.of(self.retrieve.grade(score)?)
     }
 
-    /// Whether retrieved evidence is used, by numbers alone: as [`Policy::review`], where what is missing, or is
-    /// no number, keeps it.
+    /// Whether retrieved evidence is used, by numbers alone: what is missing, or is no number, keeps it.
     #[must_use]
-    pub fn keeps(self, with: Option<f64>) -> bool {
-        let with = with.filter(|one| !one.is_nan());
-        match self {
-            Self::Measured {
-                review: Review::Gate { threshold, .. },
-                ..
-            } => is_above(with, threshold),
-            Self::Measured {
-                threshold,
-                review: Review::Double,
-                ..
-            } => with.is_none() || threshold.is_none() || !is_above(with, threshold),
-            Self::Measured {
-                signal, threshold, ..
-            } if signal.weighs_evidence() => is_above(with, threshold),
-            _ => true,
+    pub fn keeps(&self, review: Option<f64>) -> bool {
+        match self.keep {
+            Rule::Settled => {
+                let review = review.filter(|review| !review.is_nan());
+                let is_above = self.retrieve.grade(review) == Some(1);
+                review.is_none() || self.retrieve.is_open() || !is_above
+            }
+            rule => rule.grade(review) != Some(0),
         }
     }
 
@@ -145,22 +151,22 @@ impl Policy {
         self.check()?;
         let score = score.into();
         let measured = || score.number().ok_or_else(|| self.not_measured());
-        let (retrieves, reason) = match self {
-            Self::Measured { signal, .. } | Self::Graded { signal, .. }
-                if score.cannot_tell() && !signal.weighs_evidence() =>
-            {
+        let (retrieves, reason) = match self.retrieve {
+            Rule::Above { signal, .. } if score.cannot_tell() => {
+                let what = signal.subject;
                 (
                     true,
-                    format!(
-                        "{} cannot be told, so the corpus is searched",
-                        signal.subject
-                    ),
+                    format!("{what} cannot be told, so the corpus is searched"),
                 )
             }
-            Self::Always => (true, "the policy always retrieves".to_owned()),
-            Self::AlwaysK(k) => (true, format!("the policy always retrieves, with k = {k}")),
-            Self::Never => (false, "the policy never retrieves".to_owned()),
-            Self::Random { share } => {
+            Rule::Above { signal, .. } if self.is_graded() => self.by_grade(signal, measured()?),
+            Rule::Above { signal, .. } => {
+                // Nothing was recorded, or nothing looked it up.
+                let threshold = self.retrieve.threshold().or(signal.threshold);
+                let threshold = threshold.ok_or_else(|| self.without_threshold())?;
+                compared(signal, measured()?, threshold)
+            }
+            Rule::Chance(share) => {
                 let drawn = measured()?;
                 let side = if drawn < share { "below" } else { "not below" };
                 (
@@ -168,25 +174,16 @@ impl Policy {
                     format!("{drawn:.3} was drawn, which is {side} {share}"),
                 )
             }
-            Self::Measured { signal, .. } if signal.weighs_evidence() => {
-                (true, "the policy weighs what is retrieved".to_owned())
-            }
-            Self::Measured {
-                signal,
-                threshold: Some(threshold),
-                ..
-            } => compared(signal, measured()?, threshold),
-            // Nothing was recorded, or nobody has looked.
-            Self::Measured {
-                signal,
-                threshold: None,
-                ..
-            } => {
-                let default = signal.threshold.ok_or_else(|| self.without_threshold())?;
-                compared(signal, measured()?, default)
-            }
-            Self::Graded { signal, grades } => graded(signal, measured()?, grades),
-            Self::Oracle => return Err(self.without_threshold()),
+            Rule::Never => (false, "the policy never retrieves".to_owned()),
+            Rule::Oracle => return Err(CannotChoose::NoGoldenAnswers),
+            Rule::Always | Rule::Settled => (
+                true,
+                match (self.ks.of(0), self.keep) {
+                    (Some(k), _) => format!("the policy always retrieves, with k = {k}"),
+                    (None, Rule::Always) => "the policy always retrieves".to_owned(),
+                    (None, _) => "the policy weighs what is retrieved".to_owned(),
+                },
+            ),
         };
         Ok(Choice {
             source: Source::of(retrieves),
@@ -198,44 +195,32 @@ impl Policy {
     /// Decides whether retrieved evidence is used.
     ///
     /// # Units
-    /// `with`: the signal that reviews, of the evidence or measured again with it. One that cannot tell keeps the
+    /// `review`: the signal that reviews, of the evidence or measured again with it. One that cannot tell keeps the
     /// evidence.
     ///
     /// # Errors
     /// As [`Policy::check`], and a signal that was not measured.
-    pub fn review(self, with: impl Into<Reading>) -> Result<Choice, CannotChoose> {
+    pub fn review(self, review: impl Into<Reading>) -> Result<Choice, CannotChoose> {
         self.check()?;
-        let with = with.into();
-        let measured = || with.number().ok_or_else(|| self.not_measured());
-        let weighed = |signal: Signal, threshold: Option<f64>| {
-            let threshold = threshold.ok_or_else(|| self.without_threshold())?;
-            Ok::<_, CannotChoose>(compared(signal, measured()?, threshold))
+        let review = review.into();
+        let rule = match self.keep {
+            Rule::Settled => self.retrieve,
+            rule => rule,
         };
-        let (used, reason) = match self {
-            _ if with.cannot_tell() => match self.reviews_by() {
-                Some(signal) => {
-                    let what = signal.subject;
-                    let reason = format!("with the evidence, {what} cannot be told, so it is kept");
-                    (true, reason)
+        let tested = rule.signal().filter(|_| self.keep != Rule::Always);
+        let (used, reason) = match (tested, rule.threshold()) {
+            (Some(signal), _) if review.cannot_tell() => {
+                let what = signal.subject;
+                let reason = format!("with the evidence, {what} cannot be told, so it is kept");
+                (true, reason)
+            }
+            (Some(signal), Some(threshold)) => {
+                let number = review.number().ok_or_else(|| self.not_measured())?;
+                let (is_above, reason) = compared(signal, number, threshold);
+                match self.keep {
+                    Rule::Settled => (!is_above, format!("with the evidence, {reason}")),
+                    _ => (is_above, reason),
                 }
-                None => (true, String::new()),
-            },
-            Self::Measured {
-                review: Review::Gate { signal, threshold },
-                ..
-            } => weighed(signal, threshold)?,
-            Self::Measured {
-                signal,
-                threshold,
-                review: Review::Nothing,
-            } if signal.weighs_evidence() => weighed(signal, threshold)?,
-            Self::Measured {
-                signal,
-                threshold: Some(threshold),
-                review: Review::Double,
-            } => {
-                let (still_needed, reason) = compared(signal, measured()?, threshold);
-                (!still_needed, format!("with the evidence, {reason}"))
             }
             _ => (true, String::new()),
         };
@@ -247,43 +232,23 @@ impl Policy {
     }
 
     fn without_threshold(self) -> CannotChoose {
-        if let Self::Graded { signal, grades } = self {
-            let ks = format!("{}{grades}", signal.name);
-            let places = vec!["THRESHOLD"; grades.ks().len() - 1].join(":");
-            return CannotChoose::NoThreshold {
-                policy: self.to_string(),
-                remedy: remedy!("write `{ks}@{places}`; <Calibrate {ks}> finds them"),
-            };
-        }
-        let Self::Measured {
-            signal,
-            threshold,
-            review,
-        } = self
-        else {
-            return CannotChoose::NoGoldenAnswers;
-        };
-        let first = match threshold {
-            None => format!("{}@THRESHOLD", signal.name),
-            Some(threshold) => format!("{}@{threshold}", signal.name),
-        };
-        let (second, calibrated) = match review {
-            Review::Nothing => (String::new(), signal.name.to_owned()),
-            Review::Double => ("+double".to_owned(), format!("{}+double", signal.name)),
-            Review::Gate {
-                signal: gate,
-                threshold,
-            } => {
-                let both = format!("{}+{}", signal.name, gate.name);
-                match threshold {
-                    None => (format!("+{}@THRESHOLD", gate.name), both),
-                    Some(threshold) => (format!("+{}@{threshold}", gate.name), both),
-                }
+        let test = |rule: &Rule| match (rule.signal(), rule.threshold()) {
+            (Some(signal), Some(threshold)) => format!("{}@{threshold}", signal.name),
+            (Some(signal), None) if self.is_graded() => {
+                let places = vec!["THRESHOLD"; self.ks.values().len() - 1].join(":");
+                format!("{}{}@{places}", signal.name, self.ks)
             }
+            (Some(signal), None) => format!("{}@THRESHOLD", signal.name),
+            (None, _) if *rule == Rule::Settled => "double".to_owned(),
+            (None, _) => String::new(),
         };
+        let doors = [test(&self.retrieve), test(&self.keep)].into_iter();
+        let written: Vec<String> = doors.filter(|test| !test.is_empty()).collect();
+        let (written, open) = (written.join("+"), self.open());
+        let pronoun = if self.is_graded() { "them" } else { "one" };
         CannotChoose::NoThreshold {
             policy: self.to_string(),
-            remedy: remedy!("write `{first}{second}`; <Calibrate {calibrated}> finds one"),
+            remedy: remedy!("write `{written}`; <Calibrate {open}> finds {pronoun}"),
         }
     }
 
@@ -295,37 +260,32 @@ impl Policy {
             remedy: self.signal().map(Signal::remedy),
         }
     }
-}
 
-/// Whether a number is above a threshold. What is missing is, and what is no number: the corpus is the safer
-/// choice. Without a threshold everything is.
-fn is_above(score: Option<f64>, threshold: Option<f64>) -> bool {
-    let score = score.filter(|score| score.is_finite());
-    !score
-        .zip(threshold)
-        .is_some_and(|(score, threshold)| score <= threshold)
+    /// Whether a question retrieves by its k, and its k in words.
+    fn by_grade(&self, signal: Signal, score: f64) -> (bool, String) {
+        let thresholds = self.retrieve.thresholds().unwrap_or_default();
+        let grade = self.retrieve.grade(Some(score)).unwrap_or_default();
+        let k = self.ks.of(grade).unwrap_or_default();
+        let below = grade.checked_sub(1).and_then(|index| thresholds.get(index));
+        let sides = [
+            below.map(|threshold| format!("above {threshold}")),
+            thresholds
+                .get(grade)
+                .map(|threshold| format!("not above {threshold}")),
+        ];
+        let sides: Vec<String> = sides.into_iter().flatten().collect();
+        let (what, sides) = (signal.subject, sides.join(" and "));
+        (k > 0, format!("{what}, {score:.3}, is {sides}: k = {k}"))
+    }
 }
 
 /// Whether a signal is above a threshold, and that in words.
 pub(crate) fn compared(signal: Signal, score: f64, threshold: f64) -> (bool, String) {
-    let above = is_above(Some(score), Some(threshold));
-    let side = if above { "above" } else { "not above" };
+    let is_above = Rule::above(signal, Some(threshold)).grade(Some(score)) == Some(1);
+    let side = if is_above { "above" } else { "not above" };
     let what = signal.subject;
-    (above, format!("{what}, {score:.3}, is {side} {threshold}"))
-}
-
-/// Whether a question retrieves by its k, and its k in words.
-fn graded(signal: Signal, score: f64, grades: Grades) -> (bool, String) {
-    let (grade, k) = (grades.grade_of(Some(score)), grades.k_of(Some(score)));
-    let thresholds = grades.thresholds().unwrap_or_default();
-    let below = grade.checked_sub(1).and_then(|at| thresholds.get(at));
-    let sides = [
-        below.map(|threshold| format!("above {threshold}")),
-        thresholds
-            .get(grade)
-            .map(|threshold| format!("not above {threshold}")),
-    ];
-    let sides: Vec<String> = sides.into_iter().flatten().collect();
-    let (what, sides) = (signal.subject, sides.join(" and "));
-    (k > 0, format!("{what}, {score:.3}, is {sides}: k = {k}"))
+    (
+        is_above,
+        format!("{what}, {score:.3}, is {side} {threshold}"),
+    )
 }

@@ -184,7 +184,7 @@ fn what_is_withheld_pays() {
     assert!(always.answered.unwrap() < 0.85, "{always:?}");
     assert!(always.right_abstentions.unwrap() > 0.9, "{always:?}");
     assert!(always.answered_wrong.unwrap() < 0.4, "{always:?}");
-    let answers = live(&mut pipeline, Policy::Always, &questions(), BATCH);
+    let answers = live(&mut pipeline, Policy::ALWAYS, &questions(), BATCH);
     let withheld = answers.iter().filter(|one| one.withheld.is_some());
     for record in withheld {
         assert!(record.answer.is_empty() && !record.em && record.f1 == 0.0);
@@ -376,7 +376,7 @@ fn answers_are_not_written_again_to_be_measured() {
     let required = policies("uncertainty:perplexity,evidence:gain");
     let measured = signals(&folder, &pipeline, &required, &asked, &[], BATCH);
     let [never, always] =
-        [Policy::Never, Policy::Always].map(|policy| live(&mut pipeline, policy, &asked, BATCH));
+        [Policy::NEVER, Policy::ALWAYS].map(|policy| live(&mut pipeline, policy, &asked, BATCH));
     let known = Known::default().and_answered(&never, &always);
     let work = SignalWork {
         pipeline: &pipeline,

@@ -55,8 +55,8 @@ impl PruneVerb {
     /// Only its own flag sets the policy of a report.
     pub(crate) fn amend(&self, settings: &mut Settings) {
         settings.policy = match self {
-            Self::Report(report) => report.policy.unwrap_or(Policy::Always),
-            Self::Apply(_) | Self::Undo => Policy::Always,
+            Self::Report(report) => report.policy.unwrap_or(Policy::ALWAYS),
+            Self::Apply(_) | Self::Undo => Policy::ALWAYS,
         };
     }
 }

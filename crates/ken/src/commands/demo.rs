@@ -71,8 +71,8 @@ pub(crate) fn run(arguments: &DemoArguments, session: &Session<'_>) -> Result<()
     let policies = match arguments.policy {
         Some(policy) => vec![policy],
         None => vec![
-            Policy::Never,
-            Policy::Always,
+            Policy::NEVER,
+            Policy::ALWAYS,
             Policy::measured(Signal::JUDGMENT),
         ],
     };

@@ -1,43 +1,53 @@
 //! Candidates in a fixed order, tested one after the other without a correction for multiple tests.
 
-use super::bounds::risk_p_value;
+use super::candidates::Candidate;
 
 /// Candidates that a guarantee is tested at, from the one that spares nothing to the one that spares most.
 const TESTED: usize = 20;
 
-/// A candidate with what it does to the questions that it is looked for on.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Candidate<C> {
-    pub(super) candidate: C,
-    /// What it uses of the evidence.
-    pub(super) used: f64,
-    /// What it loses.
-    pub(super) lost: f64,
-}
-
-/// The candidate that spares most among those that are shown to lose at most `max_loss`, by split fixed-sequence
-/// testing (Laufer-Goldshtein et al. 2023): those that lose least on some questions, at ever less used, are
-/// tested on others, as long as each is shown to keep the promise. `None` where the first does not.
-///
-/// `all` is the most that can be used. `tested` tells what one loses, summed over how many other questions, and
-/// whether each loses 0 or 1.
-pub(super) fn guaranteed<C: Copy>(
-    candidates: &[Candidate<C>],
-    all: f64,
-    (max_loss, delta): (f64, f64),
-    (lost, questions, exact): (impl Fn(C) -> f64, usize, bool),
-) -> Option<C> {
-    let sequence = (1..=TESTED).filter_map(|step| {
+/// Those that lose least at ever less used, to be tested on other questions in this order (split fixed-sequence testing,
+/// Laufer-Goldshtein et al. 2023). `all` is the most that can be used.
+pub(super) fn ever_less(candidates: &[Candidate], all: f64) -> Vec<Candidate> {
+    let steps = (1..=TESTED).filter_map(|step| {
         let most = all * (TESTED - step) as f64 / TESTED as f64;
-        let within = candidates.iter().filter(|one| one.used <= most);
+        let within = candidates.iter().filter(|one| one.tally.results <= most);
         within.min_by(|one, other| {
+            let (one, other) = (&one.tally, &other.tally);
             let least = one.lost.total_cmp(&other.lost);
-            least.then(one.used.total_cmp(&other.used))
+            least.then(one.results.total_cmp(&other.results))
         })
     });
-    let holds = |one: &&Candidate<C>| {
-        risk_p_value(lost(one.candidate), questions, max_loss, exact) <= delta
-    };
-    let last = sequence.take_while(holds).last()?;
-    Some(last.candidate)
+    steps.copied().collect()
+}
+
+/// Those that no other beats both in how many questions it answers and in how surely it keeps the promise (its p-value),
+/// the surest first; the numbers of answers then rise as well (Pareto testing, Laufer-Goldshtein et al. 2023). Of equals,
+/// the one that answers more from memory.
+pub(super) fn surest_first(
+    candidates: Vec<Candidate>,
+    p_value: impl Fn(&Candidate) -> f64,
+) -> Vec<Candidate> {
+    let tried = candidates.into_iter().map(|one| (p_value(&one), one));
+    let mut tried: Vec<(f64, Candidate)> = tried.collect();
+    tried.sort_by(|(surer, one), (other_p, other)| {
+        let (one, other) = (&one.tally, &other.tally);
+        let more = other.given.total_cmp(&one.given);
+        let more = more.then(one.retrieved.total_cmp(&other.retrieved));
+        surer.total_cmp(other_p).then(more)
+    });
+    let mut most = 0.0;
+    tried.retain(|(_, one)| {
+        let is_more = one.tally.given > most;
+        most = f64::max(most, one.tally.given);
+        is_more
+    });
+    tried.into_iter().map(|(_, one)| one).collect()
+}
+
+/// The last of those that hold, all before it included.
+pub(super) fn last_that_holds(
+    sequence: &[Candidate],
+    holds: impl Fn(&Candidate) -> bool,
+) -> Option<Candidate> {
+    sequence.iter().take_while(|one| holds(one)).last().copied()
 }

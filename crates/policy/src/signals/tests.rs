@@ -6,7 +6,7 @@ use ken_language::{Finish, FirstLine, Generation};
 use ken_probe::{Lack, Sample};
 
 use super::*;
-use crate::{Abstention, CannotChoose, Policy, Review, Source};
+use crate::{Abstention, CannotChoose, Policy, Rule, Source};
 
 /// The reference has a row for each signal, in this order, and no other.
 #[test]
@@ -74,7 +74,7 @@ fn what_is_wrong_is_named() {
         ("uncertainty:perplexity@nan", "is not a threshold"),
         ("prompt+double", "cannot judge twice"),
         ("router@0.4+double", "cannot judge twice"),
-        ("certainty@0.61+relative", "`relative`"),
+        ("certainty@0.61+relative", "unknown policy"),
         ("evidence:cosine@0.5+double", "cannot judge twice"),
         (
             "certainty@0.5+prompt",
@@ -249,11 +249,7 @@ fn what_is_absent_is_never_the_model_itself() {
                 true => [1.0, 0.0],
                 false => [f64::MAX, f64::MIN],
             };
-            let policy = |threshold| Policy::Measured {
-                signal,
-                threshold: Some(threshold),
-                review: Review::Nothing,
-            };
+            let policy = |threshold| Policy::above(signal, Some(threshold));
             let reading = signal.review(&nothing, &nothing);
             assert_eq!(reading, Reading::CannotTell, "{name}");
             if signal.weighs_evidence() {
@@ -290,10 +286,9 @@ fn what_is_absent_is_never_the_model_itself() {
                 assert!(!abstention.vouches(reading.number()), "{name}");
             }
             if signal.with_evidence {
-                let twice = Policy::Measured {
-                    signal,
-                    threshold: Some(most),
-                    review: Review::Double,
+                let twice = Policy {
+                    keep: Rule::Settled,
+                    ..policy(most)
                 };
                 let kept = twice.review(reading).unwrap();
                 assert_eq!(kept.source, Source::Corpus, "{name}");

@@ -215,7 +215,7 @@ impl Job<'_> {
         let mut pipeline = asked.pipeline(served, self.corpus, &self.request.caller)?;
         let small_talk = is_small_talk(&asked.question);
         if small_talk {
-            pipeline.settings.policy = Policy::Never;
+            pipeline.settings.policy = Policy::NEVER;
             pipeline.settings.abstain = None;
         }
         let unbound = pipeline.clone();

@@ -497,7 +497,7 @@ impl Served {
     pub(crate) fn policy_in_force(&self) -> Policy {
         let set = self.pipeline.settings.policy;
         match &self.watch {
-            Some(watch) if watch.has_lapsed() => Policy::Always,
+            Some(watch) if watch.has_lapsed() => Policy::ALWAYS,
             _ => set,
         }
     }

@@ -313,6 +313,7 @@ impl Watch {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ken_policy::Rule;
 
     fn guarantee(max_loss: f64) -> Guarantee {
         let mut guarantee = ken_testing::guarantee("m", "c");
@@ -329,10 +330,9 @@ mod tests {
     }
 
     const NOW: Now<'_> = Now {
-        policy: Policy::Measured {
-            signal: ken_answer::Signal::CERTAINTY,
-            threshold: Some(0.4),
-            review: ken_policy::Review::Nothing,
+        policy: Policy {
+            retrieve: Rule::above(ken_answer::Signal::CERTAINTY, Some(0.4)),
+            ..Policy::ALWAYS
         },
         abstain: None,
         samples: 4,
@@ -420,7 +420,7 @@ mod tests {
             let watch = Watch::new(guarantee(0.02), now, (0.25, 9), file.cloned());
             watch.map(|watch| watch.write().unwrap()).err()
         };
-        let policy = Policy::Always;
+        let policy = Policy::ALWAYS;
         let guaranteed = "certainty@0.4".to_owned();
         let other = NotGuaranteed::Policy {
             guaranteed,

@@ -1,9 +1,9 @@
 //! Two thresholds chosen together: one decides whether a question retrieves, the other whether what was
 //! retrieved is used.
 
-use super::bounds::risk_bound;
 use super::sequence::{self, Candidate};
-use super::{CONFIDENCE, Goal};
+use crate::calibrate::bounds::risk_bound;
+use crate::calibrate::{CONFIDENCE, Goal};
 
 /// Values that a threshold is chosen among at most: evenly many questions lie between them.
 const CANDIDATES: usize = 50;
@@ -161,7 +161,7 @@ fn best(observations: &[JointObservation], pairs: &[Pair], given: Pair, goal: Go
         Goal::RetrievalRatio(ratio) => outcome.used as f64 <= ratio * n + 1e-9,
         Goal::AtMostLost(most) => outcome.right + 1e-9 >= always - most * n,
         Goal::AtMostMissed(most) => outcome.lost <= most * beneficial + 1e-9,
-        Goal::BestAccuracy | Goal::Guarantee { .. } => true,
+        Goal::BestAccuracy | Goal::Guarantee { .. } | Goal::Errors { .. } => true,
     };
     // The larger, the better; of equals the later, which retrieves less.
     let worth = |outcome: &Outcome| {
@@ -237,151 +237,4 @@ pub(super) fn is_exact(observations: &[JointObservation]) -> bool {
     observations
         .iter()
         .all(|one| [0.0, 1.0].contains(&one.beneficial()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use ken_random::unit;
-    use proptest::prelude::*;
-
-    /// Questions of which each kind is told by one signal: known ones by the first, misled ones by the second.
-    fn mixed(seed: u64, count: usize) -> Vec<JointObservation> {
-        let mut state = seed;
-        let each = (0..count).map(|number| {
-            let (without, with) = [(1.0, 1.0), (0.0, 1.0), (1.0, 0.0)][number % 3];
-            JointObservation {
-                question: if (without, with) == (1.0, 1.0) {
-                    0.0
-                } else {
-                    0.5
-                } + 0.4 * unit(&mut state),
-                evidence: with + 0.4 * unit(&mut state),
-                without,
-                with,
-                second_half: unit(&mut state) < 0.5,
-            }
-        });
-        each.collect()
-    }
-
-    #[test]
-    fn both_thresholds_are_found() {
-        let observations = mixed(1, 600);
-        let best = calibrate_jointly(&observations, (None, None), Goal::BestAccuracy);
-        // No candidate need lie on the border itself.
-        assert!(best.accuracy > 0.98, "{best:?}");
-        let third = 1.0 / 3.0;
-        assert!((best.evidence_ratio - third).abs() < 0.02, "{best:?}");
-        assert!((0.0..0.5).contains(&best.question.unwrap()), "{best:?}");
-        assert!((0.0..1.0).contains(&best.evidence.unwrap()), "{best:?}");
-        // What is given stays.
-        let given = calibrate_jointly(&observations, (Some(-1.0), None), Goal::BestAccuracy);
-        assert_eq!((given.question, given.retrieval_ratio), (Some(-1.0), 1.0));
-        let few = calibrate_jointly(&observations, (None, None), Goal::RetrievalRatio(0.1));
-        assert!(few.evidence_ratio <= 0.1 && few.accuracy < 1.0, "{few:?}");
-        let lossless = calibrate_jointly(&observations, (None, None), Goal::AtMostLost(0.0));
-        // Misled questions pay for others.
-        assert!(lossless.evidence_ratio < 0.02, "{lossless:?}");
-    }
-
-    #[test]
-    fn a_guarantee_is_proved_on_the_other_half() {
-        let goal = |max_loss| Goal::Guarantee {
-            max_loss,
-            confidence: 0.95,
-        };
-        let observations = mixed(2, 900);
-        let found = calibrate_jointly(&observations, (None, None), goal(0.02));
-        assert!(
-            found.evidence_ratio < 0.5 && found.loss_bound <= 0.02,
-            "{found:?}"
-        );
-        let half = observations.iter().filter(|one| one.second_half).count();
-        assert_eq!(found.questions, half);
-        let few = calibrate_jointly(&observations[..60], (None, None), goal(0.02));
-        assert_eq!(
-            (few.question, few.evidence, few.evidence_ratio),
-            (None, None, 1.0)
-        );
-    }
-
-    #[test]
-    fn new_questions_lose_no_more_than_guaranteed() {
-        let goal = Goal::Guarantee {
-            max_loss: 0.05,
-            confidence: 0.9,
-        };
-        let mut broken = 0;
-        for seed in 0..200 {
-            let mut state = seed;
-            // Signals that tell little: what a pair loses is near the border.
-            let mut drawn = |count: usize| -> Vec<JointObservation> {
-                let each = (0..count).map(|_| {
-                    let helps = unit(&mut state) < 0.2;
-                    let shift = if helps { 0.3 } else { 0.0 };
-                    JointObservation {
-                        question: unit(&mut state) + shift,
-                        evidence: unit(&mut state) + shift,
-                        without: f64::from(u8::from(!helps)),
-                        with: 1.0,
-                        second_half: unit(&mut state) < 0.5,
-                    }
-                });
-                each.collect()
-            };
-            let (seen, new) = (drawn(400), drawn(4000));
-            let found = calibrate_jointly(&seen, (None, None), goal);
-            let lost = outcome(&new, (found.question, found.evidence)).lost / 4000.0;
-            broken += usize::from(lost > 0.05);
-        }
-        // 20 on average at most, and three standard deviations.
-        assert!(broken <= 33, "{broken}");
-    }
-
-    proptest! {
-        #[test]
-        fn no_pair_of_candidates_is_better(seed in 0_u64..500) {
-            let observations = mixed(seed, 40);
-            let best = calibrate_jointly(&observations, (None, None), Goal::BestAccuracy);
-            // All pairs of values, one by one.
-            for question in observations.iter().map(|one| one.question) {
-                for evidence in observations.iter().map(|one| one.evidence) {
-                    let pair = (Some(question), Some(evidence));
-                    let right = outcome(&observations, pair).right / 40.0;
-                    prop_assert!(right <= best.accuracy + 1e-9);
-                }
-            }
-        }
-
-        #[test]
-        fn no_pair_uses_less_evidence_and_misses_as_little(seed in 0_u64..500, most in 0_u8..4) {
-            let observations = mixed(seed, 40);
-            let most = f64::from(most) / 10.0;
-            let strict = calibrate_jointly(&observations, (None, None), Goal::AtMostMissed(most));
-            // Counted question by question: [used, missed] at a pair of thresholds.
-            let counted = |question: Option<f64>, evidence: Option<f64>| {
-                let used = |one: &&JointObservation| {
-                    question.is_none_or(|at| one.question > at)
-                        && evidence.is_none_or(|at| one.evidence > at)
-                };
-                let beneficial = |one: &&JointObservation| one.with > one.without;
-                let missed = |one: &&JointObservation| beneficial(one) && !used(one);
-                [
-                    observations.iter().filter(used).count(),
-                    observations.iter().filter(missed).count(),
-                ]
-            };
-            let beneficial = observations.iter().filter(|one| one.with > one.without).count();
-            let allowed = most * beneficial as f64 + 1e-9;
-            let [used, missed] = counted(strict.question, strict.evidence);
-            prop_assert!(missed as f64 <= allowed);
-            for question in observations.iter().map(|one| one.question) {
-                for evidence in observations.iter().map(|one| one.evidence) {
-                    let [fewer, missed] = counted(Some(question), Some(evidence));
-                    prop_assert!(missed as f64 > allowed || fewer >= used);
-                }
-            }
-        }
-    }
 }

@@ -2,7 +2,29 @@
 
 use proptest::prelude::*;
 
-use super::*;
+mod abstaining;
+mod double;
+mod graded;
+mod two_signals;
+
+use super::candidates::{Candidate, Open};
+use super::{Calibration, Goal, Observation, calibrate};
+use crate::{Policy, Signal};
+
+fn calibrated(observations: &[Observation], goal: Goal) -> Calibration {
+    let policy = Policy::above(Signal::PERPLEXITY, None);
+    calibrate(&policy, None, 0, observations, goal)
+}
+
+/// What a policy that leaves thresholds open chooses among.
+fn candidates(policy: Policy, observations: &[Observation]) -> Vec<Candidate> {
+    let open = Open {
+        policy,
+        abstain: None,
+        always_k: 1,
+    };
+    open.candidates(observations, observations, &[])
+}
 
 /// Pseudo-random numbers in `[0, 1)`.
 struct Noise(u64);
@@ -22,11 +44,7 @@ fn question(noise: &mut Noise, partly: bool) -> Observation {
         (true, false) => 1.0,
         (true, true) => noise.next(),
     };
-    Observation {
-        score,
-        without: 1.0 - loss,
-        with: 1.0,
-    }
+    Observation::of(score, 1.0 - loss, 1.0)
 }
 
 /// The true mean loss of a threshold in that simulation.
@@ -46,10 +64,10 @@ fn a_guarantee_holds_as_often_as_stated_and_still_saves_retrievals() {
         let (mut broken, mut saved, runs) = (0, 0.0, 1000);
         for _ in 0..runs {
             let questions: Vec<_> = (0..300).map(|_| question(&mut noise, partly)).collect();
-            let chosen = calibrate(&questions, goal);
-            broken += usize::from(true_loss(chosen.threshold, partly) > 0.05);
-            saved += 1.0 - chosen.retrieval_ratio;
-            assert!(chosen.loss_bound <= 0.05 + 1e-5);
+            let chosen = calibrated(&questions, goal);
+            broken += usize::from(true_loss(chosen.policy.threshold(), partly) > 0.05);
+            saved += 1.0 - chosen.retrieval_ratio();
+            assert!(chosen.bound <= 0.05 + 1e-5);
         }
         // 100 on average; three standard deviations are 28.
         assert!(broken <= 128, "{partly}: broken {broken} of {runs}");
@@ -67,74 +85,59 @@ fn an_unreachable_guarantee_reports_the_questions_needed() {
         confidence: 0.95,
     };
     let sure = |n: usize| -> Vec<Observation> {
-        let one = |i| Observation {
-            score: i as f64,
-            without: 1.0,
-            with: 1.0,
-        };
+        let one = |i| Observation::of(i as f64, 1.0, 1.0);
         (0..n).map(one).collect()
     };
-    let few = calibrate(&sure(20), goal);
-    assert_eq!((few.threshold, few.retrieval_ratio), (None, 1.0));
+    let few = calibrated(&sure(20), goal);
+    assert_eq!((few.policy.threshold(), few.retrieval_ratio()), (None, 1.0));
     // ln 0.05 / ln 0.98 = 148.3
     assert_eq!(few.needed, Some(149));
-    let enough = calibrate(&sure(149), goal);
+    let enough = calibrated(&sure(149), goal);
     assert_eq!(
-        (enough.threshold, enough.retrieval_ratio),
+        (enough.policy.threshold(), enough.retrieval_ratio()),
         (Some(148.0), 0.0)
     );
     assert_eq!(enough.needed, None);
 
-    let hopeless = [Observation {
-        score: 0.0,
-        without: 0.0,
-        with: 1.0,
-    }; 50];
-    let never = calibrate(&hopeless, goal);
-    assert_eq!((never.threshold, never.needed), (None, None));
+    let hopeless = vec![Observation::of(0.0, 0.0, 1.0); 50];
+    let never = calibrated(&hopeless, goal);
+    assert_eq!((never.policy.threshold(), never.needed), (None, None));
 }
 
 #[test]
 fn infinite_scores_and_nan_retrieve() {
     for score in [f64::NAN, f64::INFINITY] {
-        let broken = Observation {
-            score,
-            without: 1.0,
-            with: 0.0,
-        };
-        let fine = Observation {
-            score: 0.3,
-            ..broken
-        };
-        let chosen = calibrate(&[broken, fine], Goal::BestAccuracy);
-        assert_eq!((chosen.threshold, chosen.retrieval_ratio), (Some(0.3), 0.5));
+        let broken = Observation::of(score, 1.0, 0.0);
+        let fine = Observation::of(0.3, 1.0, 0.0);
+        let chosen = calibrated(&[broken, fine], Goal::BestAccuracy);
+        assert_eq!(
+            (chosen.policy.threshold(), chosen.retrieval_ratio()),
+            (Some(0.3), 0.5)
+        );
     }
-    let none = calibrate(&[], Goal::BestAccuracy);
-    assert_eq!((none.threshold, none.questions), (None, 0));
+    let none = calibrated(&[], Goal::BestAccuracy);
+    assert_eq!((none.policy.threshold(), none.questions), (None, 0));
 }
 
 fn observations() -> impl Strategy<Value = Vec<Observation>> {
     let share = || (0u8..5).prop_map(|x| f64::from(x) / 4.0);
-    let one = (0u8..12, share(), share()).prop_map(|(score, without, with)| Observation {
-        score: f64::from(score),
-        without,
-        with,
-    });
+    let one = (0u8..12, share(), share())
+        .prop_map(|(score, without, with)| Observation::of(f64::from(score), without, with));
     prop::collection::vec(one, 1..60)
 }
 
 /// The effect of a threshold, computed question by question.
 fn plain(questions: &[Observation], threshold: Option<f64>) -> (f64, f64, f64) {
     let n = questions.len() as f64;
-    let retrieves = |one: &&Observation| threshold.is_none_or(|at| one.score > at);
+    let retrieves = |one: &&Observation| threshold.is_none_or(|at| one.question > at);
     let ratio = questions.iter().filter(retrieves).count() as f64 / n;
     let (mut accuracy, mut loss) = (0.0, 0.0);
     for one in questions {
         if retrieves(&one) {
-            accuracy += one.with;
+            accuracy += one.always;
         } else {
-            accuracy += one.without;
-            loss += (one.with - one.without).max(0.0);
+            accuracy += one.memory;
+            loss += (one.always - one.memory).max(0.0);
         }
     }
     (ratio, accuracy / n, loss / n)
@@ -148,42 +151,42 @@ proptest! {
         max_loss in 0.01f64..0.5,
     ) {
         let thresholds: Vec<Option<f64>> = std::iter::once(None)
-            .chain(questions.iter().map(|one| Some(one.score)))
+            .chain(questions.iter().map(|one| Some(one.question)))
             .collect();
         let all: Vec<_> = thresholds.iter().map(|&at| plain(&questions, at)).collect();
 
-        let best = calibrate(&questions, Goal::BestAccuracy);
+        let best = calibrated(&questions, Goal::BestAccuracy);
         let most = all.iter().map(|one| one.1).fold(0.0, f64::max);
-        prop_assert!((best.accuracy - most).abs() < 1e-9);
+        prop_assert!((best.accuracy() - most).abs() < 1e-9);
         let fewest = all.iter().filter(|one| one.1 > most - 1e-9).map(|one| one.0);
-        prop_assert_eq!(best.retrieval_ratio, fewest.fold(1.0, f64::min));
+        prop_assert_eq!(best.retrieval_ratio(), fewest.fold(1.0, f64::min));
 
-        let least = calibrate(&questions, Goal::RetrievalRatio(ratio));
+        let least = calibrated(&questions, Goal::RetrievalRatio(ratio));
         let met = all.iter().map(|one| one.0).filter(|&r| r <= ratio + 1e-9);
-        prop_assert_eq!(least.retrieval_ratio, met.fold(0.0, f64::max));
+        prop_assert_eq!(least.retrieval_ratio(), met.fold(0.0, f64::max));
 
-        let lossless = calibrate(&questions, Goal::AtMostLost(max_loss));
+        let lossless = calibrated(&questions, Goal::AtMostLost(max_loss));
         let always = plain(&questions, None).1;
         let met = all.iter().filter(|one| one.1 >= always - max_loss - 1e-9);
-        prop_assert_eq!(lossless.retrieval_ratio, met.map(|one| one.0).fold(1.0, f64::min));
+        prop_assert_eq!(lossless.retrieval_ratio(), met.map(|one| one.0).fold(1.0, f64::min));
 
         // What is won elsewhere pays for nothing.
-        let strict = calibrate(&questions, Goal::AtMostMissed(max_loss));
-        let beneficial = questions.iter().map(|one| (one.with - one.without).max(0.0));
+        let strict = calibrated(&questions, Goal::AtMostMissed(max_loss));
+        let beneficial = questions.iter().map(|one| (one.always - one.memory).max(0.0));
         let most = max_loss * beneficial.sum::<f64>() / questions.len() as f64;
         let met = all.iter().filter(|one| one.2 <= most + 1e-9);
-        prop_assert_eq!(strict.retrieval_ratio, met.map(|one| one.0).fold(1.0, f64::min));
+        prop_assert_eq!(strict.retrieval_ratio(), met.map(|one| one.0).fold(1.0, f64::min));
 
         let goal = Goal::Guarantee { max_loss, confidence: 0.9 };
-        let guaranteed = calibrate(&questions, goal);
-        for chosen in [best, least, lossless, strict, guaranteed] {
-            let (ratio, accuracy, loss) = plain(&questions, chosen.threshold);
-            prop_assert!((chosen.retrieval_ratio - ratio).abs() < 1e-9);
-            prop_assert!((chosen.accuracy - accuracy).abs() < 1e-9);
-            prop_assert!((chosen.loss - loss).abs() < 1e-9);
-            prop_assert!(chosen.loss_bound >= loss - 1e-9);
+        let guaranteed = calibrated(&questions, goal);
+        for chosen in [&best, &least, &lossless, &strict, &guaranteed] {
+            let (ratio, accuracy, loss) = plain(&questions, chosen.policy.threshold());
+            prop_assert!((chosen.retrieval_ratio() - ratio).abs() < 1e-9);
+            prop_assert!((chosen.accuracy() - accuracy).abs() < 1e-9);
+            prop_assert!((chosen.loss() - loss).abs() < 1e-9);
+            prop_assert!(chosen.bound >= loss - 1e-9);
         }
-        prop_assert!(guaranteed.loss_bound <= max_loss + 1e-5);
-        prop_assert!(guaranteed.loss <= max_loss);
+        prop_assert!(guaranteed.bound <= max_loss + 1e-5);
+        prop_assert!(guaranteed.loss() <= max_loss);
     }
 }
