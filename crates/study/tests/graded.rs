@@ -214,8 +214,7 @@ fn what_was_probed_at_each_k_is_calibrated_on() {
     assert_eq!((observations.len(), observed.left_out), (FACTS, 0));
     let policy = Policy::graded(signal, Ks::new(&ks).unwrap());
     let chosen = calibrate(&policy, None, 3, &observations, Goal::AtMostLost(0.0));
-    let mean_k = chosen.mean(chosen.tally.results);
-    assert_eq!((chosen.accuracy(), mean_k), (1.0, 10.0 / 8.0));
+    assert_eq!((chosen.accuracy(), chosen.mean_k()), (1.0, 10.0 / 8.0));
     assert_eq!(chosen.policy.simplified().ks.values(), [0, 1, 3]);
     let probabilities: Vec<_> = chosen
         .each_k

@@ -8,8 +8,6 @@ mod observation;
 mod sequence;
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
-mod twins;
 
 use self::bounds::{risk_bound, risk_p_value};
 use self::candidates::{Candidate, Open, Values};
@@ -89,8 +87,7 @@ pub struct Calibration {
 
 impl Calibration {
     /// A sum of the tally as a mean over the questions.
-    #[must_use]
-    pub fn mean(&self, sum: f64) -> f64 {
+    fn mean(&self, sum: f64) -> f64 {
         sum / self.questions.max(1) as f64
     }
 
@@ -104,6 +101,12 @@ impl Calibration {
     #[must_use]
     pub fn evidence_ratio(&self) -> f64 {
         self.mean(self.tally.used)
+    }
+
+    /// The mean number of search results, of a policy that chooses k.
+    #[must_use]
+    pub fn mean_k(&self) -> f64 {
+        self.mean(self.tally.results)
     }
 
     /// The accuracy.

@@ -1,6 +1,6 @@
 //! What was chosen, and what that does, as text or as JSON.
 
-use ken_policy::{Goal, Policy, RoutingModel, Rule, Signal};
+use ken_policy::{Goal, Graded, Policy, RoutingModel, Rule, Signal};
 use serde_json::{Map, Value, json};
 
 use super::{Chosen, is_of_two};
@@ -92,21 +92,23 @@ pub(super) fn show(chosen: &Chosen<'_>) -> Result<()> {
 
 fn as_json(shape: Shape, chosen: &Chosen<'_>) -> Value {
     let Chosen {
-        calibration,
+        calibration: found,
         arguments,
         observed,
         ..
     } = chosen;
-    let (policy, abstain) = (&arguments.policy, arguments.abstain);
-    let is_met = calibration.is_met || shape != Shape::Abstaining;
-    let if_met = |value: Value| if is_met { value } else { Value::Null };
-    let estimate = |estimate: f64| json!({ "estimate": estimate, "bound": calibration.bound });
+    let (one, two) = (shape == Shape::One, shape == Shape::Two);
     let (graded, abstaining) = (shape == Shape::Graded, shape == Shape::Abstaining);
-    let threshold = match shape {
-        Shape::Two => calibration.policy.retrieve.threshold(),
-        _ => calibration.policy.threshold(),
+    let is_met = found.is_met || !abstaining;
+    let mut fields = Map::new();
+    let mut put = |is_shown: bool, key: &str, value: Value| {
+        if is_shown {
+            fields.insert(key.to_owned(), value);
+        }
     };
-    let grades = calibration.each_k.iter().map(|one| {
+    let if_met = |value: Value| if is_met { value } else { Value::Null };
+    let bounded = |estimate: f64| json!({ "estimate": estimate, "bound": found.bound });
+    let grade = |one: &Graded| {
         json!({
             "k": one.k,
             "least_probability": one.least_probability,
@@ -115,86 +117,66 @@ fn as_json(shape: Shape, chosen: &Chosen<'_>) -> Value {
             "accuracy": one.accuracy,
             "always_accuracy": one.always,
         })
-    });
+    };
+    let [first, second] = found_thresholds(shape, chosen);
     let n = if is_met {
-        calibration.questions
+        found.questions
     } else {
         observed.observations.len()
     };
-    let fields = [
-        (true, "policy", json!(policy.to_string())),
-        (
-            abstaining,
-            "abstain",
-            json!(abstain.map(|signal| signal.name)),
-        ),
-        (!graded, "threshold", if_met(json!(threshold))),
-        (
-            shape == Shape::Two,
-            "evidence_threshold",
-            json!(calibration.policy.keep.threshold()),
-        ),
-        (
-            abstaining,
-            "abstain_threshold",
-            if_met(json!(
-                calibration.abstain.and_then(|abstain| abstain.threshold)
-            )),
-        ),
-        (abstaining, "is_kept", json!(is_met)),
-        (graded, "calibrated", json!(chosen.policy().to_string())),
-        (graded, "grades", grades.collect()),
-        (true, "samples", json!(arguments.samples)),
-        (
-            graded,
-            "mean_k",
-            json!(calibration.mean(calibration.tally.results)),
-        ),
-        (graded, "always_k", json!(chosen.always_k)),
-        (
-            abstaining,
-            "answered",
-            if_met(json!(calibration.coverage())),
-        ),
-        (
-            abstaining,
-            "from_memory",
-            if_met(json!(calibration.from_memory())),
-        ),
-        (
-            abstaining,
-            "answered_wrong",
-            if_met(estimate(calibration.error())),
-        ),
-        (
-            abstaining,
-            "right_abstentions",
-            if_met(json!(calibration.right_abstentions())),
-        ),
-        (
-            !abstaining,
-            "retrieval_ratio",
-            json!(retrieval_ratio(shape, chosen)),
-        ),
-        (
-            shape == Shape::Two,
-            "evidence_ratio",
-            json!(calibration.evidence_ratio()),
-        ),
-        (!abstaining, "loss", estimate(calibration.loss())),
-        (!abstaining, "accuracy", json!(calibration.accuracy())),
-        (graded, "always_accuracy", json!(calibration.always)),
-        (shape == Shape::One, "auroc", json!(observed.auroc())),
-        (true, "n", json!(n)),
-        (true, "left_out", json!(observed.left_out)),
-        (true, "cannot_tell", json!(observed.cannot_tell())),
-        (shape == Shape::One, "needed", json!(calibration.needed)),
-    ];
-    let shown = fields.into_iter().filter(|(is_shown, ..)| *is_shown);
-    let fields: Map<String, Value> = shown
-        .map(|(_, key, value)| (key.to_owned(), value))
-        .collect();
+    put(true, "policy", json!(arguments.policy.to_string()));
+    put(
+        abstaining,
+        "abstain",
+        json!(arguments.abstain.map(|signal| signal.name)),
+    );
+    put(!graded, "threshold", if_met(json!(first)));
+    put(two, "evidence_threshold", json!(second));
+    put(abstaining, "abstain_threshold", if_met(json!(second)));
+    put(abstaining, "is_kept", json!(is_met));
+    put(graded, "calibrated", json!(chosen.policy().to_string()));
+    put(graded, "grades", found.each_k.iter().map(grade).collect());
+    put(true, "samples", json!(arguments.samples));
+    put(graded, "mean_k", json!(found.mean_k()));
+    put(graded, "always_k", json!(chosen.always_k));
+    put(abstaining, "answered", if_met(json!(found.coverage())));
+    put(
+        abstaining,
+        "from_memory",
+        if_met(json!(found.from_memory())),
+    );
+    put(abstaining, "answered_wrong", if_met(bounded(found.error())));
+    put(
+        abstaining,
+        "right_abstentions",
+        if_met(json!(found.right_abstentions())),
+    );
+    put(
+        !abstaining,
+        "retrieval_ratio",
+        json!(retrieval_ratio(shape, chosen)),
+    );
+    put(two, "evidence_ratio", json!(found.evidence_ratio()));
+    put(!abstaining, "loss", bounded(found.loss()));
+    put(!abstaining, "accuracy", json!(found.accuracy()));
+    put(graded, "always_accuracy", json!(found.always));
+    put(one, "auroc", json!(observed.auroc()));
+    put(true, "n", json!(n));
+    put(true, "left_out", json!(observed.left_out));
+    put(true, "cannot_tell", json!(observed.cannot_tell()));
+    put(one, "needed", json!(found.needed));
     Value::Object(fields)
+}
+
+/// The threshold of the question, or of the evidence where that alone decides, and that of what follows.
+fn found_thresholds(shape: Shape, chosen: &Chosen<'_>) -> [Option<f64>; 2] {
+    let Policy { retrieve, keep, .. } = chosen.calibration.policy;
+    let abstain = chosen.calibration.abstain;
+    match shape {
+        Shape::Abstaining => [retrieve.threshold(), abstain.and_then(|one| one.threshold)],
+        Shape::Two => [retrieve.threshold(), keep.threshold()],
+        Shape::One | Shape::Graded => [retrieve.threshold().or(keep.threshold()), None],
+    }
 }
 
 /// Questions that retrieve; by a signal of the evidence, those whose evidence is used.
@@ -208,128 +190,102 @@ fn retrieval_ratio(shape: Shape, chosen: &Chosen<'_>) -> f64 {
 
 fn rows(shape: Shape, chosen: &Chosen<'_>) -> Vec<(&'static str, String)> {
     let Chosen {
-        calibration,
+        calibration: found,
         arguments,
         ..
     } = chosen;
-    let policy = &arguments.policy;
-    let abstain = arguments.abstain;
-    let mut rows = vec![("policy", policy.to_string())];
-    rows.extend(abstain.map(|signal| ("abstain", signal.to_string())));
-    if shape != Shape::Graded {
-        rows.extend(thresholds(shape, chosen));
-    }
+    let graded = shape == Shape::Graded;
     let bounded = |share: f64| {
-        let (share, bound) = (percent(share), percent(calibration.bound));
+        let (share, bound) = (percent(share), percent(found.bound));
         let confidence = arguments.goal().confidence();
         format!("{share}, at most {bound} with confidence {confidence}")
     };
-    let accuracy = percent(calibration.accuracy());
-    match shape {
-        Shape::Abstaining => {
-            let right = calibration.right_abstentions();
-            rows.extend([
-                ("answered", percent(calibration.coverage())),
-                ("from memory", percent(calibration.from_memory())),
-                ("wrong among answered", bounded(calibration.error())),
-                (
-                    "withheld answers that are wrong",
-                    right.map_or("none is withheld".to_owned(), percent),
-                ),
-            ]);
+    let mut rows = vec![("policy", arguments.policy.to_string())];
+    rows.extend(
+        arguments
+            .abstain
+            .map(|signal| ("abstain", signal.to_string())),
+    );
+    rows.extend(thresholds(shape, chosen));
+    if shape == Shape::Abstaining {
+        let right = found.right_abstentions();
+        let right = right.map_or("none is withheld".to_owned(), percent);
+        rows.extend([
+            ("answered", percent(found.coverage())),
+            ("from memory", percent(found.from_memory())),
+            ("wrong among answered", bounded(found.error())),
+            ("withheld answers that are wrong", right),
+        ]);
+    } else {
+        let of_evidence = shape == Shape::One && arguments.policy.searches_by().is_none();
+        let ratio = if of_evidence {
+            "evidence used"
+        } else {
+            "retrieval ratio"
+        };
+        let results = || format!("{:.2} on average, of {}", found.mean_k(), chosen.always_k);
+        rows.extend(graded.then(|| ("search results", results())));
+        rows.push((ratio, percent(retrieval_ratio(shape, chosen))));
+        let used = || ("evidence used", percent(found.evidence_ratio()));
+        rows.extend((shape == Shape::Two).then(used));
+        let mut accuracy = percent(found.accuracy());
+        if graded {
+            accuracy += &format!(", always {}", percent(found.always));
         }
-        _ => {
-            let mean_k = calibration.mean(calibration.tally.results);
-            let results = format!("{mean_k:.2} on average, of {}", chosen.always_k);
-            rows.extend((shape == Shape::Graded).then_some(("search results", results)));
-            let ratio = percent(retrieval_ratio(shape, chosen));
-            let of_evidence = shape == Shape::One && policy.searches_by().is_none();
-            rows.push((
-                if of_evidence {
-                    "evidence used"
-                } else {
-                    "retrieval ratio"
-                },
-                ratio,
-            ));
-            let used = ("evidence used", percent(calibration.evidence_ratio()));
-            rows.extend((shape == Shape::Two).then_some(used));
-            rows.push((
-                "accuracy",
-                if shape == Shape::Graded {
-                    format!("{accuracy}, always {}", percent(calibration.always))
-                } else {
-                    accuracy
-                },
-            ));
-            rows.push(("lost against always", bounded(calibration.loss())));
-        }
+        rows.push(("accuracy", accuracy));
+        rows.push(("lost against always", bounded(found.loss())));
     }
     if shape == Shape::One {
         let area = chosen.observed.auroc();
         let area = area.map_or("undefined".to_owned(), |area| format!("{area:.3}"));
         rows.push(("AUROC of \"retrieval helps\"", area));
     }
-    rows.push(("questions", calibration.questions.to_string()));
+    rows.push(("questions", found.questions.to_string()));
     rows
 }
 
 /// Each threshold, by what it does, or what happens without it.
 fn thresholds(shape: Shape, chosen: &Chosen<'_>) -> Vec<(&'static str, String)> {
+    const QUESTION: &str = "threshold of the question";
     const USED: &str = "evidence above it is used";
     const RETRIEVE: &str = "questions above it retrieve";
-    let Policy { retrieve, keep, .. } = chosen.calibration.policy;
-    let abstain = chosen
-        .calibration
-        .abstain
-        .and_then(|abstain| abstain.threshold);
+    const RETRIEVES: &str = "every question retrieves";
+    const NEEDS: &str = "every question needs its evidence";
+    let [first, second] = found_thresholds(shape, chosen);
     let above = chosen
         .arguments
         .abstain
         .is_some_and(Signal::weighs_evidence);
-    let (question, evidence) = (retrieve.threshold(), keep.threshold());
-    let needs = "every question needs its evidence";
+    let given = if above {
+        "above it an answer with evidence is given"
+    } else {
+        "up to it an answer with evidence is given"
+    };
+    let memory = "up to it questions are answered from memory";
+    let twice = "questions above it retrieve; evidence is used where they are not, once it is read";
     let rows = match (shape, chosen.arguments.policy.keep) {
+        (Shape::Graded, _) => Vec::new(),
         (Shape::Abstaining, _) => vec![
-            (
-                "threshold of the question",
-                question,
-                "up to it questions are answered from memory",
-                "every question retrieves",
-            ),
+            (QUESTION, first, memory, RETRIEVES),
             (
                 "threshold of the answer",
-                abstain,
-                if above {
-                    "above it an answer with evidence is given"
-                } else {
-                    "up to it an answer with evidence is given"
-                },
+                second,
+                given,
                 "every answer is given",
             ),
         ],
-        (Shape::Two, Rule::Settled) => vec![(
-            "threshold",
-            question,
-            "questions above it retrieve; evidence is used where they are not, once it is read",
-            needs,
-        )],
+        (Shape::Two, Rule::Settled) => vec![("threshold", first, twice, NEEDS)],
         (Shape::Two, _) => vec![
-            (
-                "threshold of the question",
-                question,
-                RETRIEVE,
-                "every question retrieves",
-            ),
+            (QUESTION, first, RETRIEVE, RETRIEVES),
             (
                 "threshold of the evidence",
-                evidence,
+                second,
                 USED,
                 "all evidence is used",
             ),
         ],
-        (_, Rule::Always) => vec![("threshold", question, RETRIEVE, needs)],
-        _ => vec![("threshold", evidence, USED, needs)],
+        (Shape::One, Rule::Always) => vec![("threshold", first, RETRIEVE, NEEDS)],
+        (Shape::One, _) => vec![("threshold", first, USED, NEEDS)],
     };
     let worded = rows.into_iter().map(|(name, threshold, rule, without)| {
         let text = match threshold {

@@ -14,10 +14,6 @@ fn calibrated(observations: &[Observation], goal: Goal) -> Calibration {
     calibrate(&grades(), None, 8, observations, goal)
 }
 
-fn mean_k(calibration: &Calibration) -> f64 {
-    calibration.mean(calibration.tally.results)
-}
-
 /// Questions of three kinds, told apart by the signal: known, answered by one passage, and by many only.
 fn mixed(seed: u64, count: usize) -> Vec<Observation> {
     let mut state = seed;
@@ -63,7 +59,7 @@ fn each_question_gets_as_few_results_as_it_takes() {
     // Of two blocks, one is known and the other not: what takes one passage cannot be told from the probability.
     let best = calibrated(&observations, Goal::BestAccuracy);
     assert_eq!((best.accuracy(), best.loss()), (1.0, 0.0));
-    assert!((mean_k(&best) - 8.0 * 2.0 / 3.0).abs() < 0.1, "{best:?}");
+    assert!((best.mean_k() - 8.0 * 2.0 / 3.0).abs() < 0.1, "{best:?}");
     // With a few answers from memory among those, it can.
     let mut observations = observations;
     for (number, one) in observations.iter_mut().enumerate() {
@@ -73,7 +69,7 @@ fn each_question_gets_as_few_results_as_it_takes() {
     }
     let best = calibrated(&observations, Goal::BestAccuracy);
     assert_eq!((best.accuracy(), best.loss()), (1.0, 0.0));
-    assert!((mean_k(&best) - 3.0).abs() < 0.3, "{best:?}");
+    assert!((best.mean_k() - 3.0).abs() < 0.3, "{best:?}");
     let probabilities: Vec<_> = best
         .each_k
         .iter()
@@ -84,7 +80,7 @@ fn each_question_gets_as_few_results_as_it_takes() {
     assert_eq!(probabilities[2], None);
     assert_eq!(best.each_k[2].always, Some(1.0));
     let few = calibrated(&observations, Goal::RetrievalRatio(0.05));
-    assert!(mean_k(&few) <= 0.4 && few.accuracy() < 0.8, "{few:?}");
+    assert!(few.mean_k() <= 0.4 && few.accuracy() < 0.8, "{few:?}");
 }
 
 #[test]
@@ -95,11 +91,11 @@ fn a_guarantee_is_proved_on_the_other_half() {
     };
     let observations = mixed(2, 1200);
     let found = calibrated(&observations, goal);
-    assert!(mean_k(&found) < 6.5 && found.bound <= 0.02, "{found:?}");
+    assert!(found.mean_k() < 6.5 && found.bound <= 0.02, "{found:?}");
     let half = observations.iter().filter(|one| one.second_half).count();
     assert_eq!(found.questions, half);
     let few = calibrated(&observations[..60], goal);
-    assert_eq!((few.is_met, mean_k(&few), few.bound), (false, 8.0, 0.0));
+    assert_eq!((few.is_met, few.mean_k(), few.bound), (false, 8.0, 0.0));
 }
 
 #[test]
@@ -151,8 +147,8 @@ proptest! {
                 }
             }
         }
-        prop_assert!((mean_k(&strict) * n - fewest_missing).abs() < 1e-6, "{strict:?}");
-        prop_assert!((mean_k(&found) * n - fewest).abs() < 1e-6, "{found:?} {fewest}");
+        prop_assert!((strict.mean_k() * n - fewest_missing).abs() < 1e-6, "{strict:?}");
+        prop_assert!((found.mean_k() * n - fewest).abs() < 1e-6, "{found:?} {fewest}");
         prop_assert!(found.accuracy() + most + 1e-9 >= always / n);
     }
 }

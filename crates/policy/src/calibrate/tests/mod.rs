@@ -8,7 +8,7 @@ mod graded;
 mod two_signals;
 
 use super::candidates::{Candidate, Open};
-use super::{Calibration, Goal, Observation, calibrate};
+use super::{Calibration, Goal, Observation, Tally, blocks, calibrate};
 use crate::{Policy, Signal};
 
 fn calibrated(observations: &[Observation], goal: Goal) -> Calibration {
@@ -24,6 +24,65 @@ fn candidates(policy: Policy, observations: &[Observation]) -> Vec<Candidate> {
         always_k: 1,
     };
     open.candidates(observations, observations, &[])
+}
+
+/// Questions with signals of few values, so that many are equal, and some that tell nothing.
+fn drawn(seed: u64, ks: usize) -> Vec<Observation> {
+    let mut state = seed;
+    let each = (0..8 + seed as usize % 40).map(|_| {
+        let mut bit = |chance: f64| f64::from(u8::from(ken_random::unit(&mut state) < chance));
+        let (memory, always) = (bit(0.4), bit(0.7));
+        let fewer: Vec<f64> = (1..ks).map(|_| bit(0.6)).collect();
+        let mut score = |helps: f64| match ken_random::unit(&mut state) {
+            none if none < 0.08 => f64::NAN,
+            _ => ((ken_random::unit(&mut state) + 0.5 * helps) * 8.0).round() / 8.0,
+        };
+        Observation {
+            question: score(1.0 - memory),
+            review: score(always),
+            memory,
+            always,
+            at_k: std::iter::once(memory).chain(fewer).take(ks).collect(),
+            second_half: false,
+        }
+    });
+    each.collect()
+}
+
+/// The sums of all candidates, of every shape, are those of deciding question by question.
+#[test]
+fn every_candidate_does_what_is_said_of_it() {
+    let shapes = [
+        ("uncertainty:perplexity", None),
+        ("uncertainty:perplexity", Some(Signal::CERTAINTY)),
+        ("uncertainty:perplexity", Some(Signal::EVIDENCE_CONFIDENCE)),
+        ("evidence:cosine", None),
+        ("uncertainty:perplexity+evidence:cosine", None),
+        ("uncertainty:perplexity@0.5+evidence:cosine", None),
+        ("uncertainty:perplexity+evidence:cosine@0.5", None),
+        ("uncertainty:perplexity+double", None),
+        ("uncertainty:perplexity:0:1:8", None),
+        ("uncertainty:perplexity:0:2", None),
+    ];
+    for (text, abstain) in shapes {
+        let policy: Policy = text.parse().unwrap();
+        let always_k = if policy.is_graded() { 8 } else { 1 };
+        let open = Open {
+            policy,
+            abstain,
+            always_k,
+        };
+        for seed in 0..100 {
+            let observations = drawn(seed, policy.ks.values().len());
+            let candidates = open.candidates(&observations, &observations, &blocks(&observations));
+            assert!(candidates.len() > 1, "{text}");
+            for one in candidates {
+                let (policy, abstain) = open.at(one.values);
+                let tally = Tally::of(&policy, abstain, &observations, always_k);
+                assert_eq!(one.tally, tally, "{text} {policy}");
+            }
+        }
+    }
 }
 
 /// Pseudo-random numbers in `[0, 1)`.
