@@ -1,17 +1,15 @@
-//! Abstaining: before an answer is written, it is decided whether it is given. What decides from the number is in
-//! `ken_route`.
+//! Abstaining: before an answer is written, it is decided whether it is given. `ken_policy` decides from the
+//! number.
 
 use std::ops::ControlFlow;
 
+use ken_policy::{Abstention, Measurements, Signal, Source};
 use ken_probe::Sample;
-use ken_route::{Score, Source};
 
-use crate::Abstention;
 use crate::draft::Draft;
 use crate::error::AnswerError;
 use crate::pipeline::{Event, Pipeline};
 use crate::prompt;
-use crate::signals::{Measurements, Signal};
 
 /// What is measured of an answer that has to be vouched for: the signal, and what has the short answer itself
 /// written, so that the trace tells what was withheld.

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use ken_policy::{Calls, Source, Tokens};
 use ken_probe::{Lack, Sample};
-use ken_route::Source;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::SearchResult;
 use crate::style::Style;
@@ -139,23 +139,4 @@ pub struct Verbalized {
     /// Whether the model got to read it; `false` where it did not fit beside the question, or is
     /// empty. The answer is then from memory.
     pub in_prompt: bool,
-}
-
-/// Calls made.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Calls {
-    /// Of the model: one for each text that it wrote and each that it judged or inspected. What
-    /// rerankers ask is not counted.
-    pub model: usize,
-    /// Of the retriever.
-    pub retriever: usize,
-}
-
-/// Tokens spent.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Tokens {
-    /// Tokens that the model read.
-    pub prompt: usize,
-    /// Tokens that the model wrote.
-    pub completion: usize,
 }

@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use ken_language::{LanguageModel, Prompt};
+use ken_policy::Tokens;
 use ken_probe::normalize::{Rules, is_mostly_chinese, normalize};
 use ken_probe::{DrawRequest, FewShot, draw, worked_examples};
 
 use crate::AnswerError;
-use crate::answer::Tokens;
 
 /// A question that was asked before, and its answer.
 #[derive(Debug, Clone, PartialEq, Eq)]

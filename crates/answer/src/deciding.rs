@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ken_language::Embedder;
-use ken_route::Head;
+use ken_policy::{Abstention, Head, Policy, RoutingModel, RoutingModels, Signal};
 
 use crate::assessor::Assessor;
 use crate::datastore::Datastore;
@@ -12,8 +12,6 @@ use crate::gate::{Gate, gate_fits};
 use crate::pipeline::Pipeline;
 use crate::retrieve::Retriever;
 use crate::router::{Router, fits};
-use crate::signals::{RoutingModel, RoutingModels, Signal};
-use crate::{Abstention, Policy};
 
 impl Pipeline {
     /// The same pipeline with a router, by which the policy of that name decides. One that looks at an
@@ -161,7 +159,7 @@ mod tests {
             ..Fact::default()
         };
         let settings = AnswerSettings {
-            policy: Policy::Never,
+            policy: Policy::NEVER,
             abstain: None,
             mode: Mode::Lexical,
             k: 1,
@@ -197,7 +195,7 @@ mod tests {
         assert_eq!(refused("kbm@1", None), None);
         for (policy, abstain) in [
             ("kbm@1+double", None),
-            ("kbm:certainty@1+relative", None),
+            ("kbm:certainty@1+double", None),
             ("never", Some("kbm@0.5")),
         ] {
             let (kind, remedy) = refused(policy, abstain).unwrap();

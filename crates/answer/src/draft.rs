@@ -5,14 +5,12 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ken_language::Prompt;
+use ken_policy::{Calls, Choice, Cost, Measurements, Policy, Step, Tokens};
 use ken_probe::{Lack, Sample, letter, named_choice};
-use ken_route::Choice;
 
-use crate::Policy;
-use crate::answer::{Answer, Calls, Retrieved, Tokens, Verbalized};
+use crate::answer::{Answer, Retrieved, Verbalized};
 use crate::cite::cite;
 use crate::prompt::{self, QuestionPrompt};
-use crate::signals::{Cost, Measurements, Step};
 use crate::style::Style;
 
 /// An answer in the making.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use ken_diagnostic::{Remedy, remedy};
 use ken_language::ModelError;
-use ken_route::CannotChoose;
+use ken_policy::CannotChoose;
 
 use crate::mismatch::Mismatch;
 

@@ -1,15 +1,13 @@
 //! Applying a gate: a head that predicts from numbers of the question, its evidence and the model's answers
-//! what the evidence is worth. What it predicts from them is in `ken_route`.
+//! what the evidence is worth. What it predicts from them is in `ken_policy`.
 
 use ken_language::Embedder;
+use ken_policy::{Gated, Head, Input, Measurements, Rating, Step, confidence};
 use ken_probe::types_by_string;
-use ken_route::{Head, Input};
 
 use crate::error::AnswerError;
 use crate::mismatch::Mismatch;
 use crate::prompt;
-use crate::rating::Rating;
-use crate::signals::{Gated, Measurements, Step, confidence};
 
 /// A gate that fits the model and the embedder at hand.
 pub(crate) struct Gate {

@@ -27,53 +27,46 @@ mod evidence;
 mod found;
 mod gate;
 mod marks;
+mod measure;
 mod mismatch;
 mod passage_features;
 mod pipeline;
 pub mod prompt;
 mod question_states;
-mod rating;
 mod rerank;
 mod retrieve;
 mod router;
 mod routing;
 mod score;
 mod search_result;
-mod signals;
 mod style;
 mod truncate;
 mod verbalize;
 mod written;
 
 pub use abstaining::signals_of_abstention;
-pub use answer::{Answer, Calls, Citation, Retrieved, Tokens, Verbalized};
+pub use answer::{Answer, Citation, Retrieved, Verbalized};
 pub use assessor::{AssessedModel, Assessor};
 pub use back_end::BackEnd;
 pub use conversation::{Exchange, Standalone, is_small_talk};
 pub use datastore::{Datastore, DatastoreError};
 pub use error::AnswerError;
 pub use gate::{evidence_vector, gate_fits};
+pub use ken_policy::{
+    Abstention, Calls, ChosenSource, Cost, Definition, Gated, Measurements, Policy, Rating, Routed,
+    RoutingModel, RoutingModels, Signal, Step, Tokens, UnknownSignal, Verdicts, share,
+};
+pub use measure::{draw_answers, inspect_answers, judge, rate};
 pub use mismatch::Mismatch;
 pub use passage_features::{PassageFeatures, passage_features};
 pub use pipeline::{AnswerSettings, Event, Pipeline};
 pub use prompt::QuestionPrompt;
 pub use question_states::question_states;
-pub use rating::Rating;
 pub use rerank::{Rerank, Reranker, Reranking, UnknownRerank};
 pub use retrieve::{Found, RerankCost, Retriever};
-pub use router::{Representation, Routed, all_words, fits, represent};
+pub use router::{Representation, all_words, fits, represent};
 pub use routing::{SAMPLES, chance};
 pub use search_result::SearchResult;
-pub use signals::{
-    ChosenSource, Cost, Definition, Gated, Measurements, RoutingModel, RoutingModels, Signal, Step,
-    UnknownSignal, Verdicts, draw_answers, inspect_answers, judge, rate, share,
-};
 pub use style::{Style, UnknownStyle};
 pub use truncate::SPARE_TOKENS;
 pub use verbalize::VERBALIZED_TOKENS;
-
-/// How it is decided whether a question retrieves.
-pub type Policy = ken_route::Policy<Signal>;
-
-/// How it is decided whether an answer is withheld.
-pub type Abstention = ken_route::Abstention<Signal>;

@@ -2,8 +2,8 @@
 //! for word says little that it does not know.
 
 use ken_language::{LanguageModel, Prompt};
+use ken_policy::Input;
 use ken_probe::FewShot;
-use ken_route::Input;
 
 use crate::AnswerError;
 use crate::score::score_texts;

@@ -11,8 +11,8 @@ use ken_language::{
     CancelToken, Finish, GenerateOptions, GenerateRequest, Generation, LanguageModel, Progress,
     Prompt, Sampling, bound_model,
 };
+use ken_policy::{Abstention, Choice, Policy, Source};
 use ken_probe::{Lack, Sample};
-use ken_route::{Choice, Source};
 
 use crate::answer::{Answer, Retrieved};
 use crate::assessor::Assessor;
@@ -28,7 +28,6 @@ use crate::router::Router;
 use crate::style::Style;
 use crate::verbalize::verbalize;
 use crate::written::Written;
-use crate::{Abstention, Policy};
 
 /// How questions are answered.
 #[derive(Debug, Clone, PartialEq)]
@@ -310,7 +309,7 @@ impl Pipeline {
         let questions: Vec<QuestionPrompt<'_>> = questions.collect();
         let budgets = self.budgets(&questions)?;
         self.check(&questions, &budgets)?;
-        let always = Policy::Always.choose(None)?;
+        let always = Policy::ALWAYS.choose(None)?;
         let mut drafts: Vec<Draft<'_>> = questions
             .iter()
             .map(|question| Draft::new(*question, always.clone(), true))

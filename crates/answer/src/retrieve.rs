@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use ken_corpus::Filter;
 use ken_index::{Mode, Query};
 use ken_language::{CancelToken, Embedder, Role, bound_embedder};
+use ken_policy::Rating;
 
-use crate::rating::{COMPARED, Rating};
 use crate::rerank::{Reranked, Reranking};
 use crate::{AnswerError, BackEnd, SearchResult};
 
@@ -198,11 +198,13 @@ impl Retriever {
     /// # Errors
     /// As [`Retriever::search`].
     pub fn rate(&self, queries: &[&str]) -> Result<Vec<Rating>, AnswerError> {
+        /// Passages of each search that are compared.
+        const COMPARED: usize = 10;
         let by = |mode| self.find_passages(queries, mode, COMPARED);
         let (dense, lexical) = (by(Mode::Dense)?, by(Mode::Lexical)?);
-        let each = dense.into_iter().zip(lexical);
-        Ok(each
-            .map(|(dense, lexical)| Rating::of(&dense.results, &lexical.results))
+        let rated = dense.iter().zip(&lexical);
+        Ok(rated
+            .map(|(dense, lexical)| Rating::of(&scored(dense), &scored(lexical)))
             .collect())
     }
 
@@ -246,4 +248,12 @@ impl Retriever {
             })
             .collect()
     }
+}
+
+/// The ids of the passages that were found, with their scores.
+fn scored(found: &Found) -> Vec<(&str, f32)> {
+    let results = found.results.iter();
+    results
+        .map(|hit| (hit.passage.id.0.as_str(), hit.score))
+        .collect()
 }

@@ -1,11 +1,10 @@
 //! Applying a router: which vector of a question it reads, and whether it fits this model and embedder.
-//! What it predicts from the vector is in `ken_route`.
+//! What it predicts from the vector is in `ken_policy`.
 
 use ken_language::{
     Embedder, GenerateOptions, GenerateRequest, LanguageModel, Prompt, Role, Sampling,
 };
-use ken_route::{Head, Input, Vocabulary};
-use serde::{Deserialize, Serialize};
+use ken_policy::{Head, Input, Routed, Vocabulary};
 use std::ops::ControlFlow;
 
 use crate::assessor::Assessor;
@@ -17,15 +16,6 @@ use crate::prompt::{self, Indicator, QuestionPrompt};
 pub(crate) struct Router {
     pub(crate) head: Head,
     pub(crate) fingerprint: String,
-}
-
-/// A router's prediction for a question.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Routed {
-    /// The router's fingerprint.
-    pub router: String,
-    /// The probability that the model does not answer right from memory; `None` where it cannot be told.
-    pub need: Option<f64>,
 }
 
 /// Where the vector of a question comes from.

@@ -3,16 +3,15 @@
 use std::ops::ControlFlow;
 
 use ken_language::{Prompt, Sampling};
+use ken_policy::{Measurements, Policy, Reading, Rule, Signal, Source, Step};
 use ken_probe::{Sample, SampleOptions, seed_of};
-use ken_route::{Reading, Source};
 
-use crate::Policy;
 use crate::answer::Retrieved;
 use crate::draft::Draft;
 use crate::error::AnswerError;
+use crate::measure::{Found, Measuring};
 use crate::pipeline::{Event, Pipeline};
 use crate::prompt::{self, QuestionPrompt};
-use crate::signals::{Found, Measurements, Measuring, Signal, Step};
 use crate::style::Style;
 
 /// How many answers a policy samples by default: more are more precise, and cost more.
@@ -96,19 +95,16 @@ impl Pipeline {
     /// the default where none is. A datastore has a say in what the model chooses, so with one the default stands.
     #[must_use]
     pub fn resolved(&self, policy: Policy) -> Policy {
-        match policy {
-            Policy::Measured {
-                signal,
-                threshold: None,
-                review,
-            } if signal.is_recorded => {
+        match policy.searches_by() {
+            Some(signal)
+                if signal.is_recorded && policy.retrieve.is_open() && !policy.is_graded() =>
+            {
                 let chooser = self.model.source_chooser().ok();
                 let recorded = chooser.filter(|_| self.datastore.is_none());
                 let recorded = recorded.and_then(|chooser| chooser.threshold());
-                Policy::Measured {
-                    signal,
-                    threshold: recorded.or(signal.threshold),
-                    review,
+                Policy {
+                    retrieve: Rule::above(signal, recorded.or(signal.threshold)),
+                    ..policy
                 }
             }
             _ => policy,
@@ -173,11 +169,8 @@ impl Pipeline {
         for index in indices {
             let draft = &mut drafts[index];
             let (without, with) = (&draft.measured, &draft.measured_with);
-            let first = policy.searches_by().map_or(Reading::NotMeasured, |signal| {
-                self.reading(signal, signal.of(without))
-            });
             let review = self.reading(reviewer, reviewer.review(without, with));
-            let decided = policy.review(first, review)?;
+            let decided = policy.review(review)?;
             draft.cannot_tell |= review.cannot_tell();
             draft.choice.source = decided.source;
             draft.choice.reason += &format!("; {}", decided.reason);

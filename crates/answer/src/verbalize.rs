@@ -3,10 +3,11 @@
 use std::ops::ControlFlow;
 
 use ken_language::{LanguageModel, Prompt};
+use ken_policy::Tokens;
 use ken_probe::{DrawRequest, draw_watched};
 
 use crate::AnswerError;
-use crate::answer::{Tokens, Verbalized};
+use crate::answer::Verbalized;
 use crate::prompt::{self, QuestionPrompt};
 use crate::truncate::SPARE_TOKENS;
 

@@ -11,7 +11,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 
-use ken_route::LossTest;
+use ken_policy::LossTest;
 
 use crate::service::gate::Load;
 use crate::service::watch::{Drift, Standing, Test};

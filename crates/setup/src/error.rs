@@ -11,7 +11,7 @@ use ken_milvus::MilvusError;
 use ken_model::decoder::{DecoderError, ReadAs};
 use ken_model::encoder::EncoderError;
 use ken_model::remote::RemoteError;
-use ken_route::HeadFileError;
+use ken_policy::HeadFileError;
 
 /// Why settings cannot be taken, or what they name cannot be opened.
 #[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]

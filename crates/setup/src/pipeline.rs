@@ -9,7 +9,7 @@ use ken_answer::{
 use ken_hub::ModelReference;
 use ken_language::{LanguageModel, Sampling};
 use ken_model::decoder::{DecoderError, Origin};
-use ken_route::{Head, Input, Purpose};
+use ken_policy::{Head, Input, Purpose};
 
 use crate::error::SetupError;
 use crate::fetch::Setup;
@@ -26,7 +26,7 @@ impl Setup<'_> {
     pub fn pipeline(&self) -> Result<Pipeline, SetupError> {
         self.check_policy()?;
         let policy = self.settings.policy;
-        let needs_corpus = policy != Policy::Never || self.settings.corpus.is_some();
+        let needs_corpus = policy != Policy::NEVER || self.settings.corpus.is_some();
         self.pipeline_for(None, needs_corpus, &[policy])
     }
 

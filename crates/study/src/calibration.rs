@@ -1,12 +1,10 @@
 //! The observations that a threshold is chosen on, from probe records: each question's score by a
-//! signal, and whether its answers with and without evidence are correct. The choice is in `ken_route`.
+//! signal, and whether its answers with and without evidence are correct. The choice is in `ken_policy`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use ken_answer::{Calls, Cost, Measurements, Signal, Step, Tokens};
-use ken_route::{
-    AbstentionObservation, GradedObservation, Grades, JointObservation, Observation, Reading, Score,
-};
+use ken_policy::{Observation, Reading};
 
 use crate::calibration_error::CalibrationError;
 use crate::discrimination::auroc;
@@ -25,20 +23,21 @@ pub struct Observed {
 }
 
 impl Observed {
-    /// Questions among these of which the signal cannot tell, so that they retrieve at every threshold.
+    /// Questions among these of which a signal cannot tell, so that the careful side is taken at every threshold.
     #[must_use]
     pub fn cannot_tell(&self) -> usize {
-        self.observations
-            .iter()
-            .filter(|one| one.score.is_nan())
-            .count()
+        let cannot_tell = |one: &&Observation| one.question.is_nan() || one.review.is_nan();
+        self.observations.iter().filter(cannot_tell).count()
     }
 
-    /// The area under the curve of the score, where there is one, as a sign that retrieval makes the answer better.
+    /// The area under the curve of the first signal, where there is one, as a sign that retrieval makes the answer better.
     #[must_use]
     pub fn auroc(&self) -> Option<f64> {
-        let scored = self.observations.iter().filter(|one| !one.score.is_nan());
-        let scored = scored.map(|one| (one.score, one.with > one.without));
+        let scored = self
+            .observations
+            .iter()
+            .filter(|one| !one.question.is_nan());
+        let scored = scored.map(|one| (one.question, one.always > one.memory));
         auroc(&scored.collect::<Vec<_>>())
     }
 }
@@ -140,59 +139,87 @@ pub fn recorded_with_evidence(record: &ProbeRecord) -> Measurements {
     }
 }
 
-/// The observations for a threshold: each record's score by a signal, and whether its greedy answers, which are
-/// the ones given, are correct.
-///
-/// # Shapes
-/// `scores`: `[records]`; `None` for a record that is to be left out.
+/// A signal with its number of each record: `[records]`; `None` for a record that is to be left out.
+pub type Scored<'a> = (Signal, &'a [Option<f64>]);
+
+/// The observations for thresholds: each record's signals, and whether its greedy answers, which are the ones given, are
+/// correct. `review` is the signal that reviews the evidence or vouches for the answer, where that is another than the
+/// first or measured again. `at_k`: the values of k that the policy chooses among, and the search results that the questions
+/// were probed with. The seed draws the halves.
 ///
 /// # Errors
-/// Where that is nothing.
+/// Where that is nothing; more search results than were probed with; a k that some record holds no answer at.
 pub fn observe(
     records: &[ProbeRecord],
-    signal: Signal,
-    scores: &[Option<f64>],
+    question: Scored<'_>,
+    review: Option<Scored<'_>>,
+    (ks, always_k): (&[usize], usize),
+    seed: u64,
 ) -> Result<Observed, CalibrationError> {
-    let each = records.iter().zip(scores);
-    let compared: Vec<(f64, f64, Option<f64>)> = each
-        .filter_map(|(record, score)| {
-            let (without, with) = both_right(record)?;
-            Some((without, with, *score))
-        })
-        .collect();
-    observed(records.len(), signal, &compared)
+    let review = review.unwrap_or(question);
+    let mut compared = Vec::new();
+    for ((record, question), review) in records.iter().zip(question.1).zip(review.1) {
+        if let Some(right) = both_right(record) {
+            compared.push((record, right, [*question, *review]));
+        }
+    }
+    if compared.is_empty() {
+        let records = records.len();
+        return Err(CalibrationError::NothingToCompare { records });
+    }
+    let is_told = |at: usize| compared.iter().any(|(_, _, scores)| scores[at].is_some());
+    for (at, (signal, _)) in [question, review].into_iter().enumerate() {
+        if !is_told(at) {
+            return Err(CalibrationError::NotMeasured { signal });
+        }
+    }
+    if let Some(&wanted) = ks.last().filter(|most| **most > always_k) {
+        let k = always_k;
+        return Err(CalibrationError::FewerResults { wanted, k });
+    }
+    let mut missing = BTreeSet::new();
+    let mut observations = Vec::new();
+    for (record, (memory, always), scores) in compared {
+        let [Some(question), Some(review)] = scores else {
+            continue;
+        };
+        let mut right_at = |k: usize| match k {
+            0 => memory,
+            k if k == always_k => always,
+            k => {
+                let correct = record.at_k.get(&k).and_then(|answer| answer.correct);
+                if correct.is_none() {
+                    missing.insert(k);
+                }
+                number(correct.unwrap_or_default())
+            }
+        };
+        observations.push(Observation {
+            question,
+            review,
+            memory,
+            always,
+            at_k: ks.iter().map(|&k| right_at(k)).collect(),
+            second_half: half(seed, record.subject()) == 1,
+        });
+    }
+    if !missing.is_empty() {
+        let missing = missing.into_iter().collect();
+        return Err(CalibrationError::NotAtK { missing });
+    }
+    if observations.is_empty() {
+        return Err(CalibrationError::NotMeasured { signal: review.0 });
+    }
+    Ok(Observed {
+        left_out: records.len() - observations.len(),
+        observations,
+    })
 }
 
 /// How right the greedy answers without and with evidence are, where there are both.
 pub(crate) fn both_right(record: &ProbeRecord) -> Option<(f64, f64)> {
     let right = |answer: &Option<ProbeAnswer>| answer.as_ref()?.correct.map(number);
     right(&record.greedy.from_self).zip(right(&record.greedy.corpus))
-}
-
-/// Of compared records, those with a score.
-fn observed(
-    records: usize,
-    signal: Signal,
-    compared: &[(f64, f64, Option<f64>)],
-) -> Result<Observed, CalibrationError> {
-    if compared.is_empty() {
-        return Err(CalibrationError::NothingToCompare { records });
-    }
-    let scored = compared.iter().filter_map(|&(without, with, score)| {
-        Some(Observation {
-            score: score?,
-            without,
-            with,
-        })
-    });
-    let observations: Vec<Observation> = scored.collect();
-    if observations.is_empty() {
-        return Err(CalibrationError::NotMeasured { signal });
-    }
-    Ok(Observed {
-        left_out: records - observations.len(),
-        observations,
-    })
 }
 
 /// A signal of each record where a policy draws `samples`: `[records]`; NaN where it cannot tell, as a policy would
@@ -244,109 +271,9 @@ fn scores(signal: Signal, readings: &[Reading], records: &[ProbeRecord]) -> Vec<
     each.collect()
 }
 
-/// The observations for two thresholds: of a signal of the question, and of one of the evidence. The seed
-/// draws the halves. Returns them with the number of records that are left out.
-///
-/// # Shapes
-/// `question`, `evidence`: each signal with its scores, `[records]`; `None` for a record that is to be left out.
-///
-/// # Errors
-/// Where that is nothing.
-pub fn observe_jointly(
-    records: &[ProbeRecord],
-    (question, of_question): (Signal, &[Option<f64>]),
-    (evidence, of_evidence): (Signal, &[Option<f64>]),
-    seed: u64,
-) -> Result<(Vec<JointObservation>, usize), CalibrationError> {
-    for (signal, scores) in [(question, of_question), (evidence, of_evidence)] {
-        observe(records, signal, scores)?;
-    }
-    let each = records.iter().zip(of_question).zip(of_evidence);
-    let both = each.filter_map(|((record, question), evidence)| {
-        let (without, with) = both_right(record)?;
-        Some(JointObservation {
-            question: (*question)?,
-            evidence: (*evidence)?,
-            without,
-            with,
-            second_half: half(seed, record.subject()) == 1,
-        })
-    });
-    let both: Vec<JointObservation> = both.collect();
-    match both.is_empty() {
-        true => Err(CalibrationError::NotMeasured { signal: evidence }),
-        false => {
-            let left_out = records.len() - both.len();
-            Ok((both, left_out))
-        }
-    }
-}
-
 /// How many search results a run of probing, of these settings, retrieved.
 pub fn probed_k(probed: &RunSettings) -> Option<usize> {
     probed.get("k")?.parse().ok()
-}
-
-/// The observations for the thresholds between several values of k. The seed draws the halves. Returns them with
-/// the number of records that are left out.
-///
-/// # Shapes
-/// `scores`: `[records]`; `None` for a record that is to be left out. `always_k`: the search results that the
-/// questions were probed with.
-///
-/// # Errors
-/// Where that is nothing; more search results than were probed with; a k that some record holds no answer at.
-pub fn observe_graded(
-    records: &[ProbeRecord],
-    (signal, scores): (Signal, &[Option<f64>]),
-    grades: Grades,
-    always_k: usize,
-    seed: u64,
-) -> Result<(Vec<GradedObservation>, usize), CalibrationError> {
-    observe(records, signal, scores)?;
-    if grades.most() > always_k {
-        return Err(CalibrationError::FewerResults {
-            wanted: grades.most(),
-            k: always_k,
-        });
-    }
-    let mut missing = BTreeSet::new();
-    let mut observations = Vec::new();
-    for (record, score) in records.iter().zip(scores) {
-        let (Some((memory, always)), Some(score)) = (both_right(record), *score) else {
-            continue;
-        };
-        let mut right = Vec::with_capacity(grades.ks().len());
-        for &k in grades.ks() {
-            let fewer = || record.at_k.get(&k).and_then(|answer| answer.correct);
-            match k {
-                0 => right.push(memory),
-                k if k == always_k => right.push(always),
-                k => match fewer() {
-                    Some(correct) => right.push(number(correct)),
-                    None => {
-                        missing.insert(k);
-                    }
-                },
-            }
-        }
-        observations.push(GradedObservation {
-            score,
-            memory,
-            right,
-            always,
-            second_half: half(seed, record.subject()) == 1,
-        });
-    }
-    match missing.is_empty() {
-        true => {
-            let left_out = records.len() - observations.len();
-            Ok((observations, left_out))
-        }
-        false => Err(CalibrationError::NotAtK {
-            missing: missing.into_iter().collect(),
-        }),
-    }
 }
 
 /// A signal of each record's answer with evidence, where what withholds answers draws `samples`: `[records]`;
@@ -387,32 +314,6 @@ pub fn answer_scores(
     Ok(scores(signal, &readings, records))
 }
 
-/// The observations for the thresholds of a policy's signal and of what withholds answers. The seed draws the
-/// halves. Returns them with the number of records that are left out.
-///
-/// # Shapes
-/// `question`, `answer`: each signal with its scores, `[records]`; `None` for a record that is to be left out.
-///
-/// # Errors
-/// Where that is nothing.
-pub fn observe_abstaining(
-    records: &[ProbeRecord],
-    (question, of_question): (Signal, &[Option<f64>]),
-    (answer, of_answer): (Signal, &[Option<f64>]),
-    seed: u64,
-) -> Result<(Vec<AbstentionObservation>, usize), CalibrationError> {
-    let (both, left_out) =
-        observe_jointly(records, (question, of_question), (answer, of_answer), seed)?;
-    let both = both.into_iter().map(|one| AbstentionObservation {
-        question: one.question,
-        answer: one.evidence,
-        without: one.without,
-        with: one.with,
-        second_half: one.second_half,
-    });
-    Ok((both.collect(), left_out))
-}
-
 #[cfg(test)]
 mod tests {
     use ken_probe::Sample;
@@ -425,7 +326,8 @@ mod tests {
         signal: Signal,
         samples: usize,
     ) -> Result<Observed, CalibrationError> {
-        super::observe(records, signal, &signal_scores(records, signal, samples)?)
+        let scores = signal_scores(records, signal, samples)?;
+        super::observe(records, (signal, &scores), None, (&[], 0), 0)
     }
 
     fn record(answers: &[&str], without: bool, with: Option<bool>) -> ProbeRecord {
@@ -473,12 +375,14 @@ mod tests {
         let records = [whole, closed_book];
         let observed = |ks: &[usize]| {
             let scores = signal_scores(&records, Signal::JUDGMENT, 1)?;
-            let grades = Grades::new(ks).unwrap();
-            observe_graded(&records, (Signal::JUDGMENT, &scores), grades, 8, 0)
+            super::observe(&records, (Signal::JUDGMENT, &scores), None, (ks, 8), 0)
         };
-        let (observations, left_out) = observed(&[0, 1, 3, 8]).unwrap();
+        let Observed {
+            observations,
+            left_out,
+        } = observed(&[0, 1, 3, 8]).unwrap();
         assert_eq!((observations.len(), left_out), (1, 1));
-        assert_eq!(observations[0].right, [0.0, 0.0, 1.0, 1.0]);
+        assert_eq!(observations[0].at_k, [0.0, 0.0, 1.0, 1.0]);
         assert_eq!((observations[0].memory, observations[0].always), (0.0, 1.0));
         let error = observed(&[0, 2, 3, 4]).unwrap_err();
         assert_eq!(error.kind(), "not_at_k");
@@ -491,7 +395,7 @@ mod tests {
         let record = record(&["red fox", "blue whale", "blue whale"], false, Some(true));
         let score = |signal, samples| {
             let observed = observe(std::slice::from_ref(&record), signal, samples);
-            observed.map(|observed| observed.observations[0].score)
+            observed.map(|observed| observed.observations[0].question)
         };
         assert_eq!(score(Signal::CERTAINTY, 2), Ok(1.0));
         assert_eq!(score(Signal::LEXICAL_SIMILARITY, 2), Ok(1.0));
@@ -509,7 +413,7 @@ mod tests {
         let mut record = record(&["red fox", "The red fox.", "whale"], false, Some(true));
         let certainty = |record: &ProbeRecord| {
             let observed = observe(std::slice::from_ref(record), Signal::CERTAINTY, 3);
-            observed.unwrap().observations[0].score
+            observed.unwrap().observations[0].question
         };
         let by_string = certainty(&record);
         for sample in record.samples.from_self.iter_mut().flatten() {
@@ -538,7 +442,7 @@ mod tests {
         let records = [whole.clone(), closed_book.clone()];
         let observed = observe(&records, Signal::CERTAINTY, 2).unwrap();
         assert_eq!((observed.observations.len(), observed.left_out), (1, 1));
-        assert_eq!(observed.observations[0].with, 1.0);
+        assert_eq!(observed.observations[0].always, 1.0);
         let error = observe(&[closed_book], Signal::CERTAINTY, 2).unwrap_err();
         assert_eq!(error.kind(), "nothing_to_compare");
         let error = observe(std::slice::from_ref(&whole), Signal::MARGIN, 2).unwrap_err();

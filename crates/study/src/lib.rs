@@ -46,8 +46,8 @@ pub mod tuning;
 use ken_random as random;
 
 pub use calibration::{
-    Observed, answer_scores, check_sampling, observe, observe_abstaining, observe_graded,
-    observe_jointly, probed_k, recorded, recorded_with_evidence, signal_scores,
+    Observed, Scored, answer_scores, check_sampling, observe, probed_k, recorded,
+    recorded_with_evidence, signal_scores,
 };
 pub use calibration_error::CalibrationError;
 pub use compare::{Comparison, compare};

@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 
 use ken_answer::{Answer, AnswerError, Calls, Retrieved, Tokens};
+use ken_policy::Source;
 use ken_probe::{Lack, Sample, covers};
-use ken_route::Source;
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::Question;

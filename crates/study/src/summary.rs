@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use ken_route::Source;
+use ken_policy::Source;
 use serde::Serialize;
 
 use crate::record::Record;

@@ -6,10 +6,10 @@
 mod fixture;
 
 use ken_answer::{Pipeline, Policy, Signal};
+use ken_policy::{Goal, calibrate};
 use ken_random::unit;
-use ken_route::{ErrorGoal, Review, Score, calibrate_abstention};
 use ken_study::{
-    ProbeRecord, Question, answer_scores, observe_abstaining, signal_scores, summarize,
+    Observed, ProbeRecord, Question, answer_scores, observe, signal_scores, summarize,
 };
 use ken_testing::{Fact, FnEmbedder, TableModel};
 use tempfile::TempDir;
@@ -18,10 +18,9 @@ use fixture::{live, probed, questions_of, with_corpus};
 
 const QUESTIONS: usize = 720;
 const BATCH: usize = 60;
-const GOAL: ErrorGoal = ErrorGoal {
+const GOAL: Goal = Goal::Errors {
     max_error: 0.1,
     confidence: 0.9,
-    above: true,
 };
 
 /// What a question is: known to the model, told by the corpus, or told by neither, where the corpus has nothing
@@ -124,28 +123,24 @@ fn other_questions_keep_what_was_promised_and_nowhere_questions_are_left() {
         (Signal::CERTAINTY, Signal::CERTAINTY),
     ] {
         let [of_question, of_answer] = scores(&records, question, answer);
-        let (observed, left_out) =
-            observe_abstaining(&records, (question, &of_question), (answer, &of_answer), 3)
-                .unwrap();
-        assert_eq!((observed.len(), left_out), (QUESTIONS / 2, 0));
-        let goal = ErrorGoal {
-            above: answer.weighs_evidence(),
-            ..GOAL
-        };
-        let found = calibrate_abstention(&observed, goal).unwrap();
-        assert!(found.error_bound <= 0.1, "{question} {answer}: {found:?}");
-
-        pipeline.settings.abstain = found.answer.map(|threshold| ken_answer::Abstention {
-            signal: answer,
-            threshold: Some(threshold),
-        });
-        let policy = Policy::Measured {
-            signal: question,
-            threshold: found.question,
-            review: Review::Nothing,
-        };
+        let scored = (question, of_question.as_slice());
+        let observed = observe(&records, scored, Some((answer, &of_answer)), (&[], 0), 3).unwrap();
+        let Observed {
+            observations,
+            left_out,
+        } = observed;
+        assert_eq!((observations.len(), left_out), (QUESTIONS / 2, 0));
+        let policy = Policy::above(question, None);
+        let found = calibrate(&policy, Some(answer), 0, &observations, GOAL);
         assert!(
-            found.question.is_some() && found.answer.is_some(),
+            found.is_met && found.bound <= 0.1,
+            "{question} {answer}: {found:?}"
+        );
+
+        pipeline.settings.abstain = found.abstain;
+        let policy = found.policy;
+        assert!(
+            policy.threshold().is_some() && found.abstain.is_some(),
             "{found:?}"
         );
         let answers = live(&mut pipeline, policy, &half(true), BATCH);
@@ -167,7 +162,7 @@ fn other_questions_keep_what_was_promised_and_nowhere_questions_are_left() {
         );
         // Always answering, a third of the answers is wrong.
         pipeline.settings.abstain = None;
-        let always = live(&mut pipeline, Policy::Always, &half(true), BATCH);
+        let always = live(&mut pipeline, Policy::ALWAYS, &half(true), BATCH);
         let always = summarize("always", &always).answered_wrong.unwrap();
         assert!(always > summary.answered_wrong.unwrap() + 0.1, "{always}");
     }

@@ -83,13 +83,13 @@ fn what_is_put_together_is_what_the_pipeline_answers() {
 fn an_answer_is_right_by_the_choice_that_it_names() {
     let folder = tempfile::tempdir().unwrap();
     let mut pipeline = pipeline(&folder);
-    let always = live(&mut pipeline, Policy::Always, &questions(), BATCH);
+    let always = live(&mut pipeline, Policy::ALWAYS, &questions(), BATCH);
     assert!(
         always
             .iter()
             .all(|one| one.em && one.contains && one.f1 == 1.0)
     );
-    let never = live(&mut pipeline, Policy::Never, &questions(), BATCH);
+    let never = live(&mut pipeline, Policy::NEVER, &questions(), BATCH);
     for (number, record) in never.iter().enumerate() {
         assert_eq!(record.choices.len(), 3);
         let names_right = record.answer.to_lowercase().starts_with('b');
@@ -97,7 +97,7 @@ fn an_answer_is_right_by_the_choice_that_it_names() {
     }
 
     // The choices are shown, whatever the style, and told with the answer.
-    pipeline.settings.policy = Policy::Never;
+    pipeline.settings.policy = Policy::NEVER;
     pipeline.settings.style = Style::Full;
     let question = &questions()[0];
     let go_on = &mut |_: ken_answer::Event<'_>| ControlFlow::Continue(());
@@ -139,9 +139,9 @@ fn what_was_probed_is_what_policies_measure() {
     }
 
     let scores = signal_scores(&records, Signal::CERTAINTY, 10).unwrap();
-    let observed = observe(&records, Signal::CERTAINTY, &scores).unwrap();
+    let observed = observe(&records, (Signal::CERTAINTY, &scores), None, (&[], 0), 0).unwrap();
     assert_eq!(observed.observations.len(), QUESTIONS);
-    assert!(observed.observations.iter().all(|one| one.with == 1.0));
+    assert!(observed.observations.iter().all(|one| one.always == 1.0));
     let labels = router_labels(&records, Target::Mastery).unwrap();
     let asked = labels.questions();
     let same = |(asked, question): (&QuestionPrompt<'_>, &Question)| {

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ken_answer::{Answer, AnswerError, Calls, QuestionPrompt, Retrieved, Style, Tokens};
-use ken_route::Source;
+use ken_policy::Source;
 use ken_study::results::Difference;
 use ken_study::{
     Outcome, ProbeRecord, Question, Record, ResultsError, ResultsFile, Run, RunError, RunProgress,

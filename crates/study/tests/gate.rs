@@ -10,12 +10,11 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use ken_answer::{Pipeline, Policy};
-use ken_route::{Head, Input, JointObservation, Source};
+use ken_policy::{Head, Input, Source};
 use ken_study::compare::{ComparisonWork, Thresholds};
 use ken_study::learn::gate::{GateReport, gate_labels, gate_scores, learn_gate};
 use ken_study::{
-    Fold, LearnOptions, ProbeRecord, Question, Run, RunSettings, observe, observe_jointly,
-    signal_scores, summarize,
+    Fold, LearnOptions, ProbeRecord, Question, Run, RunSettings, observe, signal_scores, summarize,
 };
 use ken_testing::{Fact, FnEmbedder, TableModel};
 use ken_train::heads::{HeadOptions, Shape};
@@ -228,18 +227,14 @@ fn thresholds_come_from_what_was_probed() {
         "evidence:bm25".parse().unwrap(),
     );
     let scores = |signal| signal_scores(&records, signal, 2).unwrap();
-    let alone = observe(&records, evidence, &scores(evidence)).unwrap();
+    let (of_search, of_evidence) = (scores(search), scores(evidence));
+    let alone = observe(&records, (evidence, &of_evidence), None, (&[], 0), 3).unwrap();
     // Evidence that helps shares more words with its question, and so does some that is not needed.
     let area = alone.auroc().unwrap();
     assert!((0.7..0.95).contains(&area), "{area}");
-    let (both, left_out): (Vec<JointObservation>, usize) = observe_jointly(
-        &records,
-        (search, &scores(search)),
-        (evidence, &scores(evidence)),
-        3,
-    )
-    .unwrap();
-    assert_eq!((both.len(), left_out), (FACTS, 0));
+    let review = Some((evidence, of_evidence.as_slice()));
+    let both = observe(&records, (search, &of_search), review, (&[], 0), 3).unwrap();
+    assert_eq!((both.observations.len(), both.left_out), (FACTS, 0));
     let policies: Vec<Policy> = vec!["uncertainty:perplexity+evidence:bm25".parse().unwrap()];
     let comparison = compared(
         &folder,

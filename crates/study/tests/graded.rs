@@ -10,11 +10,10 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use ken_answer::{Pipeline, Policy, Signal};
-use ken_route::{Goal, Grades, calibrate_graded};
+use ken_policy::{Goal, Ks, calibrate};
 use ken_study::compare::{ComparisonError, ComparisonWork, GradeThresholds};
 use ken_study::{
-    Comparison, Question, ResultsFile, Run, RunSettings, observe_graded, probe, signal_scores,
-    summarize,
+    Comparison, Question, ResultsFile, Run, RunSettings, observe, probe, signal_scores, summarize,
 };
 use ken_testing::{Fact, FnEmbedder, TableModel};
 use tempfile::TempDir;
@@ -198,7 +197,7 @@ fn what_was_probed_at_each_k_is_calibrated_on() {
     let run = Run::new(BATCH, &cancel, |_| {});
     let records = probe(&work, &questions(), &mut file, run).unwrap().records;
     for k in [1, 2] {
-        let done = live(&mut pipeline, Policy::AlwaysK(k), &questions(), BATCH);
+        let done = live(&mut pipeline, Policy::always_k(k), &questions(), BATCH);
         for (record, done) in records.iter().zip(done) {
             let probed = &record.at_k[&k];
             assert_eq!(
@@ -209,14 +208,16 @@ fn what_was_probed_at_each_k_is_calibrated_on() {
     }
     let signal = Signal::PERPLEXITY;
     let scores = signal_scores(&records, signal, 2).unwrap();
-    let grades = Grades::new(&[0, 1, 2, 3]).unwrap();
-    let (observed, left_out) = observe_graded(&records, (signal, &scores), grades, 3, 0).unwrap();
-    assert_eq!((observed.len(), left_out), (FACTS, 0));
-    let chosen = calibrate_graded(&observed, grades, 3, Goal::AtMostLost(0.0));
-    assert_eq!((chosen.accuracy, chosen.mean_k), (1.0, 10.0 / 8.0));
-    assert_eq!(chosen.grades.unwrap().used().unwrap().ks(), [0, 1, 3]);
+    let ks = [0, 1, 2, 3];
+    let observed = observe(&records, (signal, &scores), None, (&ks, 3), 0).unwrap();
+    let observations = observed.observations;
+    assert_eq!((observations.len(), observed.left_out), (FACTS, 0));
+    let policy = Policy::graded(signal, Ks::new(&ks).unwrap());
+    let chosen = calibrate(&policy, None, 3, &observations, Goal::AtMostLost(0.0));
+    assert_eq!((chosen.accuracy(), chosen.mean_k()), (1.0, 10.0 / 8.0));
+    assert_eq!(chosen.policy.simplified().ks.values(), [0, 1, 3]);
     let probabilities: Vec<_> = chosen
-        .each
+        .each_k
         .iter()
         .map(|one| one.least_probability)
         .collect();

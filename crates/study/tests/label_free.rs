@@ -7,7 +7,7 @@ mod fixture;
 use std::ops::ControlFlow;
 
 use ken_answer::{Pipeline, Representation, represent};
-use ken_route::{Head, Input, MeasuredOn, Purpose, Source};
+use ken_policy::{Head, Input, MeasuredOn, Purpose, Source};
 use ken_study::learn::router::{Candidate, Control, RouterReport, learn_router, router_labels};
 use ken_study::learn::{LearnOptions, Target};
 use ken_study::{Fold, ProbeRecord, Question};

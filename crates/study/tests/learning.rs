@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicBool;
 use ken_answer::{
     AnswerError, AnswerSettings, Pipeline, QuestionPrompt, Representation, represent,
 };
-use ken_route::{Head, Input, MeasuredOn, Source};
+use ken_policy::{Head, Input, MeasuredOn, Source};
 use ken_study::compare::{Known, RequiredSignals, SignalWork, measure_signals};
 use ken_study::learn::router::{Candidate, RouterReport, learn_router, router_labels};
 use ken_study::learn::{LearnOptions, Target};

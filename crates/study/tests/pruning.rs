@@ -13,7 +13,7 @@ use std::sync::atomic::AtomicBool;
 use ken_corpus::{Corpus, PlaceMark, Selection, Writer};
 use ken_index::{Index, Mode};
 use ken_language::{Embedder, Role};
-use ken_route::Head;
+use ken_policy::Head;
 use ken_study::learn::LearnOptions;
 use ken_study::learn::pruner::{PrunerReport, learn_pruner, pruner_labels};
 use ken_study::mastery::AnsweredPair;

@@ -61,7 +61,7 @@ fn found(folder: &Path, pipeline: &Pipeline, questions: &[Question]) -> Vec<Evid
 /// The same model without any corpus, given what was found.
 fn reading(pipeline: &Pipeline, evidence: &[Evidence]) -> Pipeline {
     let mut reading = Pipeline::new(Arc::clone(&pipeline.model), None, answering());
-    reading.settings.policy = Policy::Always;
+    reading.settings.policy = Policy::ALWAYS;
     reading.found = as_found(evidence);
     reading
 }
@@ -113,7 +113,7 @@ fn what_was_found_once_is_answered_from_as_if_it_had_been_searched_for() {
         assert!((record.timing_ms["search"] - found.search_ms).abs() < 1e-3);
         assert!(record.timing_ms["total"] >= found.search_ms);
     }
-    let live = live(&mut searching, Policy::Always, &questions, 5);
+    let live = live(&mut searching, Policy::ALWAYS, &questions, 5);
     let all = |records: Vec<Record>| records.into_iter().map(untimed).collect::<Vec<_>>();
     assert_eq!(all(records), all(live));
 }
@@ -178,7 +178,7 @@ fn answers_to_the_same_passages_are_copied_as_they_would_be_written() {
     // With nothing to answer, a copy needs no model.
     let same: Vec<Question> = questions.iter().skip(1).step_by(2).cloned().collect();
     let mut mute = Pipeline::new(Arc::clone(&searching.model), None, answering());
-    mute.settings.policy = Policy::Always;
+    mute.settings.policy = Policy::ALWAYS;
     let file = folder.path().join("four");
     assert_eq!(cell(&file, &mute, &same, &other, &known).len(), FACTS / 2);
 }

@@ -18,7 +18,7 @@ use ken_language::{
     GenerateOptions, GenerateRequest, LanguageModel, Prompt, Sampling, ScoreRequest,
 };
 use ken_model::decoder::{Checkpoint, Decoder, Device, LoadOptions, Origin};
-use ken_route::digest_of;
+use ken_policy::digest_of;
 use ken_study::tuning::{best_threshold, record_threshold};
 use ken_study::{
     AboutSubject, ExamplesError, LabelRule, MakeOptions, RoutingExample, RoutingExampleOptions,

@@ -1,6 +1,6 @@
 //! A guarantee for tests of whatever watches one.
 
-use ken_route::{CalibratedOn, Guarantee, MeasuredError, MeasuredLoss, Promise};
+use ken_policy::{CalibratedOn, Guarantee, MeasuredError, MeasuredLoss, Promise};
 
 /// A guarantee of `certainty@0.4` on 4 samples, for a model and a corpus by their fingerprints; without the scores
 /// of its calibration.

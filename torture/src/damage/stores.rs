@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ken_corpus::{Corpus, CorpusInfo, Writer, history, verify};
 use ken_index::Index;
-use ken_route::{Head, Input, Layer, MeasuredOn, Network, Purpose};
+use ken_policy::{Head, Input, Layer, MeasuredOn, Network, Purpose};
 
 use super::{CaseResult, Damaged};
 use crate::world::{Contents, KEPT, World, without_panic};

@@ -35,8 +35,8 @@ const RULES: &[(&str, Forbidden)] = &[
     ),
     ("index", Forbidden::These(&["model", "milvus"])),
     ("milvus", Forbidden::These(&["model"])),
-    ("route", Forbidden::These(&["model"])),
-    ("ingest", Forbidden::These(&["model", "route", "answer"])),
+    ("policy", Forbidden::These(&["model"])),
+    ("ingest", Forbidden::These(&["model", "policy", "answer"])),
     (
         "answer",
         Forbidden::These(&["documents", "model", "setup", "train"]),
@@ -201,12 +201,12 @@ mod tests {
             "crates/study/Cargo.toml",
             "[dependencies]\nken-model = { workspace = true }\n",
         );
-        let route = (
-            "crates/route/Cargo.toml",
+        let policy = (
+            "crates/policy/Cargo.toml",
             "[dependencies]\nken-study = { workspace = true }\n",
         );
         assert_eq!(check(&[MODEL, study]).len(), 0);
-        assert_eq!(check(&[MODEL, study, route]).len(), 1);
+        assert_eq!(check(&[MODEL, study, policy]).len(), 1);
     }
 
     #[test]

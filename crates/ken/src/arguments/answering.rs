@@ -144,7 +144,7 @@ impl EvalArguments {
         match self.policy[..] {
             [] => {}
             [policy] => settings.policy = policy,
-            _ => settings.policy = Policy::Always,
+            _ => settings.policy = Policy::ALWAYS,
         }
     }
 }

@@ -2,75 +2,46 @@
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use std::str::FromStr;
 
 use clap::{Arg, ArgGroup, Args};
 use ken_answer::{Abstention, Policy, Signal};
-use ken_route::{ErrorGoal, Goal, Grades, Review, Score, UnknownAbstention, UnknownPolicy};
+use ken_policy::{Goal, Rule, UnknownAbstention, UnknownPolicy};
 
 use crate::config::{ADVANCED, FINDING, Flag, Key, advanced, count, flags, open_share, share};
 
 /// The default of `ken ask`.
 const DEFAULT_SAMPLES: NonZeroUsize = NonZeroUsize::new(ken_answer::SAMPLES).unwrap();
 
-/// The signals whose thresholds are chosen.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Calibrated {
-    /// Of the question, or of the evidence.
-    One(Signal),
-    /// Of the question, and of the evidence that it has retrieved.
-    Both { question: Signal, evidence: Signal },
-    /// Of the question, measured again with the evidence, with one threshold for both.
-    Double(Signal),
-    /// Of the question, between several values of k.
-    Graded { signal: Signal, grades: Grades },
-}
-
-impl FromStr for Calibrated {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text.parse::<Policy>() {
-            Ok(Policy::Graded { signal, grades }) => {
-                return match grades.thresholds() {
-                    None => Ok(Self::Graded { signal, grades }),
-                    Some(_) => {
-                        let open = grades.open();
-                        Err(format!(
-                            "its thresholds are what is chosen: name `{signal}{open}`"
-                        ))
-                    }
-                };
-            }
-            Ok(Policy::Measured {
-                signal,
-                review: review @ (Review::Double | Review::Relative),
-                ..
-            }) if !text.contains('@') => {
-                return match review {
-                    Review::Double => Ok(Self::Double(signal)),
-                    _ => Err(format!(
-                        "it takes the threshold of the policy without it: name `{signal}`"
-                    )),
-                };
-            }
-            Err(error @ (UnknownPolicy::NotGraded { .. } | UnknownPolicy::NotTwice { .. })) => {
-                return Err(error.to_string());
-            }
-            _ => {}
+/// A policy whose thresholds are to be chosen, whatever its signals have by default.
+fn open_policy(text: &str) -> Result<Policy, String> {
+    match text.parse::<Policy>() {
+        Ok(policy) if policy.is_graded() && !policy.retrieve.is_open() => {
+            let open = policy.open();
+            return Err(format!("its thresholds are what is chosen: name `{open}`"));
         }
-        let signal = |name: &str| name.parse::<Signal>().map_err(|error| error.to_string());
-        let Some((question, evidence)) = text.split_once('+') else {
-            return signal(text).map(Self::One);
-        };
-        let (question, evidence) = (signal(question)?, signal(evidence)?);
-        match (question.weighs_evidence(), evidence.weighs_evidence()) {
-            (false, true) => Ok(Self::Both { question, evidence }),
-            _ => Err(
-                "a signal of the question, +, and one of the evidence or `double` are expected"
-                    .to_owned(),
-            ),
+        Ok(policy) if policy.is_graded() => return Ok(policy),
+        Ok(policy) if policy.keep == Rule::Settled && !text.contains('@') => {
+            return Ok(policy.open());
         }
+        Err(error @ (UnknownPolicy::NotGraded { .. } | UnknownPolicy::NotTwice { .. })) => {
+            return Err(error.to_string());
+        }
+        _ => {}
+    }
+    let signal = |name: &str| name.parse::<Signal>().map_err(|error| error.to_string());
+    let Some((question, evidence)) = text.split_once('+') else {
+        return Ok(Policy::above(signal(text)?, None));
+    };
+    let (question, evidence) = (signal(question)?, signal(evidence)?);
+    match (question.weighs_evidence(), evidence.weighs_evidence()) {
+        (false, true) => Ok(Policy {
+            keep: Rule::above(evidence, None),
+            ..Policy::above(question, None)
+        }),
+        _ => Err(
+            "a signal of the question, +, and one of the evidence or `double` are expected"
+                .to_owned(),
+        ),
     }
 }
 
@@ -149,12 +120,12 @@ pub(crate) struct CalibrateArguments {
     #[arg(value_name = "RECORDS")]
     pub(crate) records: PathBuf,
 
-    #[arg(long, value_name = "POLICY", help = "Policy whose threshold to choose", long_help = format!(
+    #[arg(long, value_name = "POLICY", value_parser = open_policy, help = "Policy whose threshold to choose", long_help = format!(
         "Policy whose threshold to choose, by its signal: {}. Of one of the question and one of the evidence \
          with + between, both thresholds; of one of the question with +double, the one for both judgments; with values \
          of k (SIGNAL:0:1:3:8), those between these", Signal::names()
     ))]
-    pub(crate) policy: Calibrated,
+    pub(crate) policy: Policy,
 
     /// Leave out the questions that `ken eval --held-out` evaluates on
     ///
@@ -206,7 +177,7 @@ pub(crate) struct CalibrateArguments {
         long,
         value_name = "C",
         value_parser = open_share,
-        default_value_t = ken_route::CONFIDENCE,
+        default_value_t = ken_policy::CONFIDENCE,
         requires = "promise"
     )]
     confidence: f64,
@@ -226,21 +197,19 @@ pub(crate) struct CalibrateArguments {
 }
 
 impl CalibrateArguments {
-    /// What the answers that are given should keep, where others are withheld.
-    pub(crate) fn error_goal(&self, abstain: Signal) -> Option<ErrorGoal> {
-        Some(ErrorGoal {
-            max_error: self.max_error?,
-            confidence: self.confidence,
-            above: abstain.weighs_evidence(),
-        })
-    }
-
-    /// What the threshold should achieve.
+    /// What the thresholds should achieve.
     pub(crate) fn goal(&self) -> Goal {
+        let confidence = self.confidence;
+        if let Some(max_error) = self.max_error {
+            return Goal::Errors {
+                max_error,
+                confidence,
+            };
+        }
         match (self.max_loss, self.ratio, self.measured_loss) {
             (Some(max_loss), ..) => Goal::Guarantee {
                 max_loss,
-                confidence: self.confidence,
+                confidence,
             },
             (None, Some(ratio), _) => Goal::RetrievalRatio(ratio),
             (None, None, Some(loss)) => Goal::AtMostLost(loss),

@@ -55,8 +55,8 @@ impl PruneVerb {
     /// Only its own flag sets the policy of a report.
     pub(crate) fn amend(&self, settings: &mut Settings) {
         settings.policy = match self {
-            Self::Report(report) => report.policy.unwrap_or(Policy::Always),
-            Self::Apply(_) | Self::Undo => Policy::Always,
+            Self::Report(report) => report.policy.unwrap_or(Policy::ALWAYS),
+            Self::Apply(_) | Self::Undo => Policy::ALWAYS,
         };
     }
 }
@@ -130,7 +130,7 @@ pub(crate) struct PruneApplyArguments {
     pub(crate) max_coverage_loss: Option<f64>,
 
     /// Confidence of that guarantee
-    #[arg(long, value_name = "C", value_parser = open_share, default_value_t = ken_route::CONFIDENCE)]
+    #[arg(long, value_name = "C", value_parser = open_share, default_value_t = ken_policy::CONFIDENCE)]
     pub(crate) confidence: f64,
 
     /// Prune the passages listed in FILE

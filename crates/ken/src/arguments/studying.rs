@@ -237,7 +237,7 @@ pub(crate) struct PlanArguments {
     pub(crate) max_loss: Option<f64>,
 
     /// Confidence of that promise
-    #[arg(long, value_name = "C", value_parser = open_share, default_value_t = ken_route::CONFIDENCE, requires = "like")]
+    #[arg(long, value_name = "C", value_parser = open_share, default_value_t = ken_policy::CONFIDENCE, requires = "like")]
     pub(crate) confidence: f64,
 
     /// Prices a month, such as memory_gb=4

@@ -4,8 +4,8 @@ use std::io::{IsTerminal, Write};
 use std::ops::ControlFlow;
 
 use ken_answer::{Answer, AnswerError, Event, Pipeline, QuestionPrompt};
+use ken_policy::Source;
 use ken_probe::letter;
-use ken_route::Source;
 
 use crate::arguments::answering::AskArguments;
 use crate::failure::{self, Failure, Result};

@@ -11,8 +11,8 @@ use ken_hub::ModelCache;
 use ken_index::Index;
 use ken_ingest::{Cut, Ingest, ingest};
 use ken_language::Embedder;
+use ken_policy::Source;
 use ken_probe::score;
-use ken_route::Source;
 use ken_study::Question;
 use serde::Serialize;
 
@@ -71,8 +71,8 @@ pub(crate) fn run(arguments: &DemoArguments, session: &Session<'_>) -> Result<()
     let policies = match arguments.policy {
         Some(policy) => vec![policy],
         None => vec![
-            Policy::Never,
-            Policy::Always,
+            Policy::NEVER,
+            Policy::ALWAYS,
             Policy::measured(Signal::JUDGMENT),
         ],
     };

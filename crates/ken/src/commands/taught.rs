@@ -3,7 +3,7 @@
 use ken_answer::{Pipeline, Policy, RoutingModel};
 use ken_hub::ModelReference;
 use ken_model::decoder::Origin;
-use ken_route::{Input, digest_of, is_among};
+use ken_policy::{Input, digest_of, is_among};
 use ken_study::Question;
 use serde::Serialize;
 

@@ -292,7 +292,7 @@ fn what_was_probed_gives_a_threshold_and_is_not_sampled_again() {
     }
     assert_eq!(compared["policies"][1]["em"], chosen["accuracy"]);
     for (policy, reason) in [
-        ("certainty+relative", "name `certainty`"),
+        ("certainty+relative", "unknown signal `relative`"),
         ("prompt+double", "cannot judge twice"),
     ] {
         let calibrate = ["calibrate", "known.jsonl", "--policy", policy];

@@ -328,7 +328,7 @@ fn a_model_chooses_its_source_and_people_correct_it() {
     let probed = ken.read("probed.jsonl");
     let taught = probed.lines().skip(1).map(|line| {
         let record: Value = serde_json::from_str(line).unwrap();
-        ken_route::digest_of(record["question"].as_str().unwrap())
+        ken_policy::digest_of(record["question"].as_str().unwrap())
     });
     let mut taught: Vec<u64> = taught.collect();
     taught.sort_unstable();

@@ -8,7 +8,7 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
 use ken_answer::{AnswerError, Measurements, Pipeline, Policy, Signal};
-use ken_route::Source;
+use ken_policy::Source;
 
 use super::state::App;
 use crate::access::caller::Caller;

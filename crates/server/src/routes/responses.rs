@@ -9,6 +9,7 @@ use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
 use ken_answer::{Exchange, Policy};
+use ken_policy::Rule;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -68,9 +69,9 @@ pub(crate) async fn respond(
             previous_response_id: None,
             store: false,
             temperature: given.temperature,
-            tool_choice: match policy {
-                Policy::Always | Policy::AlwaysK(_) => "required",
-                Policy::Never => "none",
+            tool_choice: match (policy.retrieve, policy.keep) {
+                (Rule::Always, Rule::Always) => "required",
+                (Rule::Never, _) => "none",
                 _ => "auto",
             },
             tools: [Offered {
@@ -138,8 +139,8 @@ fn chosen(choice: Option<&ToolChoice>) -> Result<Option<Policy>, Refusal> {
     };
     match name {
         "auto" => Ok(None),
-        "none" => Ok(Some(Policy::Never)),
-        "required" | "file_search" => Ok(Some(Policy::Always)),
+        "none" => Ok(Some(Policy::NEVER)),
+        "required" | "file_search" => Ok(Some(Policy::ALWAYS)),
         other => {
             let message = format!("`{other}` is no choice here; there is only file_search");
             Err(Refusal::bad("unsupported_parameter", message).of("tool_choice"))
@@ -503,9 +504,9 @@ mod tests {
             chosen(Some(&choice)).map_err(|refusal| refusal.code())
         };
         assert_eq!(read(json!("auto")), Ok(None));
-        assert_eq!(read(json!("none")), Ok(Some(Policy::Never)));
+        assert_eq!(read(json!("none")), Ok(Some(Policy::NEVER)));
         for always in [json!("required"), json!({"type": "file_search"})] {
-            assert_eq!(read(always), Ok(Some(Policy::Always)));
+            assert_eq!(read(always), Ok(Some(Policy::ALWAYS)));
         }
         for other in [json!("x"), json!({"type": "web_search"})] {
             assert_eq!(read(other), Err("unsupported_parameter"));

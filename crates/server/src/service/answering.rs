@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ken_answer::{Answer, AnswerError, Event, Pipeline, Policy, Signal, is_small_talk};
+use ken_policy::{Promise, Source};
 use ken_probe::Lack;
-use ken_route::{Promise, Source};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::asked::Asked;
@@ -215,7 +215,7 @@ impl Job<'_> {
         let mut pipeline = asked.pipeline(served, self.corpus, &self.request.caller)?;
         let small_talk = is_small_talk(&asked.question);
         if small_talk {
-            pipeline.settings.policy = Policy::Never;
+            pipeline.settings.policy = Policy::NEVER;
             pipeline.settings.abstain = None;
         }
         let unbound = pipeline.clone();

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use ken_answer::{Abstention, Answer, AnswerError, Pipeline, Policy, Retrieved, Style};
 use ken_language::Sampling;
-use ken_route::Promise;
+use ken_policy::Promise;
 
 use super::cancel::Cancel;
 use super::gate::{Load, Place};
@@ -176,9 +176,9 @@ type Found = (Option<Compared>, Option<Vec<Retrieved>>);
 fn with_retrieval(look: &Look, answer: &mut Answering<'_>) -> Result<Found, AnswerError> {
     let without = match look.is_as_probed() && look.pipeline.settings.abstain.is_none() {
         true => look.answer.clone(),
-        false => answer(Policy::Never, None)?.answer,
+        false => answer(Policy::NEVER, None)?.answer,
     };
-    let answered = answer(Policy::Always, None)?;
+    let answered = answer(Policy::ALWAYS, None)?;
     let with = answered.answer;
     let compared = Compared::Both { without, with };
     let read = compared.differs().then_some(answered.retrieved);
@@ -200,7 +200,7 @@ fn as_given(
         }
     };
     let read = match is_judged && given.is_some() {
-        true => Some(answer(Policy::Always, None)?.retrieved),
+        true => Some(answer(Policy::ALWAYS, None)?.retrieved),
         false => None,
     };
     Ok((given.map(Compared::Given), read))

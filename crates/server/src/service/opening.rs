@@ -7,7 +7,7 @@ use std::time::Duration;
 use ken_answer::{Pipeline, Policy, Rerank, Signal};
 use ken_corpus::Segmentation;
 use ken_language::{Embedder, LanguageModel};
-use ken_route::{Guarantee, GuaranteeFileError};
+use ken_policy::{Guarantee, GuaranteeFileError};
 use ken_setup::{Settings, Setup, SetupError};
 
 use super::corpora::{self, Opened};
@@ -96,7 +96,7 @@ impl Opening {
         let mut policies = vec![policy];
         policies.extend(named.into_iter().flatten().map(Policy::measured));
         let addresses = corpora::addresses(settings);
-        let may_come_later = policy == Policy::Never || settings.server_data.is_some();
+        let may_come_later = policy == Policy::NEVER || settings.server_data.is_some();
         let needs_corpus = !may_come_later || !addresses.is_empty();
         let mut pipeline = setup.pipeline_for(model, needs_corpus, &policies)?;
         pipeline.settings.style = settings.style(pipeline.model.as_ref());

@@ -2,6 +2,7 @@
 
 use axum::http::StatusCode;
 use ken_answer::{Abstention, AnswerError, Pipeline, Policy, RoutingModel, Signal};
+use ken_policy::Rule;
 
 use crate::wire::refusal::Refusal;
 
@@ -67,7 +68,7 @@ pub(crate) fn check_abstention(
 ) -> Result<(), AnswerError> {
     abstain.map_or(Ok(()), Abstention::check)?;
     check_signal(abstain.map(|abstain| abstain.signal), pipeline)?;
-    pipeline.check_review(Policy::Never, abstain)
+    pipeline.check_review(Policy::NEVER, abstain)
 }
 
 fn check_signal(signal: Option<Signal>, pipeline: &Pipeline) -> Result<(), AnswerError> {
@@ -85,13 +86,13 @@ fn check_signal(signal: Option<Signal>, pipeline: &Pipeline) -> Result<(), Answe
 /// threshold of their own and can be measured. Others may be named as well.
 pub(crate) fn listed(pipeline: &Pipeline, has_corpus: bool) -> Vec<Policy> {
     if !has_corpus {
-        return vec![Policy::Never];
+        return vec![Policy::NEVER];
     }
     let can_judge = pipeline.model.capabilities().score;
     let signals = Signal::ALL.iter().copied();
     let signals = signals.filter(|signal| *signal != Signal::JUDGMENT || can_judge);
     let mut listed = vec![pipeline.settings.policy];
-    let others = [Policy::Always, Policy::Never].into_iter();
+    let others = [Policy::ALWAYS, Policy::NEVER].into_iter();
     for policy in others.chain(signals.map(Policy::measured)) {
         if !listed.contains(&policy) && check(policy, pipeline).is_ok() {
             listed.push(policy);
@@ -103,12 +104,12 @@ pub(crate) fn listed(pipeline: &Pipeline, has_corpus: bool) -> Vec<Policy> {
 /// What counts a policy in metrics: its signal, or its kind. There are few of these, whatever clients
 /// ask for.
 pub(crate) fn kind(policy: Policy) -> &'static str {
-    match policy {
-        Policy::Always | Policy::AlwaysK(_) => "always",
-        Policy::Never => "never",
-        Policy::Random { .. } => "random",
-        Policy::Oracle => "oracle",
-        Policy::Measured { signal, .. } | Policy::Graded { signal, .. } => signal.name,
+    match (policy.signal(), policy.retrieve) {
+        (Some(signal), _) => signal.name,
+        (None, Rule::Never) => "never",
+        (None, Rule::Chance(_)) => "random",
+        (None, Rule::Oracle) => "oracle",
+        (None, _) => "always",
     }
 }
 

@@ -11,7 +11,7 @@ use ken_answer::datastore::SELF;
 use ken_answer::{AnswerError, Datastore, Pipeline, Policy, Rerank, Retriever};
 use ken_corpus::Segmentation;
 use ken_language::LanguageModel;
-use ken_route::Guarantee;
+use ken_policy::Guarantee;
 use ken_setup::{Setup, SetupError};
 
 use super::clock::unix_seconds;
@@ -497,7 +497,7 @@ impl Served {
     pub(crate) fn policy_in_force(&self) -> Policy {
         let set = self.pipeline.settings.policy;
         match &self.watch {
-            Some(watch) if watch.has_lapsed() => Policy::Always,
+            Some(watch) if watch.has_lapsed() => Policy::ALWAYS,
             _ => set,
         }
     }

@@ -1,6 +1,6 @@
 //! A guarantee of few errors among the answers given, where others are withheld.
 
-use ken_route::Guarantee;
+use ken_policy::Guarantee;
 use ken_server::NotGuaranteed;
 use ken_testing::{TableModel, guarantee_of_answers};
 use serde_json::{Value, json};

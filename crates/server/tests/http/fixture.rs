@@ -13,7 +13,7 @@ use ken_documents::read_documents;
 use ken_index::{Index, Mode};
 use ken_ingest::{Cut, Ingest, ingest};
 use ken_language::{Embedder, LanguageModel, Sampling};
-use ken_route::Guarantee;
+use ken_policy::Guarantee;
 use ken_server::{
     Access, Configured, Grant, Keys, Library, Limits, Opened, Scope, Served, bind, serve,
 };
@@ -289,7 +289,7 @@ impl Running {
                 served_with(
                     &embedder,
                     |pipeline| pipeline,
-                    Policy::Always,
+                    Policy::ALWAYS,
                     &folder,
                     model,
                     limits,
@@ -427,7 +427,7 @@ pub(crate) fn served(
     limits: Limits,
     log: Arc<Mutex<Vec<Value>>>,
 ) -> Served {
-    served_by(Policy::Always, folder, model, limits, log)
+    served_by(Policy::ALWAYS, folder, model, limits, log)
 }
 
 /// The same, by a policy.
@@ -450,7 +450,7 @@ fn served_voting(
     log: Arc<Mutex<Vec<Value>>>,
 ) -> Served {
     let voting = |pipeline: Pipeline| pipeline.with_datastore(datastore).unwrap();
-    served_as(voting, Policy::Always, folder, model, limits, log)
+    served_as(voting, Policy::ALWAYS, folder, model, limits, log)
 }
 
 fn served_as(

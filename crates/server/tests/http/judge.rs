@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use ken_language::LanguageModel;
-use ken_route::Promise;
+use ken_policy::Promise;
 use ken_setup::{Settings, Setup};
 use serde_json::{Value, json};
 

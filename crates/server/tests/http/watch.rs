@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ken_language::LanguageModel;
-use ken_route::{Guarantee, Ranks};
+use ken_policy::{Guarantee, Ranks};
 use ken_server::{Keys, NotGuaranteed, Scope};
 use ken_testing::TableModel;
 use serde_json::{Value, json};

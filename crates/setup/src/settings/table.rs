@@ -128,7 +128,7 @@ settings! {
 
     /// When to retrieve: always, never, random:P or SIGNAL@THRESHOLD. `ken calibrate --help` lists the
     /// signals, such as certainty, uncertainty:margin or router. After +, what reviews the evidence:
-    /// double, relative, or a signal of the evidence, such as evidence:cosine@0.5. SIGNAL:0:1:3@T:T
+    /// double, or a signal of the evidence, such as evidence:cosine@0.5. SIGNAL:0:1:3@T:T
     /// chooses how many search results to read
     #[serde(serialize_with = "as_text")]
     policy: Policy, "POLICY" = "always", see "[policies](cli.md#policies)";

@@ -137,7 +137,7 @@ fn every_key_is_read_and_stands_over_a_lower_layer() {
     assert_eq!(settings.adapter.as_deref(), Some(Path::new("shelf/a")));
     assert_eq!(settings.datastore.as_deref(), Some(Path::new("shelf/d")));
     assert_eq!(settings.active, Active::First(2));
-    assert_eq!(settings.policy, Policy::Never);
+    assert_eq!(settings.policy, Policy::NEVER);
     assert_eq!(settings.abstain, "certainty@0.5".parse().ok());
     assert_eq!(settings.precision, Precision::Int8);
     assert_eq!(settings.prompt_form, OrAuto(Some(ReadAs::Chat)));

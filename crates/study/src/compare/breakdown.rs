@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ken_answer::{Abstention, Policy};
-use ken_route::Goal;
+use ken_policy::{Decision, Goal};
 use serde::Serialize;
 
-use super::compose::{Answered, Decision, compose};
-use super::threshold::{Cut, cut, decisions, halves, uncut};
+use super::compose::{Answered, compose};
+use super::threshold::{Cut, cut, decisions, halves};
 use super::yardstick::{LOSS, of_decisions};
 use crate::dataset::Question;
 use crate::record::Record;
@@ -83,7 +83,7 @@ pub(super) fn break_down(
         .iter()
         .map(|&policy| {
             let best = cut(policy, answered, &halves, Goal::BestAccuracy);
-            let free = uncut(policy);
+            let free = policy.open();
             let spares = cut(free, answered, &halves, Goal::AtMostLost(LOSS));
             (
                 policy,

@@ -1,11 +1,11 @@
 //! The statistics of policies that are compared on the same questions. Nothing is formatted here.
 
 use ken_answer::{Abstention, Policy};
-use ken_route::{Goal, Review};
+use ken_policy::{Decision, Goal};
 use serde::Serialize;
 
 use super::breakdown::Breakdown;
-use super::compose::{Answered, Decision, compose, gain};
+use super::compose::{Answered, compose, gain};
 use super::threshold::{Cut, cut, decisions, halves};
 use super::yardstick::{LOSS, Yardstick, yardstick};
 use crate::bootstrap::{DRAWS, interval};
@@ -364,11 +364,8 @@ fn curve(policy: Policy, answered: &[Answered<'_>]) -> Vec<Point> {
 
 /// The policy of its first signal, without a review and without values of k.
 fn first_alone(policy: Policy) -> Policy {
-    policy.signal().map_or(policy, |signal| Policy::Measured {
-        signal,
-        threshold: None,
-        review: Review::Nothing,
-    })
+    let signal = policy.signal();
+    signal.map_or(policy, |signal| Policy::above(signal, None))
 }
 
 /// No more than [`POINTS`] of them, evenly, the ends included.

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use ken_answer::{
     Abstention, Cost, Measurements, Policy, Signal, Step, chance, signals_of_abstention,
 };
-use ken_route::{Reading, Score};
+use ken_policy::{Decision, Reading, Rule};
 
 use super::signals::Signals;
 use crate::record::Record;
@@ -60,38 +60,14 @@ impl<'a> Answered<'a> {
     }
 }
 
-/// What a policy decides for a question.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Decision {
-    /// It is answered from memory.
-    Spared,
-    /// Retrieved, and answered from that, from this many search results where not from all.
-    Kept(Option<usize>),
-    /// Retrieved, reviewed, and answered from memory.
-    Dropped,
-}
-
-impl Decision {
-    /// Whether the question is answered with evidence.
-    pub(super) fn is_kept(self) -> bool {
-        matches!(self, Self::Kept(_))
-    }
-}
-
 /// Decides for a question, by a policy with its thresholds.
 pub(super) fn decide(policy: Policy, seed: u64, answered: &Answered<'_>) -> Decision {
-    let score = match policy {
-        Policy::Random { .. } => Some(chance(seed, answered.never.question.trim())),
+    let score = match policy.retrieve {
+        Rule::Chance(_) => Some(chance(seed, answered.never.question.trim())),
         _ => answered.score(policy),
     };
     let helps = answered.always.em && !answered.never.em;
-    if !policy.retrieves(score).unwrap_or(helps) {
-        return Decision::Spared;
-    }
-    match policy.keeps(score, answered.review_score(policy)) {
-        true => Decision::Kept(policy.k_of(score)),
-        false => Decision::Dropped,
-    }
+    ken_policy::decide(&policy, score, answered.review_score(policy), helps)
 }
 
 /// By what an answer has to be vouched for, beside the policy's own signal.

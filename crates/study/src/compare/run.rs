@@ -101,8 +101,8 @@ impl ComparisonWork<'_> {
             });
         }
         create_dir_all(self.folder).map_err(RunError::from)?;
-        let never = self.answers(pipeline, Policy::Never, run)?;
-        let always = self.answers(pipeline, Policy::Always, run)?;
+        let never = self.answers(pipeline, Policy::NEVER, run)?;
+        let always = self.answers(pipeline, Policy::ALWAYS, run)?;
         let at_k = self.answers_at_k(pipeline, run)?;
         let signals = self.file("signals");
         let mut identity = (self.identity)(pipeline);
@@ -191,11 +191,15 @@ impl ComparisonWork<'_> {
         pipeline: &mut Pipeline,
         run: &dyn Fn(Option<Policy>) -> Run<'r>,
     ) -> Result<Vec<Vec<(usize, Record)>>, RunError> {
-        let mut ks: BTreeSet<usize> = self.policies.iter().flat_map(ks_of).collect();
+        let mut ks: BTreeSet<usize> = self
+            .policies
+            .iter()
+            .flat_map(|policy| policy.ks.values().to_vec())
+            .collect();
         ks.retain(|k| (1..pipeline.settings.k).contains(k));
         let mut at_k = vec![Vec::new(); self.questions.len()];
         for k in ks {
-            let answers = self.answers(pipeline, Policy::AlwaysK(k), run)?;
+            let answers = self.answers(pipeline, Policy::always_k(k), run)?;
             for (all, answer) in at_k.iter_mut().zip(answers) {
                 all.push((k, answer));
             }
@@ -217,14 +221,5 @@ impl ComparisonWork<'_> {
 
     fn file(&self, name: &str) -> PathBuf {
         self.folder.join(format!("{name}.jsonl"))
-    }
-}
-
-/// The values of k that a policy chooses among.
-fn ks_of(policy: &Policy) -> Vec<usize> {
-    match policy {
-        Policy::AlwaysK(k) => vec![*k],
-        Policy::Graded { grades, .. } => grades.ks().to_vec(),
-        _ => Vec::new(),
     }
 }

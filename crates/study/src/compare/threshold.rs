@@ -1,18 +1,14 @@
 //! The thresholds that a policy is compared at: those given, or the best on other questions.
 
-use ken_answer::Policy;
-use ken_route::{
-    Goal, GradedObservation, Grades, JointObservation, Observation, Review, calibrate,
-    calibrate_double, calibrate_graded, calibrate_jointly,
-};
-use serde::Serialize;
+use ken_policy::{Decision, Goal, Observation, Policy, Rule, calibrate};
+use serde::ser::{Serialize, SerializeStruct, Serializer};
 
-use super::compose::{Answered, Decision, decide};
+use super::compose::{Answered, decide};
 use crate::split::half;
 use crate::statistics::number;
 
 /// The thresholds of a signal; numbers above them have the corpus used.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 #[serde(untagged)]
 pub enum Thresholds {
     /// One for all questions.
@@ -22,18 +18,8 @@ pub enum Thresholds {
     OfOtherHalf([Option<f64>; 2]),
 }
 
-impl Thresholds {
-    /// The threshold for a question of a half; `None` where everything has to be above it.
-    fn of(self, half: usize) -> Option<f64> {
-        match self {
-            Self::Given(threshold) => Some(threshold),
-            Self::OfOtherHalf(thresholds) => thresholds[half],
-        }
-    }
-}
-
 /// The thresholds between several values of k.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 #[serde(untagged)]
 pub enum GradeThresholds {
     /// The same for all questions.
@@ -43,11 +29,24 @@ pub enum GradeThresholds {
     OfOtherHalf([Option<Grades>; 2]),
 }
 
-/// The thresholds of both signals of a policy on one half; `None` where everything has to be above one.
-type Pair = (Option<f64>, Option<f64>);
+/// A policy that chooses k, by its values of k and the thresholds between them, which are null where they are infinite.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Grades(Policy);
+
+impl Serialize for Grades {
+    fn serialize<To: Serializer>(&self, to: To) -> Result<To::Ok, To::Error> {
+        let mut fields = to.serialize_struct("Grades", 2)?;
+        fields.serialize_field("ks", self.0.ks.values())?;
+        fields.serialize_field(
+            "thresholds",
+            self.0.retrieve.thresholds().unwrap_or_default(),
+        )?;
+        fields.end()
+    }
+}
 
 /// The thresholds of a policy.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, serde::Serialize)]
 pub struct Cut {
     /// Of its signal; `None` of a policy without one.
     pub threshold: Option<Thresholds>,
@@ -56,155 +55,88 @@ pub struct Cut {
     /// Between the values of k of a policy that chooses it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub grades: Option<GradeThresholds>,
+    /// The policy with these, for the questions of each half.
+    #[serde(skip)]
+    halves: Option<[Policy; 2]>,
 }
 
 impl Cut {
     /// The policy with its thresholds for a question of a half.
     pub(super) fn at(self, policy: Policy, half: usize) -> Policy {
-        let (signal, review) = match (policy, self.grades) {
-            (Policy::Measured { signal, review, .. }, _) => (signal, review),
-            (Policy::Graded { signal, .. }, Some(GradeThresholds::OfOtherHalf(halves))) => {
-                let graded = halves[half].map(|grades| Policy::Graded { signal, grades });
-                return graded.unwrap_or(Policy::Always);
-            }
-            _ => return policy,
-        };
-        let of = |thresholds: Option<Thresholds>| thresholds.and_then(|one| one.of(half));
-        Policy::Measured {
-            signal,
-            threshold: of(self.threshold),
-            review: match review {
-                Review::Gate { signal, .. } => Review::Gate {
-                    signal,
-                    threshold: of(self.evidence_threshold),
-                },
-                other => other,
-            },
-        }
+        self.halves.map_or(policy, |halves| halves[half])
     }
 }
 
 /// The thresholds of a policy, those that nobody gives by cross-fitting: chosen for a goal on each half of
 /// the questions for the other.
 pub(super) fn cut(policy: Policy, answered: &[Answered<'_>], halves: &[usize], goal: Goal) -> Cut {
-    let of_other_half = |half: usize| -> Vec<&Answered<'_>> {
+    let Policy { retrieve, keep, .. } = policy;
+    let is_open = retrieve.is_open() || keep.is_open();
+    let of_half = |half: usize| {
         let others = answered.iter().zip(halves);
         let others = others.filter(|(_, other)| **other != half);
-        others.map(|(one, _)| one).collect()
-    };
-    let (threshold, review) = match policy {
-        Policy::Measured {
-            threshold, review, ..
-        } => (threshold, review),
-        Policy::Graded { grades, .. } => {
-            let chosen = |half| graded(policy, grades, &of_other_half(half), goal);
-            return Cut {
-                grades: Some(match grades.thresholds() {
-                    Some(_) => GradeThresholds::Given(grades),
-                    None => GradeThresholds::OfOtherHalf([chosen(0), chosen(1)]),
-                }),
-                ..Cut::default()
-            };
+        let others: Vec<&Answered<'_>> = others.map(|(one, _)| one).collect();
+        if is_open {
+            chosen(policy, &others, goal)
+        } else {
+            policy
         }
-        _ => return Cut::default(),
     };
-    let is_gate = matches!(review, Review::Gate { .. });
-    let given = match review {
-        Review::Gate {
-            threshold: gate, ..
-        } => (threshold, gate),
-        _ => (threshold, None),
+    let halves = [of_half(0), of_half(1)];
+    let thresholds = |door: fn(&Policy) -> Rule| {
+        let given = door(&policy).threshold();
+        let of_halves = || Thresholds::OfOtherHalf(halves.map(|policy| door(&policy).threshold()));
+        given.map_or_else(of_halves, Thresholds::Given)
     };
-    let on_other = |half: usize| chosen(policy, given, &of_other_half(half), goal);
-    let pairs = match given {
-        (Some(_), Some(_)) => [given; 2],
-        (Some(_), None) if !is_gate => [given; 2],
-        _ => [on_other(0), on_other(1)],
-    };
-    let thresholds = |given: Option<f64>, of: fn(Pair) -> Option<f64>| {
-        given.map_or_else(|| Thresholds::OfOtherHalf(pairs.map(of)), Thresholds::Given)
+    let graded = |policy: Policy| policy.is_graded().then_some(Grades(policy));
+    let (threshold, evidence_threshold, grades) = match (retrieve.signal(), keep.signal()) {
+        (Some(_), _) if policy.is_graded() => {
+            let grades = match is_open {
+                true => GradeThresholds::OfOtherHalf(halves.map(graded)),
+                false => GradeThresholds::Given(Grades(policy)),
+            };
+            (None, None, Some(grades))
+        }
+        (Some(_), Some(_)) => (
+            Some(thresholds(|policy| policy.retrieve)),
+            Some(thresholds(|policy| policy.keep)),
+            None,
+        ),
+        (Some(_), None) => (Some(thresholds(|policy| policy.retrieve)), None, None),
+        (None, Some(_)) => (Some(thresholds(|policy| policy.keep)), None, None),
+        (None, None) => return Cut::default(),
     };
     Cut {
-        threshold: Some(thresholds(given.0, |pair| pair.0)),
-        evidence_threshold: is_gate.then(|| thresholds(given.1, |pair| pair.1)),
-        grades: None,
+        threshold,
+        evidence_threshold,
+        grades,
+        halves: Some(halves),
     }
 }
 
-/// The policy without any thresholds, so that all are chosen.
-pub(super) fn uncut(policy: Policy) -> Policy {
-    match policy {
-        Policy::Graded { signal, grades } => Policy::Graded {
-            signal,
-            grades: grades.open(),
-        },
-        _ => Cut::default().at(policy, 0),
-    }
-}
-
-/// The best thresholds between values of k on some questions; `None` where no thresholds reach the goal.
-fn graded(
-    policy: Policy,
-    grades: Grades,
-    answered: &[&Answered<'_>],
-    goal: Goal,
-) -> Option<Grades> {
-    let observations = answered.iter().map(|one| {
-        let right = grades.ks().iter().map(|&k| match k {
-            0 => number(one.never.em),
-            k => number(one.after(Decision::Kept(Some(k))).em),
-        });
-        GradedObservation {
-            score: one.score(policy).unwrap_or(f64::NAN),
-            memory: number(one.never.em),
-            right: right.collect(),
-            always: number(one.always.em),
-            second_half: false,
-        }
-    });
-    let observations: Vec<GradedObservation> = observations.collect();
-    calibrate_graded(&observations, grades, grades.most(), goal).grades
-}
-
-/// The best thresholds on some questions.
-fn chosen(policy: Policy, given: Pair, answered: &[&Answered<'_>], goal: Goal) -> Pair {
-    let right = |one: &Answered<'_>| (number(one.never.em), number(one.always.em));
-    let review = match policy {
-        Policy::Measured { review, .. } => review,
-        _ => Review::Nothing,
+/// A policy with the best thresholds on some questions.
+fn chosen(policy: Policy, answered: &[&Answered<'_>], goal: Goal) -> Policy {
+    let right_at = |one: &Answered<'_>, k: usize| match k {
+        0 => one.never.em,
+        k => one.after(Decision::Kept(Some(k))).em,
     };
-    if matches!(review, Review::Gate { .. } | Review::Double) {
-        let each = answered.iter().map(|one| {
-            let (without, with) = right(one);
-            JointObservation {
-                question: one.score(policy).unwrap_or(f64::NAN),
-                evidence: one.review_score(policy).unwrap_or(f64::NAN),
-                without,
-                with,
-                second_half: false,
-            }
-        });
-        let each: Vec<JointObservation> = each.collect();
-        let best = match review {
-            Review::Double => calibrate_double(&each, goal),
-            _ => calibrate_jointly(&each, given, goal),
-        };
-        return (best.question, best.evidence);
-    }
-    let relative = review == Review::Relative;
-    let each = answered.iter().filter_map(|one| {
-        let (without, with) = right(one);
-        let score = one.score(policy)?;
-        // Evidence that the review drops, whatever the threshold, changes nothing.
-        let dropped = relative && !policy.keeps(Some(score), one.review_score(policy));
-        Some(Observation {
-            score,
-            without,
-            with: if dropped { without } else { with },
+    let ks = policy.ks.values();
+    // Along one threshold, what has no number has no say.
+    let is_of_one = policy.searches_by().is_none() || policy.reviews_by().is_none();
+    let observations: Vec<Observation> = answered
+        .iter()
+        .map(|one| Observation {
+            question: one.score(policy).unwrap_or(f64::NAN),
+            review: one.review_score(policy).unwrap_or(f64::NAN),
+            memory: number(one.never.em),
+            always: number(one.always.em),
+            at_k: ks.iter().map(|&k| number(right_at(one, k))).collect(),
+            second_half: false,
         })
-    });
-    let best = calibrate(&each.collect::<Vec<_>>(), goal);
-    (best.threshold, None)
+        .filter(|one| policy.is_graded() || !is_of_one || !one.question.is_nan())
+        .collect();
+    let always_k = policy.most_k().unwrap_or_default();
+    calibrate(&policy, None, always_k, &observations, goal).policy
 }
 
 /// What a policy at its thresholds decides for each question.
@@ -284,10 +216,10 @@ mod tests {
             signals: Some(&signals),
             subject: "",
         }];
-        let policy = uncut("uncertainty:perplexity+double".parse().unwrap());
+        let policy: Policy = "uncertainty:perplexity+double".parse().unwrap();
         let refs: Vec<&Answered<'_>> = answered.iter().collect();
         let goal = Goal::AtMostMissed(0.0);
-        assert_eq!(chosen(policy, (None, None), &refs, goal), (None, None));
+        assert_eq!(chosen(policy, &refs, goal), Policy::ALWAYS);
         let decided = decisions(policy, Cut::default(), &answered, 0);
         assert_eq!(decided, [Decision::Kept(None)]);
     }
@@ -320,11 +252,14 @@ mod tests {
             })
             .collect();
         let halves = [0, 0, 0, 1, 1, 1];
-        let policy = uncut("prompt+evidence:cosine".parse().unwrap());
+        let policy = "prompt+evidence:cosine".parse::<Policy>().unwrap().open();
         let both = cut(policy, &answered, &halves, Goal::BestAccuracy);
         // Those of the first half come from the second.
         let between = |thresholds: Option<Thresholds>, half: usize, low: f64, high: f64| {
-            let threshold = thresholds.unwrap().of(half).unwrap();
+            let Some(Thresholds::OfOtherHalf(thresholds)) = thresholds else {
+                panic!("{thresholds:?}");
+            };
+            let threshold = thresholds[half].unwrap();
             assert!((low..high).contains(&threshold), "{threshold}");
         };
         between(both.threshold, 0, 0.2, 0.8);
@@ -346,7 +281,7 @@ mod tests {
         );
         assert_eq!(alone.threshold, Some(Thresholds::Given(0.5)));
         assert_eq!(alone.evidence_threshold, None);
-        let none = cut(Policy::Always, &answered, &halves, Goal::BestAccuracy);
+        let none = cut(Policy::ALWAYS, &answered, &halves, Goal::BestAccuracy);
         assert_eq!(none, Cut::default());
     }
 }

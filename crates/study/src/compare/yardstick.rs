@@ -5,11 +5,11 @@
 //! wrong from memory, right with evidence) are counted by themselves as well.
 
 use ken_answer::Policy;
-use ken_route::Goal;
+use ken_policy::{Decision, Goal};
 use serde::Serialize;
 
-use super::compose::{Answered, Decision};
-use super::threshold::{Cut, cut, decisions, halves, uncut};
+use super::compose::Answered;
+use super::threshold::{Cut, cut, decisions, halves};
 use crate::bootstrap::interval;
 use crate::statistics::{mean, number, share, wilson_interval};
 
@@ -55,7 +55,7 @@ pub(super) fn yardstick(
     answered: &[Answered<'_>],
     seed: u64,
 ) -> Yardstick {
-    let policy = uncut(policy);
+    let policy = policy.open();
     let cut = cut(policy, answered, &halves(answered, seed), goal);
     let decisions = decisions(policy, cut, answered, seed);
     of_decisions(answered, &decisions, cut, seed)

@@ -13,7 +13,7 @@ use ken_answer::prompt::{self, QuestionPrompt};
 use ken_answer::{AnswerError, Datastore, DatastoreError, question_states};
 use ken_diagnostic::{Action, Remedy};
 use ken_language::{LanguageModel, Prompt};
-use ken_route::is_among;
+use ken_policy::is_among;
 use ken_storage::StorageError;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};

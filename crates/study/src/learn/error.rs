@@ -6,7 +6,7 @@ use ken_answer::AnswerError;
 use ken_corpus::CorpusError;
 use ken_diagnostic::{Remedy, remedy};
 use ken_model::decoder::DecoderError;
-use ken_route::Purpose;
+use ken_policy::Purpose;
 use ken_train::heads::HeadError;
 
 use crate::pruning::PruningError;

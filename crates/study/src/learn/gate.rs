@@ -4,7 +4,7 @@
 //! using, and the order is the best one to spend evidence by.
 
 use ken_answer::{Measurements, evidence_vector, gate_fits};
-use ken_route::{Head, Input, MeasuredOn, Purpose, digest_of};
+use ken_policy::{Head, Input, MeasuredOn, Purpose, digest_of};
 use ken_train::heads::{HeadError, HeadOptions, Watch, regress};
 use serde::Serialize;
 

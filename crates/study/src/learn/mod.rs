@@ -1,6 +1,6 @@
 //! Heads trained on measurements, and evaluated on held-out ones: the query router on probe records
 //! ([`router`]), the gate on the same ([`gate`]), the corpus pruner on mastery records ([`pruner`]), and the policy datastore on labeled
-//! sources ([`datastore`]). How a head is fitted is in `ken_train`, how it is applied in `ken_route`.
+//! sources ([`datastore`]). How a head is fitted is in `ken_train`, how it is applied in `ken_policy`.
 
 pub mod datastore;
 mod error;
@@ -18,7 +18,7 @@ pub use recorded::{
 };
 pub use target::Target;
 
-use ken_route::{Input, Purpose};
+use ken_policy::{Input, Purpose};
 use ken_train::heads::{Fitted, HeadError, HeadOptions};
 use serde::Serialize;
 

@@ -8,8 +8,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ken_corpus::{Corpus, PassageId};
+use ken_policy::{Head, Input, MeasuredOn, Purpose, digest_of};
 use ken_probe::correlation;
-use ken_route::{Head, Input, MeasuredOn, Purpose, digest_of};
 use ken_train::heads::{HeadError, Watch, regress};
 use serde::Serialize;
 

@@ -12,7 +12,7 @@ use ken_answer::{
 };
 use ken_language::Prompt;
 use ken_model::decoder::Origin;
-use ken_route::{Head, is_among};
+use ken_policy::{Head, is_among};
 
 use super::error::LearnError;
 use super::router::router_labels;

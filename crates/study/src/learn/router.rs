@@ -6,7 +6,7 @@
 //! where there are golden answers.
 
 use ken_answer::{QuestionPrompt, all_words};
-use ken_route::{Head, Input, MeasuredOn, Purpose, Vocabulary, digest_of, is_among};
+use ken_policy::{Head, Input, MeasuredOn, Purpose, Vocabulary, digest_of, is_among};
 use ken_train::heads::{HeadError, Watch, classify};
 use serde::Serialize;
 

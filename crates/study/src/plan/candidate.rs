@@ -180,8 +180,8 @@ pub fn candidates_of_study(measured: &Measured, dataset: &str, prices: &Prices) 
 
 fn policy_at(n: u32) -> Policy {
     match n {
-        0 => Policy::Never,
-        _ => Policy::Always,
+        0 => Policy::NEVER,
+        _ => Policy::ALWAYS,
     }
 }
 

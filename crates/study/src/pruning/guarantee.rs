@@ -2,15 +2,15 @@
 //! questions lose the golden answer that they find in the whole corpus.
 //!
 //! The ratios are tried in rising order, and the first at which the guarantee is not shown to be kept
-//! ends the search (fixed-sequence testing, as for thresholds in `ken_route`). A question is lost from
+//! ends the search (fixed-sequence testing, as for thresholds in `ken_policy`). A question is lost from
 //! the first ratio on at which its search finds no golden answer.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ken_corpus::Selection;
 use ken_index::{Index, IndexError, Mode, Query};
+use ken_policy::{Calibration, Goal, Observation, Policy, Signal, calibrate};
 use ken_probe::covers;
-use ken_route::{Calibration, Goal, Observation, calibrate};
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -132,7 +132,7 @@ pub fn largest_ratio(
         }
         gone = goes;
         let now = self::chosen(&at_first, &lost_at, guarantee);
-        let accepted = now.threshold.is_some_and(|threshold| {
+        let accepted = now.policy.threshold().is_some_and(|threshold| {
             let lost = lost_at.iter().flatten();
             lost.map(|&step| f64::from(step))
                 .all(|lost| lost <= threshold)
@@ -149,8 +149,8 @@ pub fn largest_ratio(
         ratio: (tried > 0).then(|| f64::from(tried) / f64::from(STEPS)),
         coverage: at_first.iter().filter(|covered| **covered).count() as f64
             / scorable.len() as f64,
-        loss: chosen.loss,
-        loss_bound: chosen.loss_bound,
+        loss: chosen.loss(),
+        loss_bound: chosen.bound,
         questions: scorable.len(),
         left_out: asked.len() - scorable.len(),
         needed: chosen.needed,
@@ -165,20 +165,17 @@ fn chosen(at_first: &[bool], lost_at: &[Option<u32>], guarantee: Guarantee) -> C
         .zip(lost_at)
         .map(|(&covered, lost)| {
             let with = number(covered);
-            Observation {
-                score: f64::from(lost.unwrap_or(1)),
-                without: if lost.is_some() { 0.0 } else { with },
-                with,
-            }
+            let without = if lost.is_some() { 0.0 } else { with };
+            Observation::of(f64::from(lost.unwrap_or(1)), without, with)
         })
         .collect();
-    calibrate(
-        &observations,
-        Goal::Guarantee {
-            max_loss: guarantee.max_loss,
-            confidence: guarantee.confidence,
-        },
-    )
+    let goal = Goal::Guarantee {
+        max_loss: guarantee.max_loss,
+        confidence: guarantee.confidence,
+    };
+    // The step stands for a signal, whichever.
+    let policy = Policy::above(Signal::CERTAINTY, None);
+    calibrate(&policy, None, 0, &observations, goal)
 }
 
 /// Whether a passage that is found holds a golden answer.

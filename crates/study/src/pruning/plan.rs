@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use ken_corpus::{Corpus, PlaceMark, PruneMark, Selection};
 use ken_index::Index;
 use ken_language::LanguageModel;
-use ken_route::{Head, digest_of};
+use ken_policy::{Head, digest_of};
 
 use super::error::PruningError;
 use super::guarantee::{CoverageQuestion, Guarantee, GuaranteedRatio, MIN_RATIO, largest_ratio};

@@ -7,7 +7,7 @@ use ken_answer::{PassageFeatures, chance};
 use ken_corpus::Corpus;
 use ken_index::{IndexError, RowBuffer};
 use ken_language::LanguageModel;
-use ken_route::Head;
+use ken_policy::Head;
 use ken_storage::same_fingerprint;
 use rayon::prelude::*;
 

@@ -5,7 +5,7 @@ use ken_answer::{PassageFeatures, passage_features};
 use ken_corpus::Corpus;
 use ken_index::{IndexError, RowBuffer, SegmentVectors};
 use ken_language::LanguageModel;
-use ken_route::Input;
+use ken_policy::Input;
 
 use super::error::PruningError;
 

@@ -56,7 +56,7 @@ pub(super) fn outcomes(measured: &Measured) -> Vec<PolicyOutcome> {
     }
     let named = manifest.policies.iter();
     let named = named.filter_map(|name| Policy::from_str(name).ok());
-    let policies: Vec<Policy> = std::iter::once(Policy::Always).chain(named).collect();
+    let policies: Vec<Policy> = std::iter::once(Policy::ALWAYS).chain(named).collect();
     let mut all = Vec::new();
     for (&retrieval, scales) in &retrievals {
         for &n in scales {
@@ -74,7 +74,7 @@ pub(super) fn outcomes(measured: &Measured) -> Vec<PolicyOutcome> {
                     pruned: PruneRatio::NONE,
                     ..retrieval
                 };
-                let always = under(measured, Policy::Always, &cell(whole));
+                let always = under(measured, Policy::ALWAYS, &cell(whole));
                 for &policy in &policies {
                     let Some(now) = under(measured, policy, &cell(retrieval)) else {
                         continue;
@@ -95,9 +95,10 @@ pub(super) fn outcomes(measured: &Measured) -> Vec<PolicyOutcome> {
 
 /// The records of a policy, whether its answers are a cell's own or composed of two cells.
 fn under(measured: &Measured, policy: Policy, cell: &Cell) -> Option<Vec<Record>> {
-    match policy {
-        Policy::Always => measured.cells.get(cell).cloned(),
-        policy => measured.under(policy, cell),
+    if policy == Policy::ALWAYS {
+        measured.cells.get(cell).cloned()
+    } else {
+        measured.under(policy, cell)
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use ken_answer::prompt;
 use ken_model::decoder::{Checkpoint, LearnedBoundary, PromptForm};
-use ken_route::digest_of;
+use ken_policy::digest_of;
 use ken_train::Objective;
 
 use super::curriculum::{Curriculum, counted, objectives};

@@ -8,7 +8,7 @@ use ken_answer::prompt::{choose_source, from_memory, verbalize};
 use ken_answer::{AnswerError, QuestionPrompt};
 use ken_language::{LanguageModel, Prompt};
 use ken_model::decoder::{Checkpoint, DecoderError, Origin, SourceTokens};
-use ken_route::{Goal, Observation, calibrate, digest_of};
+use ken_policy::{Goal, Observation, Policy, Signal, calibrate, digest_of};
 use ken_train::{MeanOver, Objective};
 
 use super::curriculum::{Curriculum, Stage};
@@ -151,15 +151,17 @@ pub fn best_threshold(
         let choices = chooser.choose_sources(&prompts.iter().collect::<Vec<_>>(), 0)?;
         for (example, choice) in batch.iter().zip(choices) {
             let own = choice.probabilities.first().copied().unwrap_or_default();
-            observations.extend(example.likelihoods.map(|[without, with]| Observation {
-                score: 1.0 - own,
-                without,
-                with,
-            }));
+            observations.extend(
+                example
+                    .likelihoods
+                    .map(|[without, with]| Observation::of(1.0 - own, without, with)),
+            );
         }
     }
-    let best = calibrate(&observations, Goal::BestAccuracy).threshold;
-    Ok(best.or((!observations.is_empty()).then_some(0.0)))
+    let policy = Policy::above(Signal::SELF_ROUTE, None);
+    let best = calibrate(&policy, None, 0, &observations, Goal::BestAccuracy);
+    let threshold = best.policy.threshold();
+    Ok(threshold.or((!observations.is_empty()).then_some(0.0)))
 }
 
 fn asked(example: &RoutingExample) -> Prompt {

@@ -50,7 +50,7 @@ pub(super) fn line(logits: &[f64], labels: &[bool]) -> Line {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ken_route::logistic;
+    use ken_policy::logistic;
     use rand::rngs::StdRng;
     use rand::{Rng, SeedableRng};
 

@@ -114,7 +114,7 @@ fn descent(gradient: &[f64], memory: &VecDeque<Pair>) -> Vec<f64> {
 
 /// The dot product.
 pub(super) fn dot(one: &[f64], other: &[f64]) -> f64 {
-    ken_route::dot::<4, _>(one, other)
+    ken_policy::dot::<4, _>(one, other)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use ken_route::logistic;
+use ken_policy::logistic;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use rayon::prelude::*;

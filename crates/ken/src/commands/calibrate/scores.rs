@@ -2,7 +2,7 @@
 //! questions on subjects that it was not trained on.
 
 use ken_answer::{Datastore, Policy, Representation, RoutingModel, Signal};
-use ken_route::{Goal, Input, Score};
+use ken_policy::{Goal, Input};
 use ken_study::learn::gate::gate_scores;
 use ken_study::learn::{assessor_scores, choice_scores, router_scores, taught};
 use ken_study::{

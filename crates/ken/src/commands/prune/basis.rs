@@ -1,7 +1,7 @@
 //! What pruning goes by, as the flags name it.
 
 use ken_language::LanguageModel;
-use ken_route::{Head, Purpose};
+use ken_policy::{Head, Purpose};
 use ken_study::learn::pruner::pruner_labels;
 use ken_study::pruning::{Basis, Method, PrunePlan};
 use ken_study::{MasteryRecord, read_results};

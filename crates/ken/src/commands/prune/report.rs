@@ -156,9 +156,10 @@ impl Measuring<'_> {
         let identity = plan.identity_without(&marks);
         let policy = self.session.settings.policy;
         let same = self.answered(copy.dir(), "unpruned", &identity, policy)?;
-        let always = match policy {
-            Policy::Always => same.clone(),
-            _ => self.answered(copy.dir(), "always-unpruned", &identity, Policy::Always)?,
+        let always = if policy == Policy::ALWAYS {
+            same.clone()
+        } else {
+            self.answered(copy.dir(), "always-unpruned", &identity, Policy::ALWAYS)?
         };
         Ok(Whole {
             info: CorpusInfo::read(copy.dir())?,
@@ -170,7 +171,7 @@ impl Measuring<'_> {
     /// What always retrieving from the whole corpus does.
     fn always(&self, whole: &Whole) -> PrunedRow {
         let pruned = whole.unpruned_by("unpruned", 0.0);
-        self.measured(pruned, Policy::Always, &whole.always, whole)
+        self.measured(pruned, Policy::ALWAYS, &whole.always, whole)
     }
 
     fn row(&self, plan: &PrunePlan, ratio: f64, whole: &Whole) -> Result<PrunedRow> {

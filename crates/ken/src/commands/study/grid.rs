@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use ken_answer::{Policy, Rerank};
 use ken_language::LanguageModel;
+use ken_policy::Rule;
 use ken_setup::{Settings, Setup};
 use ken_study::scaling::{Dataset, Order, Retrieval, ScalingError, StudiedModel};
 use ken_study::{Question, RunSettings, default_file};
@@ -74,7 +75,7 @@ pub(super) fn check(arguments: &StudyRunArguments, settings: &Settings) -> Resul
     }
     for policy in &arguments.policy {
         let reason = match policy {
-            Policy::Oracle => "it knows the right answers",
+            policy if policy.retrieve == Rule::Oracle => "it knows the right answers",
             policy if policy.reviews_by().is_some() => {
                 "it reviews the evidence, and signals are measured once for all scales"
             }
@@ -116,7 +117,7 @@ pub(super) fn settings_of(model: &NamedModel, session: &Session<'_>) -> Settings
     Settings {
         model: model.reference.clone(),
         adapter: model.adapter.clone(),
-        policy: Policy::Always,
+        policy: Policy::ALWAYS,
         abstain: None,
         ..session.settings.clone()
     }

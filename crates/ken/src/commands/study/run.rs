@@ -74,8 +74,8 @@ fn pipeline(
     let settings = Settings {
         k: found.map_or(settings.k, |(condition, _)| Some(condition.retrieval.k)),
         policy: match found {
-            Some(_) => Policy::Always,
-            None => Policy::Never,
+            Some(_) => Policy::ALWAYS,
+            None => Policy::NEVER,
         },
         ..settings.clone()
     };

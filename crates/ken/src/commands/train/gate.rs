@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use ken_answer::prompt;
-use ken_route::{Head, Input};
+use ken_policy::{Head, Input};
 use ken_study::learn::gate::{GateReport, gate_labels, learn_gate};
 use ken_study::{LearnError, ProbeRecord, read_results};
 use serde_json::json;

@@ -1,6 +1,6 @@
 //! `ken train noise-tolerant`: a language model learns to answer right whatever its prompt contains.
 
-use ken_route::digest_of;
+use ken_policy::digest_of;
 use ken_study::tuning::{
     TaughtNoiseTolerance, known_questions, noise_tolerant_curriculum, split_noise_tolerant,
 };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ken_answer::{Assessor, Representation, prompt};
 use ken_language::LanguageModel;
-use ken_route::{Head, Input, MeasuredOn};
+use ken_policy::{Head, Input, MeasuredOn};
 use ken_study::learn::router::{
     Candidate, Control, RouterLabels, RouterReport, learn_router, router_labels,
 };

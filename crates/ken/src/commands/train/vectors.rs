@@ -1,6 +1,6 @@
 //! How what heads look at is shown.
 
-use ken_route::Input;
+use ken_policy::Input;
 use ken_study::learn::CandidateLoss;
 
 /// A head's input in words.

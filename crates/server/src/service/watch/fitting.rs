@@ -2,7 +2,7 @@
 
 use ken_answer::{Abstention, Policy};
 use ken_diagnostic::{Remedy, remedy};
-use ken_route::{Guarantee, Promise};
+use ken_policy::{Guarantee, Promise};
 
 /// Why a guarantee says nothing of what is served.
 #[derive(Debug, Clone, PartialEq, thiserror::Error, ken_diagnostic::Diagnostic)]

@@ -2,11 +2,11 @@
 //! the policy answers is looked at more closely. Where little loss is promised: of those that did not retrieve,
 //! what the answer would have been with retrieval. Where few errors among the answers given are promised: whether
 //! the answer is right, and what is withheld does not count. Losses or errors are put to a test whose false alarms
-//! are bounded however long it goes on (`ken_route::LossTest`). When it rejects, the server always retrieves, and
+//! are bounded however long it goes on (`ken_policy::LossTest`). When it rejects, the server always retrieves, and
 //! withholds as before.
 //!
 //! Beside that, the scores of all questions that the policy decides on are compared with those of calibration
-//! (`ken_route::DriftTest`). Questions that have changed need not lose anything, so of that it is only told.
+//! (`ken_policy::DriftTest`). Questions that have changed need not lose anything, so of that it is only told.
 
 pub(crate) mod compared;
 mod fitting;
@@ -16,8 +16,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ken_answer::Policy;
+use ken_policy::{DriftTest, Guarantee, LossTest, Promise};
 use ken_random::{STEP, mixed, unit};
-use ken_route::{DriftTest, Guarantee, LossTest, Promise};
 use ken_storage::StorageError;
 use tokio::sync::Semaphore;
 
@@ -313,6 +313,7 @@ impl Watch {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ken_policy::Rule;
 
     fn guarantee(max_loss: f64) -> Guarantee {
         let mut guarantee = ken_testing::guarantee("m", "c");
@@ -329,10 +330,9 @@ mod tests {
     }
 
     const NOW: Now<'_> = Now {
-        policy: Policy::Measured {
-            signal: ken_answer::Signal::CERTAINTY,
-            threshold: Some(0.4),
-            review: ken_route::Review::Nothing,
+        policy: Policy {
+            retrieve: Rule::above(ken_answer::Signal::CERTAINTY, Some(0.4)),
+            ..Policy::ALWAYS
         },
         abstain: None,
         samples: 4,
@@ -388,7 +388,7 @@ mod tests {
         let scored = || {
             let scores = (0..300).map(|score| f64::from(score % 10) / 10.0);
             let guarantee = Guarantee {
-                scores: ken_route::Ranks::of(scores, 1),
+                scores: ken_policy::Ranks::of(scores, 1),
                 ..guarantee(0.02)
             };
             Watch::new(guarantee, NOW, (0.25, 9), Some(file.clone())).unwrap()
@@ -420,7 +420,7 @@ mod tests {
             let watch = Watch::new(guarantee(0.02), now, (0.25, 9), file.cloned());
             watch.map(|watch| watch.write().unwrap()).err()
         };
-        let policy = Policy::Always;
+        let policy = Policy::ALWAYS;
         let guaranteed = "certainty@0.4".to_owned();
         let other = NotGuaranteed::Policy {
             guaranteed,

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ken_route::{DriftTest, Guarantee, LossTest, Promise};
+use ken_policy::{DriftTest, Guarantee, LossTest, Promise};
 use ken_storage::StorageError;
 use serde::{Deserialize, Serialize};
 

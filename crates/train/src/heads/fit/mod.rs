@@ -3,7 +3,7 @@
 
 use std::ops::{ControlFlow, Range};
 
-use ken_route::{BadNetwork, Layer, Network};
+use ken_policy::{BadNetwork, Layer, Network};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;

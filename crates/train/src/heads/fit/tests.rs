@@ -4,7 +4,7 @@ use ken_study::discrimination::{auroc, expected_calibration_error};
 use rand::Rng;
 
 use super::*;
-use ken_route::logistic;
+use ken_policy::logistic;
 
 const LOGISTIC: HeadOptions = HeadOptions {
     shape: Shape::Logistic,

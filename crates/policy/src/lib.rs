@@ -1,4 +1,5 @@
-//! Routing: from signals to a knowledge source. Maps numbers to a choice; never calls a model.
+//! Policies: from what is measured of a question and its evidence to whether it is searched for, read and answered.
+//! Maps numbers to a choice; never calls a model.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod abstention;
@@ -6,23 +7,18 @@ mod betting;
 mod calibrate;
 mod choice;
 mod drift_test;
-mod grades;
 mod guarantee;
 mod head;
 mod loss_test;
 mod policy;
 mod reading;
-mod signal;
+mod rule;
+mod signals;
 
 pub use abstention::{Abstention, UnknownAbstention};
-pub use calibrate::{
-    AbstentionCalibration, AbstentionObservation, CONFIDENCE, Calibration, ErrorGoal, Goal, Graded,
-    GradedCalibration, GradedObservation, JointCalibration, JointObservation, Observation,
-    calibrate, calibrate_abstention, calibrate_double, calibrate_graded, calibrate_jointly,
-};
-pub use choice::{CannotChoose, Choice};
+pub use calibrate::{CONFIDENCE, Calibration, Goal, Graded, Observation, Tally, calibrate};
+pub use choice::{CannotChoose, Choice, Decision, decide};
 pub use drift_test::{DriftTest, Ranks};
-pub use grades::{BadGrades, Grades};
 pub use guarantee::{
     CalibratedOn, Guarantee, GuaranteeFileError, MeasuredError, MeasuredLoss, Promise,
     disagreement_bound,
@@ -32,9 +28,13 @@ pub use head::{
     digest_of, dot, is_among, logistic,
 };
 pub use loss_test::LossTest;
-pub use policy::{Policy, Review, UnknownPolicy};
+pub use policy::{Policy, UnknownPolicy};
 pub use reading::Reading;
-pub use signal::Score;
+pub use rule::{BadGrades, Ks, Rule, Thresholds};
+pub use signals::{
+    Calls, ChosenSource, Cost, Definition, Gated, Measurements, Rating, Routed, RoutingModel,
+    RoutingModels, Signal, Step, Tokens, UnknownSignal, Verdicts, confidence, share,
+};
 
 use serde::{Deserialize, Serialize};
 

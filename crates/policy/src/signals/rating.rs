@@ -5,11 +5,6 @@ use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::SearchResult;
-
-/// Passages of each search that are compared.
-pub(crate) const COMPARED: usize = 10;
-
 /// How well passages fit a question. Where a search finds nothing, its numbers are those of the worst fit.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Rating {
@@ -27,7 +22,8 @@ pub struct Rating {
 
 impl Rating {
     /// Whether all of it are numbers.
-    pub(crate) fn is_finite(&self) -> bool {
+    #[must_use]
+    pub fn is_finite(&self) -> bool {
         let Self {
             cosine,
             lead,
@@ -40,14 +36,15 @@ impl Rating {
             .all(|one| one.is_finite())
     }
 
-    /// The rating of what both searches found, each best first.
-    pub(crate) fn of(dense: &[SearchResult], lexical: &[SearchResult]) -> Self {
+    /// The rating of the passages that a search by vectors and one by words found, each best first: ids with scores.
+    #[must_use]
+    pub fn of(dense: &[(&str, f32)], lexical: &[(&str, f32)]) -> Self {
         let score =
-            |hits: &[SearchResult], place: usize| hits.get(place).map(|hit| f64::from(hit.score));
+            |hits: &[(&str, f32)], index: usize| hits.get(index).map(|hit| f64::from(hit.1));
         let cosine = score(dense, 0);
         let bm25 = score(lexical, 0).unwrap_or_default();
-        let words: HashSet<&str> = ids(lexical).collect();
-        let both = ids(dense).filter(|id| words.contains(id)).count();
+        let words: HashSet<&str> = lexical.iter().map(|hit| hit.0).collect();
+        let both = dense.iter().filter(|hit| words.contains(hit.0)).count();
         Self {
             cosine: cosine.unwrap_or(-1.0),
             lead: cosine
@@ -60,35 +57,14 @@ impl Rating {
     }
 }
 
-fn ids(hits: &[SearchResult]) -> impl Iterator<Item = &str> {
-    hits.iter().map(|hit| hit.passage.id.0.as_str())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ken_corpus::{Passage, PassageId};
-
-    fn hits(found: &[(&str, f32)]) -> Vec<SearchResult> {
-        let each = found.iter().map(|(id, score)| SearchResult {
-            text: String::new(),
-            chunk: None,
-            passage: Passage {
-                id: PassageId((*id).to_owned()),
-                doc_id: (*id).to_owned(),
-                title: String::new(),
-                text: String::new(),
-                metadata: serde_json::Map::new(),
-            },
-            score: *score,
-        });
-        each.collect()
-    }
 
     #[test]
     fn a_rating_is_of_the_best_and_the_next() {
-        let dense = hits(&[("a", 0.75), ("b", 0.5), ("c", 0.25), ("d", 0.125)]);
-        let lexical = hits(&[("b", 9.0), ("x", 7.5)]);
+        let dense = [("a", 0.75), ("b", 0.5), ("c", 0.25), ("d", 0.125)];
+        let lexical = [("b", 9.0), ("x", 7.5)];
         let rating = Rating::of(&dense, &lexical);
         assert_eq!((rating.cosine, rating.lead), (0.75, 0.25));
         assert_eq!((rating.bm25, rating.bm25_lead), (9.0, 1.5));
@@ -102,7 +78,7 @@ mod tests {
             (nothing.cosine, nothing.bm25, nothing.agreement),
             (-1.0, 0.0, 0.0)
         );
-        let one = Rating::of(&hits(&[("a", 0.5)]), &hits(&[("a", 3.0)]));
+        let one = Rating::of(&[("a", 0.5)], &[("a", 3.0)]);
         assert_eq!((one.lead, one.bm25_lead, one.agreement), (0.0, 3.0, 1.0));
     }
 }

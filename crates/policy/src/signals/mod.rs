@@ -1,10 +1,9 @@
 //! The signals that policies decide by. Each is defined once, below: its name, what it measures, in
 //! which steps the model is asked for that, what it needs of the model, and how the number follows
-//! from what was recorded. Help, reference, errors and reports read these definitions. The choice that
-//! follows from the number, or from there being none, is in `ken_route`.
+//! from what was recorded. Help, reference, errors and reports read these definitions.
 
 mod measurements;
-mod measuring;
+mod rating;
 #[cfg(test)]
 mod tests;
 
@@ -18,15 +17,13 @@ use ken_probe::{
     Sample, answers, certainty, lexical_similarity, perplexity, semantic_entropy,
     sequence_surprisal,
 };
-use ken_route::{Reading, Score};
 
-use crate::answer::Calls;
-use crate::rating::Rating;
+use crate::Reading;
 pub use measurements::{
-    ChosenSource, Cost, Gated, Measurements, RoutingModel, RoutingModels, Step, Verdicts, share,
+    Calls, ChosenSource, Cost, Gated, Measurements, Routed, RoutingModel, RoutingModels, Step,
+    Tokens, Verdicts, share,
 };
-pub(crate) use measuring::{Found, Measuring};
-pub use measuring::{draw_answers, inspect_answers, judge, rate};
+pub use rating::Rating;
 
 /// A signal, which is what its definition says. Most are of the question; those of the evidence weigh
 /// what was retrieved for it.
@@ -107,7 +104,8 @@ const LOG_PROBABILITIES: &str = "log probabilities";
 const LEAST_CONFIDENCE: f64 = -20.0;
 
 /// The mean natural-log probability of a greedy answer's tokens.
-pub(crate) fn confidence(measured: &Measurements) -> Reading {
+#[must_use]
+pub fn confidence(measured: &Measurements) -> Reading {
     of_draft(measured, Sample::says_something, perplexity)
         .map(|perplexity| (-perplexity.ln()).max(LEAST_CONFIDENCE))
 }
@@ -420,7 +418,8 @@ impl Signal {
     }
 
     /// Whether a model with these capabilities reports the numbers of its answers that it needs.
-    pub(crate) fn is_reported_by(self, model: Capabilities) -> bool {
+    #[must_use]
+    pub fn is_reported_by(self, model: Capabilities) -> bool {
         match self.needs == LOG_PROBABILITIES {
             true => model.logprobs,
             // Only models on this machine report all of them, and those show their states.
@@ -480,48 +479,20 @@ impl Signal {
         self.steps.contains(&Step::Sample)
     }
 
-    /// The names of all signals, for help.
+    /// The threshold of its policy where none is named and none is looked up: one that the model that tells it may
+    /// record is looked up first.
+    pub(crate) fn unnamed_threshold(self) -> Option<f64> {
+        self.threshold.filter(|_| !self.is_recorded)
+    }
+
+    /// Whether it is one of the evidence: the larger, the more the evidence is worth using.
     #[must_use]
-    pub fn names() -> String {
-        let names: Vec<&str> = Self::ALL.iter().map(|signal| signal.name).collect();
-        names.join(", ")
-    }
-}
-
-impl Score for Signal {
-    fn all() -> impl Iterator<Item = Self> {
-        Self::ALL.iter().copied()
-    }
-
-    fn name(self) -> &'static str {
-        self.name
-    }
-
-    fn subject(self) -> &'static str {
-        self.subject
-    }
-
-    fn threshold(self) -> Option<f64> {
-        self.threshold
-    }
-
-    fn is_recorded(self) -> bool {
-        self.is_recorded
-    }
-
-    fn is_share(self) -> bool {
-        self.is_share
-    }
-
-    fn takes_evidence(self) -> bool {
-        self.with_evidence
-    }
-
-    fn weighs_evidence(self) -> bool {
+    pub fn weighs_evidence(self) -> bool {
         self.weighed.is_some()
     }
 
-    fn remedy(self) -> Remedy {
+    /// What to do when it is missing.
+    pub(crate) fn remedy(self) -> Remedy {
         match self.told_by {
             Some(RoutingModel::Router) => remedy!("name a router by <router> FILE"),
             Some(RoutingModel::Datastore) => {
@@ -535,6 +506,13 @@ impl Score for Signal {
                     .into()
             }
         }
+    }
+
+    /// The names of all signals, for help.
+    #[must_use]
+    pub fn names() -> String {
+        let names: Vec<&str> = Self::ALL.iter().map(|signal| signal.name).collect();
+        names.join(", ")
     }
 }
 

@@ -7,27 +7,27 @@ use ken_diagnostic::remedy;
 use serde::{Serialize, Serializer};
 
 use crate::choice::compared;
-use crate::policy::{UnknownPolicy, is_share, number};
-use crate::{CannotChoose, Reading, Score};
+use crate::policy::{UnknownPolicy, threshold};
+use crate::{CannotChoose, Reading, Signal};
 
 /// Withholds answers that a signal does not vouch for.
 ///
 /// An answer from memory that the policy's own signal chose stands: its threshold vouches for it. Every
 /// other answer has to pass, so that both thresholds together decide what is answered.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Abstention<S> {
+pub struct Abstention {
     /// The signal. One of the question is measured with whatever the answer rests on, and has to be at most
     /// the threshold; one of the evidence has to be above it.
-    pub signal: S,
+    pub signal: Signal,
     /// The threshold; `None` before calibration.
     pub threshold: Option<f64>,
 }
 
-impl<S: Score> Abstention<S> {
+impl Abstention {
     /// Whether a signal can tell of an answer with evidence how sure it is.
     #[must_use]
-    pub fn can_use(signal: S) -> bool {
-        signal.takes_evidence() || signal.weighs_evidence()
+    pub fn can_use(signal: Signal) -> bool {
+        signal.with_evidence || signal.weighs_evidence()
     }
 
     /// Whether it can decide.
@@ -38,7 +38,7 @@ impl<S: Score> Abstention<S> {
         match self.threshold {
             Some(_) => Ok(()),
             None => {
-                let name = self.signal.name();
+                let name = self.signal.name;
                 Err(CannotChoose::AbstainsWithoutThreshold {
                     signal: name.to_owned(),
                     remedy: remedy!(
@@ -69,7 +69,7 @@ impl<S: Score> Abstention<S> {
         self.check()?;
         let reading = reading.into();
         if reading.cannot_tell() {
-            let what = self.signal.subject();
+            let what = self.signal.subject;
             return Ok((
                 false,
                 format!("of the answer, {what} cannot be told, so it is withheld"),
@@ -89,9 +89,9 @@ impl<S: Score> Abstention<S> {
 }
 
 /// A signal's name, with `@` and the threshold where there is one.
-impl<S: Score> fmt::Display for Abstention<S> {
+impl fmt::Display for Abstention {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.signal.name())?;
+        f.write_str(self.signal.name)?;
         match self.threshold {
             Some(threshold) => write!(f, "@{threshold}"),
             None => Ok(()),
@@ -99,7 +99,7 @@ impl<S: Score> fmt::Display for Abstention<S> {
     }
 }
 
-impl<S: Score> Serialize for Abstention<S> {
+impl Serialize for Abstention {
     fn serialize<To: Serializer>(&self, to: To) -> Result<To::Ok, To::Error> {
         to.collect_str(self)
     }
@@ -121,7 +121,7 @@ pub enum UnknownAbstention {
     Number(#[from] UnknownPolicy),
 }
 
-impl<S: Score> FromStr for Abstention<S> {
+impl FromStr for Abstention {
     type Err = UnknownAbstention;
 
     fn from_str(text: &str) -> Result<Self, UnknownAbstention> {
@@ -129,19 +129,21 @@ impl<S: Score> FromStr for Abstention<S> {
             Some((name, threshold)) => (name, Some(threshold)),
             None => (text, None),
         };
-        let known = || S::all().filter(|signal| Self::can_use(*signal));
-        let found = known().find(|signal| signal.name() == name);
+        let known = || {
+            Signal::ALL
+                .iter()
+                .copied()
+                .filter(|signal| Self::can_use(*signal))
+        };
+        let found = known().find(|signal| signal.name == name);
         let signal = found.ok_or_else(|| UnknownAbstention::Signal {
             name: name.to_owned(),
-            signals: known().map(Score::name).collect(),
+            signals: known().map(|signal| signal.name).collect(),
         })?;
-        let threshold = given.map(|threshold| match signal.is_share() {
-            true => number(text, threshold, "a threshold from 0 to 1", is_share),
-            false => number(text, threshold, "a threshold", f64::is_finite),
-        });
+        let given = given.map(|given| threshold(text, signal, given));
         Ok(Self {
             signal,
-            threshold: threshold.transpose()?,
+            threshold: given.transpose()?,
         })
     }
 }

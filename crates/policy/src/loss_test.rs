@@ -4,7 +4,7 @@
 //! Of losses `l` in `[0, 1]` whose mean given the past is at most `m`, the capital of a gambler who bets
 //! on more, `Π (1 + λ (l - m))` with `0 ≤ λ < 1/m`, is a supermartingale (Waudby-Smith and Ramdas 2024,
 //! section 4). By how much a loss is exceeded is not known, so there is a gambler for each of several sizes
-//! `λ` of the bet (`crates/route/src/betting.rs`).
+//! `λ` of the bet (`crates/policy/src/betting.rs`).
 
 use serde::{Deserialize, Serialize};
 

@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use ken_route::{Guarantee, GuaranteeFileError, Ranks, disagreement_bound};
+use ken_policy::{Guarantee, GuaranteeFileError, Ranks, disagreement_bound};
 use ken_testing::{guarantee, guarantee_of_answers};
 
 #[test]

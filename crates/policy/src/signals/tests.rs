@@ -4,11 +4,9 @@ use std::time::Duration;
 
 use ken_language::{Finish, FirstLine, Generation};
 use ken_probe::{Lack, Sample};
-use ken_route::{CannotChoose, Review, Source};
 
 use super::*;
-use crate::router::Routed;
-use crate::{Abstention, Policy};
+use crate::{Abstention, CannotChoose, Policy, Rule, Source};
 
 /// The reference has a row for each signal, in this order, and no other.
 #[test]
@@ -52,7 +50,7 @@ fn signals_read_back() {
 fn names_read_back() {
     let policies = "always never oracle random:0.25 prompt prompt@0.3 certainty certainty@0.61 \
                     certainty@0.61+double uncertainty:eigenscore@-3.5 router router@0.4 self-route \
-                    self-route@0.1 certainty@0.61+relative evidence:cosine evidence:bm25@12.5 \
+                    self-route@0.1 evidence:cosine evidence:bm25@12.5 \
                     evidence:gate uncertainty:perplexity@1.5+evidence:gain@-0.1 \
                     prompt+evidence:gate router@0.4+evidence:gate@0.6 certainty+evidence:cosine";
     for text in policies.split(' ') {
@@ -76,7 +74,7 @@ fn what_is_wrong_is_named() {
         ("uncertainty:perplexity@nan", "is not a threshold"),
         ("prompt+double", "cannot judge twice"),
         ("router@0.4+double", "cannot judge twice"),
-        ("prompt+relative", "cannot judge twice"),
+        ("certainty@0.61+relative", "unknown policy"),
         ("evidence:cosine@0.5+double", "cannot judge twice"),
         (
             "certainty@0.5+prompt",
@@ -130,8 +128,6 @@ fn what_is_missing_is_told() {
     let twice = hint("certainty+double".parse().unwrap());
     assert!(twice.contains("`certainty@THRESHOLD+double`"), "{twice}");
     assert!(twice.contains("Calibrate(\"certainty+double\")"), "{twice}");
-    let less = hint("certainty+relative".parse().unwrap());
-    assert!(less.contains("Calibrate(\"certainty\")"), "{less}");
     let both = hint("certainty@0.4+evidence:cosine".parse().unwrap());
     assert!(
         both.contains("`certainty@0.4+evidence:cosine@THRESHOLD`"),
@@ -145,32 +141,25 @@ fn what_is_missing_is_told() {
 
 #[test]
 fn evidence_is_kept_as_its_review_says() {
-    let keeps = |policy: &str, without: f64, with: f64| {
+    let keeps = |policy: &str, with: f64| {
         let policy: Policy = policy.parse().unwrap();
-        let kept = policy.review(Some(without), Some(with)).unwrap().source == Source::Corpus;
-        assert_eq!(kept, policy.keeps(Some(without), Some(with)));
+        let kept = policy.review(Some(with)).unwrap().source == Source::Corpus;
+        assert_eq!(kept, policy.keeps(Some(with)));
         kept
     };
     // The verdict with the evidence alone counts, on its side of the threshold.
-    assert!(keeps("certainty@0.4+double", 0.9, 0.4));
-    assert!(!keeps("certainty@0.4+double", 0.9, 0.41));
-    assert!(keeps("certainty@0.4+double", 0.1, 0.2));
-    // The change counts alone.
-    assert!(keeps("certainty@0.4+relative", 0.9, 0.8));
-    assert!(!keeps("certainty@0.4+relative", 0.1, 0.2));
-    assert!(!keeps("certainty@0.4+relative", 0.2, 0.2));
+    assert!(keeps("certainty@0.4+double", 0.4));
+    assert!(!keeps("certainty@0.4+double", 0.41));
+    assert!(keeps("certainty@0.4+double", 0.2));
     // The signal of the evidence counts alone.
-    assert!(keeps("evidence:cosine@0.5", 0.0, 0.51));
-    assert!(!keeps("evidence:cosine@0.5", 0.9, 0.5));
-    assert!(keeps("certainty@0.4+evidence:cosine@0.5", 0.9, f64::NAN));
-    assert!(!keeps("certainty@0.4+evidence:cosine@0.5", 0.9, 0.2));
-    assert!(keeps("always", 0.0, 0.0));
+    assert!(keeps("evidence:cosine@0.5", 0.51));
+    assert!(!keeps("evidence:cosine@0.5", 0.5));
+    assert!(keeps("certainty@0.4+evidence:cosine@0.5", f64::NAN));
+    assert!(!keeps("certainty@0.4+evidence:cosine@0.5", 0.2));
+    assert!(keeps("always", 0.0));
     let policy: Policy = "certainty@0.4+evidence:cosine@0.5".parse().unwrap();
-    assert_eq!(
-        policy.review(Some(0.9), None).unwrap_err().kind(),
-        "not_measured"
-    );
-    let reason = policy.review(Some(0.9), Some(0.2)).unwrap().reason;
+    assert_eq!(policy.review(None).unwrap_err().kind(), "not_measured");
+    let reason = policy.review(Some(0.2)).unwrap().reason;
     assert_eq!(
         reason,
         "the similarity of the best passage, 0.200, is not above 0.5"
@@ -260,15 +249,11 @@ fn what_is_absent_is_never_the_model_itself() {
                 true => [1.0, 0.0],
                 false => [f64::MAX, f64::MIN],
             };
-            let policy = |threshold| Policy::Measured {
-                signal,
-                threshold: Some(threshold),
-                review: Review::Nothing,
-            };
+            let policy = |threshold| Policy::above(signal, Some(threshold));
             let reading = signal.review(&nothing, &nothing);
             assert_eq!(reading, Reading::CannotTell, "{name}");
             if signal.weighs_evidence() {
-                let kept = policy(most).review(Reading::NotMeasured, reading).unwrap();
+                let kept = policy(most).review(reading).unwrap();
                 assert_eq!(kept.source, Source::Corpus, "{name}");
             } else {
                 let choice = policy(most).choose(reading).unwrap();
@@ -300,18 +285,13 @@ fn what_is_absent_is_never_the_model_itself() {
                 );
                 assert!(!abstention.vouches(reading.number()), "{name}");
             }
-            for review in [Review::Double, Review::Relative] {
-                let twice = Policy::Measured {
-                    signal,
-                    threshold: Some(most),
-                    review,
+            if signal.with_evidence {
+                let twice = Policy {
+                    keep: Rule::Settled,
+                    ..policy(most)
                 };
-                if signal.with_evidence {
-                    for without in [Reading::CannotTell, Reading::Number(0.5)] {
-                        let kept = twice.review(without, reading).unwrap();
-                        assert_eq!(kept.source, Source::Corpus, "{name}");
-                    }
-                }
+                let kept = twice.review(reading).unwrap();
+                assert_eq!(kept.source, Source::Corpus, "{name}");
             }
         }
     }

@@ -7,9 +7,7 @@ use std::time::Duration;
 use ken_probe::Sample;
 use serde::{Deserialize, Serialize};
 
-use crate::answer::{Calls, Tokens};
-use crate::rating::Rating;
-use crate::router::Routed;
+use super::rating::Rating;
 
 /// What is asked of the model for a signal. Steps are taken in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -77,6 +75,25 @@ impl Step {
             Self::Gate => "nothing",
         }
     }
+}
+
+/// Calls made.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Calls {
+    /// Of the model: one for each text that it wrote and each that it judged or inspected. What
+    /// rerankers ask is not counted.
+    pub model: usize,
+    /// Of the retriever.
+    pub retriever: usize,
+}
+
+/// Tokens spent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tokens {
+    /// Tokens that the model read.
+    pub prompt: usize,
+    /// Tokens that the model wrote.
+    pub completion: usize,
 }
 
 /// What a step costs.
@@ -234,6 +251,15 @@ pub struct ChosenSource {
     pub need: Option<f64>,
     /// The corpus with the largest product.
     pub corpus: String,
+}
+
+/// A router's prediction for a question.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Routed {
+    /// The router's fingerprint.
+    pub router: String,
+    /// The probability that the model does not answer right from memory; `None` where it cannot be told.
+    pub need: Option<f64>,
 }
 
 /// What a gate predicts of evidence.

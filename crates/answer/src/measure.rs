@@ -5,20 +5,20 @@ use std::collections::BTreeSet;
 use std::time::Instant;
 
 use ken_language::{LanguageModel, Prompt};
+use ken_policy::{
+    Calls, ChosenSource, Cost, Gated, Measurements, Rating, Routed, Signal, Step, share,
+};
 use ken_probe::{
     DrawRequest, Drawn, Sample, SampleOptions, answers, draw, eigenscores, judge_need, seed_of,
 };
 
-use super::{ChosenSource, Cost, Gated, Measurements, Signal, Step, share};
-use crate::answer::Calls;
 use crate::assessor::Assessor;
 use crate::datastore::Datastore;
 use crate::error::AnswerError;
 use crate::gate::Gate;
 use crate::prompt::{self, Indicator, QuestionPrompt};
-use crate::rating::Rating;
 use crate::retrieve::Retriever;
-use crate::router::{Representation, Routed, Router, represent};
+use crate::router::{Representation, Router, represent};
 
 /// The models and options for measuring.
 #[derive(Clone, Copy)]

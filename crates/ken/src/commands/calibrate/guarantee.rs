@@ -1,0 +1,129 @@
+//! `ken calibrate --out`: the guarantee as a file, which a server watches.
+
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use ken_policy::{
+    CalibratedOn, Goal, Guarantee, MeasuredError, MeasuredLoss, Promise, Ranks, Signal,
+    disagreement_bound,
+};
+use ken_study::{ProbeRecord, grounds};
+
+use super::{Chosen, is_of_two};
+use crate::arguments::calibrating::CalibrateArguments;
+use crate::failure::{Failure, Result};
+
+/// Makes sure that a guarantee can be written for what is asked.
+pub(super) fn check(arguments: &CalibrateArguments) -> Result<()> {
+    let policy = &arguments.policy;
+    if arguments.out.is_some() && (is_of_two(policy) || policy.is_graded()) {
+        return Err(Failure::refused(
+            "guaranteed_policy",
+            "with --out, the policy has one threshold",
+            "name one signal, such as --policy certainty",
+        ));
+    }
+    Ok(())
+}
+
+/// Writes what is promised of a model and a corpus; equal scores are ordered by the seed. `scores` are those of the
+/// policy's signal.
+pub(super) fn write(
+    out: &Path,
+    chosen: &Chosen<'_>,
+    records: &[ProbeRecord],
+    scores: &[Option<f64>],
+) -> Result<()> {
+    let Chosen {
+        calibration,
+        arguments,
+        observed,
+        session,
+        ..
+    } = chosen;
+    let (goal, observations) = (arguments.goal(), &observed.observations);
+    let threshold = calibration.policy.threshold();
+    let is_kept = match goal {
+        Goal::Errors { .. } => calibration.is_met,
+        _ => threshold.is_some(),
+    };
+    if !is_kept {
+        return Err(not_kept(out, goal, observations.len()));
+    }
+    let on = grounds(records, scores, threshold)?;
+    let promise = match goal {
+        Goal::Errors { max_error, .. } => Promise::Error {
+            abstain: calibration.abstain.map(|abstain| abstain.to_string()),
+            max_error,
+            measured: MeasuredError {
+                questions: calibration.questions,
+                answered: calibration.coverage(),
+                from_memory: calibration.from_memory(),
+                error: calibration.error(),
+                error_bound: calibration.bound,
+            },
+        },
+        Goal::Guarantee { max_loss, .. } => Promise::Loss {
+            max_loss,
+            measured: MeasuredLoss {
+                retrieval_ratio: calibration.evidence_ratio(),
+                loss: calibration.loss(),
+                loss_bound: calibration.bound,
+                disagreement: on.differing as f64 / calibration.questions as f64,
+                disagreement_bound: disagreement_bound(
+                    on.differing,
+                    calibration.questions,
+                    goal.confidence(),
+                ),
+            },
+        },
+        // The parser requires a promise.
+        _ => return Ok(()),
+    };
+    let file = arguments.records.file_name().unwrap_or_default();
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    let asked = arguments.policy.signals().chain(arguments.abstain);
+    let is_sampled = asked.into_iter().any(Signal::is_of_samples);
+    let ranks = || {
+        let scores = observations.iter().map(|one| one.question);
+        Ranks::of(scores, session.settings.seed)
+    };
+    let guarantee = Guarantee {
+        policy: calibration.policy.to_string(),
+        promise,
+        confidence: goal.confidence(),
+        samples: is_sampled.then_some(arguments.samples.get()),
+        calibrated_on: CalibratedOn {
+            records: file.to_string_lossy().into_owned(),
+            questions: observations.len(),
+            model: on.model,
+            corpus: on.corpus,
+            created: now.map_or(0, |since| since.as_secs()),
+        },
+        // A policy that always retrieves measures none.
+        scores: threshold.and_then(|_| ranks()),
+    };
+    Ok(guarantee.write(out)?)
+}
+
+fn not_kept(out: &Path, goal: Goal, questions: usize) -> Failure {
+    let out = out.display();
+    let (why, remedy) = match goal {
+        Goal::Errors { max_error, .. } => (
+            format!(
+                "at most {:.1}% wrong among the answers given cannot be promised with {questions} questions",
+                100.0 * max_error
+            ),
+            "probe more questions, allow more with --max-error, or name other signals",
+        ),
+        _ => (
+            format!("no threshold keeps the guarantee with {questions} questions"),
+            "probe more questions, or allow more with --max-loss; without --out the output says how many it takes",
+        ),
+    };
+    Failure::refused(
+        "no_guarantee",
+        format!("{out} cannot be written: {why}"),
+        remedy,
+    )
+}

@@ -1,0 +1,392 @@
+//! What was chosen, and what that does, as text or as JSON.
+
+use ken_policy::{Goal, Graded, Policy, RoutingModel, Rule, Signal};
+use serde_json::{Map, Value, json};
+
+use super::{Chosen, is_of_two};
+use crate::failure::Result;
+use crate::output::{self, share};
+
+/// How many signals decide, and on what.
+#[derive(Clone, Copy, PartialEq)]
+enum Shape {
+    /// One signal, of the question or of the evidence.
+    One,
+    /// Two, or one that judges twice.
+    Two,
+    /// One between several values of k.
+    Graded,
+    /// One of the question, and one by which answers are withheld.
+    Abstaining,
+}
+
+impl Shape {
+    fn of(chosen: &Chosen<'_>) -> Self {
+        let policy = &chosen.arguments.policy;
+        if chosen.arguments.abstain.is_some() {
+            Self::Abstaining
+        } else if policy.is_graded() {
+            Self::Graded
+        } else if is_of_two(policy) {
+            Self::Two
+        } else {
+            Self::One
+        }
+    }
+}
+
+pub(super) fn show(chosen: &Chosen<'_>) -> Result<()> {
+    let shape = Shape::of(chosen);
+    if chosen.session.json {
+        return output::json(&as_json(shape, chosen));
+    }
+    let Chosen {
+        calibration,
+        arguments,
+        observed,
+        ..
+    } = chosen;
+    let questions = calibration.questions;
+    if let (Goal::Errors { max_error, .. }, false) = (arguments.goal(), calibration.is_met) {
+        output::line(format!(
+            "At most {} wrong among the answers given cannot be promised with {} questions: more of them, a \
+             larger --max-error, or other signals may do.",
+            percent(max_error),
+            observed.observations.len()
+        ))?;
+        return show_aside(chosen);
+    }
+    output::pairs(rows(shape, chosen))?;
+    show_grades(chosen)?;
+    let is_chosen = calibration.policy != Policy::ALWAYS || shape == Shape::Abstaining;
+    if is_chosen {
+        show_use(chosen)?;
+    }
+    match shape {
+        _ if is_chosen => {}
+        Shape::Two if chosen.is_promise() => output::line(format!(
+            "The guarantee cannot be kept with {questions} questions."
+        ))?,
+        Shape::Graded if chosen.is_promise() => output::line(format!(
+            "The guarantee cannot be kept with {questions} questions: more of them, or a larger --max-loss, may do."
+        ))?,
+        Shape::Graded => output::line(format!(
+            "No thresholds between these values of k keep that: end with {}.",
+            chosen.always_k
+        ))?,
+        _ => {}
+    }
+    show_aside(chosen)?;
+    if shape == Shape::One && !is_chosen && chosen.is_promise() {
+        output::line(match calibration.needed {
+            Some(needed) => format!(
+                "The guarantee cannot be kept with {questions} questions; about {needed} like these would be needed."
+            ),
+            None => {
+                "The guarantee cannot be kept with any number of questions like these.".to_owned()
+            }
+        })?;
+    }
+    Ok(())
+}
+
+fn as_json(shape: Shape, chosen: &Chosen<'_>) -> Value {
+    let Chosen {
+        calibration: found,
+        arguments,
+        observed,
+        ..
+    } = chosen;
+    let (one, two) = (shape == Shape::One, shape == Shape::Two);
+    let (graded, abstaining) = (shape == Shape::Graded, shape == Shape::Abstaining);
+    let is_met = found.is_met || !abstaining;
+    let mut fields = Map::new();
+    let mut put = |is_shown: bool, key: &str, value: Value| {
+        if is_shown {
+            fields.insert(key.to_owned(), value);
+        }
+    };
+    let if_met = |value: Value| if is_met { value } else { Value::Null };
+    let bounded = |estimate: f64| json!({ "estimate": estimate, "bound": found.bound });
+    let grade = |one: &Graded| {
+        json!({
+            "k": one.k,
+            "least_probability": one.least_probability,
+            "share": one.share,
+            "memory_right": one.memory,
+            "accuracy": one.accuracy,
+            "always_accuracy": one.always,
+        })
+    };
+    let [first, second] = found_thresholds(shape, chosen);
+    let n = if is_met {
+        found.questions
+    } else {
+        observed.observations.len()
+    };
+    put(true, "policy", json!(arguments.policy.to_string()));
+    put(
+        abstaining,
+        "abstain",
+        json!(arguments.abstain.map(|signal| signal.name)),
+    );
+    put(!graded, "threshold", if_met(json!(first)));
+    put(two, "evidence_threshold", json!(second));
+    put(abstaining, "abstain_threshold", if_met(json!(second)));
+    put(abstaining, "is_kept", json!(is_met));
+    put(graded, "calibrated", json!(chosen.policy().to_string()));
+    put(graded, "grades", found.each_k.iter().map(grade).collect());
+    put(true, "samples", json!(arguments.samples));
+    put(graded, "mean_k", json!(found.mean_k()));
+    put(graded, "always_k", json!(chosen.always_k));
+    put(abstaining, "answered", if_met(json!(found.coverage())));
+    put(
+        abstaining,
+        "from_memory",
+        if_met(json!(found.from_memory())),
+    );
+    put(abstaining, "answered_wrong", if_met(bounded(found.error())));
+    put(
+        abstaining,
+        "right_abstentions",
+        if_met(json!(found.right_abstentions())),
+    );
+    put(
+        !abstaining,
+        "retrieval_ratio",
+        json!(retrieval_ratio(shape, chosen)),
+    );
+    put(two, "evidence_ratio", json!(found.evidence_ratio()));
+    put(!abstaining, "loss", bounded(found.loss()));
+    put(!abstaining, "accuracy", json!(found.accuracy()));
+    put(graded, "always_accuracy", json!(found.always));
+    put(one, "auroc", json!(observed.auroc()));
+    put(true, "n", json!(n));
+    put(true, "left_out", json!(observed.left_out));
+    put(true, "cannot_tell", json!(observed.cannot_tell()));
+    put(one, "needed", json!(found.needed));
+    Value::Object(fields)
+}
+
+/// The threshold of the question, or of the evidence where that alone decides, and that of what follows.
+fn found_thresholds(shape: Shape, chosen: &Chosen<'_>) -> [Option<f64>; 2] {
+    let Policy { retrieve, keep, .. } = chosen.calibration.policy;
+    let abstain = chosen.calibration.abstain;
+    match shape {
+        Shape::Abstaining => [retrieve.threshold(), abstain.and_then(|one| one.threshold)],
+        Shape::Two => [retrieve.threshold(), keep.threshold()],
+        Shape::One | Shape::Graded => [retrieve.threshold().or(keep.threshold()), None],
+    }
+}
+
+/// Questions that retrieve; by a signal of the evidence, those whose evidence is used.
+fn retrieval_ratio(shape: Shape, chosen: &Chosen<'_>) -> f64 {
+    if shape == Shape::One {
+        chosen.calibration.evidence_ratio()
+    } else {
+        chosen.calibration.retrieval_ratio()
+    }
+}
+
+fn rows(shape: Shape, chosen: &Chosen<'_>) -> Vec<(&'static str, String)> {
+    let Chosen {
+        calibration: found,
+        arguments,
+        ..
+    } = chosen;
+    let graded = shape == Shape::Graded;
+    let bounded = |share: f64| {
+        let (share, bound) = (percent(share), percent(found.bound));
+        let confidence = arguments.goal().confidence();
+        format!("{share}, at most {bound} with confidence {confidence}")
+    };
+    let mut rows = vec![("policy", arguments.policy.to_string())];
+    rows.extend(
+        arguments
+            .abstain
+            .map(|signal| ("abstain", signal.to_string())),
+    );
+    rows.extend(thresholds(shape, chosen));
+    if shape == Shape::Abstaining {
+        let right = found.right_abstentions();
+        let right = right.map_or("none is withheld".to_owned(), percent);
+        rows.extend([
+            ("answered", percent(found.coverage())),
+            ("from memory", percent(found.from_memory())),
+            ("wrong among answered", bounded(found.error())),
+            ("withheld answers that are wrong", right),
+        ]);
+    } else {
+        let of_evidence = shape == Shape::One && arguments.policy.searches_by().is_none();
+        let ratio = if of_evidence {
+            "evidence used"
+        } else {
+            "retrieval ratio"
+        };
+        let results = || format!("{:.2} on average, of {}", found.mean_k(), chosen.always_k);
+        rows.extend(graded.then(|| ("search results", results())));
+        rows.push((ratio, percent(retrieval_ratio(shape, chosen))));
+        let used = || ("evidence used", percent(found.evidence_ratio()));
+        rows.extend((shape == Shape::Two).then(used));
+        let mut accuracy = percent(found.accuracy());
+        if graded {
+            accuracy += &format!(", always {}", percent(found.always));
+        }
+        rows.push(("accuracy", accuracy));
+        rows.push(("lost against always", bounded(found.loss())));
+    }
+    if shape == Shape::One {
+        let area = chosen.observed.auroc();
+        let area = area.map_or("undefined".to_owned(), |area| format!("{area:.3}"));
+        rows.push(("AUROC of \"retrieval helps\"", area));
+    }
+    rows.push(("questions", found.questions.to_string()));
+    rows
+}
+
+/// Each threshold, by what it does, or what happens without it.
+fn thresholds(shape: Shape, chosen: &Chosen<'_>) -> Vec<(&'static str, String)> {
+    const QUESTION: &str = "threshold of the question";
+    const USED: &str = "evidence above it is used";
+    const RETRIEVE: &str = "questions above it retrieve";
+    const RETRIEVES: &str = "every question retrieves";
+    const NEEDS: &str = "every question needs its evidence";
+    let [first, second] = found_thresholds(shape, chosen);
+    let above = chosen
+        .arguments
+        .abstain
+        .is_some_and(Signal::weighs_evidence);
+    let given = if above {
+        "above it an answer with evidence is given"
+    } else {
+        "up to it an answer with evidence is given"
+    };
+    let memory = "up to it questions are answered from memory";
+    let twice = "questions above it retrieve; evidence is used where they are not, once it is read";
+    let rows = match (shape, chosen.arguments.policy.keep) {
+        (Shape::Graded, _) => Vec::new(),
+        (Shape::Abstaining, _) => vec![
+            (QUESTION, first, memory, RETRIEVES),
+            (
+                "threshold of the answer",
+                second,
+                given,
+                "every answer is given",
+            ),
+        ],
+        (Shape::Two, Rule::Settled) => vec![("threshold", first, twice, NEEDS)],
+        (Shape::Two, _) => vec![
+            (QUESTION, first, RETRIEVE, RETRIEVES),
+            (
+                "threshold of the evidence",
+                second,
+                USED,
+                "all evidence is used",
+            ),
+        ],
+        (Shape::One, Rule::Always) => vec![("threshold", first, RETRIEVE, NEEDS)],
+        (Shape::One, _) => vec![("threshold", first, USED, NEEDS)],
+    };
+    let worded = rows.into_iter().map(|(name, threshold, rule, without)| {
+        let text = match threshold {
+            Some(threshold) => format!("{threshold} ({rule})"),
+            None => format!("none: {without}"),
+        };
+        (name, text)
+    });
+    worded.collect()
+}
+
+fn show_grades(chosen: &Chosen<'_>) -> Result<()> {
+    let calibration = &chosen.calibration;
+    if calibration.each_k.is_empty() {
+        return Ok(());
+    }
+    let mut rows = vec![output::head(
+        "k|where memory is right with|signal up to|questions|memory right|accuracy|always",
+    )];
+    let thresholds = calibration.policy.retrieve.thresholds().unwrap_or_default();
+    let last = thresholds.len();
+    let grades = calibration.each_k.iter().enumerate();
+    for (grade, one) in grades.filter(|(grade, one)| one.share > 0.0 || *grade == last) {
+        let threshold = thresholds.get(grade).filter(|one| one.is_finite());
+        rows.push(vec![
+            one.k.to_string(),
+            one.least_probability
+                .map_or_else(|| "less".to_owned(), |least| format!("at least {least:.3}")),
+            threshold.map_or_else(|| "-".to_owned(), f64::to_string),
+            percent(one.share),
+            share(one.memory),
+            share(one.accuracy),
+            share(one.always),
+        ]);
+    }
+    output::table(&rows)
+}
+
+/// Questions that have no say in a threshold, and those of which a signal cannot tell.
+fn show_aside(chosen: &Chosen<'_>) -> Result<()> {
+    let observed = &chosen.observed;
+    if observed.left_out > 0 {
+        output::line(format!("{} questions could not be used", observed.left_out))?;
+    }
+    let count = observed.cannot_tell();
+    if count > 0 {
+        output::line(format!(
+            "of {count} questions a signal cannot tell: the careful side is taken at every threshold"
+        ))?;
+    }
+    Ok(())
+}
+
+/// The flags under which the policy is used and watched.
+fn show_use(chosen: &Chosen<'_>) -> Result<()> {
+    let (policy, arguments) = (chosen.policy(), chosen.arguments);
+    let abstain = chosen.calibration.abstain;
+    let abstain = abstain.map_or(String::new(), |abstain| format!(" --abstain {abstain}"));
+    let k = if arguments.policy.is_graded() {
+        format!(" --k {}", chosen.always_k)
+    } else {
+        String::new()
+    };
+    let flags = flags(chosen);
+    output::line(format!(
+        "to use it: ken ask --policy {policy}{k}{abstain}{flags}"
+    ))?;
+    if let Some(out) = &arguments.out {
+        let out = out.display();
+        output::line(format!(
+            "to watch it: ken serve --policy {policy}{abstain} --calibration {out}"
+        ))?;
+    }
+    Ok(())
+}
+
+/// The samples and the routing models that the signals take.
+fn flags(chosen: &Chosen<'_>) -> String {
+    let settings = chosen.session.settings;
+    let samples = if chosen.signals().any(Signal::is_of_samples) {
+        format!(" --samples {}", chosen.arguments.samples)
+    } else {
+        String::new()
+    };
+    let flag = |model: RoutingModel| {
+        let path = match model {
+            RoutingModel::Router => settings.router.as_ref(),
+            RoutingModel::Assessor => settings.kbm.as_ref(),
+            RoutingModel::Datastore => settings.datastore.as_ref(),
+            RoutingModel::Gate => settings.gate.as_ref(),
+        };
+        path.map(|path| format!(" --{} {}", model.setting(), path.display()))
+    };
+    let models: Vec<RoutingModel> = chosen.signals().filter_map(|one| one.told_by).collect();
+    let mut flags: Vec<String> = models.iter().filter_map(|model| flag(*model)).collect();
+    if models.contains(&RoutingModel::Router) {
+        flags.extend(flag(RoutingModel::Assessor));
+    }
+    format!("{samples}{}", flags.concat())
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.1}%", 100.0 * share)
+}

@@ -1,0 +1,414 @@
+//! Routing policies and their names.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::rule::{Ks, Rule, Thresholds};
+use crate::{BadGrades, Signal};
+
+/// Two doors that a question comes to before it is answered. The third, whether the answer is given, is an
+/// [`Abstention`](crate::Abstention): a setting of its own.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Policy {
+    /// Whether the question retrieves. By chance or by a signal of the question.
+    pub retrieve: Rule,
+    /// How many search results it then reads, where the policy says so; 0 of them is not to retrieve.
+    pub ks: Ks,
+    /// Whether what was retrieved is used; where it is not, the answer from memory stands. By a signal of the
+    /// evidence, or by that of the question once more.
+    pub keep: Rule,
+}
+
+/// The suffix of a review by the policy's own signal.
+const DOUBLE: &str = "double";
+
+impl Policy {
+    /// Every question retrieves.
+    pub const ALWAYS: Self = Self::by(Rule::Always);
+    /// No question retrieves.
+    pub const NEVER: Self = Self::by(Rule::Never);
+
+    const fn by(retrieve: Rule) -> Self {
+        Self {
+            retrieve,
+            ks: Ks::NONE,
+            keep: Rule::Always,
+        }
+    }
+
+    /// Every question retrieves this many search results, fewer than otherwise.
+    #[must_use]
+    pub fn always_k(k: usize) -> Self {
+        Self {
+            ks: Ks::only(k),
+            ..Self::ALWAYS
+        }
+    }
+
+    /// A question is answered with evidence where a signal is above a threshold: one of the question decides whether
+    /// it retrieves, one of the evidence whether what was retrieved is used.
+    #[must_use]
+    pub fn above(signal: Signal, threshold: Option<f64>) -> Self {
+        let rule = Rule::above(signal, threshold);
+        if signal.weighs_evidence() {
+            Self {
+                keep: rule,
+                ..Self::ALWAYS
+            }
+        } else {
+            Self::by(rule)
+        }
+    }
+
+    /// The policy of a signal with the threshold that it has where none is named.
+    #[must_use]
+    pub fn measured(signal: Signal) -> Self {
+        Self::above(signal, signal.unnamed_threshold())
+    }
+
+    /// The larger a signal of the question, the more search results it gets; without thresholds before calibration.
+    #[must_use]
+    pub fn graded(signal: Signal, ks: Ks) -> Self {
+        let thresholds = Thresholds::between(ks);
+        Self {
+            ks,
+            ..Self::by(Rule::Above { signal, thresholds })
+        }
+    }
+
+    /// The same with thresholds that are to be chosen.
+    #[must_use]
+    pub fn open(self) -> Self {
+        Self {
+            retrieve: self.retrieve.open(),
+            keep: self.keep.open(),
+            ..self
+        }
+    }
+
+    /// The same with the thresholds of the signal of the question.
+    ///
+    /// # Errors
+    /// As [`Thresholds::at`].
+    pub fn at(self, thresholds: &[f64]) -> Result<Self, BadGrades> {
+        Ok(match self.retrieve {
+            Rule::Above {
+                signal,
+                thresholds: open,
+            } => Self {
+                retrieve: Rule::Above {
+                    signal,
+                    thresholds: open.at(thresholds)?,
+                },
+                ..self
+            },
+            _ => self,
+        })
+    }
+
+    /// Whether a signal chooses among values of k.
+    #[must_use]
+    pub fn is_graded(&self) -> bool {
+        self.ks.values().len() > 1
+    }
+
+    /// Its signal, the first where it has two.
+    #[must_use]
+    pub fn signal(self) -> Option<Signal> {
+        self.retrieve.signal().or(self.keep.signal())
+    }
+
+    /// The signal by which it decides whether to retrieve.
+    #[must_use]
+    pub fn searches_by(self) -> Option<Signal> {
+        self.retrieve.signal()
+    }
+
+    /// The signal by which it decides whether evidence is used, measured of the evidence or once more with
+    /// it.
+    #[must_use]
+    pub fn reviews_by(self) -> Option<Signal> {
+        match self.keep {
+            Rule::Settled => self.retrieve.signal(),
+            rule => rule.signal(),
+        }
+    }
+
+    /// The threshold above which a question retrieves, or its evidence is used where every question retrieves.
+    #[must_use]
+    pub fn threshold(self) -> Option<f64> {
+        match self.retrieve.signal() {
+            Some(_) if self.ks.of(0).is_some_and(|least| least > 0) => None,
+            Some(_) => self.retrieve.threshold(),
+            None => self.keep.threshold(),
+        }
+    }
+
+    /// The most search results that it names, and so needs at least to be searched for.
+    #[must_use]
+    pub fn most_k(self) -> Option<usize> {
+        self.ks.values().last().copied()
+    }
+
+    /// All its signals.
+    pub fn signals(self) -> impl Iterator<Item = Signal> {
+        let second = self.reviews_by().filter(|one| Some(*one) != self.signal());
+        self.signal().into_iter().chain(second)
+    }
+
+    /// The same without grades that no signal chooses: those between equal thresholds or below negative infinity.
+    #[must_use]
+    pub fn simplified(self) -> Self {
+        let (Some(signal), Some(thresholds)) = (self.retrieve.signal(), self.retrieve.thresholds())
+        else {
+            return self;
+        };
+        let mut ks = vec![self.ks.of(0).unwrap_or_default()];
+        let mut kept: Vec<f64> = Vec::new();
+        for (&threshold, &k) in thresholds.iter().zip(self.ks.values().iter().skip(1)) {
+            if threshold == kept.last().copied().unwrap_or(f64::NEG_INFINITY) {
+                ks.pop();
+            } else {
+                kept.push(threshold);
+            }
+            ks.push(k);
+        }
+        match (Ks::new(&ks), self.most_k()) {
+            (Ok(ks), _) => Self::graded(signal, ks).at(&kept).unwrap_or(self),
+            (Err(_), Some(most)) => Self::always_k(most),
+            (Err(_), None) => self,
+        }
+    }
+}
+
+/// `always`, `always:K`, `never`, `oracle`, `random:P`, or a signal's name with `@` and the threshold where there
+/// is one that is not the signal's own, followed by `+` and what reviews the evidence; or a signal's name with
+/// several values of k and the thresholds between them.
+impl fmt::Display for Policy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.retrieve {
+            Rule::Always if self.keep != Rule::Always => {}
+            Rule::Always => write!(f, "always{}", self.ks)?,
+            Rule::Never => f.write_str("never")?,
+            Rule::Oracle => f.write_str("oracle")?,
+            Rule::Chance(share) => write!(f, "random:{share}")?,
+            Rule::Above { signal, .. } if self.is_graded() => {
+                write!(f, "{}{}", signal.name, self.ks)?;
+                let thresholds = self.retrieve.thresholds().unwrap_or_default();
+                for (index, threshold) in thresholds.iter().enumerate() {
+                    let sign = if index == 0 { '@' } else { ':' };
+                    write!(f, "{sign}{threshold}")?;
+                }
+            }
+            rule => write_test(f, &rule)?,
+        }
+        match self.keep {
+            Rule::Settled => write!(f, "+{DOUBLE}"),
+            Rule::Above { .. } => {
+                if self.retrieve != Rule::Always {
+                    f.write_str("+")?;
+                }
+                write_test(f, &self.keep)
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn write_test(f: &mut fmt::Formatter<'_>, rule: &Rule) -> fmt::Result {
+    let Some(signal) = rule.signal() else {
+        return Ok(());
+    };
+    f.write_str(signal.name)?;
+    match rule
+        .threshold()
+        .filter(|given| signal.unnamed_threshold() != Some(*given))
+    {
+        Some(given) => write!(f, "@{given}"),
+        None => Ok(()),
+    }
+}
+
+/// Why a text is not a policy.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say what the fields are")]
+pub enum UnknownPolicy {
+    #[error(
+        "unknown policy `{name}` (known are always, always:K, never, random:P, oracle, {}, each of the latter with @THRESHOLD)",
+        signals.join(", ")
+    )]
+    Name {
+        name: String,
+        signals: Vec<&'static str>,
+    },
+    #[error("`{number}` in `{policy}` is not {expected}")]
+    Number {
+        policy: String,
+        number: String,
+        expected: &'static str,
+    },
+    #[error("`{policy}` cannot judge twice: its signal cannot be measured with evidence")]
+    NotTwice { policy: String },
+    #[error("`{policy}` reviews evidence by `{review}`, which is no signal of evidence")]
+    NoReview { policy: String, review: String },
+    #[error("`{policy}` cannot choose k: {reason}")]
+    NotGraded { policy: String, reason: String },
+}
+
+impl FromStr for Policy {
+    type Err = UnknownPolicy;
+
+    fn from_str(text: &str) -> Result<Self, UnknownPolicy> {
+        match text {
+            "always" => return Ok(Self::ALWAYS),
+            "never" => return Ok(Self::NEVER),
+            "oracle" => return Ok(Self::by(Rule::Oracle)),
+            _ => {}
+        }
+        if let Some(share) = text.strip_prefix("random:") {
+            let share = number(text, share, "a share from 0 to 1", is_share)?;
+            return Ok(Self::by(Rule::Chance(share)));
+        }
+        if let Some(k) = text.strip_prefix("always:") {
+            return Ok(Self::always_k(search_results(text, k, 1)?));
+        }
+        if let Some(graded) = graded(text)? {
+            return Ok(graded);
+        }
+        let (first, review) = match text.split_once('+') {
+            Some((first, review)) => (first, Some(review)),
+            None => (text, None),
+        };
+        let (signal, threshold) = test(text, first)?;
+        let keep = match review {
+            None => return Ok(Self::above(signal, threshold)),
+            Some(DOUBLE) if !signal.with_evidence => {
+                return Err(UnknownPolicy::NotTwice {
+                    policy: text.to_owned(),
+                });
+            }
+            Some(DOUBLE) => Rule::Settled,
+            Some(review) => {
+                let (gate, threshold) = test(text, review)?;
+                if !gate.weighs_evidence() || signal.weighs_evidence() {
+                    return Err(UnknownPolicy::NoReview {
+                        policy: text.to_owned(),
+                        review: gate.name.to_owned(),
+                    });
+                }
+                Rule::above(gate, threshold)
+            }
+        };
+        Ok(Self {
+            keep,
+            ..Self::above(signal, threshold)
+        })
+    }
+}
+
+/// A signal by its name, with the threshold after `@`, or its own.
+fn test(policy: &str, text: &str) -> Result<(Signal, Option<f64>), UnknownPolicy> {
+    let (name, given) = match text.split_once('@') {
+        Some((name, threshold)) => (name, Some(threshold)),
+        None => (text, None),
+    };
+    let known = Signal::ALL
+        .iter()
+        .copied()
+        .find(|signal| signal.name == name);
+    let signal = known.ok_or_else(|| UnknownPolicy::Name {
+        name: policy.to_owned(),
+        signals: Signal::ALL
+            .iter()
+            .copied()
+            .map(|signal| signal.name)
+            .collect(),
+    })?;
+    let given = given
+        .map(|given| threshold(policy, signal, given))
+        .transpose()?;
+    Ok((signal, given.or(signal.unnamed_threshold())))
+}
+
+/// A signal with several values of k, and thresholds where there are any; `None` where a policy is none of these.
+fn graded(policy: &str) -> Result<Option<Policy>, UnknownPolicy> {
+    let refused = |reason: String| UnknownPolicy::NotGraded {
+        policy: policy.to_owned(),
+        reason,
+    };
+    let named = Signal::ALL.iter().find_map(|signal| {
+        let rest = policy.strip_prefix(signal.name)?.strip_prefix(':')?;
+        rest.starts_with(|first: char| first.is_ascii_digit())
+            .then_some((*signal, rest))
+    });
+    let Some((signal, rest)) = named else {
+        return Ok(None);
+    };
+    if signal.weighs_evidence() {
+        return Err(refused(
+            "its signal is one of what was retrieved already".to_owned(),
+        ));
+    }
+    if rest.contains('+') {
+        return Err(refused("it reviews evidence as well".to_owned()));
+    }
+    let (ks, thresholds) = match rest.split_once('@') {
+        Some((ks, thresholds)) => (ks, Some(thresholds)),
+        None => (rest, None),
+    };
+    let ks = ks.split(':').map(|k| search_results(policy, k, 0));
+    let ks = Ks::new(&ks.collect::<Result<Vec<_>, _>>()?);
+    let graded = Policy::graded(signal, ks.map_err(|error| refused(error.to_string()))?);
+    let Some(thresholds) = thresholds else {
+        return Ok(Some(graded));
+    };
+    let thresholds = thresholds
+        .split(':')
+        .map(|text| threshold(policy, signal, text));
+    let graded = graded
+        .at(&thresholds.collect::<Result<Vec<_>, _>>()?)
+        .map_err(|error| refused(error.to_string()))?;
+    if graded.simplified() == graded {
+        Ok(Some(graded))
+    } else {
+        Err(refused("two of its thresholds are equal".to_owned()))
+    }
+}
+
+/// A number of search results.
+fn search_results(policy: &str, text: &str, least: usize) -> Result<usize, UnknownPolicy> {
+    let k = text.parse::<usize>().ok().filter(|k| *k >= least);
+    k.ok_or_else(|| UnknownPolicy::Number {
+        policy: policy.to_owned(),
+        number: text.to_owned(),
+        expected: "a number of search results",
+    })
+}
+
+pub(crate) fn threshold(policy: &str, signal: Signal, text: &str) -> Result<f64, UnknownPolicy> {
+    if signal.is_share {
+        number(policy, text, "a threshold from 0 to 1", is_share)
+    } else {
+        number(policy, text, "a threshold", f64::is_finite)
+    }
+}
+
+fn number(
+    policy: &str,
+    number: &str,
+    expected: &'static str,
+    holds: fn(f64) -> bool,
+) -> Result<f64, UnknownPolicy> {
+    match number.parse::<f64>() {
+        Ok(value) if holds(value) => Ok(value),
+        _ => Err(UnknownPolicy::Number {
+            policy: policy.to_owned(),
+            number: number.to_owned(),
+            expected,
+        }),
+    }
+}
+
+fn is_share(number: f64) -> bool {
+    (0.0..=1.0).contains(&number)
+}
