@@ -85,7 +85,7 @@ fn records(world: &World, model: &str) -> Vec<SourceRecord> {
                 {"source": CORPUS, "best": 2, "worst": 2, "among_top": 1.0, "log_sum": -1.0},
             ],
             "preferred": {"majority": preferred, "sum": preferred},
-            "unlabelled": null, "error": null,
+            "unlabeled": null, "error": null,
             "fingerprint": {
                 "model": model, "corpora": {CORPUS: "c"}, "prompt": "p", "verbalize": "v",
             },
@@ -161,7 +161,7 @@ fn taught(model: &Path, adapter: &Path, records: &[SourceRecord]) {
         boundary: None,
         sources: Some(tokens),
         held_out: None,
-        learned_from: None,
+        learned_from: Vec::new(),
     };
     write_adapter(&trained, "small", &origin, adapter).unwrap();
 }
@@ -576,7 +576,7 @@ fn no_text_can_hold_the_marks() {
         boundary: None,
         sources: Some(changed),
         held_out: None,
-        learned_from: None,
+        learned_from: Vec::new(),
     };
     origin.write(folder.path()).unwrap();
     let error = Checkpoint::open(folder.path(), None).err().unwrap();

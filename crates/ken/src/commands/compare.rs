@@ -5,7 +5,7 @@ use std::path::Path;
 
 use ken_answer::{Abstention, AnswerError, Policy, RoutingModel};
 use ken_study::compare::{
-    Breakdown, Comparison, ComparisonWork, Difference, PolicyResult, Yardstick, untimed,
+    Breakdown, Comparison, ComparisonWork, Difference, PolicyResult, Yardstick,
 };
 use ken_study::{ProbeRecord, Question, RunSettings, check_sampling, read_results, read_settings};
 use serde::Serialize;
@@ -293,9 +293,6 @@ fn show(comparison: &Comparison, folder: &Path) -> Result<()> {
             "{}: {} questions have no score, since the model does not tell what it takes; they retrieve",
             policy.summary.policy, policy.unscored
         ))?;
-    }
-    if let Some(untimed) = untimed(comparison) {
-        output::line(untimed)?;
     }
     output::line(format!("report: {}", folder.join("report.html").display()))
 }

@@ -174,7 +174,7 @@ fn noise_is_taught_and_its_examples_go_to_other_tools() {
     let report = ken.json(&tuned);
     assert_eq!(report["purpose"], "noise-tolerant", "{report}");
     let kinds = ["from_memory", "with_evidence", "with_noise"];
-    let each = kinds.map(|kind| number(&report["lessons"][kind]));
+    let each = kinds.map(|kind| number(&report["by_kind"][kind]));
     assert!(each.iter().all(|count| *count > 0.0), "{report}");
     assert_eq!(
         each.iter().sum::<f64>(),
@@ -186,7 +186,7 @@ fn noise_is_taught_and_its_examples_go_to_other_tools() {
     let of = |format: &str, out: &str| {
         let to = ["--export", format, "--out", out];
         let exported = ken.json(&[&export[..], &questions, &found, &to].concat());
-        number(&exported["lessons"]) as usize
+        number(&exported["examples"]) as usize
     };
     let training_examples = of("trl", "training_examples.jsonl");
     let read = ken.read("training_examples.jsonl");
@@ -250,7 +250,7 @@ pub(crate) fn write_records(ken: &Ken, limit: &str, name: &str) {
     change(ken, "as_probed.jsonl", name, |at, record| {
         record["confidence"]["self"] = json!(if at % 2 == 0 { 0.75 } else { 0.0 });
         record["certainty"]["self"] = json!(if at % 2 == 0 { 0.9 } else { 0.1 });
-        record["likeliest"]["self"]["correct"] = json!(at % 2 == 0);
+        record["greedy"]["self"]["correct"] = json!(at % 2 == 0);
     });
 }
 
@@ -334,7 +334,7 @@ fn a_boundary_is_learned_and_the_policy_kbm_goes_by_it() {
     ];
     let reads = ken.json(&[&train[..], &with, &MODEL, &SMALL].concat());
     assert!(
-        number(&reads["lessons"]["boundary_with_evidence"]) > 0.0,
+        number(&reads["by_kind"]["assessor_with_evidence"]) > 0.0,
         "{reads}"
     );
     let twice = ["--policy", "kbm:certainty@0+double", "--kbm", "reads"];
@@ -382,7 +382,7 @@ fn a_boundary_is_learned_and_the_policy_kbm_goes_by_it() {
         "tolerant",
     ];
     let taught = ken.json(&[&tolerant[..], &MODEL, &SMALL].concat());
-    let of = |kind: &str| number(&taught["lessons"][kind]);
+    let of = |kind: &str| number(&taught["by_kind"][kind]);
     assert!((5.0..=20.0).contains(&of("from_memory")), "{taught}");
     assert!(of("with_noise") <= of("from_memory"), "{taught}");
     let records = ken.read("known.jsonl");
@@ -537,8 +537,8 @@ fn a_boundary_model_is_measured_for_another_generator() {
     let to = ["--samples", "1", "--out", "of_medium.jsonl"];
     ken.text(&[&probe[..], &to, &found, &generator].concat());
     change(&ken, "of_medium.jsonl", "other.jsonl", |at, record| {
-        record["likeliest"]["self"]["correct"] = json!(at % 2 == 0);
-        record["likeliest"]["corpus"]["correct"] = json!(at % 3 > 0);
+        record["greedy"]["self"]["correct"] = json!(at % 2 == 0);
+        record["greedy"]["corpus"]["correct"] = json!(at % 3 > 0);
     });
     let calibrate = ["calibrate", "other.jsonl", "--policy", "kbm"];
     let calibrate = [&calibrate[..], &["--ratio", "0.5"], &kbm].concat();

@@ -396,7 +396,7 @@ fn labeled<'r>(
     }
     let other = with_label
         .iter()
-        .find(|(record, _)| !ken_storage::same_fingerprint(&record.fingerprint.model, model));
+        .find(|(record, _)| record.fingerprint.model != model);
     if let Some((record, _)) = other {
         return Err(MakeError::OtherModel {
             expected: record.fingerprint.model.clone(),

@@ -45,7 +45,7 @@ fn same_model<'r>(
     let fingerprint = &record.fingerprint;
     let by = (fingerprint.model.as_str(), fingerprint.prompt.as_str());
     let of = before.unwrap_or(by);
-    match ken_storage::same_fingerprint(of.0, by.0) && of.1 == by.1 {
+    match of == by {
         true => Ok(of),
         false => Err(LearnError::SeveralModels {
             id: record.id.clone(),

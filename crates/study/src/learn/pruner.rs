@@ -104,7 +104,7 @@ pub fn pruner_labels(records: &[MasteryRecord]) -> Result<PrunerLabels, LearnErr
             continue;
         };
         let by = record.fingerprint.model.as_str();
-        if !ken_storage::same_fingerprint(model.get_or_insert(by), by) {
+        if *model.get_or_insert(by) != by {
             return Err(LearnError::SeveralModels {
                 id: record.id.clone(),
             });

@@ -163,7 +163,7 @@ impl Probe<'_> {
                     text: sample.text,
                     logprob: sample.logprob,
                     tokens: sample.tokens,
-                    written: Some(written),
+                    written,
                     correct: right(),
                     lack: sample.lack,
                     answer_type,

@@ -199,8 +199,7 @@ impl Manifest {
                 .models
                 .entry(name.clone())
                 .or_insert_with(|| model.clone());
-            let is_same = ken_storage::same_fingerprint(&known.fingerprint, &model.fingerprint);
-            if !is_same || known.parameters != model.parameters {
+            if known.fingerprint != model.fingerprint || known.parameters != model.parameters {
                 let (one, other) = (known.reference.clone(), model.reference);
                 return Err(ScalingError::SameModel { name, one, other });
             }

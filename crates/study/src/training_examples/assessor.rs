@@ -76,10 +76,9 @@ pub fn assessor_examples(
     };
     let first = usable.first().ok_or_else(no_labels)?;
     let (model, prompt) = (&first.fingerprint.model, &first.fingerprint.prompt);
-    if usable.iter().any(|r| {
-        !ken_storage::same_fingerprint(&r.fingerprint.model, model)
-            || r.fingerprint.prompt != *prompt
-    }) {
+    let is_other =
+        |r: &&ProbeRecord| (&r.fingerprint.model, &r.fingerprint.prompt) != (model, prompt);
+    if usable.iter().any(is_other) {
         return Err(ExamplesError::Mixed);
     }
     let is_bare = |record: &&ProbeRecord| record.evidence.is_empty();

@@ -179,7 +179,7 @@ pub fn routing_examples(
         };
         match fingerprint {
             None => fingerprint = Some(&record.fingerprint),
-            Some(first) if !first.is_same(&record.fingerprint) => return Err(ExamplesError::Mixed),
+            Some(first) if *first != record.fingerprint => return Err(ExamplesError::Mixed),
             Some(_) => {}
         }
         examples.push(example);
@@ -188,7 +188,7 @@ pub fn routing_examples(
         records: records.len(),
         labeled_by: Action::LabelSources,
     })?;
-    if !ken_storage::same_fingerprint(&fingerprint.model, model) {
+    if fingerprint.model != model {
         return Err(ExamplesError::OtherModel {
             expected: fingerprint.model.clone(),
             received: model.to_owned(),

@@ -42,8 +42,7 @@ pub struct TuneReport {
     /// How it ended.
     pub outcome: Outcome,
     /// Training examples by kind.
-    #[serde(rename = "lessons")]
-    pub kinds: BTreeMap<ExampleKind, usize>,
+    pub by_kind: BTreeMap<ExampleKind, usize>,
     /// As of the curriculum.
     pub without_evidence: usize,
     /// Training examples of the last stage.
@@ -187,7 +186,7 @@ pub fn fine_tune(
         out: out.to_owned(),
         purpose: curriculum.purpose.clone(),
         outcome,
-        kinds: curriculum.kinds.clone(),
+        by_kind: curriculum.kinds.clone(),
         without_evidence: curriculum.without_evidence,
         examples: stage.map_or(0, |stage| stage.training.len()),
         validation_examples: stage.map_or(0, |stage| stage.validation.len()),
@@ -212,7 +211,11 @@ pub fn finish(out: &Path) -> Result<(), TuneError> {
 
 fn origin(model: &Trainable, checkpoint: &Checkpoint, curriculum: &Curriculum) -> Origin {
     let before = checkpoint.origin();
-    let taught_before = before.map_or(Some(&[][..]), |origin| origin.learned_from.as_deref());
+    let taught_before = before.iter().flat_map(|origin| &origin.learned_from);
+    let taught: BTreeSet<u64> = taught_before
+        .chain(&curriculum.learned_from)
+        .copied()
+        .collect();
     Origin {
         base: model.base.clone(),
         purpose: curriculum.purpose.clone(),
@@ -234,12 +237,6 @@ fn origin(model: &Trainable, checkpoint: &Checkpoint, curriculum: &Curriculum) -
             .into_iter()
             .chain(before.and_then(|origin| origin.held_out))
             .reduce(f64::min),
-        learned_from: taught_before.map(|before| {
-            let all: BTreeSet<u64> = [before, &curriculum.learned_from]
-                .concat()
-                .into_iter()
-                .collect();
-            all.into_iter().collect()
-        }),
+        learned_from: taught.into_iter().collect(),
     }
 }
