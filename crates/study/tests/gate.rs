@@ -97,10 +97,10 @@ fn a_gate_refuses_what_misleads() {
     assert!(records.iter().all(|record| record.rating.is_some()));
     for input in [Input::Evidence, Input::EvidenceAndAnswer] {
         let (_, report) = learned(&pipeline, &records, input);
-        assert!(report.em > report.always_em, "{report:?}");
-        assert!(report.em > report.never_em, "{report:?}");
-        assert!(report.auroc.unwrap() > 0.95, "{report:?}");
-        let [low, _] = report.vs_always_interval.unwrap();
+        assert!(report.measured.em > report.measured.always_em, "{report:?}");
+        assert!(report.measured.em > report.measured.never_em, "{report:?}");
+        assert!(report.measured.auroc.unwrap() > 0.95, "{report:?}");
+        let [low, _] = report.measured.vs_always_interval.unwrap();
         assert!(low > 0.0, "{report:?}");
         assert_eq!(report.learned_from + report.held_out, FACTS);
 

@@ -95,9 +95,15 @@ fn raw_questions_teach_what_golden_answers_would() {
         for shape in [Shape::Logistic, Shape::MeanDifference] {
             let (head, report) = learned(&unanswered, target, shape);
             // Eight samples of some fifty questions tell only roughly which are certain.
-            assert!(report.target_auroc.unwrap() > 0.85, "{report:?}");
-            assert_eq!((report.auroc, report.mastered), (None, None));
-            assert!(report.border > 0.0 && report.left_out == 0, "{report:?}");
+            assert!(report.measured.target_auroc.unwrap() > 0.85, "{report:?}");
+            assert_eq!(
+                (report.measured.auroc, report.measured.mastered),
+                (None, None)
+            );
+            assert!(
+                report.measured.border > 0.0 && report.left_out == 0,
+                "{report:?}"
+            );
             // Where there are golden answers, they judge it, and change nothing else.
             let (again, judged) = learned(&answered, target, shape);
             assert_eq!(again.fingerprint(), head.fingerprint());
@@ -118,7 +124,7 @@ fn a_router_over_words_carries_its_vocabulary() {
     let pipeline = pipeline(&folder);
     let records = probed(&pipeline, &questions_of(&facts()), 2, 40);
     let (head, report) = learned(&records, Target::Mastery, Shape::Logistic);
-    assert!(report.auroc.unwrap() > 0.99, "{report:?}");
+    assert!(report.measured.auroc.unwrap() > 0.99, "{report:?}");
     let path = folder.path().join("router.json");
     head.write(&path).unwrap();
     let read = Head::read(&path, Purpose::Router).unwrap();
@@ -157,9 +163,10 @@ fn a_control_tells_what_share_of_the_lead_it_reaches() {
     let folder = tempfile::tempdir().unwrap();
     let records = probed(&pipeline(&folder), &questions_of(&facts()), 2, 40);
     let (_, report) = learned(&records, Target::Mastery, Shape::Logistic);
-    let by = |auroc| RouterReport {
-        auroc,
-        ..report.clone()
+    let by = |auroc| {
+        let mut report = report.clone();
+        report.measured.auroc = auroc;
+        report
     };
     let reaches = |own, of| Control::new("words".to_owned(), by(own), &by(of)).reaches;
     assert_eq!(reaches(Some(0.75), Some(1.0)), Some(0.5));

@@ -130,10 +130,10 @@ fn a_router_predicts_the_set_boundary_and_the_policy_follows_it() {
     let records = probed(&pipeline);
     let (head, report) = learned(&records);
     assert_eq!(report.input, Input::QuestionEmbedding, "{report:?}");
-    assert!(report.auroc.unwrap() > 0.99, "{report:?}");
-    let [low, high] = report.auroc_interval.unwrap();
+    assert!(report.measured.auroc.unwrap() > 0.99, "{report:?}");
+    let [low, high] = report.measured.auroc_interval.unwrap();
     assert!(low > 0.95 && high <= 1.0, "{report:?}");
-    assert!(report.ece.unwrap() < 0.1, "{report:?}");
+    assert!(report.measured.ece.unwrap() < 0.1, "{report:?}");
     assert_eq!(report.learned_from + report.held_out, records.len());
     assert_eq!(head.learned_from.len(), report.learned_from);
     let (again, _) = learned(&records);

@@ -63,6 +63,12 @@ pub enum LearnError {
     Origin(#[from] DecoderError),
 }
 
+impl LearnError {
+    pub(super) fn of_head(purpose: Purpose, source: HeadError) -> Self {
+        Self::Head { purpose, source }
+    }
+}
+
 impl From<AnswerError> for LearnError {
     fn from(error: AnswerError) -> Self {
         Self::Model(Box::new(error))
