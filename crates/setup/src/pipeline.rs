@@ -218,7 +218,6 @@ impl Settings {
             max_tokens: self.max_tokens(),
             full_tokens: self.max_tokens.unwrap_or(FULL_TOKENS),
             sampling: Sampling::at(self.temperature as f32, self.seed),
-            verbalize: self.verbalize,
             samples: self.samples,
             seed: self.seed,
         }

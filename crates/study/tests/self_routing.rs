@@ -201,7 +201,6 @@ fn settings() -> AnswerSettings {
         max_tokens: 8,
         full_tokens: 64,
         sampling: Sampling::Greedy,
-        verbalize: false,
         samples: 2,
         seed: 0,
     }

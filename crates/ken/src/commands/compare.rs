@@ -36,15 +36,6 @@ pub(crate) fn run(
     questions: &[Question],
     session: &Session<'_>,
 ) -> Result<()> {
-    if session.settings.verbalize {
-        // Answers that policies have written already could not be put together with such.
-        let message = "several policies cannot be compared with `verbalize`";
-        return Err(Failure::refused(
-            "verbalize_compared",
-            message,
-            "add --verbalize=false, or name one policy",
-        ));
-    }
     if session.settings.sources.len() > 1 {
         // What `always` answers is always from the first.
         let message = "several policies cannot be compared with several corpora";

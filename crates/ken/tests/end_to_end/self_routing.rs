@@ -240,7 +240,9 @@ fn a_model_chooses_its_source_and_people_correct_it() {
     };
     let own = ask("self-route@1");
     assert_eq!(own["route"], "self", "{own}");
+    assert_eq!(keys(&own["verbalized"]), ["text", "tokens", "in_prompt"]);
     assert!(own["verbalized"]["text"].is_string(), "{own}");
+    assert!(own["timing_ms"]["verbalize"].is_number(), "{own}");
     assert!(own["timing_ms"]["choose source"].is_number(), "{own}");
     assert_eq!(ask("self-route@0")["route"], "corpus");
 
