@@ -11,8 +11,6 @@ mod error;
 mod fuse;
 mod index;
 mod lexical;
-#[cfg(test)]
-mod measurement;
 mod mode;
 mod recall;
 mod search;

@@ -107,7 +107,7 @@ fn raw_questions_teach_what_golden_answers_would() {
             // Where there are golden answers, they judge it, and change nothing else.
             let (again, judged) = learned(&answered, target, shape);
             assert_eq!(again.fingerprint(), head.fingerprint());
-            assert!(judged.auroc.unwrap() > 0.95, "{judged:?}");
+            assert!(judged.measured.auroc.unwrap() > 0.95, "{judged:?}");
         }
     }
     let error = router_labels(&unanswered, Target::Mastery).unwrap_err();

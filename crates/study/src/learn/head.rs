@@ -85,7 +85,7 @@ pub(super) fn learn<'c, C, M>(
     let (held_out, learned): (Vec<usize>, Vec<usize>) = (0..task.targets.len())
         .partition(|&label| options.held_out.holds_out(task.subjects[label]));
     let trained: Vec<f64> = learned.iter().map(|&label| task.targets[label]).collect();
-    let mut best = None;
+    let mut best: Option<(&C, Input, Cow<'_, [Vec<f32>]>, Fitted)> = None;
     let mut losses = Vec::new();
     for candidate in candidates {
         let (input, vectors) = vectors_of(candidate, watch)?;
@@ -96,11 +96,11 @@ pub(super) fn learn<'c, C, M>(
         let fitted = (task.fit)(&own, &trained, options.head, watch).map_err(failed)?;
         let loss = fitted.loss;
         losses.push(CandidateLoss { input, loss });
-        if best.as_ref().is_none_or(|(.., least)| loss < *least) {
-            best = Some((candidate, input, vectors, fitted, loss));
+        if best.as_ref().is_none_or(|(.., best)| loss < best.loss) {
+            best = Some((candidate, input, vectors, fitted));
         }
     }
-    let (candidate, input, vectors, fitted, _) = best.ok_or_else(|| failed(HeadError::Shapes))?;
+    let (candidate, input, vectors, fitted) = best.ok_or_else(|| failed(HeadError::Shapes))?;
     let predicted: Vec<(usize, f64)> = held_out
         .iter()
         .map(|&label| (label, fitted.network.apply(&vectors[label])))

@@ -217,16 +217,17 @@ fn rank_correlation(pairs: &[(f64, f64)]) -> Option<f64> {
 
 /// What labels are split by: whole documents, where there are many.
 fn subjects(labels: &[PrunerLabel]) -> Vec<&str> {
-    let document = |label: &PrunerLabel| label.passage_id.split().map_or("", |(id, _)| id);
-    let documents: BTreeSet<&str> = labels.iter().map(document).collect();
-    let subject = |label| {
-        if documents.len() < MANY_DOCUMENTS {
-            label.passage_id.as_str()
-        } else {
-            document(label)
-        }
-    };
-    labels.iter().map(subject).collect()
+    let ids = labels.iter().map(|label| &label.passage_id);
+    let documents: Vec<&str> = ids
+        .clone()
+        .map(|id| id.split().map_or("", |(document, _)| document))
+        .collect();
+    let count = documents.iter().collect::<BTreeSet<_>>().len();
+    if count < MANY_DOCUMENTS {
+        ids.map(PassageId::as_str).collect()
+    } else {
+        documents
+    }
 }
 
 /// Where each label's passage stands, `[labels]`, after every labeled sentence was found where it is
