@@ -125,7 +125,7 @@ fn is_told(vector: &[f32]) -> bool {
 
 /// A question with what was measured of it, and whether its answers are right, for cross-fitting.
 #[derive(Debug, Clone, Copy)]
-pub struct Weighable<'a> {
+pub(crate) struct Weighable<'a> {
     /// What was measured without evidence.
     pub without: &'a Measurements,
     /// What was measured with it.
@@ -144,7 +144,7 @@ pub struct Weighable<'a> {
 ///
 /// # Errors
 /// Too few questions in a half, or evidence that changes nothing in one; a `watch` that ended it.
-pub fn cross_fitted_worth(
+pub(crate) fn cross_fitted_worth(
     questions: &[Weighable<'_>],
     options: HeadOptions,
     watch: Watch<'_>,

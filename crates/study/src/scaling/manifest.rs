@@ -234,7 +234,7 @@ impl Manifest {
 
     /// The names of the models, from small to large.
     #[must_use]
-    pub fn models_by_size(&self) -> Vec<&str> {
+    pub(crate) fn models_by_size(&self) -> Vec<&str> {
         let mut models: Vec<(&String, &StudiedModel)> = self.models.iter().collect();
         models.sort_by_key(|(_, model)| model.parameters);
         models.into_iter().map(|(name, _)| name.as_str()).collect()

@@ -158,23 +158,7 @@ pub fn fine_tune(
     for (token, others) in &curriculum.begin {
         model.begin_like(*token, others)?;
     }
-    let mut outcome = Outcome::Finished;
-    let (mut whole, mut last) = (History::default(), History::default());
-    for (stage, state) in curriculum.stages.iter().zip(STATES) {
-        (outcome, last) = ken_train::train(
-            &model,
-            &Examples::Set(&stage.training),
-            &stage.validation,
-            &tuning.settings_of(stage, curriculum),
-            Some(&out.join(state)),
-            on,
-        )?;
-        whole.then(last.clone());
-        write_history(out, &whole)?;
-        if outcome == Outcome::Stopped {
-            return Err(stopped(&whole, out, tuning.overwrite));
-        }
-    }
+    let (outcome, whole, last) = train_stages(&model, curriculum, tuning, on)?;
     let origin = origin(&model, checkpoint, curriculum);
     clear(out)?;
     match tuning.lora {
@@ -199,6 +183,34 @@ pub fn fine_tune(
         tokens_per_s: whole.tokens_per_second(),
         threshold: None,
     })
+}
+
+/// Trains a model in stages. Returns how the last one ended, and the history of all stages and of the last.
+fn train_stages(
+    model: &Trainable,
+    curriculum: &Curriculum,
+    tuning: &FineTuning<'_>,
+    on: &mut dyn FnMut(Progress<'_>) -> ControlFlow<()>,
+) -> Result<(Outcome, History, History), TuneError> {
+    let out = tuning.out;
+    let mut outcome = Outcome::Finished;
+    let (mut whole, mut last) = (History::default(), History::default());
+    for (stage, state) in curriculum.stages.iter().zip(STATES) {
+        (outcome, last) = ken_train::train(
+            model,
+            &Examples::Set(&stage.training),
+            &stage.validation,
+            &tuning.settings_of(stage, curriculum),
+            Some(&out.join(state)),
+            on,
+        )?;
+        whole.then(last.clone());
+        write_history(out, &whole)?;
+        if outcome == Outcome::Stopped {
+            return Err(stopped(&whole, out, tuning.overwrite));
+        }
+    }
+    Ok((outcome, whole, last))
 }
 
 /// Removes what a training resumes from: all that belongs to its result is on the disk.

@@ -27,22 +27,7 @@ pub(super) fn run(arguments: &TrainRouterArguments, session: &Session<'_>) -> Re
         return Err(LearnError::OtherPrompts.into());
     }
     let assessor = match arguments.from {
-        VectorSource::FirstTokenAndKbm => {
-            let assessor = session.setup().assessor()?;
-            assessor.check(&labels.model)?;
-            if let Some(folder) = &session.settings.kbm {
-                labels.leave_out_taught(&taught(folder)?.questions)?;
-                let own = options(&arguments.head, session.settings.seed, 0);
-                if labels.learned(own).next().is_none() {
-                    return Err(Failure::refused(
-                        "held_out_twice",
-                        "the router holds out all questions that the kbm model was not taught, so none is left to learn from",
-                        "train the kbm model with a larger --held-out than the router: such as 0.6, and the router with 0.3",
-                    ));
-                }
-            }
-            Some(assessor)
-        }
+        VectorSource::FirstTokenAndKbm => Some(assessor(arguments, &mut labels, session)?),
         _ => None,
     };
     let learner = Learner {
@@ -52,33 +37,7 @@ pub(super) fn run(arguments: &TrainRouterArguments, session: &Session<'_>) -> Re
         fold: 0,
         session,
     };
-    let mut beside = MeasuredOn::default();
-    let candidates = match arguments.from {
-        VectorSource::Words => vec![learner.words()?],
-        VectorSource::Embedding => {
-            let embedder = session.setup().question_embedder()?;
-            beside.embedder = Some(embedder.fingerprint().to_owned());
-            let by = Representation::Embedding(embedder.as_ref());
-            vec![learner.candidate(Input::QuestionEmbedding, by, "embedded")?]
-        }
-        VectorSource::Hidden => {
-            let model = learner.probed_model()?;
-            learner.hidden(model.as_ref())?
-        }
-        VectorSource::FirstToken | VectorSource::FirstTokenAndKbm => {
-            let model = learner.probed_model()?;
-            beside.assessor = assessor
-                .as_ref()
-                .map(Assessor::fingerprint)
-                .map(str::to_owned);
-            let input = match assessor {
-                Some(_) => Input::FirstTokenAndMastery,
-                None => Input::FirstToken,
-            };
-            let by = Representation::of(input, model.as_ref(), None, assessor.as_ref())?;
-            vec![learner.candidate(input, by, "read")?]
-        }
-    };
+    let (candidates, beside) = learner.candidates(assessor.as_ref())?;
     let mut learned = vec![learner.learn(&candidates, beside)?];
     for (fold, seed) in arguments.seeds.from(learner.seed).enumerate().skip(1) {
         let learner = Learner {
@@ -121,6 +80,28 @@ pub(super) fn run(arguments: &TrainRouterArguments, session: &Session<'_>) -> Re
         Some(usage),
         session,
     )
+}
+
+/// The model of the policy `kbm`, without the questions among the labels that it was taught.
+fn assessor(
+    arguments: &TrainRouterArguments,
+    labels: &mut RouterLabels,
+    session: &Session<'_>,
+) -> Result<Assessor> {
+    let assessor = session.setup().assessor()?;
+    assessor.check(&labels.model)?;
+    if let Some(folder) = &session.settings.kbm {
+        labels.leave_out_taught(&taught(folder)?.questions)?;
+        let own = options(&arguments.head, session.settings.seed, 0);
+        if labels.learned(own).next().is_none() {
+            return Err(Failure::refused(
+                "held_out_twice",
+                "the router holds out all questions that the kbm model was not taught, so none is left to learn from",
+                "train the kbm model with a larger --held-out than the router: such as 0.6, and the router with 0.3",
+            ));
+        }
+    }
+    Ok(assessor)
 }
 
 const ROUTER: Kind<RouterMeasures> = Kind {
@@ -171,6 +152,32 @@ impl Learner<'_> {
             vocabulary: Some(vocabulary),
             ..counted
         })
+    }
+
+    /// The features that the router may take, and what they were measured with.
+    fn candidates(&self, assessor: Option<&Assessor>) -> Result<(Vec<Candidate>, MeasuredOn)> {
+        let mut beside = MeasuredOn::default();
+        let candidates = match self.arguments.from {
+            VectorSource::Words => vec![self.words()?],
+            VectorSource::Embedding => {
+                let embedder = self.session.setup().question_embedder()?;
+                beside.embedder = Some(embedder.fingerprint().to_owned());
+                let by = Representation::Embedding(embedder.as_ref());
+                vec![self.candidate(Input::QuestionEmbedding, by, "embedded")?]
+            }
+            VectorSource::Hidden => self.hidden(self.probed_model()?.as_ref())?,
+            VectorSource::FirstToken | VectorSource::FirstTokenAndKbm => {
+                let model = self.probed_model()?;
+                beside.assessor = assessor.map(|assessor| assessor.fingerprint().to_owned());
+                let input = match assessor {
+                    Some(_) => Input::FirstTokenAndMastery,
+                    None => Input::FirstToken,
+                };
+                let by = Representation::of(input, model.as_ref(), None, assessor)?;
+                vec![self.candidate(input, by, "read")?]
+            }
+        };
+        Ok((candidates, beside))
     }
 
     /// Hidden states after each of the layers that are tried.
