@@ -17,11 +17,11 @@ use ken_study::{
     Fold, LearnOptions, ProbeRecord, Question, Run, RunSettings, observe, observe_jointly,
     signal_scores, summarize,
 };
-use ken_testing::{Fact, FnEmbedder, TableModel};
+use ken_testing::{Fact, FnEmbedder};
 use ken_train::heads::{HeadOptions, Shape};
 use tempfile::TempDir;
 
-use fixture::{answering, compared, live, probed, questions_of, with_corpus};
+use fixture::{answering, compared, live, probed, questions_of, with_facts};
 
 const BATCH: usize = 9;
 const FACTS: usize = 160;
@@ -49,23 +49,14 @@ fn facts() -> Vec<Fact> {
 }
 
 fn pipeline(folder: &TempDir) -> Pipeline {
-    let facts = facts();
-    let passages: Vec<(String, String)> = facts
-        .iter()
-        .enumerate()
-        .map(|(number, fact)| {
-            let text = match fact.copied > 0.0 {
-                true => format!(
-                    "The brass clock number{number} of hall{number} was made by {}.",
-                    fact.answer
-                ),
-                false => format!("The clock number{number} is loud."),
-            };
-            (format!("d{number}"), text)
-        })
-        .collect();
-    let model = TableModel::new(facts).unwrap();
-    with_corpus(folder, model, &passages, FnEmbedder::blind())
+    let text = |number: usize, fact: &Fact| match fact.copied > 0.0 {
+        true => format!(
+            "The brass clock number{number} of hall{number} was made by {}.",
+            fact.answer
+        ),
+        false => format!("The clock number{number} is loud."),
+    };
+    with_facts(folder, facts(), text, FnEmbedder::blind())
 }
 
 fn options() -> LearnOptions {

@@ -11,11 +11,11 @@ use ken_route::{Head, Input, MeasuredOn, Purpose, Source};
 use ken_study::learn::router::{Candidate, Control, RouterReport, learn_router, router_labels};
 use ken_study::learn::{LearnOptions, Target};
 use ken_study::{Fold, ProbeRecord, Question};
-use ken_testing::{Fact, FnEmbedder, TableModel};
+use ken_testing::{Fact, FnEmbedder};
 use ken_train::heads::{HeadOptions, Shape};
 use tempfile::TempDir;
 
-use fixture::{answering, probed, questions_of, with_corpus};
+use fixture::{answering, probed, questions_of, statement, with_facts};
 
 const TRADES: [&str; 4] = ["baker", "ferryman", "miller", "smith"];
 const TOWNS: usize = 50;
@@ -38,18 +38,7 @@ fn facts() -> Vec<Fact> {
 }
 
 fn pipeline(folder: &TempDir) -> Pipeline {
-    let facts = facts();
-    let passages: Vec<(String, String)> = facts
-        .iter()
-        .enumerate()
-        .map(|(number, fact)| {
-            let what = fact.question.trim_start_matches("who is ");
-            let what = what.trim_end_matches('?');
-            (format!("d{number}"), format!("{} is {what}.", fact.answer))
-        })
-        .collect();
-    let model = TableModel::new(facts).unwrap();
-    with_corpus(folder, model, &passages, FnEmbedder::bag_of_words())
+    with_facts(folder, facts(), statement, FnEmbedder::bag_of_words())
 }
 
 /// Questions as users ask them: nobody knows the answers.
