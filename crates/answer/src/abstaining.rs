@@ -95,6 +95,7 @@ mod tests {
     use ken_testing::{Fact, TableModel};
 
     use super::*;
+    use crate::prompt::{QuestionPrompt, verbalize};
     use crate::{Answer, AnswerSettings, Style};
 
     fn ask(
@@ -121,9 +122,10 @@ mod tests {
             sampling: Sampling::Greedy,
             samples: 3,
             seed: 0,
-            verbalize: true,
         };
-        let model = Arc::new(TableModel::new(vec![fact]).unwrap());
+        let instruction = verbalize(QuestionPrompt::open("who?"), None).instruction;
+        let model = TableModel::new(vec![fact]).unwrap();
+        let model = Arc::new(model.writing_texts(&[instruction]));
         let mut seen = String::new();
         let answer = Pipeline::new(model, None, settings).answer(question, &mut |event| {
             if let Event::Text(text) = event {

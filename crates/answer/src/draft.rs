@@ -82,8 +82,7 @@ impl<'q> Draft<'q> {
             self.calls.retriever += cost.calls.retriever;
             self.tokens.prompt += cost.tokens.prompt;
             self.tokens.completion += cost.tokens.completion;
-            *self.timing_ms.entry(step.name().to_owned()).or_default() +=
-                cost.ms.unwrap_or_default();
+            *self.timing_ms.entry(step.name().to_owned()).or_default() += cost.ms;
         }
     }
 

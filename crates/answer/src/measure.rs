@@ -325,7 +325,7 @@ pub fn rate(
             model: 0,
             retriever: SEARCHES,
         },
-        ms: Some(share(started.elapsed(), questions.len())),
+        ms: share(started.elapsed(), questions.len()),
         ..Cost::default()
     };
     let ratings = ratings.into_iter();

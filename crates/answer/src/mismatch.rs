@@ -33,7 +33,7 @@ impl Mismatch {
     ) -> Option<Self> {
         parts.into_iter().find_map(|(what, expected, received)| {
             let (expected, received) = expected.zip(received)?;
-            (!ken_storage::same_fingerprint(expected, received)).then(|| Self {
+            (expected != received).then(|| Self {
                 what,
                 expected: expected.to_owned(),
                 received: received.to_owned(),

@@ -50,8 +50,6 @@ pub struct AnswerSettings {
     pub full_tokens: usize,
     /// How the answer's tokens are chosen.
     pub sampling: Sampling,
-    /// Whether the model writes what it knows first, where it answers from that.
-    pub verbalize: bool,
     /// Answers that are sampled to measure by, where the policy does; at least 1.
     pub samples: usize,
     /// The seed of what a policy draws.
@@ -377,8 +375,7 @@ impl Pipeline {
     #[must_use]
     pub fn verbalizes(&self) -> bool {
         let chooser = self.model.source_chooser();
-        self.settings.abstain.is_none()
-            && (self.settings.verbalize || chooser.is_ok_and(|one| one.verbalizes()))
+        self.settings.abstain.is_none() && chooser.is_ok_and(|chooser| chooser.verbalizes())
     }
 
     /// Verbalizes what the model knows, where it is to answer from that.

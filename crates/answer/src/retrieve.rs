@@ -62,8 +62,7 @@ impl Retriever {
         embedder: Arc<dyn Embedder>,
     ) -> Result<Self, AnswerError> {
         let back_end = back_end.into();
-        if !ken_storage::same_fingerprint(&back_end.embedder().fingerprint, embedder.fingerprint())
-        {
+        if back_end.embedder().fingerprint != embedder.fingerprint() {
             return Err(AnswerError::OtherEmbedder {
                 path: back_end.place(),
                 expected: back_end.embedder().reference.clone(),

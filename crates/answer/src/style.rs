@@ -71,7 +71,6 @@ mod tests {
             sampling: Sampling::Greedy,
             samples: 3,
             seed: 0,
-            verbalize: false,
         };
         let model = Arc::new(TableModel::new(vec![fact]).unwrap());
         let mut seen = String::new();

@@ -100,7 +100,10 @@ mod tests {
             fact("who sings?", "Per", 0.1),
         ]);
         let instruction = prompt::verbalize(QuestionPrompt::open("who?"), None).instruction;
-        let table = table.unwrap().writing_texts(&[instruction]);
+        let table = match verbalize {
+            true => table.unwrap().writing_texts(&[instruction]),
+            false => table.unwrap(),
+        };
         let settings = AnswerSettings {
             policy: policy.parse().unwrap(),
             abstain: None,
@@ -113,7 +116,6 @@ mod tests {
             sampling: Sampling::Greedy,
             samples: 3,
             seed: 0,
-            verbalize,
         };
         Pipeline::new(Arc::new(table), None, settings)
     }

@@ -20,8 +20,6 @@ mod error;
 mod fuse;
 mod index;
 mod lexical;
-#[cfg(test)]
-mod measurement;
 mod mode;
 mod recall;
 mod search;

@@ -14,7 +14,6 @@ mod terminal;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::error::ErrorKind;
 use clap::{ArgMatches, FromArgMatches};
 
 use arguments::labeling::LabelVerb;
@@ -30,13 +29,7 @@ fn main() -> ExitCode {
         Ok(parsed) => parsed,
         Err(error) => {
             let error = on_one_line(error);
-            let renamed = match error.kind() {
-                ErrorKind::DisplayHelp
-                | ErrorKind::DisplayVersion
-                | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => None,
-                _ => arguments::renamed(std::env::args_os()),
-            };
-            return failure::report_usage(&error, renamed, asks_for_json());
+            return failure::report_usage(&error, asks_for_json());
         }
     };
     match run(&arguments, &matches) {

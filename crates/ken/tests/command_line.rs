@@ -144,42 +144,6 @@ fn a_usage_error_is_json_where_json_was_asked_for() {
 }
 
 #[test]
-fn an_old_name_is_answered_with_the_new_one() {
-    let folder = folder();
-    for (arguments, old, new) in [
-        (&["chat"][..], "chat", "ask -"),
-        (
-            &["mastery", "label", "c", "--limit", "5"],
-            "mastery label",
-            "label mastery --corpus DIR",
-        ),
-        (
-            &["export", "training-data", "kbm", "known.jsonl"],
-            "export training-data kbm",
-            "train kbm --export FORMAT",
-        ),
-        (&["prune", "--ratio=0.3"], "prune", "prune apply"),
-        (
-            &["ask", "Who?", "--corpus", "a", "--source", "w=b"],
-            "ask --source",
-            "ask --corpus NAME=CORPUS",
-        ),
-    ] {
-        let outcome = ken(folder.path(), arguments);
-        assert_eq!((outcome.code, outcome.stdout.as_str()), (2, ""));
-        let expected = format!("error: `ken {old}` is now `ken {new}`\n");
-        assert_eq!(outcome.stderr, expected);
-    }
-    let outcome = ken(folder.path(), &["--json", "export", "model", "--out", "x"]);
-    let error = &outcome.json()["error"];
-    assert_eq!((outcome.code, &error["kind"]), (2, &Value::from("usage")));
-    assert_eq!(
-        error["message"],
-        "`ken export model` is now `ken model export`"
-    );
-}
-
-#[test]
 fn short_help_leaves_out_what_few_need() {
     let folder = folder();
     let short = ken(folder.path(), &["ask", "-h"]).stdout;

@@ -442,9 +442,9 @@ fn the_fingerprint_follows_the_form() {
         of(Some(ReadAs::Chat)),
         of(Some(ReadAs::Text(PromptForm::Bare))),
     );
-    assert!(!ken_storage::same_fingerprint(&chat, &plain));
-    assert!(!ken_storage::same_fingerprint(&bare, &plain));
-    assert!(!ken_storage::same_fingerprint(&bare, &chat));
+    assert_ne!(chat, plain);
+    assert_ne!(bare, plain);
+    assert_ne!(bare, chat);
 }
 
 /// Texts of both ways to compute, probabilities and states, from several threads at once, some of

@@ -62,14 +62,6 @@ pub fn judge_need(
     judged.collect()
 }
 
-/// The tokens that the model reads to judge a question.
-///
-/// # Errors
-/// A model that cannot count them.
-pub fn judgment_tokens(model: &dyn LanguageModel, question: &str) -> Result<usize, ModelError> {
-    model.count_prompt_tokens(&prompt(question))
-}
-
 fn prompt(question: &str) -> Prompt {
     SEARCH_NEEDED.prompt(format!("Question: {question}\nA search is needed:"))
 }

@@ -6,7 +6,7 @@ import { count, counted, share, shortened } from "./format.js";
 /**
  * @typedef {{self: number | null, corpus: number | null, masked: number | null}} ByCondition
  * @typedef {{id: string, question: string, golden_answers: string[], confidence: ByCondition,
- *   effect: {confidence: string | null}, likeliest: {self: {text: string} | null} | null, evidence: string[]}} Probed
+ *   effect: {confidence: string | null}, greedy: {self: {text: string} | null} | null, evidence: string[]}} Probed
  */
 
 /** Bars of the histogram, each as wide. */
@@ -121,7 +121,7 @@ function documents(records) {
 /** @param {Probed[]} records */
 function questions(records) {
   const rows = records.slice(0, LISTED).map((one) => [
-    shortened(one.question, 160), shortened(one.golden_answers.join(" | "), 80), shortened(one.likeliest?.self?.text ?? "", 80),
+    shortened(one.question, 160), shortened(one.golden_answers.join(" | "), 80), shortened(one.greedy?.self?.text ?? "", 80),
     one.confidence.self?.toFixed(2), one.confidence.corpus?.toFixed(2), one.effect?.confidence ?? "–",
   ]);
   return make("div", {},

@@ -34,7 +34,6 @@ impl Settings {
         let sampled = signals().find(|signal| signal.is_of_samples());
         let sometimes = [
             abstain.map(|abstain| ("abstain", abstain.to_string())),
-            answering.verbalize.then(|| ("verbalize", true.to_string())),
             sampled.map(|_| ("samples", answering.samples.to_string())),
         ];
         let sometimes = sometimes.into_iter().flatten().chain(deciders);

@@ -162,7 +162,7 @@ impl Setup<'_> {
         let known = AssessedModel {
             model: boundary.model,
             prompt: boundary.prompt,
-            with_evidence: boundary.questions_with_evidence != Some(0),
+            with_evidence: boundary.questions_with_evidence > 0,
         };
         let assessor = Assessor::new(model, known);
         Ok(match self.settings.kbm_for_any_model {
@@ -218,7 +218,6 @@ impl Settings {
             max_tokens: self.max_tokens(),
             full_tokens: self.max_tokens.unwrap_or(FULL_TOKENS),
             sampling: Sampling::at(self.temperature as f32, self.seed),
-            verbalize: self.verbalize,
             samples: self.samples,
             seed: self.seed,
         }

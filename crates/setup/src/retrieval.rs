@@ -172,7 +172,7 @@ impl Setup<'_> {
     ) -> Result<Box<dyn Embedder>, SetupError> {
         let made_with = corpus.embedder();
         let embedder = self.embedder(moved)?;
-        match ken_storage::same_fingerprint(embedder.fingerprint(), &made_with.fingerprint) {
+        match embedder.fingerprint() == made_with.fingerprint {
             true => Ok(embedder),
             false => Err(SetupError::OtherEmbedder {
                 corpus: corpus.place(),

@@ -21,7 +21,6 @@ mod blocks;
 mod checked;
 mod contained;
 mod error;
-mod fingerprint;
 mod folder;
 mod lock;
 mod mapped;
@@ -36,7 +35,6 @@ pub use blocks::{BLOCK_BYTES, Blocks, Sums, block_sum};
 pub use checked::CheckedFolder;
 pub use contained::contained;
 pub use error::StorageError;
-pub use fingerprint::{WHOLE_DIGITS, same_fingerprint};
 pub use folder::{
     create_dir_all, create_plain_dir_all, create_private_dir_all, is_dir, names, remove, rename,
     sync_dir, sync_tree,

@@ -3,7 +3,7 @@
 use crate::random::below;
 
 /// Resamples of a bootstrap.
-pub const DRAWS: usize = 10_000;
+pub(crate) const DRAWS: usize = 10_000;
 
 /// The 95 % percentile interval `[low, high]` of a statistic of the questions; paired where it is of
 /// differences, so that how hard a question is cancels out. Resamples for which the statistic is

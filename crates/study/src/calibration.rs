@@ -1,14 +1,14 @@
 //! The observations that a threshold is chosen on, from probe records: each question's score by a
 //! signal, and whether its answers with and without evidence are correct. The choice is in `ken_policy`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use ken_answer::{Calls, Cost, Measurements, Signal, Step, Tokens};
+use ken_answer::{Measurements, Signal, Step};
 use ken_policy::{Observation, Reading};
 
 use crate::calibration_error::CalibrationError;
 use crate::discrimination::auroc;
-use crate::probe::{ProbeAnswer, ProbeRecord, ProbeSample, drawn_of};
+use crate::probe::{ProbeAnswer, ProbeRecord, drawn_of};
 use crate::results::RunSettings;
 use crate::split::{AboutSubject, half};
 use crate::statistics::number;
@@ -60,49 +60,23 @@ pub fn check_sampling(probed: &RunSettings) -> Result<(), CalibrationError> {
 /// grouping of the probe.
 ///
 /// Costs are those of probing; where the record holds more samples, a share of the time by their
-/// number. Of records without costs calls and written tokens are known: prompt tokens are 0, and
-/// there are no times.
+/// number.
 pub fn recorded(record: &ProbeRecord, samples: usize) -> Measurements {
     let probed = record.samples.from_self.as_deref().unwrap_or_default();
     let drawn = probed.get(..samples).unwrap_or_default();
     let draft = record.greedy.from_self.as_ref();
     let texts: Vec<&str> = drawn.iter().map(|sample| sample.text.as_str()).collect();
-    let mut costs = BTreeMap::new();
-    let mut paid = |step, calls, written| {
-        let unknown = Cost {
-            calls: Calls {
-                model: calls,
-                retriever: 0,
-            },
-            tokens: Tokens {
-                prompt: 0,
-                completion: written,
-            },
-            ms: None,
-        };
-        costs.insert(step, record.costs.get(&step).copied().unwrap_or(unknown));
-    };
-    // A step that gave no number was taken as well.
-    if record.judgment.is_some() || record.costs.contains_key(&Step::Judge) {
-        paid(Step::Judge, 1, 0);
+    let mut costs = record.costs.clone();
+    if probed.len() != samples {
+        costs.remove(&Step::Inspect);
     }
-    if let Some(draft) = draft {
-        paid(Step::Draft, 1, draft.answer.tokens);
+    if probed.len() < samples {
+        costs.remove(&Step::Sample);
     }
-    let is_inspected = record.eigenscore.is_some() || record.costs.contains_key(&Step::Inspect);
-    if is_inspected && probed.len() == samples {
-        let distinct: BTreeSet<&str> = texts.iter().copied().collect();
-        paid(Step::Inspect, distinct.len(), 0);
-    }
-    if probed.len() >= samples {
-        let written = |sample: &ProbeSample| sample.written.unwrap_or(sample.tokens);
-        paid(Step::Sample, samples, drawn.iter().map(written).sum());
-        if let Some(cost) = costs.get_mut(&Step::Sample) {
-            let share = samples as f64 / probed.len().max(1) as f64;
-            cost.calls.model = samples;
-            cost.tokens.completion = drawn.iter().map(written).sum();
-            cost.ms = cost.ms.map(|ms| ms * share);
-        }
+    if let Some(cost) = costs.get_mut(&Step::Sample) {
+        cost.calls.model = samples;
+        cost.tokens.completion = drawn.iter().map(|sample| sample.written).sum();
+        cost.ms *= samples as f64 / probed.len().max(1) as f64;
     }
     Measurements {
         judgment: record.judgment,
@@ -119,17 +93,10 @@ pub fn recorded(record: &ProbeRecord, samples: usize) -> Measurements {
 pub fn recorded_with_evidence(record: &ProbeRecord) -> Measurements {
     let draft = record.greedy.corpus.as_ref();
     let mut costs = record.costs_with_evidence.clone();
-    if let Some(draft) = draft {
-        // Where nothing was found, the answer is the one from memory, at its cost.
-        let same = record.costs.get(&Step::Draft).copied();
-        let unknown = Cost {
-            ms: None,
-            ..Cost::of_model(1, 0, draft.answer.tokens, 0.0)
-        };
-        costs.entry(Step::Draft).or_insert_with(|| {
-            same.filter(|_| record.evidence.is_empty())
-                .unwrap_or(unknown)
-        });
+    // Where nothing was found, the answer is the one from memory, at its cost.
+    let from_memory = record.costs.get(&Step::Draft);
+    if let (Some(cost), true) = (from_memory, record.evidence.is_empty()) {
+        costs.entry(Step::Draft).or_insert(*cost);
     }
     Measurements {
         draft: draft.map(|greedy| greedy.answer.clone()),
@@ -319,7 +286,7 @@ mod tests {
     use ken_probe::Sample;
 
     use super::*;
-    use crate::probe::Conditions;
+    use crate::probe::{Conditions, ProbeSample};
 
     fn observe(
         records: &[ProbeRecord],
@@ -335,7 +302,7 @@ mod tests {
             text: (*text).to_owned(),
             logprob: None,
             tokens: 1,
-            written: None,
+            written: 1,
             correct: None,
             lack: None,
             answer_type: at.min(1),

@@ -62,7 +62,7 @@ fn measurable(signal: Signal) -> Remedy {
         remedy!("probe other questions than were learned from: <ProbeWithCorpus>")
     } else {
         remedy!(
-            "probe again if the records are of an older version or the model tells more now; or use <policy> certainty with 2 samples or more, which needs no log probabilities"
+            "probe again if the model tells more now; or use <policy> certainty with 2 samples or more, which needs no log probabilities"
         )
     }
 }

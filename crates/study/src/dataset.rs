@@ -102,7 +102,7 @@ impl Question {
 
     /// The answer that a model is taught to write: of a multiple-choice question the letter. `None` where none is known.
     #[must_use]
-    pub fn taught_answer(&self) -> Option<String> {
+    pub(crate) fn taught_answer(&self) -> Option<String> {
         match right_choices(&self.golden_answers, &self.choices).first() {
             Some(&right) => letter(right).map(|letter| letter.to_string()),
             None => self.golden_answers.first().cloned(),
@@ -116,7 +116,7 @@ impl Question {
     }
 
     /// The value of a field of its metadata, as text; a dash where there is none.
-    pub fn value_of(&self, field: &str) -> String {
+    pub(crate) fn value_of(&self, field: &str) -> String {
         match self.metadata.get(field) {
             Some(Value::String(text)) => text.clone(),
             Some(Value::Null) | None => "-".to_owned(),

@@ -5,7 +5,7 @@
 use crate::statistics::number;
 
 /// A score and whether what it predicts came true.
-pub type Prediction = (f64, bool);
+pub(crate) type Prediction = (f64, bool);
 
 /// The area under the receiver operating characteristic: the chance that of two questions, one for
 /// which it came true and one for which it did not, the first has the larger score; ties count
@@ -30,7 +30,7 @@ pub fn auroc(predictions: &[Prediction]) -> Option<f64> {
 /// The area under the precision-recall curve as average precision: the mean of the precision at
 /// each question for which it came true, largest scores first; ties are taken together. `None`
 /// where there is none.
-pub fn average_precision(predictions: &[Prediction]) -> Option<f64> {
+pub(crate) fn average_precision(predictions: &[Prediction]) -> Option<f64> {
     let mut sorted = ascending(predictions);
     sorted.reverse();
     let positives = sorted.iter().filter(|one| one.1).count();
@@ -70,7 +70,7 @@ pub struct Bin {
 
 /// The bars of a reliability diagram: probabilities in `bins` of equal width from 0 to 1. Empty
 /// bins have no questions and are zero else.
-pub fn reliability(predictions: &[Prediction], bins: usize) -> Vec<Bin> {
+pub(crate) fn reliability(predictions: &[Prediction], bins: usize) -> Vec<Bin> {
     let mut counted = vec![Bin::default(); bins.max(1)];
     for &(probability, came_true) in predictions {
         let place = (probability * bins as f64) as usize;

@@ -159,7 +159,7 @@ impl Record {
     }
 
     /// Whether it was answered: neither withheld nor failed.
-    pub fn is_answered(&self) -> bool {
+    pub(crate) fn is_answered(&self) -> bool {
         self.withheld.is_none() && self.error.is_none()
     }
 

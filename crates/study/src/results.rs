@@ -298,27 +298,13 @@ fn parse<L: Line>(
     Ok(records)
 }
 
-/// Whether a setting is what it was. Fingerprints in it may be of an earlier version.
-fn is_same(recorded: Option<&String>, current: Option<&String>) -> bool {
-    match (recorded, current) {
-        (Some(recorded), Some(current)) if recorded != current => {
-            let (one, other) = (recorded.split(' '), current.split(' '));
-            one.clone().count() == other.clone().count()
-                && one
-                    .zip(other)
-                    .all(|(a, b)| ken_storage::same_fingerprint(a, b))
-        }
-        (recorded, current) => recorded == current,
-    }
-}
-
 fn compare(recorded: &RunSettings, current: &RunSettings) -> Vec<Difference> {
     let mut names: Vec<&String> = recorded.keys().chain(current.keys()).collect();
     names.sort();
     names.dedup();
     names
         .into_iter()
-        .filter(|name| !is_same(recorded.get(*name), current.get(*name)))
+        .filter(|name| recorded.get(*name) != current.get(*name))
         .map(|name| Difference {
             name: name.clone(),
             recorded: recorded.get(name).cloned(),

@@ -84,7 +84,7 @@ pub struct Fold {
 impl Fold {
     /// Whether what is about a subject is held out.
     #[must_use]
-    pub fn holds_out(self, subject: &str) -> bool {
+    pub(crate) fn holds_out(self, subject: &str) -> bool {
         let begin = self.number as f64 * self.share;
         (place_in_split(subject) - begin).rem_euclid(1.0) < self.share
     }

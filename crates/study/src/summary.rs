@@ -88,7 +88,7 @@ pub struct Count {
 /// Milliseconds of a run: percentiles of whole questions and of each stage.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LatencySummary {
-    /// Mean time of a question; `None` where that of an answered question is not known.
+    /// Mean time of a question; `None` where none was answered.
     pub mean: Option<f64>,
     /// Median time of a question; `None` likewise.
     pub p50: Option<f64>,
@@ -168,11 +168,7 @@ fn latency(records: &[Record]) -> LatencySummary {
     for (stage, &ms) in records.iter().flat_map(|r| &r.timing_ms) {
         times.entry(stage).or_default().push(ms);
     }
-    let mut total = times.remove(TOTAL).unwrap_or_default();
-    let is_timed = |record: &Record| record.timing_ms.contains_key(TOTAL);
-    if !records.iter().all(|r| r.error.is_some() || is_timed(r)) {
-        total.clear();
-    }
+    let total = times.remove(TOTAL).unwrap_or_default();
     let stages = times.into_iter().map(|(stage, ms)| {
         let percentiles = StageLatency {
             p50: percentile(&ms, 50.0),

@@ -11,10 +11,10 @@ use ken_random::unit;
 use ken_study::{
     Observed, ProbeRecord, Question, answer_scores, observe, signal_scores, summarize,
 };
-use ken_testing::{Fact, FnEmbedder, TableModel};
+use ken_testing::{Fact, FnEmbedder};
 use tempfile::TempDir;
 
-use fixture::{live, probed, questions_of, with_corpus};
+use fixture::{live, probed, questions_of, with_facts};
 
 const QUESTIONS: usize = 720;
 const BATCH: usize = 60;
@@ -67,21 +67,14 @@ fn facts() -> Vec<Fact> {
 }
 
 fn pipeline(folder: &TempDir) -> Pipeline {
-    let facts = facts();
-    let passages: Vec<(String, String)> = facts
-        .iter()
-        .enumerate()
-        .map(|(number, fact)| {
-            let dweller = match kind(number) {
-                Kind::Told => fact.answer.as_str(),
-                Kind::Known | Kind::Nowhere => "Nobody of note",
-            };
-            let text = format!("{dweller} was born in house number{number}.");
-            (format!("d{number}"), text)
-        })
-        .collect();
-    let model = TableModel::new(facts).unwrap();
-    with_corpus(folder, model, &passages, FnEmbedder::blind())
+    let text = |number: usize, fact: &Fact| {
+        let dweller = match kind(number) {
+            Kind::Told => fact.answer.as_str(),
+            Kind::Known | Kind::Nowhere => "Nobody of note",
+        };
+        format!("{dweller} was born in house number{number}.")
+    };
+    with_facts(folder, facts(), text, FnEmbedder::blind())
 }
 
 /// The questions of one half by their numbers, in threes so that each has all kinds.

@@ -12,10 +12,10 @@ use ken_study::compare::{
     Known, RequiredSignals, SignalWork, Thresholds, measure_signals, to_csv, to_html,
 };
 use ken_study::{Question, ResultsFile, Run, RunProgress, RunSettings, Summary, summarize};
-use ken_testing::{Fact, FnEmbedder, TableModel};
+use ken_testing::{Fact, FnEmbedder};
 use tempfile::TempDir;
 
-use fixture::{compared, live, probed, questions_of, signals, with_corpus};
+use fixture::{compared, live, probed, questions_of, signals, with_facts};
 
 const BATCH: usize = 7;
 
@@ -48,24 +48,11 @@ fn facts() -> Vec<Fact> {
 }
 
 fn pipeline(folder: &TempDir) -> Pipeline {
-    let facts = facts();
-    let passages: Vec<(String, String)> = facts
-        .iter()
-        .enumerate()
-        .map(|(number, fact)| {
-            let text = match fact.copied > 0.0 {
-                true => format!("The clock number{number} was made by {}.", fact.answer),
-                false => format!("The clock number{number} is loud."),
-            };
-            (format!("d{number}"), text)
-        })
-        .collect();
-    with_corpus(
-        folder,
-        TableModel::new(facts).unwrap(),
-        &passages,
-        FnEmbedder::blind(),
-    )
+    let text = |number: usize, fact: &Fact| match fact.copied > 0.0 {
+        true => format!("The clock number{number} was made by {}.", fact.answer),
+        false => format!("The clock number{number} is loud."),
+    };
+    with_facts(folder, facts(), text, FnEmbedder::blind())
 }
 
 fn questions() -> Vec<Question> {
@@ -400,7 +387,7 @@ fn answers_are_not_written_again_to_be_measured() {
             assert_eq!(taken.tokens, measured.tokens);
             assert_eq!(taken.calls, measured.calls);
             let answering = record.timing_ms["read"] + record.timing_ms["write"];
-            assert_eq!(taken.ms, Some(answering), "the time is that of the answer");
+            assert_eq!(taken.ms, answering, "the time is that of the answer");
         }
     }
 }

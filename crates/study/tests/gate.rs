@@ -16,11 +16,11 @@ use ken_study::learn::gate::{GateReport, gate_labels, gate_scores, learn_gate};
 use ken_study::{
     Fold, LearnOptions, ProbeRecord, Question, Run, RunSettings, observe, signal_scores, summarize,
 };
-use ken_testing::{Fact, FnEmbedder, TableModel};
+use ken_testing::{Fact, FnEmbedder};
 use ken_train::heads::{HeadOptions, Shape};
 use tempfile::TempDir;
 
-use fixture::{answering, compared, live, probed, questions_of, with_corpus};
+use fixture::{answering, compared, live, probed, questions_of, with_facts};
 
 const BATCH: usize = 9;
 const FACTS: usize = 160;
@@ -48,23 +48,14 @@ fn facts() -> Vec<Fact> {
 }
 
 fn pipeline(folder: &TempDir) -> Pipeline {
-    let facts = facts();
-    let passages: Vec<(String, String)> = facts
-        .iter()
-        .enumerate()
-        .map(|(number, fact)| {
-            let text = match fact.copied > 0.0 {
-                true => format!(
-                    "The brass clock number{number} of hall{number} was made by {}.",
-                    fact.answer
-                ),
-                false => format!("The clock number{number} is loud."),
-            };
-            (format!("d{number}"), text)
-        })
-        .collect();
-    let model = TableModel::new(facts).unwrap();
-    with_corpus(folder, model, &passages, FnEmbedder::blind())
+    let text = |number: usize, fact: &Fact| match fact.copied > 0.0 {
+        true => format!(
+            "The brass clock number{number} of hall{number} was made by {}.",
+            fact.answer
+        ),
+        false => format!("The clock number{number} is loud."),
+    };
+    with_facts(folder, facts(), text, FnEmbedder::blind())
 }
 
 fn options() -> LearnOptions {
@@ -96,10 +87,10 @@ fn a_gate_refuses_what_misleads() {
     assert!(records.iter().all(|record| record.rating.is_some()));
     for input in [Input::Evidence, Input::EvidenceAndAnswer] {
         let (_, report) = learned(&pipeline, &records, input);
-        assert!(report.em > report.always_em, "{report:?}");
-        assert!(report.em > report.never_em, "{report:?}");
-        assert!(report.auroc.unwrap() > 0.95, "{report:?}");
-        let [low, _] = report.vs_always_interval.unwrap();
+        assert!(report.measured.em > report.measured.always_em, "{report:?}");
+        assert!(report.measured.em > report.measured.never_em, "{report:?}");
+        assert!(report.measured.auroc.unwrap() > 0.95, "{report:?}");
+        let [low, _] = report.measured.vs_always_interval.unwrap();
         assert!(low > 0.0, "{report:?}");
         assert_eq!(report.learned_from + report.held_out, FACTS);
 

@@ -11,11 +11,11 @@ use ken_policy::{Head, Input, MeasuredOn, Purpose, Source};
 use ken_study::learn::router::{Candidate, Control, RouterReport, learn_router, router_labels};
 use ken_study::learn::{LearnOptions, Target};
 use ken_study::{Fold, ProbeRecord, Question};
-use ken_testing::{Fact, FnEmbedder, TableModel};
+use ken_testing::{Fact, FnEmbedder};
 use ken_train::heads::{HeadOptions, Shape};
 use tempfile::TempDir;
 
-use fixture::{answering, probed, questions_of, with_corpus};
+use fixture::{answering, probed, questions_of, statement, with_facts};
 
 const TRADES: [&str; 4] = ["baker", "ferryman", "miller", "smith"];
 const TOWNS: usize = 50;
@@ -38,18 +38,7 @@ fn facts() -> Vec<Fact> {
 }
 
 fn pipeline(folder: &TempDir) -> Pipeline {
-    let facts = facts();
-    let passages: Vec<(String, String)> = facts
-        .iter()
-        .enumerate()
-        .map(|(number, fact)| {
-            let what = fact.question.trim_start_matches("who is ");
-            let what = what.trim_end_matches('?');
-            (format!("d{number}"), format!("{} is {what}.", fact.answer))
-        })
-        .collect();
-    let model = TableModel::new(facts).unwrap();
-    with_corpus(folder, model, &passages, FnEmbedder::bag_of_words())
+    with_facts(folder, facts(), statement, FnEmbedder::bag_of_words())
 }
 
 /// Questions as users ask them: nobody knows the answers.
@@ -95,13 +84,19 @@ fn raw_questions_teach_what_golden_answers_would() {
         for shape in [Shape::Logistic, Shape::MeanDifference] {
             let (head, report) = learned(&unanswered, target, shape);
             // Eight samples of some fifty questions tell only roughly which are certain.
-            assert!(report.target_auroc.unwrap() > 0.85, "{report:?}");
-            assert_eq!((report.auroc, report.mastered), (None, None));
-            assert!(report.border > 0.0 && report.left_out == 0, "{report:?}");
+            assert!(report.measured.target_auroc.unwrap() > 0.85, "{report:?}");
+            assert_eq!(
+                (report.measured.auroc, report.measured.mastered),
+                (None, None)
+            );
+            assert!(
+                report.measured.border > 0.0 && report.left_out == 0,
+                "{report:?}"
+            );
             // Where there are golden answers, they judge it, and change nothing else.
             let (again, judged) = learned(&answered, target, shape);
             assert_eq!(again.fingerprint(), head.fingerprint());
-            assert!(judged.auroc.unwrap() > 0.95, "{judged:?}");
+            assert!(judged.measured.auroc.unwrap() > 0.95, "{judged:?}");
         }
     }
     let error = router_labels(&unanswered, Target::Mastery).unwrap_err();
@@ -118,7 +113,7 @@ fn a_router_over_words_carries_its_vocabulary() {
     let pipeline = pipeline(&folder);
     let records = probed(&pipeline, &questions_of(&facts()), 2, 40);
     let (head, report) = learned(&records, Target::Mastery, Shape::Logistic);
-    assert!(report.auroc.unwrap() > 0.99, "{report:?}");
+    assert!(report.measured.auroc.unwrap() > 0.99, "{report:?}");
     let path = folder.path().join("router.json");
     head.write(&path).unwrap();
     let read = Head::read(&path, Purpose::Router).unwrap();
@@ -157,9 +152,10 @@ fn a_control_tells_what_share_of_the_lead_it_reaches() {
     let folder = tempfile::tempdir().unwrap();
     let records = probed(&pipeline(&folder), &questions_of(&facts()), 2, 40);
     let (_, report) = learned(&records, Target::Mastery, Shape::Logistic);
-    let by = |auroc| RouterReport {
-        auroc,
-        ..report.clone()
+    let by = |auroc| {
+        let mut report = report.clone();
+        report.measured.auroc = auroc;
+        report
     };
     let reaches = |own, of| Control::new("words".to_owned(), by(own), &by(of)).reaches;
     assert_eq!(reaches(Some(0.75), Some(1.0)), Some(0.5));

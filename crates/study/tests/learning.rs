@@ -18,11 +18,11 @@ use ken_study::learn::{LearnOptions, Target};
 use ken_study::{
     Fold, LearnError, ProbeRecord, Question, Record, ResultsFile, Run, RunSettings, compare,
 };
-use ken_testing::{Fact, FnEmbedder, TableModel};
+use ken_testing::{Fact, FnEmbedder};
 use ken_train::heads::{HeadOptions, Shape};
 use tempfile::TempDir;
 
-use fixture::{answered, answering, questions_of, with_corpus};
+use fixture::{answered, answering, questions_of, statement, with_facts};
 
 /// Trades of which the model knows the masters, and others.
 const KNOWN: [&str; 4] = ["clockmaker", "baker", "painter", "ferryman"];
@@ -61,24 +61,7 @@ fn facts() -> Vec<Fact> {
 }
 
 fn pipeline(folder: &TempDir) -> Pipeline {
-    let facts = facts();
-    let passages: Vec<(String, String)> = facts
-        .iter()
-        .enumerate()
-        .map(|(number, fact)| {
-            let what = fact
-                .question
-                .trim_start_matches("who is ")
-                .trim_end_matches('?');
-            (format!("d{number}"), format!("{} is {what}.", fact.answer))
-        })
-        .collect();
-    with_corpus(
-        folder,
-        TableModel::new(facts).unwrap(),
-        &passages,
-        FnEmbedder::bag_of_words(),
-    )
+    with_facts(folder, facts(), statement, FnEmbedder::bag_of_words())
 }
 
 fn questions() -> Vec<Question> {
@@ -130,10 +113,10 @@ fn a_router_predicts_the_set_boundary_and_the_policy_follows_it() {
     let records = probed(&pipeline);
     let (head, report) = learned(&records);
     assert_eq!(report.input, Input::QuestionEmbedding, "{report:?}");
-    assert!(report.auroc.unwrap() > 0.99, "{report:?}");
-    let [low, high] = report.auroc_interval.unwrap();
+    assert!(report.measured.auroc.unwrap() > 0.99, "{report:?}");
+    let [low, high] = report.measured.auroc_interval.unwrap();
     assert!(low > 0.95 && high <= 1.0, "{report:?}");
-    assert!(report.ece.unwrap() < 0.1, "{report:?}");
+    assert!(report.measured.ece.unwrap() < 0.1, "{report:?}");
     assert_eq!(report.learned_from + report.held_out, records.len());
     assert_eq!(head.learned_from.len(), report.learned_from);
     let (again, _) = learned(&records);

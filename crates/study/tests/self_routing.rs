@@ -4,9 +4,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
-use std::path::Path;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, LazyLock};
 
 use ken_answer::datastore::SELF;
 use ken_answer::{
@@ -19,6 +19,7 @@ use ken_language::{
 };
 use ken_model::decoder::{Checkpoint, Decoder, Device, LoadOptions, Origin};
 use ken_policy::digest_of;
+use ken_study::learn::datastore::{MadeDatastore, MakeError};
 use ken_study::tuning::{best_threshold, record_threshold};
 use ken_study::{
     AboutSubject, ExamplesError, LabelRule, MakeOptions, RoutingExample, RoutingExampleOptions,
@@ -85,7 +86,7 @@ fn records(world: &World, model: &str) -> Vec<SourceRecord> {
                 {"source": CORPUS, "best": 2, "worst": 2, "among_top": 1.0, "log_sum": -1.0},
             ],
             "preferred": {"majority": preferred, "sum": preferred},
-            "unlabelled": null, "error": null,
+            "unlabeled": null, "error": null,
             "fingerprint": {
                 "model": model, "corpora": {CORPUS: "c"}, "prompt": "p", "verbalize": "v",
             },
@@ -161,7 +162,7 @@ fn taught(model: &Path, adapter: &Path, records: &[SourceRecord]) {
         boundary: None,
         sources: Some(tokens),
         held_out: None,
-        learned_from: None,
+        learned_from: Vec::new(),
     };
     write_adapter(&trained, "small", &origin, adapter).unwrap();
 }
@@ -201,7 +202,6 @@ fn settings() -> AnswerSettings {
         max_tokens: 8,
         full_tokens: 64,
         sampling: Sampling::Greedy,
-        verbalize: false,
         samples: 2,
         seed: 0,
     }
@@ -221,52 +221,115 @@ fn needs(pipeline: &Pipeline, records: &[SourceRecord]) -> Vec<f64> {
     taken.iter().map(need).collect()
 }
 
-#[test]
-fn a_rule_is_learned_and_advised() {
+/// A model that was taught most of the records to choose its source.
+struct Taught {
+    _folder: TempDir,
+    model: PathBuf,
+    adapter: PathBuf,
+    base: String,
+    records: Vec<SourceRecord>,
+    decoder: Arc<Decoder>,
+}
+
+static TAUGHT: LazyLock<Taught> = LazyLock::new(|| {
     let folder = TempDir::new().unwrap();
-    let [model, adapter, store] =
-        ["model", "adapter", "store"].map(|name| folder.path().join(name));
+    let [model, adapter] = ["model", "adapter"].map(|name| folder.path().join(name));
     let world = world();
     write_untrained(&world, Size::Small, &model).unwrap();
-    let base = Checkpoint::open(&model, None)
-        .unwrap()
-        .fingerprint()
-        .to_owned();
+    let base = Checkpoint::open(&model, None).unwrap();
+    let base = base.fingerprint().to_owned();
     let records = records(&world, &base);
-    let (learned, held_out) = records.split_at(90);
-    taught(&model, &adapter, learned);
+    taught(&model, &adapter, &records[..90]);
+    Taught {
+        _folder: folder,
+        decoder: Arc::new(loaded(&model, &adapter)),
+        model,
+        adapter,
+        base,
+        records,
+    }
+});
 
-    let decoder = Arc::new(loaded(&model, &adapter));
-    assert_eq!(decoder.source_chooser().unwrap().corpora(), [CORPUS]);
-    assert!(!decoder.capabilities().examples);
-    let pipeline = Pipeline::new(Arc::clone(&decoder) as _, None, settings());
-    let own = |record: &SourceRecord| record.preferred_by(LabelRule::Sum) == Some(SELF);
-    let alone = needs(&pipeline, held_out);
-    let predictions: Vec<(f64, bool)> = alone
-        .iter()
-        .zip(held_out)
-        .map(|(need, record)| (*need, !own(record)))
-        .collect();
-    assert!(auroc(&predictions).unwrap() > 0.95, "{predictions:?}");
+impl Taught {
+    fn learned(&self) -> &[SourceRecord] {
+        &self.records[..90]
+    }
 
-    // What was read to choose is gone on from, and gives what a model gives that has read nothing.
-    let fresh = loaded(&model, &adapter);
-    let question_prompt = QuestionPrompt::open(&held_out[0].question);
-    let write = prompt::verbalize(question_prompt, None);
-    let text = written(&decoder, &write);
-    assert_eq!(text, written(&fresh, &write));
-    let answer = prompt::from_known(question_prompt, &text);
-    assert_eq!(
-        written(&decoder, &answer),
-        written(&loaded(&model, &adapter), &answer)
-    );
-    let answered = |policy: &str| {
+    fn held_out(&self) -> &[SourceRecord] {
+        &self.records[90..]
+    }
+
+    /// The learned records as if the tuned model had been labeled.
+    fn voting(&self) -> Vec<SourceRecord> {
+        let each = self.learned().iter().cloned();
+        each.map(|mut record| {
+            record.fingerprint.model = self.decoder.fingerprint().to_owned();
+            record
+        })
+        .collect()
+    }
+
+    fn pipeline(&self, policy: &str) -> Pipeline {
         let settings = AnswerSettings {
             policy: policy.parse().unwrap(),
             ..settings()
         };
-        let pipeline = Pipeline::new(Arc::clone(&decoder) as _, None, settings);
-        pipeline
+        Pipeline::new(Arc::clone(&self.decoder) as _, None, settings)
+    }
+
+    /// How well the needs tell the held-out questions whose answer a corpus has.
+    fn auroc(&self, needs: &[f64]) -> f64 {
+        let own = |record: &SourceRecord| record.preferred_by(LabelRule::Sum) == Some(SELF);
+        let each = needs.iter().zip(self.held_out());
+        let predictions: Vec<(f64, bool)> =
+            each.map(|(need, record)| (*need, !own(record))).collect();
+        auroc(&predictions).unwrap()
+    }
+}
+
+const MAKING: MakeOptions<'_> = MakeOptions {
+    rule: LabelRule::Majority,
+    soft: false,
+    layers: &[1, 2, 3],
+    neighbors: &[10, 30],
+    held_out: 0.0,
+    taught: &[],
+};
+
+fn made(
+    records: &[SourceRecord],
+    options: MakeOptions<'_>,
+    folder: &Path,
+) -> Result<MadeDatastore, MakeError> {
+    let model = TAUGHT.decoder.as_ref();
+    let made = make_datastore(folder, records, model, options, &mut |_, _| true)?;
+    Ok(made.unwrap())
+}
+
+#[test]
+fn a_rule_is_learned() {
+    let decoder = &TAUGHT.decoder;
+    assert_eq!(decoder.source_chooser().unwrap().corpora(), [CORPUS]);
+    assert!(!decoder.capabilities().examples);
+    let alone = needs(&TAUGHT.pipeline("self-route"), TAUGHT.held_out());
+    assert!(TAUGHT.auroc(&alone) > 0.95, "{alone:?}");
+}
+
+#[test]
+fn what_was_read_to_choose_is_gone_on_from() {
+    let (decoder, held_out) = (&TAUGHT.decoder, TAUGHT.held_out());
+    needs(&TAUGHT.pipeline("self-route"), held_out);
+    // It gives what a model gives that has read nothing.
+    let fresh = || loaded(&TAUGHT.model, &TAUGHT.adapter);
+    let question_prompt = QuestionPrompt::open(&held_out[0].question);
+    let write = prompt::verbalize(question_prompt, None);
+    let text = written(decoder, &write);
+    assert_eq!(text, written(&fresh(), &write));
+    let answer = prompt::from_known(question_prompt, &text);
+    assert_eq!(written(decoder, &answer), written(&fresh(), &answer));
+    let answered = |policy: &str| {
+        TAUGHT
+            .pipeline(policy)
             .answer(question_prompt, &mut |_| ControlFlow::Continue(()))
             .unwrap()
     };
@@ -276,9 +339,17 @@ fn a_rule_is_learned_and_advised() {
         text.trim().lines().next().unwrap_or_default()
     );
     assert_eq!(answered("self-route@1").answer, never.answer);
+}
 
+#[test]
+fn a_threshold_is_chosen_and_recorded() {
+    let (decoder, held_out) = (&TAUGHT.decoder, TAUGHT.held_out());
+    let pipeline = TAUGHT.pipeline("self-route");
+    let alone = needs(&pipeline, held_out);
     // Its threshold is the best one on questions that it was not taught, and is recorded with it.
-    let examples = routing_examples(held_out, SUM, &base).unwrap().examples;
+    let examples = routing_examples(held_out, SUM, &TAUGHT.base)
+        .unwrap()
+        .examples;
     let never = AtomicBool::new(false);
     let threshold = best_threshold(decoder.as_ref(), &examples, &never)
         .unwrap()
@@ -307,8 +378,13 @@ fn a_rule_is_learned_and_advised() {
             "{other} {threshold}"
         );
     }
-    record_threshold(&adapter, threshold).unwrap();
-    let recording = Arc::new(loaded(&model, &adapter));
+    let folder = TempDir::new().unwrap();
+    for entry in std::fs::read_dir(&TAUGHT.adapter).unwrap() {
+        let entry = entry.unwrap();
+        std::fs::copy(entry.path(), folder.path().join(entry.file_name())).unwrap();
+    }
+    record_threshold(folder.path(), threshold).unwrap();
+    let recording = Arc::new(loaded(&TAUGHT.model, folder.path()));
     assert_eq!(
         recording.source_chooser().unwrap().threshold(),
         Some(threshold)
@@ -322,45 +398,25 @@ fn a_rule_is_learned_and_advised() {
     assert_eq!(resolved(&recording, "self-route@0.2"), Some(0.2));
     // That of the paper, where none is recorded.
     assert_eq!(resolved(&pipeline, "self-route"), Some(0.2));
+}
 
-    // The nearest entries of the datastore advise it, and people may correct them.
-    let mut go_on = |_, _| true;
-    let model_of = decoder.as_ref();
-    let options = MakeOptions {
-        rule: LabelRule::Majority,
-        soft: false,
-        layers: &[1, 2, 3],
-        neighbors: &[10, 30],
-        held_out: 0.0,
-        taught: &[],
-    };
-    let made = |records: &[SourceRecord],
-                options,
-                folder: &Path,
-                go_on: &mut dyn FnMut(usize, usize) -> bool| {
-        make_datastore(folder, records, model_of, options, go_on)
-    };
+#[test]
+fn a_datastore_is_made_of_what_the_model_was_not_taught() {
+    let folder = TempDir::new().unwrap();
+    let store = folder.path().join("store");
     // Labels of the model before its training say nothing of it after.
-    let error = made(learned, options, &store, &mut go_on).unwrap_err();
+    let error = made(TAUGHT.learned(), MAKING, &store).unwrap_err();
     assert_eq!(error.kind(), "other_model");
     assert!(error.remedy().unwrap().mentions("LabelSources"));
-    let of_tuned = |records: &[SourceRecord]| -> Vec<SourceRecord> {
-        let each = records.iter().cloned();
-        each.map(|mut record| {
-            record.fingerprint.model = model_of.fingerprint().to_owned();
-            record
-        })
-        .collect()
-    };
-    let voting = of_tuned(learned);
+    let voting = TAUGHT.voting();
     let all: Vec<u64> = voting.iter().map(|one| digest_of(&one.question)).collect();
     let all: BTreeSet<u64> = all.into_iter().collect();
     let all: Vec<u64> = all.into_iter().collect();
     let taught = MakeOptions {
         taught: &all,
-        ..options
+        ..MAKING
     };
-    let error = made(&voting, taught, &store, &mut go_on).unwrap_err();
+    let error = made(&voting, taught, &store).unwrap_err();
     assert_eq!(error.kind(), "all_taught");
     assert!(!store.exists());
     // Of what was not taught, a share is left to evaluate on.
@@ -373,10 +429,10 @@ fn a_rule_is_learned_and_advised() {
         held_out: 0.2,
         taught: &taught,
         soft: true,
-        ..options
+        ..MAKING
     };
     let half = folder.path().join("half");
-    let few = made(&voting, some, &half, &mut go_on).unwrap().unwrap();
+    let few = made(&voting, some, &half).unwrap();
     assert_eq!(few.entries + few.left_out, 90);
     assert!((20..=52).contains(&few.entries), "{few:?}");
     for entry in Datastore::open(&half).unwrap().entries() {
@@ -385,21 +441,25 @@ fn a_rule_is_learned_and_advised() {
         let share = 1.0 / (1.0 + (-0.9_f64).exp());
         assert!((own - share).abs() < 1e-9, "{own}");
     }
-    let made = made(&voting, options, &store, &mut go_on).unwrap().unwrap();
+}
+
+#[test]
+fn the_nearest_entries_advise_and_people_correct_them() {
+    let folder = TempDir::new().unwrap();
+    let store = folder.path().join("store");
+    let held_out = TAUGHT.held_out();
+    let made = made(&TAUGHT.voting(), MAKING, &store).unwrap();
     assert_eq!((made.entries, made.left_out, made.tried.len()), (90, 0, 6));
     let best = made.tried.iter().filter_map(|tried| tried.auroc);
     assert!(best.fold(0.0, f64::max) > 0.95, "{made:?}");
-    let advised = |pipeline: Pipeline| {
+    let advised = || {
         let datastore = Datastore::open(&store).unwrap();
-        pipeline.with_datastore(datastore).unwrap()
+        let pipeline = TAUGHT.pipeline("self-route").with_datastore(datastore);
+        needs(&pipeline.unwrap(), held_out)
     };
-    let pipeline = advised(pipeline);
-    let together = needs(&pipeline, held_out);
-    let predictions = together.iter().zip(held_out);
-    let predictions: Vec<(f64, bool)> = predictions
-        .map(|(need, record)| (*need, !own(record)))
-        .collect();
-    assert!(auroc(&predictions).unwrap() > 0.95, "{predictions:?}");
+    let alone = needs(&TAUGHT.pipeline("self-route"), held_out);
+    let together = advised();
+    assert!(TAUGHT.auroc(&together) > 0.95, "{together:?}");
     for (need, alone) in together.iter().zip(&alone) {
         // No vote takes all of the model's choice.
         assert!(need <= alone && *need > 0.01 * alone, "{need} {alone}");
@@ -412,11 +472,10 @@ fn a_rule_is_learned_and_advised() {
         .collect();
     let corrected: BTreeMap<&str, &str> = ids.iter().map(|id| (id.as_str(), SELF)).collect();
     datastore.change(&corrected, Vec::new(), &[]).unwrap();
-    let pipeline = advised(Pipeline::new(Arc::clone(&decoder) as _, None, settings()));
-    assert!(needs(&pipeline, held_out).iter().all(|need| *need < 0.1));
+    assert!(advised().iter().all(|need| *need < 0.1));
 
     // Another model's keys say nothing of this one.
-    let plain = Decoder::load(&model, &LoadOptions::default()).unwrap();
+    let plain = Decoder::load(&TAUGHT.model, &LoadOptions::default()).unwrap();
     let plain = Pipeline::new(Arc::new(plain), None, settings());
     let error = plain
         .with_datastore(Datastore::open(&store).unwrap())
@@ -576,7 +635,7 @@ fn no_text_can_hold_the_marks() {
         boundary: None,
         sources: Some(changed),
         held_out: None,
-        learned_from: None,
+        learned_from: Vec::new(),
     };
     origin.write(folder.path()).unwrap();
     let error = Checkpoint::open(folder.path(), None).err().unwrap();

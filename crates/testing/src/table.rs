@@ -9,8 +9,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ken_language::{
-    Capabilities, Finish, GenerateOptions, GenerateRequest, Generation, LanguageModel, ModelError,
-    Piece, Progress, Prompt, Sampling, Score, ScoreRequest, fingerprint_of_texts, softmax,
+    Capabilities, DoesNotChoose, Finish, GenerateOptions, GenerateRequest, Generation,
+    LanguageModel, ModelError, Piece, Progress, Prompt, Sampling, Score, ScoreRequest,
+    SourceChoice, SourceChooser, fingerprint_of_texts, softmax,
 };
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
@@ -187,7 +188,8 @@ impl TableModel {
         })
     }
 
-    /// The same model, which writes a text about the question to prompts with these instructions.
+    /// The same model, which writes a text about the question to prompts with these instructions, and was trained to do
+    /// so before it answers.
     #[must_use]
     pub fn writing_texts(self, instructions: &[&'static str]) -> Self {
         Self {
@@ -301,7 +303,37 @@ fn words(text: &str) -> usize {
     text.split_whitespace().count()
 }
 
+/// It knows no corpus to choose.
+impl SourceChooser for TableModel {
+    fn corpora(&self) -> Vec<&str> {
+        Vec::new()
+    }
+
+    fn verbalizes(&self) -> bool {
+        true
+    }
+
+    fn threshold(&self) -> Option<f64> {
+        None
+    }
+
+    fn choose_sources(
+        &self,
+        _prompts: &[&Prompt],
+        _layer: usize,
+    ) -> Result<Vec<SourceChoice>, ModelError> {
+        Err(ModelError::new(DoesNotChoose))
+    }
+}
+
 impl LanguageModel for TableModel {
+    fn source_chooser(&self) -> Result<&dyn SourceChooser, ModelError> {
+        match self.text_instructions.is_empty() {
+            true => Err(ModelError::new(DoesNotChoose)),
+            false => Ok(self),
+        }
+    }
+
     fn fingerprint(&self) -> &str {
         &self.fingerprint
     }

@@ -43,7 +43,6 @@ pub struct WorldSummary {
     pub by_kind: BTreeMap<String, usize>,
     /// What models would get from each source that know these shares of the questions about trained subjects,
     /// and copy what the corpus says.
-    #[serde(default)]
     pub sources: Vec<SourceAccuracy>,
     /// Identifies corpus, questions and training texts.
     pub fingerprint: String,

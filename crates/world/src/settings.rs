@@ -18,19 +18,14 @@ pub struct WorldSettings {
     pub exponent: f64,
     /// The most documents about one subject; c of them with a probability proportional to c to the power
     /// of -2.
-    #[serde(default = "one")]
     pub documents: usize,
     /// The share of the people in training of whom the corpus holds only a look-alike.
-    #[serde(default)]
     pub look_alikes: f64,
     /// The share of the people in training of whom the corpus holds an earlier state.
-    #[serde(default)]
     pub outdated: f64,
     /// The share of the people in training of whom the corpus states nothing but what is false.
-    #[serde(default)]
     pub wrong: f64,
     /// The share of the training texts with passages whose passages are beside the point.
-    #[serde(default)]
     pub irrelevant: f64,
     /// The texts that each model of the family trains on.
     pub sequences: usize,
@@ -54,11 +49,6 @@ impl Default for WorldSettings {
             seed: 0,
         }
     }
-}
-
-/// Without the fields that earlier versions did not write, a world has none of what they stand for.
-fn one() -> usize {
-    1
 }
 
 /// This leaves names for the people of reading comprehension examples.

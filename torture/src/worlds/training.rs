@@ -123,7 +123,7 @@ fn finish(model: &Trainable, out: &Path) -> Result<(), Refusal> {
         boundary: None,
         sources: None,
         held_out: None,
-        learned_from: None,
+        learned_from: Vec::new(),
     };
     write_adapter(model, "base", &origin, out).map_err(|error| refusal(&error))?;
     ken_storage::remove(&out.join(CHECKPOINT)).map_err(|error| of_storage(&error))?;

@@ -12,10 +12,16 @@ const DIMENSIONS: &str = "96";
 /// Measures a datastore of `entries` entries and prints what was measured as a line of JSON.
 pub(crate) fn datastore(root: &Path, entries: usize) -> Result<()> {
     let ran = cargo_command()
-        .args(["test", "--release", "-q", "-p", "ken-answer", "--lib", "--"])
-        .args(["--ignored", "--nocapture", "datastore::measurement"])
-        .env("KEN_BENCH_ENTRIES", entries.to_string())
-        .env("KEN_BENCH_DIMENSIONS", DIMENSIONS)
+        .args([
+            "bench",
+            "-q",
+            "-p",
+            "ken-answer",
+            "--bench",
+            "datastore",
+            "--",
+        ])
+        .args([&entries.to_string(), DIMENSIONS])
         .current_dir(root)
         .status()?;
     ensure!(ran.success(), "the datastore could not be measured");

@@ -1,5 +1,5 @@
-//! `cargo xtask bench`: every benchmark. What times private parts of a crate stands there as an ignored
-//! test named `measurement`, which only these verbs run.
+//! `cargo xtask bench`: every benchmark. What times a crate's surface is in its `benches`; what
+//! times private parts of one stands there as an ignored test named `measurement`, which only these verbs run.
 //!
 //! `bench model` measures ken and its peers on the same texts, alternating in one run. The peers come
 //! from PyPI into an environment of their own, a download of some gigabytes.

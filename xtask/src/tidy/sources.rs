@@ -102,10 +102,6 @@ const MAY_BE_UNSYNCED: &[(&str, &str)] = &[
         "crates/hub/src/",
         "downloads, which are synced before they are renamed",
     ),
-    (
-        "crates/answer/src/datastore/measurement.rs",
-        "a measurement",
-    ),
 ];
 
 /// Files are written through `crates/storage`, which syncs them. Tests need not.

@@ -14,7 +14,7 @@ use ken_storage::{
 use serde::{Deserialize, Serialize};
 
 use super::error::DatastoreError;
-use super::{Entry, KeyedBy, NEIGHBORS, SELF};
+use super::{Entry, KeyedBy, SELF};
 
 const FILE: &str = "datastore.json";
 const LOCK: &str = "LOCK";
@@ -38,13 +38,8 @@ pub(super) struct Header {
     pub(super) keyed_by: KeyedBy,
     pub(super) corpora: Vec<String>,
     /// How many vote.
-    #[serde(default = "usual_neighbors")]
     pub(super) neighbors: usize,
     parts: Vec<Part>,
-}
-
-fn usual_neighbors() -> usize {
-    NEIGHBORS
 }
 
 /// A folder of keys.

@@ -456,6 +456,4 @@ fn check<'a>(
 }
 
 #[cfg(test)]
-mod measurement;
-#[cfg(test)]
 mod tests;

@@ -40,8 +40,7 @@ pub(super) fn describe(dir: &Path, files: &[PathBuf]) -> Result<Vec<FileManifest
 }
 
 /// Opens the folder of a segment. Small files must have the contents that were published, large ones
-/// the length; their blocks are checked when they are read, if the segment has checksums. Earlier
-/// versions wrote none.
+/// the length; their blocks are checked when they are read,
 pub(super) fn open(corpus: &Path, segment: &SegmentManifest) -> Result<CheckedFolder, CorpusError> {
     for (path, file) in manifest::files_of(corpus, segment) {
         match is_checked_by_block(&file) {
@@ -50,8 +49,7 @@ pub(super) fn open(corpus: &Path, segment: &SegmentManifest) -> Result<CheckedFo
         }
     }
     let dir = layout::segment(corpus, &segment.id);
-    let has_sums = |file: &FileManifest| file.name == layout::CHECKSUMS;
-    if !segment.files.iter().any(has_sums) {
+    if !segment.files.iter().any(is_checked_by_block) {
         return Ok(dir.as_path().into());
     }
     let path = dir.join(layout::CHECKSUMS);

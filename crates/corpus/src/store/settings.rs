@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use ken_storage::same_fingerprint;
 use serde::{Deserialize, Serialize};
 
 use super::shards::Sharding;
@@ -27,18 +26,8 @@ pub struct Settings {
     pub segmentation: String,
     /// How documents are split into shards.
     pub sharding: Sharding,
-    /// How vectors are stored and searched, as the index writes it; `auto` by default.
-    #[serde(default = "auto", skip_serializing_if = "is_auto")]
+    /// How vectors are stored and searched, as the index writes it.
     pub dense: String,
-}
-
-fn auto() -> String {
-    "auto".to_owned()
-}
-
-/// Left out, so that corpora of before there was a choice keep their hash.
-fn is_auto(dense: &str) -> bool {
-    dense == "auto"
 }
 
 /// A setting that two corpora can differ in.
@@ -83,9 +72,7 @@ impl Settings {
     #[must_use]
     pub fn difference(&self, other: &Self) -> Option<(Setting, String, String)> {
         let (one, two) = (&self.embedder, &other.embedder);
-        let is_same_model = same_fingerprint(&one.fingerprint, &two.fingerprint)
-            && one.dimensions == two.dimensions;
-        if !is_same_model {
+        if one.fingerprint != two.fingerprint || one.dimensions != two.dimensions {
             return Some((Setting::Embedder, one.to_string(), two.to_string()));
         }
         let both = [self, other];

@@ -11,13 +11,7 @@ use crate::config::{ADVANCED, DECIDING, FINDING, Flag, Key, MODEL, Settings, cou
 
 /// All settings that an answer depends on, except the policy.
 fn answering() -> Vec<Arg> {
-    let others = [
-        Key::abstain,
-        Key::verbalize,
-        Key::k,
-        Key::evidence_tokens,
-        Key::temperature,
-    ];
+    let others = [Key::abstain, Key::k, Key::evidence_tokens, Key::temperature];
     let settings = flags(&[&others, DECIDING, FINDING, MODEL].concat());
     [vec![corpora()], settings].concat()
 }

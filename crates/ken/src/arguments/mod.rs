@@ -11,14 +11,11 @@ pub(crate) mod labeling;
 pub(crate) mod model;
 pub(crate) mod probing;
 pub(crate) mod pruning;
-mod renamed;
 pub(crate) mod serving;
 pub(crate) mod studying;
 pub(crate) mod training;
 pub(crate) mod tuning;
 pub(crate) mod world;
-
-pub(crate) use renamed::renamed;
 
 use std::fmt::Write;
 use std::num::NonZeroUsize;

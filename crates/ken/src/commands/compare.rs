@@ -5,7 +5,7 @@ use std::path::Path;
 
 use ken_answer::{Abstention, AnswerError, Policy, RoutingModel};
 use ken_study::compare::{
-    Breakdown, Comparison, ComparisonWork, Difference, PolicyResult, Yardstick, untimed,
+    Breakdown, Comparison, ComparisonWork, Difference, PolicyResult, Yardstick,
 };
 use ken_study::{ProbeRecord, Question, RunSettings, check_sampling, read_results, read_settings};
 use serde::Serialize;
@@ -36,15 +36,6 @@ pub(crate) fn run(
     questions: &[Question],
     session: &Session<'_>,
 ) -> Result<()> {
-    if session.settings.verbalize {
-        // Answers that policies have written already could not be put together with such.
-        let message = "several policies cannot be compared with `verbalize`";
-        return Err(Failure::refused(
-            "verbalize_compared",
-            message,
-            "add --verbalize=false, or name one policy",
-        ));
-    }
     if session.settings.sources.len() > 1 {
         // What `always` answers is always from the first.
         let message = "several policies cannot be compared with several corpora";
@@ -293,9 +284,6 @@ fn show(comparison: &Comparison, folder: &Path) -> Result<()> {
             "{}: {} questions have no score, since the model does not tell what it takes; they retrieve",
             policy.summary.policy, policy.unscored
         ))?;
-    }
-    if let Some(untimed) = untimed(comparison) {
-        output::line(untimed)?;
     }
     output::line(format!("report: {}", folder.join("report.html").display()))
 }

@@ -20,8 +20,7 @@ pub(crate) struct Taught {
     questions: usize,
 }
 
-/// What was taught some of these questions, of all that answers under these policies. Of a file that does not say
-/// what it was taught, nothing is known.
+/// What was taught some of these questions, of all that answers under these policies.
 ///
 /// # Errors
 /// Some were, though only those that `held_out` leaves out of training are asked for; files that cannot be read.
@@ -56,7 +55,7 @@ pub(crate) fn taught(
         folders.push(("model", path.clone()));
     }
     for (what, folder) in folders.iter().filter(|(_, folder)| folder.is_dir()) {
-        let learned = Origin::read(folder)?.and_then(|origin| origin.learned_from);
+        let learned = Origin::read(folder)?.map(|origin| origin.learned_from);
         digests.extend(learned.map(|learned| (*what, learned)));
     }
     if told_by(RoutingModel::Datastore)

@@ -186,7 +186,7 @@ mod tests {
     }
 
     fn resolved(file: &Path, flags: &[&str]) -> Result<Settings, clap::Error> {
-        let words = [&["ken", "--verbalize", "inner"], flags].concat();
+        let words = [&["ken", "--trust-corpus-embedder", "inner"], flags].concat();
         let matches = command().try_get_matches_from(words)?;
         Ok(Settings::resolve(Some(file), given(&matches)).unwrap())
     }
@@ -215,7 +215,9 @@ mod tests {
         assert_eq!((settings.k, settings.max_tokens), (Some(3), Some(7)));
         assert_eq!(settings.folder().unwrap(), Path::new("c"));
         assert_eq!((settings.filters.len(), settings.sources.len()), (2, 2));
-        assert!(settings.verbalize && settings.reverse && !settings.allow_plaintext_keys);
+        assert!(
+            settings.trust_corpus_embedder && settings.reverse && !settings.allow_plaintext_keys
+        );
         for bad in [
             ["--k", "0"],
             ["--k", "-1"],

@@ -214,27 +214,19 @@ pub(crate) fn report(failure: &Failure, json: bool) -> ExitCode {
     ExitCode::from(FAILED)
 }
 
-/// Shows what clap says: help and version on stdout, a usage error on stderr; or, in its place, what
-/// is written now where an old name was.
-pub(crate) fn report_usage(error: &clap::Error, renamed: Option<String>, json: bool) -> ExitCode {
-    let refuse = |message, hint| {
-        let kind = "usage".to_owned();
-        let shown = Shown {
-            kind,
-            message,
-            hint,
-        };
-        show(&shown, json);
-        ExitCode::from(USAGE)
-    };
-    if let Some(message) = renamed {
-        return refuse(message, None);
-    }
+/// Shows what clap says: help and version on stdout, a usage error on stderr.
+pub(crate) fn report_usage(error: &clap::Error, json: bool) -> ExitCode {
     let rendered = error.render().to_string();
     let text = without_passwords(&rendered);
     if error.use_stderr() && json {
         let hint = "`ken --help` shows the verbs, `ken VERB --help` the flags".to_owned();
-        return refuse(usage_message(&text), Some(hint));
+        let shown = Shown {
+            kind: "usage".to_owned(),
+            message: usage_message(&text),
+            hint: Some(hint),
+        };
+        show(&shown, json);
+        return ExitCode::from(USAGE);
     }
     // A reader that went away while help was printed needs no message.
     let _ = match text == rendered {

@@ -124,7 +124,7 @@ fn thresholds_are_chosen_together_or_nothing_is_promised() {
         let (without, with) = [(true, true), (false, true), (false, false)][at % 3];
         record["question"] = json!(format!("What is in box {at}?"));
         for (condition, right) in [("self", without), ("corpus", with)] {
-            let answer = &mut record["likeliest"][condition];
+            let answer = &mut record["greedy"][condition];
             answer["correct"] = json!(right);
             let spread = (at % 17) as f64 / 10.0;
             answer["logprob"] = json!(if right { -0.1 - spread } else { -6.0 - spread });

@@ -238,36 +238,3 @@ fn questions_on_stdin_are_answered_line_by_line_whatever_fails() {
     check_answer(&lines[2], other, "always");
     assert_eq!(lines[2]["retrieved"][0]["passage_id"], "bridge-1#0");
 }
-
-#[test]
-#[ignore = "needs the test models: run `cargo xtask test`"]
-fn what_the_model_knows_is_written_first_where_that_is_wanted() {
-    let ken = Ken::new();
-    let question = "What is the capital of France?";
-    let never = ["ask", "--policy", "never", question];
-    let answer = ken.json(&[&never[..], &["--verbalize"]].concat());
-    let written = &answer["verbalized"];
-    assert_eq!(keys(written), ["text", "tokens", "in_prompt"]);
-    let text = written["text"].as_str().unwrap();
-    assert!(text.contains("Paris") && !text.contains('\n'), "{text}");
-    assert_eq!(written["in_prompt"], true);
-    let tokens = written["tokens"]["completion"].as_u64().unwrap();
-    assert!((1..=150).contains(&tokens));
-    assert!(answer["tokens"]["completion"].as_u64().unwrap() > tokens);
-    assert!(answer["citations"].as_array().unwrap().is_empty());
-    let stages = keys(&answer["timing_ms"]);
-    assert_eq!(stages, ["read", "total", "verbalize", "write"]);
-
-    ken.write("ken.toml", "verbalize = true\n");
-    let shown = ken.text(&never);
-    assert!(shown.contains(&format!("tokens): {text}\n")), "{shown}");
-    ken.write(
-        "q.jsonl",
-        "{\"id\": \"1\", \"question\": \"Who?\", \"golden_answers\": []}\n",
-    );
-    let several = ["eval", "q.jsonl", "--policy", "never,always"];
-    let refusal = ken.refusal(&several);
-    refusal.is("verbalize_compared", "verbalize", "--verbalize=false");
-    let plain = ken.json(&[&never[..], &["--verbalize=false"]].concat());
-    assert_eq!(plain.get("verbalized"), None);
-}

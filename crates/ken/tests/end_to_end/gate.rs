@@ -26,8 +26,8 @@ fn write_records(ken: &Ken, name: &str) {
         record["question"] = json!(format!("Who kept lighthouse number {at}?"));
         let shift = (at % 7) as f64 / 100.0;
         record["rating"]["cosine"] = json!(if fits { 0.8 - shift } else { 0.3 + shift });
-        record["likeliest"]["self"]["correct"] = json!(!fits);
-        record["likeliest"]["corpus"]["correct"] = json!(fits);
+        record["greedy"]["self"]["correct"] = json!(!fits);
+        record["greedy"]["corpus"]["correct"] = json!(fits);
     });
 }
 

@@ -95,10 +95,10 @@ fn thresholds_between_values_of_k_are_chosen_on_what_was_probed() {
         let kind = at % 3;
         record["question"] = json!(format!("What is in box {at}?"));
         let known = kind == 0 || kind == 1 && at % 4 == 0;
-        record["likeliest"]["self"]["correct"] = json!(known);
-        record["likeliest"]["self"]["logprob"] = json!(-0.1 - 2.0 * kind as f64);
-        record["likeliest"]["self"]["tokens"] = json!(2);
-        record["likeliest"]["corpus"]["correct"] = json!(true);
+        record["greedy"]["self"]["correct"] = json!(known);
+        record["greedy"]["self"]["logprob"] = json!(-0.1 - 2.0 * kind as f64);
+        record["greedy"]["self"]["tokens"] = json!(2);
+        record["greedy"]["corpus"]["correct"] = json!(true);
         record["at_k"]["1"]["correct"] = json!(kind < 2);
     });
     assert_eq!(crate::harness::keys(&template["at_k"]), ["1"]);

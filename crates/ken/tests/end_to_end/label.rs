@@ -71,7 +71,7 @@ fn a_run_keeps_the_contract_and_pays_for_nothing_twice() {
     assert_eq!(records[0]["preferred"]["majority"], "island");
     assert_eq!(records[0]["golden_answer"], "Ilse Marrow");
     assert_eq!(records[1]["golden_answer"], "B");
-    assert_eq!(records[2]["unlabelled"], "no_golden_answers");
+    assert_eq!(records[2]["unlabeled"], "no_golden_answers");
     assert_eq!(records[2]["preferred"], Value::Null);
 
     // The same one by one, elsewhere, from the same first texts or new ones.

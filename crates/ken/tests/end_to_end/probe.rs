@@ -102,7 +102,7 @@ fn check(record: &Value) {
         "confidence",
         "certainty",
         "effect",
-        "likeliest",
+        "greedy",
         "judgment",
         "samples",
         "evidence",

@@ -495,8 +495,8 @@ fn records_of_tuned(ken: &Ken, tuned: &[&str]) -> String {
                 false => format!("Who is keeper number {} of the lighthouse?", at / 2),
             };
             record["question"] = json!(question);
-            record["likeliest"]["self"]["correct"] = json!(known);
-            record["likeliest"]["corpus"]["correct"] = json!(true);
+            record["greedy"]["self"]["correct"] = json!(known);
+            record["greedy"]["corpus"]["correct"] = json!(true);
         },
     );
     template["fingerprint"]["model"].to_string()

@@ -126,13 +126,86 @@ fn of_two_corpora_the_one_is_searched_that_was_chosen() {
         .is("sources_compared", "several corpora", "--corpus");
 }
 
+const TRAINED: [&str; 4] = [MODEL[0], MODEL[1], "--adapter", "routing"];
+const TRAIN: [&str; 7] = [
+    "train",
+    "self-route",
+    "labels.jsonl",
+    "--out",
+    "routing",
+    "--epochs",
+    "2",
+];
+const ASK: [&str; 8] = [
+    "ask",
+    "Who?",
+    "--corpus",
+    "island.ken",
+    "--mode",
+    "lexical",
+    "--max-tokens",
+    "4",
+];
+const MAKE: [&str; 9] = [
+    "datastore",
+    "make",
+    "again.jsonl",
+    "--out",
+    "routes",
+    "--layer",
+    "auto",
+    "--held-out",
+    "0",
+];
+const IMPORT: [&str; 4] = ["datastore", "import", "routes", "entries.jsonl"];
+
+/// Labels of one corpus and the model itself in `labels.jsonl`.
+fn labeled() -> Ken {
+    let ken = prepared();
+    write_source_labels(
+        &ken,
+        &MODEL,
+        "labels.jsonl",
+        &["island.ken"],
+        &["self", "island"],
+    );
+    ken
+}
+
+/// A model that chooses its source in `routing`, and the report of its training.
+fn routed() -> (Ken, Value) {
+    let ken = labeled();
+    let report = ken.json(&[&TRAIN[..], &["--held-out", "0.6"], &MODEL, &SMALL].concat());
+    (ken, report)
+}
+
+fn origin(ken: &Ken) -> Value {
+    serde_json::from_str(&ken.read("routing/ken.json")).unwrap()
+}
+
+/// The same with a datastore in `routes`, and the number of its entries.
+fn voting() -> (Ken, f64) {
+    let (ken, _) = routed();
+    write_source_labels(
+        &ken,
+        &TRAINED,
+        "again.jsonl",
+        &["island.ken"],
+        &["self", "island"],
+    );
+    let made = ken.json(&[&MAKE[..], &TRAINED].concat());
+    let entries = number(&made["made"]["entries"]);
+    assert!(
+        entries > 10.0 && made["made"]["tried"].as_array().unwrap().len() > 1,
+        "{made}"
+    );
+    (ken, entries)
+}
+
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
-fn a_model_chooses_its_source_and_people_correct_it() {
-    let ken = prepared();
-    let (corpora, preferred) = (["island.ken"], ["self", "island"]);
-    write_source_labels(&ken, &MODEL, "labels.jsonl", &corpora, &preferred);
-
+fn labels_become_examples_and_preferences() {
+    let ken = labeled();
     let export = ["train", "self-route", "labels.jsonl", "--held-out", "0"];
     let to = ["--export", "trl", "--out", "examples.jsonl"];
     ken.json(&[&export[..], &to, &MODEL].concat());
@@ -161,21 +234,13 @@ fn a_model_chooses_its_source_and_people_correct_it() {
         ["instruction", "chosen", "rejected"],
         "{pairs}"
     );
+}
 
-    let train = [
-        "train",
-        "self-route",
-        "labels.jsonl",
-        "--out",
-        "routing",
-        "--epochs",
-        "2",
-    ];
-    let later = ["--second-learning-rate", "0", "--out", "early"];
-    ken.refusal(&[&train[..3], &later, &MODEL].concat())
-        .is("setting", "learning rate", "");
-    assert!(!ken.path("early").exists());
-    let report = ken.json(&[&train[..], &["--held-out", "0.6"], &MODEL, &SMALL].concat());
+#[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
+fn a_model_learns_to_choose_its_source() {
+    let (ken, report) = routed();
+    let origin = origin(&ken);
     assert_eq!(report["purpose"], "self-route", "{report}");
     let origin: Value = serde_json::from_str(&ken.read("routing/ken.json")).unwrap();
     assert_eq!(
@@ -183,64 +248,73 @@ fn a_model_chooses_its_source_and_people_correct_it() {
         "{origin}"
     );
     assert_eq!(origin["held_out"], json!(0.6), "{origin}");
-    let trained = [&MODEL[..], &["--adapter", "routing"]].concat();
-
     // The threshold that was chosen on the questions that validate, if any tells one, is that of the policy where none
     // is named.
     let threshold = report["threshold"].as_f64().unwrap_or(0.2);
     assert_eq!(origin["sources"]["threshold"], report["threshold"]);
-    let ask = ["ask", "Who?", "--corpus", "island.ken", "--mode", "lexical"];
-    let by = ["--max-tokens", "4", "--policy", "self-route"];
-    let answer = ken.json(&[&ask[..], &by, &trained].concat());
+    let answer = ken.json(&[&ASK[..], &["--policy", "self-route"], &TRAINED].concat());
     assert_eq!(answer["policy"], format!("self-route@{threshold}"));
+}
 
-    let make = [
-        "datastore",
-        "make",
-        "again.jsonl",
-        "--out",
-        "routes",
-        "--layer",
-        "auto",
-        "--held-out",
-        "0",
-    ];
+#[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
+fn what_does_not_fit_self_routing_is_refused() {
+    let (ken, _) = routed();
+    let later = ["--second-learning-rate", "0", "--out", "early"];
+    ken.refusal(&[&TRAIN[..3], &later, &MODEL].concat())
+        .is("setting", "learning rate", "");
+    assert!(!ken.path("early").exists());
     // Labels of the model before it was trained say nothing of it after.
-    let before = make.map(|part| match part {
+    let before = MAKE.map(|part| match part {
         "again.jsonl" => "labels.jsonl",
         part => part,
     });
-    ken.refusal(&[&before[..], &trained].concat()).is(
+    ken.refusal(&[&before[..], &TRAINED].concat()).is(
         "other_model",
         "another model",
         "ken label sources",
     );
-    write_source_labels(&ken, &trained, "again.jsonl", &corpora, &preferred);
-    let nothing = make.map(|part| if part == "0" { "0.6" } else { part });
-    ken.refusal(&[&nothing[..], &trained].concat())
-        .is("all_taught", "taught all", "--held-out");
-    let made = ken.json(&[&make[..], &trained].concat());
-    let entries = number(&made["made"]["entries"]);
-    assert!(
-        entries > 10.0 && made["made"]["tried"].as_array().unwrap().len() > 1,
-        "{made}"
+    write_source_labels(
+        &ken,
+        &TRAINED,
+        "again.jsonl",
+        &["island.ken"],
+        &["self", "island"],
     );
+    let nothing = MAKE.map(|part| if part == "0" { "0.6" } else { part });
+    ken.refusal(&[&nothing[..], &TRAINED].concat())
+        .is("all_taught", "taught all", "--held-out");
+    let plain = [
+        "ask",
+        "Who?",
+        "--corpus",
+        "island.ken",
+        "--policy",
+        "self-route",
+    ];
+    ken.refusal(&[&plain[..], &MODEL].concat()).is(
+        "does_not_choose",
+        "not trained to choose",
+        "ken train self-route",
+    );
+    let again = [&TRAIN[..3], &["--out", "again", "--full"], &TRAINED].concat();
+    ken.refusal(&again)
+        .is("other_model", "another model", "ken label sources");
+}
 
+#[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
+fn a_datastore_votes_and_people_correct_it() {
+    let (ken, entries) = voting();
     let ask = |policy: &'static str| -> Value {
-        let ask = ["ask", "Who?", "--corpus", "island.ken", "--mode", "lexical"];
-        let by = [
-            "--max-tokens",
-            "4",
-            "--datastore",
-            "routes",
-            "--policy",
-            policy,
-        ];
-        ken.json(&[&ask[..], &by, &trained].concat())
+        let by = ["--datastore", "routes", "--policy", policy];
+        ken.json(&[&ASK[..], &by, &TRAINED].concat())
     };
     let own = ask("self-route@1");
     assert_eq!(own["route"], "self", "{own}");
+    assert_eq!(keys(&own["verbalized"]), ["text", "tokens", "in_prompt"]);
     assert!(own["verbalized"]["text"].is_string(), "{own}");
+    assert!(own["timing_ms"]["verbalize"].is_number(), "{own}");
     assert!(own["timing_ms"]["choose source"].is_number(), "{own}");
     assert_eq!(ask("self-route@0")["route"], "corpus");
 
@@ -251,8 +325,7 @@ fn a_model_chooses_its_source_and_people_correct_it() {
         "entries.jsonl",
         all + "{\"question\": \"Who?\", \"source\": \"self\"}\n",
     );
-    let import = ["datastore", "import", "routes", "entries.jsonl"];
-    let changed = ken.json(&[&import[..], &trained].concat());
+    let changed = ken.json(&[&IMPORT[..], &TRAINED].concat());
     assert_eq!(
         (number(&changed["added"]), number(&changed["entries"])),
         (1.0, entries + 1.0)
@@ -278,9 +351,9 @@ fn a_model_chooses_its_source_and_people_correct_it() {
         "--id",
         "mine",
     ];
-    assert_eq!(ken.json(&[&add[..], &trained].concat())["added"], 1);
+    assert_eq!(ken.json(&[&add[..], &TRAINED].concat())["added"], 1);
 
-    ken.refusal(&[&add[..], &trained].concat())
+    ken.refusal(&[&add[..], &TRAINED].concat())
         .is("same_id", "mine", "ken datastore edit");
     ken.refusal(&["datastore", "edit", "routes", "mine", "--source", "web"])
         .is("no_such_source", "web", "");
@@ -288,24 +361,13 @@ fn a_model_chooses_its_source_and_people_correct_it() {
         .is("no_such_entry", "nobody", "ken datastore list");
     ken.refusal(&[&add[..4], &["--source", "self"], &MODEL].concat())
         .is("other_datastore", "another model", "ken datastore make");
-    let plain = [
-        "ask",
-        "Who?",
-        "--corpus",
-        "island.ken",
-        "--policy",
-        "self-route",
-    ];
-    ken.refusal(&[&plain[..], &MODEL].concat()).is(
-        "does_not_choose",
-        "not trained to choose",
-        "ken train self-route",
-    );
-    let again = [&train[..3], &["--out", "again", "--full"], &trained].concat();
-    ken.refusal(&again)
-        .is("other_model", "another model", "ken label sources");
+}
 
-    // A threshold is chosen on what was neither taught nor taken into the datastore.
+#[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
+fn a_threshold_is_chosen_on_what_was_neither_taught_nor_votes() {
+    let (ken, _) = voting();
+    let origin = origin(&ken);
     let probe = [
         "probe",
         "island/questions.jsonl",
@@ -322,9 +384,9 @@ fn a_model_chooses_its_source_and_people_correct_it() {
         "--out",
         "probed.jsonl",
     ];
-    ken.text(&[&probe[..], &trained].concat());
+    ken.text(&[&probe[..], &TRAINED].concat());
     let calibrate = ["calibrate", "probed.jsonl", "--policy", "self-route"];
-    let calibrate = [&calibrate[..], &["--ratio", "0.5"], &trained].concat();
+    let calibrate = [&calibrate[..], &["--ratio", "0.5"], &TRAINED].concat();
     let probed = ken.read("probed.jsonl");
     let taught = probed.lines().skip(1).map(|line| {
         let record: Value = serde_json::from_str(line).unwrap();
@@ -346,7 +408,7 @@ fn a_model_chooses_its_source_and_people_correct_it() {
         json!({"question": record["question"], "source": "self"}).to_string()
     });
     ken.write("entries.jsonl", own.collect::<Vec<_>>().join("\n"));
-    ken.json(&[&import[..], &trained].concat());
+    ken.json(&[&IMPORT[..], &TRAINED].concat());
     ken.refusal(&[&calibrate[..], &["--datastore", "routes"]].concat())
         .is("not_measured", "self-route", "other questions");
 }

@@ -322,7 +322,7 @@ fn a_guarantee_of_the_answers_given_is_calibrated_and_watched() {
         let (without, with) = [(true, true), (false, true), (false, false)][at % 3];
         record["question"] = json!(format!("What is in box {at}?"));
         for (condition, right) in [("self", without), ("corpus", with)] {
-            let answer = &mut record["likeliest"][condition];
+            let answer = &mut record["greedy"][condition];
             answer["correct"] = json!(right);
             let spread = (at % 17) as f64 / 10.0;
             answer["logprob"] = json!(if right { -0.1 - spread } else { -6.0 - spread });

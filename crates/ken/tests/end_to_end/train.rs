@@ -39,8 +39,8 @@ fn write_records(ken: &Ken, name: &str) {
             (false, true) => format!("How many seals live at pier {at} of the harbour?"),
         };
         record["question"] = json!(question);
-        record["likeliest"]["self"]["correct"] = json!(known);
-        record["likeliest"]["corpus"]["correct"] = json!(true);
+        record["greedy"]["self"]["correct"] = json!(known);
+        record["greedy"]["corpus"]["correct"] = json!(true);
     });
 }
 
@@ -358,7 +358,7 @@ fn a_router_is_learned_without_golden_answers_and_held_against_words() {
             let mut record: Value = serde_json::from_str(line).unwrap();
             if record.get("question").is_some() {
                 record["golden_answers"] = json!([]);
-                record["likeliest"]["self"]["correct"] = Value::Null;
+                record["greedy"]["self"]["correct"] = Value::Null;
                 // Those that were known are certain.
                 record["certainty"]["self"] = json!(if at % 2 == 1 { 1.0 } else { 0.25 });
             }

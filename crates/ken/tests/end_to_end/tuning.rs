@@ -174,7 +174,7 @@ fn noise_is_taught_and_its_examples_go_to_other_tools() {
     let report = ken.json(&tuned);
     assert_eq!(report["purpose"], "noise-tolerant", "{report}");
     let kinds = ["from_memory", "with_evidence", "with_noise"];
-    let each = kinds.map(|kind| number(&report["lessons"][kind]));
+    let each = kinds.map(|kind| number(&report["by_kind"][kind]));
     assert!(each.iter().all(|count| *count > 0.0), "{report}");
     assert_eq!(
         each.iter().sum::<f64>(),
@@ -186,7 +186,7 @@ fn noise_is_taught_and_its_examples_go_to_other_tools() {
     let of = |format: &str, out: &str| {
         let to = ["--export", format, "--out", out];
         let exported = ken.json(&[&export[..], &questions, &found, &to].concat());
-        number(&exported["lessons"]) as usize
+        number(&exported["examples"]) as usize
     };
     let training_examples = of("trl", "training_examples.jsonl");
     let read = ken.read("training_examples.jsonl");
@@ -250,54 +250,97 @@ pub(crate) fn write_records(ken: &Ken, limit: &str, name: &str) {
     change(ken, "as_probed.jsonl", name, |at, record| {
         record["confidence"]["self"] = json!(if at % 2 == 0 { 0.75 } else { 0.0 });
         record["certainty"]["self"] = json!(if at % 2 == 0 { 0.9 } else { 0.1 });
-        record["likeliest"]["self"]["correct"] = json!(at % 2 == 0);
+        record["greedy"]["self"]["correct"] = json!(at % 2 == 0);
     });
+}
+
+const SEARCHED: [&str; 4] = ["--corpus", "island.ken", "--mode", "lexical"];
+const ASK: [&str; 4] = ["ask", "Who?", "--max-tokens", "4"];
+
+/// `ken ask` with evidence, under a policy that goes by an assessor.
+fn ask<'a>(policy: &'a str, kbm: &'a str) -> Vec<&'a str> {
+    let by = ["--policy", policy, "--kbm", kbm];
+    [&ASK[..], &SEARCHED, &by].concat()
+}
+
+/// Records in `known.jsonl`.
+fn recorded() -> Ken {
+    let ken = prepared();
+    write_records(&ken, "40", "known.jsonl");
+    ken
+}
+
+const TRAIN: [&str; 7] = [
+    "train",
+    "kbm",
+    "known.jsonl",
+    "--out",
+    "kbm",
+    "--epochs",
+    "1",
+];
+
+/// An assessor of answers from memory in `kbm`, and the report of its training.
+fn assessed() -> (Ken, Value) {
+    let ken = recorded();
+    let report = ken.json(&[&TRAIN[..], &MODEL, &SMALL].concat());
+    (ken, report)
 }
 
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_boundary_is_learned_and_the_policy_kbm_goes_by_it() {
-    let ken = prepared();
-    write_records(&ken, "40", "known.jsonl");
-    let train = [
-        "train",
-        "kbm",
-        "known.jsonl",
-        "--out",
-        "kbm",
-        "--epochs",
-        "1",
-    ];
-    let with = ["--corpus", "island.ken", "--mode", "lexical"];
-    let from_memory = [&train[..], &with, &MODEL, &SMALL].concat();
-    ken.refusal(&from_memory)
-        .is("no_evidence", "was probed with evidence", "ken probe");
-    let report = ken.json(&[&train[..], &MODEL, &SMALL].concat());
+    let (ken, report) = assessed();
     assert_eq!(
         (&report["purpose"], &report["without_evidence"]),
         (&json!("kbm"), &json!(0)),
         "{report}"
     );
-    let ask = [
-        "ask",
-        "Who?",
-        "--corpus",
-        "island.ken",
-        "--mode",
-        "lexical",
-        "--max-tokens",
-        "4",
-    ];
-    let by = |policy: &'static str| ["--policy", policy, "--kbm", "kbm"];
-    let never = ken.json(&[&ask[..], &MODEL, &by("kbm@1")].concat());
+    let never = ken.json(&[&ask("kbm@1", "kbm")[..], &MODEL].concat());
     assert_eq!(never["route"], "self", "{never}");
     assert!(never["timing_ms"]["assess mastery"].is_number(), "{never}");
-    let twice = [&ask[..], &MODEL, &by("kbm:certainty@0+double")].concat();
+    let twice = [&ask("kbm:certainty@0+double", "kbm")[..], &MODEL].concat();
     ken.refusal(&twice).is(
         "assessor_without_evidence",
         "`kbm:certainty@0+double` asks",
         "ken train kbm RECORDS --out DIR",
     );
+    let calibrate = [
+        "calibrate",
+        "known.jsonl",
+        "--policy",
+        "kbm",
+        "--kbm",
+        "kbm",
+    ];
+    ken.refusal(&[&calibrate[..], &MODEL].concat()).is(
+        "nothing_to_compare",
+        "with and without evidence",
+        "ken probe",
+    );
+}
+
+#[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
+fn an_assessor_is_asked_about_the_model_that_it_knows() {
+    let (ken, _) = assessed();
+    let missing = [&ASK[..], &SEARCHED, &MODEL, &["--policy", "kbm@0.5"]].concat();
+    ken.refusal(&missing).is("no_assessor", "kbm", "--kbm DIR");
+    let medium = [
+        "world", "model", "island", "--size", "medium", "--out", "medium",
+    ];
+    ken.json(&medium);
+    let other = ["--model", "./medium", "--kbm-model", "./blank"];
+    ken.refusal(&[&ask("kbm@0.5", "kbm")[..], &other].concat())
+        .is("other_assessor", "another model", "--kbm-for-any-model");
+    let any = [&ask("kbm@1", "kbm")[..], &other, &["--kbm-for-any-model"]].concat();
+    assert_eq!(ken.json(&any)["route"], "self");
+}
+
+#[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
+fn an_assessor_that_was_taught_evidence_judges_it() {
+    let (ken, _) = assessed();
     let probe = [
         "probe",
         "island/questions.jsonl",
@@ -332,13 +375,13 @@ fn a_boundary_is_learned_and_the_policy_kbm_goes_by_it() {
         "--held-out",
         "0.5",
     ];
-    let reads = ken.json(&[&train[..], &with, &MODEL, &SMALL].concat());
+    let reads = ken.json(&[&train[..], &SEARCHED, &MODEL, &SMALL].concat());
     assert!(
-        number(&reads["lessons"]["boundary_with_evidence"]) > 0.0,
+        number(&reads["by_kind"]["assessor_with_evidence"]) > 0.0,
         "{reads}"
     );
-    let twice = ["--policy", "kbm:certainty@0+double", "--kbm", "reads"];
-    let always = ken.json(&[&ask[..], &MODEL, &twice].concat());
+    let twice = ask("kbm:certainty@0+double", "reads");
+    let always = ken.json(&[&twice[..], &MODEL].concat());
     assert!(always["calls"]["retriever"] == 1, "{always}");
 
     // Its threshold is chosen by both judgments, of questions that it was not taught, with the evidence they were
@@ -347,25 +390,32 @@ fn a_boundary_is_learned_and_the_policy_kbm_goes_by_it() {
     let calibrate = |kbm: &'static str, more: &[&'static str]| {
         [&calibrate[..], &["--kbm", kbm], more, &MODEL].concat()
     };
-    let chosen = ken.json(&calibrate("reads", &with));
+    let chosen = ken.json(&calibrate("reads", &SEARCHED));
     assert_eq!(chosen["policy"], "kbm+double");
     let [questions, left_out] = ["n", "left_out"].map(|count| number(&chosen[count]));
     assert!(questions >= 1.0 && questions + left_out == 12.0, "{chosen}");
     let [used, searched] =
         ["evidence_ratio", "retrieval_ratio"].map(|ratio| number(&chosen[ratio]));
     assert!(used <= searched, "{chosen}");
-    let vouching = [&with[..], &["--abstain", "kbm", "--max-error", "0.99"]].concat();
+    let vouching = [&SEARCHED[..], &["--abstain", "kbm", "--max-error", "0.99"]].concat();
     let one = ["calibrate", "read.jsonl", "--policy", "kbm"];
     let vouched = ken.json(&[&one[..], &["--kbm", "reads"], &vouching, &MODEL].concat());
     assert_eq!(number(&vouched["n"]) + number(&vouched["left_out"]), 12.0);
     ken.refusal(&calibrate("reads", &[]))
         .is("corpus_not_named", "corpus", "--corpus");
-    ken.refusal(&calibrate("kbm", &with)).is(
+    ken.refusal(&calibrate("kbm", &SEARCHED)).is(
         "assessor_without_evidence",
         "asks",
         "ken train kbm RECORDS --out DIR",
     );
+}
 
+#[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
+fn what_is_known_is_not_learned_from_the_records_of_others() {
+    let ken = recorded();
+    ken.refusal(&[&TRAIN[..], &SEARCHED, &MODEL, &SMALL].concat())
+        .is("no_evidence", "was probed with evidence", "ken probe");
     let tolerant = [
         "train",
         "noise-tolerant",
@@ -382,7 +432,7 @@ fn a_boundary_is_learned_and_the_policy_kbm_goes_by_it() {
         "tolerant",
     ];
     let taught = ken.json(&[&tolerant[..], &MODEL, &SMALL].concat());
-    let of = |kind: &str| number(&taught["lessons"][kind]);
+    let of = |kind: &str| number(&taught["by_kind"][kind]);
     assert!((5.0..=20.0).contains(&of("from_memory")), "{taught}");
     assert!(of("with_noise") <= of("from_memory"), "{taught}");
     let records = ken.read("known.jsonl");
@@ -410,41 +460,25 @@ fn a_boundary_is_learned_and_the_policy_kbm_goes_by_it() {
     let boundary = ["train", "kbm", "others.jsonl", "--out", "others"];
     ken.refusal(&[&boundary[..], &MODEL].concat())
         .is("other_prompts", "prompts", "ken probe");
+}
 
-    // Evidence that is not found again is told, and the question taught from memory alone.
+#[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
+fn a_question_whose_evidence_is_not_found_again_is_taught_from_memory() {
+    let (ken, report) = assessed();
+    let records = ken.read("known.jsonl");
     let lost = records.replace("\"evidence\":[]", "\"evidence\":[\"nowhere#0\"]");
     ken.write("lost.jsonl", lost);
     let lost = ["train", "kbm", "lost.jsonl", "--out", "lost"];
-    let found = ["--corpus", "island.ken", "--mode", "lexical"];
-    let lost = ken.json(&[&lost[..], &found, &MODEL, &SMALL].concat());
+    let lost = ken.json(&[&lost[..], &SEARCHED, &MODEL, &SMALL].concat());
     assert!(number(&lost["without_evidence"]) > 10.0, "{lost}");
     assert_eq!(lost["examples"], report["examples"], "{lost}");
+}
 
-    let calibrate = [
-        "calibrate",
-        "known.jsonl",
-        "--policy",
-        "kbm",
-        "--kbm",
-        "kbm",
-    ];
-    ken.refusal(&[&calibrate[..], &MODEL].concat()).is(
-        "nothing_to_compare",
-        "with and without evidence",
-        "ken probe",
-    );
-
-    let missing = [&ask[..], &MODEL, &["--policy", "kbm@0.5"]].concat();
-    ken.refusal(&missing).is("no_assessor", "kbm", "--kbm DIR");
-    let medium = [
-        "world", "model", "island", "--size", "medium", "--out", "medium",
-    ];
-    ken.json(&medium);
-    let other = ["--model", "./medium", "--kbm-model", "./blank"];
-    ken.refusal(&[&ask[..], &other, &by("kbm@0.5")].concat())
-        .is("other_assessor", "another model", "--kbm-for-any-model");
-    let any = [&ask[..], &other, &by("kbm@1"), &["--kbm-for-any-model"]].concat();
-    assert_eq!(ken.json(&any)["route"], "self");
+#[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
+fn labels_are_hard_or_soft() {
+    let ken = recorded();
     let one = [
         "train",
         "kbm",
@@ -537,8 +571,8 @@ fn a_boundary_model_is_measured_for_another_generator() {
     let to = ["--samples", "1", "--out", "of_medium.jsonl"];
     ken.text(&[&probe[..], &to, &found, &generator].concat());
     change(&ken, "of_medium.jsonl", "other.jsonl", |at, record| {
-        record["likeliest"]["self"]["correct"] = json!(at % 2 == 0);
-        record["likeliest"]["corpus"]["correct"] = json!(at % 3 > 0);
+        record["greedy"]["self"]["correct"] = json!(at % 2 == 0);
+        record["greedy"]["corpus"]["correct"] = json!(at % 3 > 0);
     });
     let calibrate = ["calibrate", "other.jsonl", "--policy", "kbm"];
     let calibrate = [&calibrate[..], &["--ratio", "0.5"], &kbm].concat();

@@ -7,7 +7,6 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use candle_core::Tensor;
-use ken_storage::same_fingerprint;
 use serde::{Deserialize, Serialize};
 
 use super::config::DecoderConfig;
@@ -17,7 +16,7 @@ use super::origin::Origin;
 use super::shards::loaded;
 use super::stored::{Replaced, Stored, Update};
 use super::text_part;
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::{extended, of_files};
 use crate::small_file::{self, MOST_SETTINGS_BYTES};
 use crate::tensor_file::{TensorFile, TensorFileError};
 
@@ -124,7 +123,7 @@ pub struct Adapter {
     pairs: BTreeMap<String, Pair>,
     /// Tokens and their rows `[tokens, hidden]`.
     rows: Option<(Vec<u32>, Tensor)>,
-    fingerprint: Fingerprint,
+    fingerprint: String,
 }
 
 impl Adapter {
@@ -164,16 +163,13 @@ impl Adapter {
             TensorFileError::Storage(error) => DecoderError::io(&tensors_path, error.source),
             TensorFileError::Broken(reason) => broken(&reason),
         })?;
-        let of_tensors = Fingerprint::of_files(&[file.file()])?;
+        let of_tensors = of_files(&[file.file()])?;
         // Of `ken.json` what bears on answers, and not what is noted of the training.
         let told = origin
             .as_ref()
             .map(|origin| (origin.prompt, origin.sources.as_ref()));
         let told = format!("{told:?}");
-        let fingerprint = Fingerprint {
-            sampled: ken_language::fingerprint_of_texts(&[&text, &of_tensors.sampled]),
-            whole: ken_language::fingerprint_of_texts(&[&text, &of_tensors.whole, &told]),
-        };
+        let fingerprint = extended(&of_tensors, &[text.as_bytes(), told.as_bytes()]);
         let mut halves: BTreeMap<String, (Option<Tensor>, Option<Tensor>)> = BTreeMap::new();
         let mut rows = None;
         for name in file.names() {
@@ -245,7 +241,7 @@ impl Adapter {
     }
 
     /// Identifies its settings and numbers.
-    pub(super) fn fingerprint(&self) -> &Fingerprint {
+    pub(super) fn fingerprint(&self) -> &str {
         &self.fingerprint
     }
 
@@ -263,7 +259,7 @@ impl Adapter {
             })
         };
         if let Some(origin) = &self.origin
-            && !same_fingerprint(&origin.base, base)
+            && origin.base != base
         {
             return other(format!(
                 "its fingerprint is {base}, the adapter's {}",

@@ -1,11 +1,10 @@
 //! A decoder's files, opened: its architecture, weights, tokenizer and chat
 //! template. Computes nothing.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use candle_core::Tensor;
 use ken_language::Prompt;
-use ken_storage::ReadAt;
 
 use super::adapter::Adapter;
 use super::chat::ChatTemplate;
@@ -21,7 +20,7 @@ use super::source_tokens::SourceTokens;
 use super::stored::Stored;
 use super::tokenizer::{self, Reading, TextTokenizer};
 use super::weights::{NormForm, Part, WeightFile, Weights};
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::{extended, of_files};
 use crate::small_file::{self, MOST_SETTINGS_BYTES};
 
 /// A decoder's files, opened, from which it is loaded, or trained further.
@@ -35,8 +34,6 @@ pub struct Checkpoint {
     /// What it was trained for, where ken did that.
     pub(super) origin: Option<Origin>,
     pub(super) fingerprint: String,
-    /// What the fingerprint says.
-    halves: Fingerprint,
 }
 
 impl Checkpoint {
@@ -81,7 +78,7 @@ impl Checkpoint {
             .collect();
         add_known_end_tokens(&tokenizer, &mut end_tokens);
         // Everything else that affects answers is in the file too.
-        let halves = Fingerprint::of_files(&[file.file()])?.and_whole(&[&of_tokenizer]);
+        let fingerprint = extended(&of_files(&[file.file()])?, &[&of_tokenizer]);
         Ok(Self {
             config,
             weights: Weights::new(WeightFile::Gguf(file)),
@@ -90,8 +87,7 @@ impl Checkpoint {
             end_tokens,
             prompt_form: PromptForm::default(),
             origin: None,
-            fingerprint: halves.to_string(),
-            halves,
+            fingerprint,
         })
     }
 
@@ -108,14 +104,14 @@ impl Checkpoint {
         add_known_end_tokens(&tokenizer, &mut end_tokens);
         let template = chat.as_ref().map(|chat| (chat.source(), chat.ends()));
         let told = format!("{} {template:?} {end_tokens:?}", config.told());
-        let mut halves = fingerprint_of(folder, &file)?;
-        halves = halves.and_whole(&[told.as_bytes(), &of_tokenizer]);
+        let parts: [&[u8]; 2] = [told.as_bytes(), &of_tokenizer];
+        let mut fingerprint = extended(&of_files(&file.files())?, &parts);
         if prompt_form != PromptForm::default() {
             // The same weights answer otherwise.
-            halves = halves.and(&[prompt_form.name()]);
+            fingerprint = extended(&fingerprint, &[prompt_form.name().as_bytes()]);
         }
         if let Some(sources) = origin.as_ref().and_then(|origin| origin.sources.as_ref()) {
-            halves = halves.and(&[&format!("{sources:?}")]);
+            fingerprint = extended(&fingerprint, &[format!("{sources:?}").as_bytes()]);
         }
         Ok(Self {
             config,
@@ -125,8 +121,7 @@ impl Checkpoint {
             end_tokens,
             prompt_form,
             origin,
-            fingerprint: halves.to_string(),
-            halves,
+            fingerprint,
         })
     }
 
@@ -137,14 +132,13 @@ impl Checkpoint {
             .map(|(layer, part, shape)| (part.module(layer), shape))
             .collect();
         adapter.check(&self.fingerprint, &modules, &self.config)?;
-        let halves = self.halves.and_of(adapter.fingerprint());
+        let fingerprint = extended(&self.fingerprint, &[adapter.fingerprint().as_bytes()]);
         let prompt_form = adapter.origin().map_or(self.prompt_form, |o| o.prompt);
         Ok(Self {
             prompt_form,
             origin: adapter.origin().cloned().or(self.origin),
             weights: self.weights.with(adapter),
-            fingerprint: halves.to_string(),
-            halves,
+            fingerprint,
             ..self
         })
     }
@@ -155,8 +149,7 @@ impl Checkpoint {
         &self.config
     }
 
-    /// Identifies the weights, an adapter's included, and what else affects answers. To be compared
-    /// by [`ken_storage::same_fingerprint`].
+    /// Identifies the weights, an adapter's included, and what else affects answers.
     #[must_use]
     pub fn fingerprint(&self) -> &str {
         &self.fingerprint
@@ -198,7 +191,7 @@ impl Checkpoint {
         }
         let fingerprint = match read_as == own {
             true => self.fingerprint.clone(),
-            false => self.halves.and(&[read_as.name()]).to_string(),
+            false => extended(&self.fingerprint, &[read_as.name().as_bytes()]),
         };
         Ok((read_as, fingerprint))
     }
@@ -476,26 +469,4 @@ fn end_tokens_of_folder(folder: &Path) -> Vec<u32> {
             id => Some(vec![id.as_u64()? as u32]),
         })
         .unwrap_or_default()
-}
-
-/// The fingerprint of a folder's weights. The first half has always gone by all files of tensors that
-/// lie there.
-fn fingerprint_of(folder: &Path, weights: &WeightFile) -> Result<Fingerprint, DecoderError> {
-    let lying: Vec<ReadAt> = safetensors_in(folder)?
-        .iter()
-        .map(|path| ReadAt::open_linked(path))
-        .collect::<Result<_, _>>()?;
-    let lying: Vec<&ReadAt> = lying.iter().collect();
-    Ok(Fingerprint::of_files_among(&weights.files(), &lying)?)
-}
-
-/// The files of tensors in a folder, in a stable order.
-fn safetensors_in(folder: &Path) -> Result<Vec<PathBuf>, DecoderError> {
-    let entries = std::fs::read_dir(folder).map_err(|source| DecoderError::io(folder, source))?;
-    let mut files: Vec<PathBuf> = entries
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| path.extension().is_some_and(|e| e == "safetensors"))
-        .collect();
-    files.sort();
-    Ok(files)
 }

@@ -164,7 +164,7 @@ impl Decoder {
     }
 
     /// Identifies the weights and what else bears on answers: measurements made with one model must
-    /// not be used with another. To be compared by [`ken_storage::same_fingerprint`].
+    /// not be used with another.
     #[must_use]
     pub fn fingerprint(&self) -> &str {
         &self.fingerprint

@@ -19,7 +19,6 @@ pub struct Origin {
     /// What it was trained for.
     pub purpose: String,
     /// The form of prompts in training.
-    #[serde(default)]
     pub prompt: PromptForm,
     /// Whose knowledge it says something of, where it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -31,9 +30,8 @@ pub struct Origin {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held_out: Option<f64>,
     /// The digests of all questions that it was trained on, in ascending order: evaluating on those would flatter
-    /// it. `None` where that was not recorded.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub learned_from: Option<Vec<u64>>,
+    /// it.
+    pub learned_from: Vec<u64>,
 }
 
 /// What a model was trained to say of what another one knows.
@@ -45,10 +43,8 @@ pub struct LearnedBoundary {
     pub prompt: String,
     /// The share of all questions that it was not trained on.
     pub held_out: f64,
-    /// Of the questions that it was trained on, those with whose evidence it was trained as well; `None` where
-    /// that was not recorded.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub questions_with_evidence: Option<usize>,
+    /// Of the questions that it was trained on, those with whose evidence it was trained as well.
+    pub questions_with_evidence: usize,
 }
 
 impl Origin {

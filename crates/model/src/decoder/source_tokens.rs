@@ -20,17 +20,11 @@ pub struct SourceTokens {
     pub corpora: Vec<CorpusToken>,
     /// Whether the model was taught to write what it knows before it answers from that. One that was not only retrieves
     /// or not (Selective-RAG).
-    #[serde(default = "always")]
     pub verbalizes: bool,
     /// The probability of all corpora together above which one is to be used, where it was chosen on questions that
     /// the model was not taught.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threshold: Option<f64>,
-}
-
-/// What files of versions that did not keep it mean.
-fn always() -> bool {
-    true
 }
 
 /// The token of a corpus.

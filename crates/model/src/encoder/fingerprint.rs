@@ -1,14 +1,11 @@
 //! Identifies an encoder by its weights, its tokenizer and the settings that affect its results, as one
 //! hash. It is no check against damage or forgery.
 
-use sha2::{Digest, Sha256};
-
 use super::settings::{Dimensions, Pooling, Settings};
-use crate::fingerprint::{Fingerprint, hex, part};
+use crate::fingerprint::extended;
 
-/// An embedder's fingerprint, of that of its weights, of its tokenizer's file and of its settings:
-/// in two halves, see [`crate::fingerprint`], of 64 and of 32 hexadecimal digits.
-pub(super) fn of_embedder(weights: &Fingerprint, tokenizer: &[u8], settings: &Settings) -> String {
+/// An embedder's fingerprint, of that of its weights, of its tokenizer's file and of its settings.
+pub(super) fn of_embedder(weights: &str, tokenizer: &[u8], settings: &Settings) -> String {
     let pooling: &[u8] = match settings.pooling {
         Pooling::Mean => b"mean",
         Pooling::Cls => b"cls",
@@ -19,12 +16,12 @@ pub(super) fn of_embedder(weights: &Fingerprint, tokenizer: &[u8], settings: &Se
     parts.extend(numbers.iter().map(<[u8; 8]>::as_slice));
     let prefixes = &settings.prefixes;
     parts.extend([prefixes.query.as_bytes(), prefixes.passage.as_bytes()]);
-    of_parts(weights, &parts)
+    extended(weights, &parts)
 }
 
 /// A cross-encoder's fingerprint, as [`of_embedder`].
 pub(super) fn of_cross_encoder(
-    weights: &Fingerprint,
+    weights: &str,
     tokenizer: &[u8],
     max_tokens: usize,
     dimensions: &Dimensions,
@@ -32,22 +29,7 @@ pub(super) fn of_cross_encoder(
     let numbers = numbers(max_tokens, dimensions);
     let mut parts = vec![tokenizer, b"cross-encoder"];
     parts.extend(numbers.iter().map(<[u8; 8]>::as_slice));
-    of_parts(weights, &parts)
-}
-
-/// Either half of the weights' fingerprint with these parts.
-fn of_parts(weights: &Fingerprint, parts: &[&[u8]]) -> String {
-    let with_parts = |half: &str| {
-        let mut hash = Sha256::new();
-        part(&mut hash, half.as_bytes());
-        parts.iter().for_each(|bytes| part(&mut hash, bytes));
-        hex(&hash.finalize())
-    };
-    let fingerprint = Fingerprint {
-        sampled: with_parts(&weights.sampled),
-        whole: with_parts(&weights.whole)[..32].to_owned(),
-    };
-    fingerprint.to_string()
+    extended(weights, &parts)
 }
 
 fn numbers(max_tokens: usize, dimensions: &Dimensions) -> [[u8; 8]; 5] {

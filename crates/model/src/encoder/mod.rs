@@ -30,7 +30,7 @@ use together::Together;
 use tokens::{Sequence, Tokens};
 use weights::Weights;
 
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::of_files;
 use crate::kernels::Precision;
 use crate::kernels::matrix::WeightFormat;
 use crate::small_file::MOST_TOKENIZER_BYTES;
@@ -66,7 +66,7 @@ impl Encoder {
             || Tokens::parse(&tokenizer_path, &tokenizer, settings.max_tokens, false),
             || {
                 rayon::join(
-                    || Fingerprint::of_files(&[hashed.file()]),
+                    || of_files(&[hashed.file()]),
                     || weights::read(file, &settings.dimensions, weight_format(precision)),
                 )
             },
@@ -167,8 +167,7 @@ impl Encoder {
     }
 
     /// Differs from that of any embedder that gives other vectors: hashes in hexadecimal of the
-    /// weights, the tokenizer, the pooling, the prefixes and the longest input. Compare them by
-    /// [`ken_storage::same_fingerprint`]. The precision counts as rounding.
+    /// weights, the tokenizer, the pooling, the prefixes and the longest input. The precision counts as rounding.
     pub fn fingerprint(&self) -> &str {
         &self.fingerprint
     }

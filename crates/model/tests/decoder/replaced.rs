@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use candle_core::quantized::GgmlDType;
 use ken_model::decoder::{Checkpoint, Decoder, LoadOptions, StoredAs};
-use ken_storage::same_fingerprint;
 use tempfile::TempDir;
 
 use super::checkpoint::Tiny;
@@ -112,7 +111,7 @@ fn a_model_written_over_another_leaves_nothing_of_it() {
     let own = Checkpoint::open(&to, None).unwrap();
     own.write(&to, StoredAs::F32, &BTreeMap::new()).unwrap();
     let again = Checkpoint::open(&to, None).unwrap();
-    assert!(same_fingerprint(own.fingerprint(), again.fingerprint()));
+    assert_eq!(own.fingerprint(), again.fingerprint());
 }
 
 #[test]
@@ -134,8 +133,6 @@ fn a_folder_without_what_is_written_last_is_incomplete() {
     assert!(error.to_string().contains("adapter_config.json"), "{error}");
 }
 
-/// A norm lies between the samples that fingerprints of earlier versions took, and the tokenizer was
-/// not looked at.
 #[test]
 fn every_file_that_bears_on_answers_is_in_the_fingerprint() {
     let dir = TempDir::new().unwrap();
@@ -147,18 +144,12 @@ fn every_file_that_bears_on_answers_is_in_the_fingerprint() {
             .to_owned()
     };
     let mut seen = vec![fingerprint()];
-    let earlier = seen[0].split('-').next().unwrap().to_owned();
-    assert!(same_fingerprint(&earlier, &seen[0]));
     let mut change = |name: &str, from: &str, to: &str| {
         let path = dir.path().join(name);
         let text = std::fs::read_to_string(&path).unwrap();
         assert!(text.contains(from), "{name}: {text}");
         std::fs::write(&path, text.replacen(from, to, 1)).unwrap();
         seen.push(fingerprint());
-        assert_eq!(
-            seen.last().unwrap().split('-').next(),
-            Some(earlier.as_str())
-        );
     };
     change(
         "config.json",

@@ -103,10 +103,8 @@ pub struct Cost {
     pub calls: Calls,
     /// Tokens.
     pub tokens: Tokens,
-    /// Milliseconds; the question's share where many were asked at once. `None` where it was not
-    /// measured.
-    #[serde(default, deserialize_with = "measured_time")]
-    pub ms: Option<f64>,
+    /// Milliseconds; the question's share where many were asked at once.
+    pub ms: f64,
 }
 
 impl Cost {
@@ -122,15 +120,9 @@ impl Cost {
                 prompt: read,
                 completion: written,
             },
-            ms: Some(ms),
+            ms,
         }
     }
-}
-
-/// A recorded time of 0 means that it was not measured.
-fn measured_time<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<f64>, D::Error> {
-    let ms: Option<f64> = Option::deserialize(from)?;
-    Ok(ms.filter(|ms| *ms > 0.0))
 }
 
 /// What was recorded of one question.
@@ -280,10 +272,8 @@ pub struct Verdicts {
     /// The assessor's fingerprint.
     pub by: String,
     /// The probability that the answer is not mastered.
-    #[serde(alias = "mastery")]
     pub not_mastered: Option<f64>,
     /// The probability that answers do not agree.
-    #[serde(alias = "certainty")]
     pub not_certain: Option<f64>,
 }
 

@@ -47,7 +47,7 @@ impl Look {
     /// Whether the answer that was given is one of a few words at temperature 0, as when probing.
     fn is_as_probed(&self) -> bool {
         let given = &self.pipeline.settings;
-        given.style == Style::Short && given.sampling == Sampling::Greedy && !given.verbalize
+        given.style == Style::Short && given.sampling == Sampling::Greedy
     }
 }
 
@@ -141,7 +141,6 @@ fn compare(served: &Served, look: &Look, place: Place) -> (Outcome, Option<Dispu
     let mut pipeline = look.pipeline.clone().bound(&cancel.token());
     pipeline.settings.style = Style::Short;
     pipeline.settings.sampling = Sampling::Greedy;
-    pipeline.settings.verbalize = false;
     let mut answer = |policy: Policy, abstain: Option<Abstention>| {
         pipeline.settings.policy = policy;
         pipeline.settings.abstain = abstain;

@@ -490,7 +490,6 @@ fn served_with(
         sampling: Sampling::Greedy,
         samples: 4,
         seed: 3,
-        verbalize: false,
     };
     let pipeline = with(Pipeline::new(Arc::new(model), None, settings));
     let log = move |entry: &ken_server::Entry| {

@@ -71,7 +71,7 @@ pub(crate) fn fill(server: &Running) {
         json!({"settings": {"model": "x"}}),
         json!({"id": "a", "question": "Question 1?", "golden_answers": ["x"],
             "confidence": {"self": 0.25, "corpus": 0.75, "masked": null}, "effect": {"confidence": "beneficial"},
-            "likeliest": {"self": {"text": "y"}}, "evidence": ["0.md#1"]}),
+            "greedy": {"self": {"text": "y"}}, "evidence": ["0.md#1"]}),
     ];
     write(
         "known.jsonl",

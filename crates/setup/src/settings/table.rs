@@ -220,9 +220,6 @@ settings! {
     /// Query or download whatever embedder a corpus names
     trust_corpus_embedder: bool, "BOOL" = "false", see "[what ken trusts](#what-ken-trusts)";
 
-    /// When answering from memory, have the model write down what it knows first
-    verbalize: bool, "BOOL" = "false";
-
     /// With `serve`: model that judges which of two answers is right, where the one without retrieval and the one
     /// with it differ. A reference, a path, or an endpoint as URL or URL#NAME
     #[serde(skip)]

@@ -101,7 +101,7 @@ fn the_settings_are_documented() {
 fn every_key_is_read_and_stands_over_a_lower_layer() {
     let text = "abstain = \"certainty@0.5\"\nadapter = \"a\"\nallow_plaintext_keys = true\ncalibration = \"gu.json\"\ncorpus = \"c\"\ndatastore = \"d\"\ndeadline = 8\ndevice = \"cuda\"\nembedder = \"./e\"\nevidence_tokens = 7\ngate = \"g.json\"\nk = 2\nkbm = \"kb\"\nkbm_for_any_model = true\nkbm_model = \"./s.gguf\"\nkeep_questions = true\nlisten = \"[::1]:9\"\nmax_document_bytes = \"8M\"\nmax_tokens = 3\nmode = \"dense\"\n\
         model = \"./m.gguf\"\nmodel_name = \"m\"\notlp_content = true\notlp_endpoint = \"http://c:4318\"\nparallel = 3\npolicy = \"never\"\nprecision = \"int8\"\nprompt_form = \"chat\"\nqueue = 11\nrecall = 0.95\nrerank = \"likelihood\"\nrerank_chunk = \"sentence\"\nrerank_depth = 5\nrouter = \"r.json\"\nsamples = 9\nscale = 2\nseed = 4\nsegment = \"sentence\"\nserver_data = \"sd\"\nserver_keys = \"sk.json\"\nstudies = \"st\"\nstyle = \"full\"\n\
-        temperature = 0.5\nthreads = 6\ntrust_corpus_embedder = true\nverbalize = true\nwatch_judge = \"./j.gguf\"\nwatch_share = 0.25\n";
+        temperature = 0.5\nthreads = 6\ntrust_corpus_embedder = true\nwatch_judge = \"./j.gguf\"\nwatch_share = 0.25\n";
     let table: toml::Table = toml::from_str(text).unwrap();
     let keys: Vec<&str> = table.keys().map(String::as_str).collect();
     let known: Vec<&str> = keyed().map(|setting| setting.key).collect();
@@ -151,7 +151,7 @@ fn every_key_is_read_and_stands_over_a_lower_layer() {
     assert_eq!(settings.router.as_deref(), Some(Path::new("shelf/r.json")));
     assert_eq!(settings.gate.as_deref(), Some(Path::new("shelf/g.json")));
     assert_eq!(settings.threads, NonZeroUsize::new(6));
-    assert!(settings.verbalize && settings.allow_plaintext_keys && settings.trust_corpus_embedder);
+    assert!(settings.allow_plaintext_keys && settings.trust_corpus_embedder);
     assert!(settings.kbm_for_any_model);
 }
 
@@ -189,12 +189,12 @@ fn a_bad_value_is_named_with_its_key_and_file() {
             .starts_with("`k = 0` in shelf/ken.toml: it must be a whole number, at least 1")
     );
     assert!(message("seed = -1").contains("a seed is a whole number from 0 up"));
-    assert!(message("verbalize = 1").contains("true or false"));
+    assert!(message("keep_questions = 1").contains("true or false"));
     assert!(message("rerank = \"bm25\"").contains("cross-encoder:REF"));
     assert!(message("mode = \"deep\"").starts_with("`mode = deep` in shelf/ken.toml: "));
     assert!(message("k = true").starts_with("`k` in shelf/ken.toml is of type boolean"));
     assert!(message("k = ").starts_with("shelf/ken.toml is not TOML: "));
-    assert!(message("verbalize = 1").starts_with("`verbalize = 1` in shelf/ken.toml: "));
+    assert!(message("keep_questions = 1").starts_with("`keep_questions = 1` in shelf/ken.toml: "));
     let refusal = environment(|name| (name == "KEN_K").then(|| "ten".to_owned()));
     assert!(
         refusal

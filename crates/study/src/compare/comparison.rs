@@ -121,8 +121,8 @@ pub struct Point {
     pub retrieval_ratio: f64,
     /// The share of exact matches.
     pub em: f64,
-    /// The mean time of a question in milliseconds, what the signal takes included; `None` where that of an
-    /// answered question is not known.
+    /// The mean time of a question in milliseconds, what the signal takes included; `None` where none was
+    /// answered.
     pub ms: Option<f64>,
     /// The threshold that gives it, the largest score that does not retrieve; `None` where all do.
     pub threshold: Option<f64>,

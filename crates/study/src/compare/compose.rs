@@ -182,16 +182,10 @@ pub(super) fn compose(
     }
     let before = before.iter().map(|step| (*step, &signals.without));
     let of_evidence = of_evidence.iter().map(|step| (*step, &signals.with));
-    let mut is_timed = true;
     for (step, measured) in before.chain(of_evidence) {
         if let Some(cost) = measured.costs.get(&step) {
-            is_timed &= cost.ms.is_some();
             pay(&mut record, step, cost);
         }
-    }
-    if !is_timed {
-        // Less than all of it is no time of the question.
-        record.timing_ms.remove("total");
     }
     record
 }
@@ -219,9 +213,7 @@ fn pay(record: &mut Record, step: Step, cost: &Cost) {
     record.calls.retriever += cost.calls.retriever;
     record.tokens.prompt += cost.tokens.prompt;
     record.tokens.completion += cost.tokens.completion;
-    if let Some(ms) = cost.ms {
-        add(record, step.name(), ms);
-    }
+    add(record, step.name(), cost.ms);
 }
 
 /// Adds to a stage and to the whole.

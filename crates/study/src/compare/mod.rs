@@ -20,7 +20,7 @@ pub use comparison::{Comparison, Difference, Point, PolicyResult, compare};
 pub use compose::Answered;
 pub use csv::to_csv;
 pub(crate) use report::distributions;
-pub use report::{to_html, untimed};
+pub use report::to_html;
 pub use run::{ComparisonError, ComparisonWork};
 pub use signals::{Known, RequiredSignals, SignalWork, Signals, measure_signals};
 pub use threshold::{Cut, GradeThresholds, Thresholds};

@@ -4,10 +4,10 @@
 use std::collections::HashMap;
 
 use ken_answer::{
-    Abstention, AnswerError, Cost, Measurements, Pipeline, Policy, QuestionPrompt, Retrieved,
-    Signal, Step, Tokens, prompt, signals_of_abstention,
+    Abstention, Cost, Measurements, Pipeline, Policy, QuestionPrompt, Retrieved, Signal, Step,
+    Tokens, prompt, signals_of_abstention,
 };
-use ken_probe::{Sample, judgment_tokens};
+use ken_probe::Sample;
 use serde::{Deserialize, Serialize};
 
 use crate::calibration::{recorded, recorded_with_evidence};
@@ -15,7 +15,7 @@ use crate::dataset::Question;
 use crate::probe::ProbeRecord;
 use crate::record::{Failure, Record};
 use crate::results::ResultsFile;
-use crate::run::{Outcome, Records, Run, RunError, Task, Work, record_of, record_of_question};
+use crate::run::{Outcome, Records, Run, RunError, Work, record_of, record_of_question};
 
 /// The line kept for one question.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -129,8 +129,7 @@ impl Known {
     /// The measurements in records of probing, with at most `samples` samples.
     ///
     /// # Errors
-    /// A record of another model or other prompts than the pipeline's; a model that cannot count
-    /// the tokens of prompts.
+    /// A record of another model or other prompts than the pipeline's.
     pub fn of(
         records: &[ProbeRecord],
         samples: usize,
@@ -142,21 +141,12 @@ impl Known {
         let probed = records.iter().filter(|record| record.error.is_none());
         let mut known = HashMap::new();
         for record in probed {
-            let same_model = ken_storage::same_fingerprint(&record.fingerprint.model, model);
-            if !same_model || record.fingerprint.prompt != prompt {
+            if record.fingerprint.model != model || record.fingerprint.prompt != prompt {
                 return Err(RunError::OtherModel {
                     id: record.id.clone(),
                 });
             }
-            let mut measured = recorded(record, samples);
-            if record.costs.is_empty() {
-                let counted = count_prompts(&mut measured, record.prompt(), pipeline);
-                counted.map_err(|source| RunError::Work {
-                    task: Task::Signals,
-                    id: record.id.clone(),
-                    source: Box::new(source),
-                })?;
-            }
+            let measured = recorded(record, samples);
             let with = match record.fingerprint.corpus == corpus {
                 true => recorded_with_evidence(record),
                 false => Measurements::default(),
@@ -217,25 +207,6 @@ fn draft_of(record: &Record) -> Option<(Sample, Cost)> {
     let Tokens { prompt, completion } = record.tokens;
     let cost = Cost::of_model(record.calls.model, prompt, completion, ms);
     Some((record.greedy.clone()?, cost))
-}
-
-/// Counts the tokens of prompts where the probe record lacks them.
-fn count_prompts(
-    measured: &mut Measurements,
-    question: QuestionPrompt<'_>,
-    pipeline: &Pipeline,
-) -> Result<(), AnswerError> {
-    let model = pipeline.model.as_ref();
-    let read = model.count_prompt_tokens(&prompt::from_memory(question))?;
-    for (step, cost) in &mut measured.costs {
-        cost.tokens.prompt = match step {
-            Step::Judge => judgment_tokens(model, question.question)?,
-            // Once for each answer whose hidden states were inspected.
-            Step::Inspect => read * cost.calls.model,
-            _ => read,
-        };
-    }
-    Ok(())
 }
 
 /// What signals are measured with, and which.

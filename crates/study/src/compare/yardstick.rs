@@ -15,7 +15,7 @@ use crate::statistics::{mean, number, share, wilson_interval};
 
 /// What may be lost of the accuracy of always retrieving, and the share of the beneficial retrievals that may be
 /// missed.
-pub const LOSS: f64 = 0.01;
+pub(crate) const LOSS: f64 = 0.01;
 
 /// Draws of an interval.
 const DRAWS: usize = 2000;

@@ -61,18 +61,6 @@ pub struct LabelFingerprints {
     pub verbalize: String,
 }
 
-impl LabelFingerprints {
-    /// Whether both say the same, of whichever version of ken they are.
-    #[must_use]
-    pub(crate) fn is_same(&self, other: &Self) -> bool {
-        let of_one_model = Self {
-            model: other.model.clone(),
-            ..self.clone()
-        };
-        ken_storage::same_fingerprint(&self.model, &other.model) && of_one_model == *other
-    }
-}
-
 /// The line kept for one question.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct SourceRecord {
@@ -91,7 +79,7 @@ pub struct SourceRecord {
     /// The one that was scored; `None` where there is none.
     pub golden_answer: Option<String>,
     /// Natural-log probability of the golden answer after the question alone: the null context (SR-RAG, Fig. 3).
-    /// `None` in records of versions that did not keep it.
+    /// `None` where there is no label.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub null_logprob: Option<f64>,
     /// The contexts: what the model wrote, and then the passages of each corpus, best first.
@@ -101,7 +89,6 @@ pub struct SourceRecord {
     /// The source that helps most, by both rules; `None` where there is no label.
     pub preferred: Option<Preferred<String>>,
     /// Why there is no label.
-    #[serde(rename = "unlabelled")]
     pub unlabeled: Option<Obstacle>,
     /// Why the question could not be labeled.
     pub error: Option<Failure>,

@@ -94,7 +94,7 @@ impl Labeling<'_> {
 
 /// Identifies questions with their golden answers and choices, in their order.
 #[must_use]
-pub fn fingerprint_of_questions(questions: &[Question]) -> String {
+pub(crate) fn fingerprint_of_questions(questions: &[Question]) -> String {
     let mut texts: Vec<&str> = Vec::new();
     for question in questions {
         texts.extend(["question", &question.id, &question.question, "answers"]);

@@ -14,7 +14,6 @@ pub struct SourceSummary {
     /// How many of them could not be labeled.
     pub failed: usize,
     /// How many have no label for want of golden answers.
-    #[serde(rename = "unlabelled")]
     pub unlabeled: usize,
     /// Every source, the model itself first.
     pub sources: Vec<SourceShare>,
@@ -22,7 +21,7 @@ pub struct SourceSummary {
     pub agreement: Option<f64>,
     /// The share of questions for which writing down what the model knows changes whether it or a corpus makes the
     /// golden answer most likely: by the most helpful context of each, where the model has none but the
-    /// question, and where it has its texts (SR-RAG, Fig. 3). `None` where that was not recorded.
+    /// question, and where it has its texts (SR-RAG, Fig. 3). `None` where no label tells.
     pub changed_by_writing: Option<f64>,
 }
 
@@ -36,7 +35,7 @@ pub struct SourceShare {
     /// The same of the rule of sums.
     pub sum: Option<f64>,
     /// The share of labeled questions whose golden answer its most helpful context makes more likely than no
-    /// context does (SR-RAG, Fig. 3); `None` where that was not recorded.
+    /// context does (SR-RAG, Fig. 3); `None` where no label tells.
     pub above_null: Option<f64>,
 }
 

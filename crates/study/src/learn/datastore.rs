@@ -12,7 +12,7 @@ use ken_answer::datastore::{By, Entry, KeyedBy, SELF, id_of, mean_of, shares_of_
 use ken_answer::prompt::{self, QuestionPrompt};
 use ken_answer::{AnswerError, Datastore, DatastoreError, question_states};
 use ken_diagnostic::{Action, Remedy};
-use ken_language::{LanguageModel, Prompt};
+use ken_language::{LanguageModel, Prompt, SourceChooser};
 use ken_policy::is_among;
 use ken_storage::StorageError;
 use rayon::prelude::*;
@@ -268,6 +268,47 @@ impl Labeled<'_> {
     fn place(&self) -> f64 {
         place_in_split(self.record.subject())
     }
+
+    /// As an entry, with the shares of its vote by the names of the sources where it is divided.
+    fn entry(&self, names: &[&str], is_divided: bool) -> Entry {
+        let shares = names.iter().zip(&self.vote);
+        let shares = shares.map(|(name, share)| ((*name).to_owned(), *share));
+        Entry {
+            id: self.record.id.clone(),
+            question: self.record.question.clone(),
+            source: self.source.to_owned(),
+            shares: is_divided.then(|| shares.collect()),
+            by: By::Measured,
+        }
+    }
+}
+
+/// The names of the sources, the model first.
+fn sources<'c>(corpora: &[&'c str]) -> Vec<&'c str> {
+    std::iter::once(SELF)
+        .chain(corpora.iter().copied())
+        .collect()
+}
+
+/// What the model makes of questions after a layer: `[prompts]`; `None` where it was told to stop.
+fn states_after(
+    layer: usize,
+    prompts: &[Prompt],
+    chooser: &dyn SourceChooser,
+    go_on: &mut dyn FnMut(usize) -> bool,
+) -> Result<Option<Vec<Vec<f32>>>, MakeError> {
+    let mut states = Vec::with_capacity(prompts.len());
+    for batch in prompts.chunks(BATCH) {
+        if !go_on(states.len()) {
+            return Ok(None);
+        }
+        let batch: Vec<&Prompt> = batch.iter().collect();
+        let choices = chooser
+            .choose_sources(&batch, layer)
+            .map_err(AnswerError::from)?;
+        states.extend(choices.into_iter().map(|choice| choice.state));
+    }
+    Ok(Some(states))
 }
 
 /// Makes a datastore in a folder from labeled questions that the model was not taught; those without a label
@@ -301,17 +342,10 @@ pub fn make_datastore(
     let mut tried = Vec::new();
     let total = options.layers.len() * prompts.len();
     for (number, &layer) in options.layers.iter().enumerate() {
-        let mut states = Vec::with_capacity(prompts.len());
-        for batch in prompts.chunks(BATCH) {
-            if !progress(number * prompts.len() + states.len(), total) {
-                return Ok(None);
-            }
-            let batch: Vec<&Prompt> = batch.iter().collect();
-            let choices = chooser
-                .choose_sources(&batch, layer)
-                .map_err(AnswerError::from)?;
-            states.extend(choices.into_iter().map(|choice| choice.state));
-        }
+        let mut go_on = |done| progress(number * prompts.len() + done, total);
+        let Some(states) = states_after(layer, &prompts, chooser, &mut go_on)? else {
+            return Ok(None);
+        };
         let keyed_by = KeyedBy {
             model: model.fingerprint().to_owned(),
             prompt: prompt::fingerprint(),
@@ -337,26 +371,14 @@ pub fn make_datastore(
     let Some((judged, keyed_by, states)) = best else {
         return Ok(None);
     };
-    let names: Vec<&str> = std::iter::once(SELF)
-        .chain(corpora.iter().copied())
-        .collect();
+    let names = sources(&corpora);
     let entries: Vec<Entry> = labeled
         .iter()
-        .map(|one| Entry {
-            id: one.record.id.clone(),
-            question: one.record.question.clone(),
-            source: one.source.to_owned(),
-            shares: options.soft.then(|| {
-                let each = names.iter().zip(&one.vote);
-                each.map(|(name, share)| ((*name).to_owned(), *share))
-                    .collect()
-            }),
-            by: By::Measured,
-        })
+        .map(|labeled| labeled.entry(&names, options.soft))
         .collect();
-    let mut sources = BTreeMap::new();
+    let mut by_source = BTreeMap::new();
     for entry in &entries {
-        *sources.entry(entry.source.clone()).or_insert(0) += 1;
+        *by_source.entry(entry.source.clone()).or_insert(0) += 1;
     }
     let count = entries.len();
     Datastore::create(
@@ -369,12 +391,23 @@ pub fn make_datastore(
     )?;
     Ok(Some(MadeDatastore {
         entries: count,
-        sources,
+        sources: by_source,
         left_out,
         layer: judged.layer,
         neighbors: judged.neighbors,
         tried,
     }))
+}
+
+/// Has a share of the questions validate. Of several about a subject all do, or none.
+fn choose_validating(usable: &mut [Labeled<'_>]) {
+    let mut places: Vec<f64> = usable.iter().map(Labeled::place).collect();
+    places.sort_by(f64::total_cmp);
+    let border = places.get((places.len() as f64 * VALIDATION) as usize);
+    let border = border.copied().unwrap_or_default();
+    for labeled in usable {
+        labeled.validates = labeled.place() < border;
+    }
 }
 
 /// The questions that may vote, and how many labeled ones may not.
@@ -396,16 +429,14 @@ fn labeled<'r>(
     }
     let other = with_label
         .iter()
-        .find(|(record, _)| !ken_storage::same_fingerprint(&record.fingerprint.model, model));
+        .find(|(record, _)| record.fingerprint.model != model);
     if let Some((record, _)) = other {
         return Err(MakeError::OtherModel {
             expected: record.fingerprint.model.clone(),
             received: model.to_owned(),
         });
     }
-    let names: Vec<&str> = std::iter::once(SELF)
-        .chain(corpora.iter().copied())
-        .collect();
+    let names = sources(corpora);
     let untaught = untaught(
         &with_label,
         |(record, _)| record.subject(),
@@ -427,14 +458,7 @@ fn labeled<'r>(
         })
     });
     let mut usable: Vec<Labeled<'_>> = usable.collect();
-    // Of several questions about a subject all validate, or none.
-    let mut places: Vec<f64> = usable.iter().map(Labeled::place).collect();
-    places.sort_by(f64::total_cmp);
-    let border = places.get((places.len() as f64 * VALIDATION) as usize);
-    let border = border.copied().unwrap_or_default();
-    for one in &mut usable {
-        one.validates = one.place() < border;
-    }
+    choose_validating(&mut usable);
     match usable.is_empty() {
         true => Err(MakeError::AllTaught {
             questions: with_label.len(),

@@ -32,7 +32,7 @@ pub enum LearnError {
     )]
     #[diagnostic(remedy = "name the model that was probed by <model>, or probe this one: <Probe>")]
     OtherModel { expected: String, received: String },
-    #[error("the records were made by another version of ken, with other prompts")]
+    #[error("the records were made with other prompts")]
     #[diagnostic(remedy = "probe again: <Probe>")]
     OtherPrompts,
     #[error("the labels are of another corpus: {id:?} does not stand in this one")]
@@ -45,9 +45,7 @@ pub enum LearnError {
     )]
     AllTaught { questions: usize },
     #[error("{folder} does not say which questions it was taught")]
-    #[diagnostic(
-        remedy = "train it again, by <TrainSelfRoute> or <TrainKbm>: older versions did not record that"
-    )]
+    #[diagnostic(remedy = "name a model that <TrainSelfRoute> or <TrainKbm> trained")]
     UnknownSplit { folder: PathBuf },
     #[error("stopped before the last question; nothing was written")]
     #[diagnostic(kind = "interrupted", remedy = "run the same command again")]
@@ -63,6 +61,12 @@ pub enum LearnError {
     Model(Box<AnswerError>),
     #[error(transparent)]
     Origin(#[from] DecoderError),
+}
+
+impl LearnError {
+    pub(super) fn of_head(purpose: Purpose, source: HeadError) -> Self {
+        Self::Head { purpose, source }
+    }
 }
 
 impl From<AnswerError> for LearnError {

@@ -3,12 +3,15 @@
 //! 1 where it turns a wrong one right, one half where it changes nothing. Above one half evidence is worth
 //! using, and the order is the best one to spend evidence by.
 
+use std::borrow::Cow;
+
 use ken_answer::{Measurements, evidence_vector, gate_fits};
-use ken_policy::{Head, Input, MeasuredOn, Purpose, digest_of};
-use ken_train::heads::{HeadError, HeadOptions, Watch, regress};
+use ken_policy::{Head, Input, MeasuredOn, Purpose};
+use ken_train::heads::{HeadOptions, Watch, regress};
 use serde::Serialize;
 
-use super::{CandidateLoss, LearnError, LearnOptions, same_model, select};
+use super::head::{HeadReport, HeadTask, Judged, learn};
+use super::{LearnError, LearnOptions, same_model};
 use crate::bootstrap::interval;
 use crate::calibration::{both_right, recorded, recorded_with_evidence};
 use crate::discrimination::auroc;
@@ -27,7 +30,7 @@ pub struct GateLabels {
     pub model: String,
     /// The fingerprint of the prompts.
     pub prompt: String,
-    /// Questions that were not probed with a corpus and golden answers, or not by this version of ken.
+    /// Questions that were not probed with a corpus and golden answers.
     left_out: usize,
 }
 
@@ -49,25 +52,16 @@ impl GateLabel {
     }
 }
 
+/// How good a gate is, by questions.
+pub type GateReport = HeadReport<GateMeasures>;
+
 /// How good a gate is on held-out questions. Values are `None` where there are none.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct GateReport {
-    /// The numbers that it takes.
-    pub input: Input,
-    /// Its architecture.
-    pub head: String,
-    /// The weight decay.
-    pub decay: f64,
-    /// Questions that it was trained on.
-    pub learned_from: usize,
-    /// Of these, those that evidence turns right.
+pub struct GateMeasures {
+    /// Training questions that evidence turns right.
     pub helped: usize,
-    /// Of these, those that evidence turns wrong.
+    /// Training questions that evidence turns wrong.
     pub harmed: usize,
-    /// Held-out questions that it was evaluated on.
-    pub held_out: usize,
-    /// Questions without a label.
-    pub left_out: usize,
     /// Of the questions for which evidence matters, how well it tells those that it helps from those that it
     /// harms.
     pub auroc: Option<f64>,
@@ -83,8 +77,6 @@ pub struct GateReport {
     pub vs_always_interval: Option<[f64; 2]>,
     /// The share of questions whose evidence is used.
     pub evidence_ratio: Option<f64>,
-    /// The candidates that its input was selected from: the cross-validated mean squared error of each.
-    pub candidates: Vec<CandidateLoss>,
 }
 
 /// The labels that probe records hold.
@@ -133,7 +125,7 @@ fn is_told(vector: &[f32]) -> bool {
 
 /// A question with what was measured of it, and whether its answers are right, for cross-fitting.
 #[derive(Debug, Clone, Copy)]
-pub struct Weighable<'a> {
+pub(crate) struct Weighable<'a> {
     /// What was measured without evidence.
     pub without: &'a Measurements,
     /// What was measured with it.
@@ -152,7 +144,7 @@ pub struct Weighable<'a> {
 ///
 /// # Errors
 /// Too few questions in a half, or evidence that changes nothing in one; a `watch` that ended it.
-pub fn cross_fitted_worth(
+pub(crate) fn cross_fitted_worth(
     questions: &[Weighable<'_>],
     options: HeadOptions,
     watch: Watch<'_>,
@@ -172,7 +164,9 @@ pub fn cross_fitted_worth(
         });
         let (vectors_of_others, targets): (Vec<&[f32]>, Vec<f64>) = others.unzip();
         let fitted = regress(&vectors_of_others, &targets, options, watch);
-        let network = fitted.map_err(of_gate)?.network;
+        let network = fitted
+            .map_err(|source| LearnError::of_head(Purpose::Gate, source))?
+            .network;
         for ((one, vector), worth) in questions.iter().zip(&vectors).zip(&mut worth) {
             if one.half == half {
                 *worth = vector.as_deref().map(|vector| network.apply(vector));
@@ -180,13 +174,6 @@ pub fn cross_fitted_worth(
         }
     }
     Ok(worth)
-}
-
-fn of_gate(source: HeadError) -> LearnError {
-    LearnError::Head {
-        purpose: Purpose::Gate,
-        source,
-    }
 }
 
 /// Trains a gate on the labels that are not held out, on the candidate that fits best, and evaluates it on
@@ -202,85 +189,61 @@ pub fn learn_gate(
     options: LearnOptions,
     watch: Watch<'_>,
 ) -> Result<(Head, GateReport), LearnError> {
-    let (judged_on, learned_from): (Vec<&GateLabel>, Vec<&GateLabel>) = labels
-        .labels
-        .iter()
-        .partition(|label| options.held_out.holds_out(&label.subject));
-    let targets: Vec<f64> = learned_from.iter().map(|label| label.worth()).collect();
-    let vectors = |input: Input, labels: &[&GateLabel]| -> Vec<Vec<f32>> {
-        let each = labels.iter();
-        each.filter_map(|label| evidence_vector(input, &label.without, &label.with))
+    let labeled = &labels.labels;
+    let task = HeadTask {
+        purpose: Purpose::Gate,
+        fit: regress,
+        targets: labeled.iter().map(GateLabel::worth).collect(),
+        subjects: labeled.iter().map(|label| &label.subject[..]).collect(),
+        texts: labeled.iter().map(|label| &label.question[..]).collect(),
+        digests: &[],
+        left_out: labels.left_out,
+        measured_on: MeasuredOn {
+            model: labels.model.clone(),
+            prompt: Some(labels.prompt.clone()),
+            embedder: Some(embedder.to_owned()),
+            ..MeasuredOn::default()
+        },
+    };
+    let vectors_of = |&input: &Input, _: Watch<'_>| {
+        let vectors = labeled
+            .iter()
+            .filter_map(|label| evidence_vector(input, &label.without, &label.with));
+        Ok((input, Cow::Owned(vectors.collect())))
+    };
+    let measure = |judged: Judged<'_>| measures(labeled, &judged, options.head.seed);
+    let (head, _, report) = learn(task, candidates, vectors_of, measure, options, watch)?;
+    Ok((head, report))
+}
+
+fn measures(labels: &[GateLabel], judged: &Judged<'_>, seed: u64) -> GateMeasures {
+    let of_each = |measure: &dyn Fn(&GateLabel, f64) -> f64| -> Vec<f64> {
+        let predicted = judged.predicted.iter();
+        predicted
+            .map(|&(label, worth)| measure(&labels[label], worth))
             .collect()
     };
-    let ((), fitted, input, losses) = select(Purpose::Gate, candidates, |&input| {
-        let own = vectors(input, &learned_from);
-        let own: Vec<&[f32]> = own.iter().map(Vec::as_slice).collect();
-        let fitted = regress(&own, &targets, options.head, watch);
-        let fitted = fitted.map_err(of_gate)?;
-        Ok((input, (), fitted))
-    })?;
-    let worth: Vec<f64> = vectors(input, &judged_on)
+    let right = |label: &GateLabel, worth: f64| label.right[usize::from(worth > 0.5)];
+    let ahead = of_each(&|label, worth| right(label, worth) - label.right[1]);
+    let matters: Vec<(f64, bool)> = judged
+        .predicted
         .iter()
-        .map(|vector| fitted.network.apply(vector))
+        .map(|&(label, worth)| (worth, labels[label].right))
+        .filter(|(_, [without, with])| without != with)
+        .map(|(worth, [without, with])| (worth, with > without))
         .collect();
-    let answered: Vec<f64> = judged_on
-        .iter()
-        .zip(&worth)
-        .map(|(label, worth)| label.right[usize::from(*worth > 0.5)])
-        .collect();
-    let ahead = judged_on.iter().zip(&answered);
-    let ahead: Vec<f64> = ahead.map(|(label, em)| em - label.right[1]).collect();
-    let matters = judged_on.iter().zip(&worth);
-    let matters = matters.filter(|(label, _)| label.right[0] != label.right[1]);
-    let matters: Vec<(f64, bool)> = matters
-        .map(|(label, worth)| (*worth, label.right[1] > label.right[0]))
-        .collect();
-    let right = |place: usize| -> Option<f64> {
-        mean(
-            &judged_on
-                .iter()
-                .map(|label| label.right[place])
-                .collect::<Vec<_>>(),
-        )
-    };
-    let report = GateReport {
-        input,
-        head: options.head.shape.to_string(),
-        decay: fitted.decay,
-        learned_from: learned_from.len(),
-        helped: targets.iter().filter(|worth| **worth > 0.5).count(),
-        harmed: targets.iter().filter(|worth| **worth < 0.5).count(),
-        held_out: judged_on.len(),
-        left_out: labels.left_out,
+    let trained = judged.trained;
+    GateMeasures {
+        helped: trained.iter().filter(|worth| **worth > 0.5).count(),
+        harmed: trained.iter().filter(|worth| **worth < 0.5).count(),
         auroc: auroc(&matters),
-        never_em: right(0),
-        always_em: right(1),
-        em: mean(&answered),
+        never_em: mean(&of_each(&|label, _| label.right[0])),
+        always_em: mean(&of_each(&|label, _| label.right[1])),
+        em: mean(&of_each(&right)),
         vs_always: mean(&ahead),
-        vs_always_interval: interval(&ahead, DRAWS, options.head.seed, mean),
-        evidence_ratio: mean(
-            &worth
-                .iter()
-                .map(|one| number(*one > 0.5))
-                .collect::<Vec<_>>(),
-        ),
-        candidates: losses,
-    };
-    let measured_on = MeasuredOn {
-        model: labels.model.clone(),
-        prompt: Some(labels.prompt.clone()),
-        embedder: Some(embedder.to_owned()),
-        ..MeasuredOn::default()
-    };
-    let digests = learned_from.iter().map(|label| digest_of(&label.question));
-    let head = Head::new(
-        Purpose::Gate,
-        input,
-        measured_on,
-        digests.collect(),
-        fitted.network,
-    );
-    Ok((head, report))
+        vs_always_interval: interval(&ahead, DRAWS, seed, mean),
+        evidence_ratio: mean(&of_each(&|_, worth| number(worth > 0.5))),
+    }
 }
 
 /// What a gate makes of each record, NaN where it cannot tell: `[records]`; `None` of those whose subject it was trained on, and of those without

@@ -1,10 +1,12 @@
 //! Heads trained on measurements, and evaluated on held-out ones: the query router on probe records
 //! ([`router`]), the gate on the same ([`gate`]), the corpus pruner on mastery records ([`pruner`]), and the policy datastore on labeled
-//! sources ([`datastore`]). How a head is fitted is in `ken_train`, how it is applied in `ken_policy`.
+//! sources ([`datastore`]). Heads are learned in one way ([`HeadReport`]);
+//! how one is fitted is in `ken_train`, how it is applied in `ken_policy`.
 
 pub mod datastore;
 mod error;
 pub mod gate;
+mod head;
 mod layers;
 pub mod pruner;
 mod recorded;
@@ -12,27 +14,17 @@ pub mod router;
 mod target;
 
 pub use error::LearnError;
+pub use head::{CandidateLoss, HeadReport};
 pub use layers::LayerChoice;
 pub use recorded::{
     Taught, assessor_scores, check_model, choice_scores, question_vectors, router_scores, taught,
 };
 pub use target::Target;
 
-use ken_policy::{Input, Purpose};
-use ken_train::heads::{Fitted, HeadError, HeadOptions};
-use serde::Serialize;
+use ken_train::heads::HeadOptions;
 
 use crate::probe::ProbeRecord;
 use crate::split::Fold;
-
-/// How well a head fits one candidate's vectors.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct CandidateLoss {
-    /// The vectors.
-    pub input: Input,
-    /// The smaller, the better.
-    pub loss: f64,
-}
 
 /// The model and the prompts that records are of, after one more record; `before` are those of the records before it.
 ///
@@ -45,38 +37,12 @@ fn same_model<'r>(
     let fingerprint = &record.fingerprint;
     let by = (fingerprint.model.as_str(), fingerprint.prompt.as_str());
     let of = before.unwrap_or(by);
-    match ken_storage::same_fingerprint(of.0, by.0) && of.1 == by.1 {
+    match of == by {
         true => Ok(of),
         false => Err(LearnError::SeveralModels {
             id: record.id.clone(),
         }),
     }
-}
-
-/// Fits a head to each candidate's vectors and selects the one with the least loss. `fit` returns the
-/// input and the vectors beside the head. Returns the selected candidate's vectors and head, its input,
-/// and the losses of all.
-fn select<'c, C, V>(
-    purpose: Purpose,
-    candidates: &'c [C],
-    mut fit: impl FnMut(&'c C) -> Result<(Input, V, Fitted), LearnError>,
-) -> Result<(V, Fitted, Input, Vec<CandidateLoss>), LearnError> {
-    let mut best: Option<(Input, V, Fitted)> = None;
-    let mut losses = Vec::new();
-    for candidate in candidates {
-        let (input, vectors, fitted) = fit(candidate)?;
-        let loss = fitted.loss;
-        losses.push(CandidateLoss { input, loss });
-        if best.as_ref().is_none_or(|(.., best)| loss < best.loss) {
-            best = Some((input, vectors, fitted));
-        }
-    }
-    let none = || LearnError::Head {
-        purpose,
-        source: HeadError::Shapes,
-    };
-    let (input, vectors, fitted) = best.ok_or_else(none)?;
-    Ok((vectors, fitted, input, losses))
 }
 
 /// How a head is trained and evaluated.

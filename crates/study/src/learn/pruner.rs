@@ -5,15 +5,17 @@
 //! that of its sentence. The vectors are those that the corpus is searched by, or what a model makes
 //! of the passage.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use ken_corpus::{Corpus, PassageId};
-use ken_policy::{Head, Input, MeasuredOn, Purpose, digest_of};
+use ken_policy::{Head, MeasuredOn, Purpose, digest_of};
 use ken_probe::correlation;
 use ken_train::heads::{HeadError, Watch, regress};
 use serde::Serialize;
 
-use super::{CandidateLoss, LearnError, LearnOptions, select};
+use super::head::{HeadReport, HeadTask, Judged, learn};
+use super::{LearnError, LearnOptions};
 use crate::bootstrap::interval;
 use crate::mastery::MasteryRecord;
 use crate::pruning::{PassageVectors, READ_TOGETHER, place_of};
@@ -57,24 +59,15 @@ impl PrunerLabels {
     }
 }
 
+/// How good a pruner is, by passages; those left out are sentences.
+pub type PrunerReport = HeadReport<PrunerMeasures>;
+
 /// How good a pruner is on held-out passages. Values are `None` where those are
 /// too few or all alike.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct PrunerReport {
-    /// The vector that it takes.
-    pub input: Input,
-    /// Its architecture.
-    pub head: String,
-    /// The weight decay.
-    pub decay: f64,
+pub struct PrunerMeasures {
     /// Sentences with a mastery.
     pub sentences: usize,
-    /// Sentences without one.
-    pub left_out: usize,
-    /// Passages that it was trained on.
-    pub learned_from: usize,
-    /// Held-out passages that it was evaluated on.
-    pub held_out: usize,
     /// Their mean mastery.
     pub mastery: Option<f64>,
     /// Spearman's rank correlation of the predicted mastery with the one that was measured.
@@ -85,9 +78,6 @@ pub struct PrunerReport {
     pub squared_error: Option<f64>,
     /// The same of always predicting the mean of the training passages.
     pub squared_error_of_mean: Option<f64>,
-    /// The candidates that its input was selected from: the cross-validated squared error of each on the
-    /// training passages.
-    pub candidates: Vec<CandidateLoss>,
 }
 
 /// The labels that mastery records hold.
@@ -104,7 +94,7 @@ pub fn pruner_labels(records: &[MasteryRecord]) -> Result<PrunerLabels, LearnErr
             continue;
         };
         let by = record.fingerprint.model.as_str();
-        if !ken_storage::same_fingerprint(model.get_or_insert(by), by) {
+        if *model.get_or_insert(by) != by {
             return Err(LearnError::SeveralModels {
                 id: record.id.clone(),
             });
@@ -153,84 +143,68 @@ pub fn learn_pruner(
     options: LearnOptions,
     watch: Watch<'_>,
 ) -> Result<(Head, PrunerReport), LearnError> {
-    let no_pruner = |source| LearnError::Head {
-        purpose: Purpose::Pruner,
-        source,
-    };
     let places = places_of(labels, corpus)?;
-    let held_out = held_out(labels, options);
-    let (kept, learned): (Vec<usize>, Vec<usize>) =
-        (0..held_out.len()).partition(|&at| held_out[at]);
-    let masteries =
-        |side: &[usize]| -> Vec<f64> { side.iter().map(|&at| labels.labels[at].mastery).collect() };
-    let (known, others) = (masteries(&learned), masteries(&kept));
-    let ((source, found), fitted, input, candidates) =
-        select(Purpose::Pruner, vectors, |candidate| {
-            let mut found = Vec::with_capacity(places.len());
-            for some in places.chunks(READ_TOGETHER) {
-                if watch(found.len(), places.len()).is_break() {
-                    return Err(no_pruner(HeadError::Interrupted));
-                }
-                found.extend(candidate.of(corpus, some)?);
-            }
-            let own: Vec<&[f32]> = learned.iter().map(|&at| found[at].as_slice()).collect();
-            let fitted = regress(&own, &known, options.head, watch).map_err(no_pruner)?;
-            Ok((candidate.input(), (candidate, found), fitted))
-        })?;
-    let predictions: Vec<(f64, f64)> = kept
+    let labeled = &labels.labels;
+    let texts: Vec<&str> = labeled
         .iter()
-        .zip(&others)
-        .map(|(&at, &mastery)| (fitted.network.apply(&found[at]), mastery))
+        .map(|label| label.passage_id.as_str())
         .collect();
-    let errors: Vec<f64> = predictions
-        .iter()
-        .map(|(one, other)| (one - other).powi(2))
-        .collect();
-    let middle = mean(&known).unwrap_or_default();
-    let of_mean: Vec<f64> = others
-        .iter()
-        .map(|mastery| (mastery - middle).powi(2))
-        .collect();
-    let report = PrunerReport {
-        input,
-        head: options.head.shape.to_string(),
-        decay: fitted.decay,
-        sentences: labels.sentences.len(),
+    let task = HeadTask {
+        purpose: Purpose::Pruner,
+        fit: regress,
+        targets: labeled.iter().map(|label| label.mastery).collect(),
+        subjects: subjects(labeled),
+        texts,
+        digests: &labels.questions,
         left_out: labels.left_out,
-        learned_from: known.len(),
-        held_out: others.len(),
-        mastery: mean(&others),
-        rank_correlation: rank_correlation(&predictions),
-        rank_correlation_interval: interval(
-            &predictions,
-            DRAWS,
-            options.head.seed,
-            rank_correlation,
-        ),
-        squared_error: mean(&errors),
-        squared_error_of_mean: mean(&of_mean),
-        candidates,
+        measured_on: MeasuredOn {
+            model: labels.model.clone(),
+            corpus: Some(corpus.fingerprint()),
+            ..MeasuredOn::default()
+        },
     };
-    let embedder = &corpus.embedder().fingerprint;
-    let measured_on = MeasuredOn {
-        model: labels.model.clone(),
-        embedder: source.reader().is_none().then(|| embedder.clone()),
-        corpus: Some(corpus.fingerprint()),
-        reader: source.reader().map(str::to_owned),
-        ..MeasuredOn::default()
+    let vectors_of = |candidate: &PassageVectors<'_>, watch: Watch<'_>| {
+        let mut found = Vec::with_capacity(places.len());
+        for some in places.chunks(READ_TOGETHER) {
+            if watch(found.len(), places.len()).is_break() {
+                return Err(LearnError::of_head(Purpose::Pruner, HeadError::Interrupted));
+            }
+            found.extend(candidate.of(corpus, some)?);
+        }
+        Ok((candidate.input(), Cow::Owned(found)))
     };
-    let digests = learned
-        .iter()
-        .map(|&at| digest_of(labels.labels[at].passage_id.as_str()))
-        .chain(labels.questions.iter().copied());
-    let head = Head::new(
-        Purpose::Pruner,
-        input,
-        measured_on,
-        digests.collect(),
-        fitted.network,
-    );
+    let measure = |judged: Judged<'_>| measures(labels, &judged, options.head.seed);
+    let (mut head, source, report) = learn(task, vectors, vectors_of, measure, options, watch)?;
+    match source.reader() {
+        Some(reader) => head.measured_on.reader = Some(reader.to_owned()),
+        None => head.measured_on.embedder = Some(corpus.embedder().fingerprint.clone()),
+    }
     Ok((head, report))
+}
+
+fn measures(labels: &PrunerLabels, judged: &Judged<'_>, seed: u64) -> PrunerMeasures {
+    let predictions: Vec<(f64, f64)> = judged
+        .predicted
+        .iter()
+        .map(|&(label, predicted)| (predicted, labels.labels[label].mastery))
+        .collect();
+    let middle = mean(judged.trained).unwrap_or_default();
+    let of_each = |measure: &dyn Fn(f64, f64) -> f64| {
+        let predictions = predictions.iter();
+        mean(
+            &predictions
+                .map(|&(predicted, mastery)| measure(predicted, mastery))
+                .collect::<Vec<_>>(),
+        )
+    };
+    PrunerMeasures {
+        sentences: labels.sentences.len(),
+        mastery: of_each(&|_, mastery| mastery),
+        rank_correlation: rank_correlation(&predictions),
+        rank_correlation_interval: interval(&predictions, DRAWS, seed, rank_correlation),
+        squared_error: of_each(&|predicted, mastery| (predicted - mastery).powi(2)),
+        squared_error_of_mean: of_each(&|_, mastery| (mastery - middle).powi(2)),
+    }
 }
 
 /// Spearman's rank correlation; equal values share their mean rank. `None` where one side is all
@@ -241,19 +215,19 @@ fn rank_correlation(pairs: &[(f64, f64)]) -> Option<f64> {
     correlation(&pairs)
 }
 
-/// Which labels are held out.
-fn held_out(labels: &PrunerLabels, options: LearnOptions) -> Vec<bool> {
-    let document =
-        |label: &PrunerLabel| label.passage_id.split().map_or("", |(id, _)| id).to_owned();
-    let documents: BTreeSet<String> = labels.labels.iter().map(document).collect();
-    let each = labels
-        .labels
-        .iter()
-        .map(|label| match documents.len() < MANY_DOCUMENTS {
-            true => options.held_out.holds_out(label.passage_id.as_str()),
-            false => options.held_out.holds_out(&document(label)),
-        });
-    each.collect()
+/// What labels are split by: whole documents, where there are many.
+fn subjects(labels: &[PrunerLabel]) -> Vec<&str> {
+    let ids = labels.iter().map(|label| &label.passage_id);
+    let documents: Vec<&str> = ids
+        .clone()
+        .map(|id| id.split().map_or("", |(document, _)| document))
+        .collect();
+    let count = documents.iter().collect::<BTreeSet<_>>().len();
+    if count < MANY_DOCUMENTS {
+        ids.map(PassageId::as_str).collect()
+    } else {
+        documents
+    }
 }
 
 /// Where each label's passage stands, `[labels]`, after every labeled sentence was found where it is

@@ -190,7 +190,7 @@ pub fn taught(folder: &Path) -> Result<Taught, LearnError> {
     let of_boundary = origin.boundary.as_ref().map(|boundary| boundary.held_out);
     Ok(Taught {
         held_out: origin.held_out.or(of_boundary).ok_or_else(unknown)?,
-        questions: origin.learned_from.ok_or_else(unknown)?,
+        questions: origin.learned_from,
     })
 }
 
@@ -203,7 +203,7 @@ pub fn check_model<'r>(
     received: &str,
 ) -> Result<(), LearnError> {
     let mut recorded = recorded.into_iter();
-    match recorded.find(|recorded| !ken_storage::same_fingerprint(recorded, received)) {
+    match recorded.find(|recorded| *recorded != received) {
         None => Ok(()),
         Some(expected) => Err(LearnError::OtherModel {
             expected: expected.to_owned(),

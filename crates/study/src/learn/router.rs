@@ -5,18 +5,21 @@
 //! answer that is given where nothing is retrieved. However a router was trained, that is what it is judged by,
 //! where there are golden answers.
 
+use std::borrow::Cow;
+
 use ken_answer::{QuestionPrompt, all_words};
-use ken_policy::{Head, Input, MeasuredOn, Purpose, Vocabulary, digest_of, is_among};
+use ken_policy::{Head, Input, MeasuredOn, Purpose, Vocabulary, is_among};
 use ken_train::heads::{HeadError, Watch, classify};
 use serde::Serialize;
 
+use super::head::{HeadReport, HeadTask, Judged, learn};
 use super::target::{Target, best_split};
-use super::{CandidateLoss, LearnError, LearnOptions, same_model, select};
+use super::{LearnError, LearnOptions, same_model};
 use crate::bootstrap::interval;
 use crate::discrimination::{Prediction, auroc, average_precision, expected_calibration_error};
 use crate::probe::ProbeRecord;
 use crate::split::{AboutSubject, untaught};
-use crate::statistics::share;
+use crate::statistics::{number, share};
 
 /// Bars that the calibration error is counted over.
 const BINS: usize = 10;
@@ -83,13 +86,10 @@ impl RouterLabels {
         }
     }
 
-    /// Of how many questions a router learns.
-    #[must_use]
-    pub fn learned(&self, options: LearnOptions) -> usize {
-        let learned = self.labels.iter();
-        learned
-            .filter(|label| !options.held_out.holds_out(&label.subject))
-            .count()
+    /// The questions that a router learns from.
+    pub fn learned(&self, options: LearnOptions) -> impl Iterator<Item = &RouterLabel> {
+        let is_learned = move |label: &&RouterLabel| !options.held_out.holds_out(&label.subject);
+        self.labels.iter().filter(is_learned)
     }
 
     /// The questions as they are asked.
@@ -101,8 +101,7 @@ impl RouterLabels {
     /// The words of the questions that a router learns from.
     #[must_use]
     pub fn vocabulary(&self, options: LearnOptions) -> Vocabulary {
-        let learned = self.labels.iter();
-        let learned = learned.filter(|label| !options.held_out.holds_out(&label.subject));
+        let learned = self.learned(options);
         let texts: Vec<String> = learned.map(|label| all_words(label.prompt())).collect();
         Vocabulary::of(&texts.iter().map(String::as_str).collect::<Vec<_>>())
     }
@@ -119,26 +118,17 @@ pub struct Candidate {
     pub vectors: Vec<Vec<f32>>,
 }
 
+/// How good a router is, by questions.
+pub type RouterReport = HeadReport<RouterMeasures>;
+
 /// How good a router is on held-out questions. Values are `None` where those are
 /// all of one kind.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct RouterReport {
+pub struct RouterMeasures {
     /// What it predicts.
     pub predicts: Target,
     /// Targets above this number were trained as ones.
     pub border: f64,
-    /// The vector that it takes.
-    pub input: Input,
-    /// Its architecture.
-    pub head: String,
-    /// The weight decay.
-    pub decay: f64,
-    /// Questions that it was trained on.
-    pub learned_from: usize,
-    /// Held-out questions that it was evaluated on.
-    pub held_out: usize,
-    /// Questions without a label, or that the assessor that it reads was trained on.
-    pub left_out: usize,
     /// How well it separates those held out by what it was trained to predict.
     pub target_auroc: Option<f64>,
     /// The share of those held out that the model answers right from memory. This and what follows are of those
@@ -152,9 +142,6 @@ pub struct RouterReport {
     pub auprc: Option<f64>,
     /// The expected calibration error of its probabilities.
     pub ece: Option<f64>,
-    /// The candidates that its input was selected from: the cross-validated mean cross entropy of each,
-    /// in nats, on the training questions.
-    pub candidates: Vec<CandidateLoss>,
 }
 
 /// The labels of a target that probe records hold.
@@ -203,89 +190,63 @@ pub fn router_labels(records: &[ProbeRecord], target: Target) -> Result<RouterLa
 ///
 /// # Errors
 /// Too few labels, or of one class only; vectors that do not fit; a `watch` that ended it.
-pub fn learn_router(
+pub fn learn_router<'c>(
     labels: &RouterLabels,
-    candidates: &[Candidate],
+    candidates: &'c [Candidate],
     beside: MeasuredOn,
     options: LearnOptions,
     watch: Watch<'_>,
 ) -> Result<(Head, RouterReport), LearnError> {
-    let sides = labels
-        .labels
-        .iter()
-        .map(|label| options.held_out.holds_out(&label.subject));
-    let held_out: Vec<bool> = sides.collect();
-    let (judged_on, learned_from): (Vec<usize>, Vec<usize>) =
-        (0..held_out.len()).partition(|&at| held_out[at]);
-    let needs = |places: &[usize]| -> Vec<f64> {
-        places.iter().map(|&at| labels.labels[at].need).collect()
-    };
-    let border = border(labels.target, &needs(&learned_from))?;
-    let needy: Vec<bool> = needs(&learned_from)
-        .iter()
-        .map(|need| *need > border)
-        .collect();
-    let (chosen, fitted, input, candidates) = select(Purpose::Router, candidates, |candidate| {
-        let own: Option<Vec<&[f32]>> = learned_from
+    let needs: Vec<f64> = labels.learned(options).map(|label| label.need).collect();
+    let border = border(labels.target, &needs)?;
+    let labeled = &labels.labels;
+    let task = HeadTask {
+        purpose: Purpose::Router,
+        fit: |vectors, needs, options, watch| {
+            let needy: Vec<bool> = needs.iter().map(|need| *need > 0.5).collect();
+            classify(vectors, &needy, options, watch)
+        },
+        targets: labeled
             .iter()
-            .map(|&at| candidate.vectors.get(at).map(Vec::as_slice))
-            .collect();
-        let fitted = classify(&own.unwrap_or_default(), &needy, options.head, watch);
-        let fitted = fitted.map_err(|source| LearnError::Head {
-            purpose: Purpose::Router,
-            source,
-        })?;
-        Ok((candidate.input, candidate, fitted))
-    })?;
-    let predicted: Vec<(f64, &RouterLabel)> = judged_on
-        .iter()
-        .filter_map(|&at| {
-            let need = fitted.network.apply(chosen.vectors.get(at)?);
-            Some((1.0 - need, &labels.labels[at]))
-        })
-        .collect();
-    let of_target = predicted
-        .iter()
-        .map(|(sure, label)| (*sure, label.need <= border));
-    let of_target: Vec<Prediction> = of_target.collect();
-    let judged = predicted
-        .iter()
-        .filter_map(|(sure, label)| Some((*sure, label.mastered?)));
-    let predictions: Vec<Prediction> = judged.collect();
-    let report = RouterReport {
-        predicts: labels.target,
-        border,
-        target_auroc: auroc(&of_target),
-        input,
-        head: options.head.shape.to_string(),
-        decay: fitted.decay,
-        learned_from: learned_from.len(),
-        held_out: predicted.len(),
+            .map(|label| number(label.need > border))
+            .collect(),
+        subjects: labeled.iter().map(|label| &label.subject[..]).collect(),
+        texts: labeled.iter().map(|label| &label.question[..]).collect(),
+        digests: &[],
         left_out: labels.left_out,
-        mastered: share(predictions.iter().map(|one| one.1)),
-        auroc: auroc(&predictions),
-        auroc_interval: interval(&predictions, DRAWS, options.head.seed, auroc),
-        auprc: average_precision(&predictions),
-        ece: expected_calibration_error(&predictions, BINS),
-        candidates,
+        measured_on: MeasuredOn {
+            model: labels.model.clone(),
+            prompt: Some(labels.prompt.clone()),
+            ..beside
+        },
     };
-    let measured_on = MeasuredOn {
-        model: labels.model.clone(),
-        prompt: Some(labels.prompt.clone()),
-        ..beside
+    let vectors_of = |candidate: &'c Candidate, _: Watch<'_>| {
+        Ok((candidate.input, Cow::from(&candidate.vectors)))
     };
-    let digests = learned_from
-        .iter()
-        .map(|&at| digest_of(&labels.labels[at].question));
-    let head = Head::new(
-        Purpose::Router,
-        input,
-        measured_on,
-        digests.collect(),
-        fitted.network,
-    );
-    let head = head.with_vocabulary(chosen.vocabulary.clone());
-    Ok((head, report))
+    let measure = |judged: Judged<'_>| {
+        let predicted = || {
+            let predicted = judged.predicted.iter();
+            predicted.map(|&(label, need)| (1.0 - need, &labeled[label]))
+        };
+        let of_target: Vec<Prediction> = predicted()
+            .map(|(sure, label)| (sure, label.need <= border))
+            .collect();
+        let predictions: Vec<Prediction> = predicted()
+            .filter_map(|(sure, label)| Some((sure, label.mastered?)))
+            .collect();
+        RouterMeasures {
+            predicts: labels.target,
+            border,
+            target_auroc: auroc(&of_target),
+            mastered: share(predictions.iter().map(|one| one.1)),
+            auroc: auroc(&predictions),
+            auroc_interval: interval(&predictions, DRAWS, options.head.seed, auroc),
+            auprc: average_precision(&predictions),
+            ece: expected_calibration_error(&predictions, BINS),
+        }
+    };
+    let (head, chosen, report) = learn(task, candidates, vectors_of, measure, options, watch)?;
+    Ok((head.with_vocabulary(chosen.vocabulary.clone()), report))
 }
 
 /// The number above which a target is trained as a one.
@@ -293,11 +254,9 @@ fn border(target: Target, needs: &[f64]) -> Result<f64, LearnError> {
     if target.takes_golden_answers() {
         return Ok(0.5);
     }
-    best_split(needs).ok_or(LearnError::Head {
-        purpose: Purpose::Router,
-        source: HeadError::OneValue {
-            examples: needs.len(),
-        },
+    best_split(needs).ok_or_else(|| {
+        let examples = needs.len();
+        LearnError::of_head(Purpose::Router, HeadError::OneValue { examples })
     })
 }
 
@@ -318,7 +277,7 @@ impl Control {
     /// Compares a head over other features with a router.
     #[must_use]
     pub fn new(reads: String, report: RouterReport, router: &RouterReport) -> Self {
-        let lead = |report: &RouterReport| Some(report.auroc? - 0.5);
+        let lead = |report: &RouterReport| Some(report.measured.auroc? - 0.5);
         let leads = lead(&report).zip(lead(router)).filter(|(_, of)| *of > 0.0);
         Self {
             reads,

@@ -30,7 +30,7 @@ named! {
 impl Target {
     /// Whether it takes golden answers.
     #[must_use]
-    pub fn takes_golden_answers(self) -> bool {
+    pub(crate) fn takes_golden_answers(self) -> bool {
         self == Self::Mastery
     }
 

@@ -80,13 +80,11 @@ impl MasteryWork<'_> {
             ("pairs", self.write.pairs.to_string()),
             ("max_tokens", self.max_tokens.to_string()),
             ("seed", seed.to_string()),
+            ("correct", self.correctness.to_string()),
         ];
-        // Records of before were told by exact match, and can be resumed.
-        let correct = (self.correctness != Correctness::Exact)
-            .then(|| ("correct", self.correctness.to_string()));
         let judge = (self.correctness == Correctness::Judge)
             .then(|| ("judge", self.judge.fingerprint().to_owned()));
-        let all = pairs.into_iter().chain(correct).chain(judge);
+        let all = pairs.into_iter().chain(judge);
         let named = all.map(|(name, value)| (name.to_owned(), value));
         named.chain(computing).collect()
     }

@@ -66,20 +66,17 @@ impl MasteryOfProbed {
     }
 }
 
-/// Puts each probed question to the first sentence of each of its gold passages, or documents, in which
-/// one of its golden answers stands. The mastery of a sentence is the mean confidence in its questions: what
-/// the mean exact match of Zero-RAG's equation 3 comes to where each question is answered many times.
-///
-/// # Errors
-/// A passage that cannot be read.
-pub fn mastery_of_probed(
-    corpus: &Corpus,
-    questions: &[Question],
-    probed: &[ProbeRecord],
-) -> Result<MasteryOfProbed, CorpusError> {
+/// A question with its record and the confidence in its answer from memory.
+type Measured<'q> = (&'q Question, &'q ProbeRecord, f64);
+
+/// The questions with a confidence by their gold passages or documents, and how many have none.
+fn asked<'q>(
+    questions: &'q [Question],
+    probed: &'q [ProbeRecord],
+) -> (BTreeMap<&'q str, Vec<Measured<'q>>>, usize) {
     let by_id: BTreeMap<&str, &ProbeRecord> =
         probed.iter().map(|one| (one.id.as_str(), one)).collect();
-    let mut asked: BTreeMap<&str, Vec<(&Question, &ProbeRecord, f64)>> = BTreeMap::new();
+    let mut asked: BTreeMap<&str, Vec<Measured<'_>>> = BTreeMap::new();
     let mut unprobed = 0;
     for question in questions {
         let record = by_id.get(question.id.as_str()).copied();
@@ -94,6 +91,21 @@ pub fn mastery_of_probed(
             of_gold.push((question, record, confidence));
         }
     }
+    (asked, unprobed)
+}
+
+/// Puts each probed question to the first sentence of each of its gold passages, or documents, in which
+/// one of its golden answers stands. The mastery of a sentence is the mean confidence in its questions: what
+/// the mean exact match of Zero-RAG's equation 3 comes to where each question is answered many times.
+///
+/// # Errors
+/// A passage that cannot be read.
+pub fn mastery_of_probed(
+    corpus: &Corpus,
+    questions: &[Question],
+    probed: &[ProbeRecord],
+) -> Result<MasteryOfProbed, CorpusError> {
+    let (asked, unprobed) = asked(questions, probed);
     let texts: Vec<&str> = questions.iter().map(|one| one.question.as_str()).collect();
     let writer = fingerprint_of_texts(&texts);
     let corpus_fingerprint = corpus.fingerprint();
@@ -103,7 +115,7 @@ pub fn mastery_of_probed(
         let passage = PassageId(sentence.passage_id.clone());
         let document = passage.split().map_or("", |(document, _)| document);
         let named = [document, sentence.passage_id.as_str()].into_iter();
-        let own: Vec<(&Question, &ProbeRecord, f64)> = named
+        let own: Vec<Measured<'_>> = named
             .filter_map(|name| asked.get_key_value(name))
             .flat_map(|(name, of_gold)| of_gold.iter().map(|&one| (*name, one)))
             .filter(|(name, (question, _, _))| {

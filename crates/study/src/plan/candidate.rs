@@ -58,10 +58,10 @@ impl Answered {
 }
 
 /// The half that set-ups are chosen on.
-pub const CHOOSING: usize = 0;
+pub(crate) const CHOOSING: usize = 0;
 
 /// The half that they are reported on.
-pub const REPORTING: usize = 1;
+pub(crate) const REPORTING: usize = 1;
 
 impl Candidate {
     /// A quantity over all questions; `None` where it is not known.
@@ -77,7 +77,7 @@ impl Candidate {
     /// A quantity as set-ups are chosen by: accuracy on the first half of the questions where there are
     /// single answers.
     #[must_use]
-    pub fn value_for_choice(&self, quantity: Quantity) -> Option<f64> {
+    pub(crate) fn value_for_choice(&self, quantity: Quantity) -> Option<f64> {
         if !quantity.is_accuracy() || self.answers.is_empty() {
             return self.value(quantity);
         }
@@ -86,7 +86,7 @@ impl Candidate {
 
     /// How right the questions of a half are answered.
     #[must_use]
-    pub fn on_half(&self, quantity: Quantity, half: usize) -> Vec<f64> {
+    pub(crate) fn on_half(&self, quantity: Quantity, half: usize) -> Vec<f64> {
         let of_it = self.answers.iter().filter(|one| one.half == half);
         of_it.map(|one| one.accuracy(quantity)).collect()
     }

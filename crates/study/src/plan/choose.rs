@@ -165,7 +165,7 @@ fn unmet(
 }
 
 /// A quantity of a set-up: over all questions, or as set-ups are chosen by.
-pub type ValueOf = fn(&Candidate, Quantity) -> Option<f64>;
+pub(crate) type ValueOf = fn(&Candidate, Quantity) -> Option<f64>;
 
 /// The set-ups than which no other is both at least as accurate and at most as dear, and one of both
 /// strictly; from cheap to dear.

@@ -47,9 +47,8 @@ pub struct ProbeSample {
     /// Tokens of the answer and its end.
     pub tokens: usize,
     /// Tokens that the model wrote: those of the answer without its end, and what it wrote after
-    /// it. `None` in records of versions that did not keep it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub written: Option<usize>,
+    /// it.
+    pub written: usize,
     /// Whether it is right; `None` where the question has no golden answer.
     pub correct: Option<bool>,
     /// Why it is no answer, or not all of one.
@@ -112,7 +111,6 @@ pub struct ProbeRecord {
     /// What the evidence does.
     pub effect: Effects,
     /// The greedy answer; `None` for a condition that the question was not put under.
-    #[serde(rename = "likeliest")]
     pub greedy: Conditions<Option<ProbeAnswer>>,
     /// Probability with which the model says that it must look the question up, if it scores and can tell.
     pub judgment: Option<f64>,
@@ -130,8 +128,7 @@ pub struct ProbeRecord {
     /// Why the question could not be probed.
     pub error: Option<Failure>,
     /// What the judgment, and answers and hidden states from memory cost: calls, tokens and the
-    /// question's share of the time of its batch, as in a trace. Empty in records of versions that
-    /// did not keep it.
+    /// question's share of the time of its batch, as in a trace.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub costs: BTreeMap<Step, Cost>,
     /// How well the passages of the corpus fit the question; `None` without a corpus.

@@ -57,7 +57,6 @@ impl Probe<'_> {
     #[must_use]
     pub fn identity(&self, mut answering: RunSettings) -> RunSettings {
         answering.remove("policy");
-        answering.remove("verbalize");
         let mut set = |name: &str, value: String| answering.insert(name.to_owned(), value);
         set("samples", self.options.samples.to_string());
         set("temperature", self.options.temperature.to_string());
@@ -163,7 +162,7 @@ impl Probe<'_> {
                     text: sample.text,
                     logprob: sample.logprob,
                     tokens: sample.tokens,
-                    written: Some(written),
+                    written,
                     correct: right(),
                     lack: sample.lack,
                     answer_type,

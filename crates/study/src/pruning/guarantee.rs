@@ -22,7 +22,7 @@ use crate::statistics::number;
 const STEPS: u32 = 100;
 
 /// The smallest ratio that is tried.
-pub const MIN_RATIO: f64 = 0.01;
+pub(crate) const MIN_RATIO: f64 = 0.01;
 
 /// A question, and the answers that its search should find.
 #[derive(Debug, Clone, PartialEq)]

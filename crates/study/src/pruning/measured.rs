@@ -10,7 +10,7 @@ use super::order::Scored;
 ///
 /// # Errors
 /// A passage that cannot be read.
-pub fn measured_first<'l>(
+pub(crate) fn measured_first<'l>(
     corpus: &Corpus,
     labels: impl Iterator<Item = (&'l PassageId, f64)>,
     scored: &mut [Scored],

@@ -63,7 +63,7 @@ impl Basis {
     pub fn is_read_by(&self, model: &dyn LanguageModel) -> bool {
         let head = self.head.as_ref();
         let reader = head.and_then(|head| head.measured_on.reader.as_deref());
-        reader.is_some_and(|expected| ken_storage::same_fingerprint(expected, model.fingerprint()))
+        reader.is_some_and(|expected| expected == model.fingerprint())
     }
 
     /// How many of some questions mastery was measured by. What pruning does to those says nothing about
@@ -108,7 +108,7 @@ impl Basis {
 }
 
 fn same_model(expected: &str, received: &str) -> Result<(), PruningError> {
-    match ken_storage::same_fingerprint(expected, received) {
+    match expected == received {
         true => Ok(()),
         false => Err(PruningError::OtherModel {
             expected: expected.to_owned(),

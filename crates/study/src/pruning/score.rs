@@ -8,7 +8,6 @@ use ken_corpus::Corpus;
 use ken_index::{IndexError, RowBuffer};
 use ken_language::LanguageModel;
 use ken_policy::Head;
-use ken_storage::same_fingerprint;
 use rayon::prelude::*;
 
 use super::error::PruningError;
@@ -112,7 +111,7 @@ fn check_reader<'a>(
     let expected = head.measured_on.reader.as_deref().unwrap_or_default();
     let received = reader.map_or("none", LanguageModel::fingerprint);
     reader
-        .filter(|_| same_fingerprint(expected, received))
+        .filter(|_| expected == received)
         .ok_or_else(|| PruningError::OtherReader {
             expected: expected.to_owned(),
             received: received.to_owned(),
@@ -153,9 +152,7 @@ fn with_scores(mut all: Vec<Scored>, scores: Vec<f32>) -> Vec<Scored> {
 fn check(head: &Head, corpus: &Corpus) -> Result<(), PruningError> {
     let embedder = corpus.embedder();
     let expected = head.measured_on.embedder.clone().unwrap_or_default();
-    if same_fingerprint(&expected, &embedder.fingerprint)
-        && head.dimensions() == embedder.dimensions
-    {
+    if expected == embedder.fingerprint && head.dimensions() == embedder.dimensions {
         return Ok(());
     }
     Err(PruningError::OtherEmbedder {

@@ -199,8 +199,7 @@ impl Manifest {
                 .models
                 .entry(name.clone())
                 .or_insert_with(|| model.clone());
-            let is_same = ken_storage::same_fingerprint(&known.fingerprint, &model.fingerprint);
-            if !is_same || known.parameters != model.parameters {
+            if known.fingerprint != model.fingerprint || known.parameters != model.parameters {
                 let (one, other) = (known.reference.clone(), model.reference);
                 return Err(ScalingError::SameModel { name, one, other });
             }
@@ -235,7 +234,7 @@ impl Manifest {
 
     /// The names of the models, from small to large.
     #[must_use]
-    pub fn models_by_size(&self) -> Vec<&str> {
+    pub(crate) fn models_by_size(&self) -> Vec<&str> {
         let mut models: Vec<(&String, &StudiedModel)> = self.models.iter().collect();
         models.sort_by_key(|(_, model)| model.parameters);
         models.into_iter().map(|(name, _)| name.as_str()).collect()

@@ -103,20 +103,8 @@ pub fn read_table(path: &Path) -> Result<Vec<Curve>, TableError> {
                 now,
             });
         }
-        let known = curves
-            .iter()
-            .position(|curve| curve.dataset == dataset && curve.model == model);
-        let place = known.unwrap_or_else(|| {
-            let (dataset, model) = (dataset.clone(), model.clone());
-            curves.push(Curve {
-                dataset,
-                model,
-                parameters,
-                scores: BTreeMap::new(),
-            });
-            curves.len() - 1
-        });
-        if curves[place].scores.insert(n, scores).is_some() {
+        let curve = curve_of(&mut curves, &dataset, &model, parameters);
+        if curve.scores.insert(n, scores).is_some() {
             let path = path.to_owned();
             return Err(TableError::Twice {
                 path,
@@ -133,6 +121,28 @@ pub fn read_table(path: &Path) -> Result<Vec<Curve>, TableError> {
         }),
         false => Ok(curves),
     }
+}
+
+/// The curve of a model on a dataset, which is added if it is missing.
+fn curve_of<'c>(
+    curves: &'c mut Vec<Curve>,
+    dataset: &str,
+    model: &str,
+    parameters: u64,
+) -> &'c mut Curve {
+    let known = curves
+        .iter()
+        .position(|curve| curve.dataset == dataset && curve.model == model);
+    let place = known.unwrap_or_else(|| {
+        curves.push(Curve {
+            dataset: dataset.to_owned(),
+            model: model.to_owned(),
+            parameters,
+            scores: BTreeMap::new(),
+        });
+        curves.len() - 1
+    });
+    &mut curves[place]
 }
 
 /// Where each of the columns stands.

@@ -34,7 +34,7 @@ impl Table for ProbeRecord {
             ),
             ("judgment", Number(|one| one.judgment)),
             ("eigenscore", Number(|one| one.eigenscore)),
-            ("likeliest", Json(|one| to_vec(&one.greedy))),
+            ("greedy", Json(|one| to_vec(&one.greedy))),
             ("samples", Json(|one| to_vec(&one.samples))),
             ("evidence", Json(|one| to_vec(&one.evidence))),
             ("error", Text(|one| Some(&one.error.as_ref()?.message))),

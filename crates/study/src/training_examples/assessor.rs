@@ -2,15 +2,14 @@
 //! each probed question whether its answer is mastered, and whether samples agree, from memory and with
 //! the evidence.
 
-use std::collections::BTreeMap;
-
 use ken_answer::Retrieved;
 use ken_answer::prompt::{Indicator, QuestionPrompt, assess, from_evidence, from_memory, verdicts};
 use ken_diagnostic::Action;
+use ken_language::Prompt;
 
 use super::error::ExamplesError;
 use super::{ExampleKind, TrainingExample};
-use crate::probe::{ProbeRecord, ProbedEvidence};
+use crate::probe::{Conditions, ProbeRecord, ProbedEvidence};
 use crate::statistics::number;
 
 /// The target that an indicator becomes.
@@ -76,10 +75,9 @@ pub fn assessor_examples(
     };
     let first = usable.first().ok_or_else(no_labels)?;
     let (model, prompt) = (&first.fingerprint.model, &first.fingerprint.prompt);
-    if usable.iter().any(|r| {
-        !ken_storage::same_fingerprint(&r.fingerprint.model, model)
-            || r.fingerprint.prompt != *prompt
-    }) {
+    let is_other =
+        |r: &&ProbeRecord| (&r.fingerprint.model, &r.fingerprint.prompt) != (model, prompt);
+    if usable.iter().any(is_other) {
         return Err(ExamplesError::Mixed);
     }
     let is_bare = |record: &&ProbeRecord| record.evidence.is_empty();
@@ -89,14 +87,8 @@ pub fn assessor_examples(
         });
     }
     let mut examples = Vec::new();
-    // Of answers from memory, which the policy is about: with evidence, a model may be as sure of all.
-    let mut labels: BTreeMap<Indicator, Vec<f64>> = BTreeMap::new();
     let mut without_evidence = 0;
     for record in &usable {
-        let question_prompt = QuestionPrompt {
-            question: &record.question,
-            choices: &record.choices,
-        };
         let found = making.evidence.map(|evidence| evidence.of(record));
         let evidence = match found.transpose()? {
             Some(Some(evidence)) => evidence,
@@ -106,54 +98,15 @@ pub fn assessor_examples(
             }
             None => Vec::new(),
         };
-        let read: Vec<&Retrieved> = evidence.iter().collect();
-        let prompts = [
-            (
-                ExampleKind::Assessor,
-                from_memory(question_prompt),
-                record.confidence.from_self,
-                record.certainty.from_self,
-            ),
-            (
-                ExampleKind::AssessorWithEvidence,
-                from_evidence(question_prompt, &read),
-                record.confidence.corpus.filter(|_| !read.is_empty()),
-                record.certainty.corpus.filter(|_| !read.is_empty()),
-            ),
-        ];
-        for (kind, asked, confidence, certainty) in prompts {
-            let indicators = [
-                (Indicator::Mastery, confidence),
-                (Indicator::Certainty, certainty),
-            ];
-            for (indicator, value) in indicators {
-                let Some(value) = value else { continue };
-                let label = making.labels.of(indicator, value);
-                if kind == ExampleKind::Assessor {
-                    labels.entry(indicator).or_default().push(label);
-                }
-                let chances = [label, 1.0 - label];
-                let verdicts = verdicts(&record.question).into_iter().zip(chances);
-                examples.extend(verdicts.filter(|&(_, chance)| chance > 0.0).map(
-                    |(verdict, chance)| TrainingExample {
-                        id: record.id.clone(),
-                        kind,
-                        prompt: assess(&record.question, &asked, indicator),
-                        output: verdict.to_owned(),
-                        weight: chance as f32,
-                    },
-                ));
-            }
-        }
+        examples.extend(examples_of(record, &evidence, making.labels));
     }
     if examples.is_empty() {
         return Err(no_labels());
     }
-    let alike = |labels: &Vec<f64>| labels.windows(2).all(|pair| pair[0] == pair[1]);
-    if let Some((indicator, _)) = labels.iter().find(|(_, labels)| alike(labels)) {
+    if let Some(indicator) = one_sided(&usable, making.labels) {
         return Err(ExamplesError::OneSide {
             questions: usable.len(),
-            indicator: *indicator,
+            indicator,
         });
     }
     Ok(AssessorExamples {
@@ -164,10 +117,73 @@ pub fn assessor_examples(
     })
 }
 
+const INDICATORS: [Indicator; 2] = [Indicator::Mastery, Indicator::Certainty];
+
+fn indicated(record: &ProbeRecord, indicator: Indicator) -> Conditions<Option<f64>> {
+    match indicator {
+        Indicator::Mastery => record.confidence,
+        Indicator::Certainty => record.certainty,
+    }
+}
+
+/// The indicator whose labels are all alike, if there is one. Of answers from memory, which the policy is about: with
+/// evidence, a model may be as sure of all.
+fn one_sided(records: &[&ProbeRecord], labels: Labels) -> Option<Indicator> {
+    INDICATORS.into_iter().find(|&indicator| {
+        let mut labels = records
+            .iter()
+            .filter_map(|record| indicated(record, indicator).from_self)
+            .map(|value| labels.of(indicator, value));
+        let first = labels.next();
+        first.is_some_and(|first| labels.all(|label| label == first))
+    })
+}
+
+/// The examples of a question, from memory and with the evidence.
+fn examples_of(
+    record: &ProbeRecord,
+    evidence: &[Retrieved],
+    labels: Labels,
+) -> Vec<TrainingExample> {
+    let from = |kind, asked: &Prompt, value: &dyn Fn(Conditions<Option<f64>>) -> Option<f64>| {
+        let mut examples = Vec::new();
+        for indicator in INDICATORS {
+            let Some(value) = value(indicated(record, indicator)) else {
+                continue;
+            };
+            let label = labels.of(indicator, value);
+            let verdicts = verdicts(&record.question).into_iter();
+            let weighted = verdicts.zip([label, 1.0 - label]);
+            let weighted = weighted.filter(|&(_, chance)| chance > 0.0);
+            examples.extend(weighted.map(|(verdict, chance)| TrainingExample {
+                id: record.id.clone(),
+                kind,
+                prompt: assess(&record.question, asked, indicator),
+                output: verdict.to_owned(),
+                weight: chance as f32,
+            }));
+        }
+        examples
+    };
+    let question = QuestionPrompt {
+        question: &record.question,
+        choices: &record.choices,
+    };
+    let mut examples = from(ExampleKind::Assessor, &from_memory(question), &|of| {
+        of.from_self
+    });
+    if !evidence.is_empty() {
+        let asked = from_evidence(question, &evidence.iter().collect::<Vec<_>>());
+        examples.extend(from(ExampleKind::AssessorWithEvidence, &asked, &|of| {
+            of.corpus
+        }));
+    }
+    examples
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::probe::Conditions;
 
     fn record(confidence: &f64) -> ProbeRecord {
         ProbeRecord {

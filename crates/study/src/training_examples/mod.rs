@@ -51,10 +51,8 @@ pub enum ExampleKind {
     /// To answer although no passage holds the answer.
     WithNoise,
     /// To predict whether another model knows the answer.
-    #[serde(rename = "boundary")]
     Assessor,
     /// The same, where that one reads evidence.
-    #[serde(rename = "boundary_with_evidence")]
     AssessorWithEvidence,
 }
 

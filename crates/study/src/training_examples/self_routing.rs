@@ -179,7 +179,7 @@ pub fn routing_examples(
         };
         match fingerprint {
             None => fingerprint = Some(&record.fingerprint),
-            Some(first) if !first.is_same(&record.fingerprint) => return Err(ExamplesError::Mixed),
+            Some(first) if *first != record.fingerprint => return Err(ExamplesError::Mixed),
             Some(_) => {}
         }
         examples.push(example);
@@ -188,7 +188,7 @@ pub fn routing_examples(
         records: records.len(),
         labeled_by: Action::LabelSources,
     })?;
-    if !ken_storage::same_fingerprint(&fingerprint.model, model) {
+    if fingerprint.model != model {
         return Err(ExamplesError::OtherModel {
             expected: fingerprint.model.clone(),
             received: model.to_owned(),
@@ -370,15 +370,9 @@ impl RoutingExample {
             objectives.push(Objective::Imitate(sequence));
         }
         if let (RoutingStage::Prefer { beta }, Some(unhelped)) = (stage, &self.unhelped) {
-            let way = |sourced: &Sourced| -> Result<Sequence, DecoderError> {
-                let read = checkpoint.sourced(tokens, sourced)?;
-                let prompt = [read.question, read.source].concat();
-                let text = [read.knowledge, vec![tokens.end_of_knowledge]].concat();
-                Ok(Sequence::completion(&prompt, &text))
-            };
             let preference = Preference {
-                chosen: way(&self.helped)?,
-                rejected: way(unhelped)?,
+                chosen: written(checkpoint, tokens, &self.helped)?,
+                rejected: written(checkpoint, tokens, unhelped)?,
             };
             if preference.rejected.tokens.len() <= context {
                 objectives.push(Objective::Prefer { preference, beta });
@@ -386,4 +380,16 @@ impl RoutingExample {
         }
         Ok(objectives)
     }
+}
+
+/// The knowledge with its end, as it is written after the question and the source.
+fn written(
+    checkpoint: &Checkpoint,
+    tokens: &SourceTokens,
+    sourced: &Sourced,
+) -> Result<Sequence, DecoderError> {
+    let read = checkpoint.sourced(tokens, sourced)?;
+    let prompt = [read.question, read.source].concat();
+    let text = [read.knowledge, vec![tokens.end_of_knowledge]].concat();
+    Ok(Sequence::completion(&prompt, &text))
 }

@@ -56,7 +56,7 @@ pub fn taught_boundary(
         .filter(|example| example.kind == ExampleKind::AssessorWithEvidence)
         .map(|example| example.id.as_str())
         .collect();
-    let questions_with_evidence = Some(with_evidence.len());
+    let questions_with_evidence = with_evidence.len();
     Ok(TaughtBoundary {
         training,
         validation,

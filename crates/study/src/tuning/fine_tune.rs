@@ -42,8 +42,7 @@ pub struct TuneReport {
     /// How it ended.
     pub outcome: Outcome,
     /// Training examples by kind.
-    #[serde(rename = "lessons")]
-    pub kinds: BTreeMap<ExampleKind, usize>,
+    pub by_kind: BTreeMap<ExampleKind, usize>,
     /// As of the curriculum.
     pub without_evidence: usize,
     /// Training examples of the last stage.
@@ -159,23 +158,7 @@ pub fn fine_tune(
     for (token, others) in &curriculum.begin {
         model.begin_like(*token, others)?;
     }
-    let mut outcome = Outcome::Finished;
-    let (mut whole, mut last) = (History::default(), History::default());
-    for (stage, state) in curriculum.stages.iter().zip(STATES) {
-        (outcome, last) = ken_train::train(
-            &model,
-            &Examples::Set(&stage.training),
-            &stage.validation,
-            &tuning.settings_of(stage, curriculum),
-            Some(&out.join(state)),
-            on,
-        )?;
-        whole.then(last.clone());
-        write_history(out, &whole)?;
-        if outcome == Outcome::Stopped {
-            return Err(stopped(&whole, out, tuning.overwrite));
-        }
-    }
+    let (outcome, whole, last) = train_stages(&model, curriculum, tuning, on)?;
     let origin = origin(&model, checkpoint, curriculum);
     clear(out)?;
     match tuning.lora {
@@ -187,7 +170,7 @@ pub fn fine_tune(
         out: out.to_owned(),
         purpose: curriculum.purpose.clone(),
         outcome,
-        kinds: curriculum.kinds.clone(),
+        by_kind: curriculum.kinds.clone(),
         without_evidence: curriculum.without_evidence,
         examples: stage.map_or(0, |stage| stage.training.len()),
         validation_examples: stage.map_or(0, |stage| stage.validation.len()),
@@ -202,6 +185,34 @@ pub fn fine_tune(
     })
 }
 
+/// Trains a model in stages. Returns how the last one ended, and the history of all stages and of the last.
+fn train_stages(
+    model: &Trainable,
+    curriculum: &Curriculum,
+    tuning: &FineTuning<'_>,
+    on: &mut dyn FnMut(Progress<'_>) -> ControlFlow<()>,
+) -> Result<(Outcome, History, History), TuneError> {
+    let out = tuning.out;
+    let mut outcome = Outcome::Finished;
+    let (mut whole, mut last) = (History::default(), History::default());
+    for (stage, state) in curriculum.stages.iter().zip(STATES) {
+        (outcome, last) = ken_train::train(
+            model,
+            &Examples::Set(&stage.training),
+            &stage.validation,
+            &tuning.settings_of(stage, curriculum),
+            Some(&out.join(state)),
+            on,
+        )?;
+        whole.then(last.clone());
+        write_history(out, &whole)?;
+        if outcome == Outcome::Stopped {
+            return Err(stopped(&whole, out, tuning.overwrite));
+        }
+    }
+    Ok((outcome, whole, last))
+}
+
 /// Removes what a training resumes from: all that belongs to its result is on the disk.
 ///
 /// # Errors
@@ -212,7 +223,11 @@ pub fn finish(out: &Path) -> Result<(), TuneError> {
 
 fn origin(model: &Trainable, checkpoint: &Checkpoint, curriculum: &Curriculum) -> Origin {
     let before = checkpoint.origin();
-    let taught_before = before.map_or(Some(&[][..]), |origin| origin.learned_from.as_deref());
+    let taught_before = before.iter().flat_map(|origin| &origin.learned_from);
+    let taught: BTreeSet<u64> = taught_before
+        .chain(&curriculum.learned_from)
+        .copied()
+        .collect();
     Origin {
         base: model.base.clone(),
         purpose: curriculum.purpose.clone(),
@@ -234,12 +249,6 @@ fn origin(model: &Trainable, checkpoint: &Checkpoint, curriculum: &Curriculum) -
             .into_iter()
             .chain(before.and_then(|origin| origin.held_out))
             .reduce(f64::min),
-        learned_from: taught_before.map(|before| {
-            let all: BTreeSet<u64> = [before, &curriculum.learned_from]
-                .concat()
-                .into_iter()
-                .collect();
-            all.into_iter().collect()
-        }),
+        learned_from: taught.into_iter().collect(),
     }
 }

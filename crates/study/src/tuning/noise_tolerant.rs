@@ -43,7 +43,7 @@ pub fn known_questions<'q>(
         .collect();
     let mut known = HashSet::new();
     for record in records.into_iter().filter(|record| record.error.is_none()) {
-        if !ken_storage::same_fingerprint(&record.fingerprint.model, model) {
+        if record.fingerprint.model != model {
             let (expected, received) = (record.fingerprint.model, model.to_owned());
             return Err(LearnError::OtherModel { expected, received }.into());
         }

@@ -78,7 +78,7 @@ fn origin(model: &Trainable, prompt: PromptForm) -> Origin {
         boundary: None,
         sources: None,
         held_out: None,
-        learned_from: None,
+        learned_from: Vec::new(),
     }
 }
 

@@ -241,31 +241,35 @@ fn rows<'f>(findings: &'f Findings) -> Vec<(&'f str, String)> {
     ] {
         rows.extend(rate.map(|rate| (name, format!("{rate:.0} tokens/s"))));
     }
-    if let Some(bench) = &findings.bench {
-        for rates in &bench.rates {
-            rows.push((rates.precision.as_str(), format!(
-                    "first token after {:.1} s; samples {:.0}, reads {:.0}, writes one stream at {:.0}, embeds {:.0} tokens/s; \
-                     scores {:.1} contexts/s",
-                    rates.load_s,
-                    rates.sample_tokens_per_s,
-                    rates.read_tokens_per_s,
-                    rates.stream_tokens_per_s,
-                    rates.embed_tokens_per_s,
-                    rates.score_contexts_per_s
-                )));
-        }
-        for company in &bench.clients {
-            rows.push((
-                "clients",
-                format!(
-                    "{} at once: {:.2} questions/s with evidence, first token after {:.0} ms (p50), {:.0} ms (p99)",
-                    company.clients,
-                    company.questions_per_s,
-                    company.first_token_ms_p50,
-                    company.first_token_ms_p99
-                ),
-            ));
-        }
+    rows.extend(findings.bench.iter().flat_map(bench_rows));
+    rows
+}
+
+fn bench_rows(bench: &bench::Bench) -> Vec<(&str, String)> {
+    let mut rows = Vec::new();
+    for rates in &bench.rates {
+        rows.push((rates.precision.as_str(), format!(
+                "first token after {:.1} s; samples {:.0}, reads {:.0}, writes one stream at {:.0}, embeds {:.0} tokens/s; \
+                 scores {:.1} contexts/s",
+                rates.load_s,
+                rates.sample_tokens_per_s,
+                rates.read_tokens_per_s,
+                rates.stream_tokens_per_s,
+                rates.embed_tokens_per_s,
+                rates.score_contexts_per_s
+            )));
+    }
+    for company in &bench.clients {
+        rows.push((
+            "clients",
+            format!(
+                "{} at once: {:.2} questions/s with evidence, first token after {:.0} ms (p50), {:.0} ms (p99)",
+                company.clients,
+                company.questions_per_s,
+                company.first_token_ms_p50,
+                company.first_token_ms_p99
+            ),
+        ));
     }
     rows
 }

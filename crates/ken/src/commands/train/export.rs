@@ -63,7 +63,7 @@ pub(super) fn exported(verb: &TrainVerb, session: &Session<'_>) -> Option<Result
     Some(values.and_then(|values| {
         let written = write(&values, prefers, format, out)?;
         if session.json {
-            return output::json(&json!({"out": written, "lessons": values.len()}));
+            return output::json(&json!({"out": written, "examples": values.len()}));
         }
         output::line(format!(
             "{} examples written to {}",

@@ -116,7 +116,7 @@ fn show(report: &TuneReport) -> Result<()> {
             output::number(last, 4)
         )
     };
-    let kinds = report.kinds.iter();
+    let kinds = report.by_kind.iter();
     let kinds: Vec<String> = kinds
         .map(|(kind, count)| format!("{count} {kind}"))
         .collect();

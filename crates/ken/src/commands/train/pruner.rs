@@ -1,16 +1,12 @@
 //! `ken train pruner`: which passages say what the language model knows.
 
-use std::path::Path;
-
 use ken_answer::PassageFeatures;
 use ken_corpus::Corpus;
-use ken_study::learn::pruner::{PrunerReport, learn_pruner, pruner_labels};
+use ken_study::learn::pruner::{PrunerMeasures, PrunerReport, learn_pruner, pruner_labels};
 use ken_study::pruning::{PassageVectors, StoredVectors};
 use ken_study::{MasteryRecord, read_results};
-use serde_json::json;
 
-use super::vectors::{looks_at, losses};
-use super::{learning, options, with_interval};
+use super::head::{Kind, Row, learning, options, trained, with_interval};
 use crate::arguments::training::{PassageSource, TrainPrunerArguments};
 use crate::failure::Result;
 use crate::output::{self, share};
@@ -26,7 +22,7 @@ pub(super) fn run(arguments: &TrainPrunerArguments, session: &Session<'_>) -> Re
             learn_pruner(&labels, &corpus, vectors, options, watch)
         })
     };
-    let (head, report) = match arguments.from {
+    let learned = match arguments.from {
         PassageSource::Embedding => {
             learn(&[PassageVectors::Stored(StoredVectors::open(&corpus)?)])?
         }
@@ -48,27 +44,25 @@ pub(super) fn run(arguments: &TrainPrunerArguments, session: &Session<'_>) -> Re
             learn(&vectors.collect::<Vec<_>>())?
         }
     };
-    head.write(&arguments.out)?;
-    if session.json {
-        return output::json(&json!({ "pruner": arguments.out, "report": report }));
-    }
-    show(&report, &arguments.out)
+    PRUNER.finish(&[learned], &arguments.out, None, None, session)
 }
 
-fn show(report: &PrunerReport, out: &Path) -> Result<()> {
+const PRUNER: Kind<PrunerMeasures> = Kind {
+    name: "pruner",
+    measures: &[],
+    rows,
+};
+
+fn rows(report: &PrunerReport) -> Vec<Row> {
+    let of = &report.measured;
     let error = |value: Option<f64>| output::number(value, 4);
-    let mut rows = vec![
-        ("pruner", out.display().to_string()),
-        ("features", looks_at(report.input)),
-        (
-            "head",
-            format!("{}, weight decay {}", report.head, report.decay),
-        ),
+    vec![
+        trained(report),
         (
             "sentences",
             format!(
                 "{} with a mastery, {} without",
-                report.sentences, report.left_out
+                of.sentences, report.left_out
             ),
         ),
         (
@@ -78,20 +72,18 @@ fn show(report: &PrunerReport, out: &Path) -> Result<()> {
                 report.learned_from, report.held_out
             ),
         ),
-        ("mastery of those held out", share(report.mastery)),
+        ("mastery of those held out", share(of.mastery)),
         (
             "rank correlation",
-            with_interval(report.rank_correlation, report.rank_correlation_interval),
+            with_interval(of.rank_correlation, of.rank_correlation_interval),
         ),
         (
             "squared error",
             format!(
                 "{}; of predicting the mean {}",
-                error(report.squared_error),
-                error(report.squared_error_of_mean)
+                error(of.squared_error),
+                error(of.squared_error_of_mean)
             ),
         ),
-    ];
-    rows.extend(losses(&report.candidates));
-    output::pairs(rows)
+    ]
 }

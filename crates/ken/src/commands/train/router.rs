@@ -7,14 +7,13 @@ use ken_answer::{Assessor, Representation, prompt};
 use ken_language::LanguageModel;
 use ken_policy::{Head, Input, MeasuredOn};
 use ken_study::learn::router::{
-    Candidate, Control, RouterLabels, RouterReport, learn_router, router_labels,
+    Candidate, Control, RouterLabels, RouterMeasures, RouterReport, learn_router, router_labels,
 };
 use ken_study::learn::{check_model, question_vectors, taught};
 use ken_study::{LearnError, ProbeRecord, read_results};
 use serde_json::json;
 
-use super::vectors::{looks_at, losses};
-use super::{Measure, learning, options, show_spreads, spreads, with_interval};
+use super::head::{Kind, Row, learning, options, trained, with_interval};
 use crate::arguments::training::{ControlSource, TrainRouterArguments, VectorSource};
 use crate::failure::{Failure, Result};
 use crate::output::{self, share};
@@ -28,22 +27,7 @@ pub(super) fn run(arguments: &TrainRouterArguments, session: &Session<'_>) -> Re
         return Err(LearnError::OtherPrompts.into());
     }
     let assessor = match arguments.from {
-        VectorSource::FirstTokenAndKbm => {
-            let assessor = session.setup().assessor()?;
-            assessor.check(&labels.model)?;
-            if let Some(folder) = &session.settings.kbm {
-                labels.leave_out_taught(&taught(folder)?.questions)?;
-                let own = options(&arguments.head, session.settings.seed, 0);
-                if labels.learned(own) == 0 {
-                    return Err(Failure::refused(
-                        "held_out_twice",
-                        "the router holds out all questions that the kbm model was not taught, so none is left to learn from",
-                        "train the kbm model with a larger --held-out than the router: such as 0.6, and the router with 0.3",
-                    ));
-                }
-            }
-            Some(assessor)
-        }
+        VectorSource::FirstTokenAndKbm => Some(assessor(arguments, &mut labels, session)?),
         _ => None,
     };
     let learner = Learner {
@@ -53,35 +37,8 @@ pub(super) fn run(arguments: &TrainRouterArguments, session: &Session<'_>) -> Re
         fold: 0,
         session,
     };
-    let mut beside = MeasuredOn::default();
-    let candidates = match arguments.from {
-        VectorSource::Words => vec![learner.words()?],
-        VectorSource::Embedding => {
-            let embedder = session.setup().question_embedder()?;
-            beside.embedder = Some(embedder.fingerprint().to_owned());
-            let by = Representation::Embedding(embedder.as_ref());
-            vec![learner.candidate(Input::QuestionEmbedding, by, "embedded")?]
-        }
-        VectorSource::Hidden => {
-            let model = learner.probed_model()?;
-            learner.hidden(model.as_ref())?
-        }
-        VectorSource::FirstToken | VectorSource::FirstTokenAndKbm => {
-            let model = learner.probed_model()?;
-            beside.assessor = assessor
-                .as_ref()
-                .map(Assessor::fingerprint)
-                .map(str::to_owned);
-            let input = match assessor {
-                Some(_) => Input::FirstTokenAndMastery,
-                None => Input::FirstToken,
-            };
-            let by = Representation::of(input, model.as_ref(), None, assessor.as_ref())?;
-            vec![learner.candidate(input, by, "read")?]
-        }
-    };
-    let (head, report) = learner.learn(&candidates, beside)?;
-    let mut reports = vec![report.clone()];
+    let (candidates, beside) = learner.candidates(assessor.as_ref())?;
+    let mut learned = vec![learner.learn(&candidates, beside)?];
     for (fold, seed) in arguments.seeds.from(learner.seed).enumerate().skip(1) {
         let learner = Learner {
             seed,
@@ -94,9 +51,9 @@ pub(super) fn run(arguments: &TrainRouterArguments, session: &Session<'_>) -> Re
             _ => None,
         };
         let candidates = counted.as_deref().unwrap_or(&candidates);
-        reports.push(learner.learn(candidates, MeasuredOn::default())?.1);
+        learned.push(learner.learn(candidates, MeasuredOn::default())?);
     }
-    let spreads = spreads(&reports, MEASURES);
+    let (_, report) = &learned[0];
     let controls = arguments.controls.iter().map(|source| {
         let (reads, candidates) = match source {
             ControlSource::Words => ("words".to_owned(), vec![learner.words()?]),
@@ -107,34 +64,56 @@ pub(super) fn run(arguments: &TrainRouterArguments, session: &Session<'_>) -> Re
             }
         };
         let (_, of_control) = learner.learn(&candidates, MeasuredOn::default())?;
-        Ok(Control::new(reads, of_control, &report))
+        Ok(Control::new(reads, of_control, report))
     });
     let controls: Vec<Control> = controls.collect::<Result<_>>()?;
-    head.write(&arguments.out)?;
-    match session.json {
-        true => output::json(
-            &json!({ "router": arguments.out, "report": report, "controls": controls, "seeds": spreads }),
-        ),
-        false => {
-            show(&report, &arguments.out)?;
-            show_spreads(&spreads)?;
-            show_controls(&controls)?;
-            show_use(
-                report.input,
-                &arguments.out,
-                session.settings.kbm.as_deref(),
-            )
-        }
-    }
+    let usage = usage(
+        report.input,
+        &arguments.out,
+        session.settings.kbm.as_deref(),
+    );
+    let controls = (table(&controls), json!(controls));
+    ROUTER.finish(
+        &learned,
+        &arguments.out,
+        Some(controls),
+        Some(usage),
+        session,
+    )
 }
 
-/// What is told of several seeds.
-const MEASURES: &[Measure<RouterReport>] = &[
-    ("target_auroc", |report| report.target_auroc),
-    ("auroc", |report| report.auroc),
-    ("auprc", |report| report.auprc),
-    ("ece", |report| report.ece),
-];
+/// The model of the policy `kbm`, without the questions among the labels that it was taught.
+fn assessor(
+    arguments: &TrainRouterArguments,
+    labels: &mut RouterLabels,
+    session: &Session<'_>,
+) -> Result<Assessor> {
+    let assessor = session.setup().assessor()?;
+    assessor.check(&labels.model)?;
+    if let Some(folder) = &session.settings.kbm {
+        labels.leave_out_taught(&taught(folder)?.questions)?;
+        let own = options(&arguments.head, session.settings.seed, 0);
+        if labels.learned(own).next().is_none() {
+            return Err(Failure::refused(
+                "held_out_twice",
+                "the router holds out all questions that the kbm model was not taught, so none is left to learn from",
+                "train the kbm model with a larger --held-out than the router: such as 0.6, and the router with 0.3",
+            ));
+        }
+    }
+    Ok(assessor)
+}
+
+const ROUTER: Kind<RouterMeasures> = Kind {
+    name: "router",
+    measures: &[
+        ("target_auroc", |of| of.target_auroc),
+        ("auroc", |of| of.auroc),
+        ("auprc", |of| of.auprc),
+        ("ece", |of| of.ece),
+    ],
+    rows,
+};
 
 /// Learns heads over several features from the same labels.
 #[derive(Clone, Copy)]
@@ -175,6 +154,32 @@ impl Learner<'_> {
         })
     }
 
+    /// The features that the router may take, and what they were measured with.
+    fn candidates(&self, assessor: Option<&Assessor>) -> Result<(Vec<Candidate>, MeasuredOn)> {
+        let mut beside = MeasuredOn::default();
+        let candidates = match self.arguments.from {
+            VectorSource::Words => vec![self.words()?],
+            VectorSource::Embedding => {
+                let embedder = self.session.setup().question_embedder()?;
+                beside.embedder = Some(embedder.fingerprint().to_owned());
+                let by = Representation::Embedding(embedder.as_ref());
+                vec![self.candidate(Input::QuestionEmbedding, by, "embedded")?]
+            }
+            VectorSource::Hidden => self.hidden(self.probed_model()?.as_ref())?,
+            VectorSource::FirstToken | VectorSource::FirstTokenAndKbm => {
+                let model = self.probed_model()?;
+                beside.assessor = assessor.map(|assessor| assessor.fingerprint().to_owned());
+                let input = match assessor {
+                    Some(_) => Input::FirstTokenAndMastery,
+                    None => Input::FirstToken,
+                };
+                let by = Representation::of(input, model.as_ref(), None, assessor)?;
+                vec![self.candidate(input, by, "read")?]
+            }
+        };
+        Ok((candidates, beside))
+    }
+
     /// Hidden states after each of the layers that are tried.
     fn hidden(&self, model: &dyn LanguageModel) -> Result<Vec<Candidate>> {
         let layers = self.arguments.layer.for_head(model).into_iter();
@@ -194,15 +199,11 @@ impl Learner<'_> {
     }
 }
 
-fn show(report: &RouterReport, out: &Path) -> Result<()> {
-    let mut rows = vec![
-        ("router", out.display().to_string()),
-        ("features", looks_at(report.input)),
-        ("predicts", report.predicts.to_string()),
-        (
-            "head",
-            format!("{}, weight decay {}", report.head, report.decay),
-        ),
+fn rows(report: &RouterReport) -> Vec<Row> {
+    let of = &report.measured;
+    vec![
+        ("predicts", of.predicts.to_string()),
+        trained(report),
         (
             "questions",
             format!(
@@ -210,46 +211,39 @@ fn show(report: &RouterReport, out: &Path) -> Result<()> {
                 report.learned_from, report.held_out, report.left_out
             ),
         ),
-        (
-            "AUROC of what it predicts",
-            output::number(report.target_auroc, 3),
-        ),
-        ("known of those held out", share(report.mastered)),
+        ("AUROC of what it predicts", share(of.target_auroc)),
+        ("known of those held out", share(of.mastered)),
         (
             "AUROC of \"memory is right\"",
-            with_interval(report.auroc, report.auroc_interval),
+            with_interval(of.auroc, of.auroc_interval),
         ),
-        ("AUPRC of the known", share(report.auprc)),
-        ("calibration error", share(report.ece)),
-    ];
-    rows.extend(losses(&report.candidates));
-    output::pairs(rows)
+        ("AUPRC of the known", share(of.auprc)),
+        ("calibration error", share(of.ece)),
+    ]
 }
 
-fn show_controls(controls: &[Control]) -> Result<()> {
-    if controls.is_empty() {
-        return Ok(());
-    }
+fn table(controls: &[Control]) -> Vec<Vec<String>> {
     let mut rows = vec![output::head(
         "control|AUROC|of the router's lead over chance",
     )];
     rows.extend(controls.iter().map(|control| {
+        let of = &control.report.measured;
         vec![
             control.reads.clone(),
-            with_interval(control.report.auroc, control.report.auroc_interval),
+            with_interval(of.auroc, of.auroc_interval),
             share(control.reaches),
         ]
     }));
-    output::table(&rows)
+    rows
 }
 
-fn show_use(input: Input, out: &Path, kbm: Option<&Path>) -> Result<()> {
+fn usage(input: Input, out: &Path, kbm: Option<&Path>) -> String {
     let kbm = match (input, kbm) {
         (Input::FirstTokenAndMastery, Some(kbm)) => format!(" --kbm {}", kbm.display()),
         _ => String::new(),
     };
-    output::line(format!(
-        "to use it: ken ask --policy router@0.5 --router {}{kbm}",
+    format!(
+        "ken ask --policy router@0.5 --router {}{kbm}",
         out.display()
-    ))
+    )
 }

@@ -16,7 +16,7 @@ use super::slices::{Class, in_slices};
 use super::tokens::{Sequence, Tokens};
 use super::weights::{self, Linear, Weights};
 use super::{batches, fingerprint, forward};
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::of_files;
 use crate::kernels::Precision;
 use crate::kernels::rows::Rows;
 use crate::small_file::MOST_TOKENIZER_BYTES;
@@ -52,7 +52,7 @@ impl CrossEncoder {
         let tokenizer_path = dir.join("tokenizer.json");
         let tokenizer = read_file(&tokenizer_path, MOST_TOKENIZER_BYTES)?;
         let fingerprint = fingerprint::of_cross_encoder(
-            &Fingerprint::of_files(&[file.file()])?,
+            &of_files(&[file.file()])?,
             &tokenizer,
             settings.max_tokens,
             dimensions,

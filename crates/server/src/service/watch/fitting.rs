@@ -96,7 +96,7 @@ impl Now<'_> {
                 samples: self.samples,
             });
         }
-        match ken_storage::same_fingerprint(&guarantee.calibrated_on.model, self.model) {
+        match guarantee.calibrated_on.model == self.model {
             true => Ok(()),
             false => Err(NotGuaranteed::Model),
         }

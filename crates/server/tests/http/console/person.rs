@@ -420,7 +420,7 @@ fn what_the_model_knows_is_measured_and_read() {
         json!({
             "id": id.to_string(), "question": format!("Question {id}?"), "golden_answers": ["yes"],
             "confidence": {"self": own, "corpus": 0.8, "masked": null}, "effect": {"confidence": effect},
-            "likeliest": {"self": {"text": "no"}}, "evidence": [format!("{}.md#3", id % 2)],
+            "greedy": {"self": {"text": "no"}}, "evidence": [format!("{}.md#3", id % 2)],
         })
         .to_string()
     };

@@ -81,9 +81,6 @@ fn policies(comparison: &Comparison) -> String {
         ]
     });
     let mut text = table(names.split('|'), rows);
-    if let Some(untimed) = untimed(comparison) {
-        let _ = writeln!(text, "<p>{}</p>", escaped(&untimed));
-    }
     let untold = comparison.policies.iter().map(|policy| &policy.summary);
     let untold = untold.filter(|summary| summary.cannot_tell > 0);
     let untold = untold.map(|summary| format!("{} of {}", summary.policy, summary.cannot_tell));
@@ -221,22 +218,6 @@ fn broken_down(comparison: &Comparison) -> String {
     });
     let header = std::iter::once(field.as_str()).chain(names.split('|'));
     format!("<h2>By {field}</h2>\n{}", table(header, rows))
-}
-
-/// Says of which policies the time is not known, and why.
-pub fn untimed(comparison: &Comparison) -> Option<String> {
-    let policies = comparison.policies.iter().map(|one| &one.summary);
-    let untimed: Vec<&str> = policies
-        .filter(|summary| summary.failed < summary.n && summary.latency_ms.p50.is_none())
-        .map(|summary| summary.policy.as_str())
-        .collect();
-    (!untimed.is_empty()).then(|| {
-        format!(
-            "The time of {} is not known: what was probed or taken before was kept without times. \
-             Probe again, or leave --records out, to have them.",
-            untimed.join(", ")
-        )
-    })
 }
 
 /// Where the time goes.

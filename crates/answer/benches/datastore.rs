@@ -1,24 +1,23 @@
-//! How long the neighbors of a question take to vote, for `cargo xtask bench datastore`. It judges
-//! nothing.
+//! How long the neighbors of a question take to vote. `cargo xtask bench datastore` runs it, or
+//! `cargo bench -p ken-answer --bench datastore -- ENTRIES DIMENSIONS`.
+
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use std::time::Instant;
 
-use super::*;
+use ken_answer::Datastore;
+use ken_answer::datastore::{By, Entry, KeyedBy, NEIGHBORS, mean_of};
 
 /// The clusters of states.
 const GROUPS: usize = 2000;
 const QUERIES: usize = 500;
 
-/// Makes a datastore of `KEN_BENCH_ENTRIES` entries with states of `KEN_BENCH_DIMENSIONS` numbers, and
-/// prints the seconds that this took, and the milliseconds of a vote.
-#[test]
-#[ignore = "a measurement"]
-fn of_many_entries() {
-    let setting = |name: &str| -> usize { std::env::var(name).unwrap().parse().unwrap() };
-    let (count, dimensions) = (
-        setting("KEN_BENCH_ENTRIES"),
-        setting("KEN_BENCH_DIMENSIONS"),
-    );
+/// Makes a datastore of so many entries with states of so many numbers, and prints the seconds that this took, and the
+/// milliseconds of a vote.
+fn main() {
+    let mut given = std::env::args().filter_map(|word| word.parse().ok());
+    let (count, dimensions): (usize, usize) =
+        (given.next().unwrap_or(10_000), given.next().unwrap_or(96));
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("d");
     let sources = ["self", "notes", "wiki"];
