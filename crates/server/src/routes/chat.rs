@@ -1,23 +1,18 @@
 //! `/v1/chat/completions`: a conversation in, the answer out, whole or while it is written.
 
-use axum::Extension;
-use axum::body::{Body, Bytes};
-use axum::extract::State;
-use axum::http::HeaderMap;
-use axum::response::Response;
+use axum::body::Bytes;
 use serde_json::{Map, Value, json};
 
 use super::address::Addresses;
+use super::call::{Call, JsonBody};
 use super::citing::cited;
-use super::state::App;
+use super::reply::Reply as Response;
 use super::stream::{Wording, streamed, whole};
 use super::{conversation, events};
-use crate::access::keys::Scope;
-use crate::service::answering::{Answered, News, Request, start};
+use crate::service::answering::{Answered, News, start};
 use crate::service::asked::{Asked, Generated};
 use crate::service::clock::unix_seconds;
 use crate::service::policies;
-use crate::wire::body;
 use crate::wire::chat::{
     self, Annotation, ChatCompletion, ChatRequest, Choice, Chunk, ChunkChoice, Delta, Usage,
 };
@@ -26,28 +21,25 @@ use crate::wire::refusal::Refusal;
 
 /// Answers the last message.
 pub(crate) async fn complete(
-    State(app): State<App>,
-    Extension(request): Extension<Request>,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, Refusal> {
-    request.caller.may(Scope::Ask)?;
-    let chat: ChatRequest = body::read(body).await?;
+    call: Call,
+    body: JsonBody<ChatRequest>,
+) -> Result<Response<ChatCompletion>, Refusal> {
+    let chat = body.read().await?;
     let asked = asked(&chat)?;
-    let policy = asked.settings(&app.served)?.policy;
-    let id = request.id.trim_start_matches("req_");
+    let policy = asked.settings(&call.served)?.policy;
+    let id = call.request.id.trim_start_matches("req_");
     let reply = Reply {
         id: format!("chatcmpl-{id}"),
         created: unix_seconds(),
         model: policies::name_of(policy),
-        addresses: Addresses::of(&headers),
+        addresses: Addresses::of(&call.headers),
         usage: chat.stream_options.unwrap_or_default().include_usage,
         begun: false,
     };
-    let news = start(&app.served, asked, request)?;
+    let news = start(&call.served, asked, call.request)?;
     match chat.stream.unwrap_or(false) {
-        true => streamed(reply, news).await,
-        false => Ok(body::json(&completion(reply, whole(news).await?))),
+        true => Ok(streamed(reply, news).await?.into()),
+        false => Ok(Response::json(&completion(reply, whole(news).await?))),
     }
 }
 

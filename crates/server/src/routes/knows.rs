@@ -3,35 +3,29 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use axum::Extension;
-use axum::body::Body;
-use axum::extract::State;
-use axum::response::Response;
 use ken_answer::{AnswerError, Measurements, Pipeline, Policy, Signal};
 use ken_route::Source;
 
-use super::state::App;
+use super::call::{Call, JsonBody};
+use super::reply::Reply;
 use crate::access::caller::Caller;
-use crate::access::keys::Scope;
 use crate::service::answering::{Request, milliseconds};
 use crate::service::asked::Asked;
 use crate::service::looking::stated;
 use crate::service::served::Served;
 use crate::service::{policies, readable, work};
-use crate::wire::body;
 use crate::wire::guarantee::GuaranteeState;
 use crate::wire::ken::{KnowsRequest, KnowsResponse, Learned, Options};
 use crate::wire::refusal::Refusal;
 
 /// Judges a question.
 pub(crate) async fn knows(
-    State(app): State<App>,
-    Extension(request): Extension<Request>,
-    body: Body,
-) -> Result<Response, Refusal> {
-    request.caller.may(Scope::Ask)?;
-    let asked: KnowsRequest = body::read(body).await?;
-    Ok(body::json(&judge(&app.served, asked, &request).await?))
+    call: Call,
+    body: JsonBody<KnowsRequest>,
+) -> Result<Reply<KnowsResponse>, Refusal> {
+    let asked = body.read().await?;
+    let judged = judge(&call.served, asked, &call.request);
+    Ok(Reply::json(&judged.await?))
 }
 
 /// Judges a question.

@@ -3,27 +3,22 @@
 
 use std::sync::Arc;
 
-use axum::Extension;
-use axum::body::{Body, Bytes};
-use axum::extract::State;
-use axum::http::HeaderMap;
-use axum::response::Response;
+use axum::body::Bytes;
 use ken_answer::{Exchange, Policy};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::address::Addresses;
+use super::call::{Call, JsonBody};
 use super::citing::cited;
-use super::state::App;
+use super::reply::Reply as Response;
 use super::stream::{Wording, streamed, whole};
 use super::{conversation, events};
-use crate::access::keys::Scope;
-use crate::service::answering::{Answered, News, Request, start};
+use crate::service::answering::{Answered, News, start};
 use crate::service::asked::{Asked, Generated};
 use crate::service::clock::unix_seconds;
 use crate::service::policies;
 use crate::service::served::Served;
-use crate::wire::body;
 use crate::wire::ken::{Citation, Trace};
 use crate::wire::refusal::Refusal;
 use crate::wire::responses::{
@@ -37,21 +32,18 @@ const RESULTS: &str = "file_search_call.results";
 
 /// Answers the input.
 pub(crate) async fn respond(
-    State(app): State<App>,
-    Extension(request): Extension<Request>,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, Refusal> {
-    request.caller.may(Scope::Ask)?;
-    let given: ResponsesRequest = body::read(body).await?;
+    call: Call,
+    body: JsonBody<ResponsesRequest>,
+) -> Result<Response<ResponseObject>, Refusal> {
+    let given = body.read().await?;
     let includes = given.include.iter().flatten();
     let results = includes.into_iter().any(|name| name == RESULTS);
     let asked = asked(&given, results)?;
-    let policy = asked.settings(&app.served)?.policy;
-    let corpus = asked.corpus(&app.served, &request.caller)?;
-    let id = request.id.trim_start_matches("req_");
+    let policy = asked.settings(&call.served)?.policy;
+    let corpus = asked.corpus(&call.served, call.caller())?;
+    let id = call.request.id.trim_start_matches("req_");
     let reply = Reply {
-        served: Arc::clone(&app.served),
+        served: Arc::clone(&call.served),
         response: ResponseObject {
             id: format!("resp_{id}"),
             object: "response",
@@ -84,16 +76,16 @@ pub(crate) async fn respond(
         },
         search: format!("fs_{id}"),
         message: format!("msg_{id}"),
-        addresses: Addresses::of(&headers),
+        addresses: Addresses::of(&call.headers),
         results,
         count: 0,
         created: false,
         begun: false,
     };
-    let news = start(&app.served, asked, request)?;
+    let news = start(&call.served, asked, call.request)?;
     match given.stream.unwrap_or(false) {
-        true => streamed(reply, news).await,
-        false => Ok(body::json(&reply.completed(whole(news).await?))),
+        true => Ok(streamed(reply, news).await?.into()),
+        false => Ok(Response::json(&reply.completed(whole(news).await?))),
     }
 }
 

@@ -301,9 +301,10 @@ impl Job<'_> {
         }
         self.count(policy, k, &answered);
         // Before the answer is out, so that whoever has it can say something of it, and after a kill as well.
-        let happened = Happened::Answered(Box::new(self.past(&answered, beside)));
-        served.kept("traces", served.traces.write(&happened, false));
-        served.traces.take(happened);
+        served.note(
+            Happened::Answered(Box::new(self.past(&answered, beside))),
+            false,
+        );
         if !asked.traced {
             answered.trace.retrieved = None;
         }

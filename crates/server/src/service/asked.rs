@@ -5,8 +5,8 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use ken_answer::{
-    Abstention, AnswerSettings, Exchange, Pipeline, Policy, Rerank, Reranker, Reranking, Retriever,
-    Style,
+    Abstention, AnswerError, AnswerSettings, Exchange, Pipeline, Policy, Rerank, Reranker,
+    Reranking, Retriever, Style,
 };
 use ken_corpus::Filter;
 use ken_index::Mode;
@@ -312,6 +312,18 @@ impl Searched {
             ),
             false => found,
         }
+    }
+
+    /// The corpus to be searched, where one has to be.
+    ///
+    /// # Errors
+    /// As [`Searched::corpus`]; a server without a corpus.
+    pub(crate) fn some_corpus(
+        &self,
+        served: &Served,
+        caller: &Caller,
+    ) -> Result<Arc<Opened>, Refusal> {
+        Ok(self.corpus(served, caller)?.ok_or(AnswerError::NoCorpus)?)
     }
 
     /// The passages to find, and how, where the client does not say.

@@ -130,7 +130,7 @@ impl<T: Item> Collected<T> {
         };
         if let Some(folder) = &self.folder {
             let path = record::path(folder, kept.item.id());
-            record::write(&path, &kept).map_err(|error| Refusal::failed(&error))?;
+            record::write(&path, &kept)?;
         }
         match place {
             Some(place) => all[place] = kept,
@@ -150,8 +150,7 @@ impl<T: Item> Collected<T> {
             return Ok(false);
         };
         if let Some(folder) = &self.folder {
-            let removed = ken_storage::remove(&record::path(folder, id));
-            removed.map_err(|error| Refusal::failed(&error))?;
+            ken_storage::remove(&record::path(folder, id))?;
         }
         all.remove(place);
         Ok(true)

@@ -220,12 +220,12 @@ fn finish(served: &Served, look: &Look, outcome: Outcome) {
         Outcome::Failed(error) => ("failed", None, Some(error.to_string())),
     };
     served.metrics.watched(name);
-    take(
-        served,
+    served.note(
         Happened::Watched {
             id: look.request_id.clone(),
             outcome: name.to_owned(),
         },
+        false,
     );
     (served.log)(&Entry::Watched {
         request_id: look.request_id.clone(),
@@ -267,15 +267,9 @@ fn tell_of_verdict(served: &Served, request_id: &str, judged: &Judged) {
     });
     if let Some(judge) = verdict {
         let id = request_id.to_owned();
-        take(served, Happened::Decided { id, judge });
+        served.note(Happened::Decided { id, judge }, false);
         tell(served, watch, watch.observe(Test::Judge, judge.loss()));
     }
-}
-
-/// Has what happened to a question in its trace.
-fn take(served: &Served, happened: Happened) {
-    served.kept("traces", served.traces.write(&happened, false));
-    served.traces.take(happened);
 }
 
 /// Takes what the policy measured of a question, and tells where questions are found to differ from those of

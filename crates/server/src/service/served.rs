@@ -26,7 +26,7 @@ use super::opening::{Limits, OpenError, Opening, SetReranking};
 use super::policies;
 use super::record::RecordError;
 use super::studies::Studies;
-use super::traces::Traces;
+use super::traces::{Happened, Traces};
 use super::watch::{NotGuaranteed, Now, Standing, Watch};
 use crate::access::caller::Caller;
 use crate::log::{Entry, Log};
@@ -394,6 +394,12 @@ impl Served {
         };
         let spans = Spans::open(to, unsent)?.map(Arc::new);
         Ok(Self { spans, ..self })
+    }
+
+    /// Keeps what happened to a question, on disk at once where it has to be durable.
+    pub(crate) fn note(&self, happened: Happened, durably: bool) {
+        self.kept("traces", self.traces.write(&happened, durably));
+        self.traces.take(happened);
     }
 
     /// Tells of what could not be written to the folder.

@@ -7,8 +7,11 @@ use axum::response::{IntoResponse, Response};
 use ken_answer::AnswerError;
 use ken_diagnostic::Diagnostic;
 use ken_language::{Fault, ModelError, ServerFault};
+use ken_storage::StorageError;
 use schemars::JsonSchema;
 use serde::Serialize;
+
+use crate::service::record::RecordError;
 
 /// The body of every error.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -118,6 +121,12 @@ impl Refusal {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "shutting_down", message).retried_after(BUSY)
     }
 
+    /// There is nothing at the address.
+    pub(crate) fn unknown_route() -> Self {
+        let message = "there is no such route";
+        Self::new(StatusCode::NOT_FOUND, "unknown_route", message)
+    }
+
     /// It took too long.
     pub(crate) fn too_late() -> Self {
         let message = "the answer was not complete by the deadline";
@@ -176,6 +185,18 @@ impl Refusal {
         ErrorBody {
             error: (*self.error).clone(),
         }
+    }
+}
+
+impl From<RecordError> for Refusal {
+    fn from(error: RecordError) -> Self {
+        Self::failed(&error)
+    }
+}
+
+impl From<StorageError> for Refusal {
+    fn from(error: StorageError) -> Self {
+        Self::failed(&error)
     }
 }
 

@@ -9,12 +9,15 @@ use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use axum::http::StatusCode;
 use ken_storage::StorageError;
 
 pub(crate) use self::journal::Happened;
 use self::journal::{Journal, Told};
 use self::past::Past;
 use super::record::RecordError;
+use crate::access::caller::Caller;
+use crate::wire::refusal::Refusal;
 
 /// The most traces.
 const MOST: usize = 10_000;
@@ -28,6 +31,12 @@ pub(crate) struct Traces {
     pub(crate) keeps_texts: bool,
     last: Mutex<Last>,
     journal: Option<Mutex<Journal>>,
+}
+
+/// A trace that is not there, or not for the caller.
+pub(crate) fn unknown(id: &str) -> Refusal {
+    let message = format!("there is no trace {id:?}, or it is forgotten");
+    Refusal::new(StatusCode::NOT_FOUND, "unknown_trace", message)
 }
 
 /// Within bounds, oldest first.
@@ -202,6 +211,15 @@ impl Traces {
         let last = self.lock();
         let place = last.place(id)?;
         Some(Arc::clone(&last.all[place].past))
+    }
+
+    /// One of them, for a caller.
+    ///
+    /// # Errors
+    /// One that is forgotten or not for the caller.
+    pub(crate) fn find_for(&self, id: &str, caller: &Caller) -> Result<Arc<Past>, Refusal> {
+        let past = self.find(id).filter(|past| past.is_for(caller));
+        past.ok_or_else(|| unknown(id))
     }
 
     /// All of them, newest first.
