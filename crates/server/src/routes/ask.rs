@@ -5,8 +5,8 @@ use ken_answer::Exchange;
 use super::call::{Call, JsonBody};
 use super::reply::Reply;
 use super::stream::whole;
-use crate::service::answering::{Answered, Request, start};
-use crate::service::asked::{Asked, Generated};
+use crate::service::answering::{Completion, Request, start};
+use crate::service::options::{RequestOptions, SamplingOptions};
 use crate::service::served::Served;
 use crate::wire::ken::{AskRequest, AskResponse};
 use crate::wire::refusal::Refusal;
@@ -34,19 +34,19 @@ pub(crate) async fn answer(
         question: said.question,
         answer: said.answer,
     });
-    let asked = Asked {
+    let asked = RequestOptions {
         question: asked.question,
         before: before.collect(),
-        generated: Generated {
+        sampling: SamplingOptions {
             max_tokens: asked.max_tokens,
             temperature: asked.temperature,
             top_p: None,
             seed: asked.seed,
         },
         traced: asked.ken.trace.unwrap_or(true),
-        ..Asked::by(None, &asked.ken)?
+        ..RequestOptions::by(None, &asked.ken)?
     };
-    let Answered {
+    let Completion {
         text,
         truncated,
         trace,

@@ -9,9 +9,9 @@ use super::citing::cited;
 use super::reply::Reply as Response;
 use super::stream::{Wording, streamed, whole};
 use super::{conversation, events};
-use crate::service::answering::{Answered, News, start};
-use crate::service::asked::{Asked, Generated};
+use crate::service::answering::{AnswerEvent, Completion, start};
 use crate::service::clock::unix_seconds;
+use crate::service::options::{RequestOptions, SamplingOptions};
 use crate::service::policies;
 use crate::wire::chat::{
     self, Annotation, ChatCompletion, ChatRequest, Choice, Chunk, ChunkChoice, Delta, Usage,
@@ -26,7 +26,7 @@ pub(crate) async fn complete(
 ) -> Result<Response<ChatCompletion>, Refusal> {
     let chat = body.read().await?;
     let asked = asked(&chat)?;
-    let policy = asked.settings(&call.served)?.policy;
+    let policy = asked.policy(&call.served);
     let id = call.request.id.trim_start_matches("req_");
     let reply = Reply {
         id: format!("chatcmpl-{id}"),
@@ -56,7 +56,7 @@ struct Reply {
 }
 
 /// The question with all that the client says of it.
-fn asked(chat: &ChatRequest) -> Result<Asked, Refusal> {
+fn asked(chat: &ChatRequest) -> Result<RequestOptions, Refusal> {
     refuse_unsupported(&chat.others)?;
     let model = policies::named(&chat.model)?;
     let options = chat.ken.clone().unwrap_or_default();
@@ -64,16 +64,16 @@ fn asked(chat: &ChatRequest) -> Result<Asked, Refusal> {
     let messages = messages.map(|message| (message.role, message.content.as_ref()));
     let messages: Vec<_> = messages.collect();
     let (before, question) = conversation::read(&messages, "messages", &["text"])?;
-    Ok(Asked {
+    Ok(RequestOptions {
         question,
         before,
-        generated: Generated {
+        sampling: SamplingOptions {
             max_tokens: chat.max_completion_tokens.or(chat.max_tokens),
             temperature: chat.temperature,
             top_p: chat.top_p,
             seed: chat.seed,
         },
-        ..Asked::by(model, &options)?
+        ..RequestOptions::by(model, &options)?
     })
 }
 
@@ -102,11 +102,11 @@ fn refuse_unsupported(others: &Map<String, Value>) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn completion(reply: Reply, answered: Answered) -> ChatCompletion {
+fn completion(reply: Reply, answered: Completion) -> ChatCompletion {
     let annotations = annotations(&answered, &reply.addresses);
     let finish_reason = finish_reason(&answered);
     let usage = usage(&answered);
-    let Answered {
+    let Completion {
         text,
         refusal,
         trace,
@@ -133,7 +133,7 @@ fn completion(reply: Reply, answered: Answered) -> ChatCompletion {
     }
 }
 
-fn finish_reason(answered: &Answered) -> &'static str {
+fn finish_reason(answered: &Completion) -> &'static str {
     match answered.trace.lack.as_deref() {
         _ if answered.truncated => "length",
         Some("filtered") => "content_filter",
@@ -141,7 +141,7 @@ fn finish_reason(answered: &Answered) -> &'static str {
     }
 }
 
-fn usage(answered: &Answered) -> Usage {
+fn usage(answered: &Completion) -> Usage {
     let [prompt_tokens, completion_tokens] = answered.tokens;
     Usage {
         prompt_tokens,
@@ -150,7 +150,7 @@ fn usage(answered: &Answered) -> Usage {
     }
 }
 
-fn annotations(answered: &Answered, addresses: &Addresses) -> Vec<Annotation> {
+fn annotations(answered: &Completion, addresses: &Addresses) -> Vec<Annotation> {
     let each = cited(answered).into_iter().map(|cited| {
         let url = addresses.passage(cited.corpus, &cited.citation.passage_id);
         let title = cited.title();
@@ -160,16 +160,16 @@ fn annotations(answered: &Answered, addresses: &Addresses) -> Vec<Annotation> {
 }
 
 impl Wording for Reply {
-    fn word(&mut self, news: News) -> Vec<Bytes> {
+    fn word(&mut self, news: AnswerEvent) -> Vec<Bytes> {
         match news {
-            News::Retrieved(_) => Vec::new(),
-            News::Begun(trace) => vec![self.begin(Some(&trace))],
-            News::Text(text) => vec![self.delta(Delta {
+            AnswerEvent::Retrieved(_) => Vec::new(),
+            AnswerEvent::Begun(trace) => vec![self.begin(Some(&trace))],
+            AnswerEvent::Text(text) => vec![self.delta(Delta {
                 content: Some(&text),
                 ..Delta::default()
             })],
-            News::Done(answered) => self.end(&answered),
-            News::Failed(refusal) => vec![events::data(&refusal.body()), events::done()],
+            AnswerEvent::Done(answered) => self.end(&answered),
+            AnswerEvent::Failed(refusal) => vec![events::data(&refusal.body()), events::done()],
         }
     }
 }
@@ -189,7 +189,7 @@ impl Reply {
         self.chunk(vec![choice(delta, None)], None, None)
     }
 
-    fn end(&mut self, answered: &Answered) -> Vec<Bytes> {
+    fn end(&mut self, answered: &Completion) -> Vec<Bytes> {
         let mut events = Vec::new();
         if !self.begun {
             events.push(self.begin(None));

@@ -38,7 +38,7 @@ impl NamedQuestion {
             (Some(id), None) => {
                 let past = served.traces.find_for(&id, caller);
                 let past = past.map_err(|refusal| refusal.of("trace"))?;
-                served.keeps_texts()?;
+                served.traces.require_texts()?;
                 let question = EvalQuestion::asked(&past).ok_or_else(|| {
                     let message = format!("the trace has no question that {needed}");
                     Refusal::bad("no_question", message).of("trace")

@@ -5,8 +5,8 @@ use axum::http::StatusCode;
 use super::call::{Call, Corpus};
 use super::reply::Reply;
 use crate::service::answering::Request;
-use crate::service::asked::Searched;
 use crate::service::corpora::Opened;
+use crate::service::options::SearchOptions;
 use crate::service::work;
 use crate::wire::ken::{CorpusList, CorpusSummary, PassageResponse};
 use crate::wire::refusal::Refusal;
@@ -66,7 +66,7 @@ pub(crate) async fn read(
     id: String,
     request: &Request,
 ) -> Result<PassageResponse, Refusal> {
-    let corpus = Searched::of(Some(corpus)).some_corpus(served, &request.caller)?;
+    let corpus = SearchOptions::of(Some(corpus)).some_corpus(served, &request.caller)?;
     work::run(
         served,
         |served| &served.searches,

@@ -11,8 +11,8 @@ use super::reply::{Lines, Reply};
 use crate::service::clock::unix_seconds;
 use crate::service::correcting::apply;
 use crate::service::corrections::Correction;
-use crate::service::traces::Happened;
-use crate::service::traces::past::Feedback;
+use crate::service::traces::TraceEvent;
+use crate::service::traces::trace_record::Feedback;
 use crate::wire::corrections::{Corrected, MakeCorrection};
 use crate::wire::files::Deleted;
 use crate::wire::refusal::Refusal;
@@ -59,7 +59,7 @@ pub(crate) async fn make(
                 at: now,
                 ..Feedback::default()
             };
-            served.note(Happened::Judged { id, feedback }, true);
+            served.note(TraceEvent::Judged { id, feedback }, true);
         }
         Ok(correction)
     });

@@ -7,9 +7,9 @@ use ken_language::Embedder;
 
 use super::call::{Call, JsonBody};
 use super::reply::Reply;
-use crate::service::asked::Searched;
 use crate::service::cancel::Cancel;
 use crate::service::gate::Gate;
+use crate::service::options::SearchOptions;
 use crate::service::served::Served;
 use crate::service::{policies, readable, work};
 use crate::wire::embeddings::{EmbeddingsRequest, EmbeddingsResponse, Input, Role};
@@ -35,7 +35,7 @@ pub(crate) async fn embed(
         let message = format!("it must be 1 to {MOST_TEXTS} texts, none of them empty");
         return Err(Refusal::bad("invalid_value", message).of("input"));
     }
-    let corpus = Searched::of(asked.ken.corpus).some_corpus(&call.served, call.caller())?;
+    let corpus = SearchOptions::of(asked.ken.corpus).some_corpus(&call.served, call.caller())?;
     let dimensions = corpus.retriever.embedder().dimensions();
     if asked.dimensions.is_some_and(|wanted| wanted != dimensions) {
         let message = format!("vectors of this embedder have {dimensions} dimensions");

@@ -4,7 +4,7 @@ use axum::http::StatusCode;
 
 use super::call::Call;
 use super::reply::Reply;
-use crate::service::looking::stated;
+use crate::service::shadow::stated;
 use crate::service::watch::FALSE_ALARM;
 use crate::wire::guarantee::{DriftReport, GuaranteeReport, TestReport};
 use crate::wire::refusal::Refusal;

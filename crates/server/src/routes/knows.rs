@@ -10,9 +10,9 @@ use super::call::{Call, JsonBody};
 use super::reply::Reply;
 use crate::access::caller::Caller;
 use crate::service::answering::{Request, milliseconds};
-use crate::service::asked::Asked;
-use crate::service::looking::stated;
+use crate::service::options::RequestOptions;
 use crate::service::served::Served;
+use crate::service::shadow::stated;
 use crate::service::{policies, readable, work};
 use crate::wire::guarantee::GuaranteeState;
 use crate::wire::ken::{KnowsRequest, KnowsResponse, Learned, Options};
@@ -47,7 +47,7 @@ pub(crate) async fn judge(
         policy: asked.policy,
         ..Options::default()
     };
-    let asked = Asked::by(None, &options)?;
+    let asked = RequestOptions::by(None, &options)?;
     let policy = asked.policy.unwrap_or_else(|| judging(&served.pipeline));
     let policy = served.pipeline.resolved(policy);
     let Some(signal) = policy.signal() else {

@@ -114,6 +114,20 @@ mod tests {
     }
 
     #[test]
+    fn every_route_is_described_but_those_of_the_mcp_and_the_console() {
+        let described = described(&routes());
+        let mut left_out = Vec::new();
+        for route in routes() {
+            let operations = &described["paths"][route.path.replace("{*", "{")];
+            let operation = &operations[route.method.as_str().to_lowercase()];
+            if operation.is_null() {
+                left_out.push(route.path);
+            }
+        }
+        assert_eq!(left_out, ["/mcp", "/", "/console/{version}/{file}"]);
+    }
+
+    #[test]
     fn no_name_stands_for_two_schemas() {
         let mut schemas = Schemas::new();
         for route in routes() {

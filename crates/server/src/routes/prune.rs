@@ -5,9 +5,9 @@ use super::call::{Call, Corpus, JsonBody};
 use super::changes::submit;
 use super::jobs;
 use super::reply::Reply;
-use crate::service::asked::Searched;
 use crate::service::library::job::Work;
 use crate::service::library::pruning::{Mark, Prune, Restore};
+use crate::service::options::SearchOptions;
 use crate::service::work;
 use crate::wire::jobs::JobObject;
 use crate::wire::page::Listed;
@@ -85,7 +85,7 @@ pub(crate) async fn list(
 ) -> Result<Reply<Listed<PrunedDocumentObject>>, Refusal> {
     let page = call.page()?;
     let Corpus(name) = &call.path;
-    let corpus = Searched::of(Some(name.clone())).some_corpus(&call.served, call.caller())?;
+    let corpus = SearchOptions::of(Some(name.clone())).some_corpus(&call.served, call.caller())?;
     let listed = work::run(
         &call.served,
         |served| &served.searches,

@@ -14,9 +14,9 @@ use super::citing::cited;
 use super::reply::Reply as Response;
 use super::stream::{Wording, streamed, whole};
 use super::{conversation, events};
-use crate::service::answering::{Answered, News, start};
-use crate::service::asked::{Asked, Generated};
+use crate::service::answering::{AnswerEvent, Completion, start};
 use crate::service::clock::unix_seconds;
+use crate::service::options::{RequestOptions, SamplingOptions};
 use crate::service::policies;
 use crate::service::served::Served;
 use crate::wire::ken::{Citation, Trace};
@@ -39,7 +39,7 @@ pub(crate) async fn respond(
     let includes = given.include.iter().flatten();
     let results = includes.into_iter().any(|name| name == RESULTS);
     let asked = asked(&given, results)?;
-    let policy = asked.settings(&call.served)?.policy;
+    let policy = asked.policy(&call.served);
     let corpus = asked.corpus(&call.served, call.caller())?;
     let id = call.request.id.trim_start_matches("req_");
     let reply = Reply {
@@ -90,28 +90,28 @@ pub(crate) async fn respond(
 }
 
 /// The question with all that the client says of it.
-fn asked(given: &ResponsesRequest, results: bool) -> Result<Asked, Refusal> {
+fn asked(given: &ResponsesRequest, results: bool) -> Result<RequestOptions, Refusal> {
     refuse_unsupported(&given.others)?;
     let named = policies::named(&given.model)?;
     let model = chosen(given.tool_choice.as_ref())?.or(named);
     let options = given.ken.clone().unwrap_or_default();
     let (before, question) = conversation(&given.input)?;
-    let asked = Asked::by(model, &options)?;
-    let searched = match tool(given.tools.as_deref().unwrap_or_default())? {
-        None => asked.searched,
+    let asked = RequestOptions::by(model, &options)?;
+    let search = match tool(given.tools.as_deref().unwrap_or_default())? {
+        None => asked.search,
         Some(tool) => {
             let filters = tool.filters.as_ref().map(|filter| filter.read());
             let filters = filters.transpose()?.unwrap_or_default();
             let corpus = tool.vector_store_ids.first();
             let corpus = corpus.map(String::as_str);
-            asked.searched.or(corpus, tool.max_num_results, filters)?
+            asked.search.or(corpus, tool.max_num_results, filters)?
         }
     };
-    Ok(Asked {
+    Ok(RequestOptions {
         question,
         before,
-        searched,
-        generated: Generated {
+        search,
+        sampling: SamplingOptions {
             max_tokens: given.max_output_tokens,
             temperature: given.temperature,
             top_p: given.top_p,
@@ -231,7 +231,7 @@ struct Numbered<'a> {
 
 impl Reply {
     /// The response with its answer.
-    fn completed(mut self, answered: Answered) -> ResponseObject {
+    fn completed(mut self, answered: Completion) -> ResponseObject {
         if answered.trace.searches > 0 && self.response.output.is_empty() {
             let search = self.searched(&answered.trace);
             self.response.output.push(search);
@@ -241,7 +241,7 @@ impl Reply {
         self.response
     }
 
-    fn complete(&mut self, text: OutputText, answered: Answered) {
+    fn complete(&mut self, text: OutputText, answered: Completion) {
         let [input_tokens, output_tokens] = answered.tokens;
         let reason = match answered.trace.lack.as_deref() {
             _ if answered.truncated => Some("max_output_tokens"),
@@ -301,7 +301,7 @@ impl Reply {
         }
     }
 
-    fn text(&self, answered: &Answered) -> OutputText {
+    fn text(&self, answered: &Completion) -> OutputText {
         let each = cited(answered).into_iter().map(|cited| {
             let Citation {
                 doc_id,
@@ -414,7 +414,7 @@ impl Reply {
         ]
     }
 
-    fn end(&mut self, answered: Answered) -> Vec<Bytes> {
+    fn end(&mut self, answered: Completion) -> Vec<Bytes> {
         let part = self.text(&answered);
         let mut told = Vec::new();
         for (annotation_index, annotation) in part.annotations.iter().enumerate() {
@@ -461,12 +461,12 @@ impl Reply {
 }
 
 impl Wording for Reply {
-    fn word(&mut self, news: News) -> Vec<Bytes> {
+    fn word(&mut self, news: AnswerEvent) -> Vec<Bytes> {
         let mut told = self.create();
         match news {
-            News::Retrieved(trace) => told.extend(self.search(&trace)),
-            News::Begun(_) => told.extend(self.begin()),
-            News::Text(text) => {
+            AnswerEvent::Retrieved(trace) => told.extend(self.search(&trace)),
+            AnswerEvent::Begun(_) => told.extend(self.begin()),
+            AnswerEvent::Text(text) => {
                 told.extend(self.begin());
                 let what = TextHappening::Delta {
                     delta: &text,
@@ -474,11 +474,11 @@ impl Wording for Reply {
                 };
                 told.push(self.of_text("response.output_text.delta", what));
             }
-            News::Done(answered) => {
+            AnswerEvent::Done(answered) => {
                 told.extend(self.begin());
                 told.extend(self.end(*answered));
             }
-            News::Failed(refusal) => told.extend(self.fail(&refusal)),
+            AnswerEvent::Failed(refusal) => told.extend(self.fail(&refusal)),
         }
         told
     }

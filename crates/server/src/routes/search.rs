@@ -8,7 +8,7 @@ use ken_answer::SearchResult;
 use super::call::{Call, JsonBody};
 use super::reply::Reply;
 use crate::service::answering::{Request, milliseconds};
-use crate::service::asked::Searched;
+use crate::service::options::SearchOptions;
 use crate::service::served::Served;
 use crate::service::{readable, work};
 use crate::wire::ken::{Retrieved, SearchRequest, SearchResponse};
@@ -36,7 +36,7 @@ pub(crate) async fn find(
     asked: SearchRequest,
     request: &Request,
 ) -> Result<SearchResponse, Refusal> {
-    let searched = Searched::by(&asked)?;
+    let searched = SearchOptions::by(&asked)?;
     let corpus = searched.some_corpus(served, &request.caller)?;
     readable::check(&asked.query, corpus.retriever.embedder().max_tokens())
         .map_err(|refusal| refusal.of("query"))?;

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use super::call::Call;
 use super::reply::{Lines, Reply};
 use crate::service::evals::EvalQuestion;
-use crate::service::traces::past::Past;
+use crate::service::traces::trace_record::TraceRecord;
 use crate::wire::page::Listed;
 use crate::wire::refusal::Refusal;
 use crate::wire::traces::{TraceObject, Wanted};
 
 /// Those that are wanted and for the caller, newest first.
-fn seen(call: &Call, wanted: &Wanted) -> Vec<Arc<Past>> {
+fn seen(call: &Call, wanted: &Wanted) -> Vec<Arc<TraceRecord>> {
     let mut all = call.served.traces.all();
     all.retain(|past| past.is_for(call.caller()) && wanted.is(past));
     all
@@ -22,7 +22,7 @@ fn seen(call: &Call, wanted: &Wanted) -> Vec<Arc<Past>> {
 pub(crate) async fn list(call: Call) -> Result<Reply<Listed<TraceObject>>, Refusal> {
     let (wanted, page) = Wanted::paged(call.query())?;
     call.blocking(move |call| {
-        let listed = page.of(seen(call, &wanted), |past: &Arc<Past>| past.id());
+        let listed = page.of(seen(call, &wanted), |past: &Arc<TraceRecord>| past.id());
         Ok(Reply::json(&listed.map(|past| TraceObject::from(&*past))))
     })
     .await
@@ -37,7 +37,7 @@ pub(crate) async fn one(call: Call<String>) -> Result<Reply<TraceObject>, Refusa
 /// Their questions, oldest first, as `ken probe` and `ken eval` read them.
 pub(crate) async fn questions(call: Call) -> Result<Reply<Lines<EvalQuestion>>, Refusal> {
     let wanted = Wanted::all(call.query())?;
-    call.served.keeps_texts()?;
+    call.served.traces.require_texts()?;
     call.blocking(move |call| {
         let seen = seen(call, &wanted);
         let oldest_first = seen.iter().rev();

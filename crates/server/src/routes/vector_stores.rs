@@ -8,11 +8,11 @@ use super::call::{Call, Corpus, JsonBody};
 use super::reply::Reply;
 use super::{changes, files, jobs};
 use crate::access::caller::Caller;
-use crate::service::asked::Searched;
 use crate::service::clock::unix_seconds;
 use crate::service::library::job::Work;
 use crate::service::library::stores::{MadeCorpus, StoreFile};
 use crate::service::library::{Library, new_id};
+use crate::service::options::SearchOptions;
 use crate::service::readable;
 use crate::service::served::Served;
 use crate::service::work;
@@ -248,7 +248,7 @@ pub(crate) async fn search(
     let filters = asked.filters.as_ref().map(|filter| filter.read());
     let filters = filters.transpose()?.unwrap_or_default();
     let Corpus(name) = &call.path;
-    let searched = Searched::default().or(Some(name), asked.max_num_results, filters)?;
+    let searched = SearchOptions::default().or(Some(name), asked.max_num_results, filters)?;
     let corpus = searched.some_corpus(&call.served, call.caller())?;
     for query in &queries {
         readable::check(query, corpus.retriever.embedder().max_tokens())

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::collected::{Collected, Item};
-use super::traces::past::Past;
+use super::traces::trace_record::TraceRecord;
 
 /// All of them.
 pub(crate) type Evals = Collected<EvalQuestion>;
@@ -25,7 +25,7 @@ pub(crate) struct EvalQuestion {
 
 impl EvalQuestion {
     /// What was asked; `None` where it is not kept, or is none but a greeting.
-    pub(crate) fn asked(past: &Past) -> Option<Self> {
+    pub(crate) fn asked(past: &TraceRecord) -> Option<Self> {
         let question = past.question().filter(|_| !past.trace.small_talk)?;
         let feedback = past.feedback.clone().unwrap_or_default();
         let trace = &past.trace;

@@ -3,10 +3,10 @@
 
 use super::clock::unix_seconds;
 use super::evals::EvalQuestion;
-use super::looking::judge;
 use super::served::Served;
-use super::traces::past::{Feedback, Past, Rating};
-use super::traces::{Happened, unknown};
+use super::shadow::judge;
+use super::traces::trace_record::{Feedback, Rating, TraceRecord};
+use super::traces::{TraceEvent, unknown};
 use crate::access::caller::Caller;
 use crate::access::keys::Scope;
 use crate::wire::feedback::{FeedbackRequest, FeedbackResponse};
@@ -50,7 +50,7 @@ pub(crate) fn take(
             source: None,
         };
         let id = id.clone();
-        served.note(Happened::Judged { id, feedback }, true);
+        served.note(TraceEvent::Judged { id, feedback }, true);
         eval_question = is_right_answer && made_question(served, caller, past.as_deref());
     }
     Ok(FeedbackResponse {
@@ -62,7 +62,7 @@ pub(crate) fn take(
 
 /// Makes a question to evaluate on of a trace, as it is by now. Whether that was done: where texts are not
 /// kept, or too many questions are there, it is not.
-fn made_question(served: &Served, caller: &Caller, past: Option<&Past>) -> bool {
+fn made_question(served: &Served, caller: &Caller, past: Option<&TraceRecord>) -> bool {
     let Some(past) = past.and_then(|past| served.traces.find(past.id())) else {
         return false;
     };

@@ -2,7 +2,6 @@
 //! how work ends when nobody waits for it. It knows of no routes.
 
 pub(crate) mod answering;
-pub(crate) mod asked;
 pub(crate) mod cancel;
 pub(crate) mod clock;
 pub(crate) mod collected;
@@ -18,12 +17,13 @@ mod interleaved;
 pub(crate) mod judging;
 pub(crate) mod library;
 pub(crate) mod live;
-pub(crate) mod looking;
 pub(crate) mod opening;
+pub(crate) mod options;
 pub(crate) mod policies;
 pub(crate) mod readable;
 pub(crate) mod record;
 pub(crate) mod served;
+pub(crate) mod shadow;
 pub(crate) mod studies;
 pub(crate) mod traces;
 pub(crate) mod watch;

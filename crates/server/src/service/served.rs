@@ -26,7 +26,7 @@ use super::opening::{Limits, OpenError, Opening, SetReranking};
 use super::policies;
 use super::record::RecordError;
 use super::studies::Studies;
-use super::traces::{Happened, Traces};
+use super::traces::{TraceEvent, Traces};
 use super::watch::{NotGuaranteed, Now, Standing, Watch};
 use crate::access::caller::Caller;
 use crate::log::{Entry, Log};
@@ -397,7 +397,7 @@ impl Served {
     }
 
     /// Keeps what happened to a question, on disk at once where it has to be durable.
-    pub(crate) fn note(&self, happened: Happened, durably: bool) {
+    pub(crate) fn note(&self, happened: TraceEvent, durably: bool) {
         self.kept("traces", self.traces.write(&happened, durably));
         self.traces.take(happened);
     }
@@ -528,20 +528,6 @@ impl Served {
         first.map(|corpus| corpus.retriever.back_end().fingerprint())
     }
 
-    /// Makes sure that texts of questions are kept.
-    ///
-    /// # Errors
-    /// A server that keeps none.
-    pub(crate) fn keeps_texts(&self) -> Result<(), Refusal> {
-        match self.traces.keeps_texts {
-            true => Ok(()),
-            false => {
-                let message = "this server keeps no questions: its settings do not say so";
-                Err(Refusal::new(StatusCode::FORBIDDEN, "not_kept", message))
-            }
-        }
-    }
-
     /// What clients put in.
     ///
     /// # Errors
@@ -593,12 +579,9 @@ impl Served {
     }
 
     /// The corpora beside the first that a model may choose among and a caller may read.
-    pub(crate) fn extra_corpora(
-        &self,
-        may_read: impl Fn(&str) -> bool,
-    ) -> BTreeMap<String, Retriever> {
+    pub(crate) fn extra_corpora(&self, caller: &Caller) -> BTreeMap<String, Retriever> {
         let all = self.corpora.all().into_iter().skip(1);
-        let readable = all.filter(|corpus| may_read(&corpus.name));
+        let readable = all.filter(|corpus| caller.may_read(&corpus.name));
         readable
             .map(|corpus| (corpus.name.clone(), corpus.retriever.clone()))
             .collect()

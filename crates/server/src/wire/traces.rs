@@ -8,7 +8,7 @@ use super::ken::Trace;
 use super::page::Page;
 use super::query::{self, Parameter};
 use super::refusal::Refusal;
-use crate::service::traces::past::{Feedback, Past, Rating};
+use crate::service::traces::trace_record::{Feedback, Rating, TraceRecord};
 use crate::service::watch::compared::Verdict;
 
 /// How a question was answered. Texts are empty or null where the server does not keep them.
@@ -42,8 +42,8 @@ pub(crate) struct TraceObject {
     trace: Trace,
 }
 
-impl From<&Past> for TraceObject {
-    fn from(past: &Past) -> Self {
+impl From<&TraceRecord> for TraceObject {
+    fn from(past: &TraceRecord) -> Self {
         let past = past.clone();
         Self {
             id: past.id().to_owned(),
@@ -152,7 +152,7 @@ impl Wanted {
     }
 
     /// Whether it is one of these.
-    pub(crate) fn is(&self, past: &Past) -> bool {
+    pub(crate) fn is(&self, past: &TraceRecord) -> bool {
         let trace = &past.trace;
         let kind = trace.policy.split('@').next();
         let is_policy = |wanted: &String| trace.policy == *wanted || kind == Some(wanted);
