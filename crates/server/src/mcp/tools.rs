@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use crate::access::keys::Scope;
 use crate::routes::address::Addresses;
 use crate::routes::{ask, corpora, knows, search};
-use crate::service::answering::Request;
+use crate::service::answers::Request;
 use crate::service::served::Served;
 use crate::wire::ken::{
     AskRequest, AskResponse, KnowsRequest, KnowsResponse, Options, SearchRequest,

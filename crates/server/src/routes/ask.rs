@@ -5,7 +5,7 @@ use ken_answer::Exchange;
 use super::call::{Call, JsonBody};
 use super::reply::Reply;
 use super::stream::whole;
-use crate::service::answering::{Completion, Request, start};
+use crate::service::answers::{Completion, Request, start};
 use crate::service::options::{RequestOptions, SamplingOptions};
 use crate::service::served::Served;
 use crate::wire::ken::{AskRequest, AskResponse};

@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 
 use super::permission::Permission;
 use crate::access::caller::{Access, Caller};
-use crate::service::answering::Request;
+use crate::service::answers::Request;
 use crate::service::live::Live;
 use crate::service::served::Served;
 use crate::service::work;
@@ -108,7 +108,7 @@ impl<P> Call<P> {
         Page::read(self.query())
     }
 
-    /// Does something short that touches the disk, on a thread that may block.
+    /// Works on the call, shortly, on a thread that may block: for what touches the disk.
     ///
     /// # Errors
     /// Those of the work.

@@ -8,7 +8,7 @@ use serde_json::Map;
 use super::call::Call;
 use super::reply::Reply;
 use crate::access::caller::Caller;
-use crate::service::collected::{Collected, Item};
+use crate::service::collection::{Collection, Item};
 use crate::service::evals::EvalQuestion;
 use crate::service::library::new_id;
 use crate::service::served::Served;
@@ -91,7 +91,7 @@ fn asked_of(caller: &Caller, named: Option<String>) -> Result<Vec<String>, Refus
 /// exist.
 pub(super) async fn remove<T: Item + Send + 'static>(
     call: Call<String>,
-    collected: fn(&Served) -> &Arc<Collected<T>>,
+    collected: fn(&Served) -> &Arc<Collection<T>>,
     object: &'static str,
     unknown: (&'static str, &str),
 ) -> Result<Reply<Deleted>, Refusal> {

@@ -4,7 +4,7 @@ use axum::http::StatusCode;
 
 use super::call::{Call, Corpus};
 use super::reply::Reply;
-use crate::service::answering::Request;
+use crate::service::answers::Request;
 use crate::service::corpora::Opened;
 use crate::service::options::SearchOptions;
 use crate::service::work;

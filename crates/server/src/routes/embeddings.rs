@@ -27,14 +27,7 @@ pub(crate) async fn embed(
     if asked.model != policies::EMBEDDER {
         return Err(policies::unknown(&asked.model));
     }
-    let texts: Arc<[String]> = match asked.input {
-        Input::One(text) => [text].into(),
-        Input::Many(texts) => texts.into(),
-    };
-    if texts.is_empty() || texts.len() > MOST_TEXTS || texts.iter().any(String::is_empty) {
-        let message = format!("it must be 1 to {MOST_TEXTS} texts, none of them empty");
-        return Err(Refusal::bad("invalid_value", message).of("input"));
-    }
+    let texts = texts(asked.input)?;
     let corpus = SearchOptions::of(asked.ken.corpus).some_corpus(&call.served, call.caller())?;
     let dimensions = corpus.retriever.embedder().dimensions();
     if asked.dimensions.is_some_and(|wanted| wanted != dimensions) {
@@ -79,6 +72,22 @@ pub(crate) async fn embed(
     let vectors = vectors.into_iter().flatten().collect();
     let response = EmbeddingsResponse::new(model, vectors, asked.encoding_format, tokens);
     Ok(Reply::json(&response))
+}
+
+/// The texts of a request.
+///
+/// # Errors
+/// None, too many, or an empty one.
+fn texts(input: Input) -> Result<Arc<[String]>, Refusal> {
+    let texts: Arc<[String]> = match input {
+        Input::One(text) => [text].into(),
+        Input::Many(texts) => texts.into(),
+    };
+    if texts.is_empty() || texts.len() > MOST_TEXTS || texts.iter().any(String::is_empty) {
+        let message = format!("it must be 1 to {MOST_TEXTS} texts, none of them empty");
+        return Err(Refusal::bad("invalid_value", message).of("input"));
+    }
+    Ok(texts)
 }
 
 fn gate(served: &Served) -> &Gate {

@@ -16,7 +16,7 @@ use crate::access::caller::Access;
 use crate::connections::HEAD_WITHIN;
 use crate::connections::serving::Peer;
 use crate::log::Entry;
-use crate::service::answering::{Request, milliseconds};
+use crate::service::answers::{Request, milliseconds};
 use crate::service::clock::unix_seconds;
 use crate::service::served::Served;
 use crate::spans::Parent;

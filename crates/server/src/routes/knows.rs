@@ -9,7 +9,7 @@ use ken_route::Source;
 use super::call::{Call, JsonBody};
 use super::reply::Reply;
 use crate::access::caller::Caller;
-use crate::service::answering::{Request, milliseconds};
+use crate::service::answers::{Request, milliseconds};
 use crate::service::options::RequestOptions;
 use crate::service::served::Served;
 use crate::service::shadow::stated;
@@ -37,24 +37,7 @@ pub(crate) async fn judge(
     asked: KnowsRequest,
     request: &Request,
 ) -> Result<KnowsResponse, Refusal> {
-    let question = asked.question.trim().to_owned();
-    if question.is_empty() {
-        return Err(AnswerError::EmptyQuestion.into());
-    }
-    let context = served.pipeline.model.context_tokens();
-    readable::check(&question, Some(context)).map_err(|refusal| refusal.of("question"))?;
-    let options = Options {
-        policy: asked.policy,
-        ..Options::default()
-    };
-    let asked = RequestOptions::by(None, &options)?;
-    let policy = asked.policy.unwrap_or_else(|| judging(&served.pipeline));
-    let policy = served.pipeline.resolved(policy);
-    let Some(signal) = policy.signal() else {
-        let message = format!("the policy `{policy}` measures nothing of a question");
-        return Err(Refusal::bad("policy_without_signal", message).of("policy"));
-    };
-    policies::check(policy, &served.pipeline)?;
+    let (question, policy, signal) = checked(&served.pipeline, asked)?;
     let reserved = request.caller.reserve(served.prompt_estimate(&question))?;
     let caller = request.caller.clone();
     work::run(
@@ -98,6 +81,29 @@ pub(crate) async fn judge(
         },
     )
     .await
+}
+
+/// The question, and the policy by which it is judged with its signal.
+fn checked(pipeline: &Pipeline, asked: KnowsRequest) -> Result<(String, Policy, Signal), Refusal> {
+    let question = asked.question.trim().to_owned();
+    if question.is_empty() {
+        return Err(AnswerError::EmptyQuestion.into());
+    }
+    let context = pipeline.model.context_tokens();
+    readable::check(&question, Some(context)).map_err(|refusal| refusal.of("question"))?;
+    let options = Options {
+        policy: asked.policy,
+        ..Options::default()
+    };
+    let options = RequestOptions::by(None, &options)?;
+    let policy = options.policy.unwrap_or_else(|| judging(pipeline));
+    let policy = pipeline.resolved(policy);
+    let Some(signal) = policy.signal() else {
+        let message = format!("the policy `{policy}` measures nothing of a question");
+        return Err(Refusal::bad("policy_without_signal", message).of("policy"));
+    };
+    policies::check(policy, pipeline)?;
+    Ok((question, policy, signal))
 }
 
 /// The policy by which it is judged where none is named: that of the settings, or what best predicts.

@@ -7,7 +7,7 @@ pub(crate) mod ask;
 mod call;
 mod changes;
 mod chat;
-mod citing;
+mod citations;
 mod collection;
 mod console;
 mod conversation;

@@ -7,7 +7,7 @@ use axum::http::StatusCode;
 use super::call::Call;
 use super::reply::Reply;
 use crate::log::Entry;
-use crate::service::answering::milliseconds;
+use crate::service::answers::milliseconds;
 use crate::service::live::ReloadError;
 use crate::wire::refusal::Refusal;
 use crate::wire::reload::Reloaded;

@@ -10,11 +10,11 @@ use serde_json::{Map, Value, json};
 
 use super::address::Addresses;
 use super::call::{Call, JsonBody};
-use super::citing::cited;
+use super::citations::cited;
 use super::reply::Reply as Response;
 use super::stream::{Wording, streamed, whole};
 use super::{conversation, events};
-use crate::service::answering::{AnswerEvent, Completion, start};
+use crate::service::answers::{AnswerEvent, Completion, start};
 use crate::service::clock::unix_seconds;
 use crate::service::options::{RequestOptions, SamplingOptions};
 use crate::service::policies;

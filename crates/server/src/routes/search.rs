@@ -7,7 +7,7 @@ use ken_answer::SearchResult;
 
 use super::call::{Call, JsonBody};
 use super::reply::Reply;
-use crate::service::answering::{Request, milliseconds};
+use crate::service::answers::{Request, milliseconds};
 use crate::service::options::SearchOptions;
 use crate::service::served::Served;
 use crate::service::{readable, work};

@@ -9,7 +9,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::Instant;
 
 use super::events;
-use crate::service::answering::{AnswerEvent, Completion};
+use crate::service::answers::{AnswerEvent, Completion};
 use crate::service::work::broken;
 use crate::wire::refusal::Refusal;
 

@@ -5,10 +5,10 @@ use ken_answer::datastore::id_of;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::collected::{Collected, Item};
+use super::collection::{Collection, Item};
 
 /// All of them.
-pub(crate) type Corrections = Collected<Correction>;
+pub(crate) type Corrections = Collection<Correction>;
 
 /// A line of the corrections, as `ken datastore import` reads it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -5,11 +5,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::collected::{Collected, Item};
+use super::collection::{Collection, Item};
 use super::traces::trace_record::TraceRecord;
 
 /// All of them.
-pub(crate) type Evals = Collected<EvalQuestion>;
+pub(crate) type Evals = Collection<EvalQuestion>;
 
 /// A question in the form in which evaluations read it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

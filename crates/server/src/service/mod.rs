@@ -1,12 +1,11 @@
 //! What is served, and the work for one request: opened models and corpora, how many work at once, and
 //! how work ends when nobody waits for it. It knows of no routes.
 
-pub(crate) mod answering;
+pub(crate) mod answers;
 pub(crate) mod cancel;
 pub(crate) mod clock;
-pub(crate) mod collected;
+pub(crate) mod collection;
 pub(crate) mod corpora;
-pub(crate) mod correcting;
 pub(crate) mod corrections;
 pub(crate) mod data_folder;
 pub(crate) mod evals;
@@ -14,7 +13,7 @@ pub(crate) mod feedback;
 pub(crate) mod gate;
 #[cfg(test)]
 mod interleaved;
-pub(crate) mod judging;
+pub(crate) mod judge;
 pub(crate) mod library;
 pub(crate) mod live;
 pub(crate) mod opening;
@@ -26,5 +25,6 @@ pub(crate) mod served;
 pub(crate) mod shadow;
 pub(crate) mod studies;
 pub(crate) mod traces;
+pub(crate) mod votes;
 pub(crate) mod watch;
 pub(crate) mod work;

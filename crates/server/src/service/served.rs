@@ -20,7 +20,7 @@ use super::corrections::Corrections;
 use super::data_folder::DataFolder;
 use super::evals::Evals;
 use super::gate::{Gate, Load};
-use super::judging::Judge;
+use super::judge::Judge;
 use super::library::{self, Library, intake::Intake};
 use super::opening::{Limits, OpenError, Opening, SetReranking};
 use super::policies;

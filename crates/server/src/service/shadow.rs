@@ -13,11 +13,11 @@ use ken_route::Promise;
 
 use super::cancel::Cancel;
 use super::gate::{Load, Place};
-use super::judging::{Dispute, Judged};
+use super::judge::{Dispute, Judged};
 use super::served::Served;
 use super::traces::TraceEvent;
-use super::watch::compared::Compared;
-use super::watch::{Drawn, Drift, Finding, Standing, Test, Watch};
+use super::watch::comparison::Compared;
+use super::watch::{Drawn, Drift, Standing, Test, TestOutcome, Watch};
 use crate::log::Entry;
 use crate::wire::guarantee::GuaranteeState;
 
@@ -316,7 +316,7 @@ pub(crate) fn judge(
 }
 
 /// Keeps what was found, and tells of a guarantee that lapses.
-fn tell(served: &Served, watch: &Watch, finding: Finding) {
+fn tell(served: &Served, watch: &Watch, finding: TestOutcome) {
     served.kept("watch", watch.write());
     if finding.lapses {
         let policy = watch.guarantee.policy.clone();

@@ -9,7 +9,7 @@ use super::page::Page;
 use super::query::{self, Parameter};
 use super::refusal::Refusal;
 use crate::service::traces::trace_record::{Feedback, Rating, TraceRecord};
-use crate::service::watch::compared::Verdict;
+use crate::service::watch::comparison::Verdict;
 
 /// How a question was answered. Texts are empty or null where the server does not keep them.
 #[derive(Debug, Serialize, JsonSchema)]

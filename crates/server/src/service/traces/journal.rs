@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::trace_record::{Feedback, TraceRecord};
 use crate::service::record::RecordError;
-use crate::service::watch::compared::Verdict;
+use crate::service::watch::comparison::Verdict;
 
 /// When a file is long enough, in bytes.
 const LONG: u64 = 8 << 20;

@@ -225,7 +225,7 @@ impl Traces {
         Err(Refusal::new(StatusCode::FORBIDDEN, "not_kept", message))
     }
 
-    /// One of them, for a caller.
+    /// The trace of a request, where the caller may see it.
     ///
     /// # Errors
     /// One that is forgotten or not for the caller.
@@ -246,7 +246,7 @@ impl Traces {
 mod tests {
     use super::trace_record::{Feedback, Rating};
     use super::*;
-    use crate::service::watch::compared::Verdict;
+    use crate::service::watch::comparison::Verdict;
     use crate::wire::ken::Trace;
 
     fn past(id: &str, question: &str) -> TraceEvent {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::access::caller::Caller;
 use crate::access::keys::Scope;
-use crate::service::watch::compared::Verdict;
+use crate::service::watch::comparison::Verdict;
 use crate::wire::ken::Trace;
 
 /// What somebody thinks of an answer.

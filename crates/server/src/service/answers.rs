@@ -176,7 +176,7 @@ impl Job {
     }
 
     fn send(&self, event: AnswerEvent) {
-        // Whoever does not listen any more needs no news.
+        // A client that has gone needs no events.
         let _ = self.tell.send(event);
     }
 

@@ -47,13 +47,13 @@ impl<T> Kept<T> {
 }
 
 /// All of them.
-pub(crate) struct Collected<T> {
+pub(crate) struct Collection<T> {
     folder: Option<PathBuf>,
     /// Oldest first.
     all: Mutex<Vec<Kept<T>>>,
 }
 
-impl<T: Item> Collected<T> {
+impl<T: Item> Collection<T> {
     /// In memory alone.
     pub(crate) fn in_memory() -> Self {
         Self {

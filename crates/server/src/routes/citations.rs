@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::service::answering::Completion;
+use crate::service::answers::Completion;
 use crate::wire::ken::Citation;
 
 /// A citation at one place.
