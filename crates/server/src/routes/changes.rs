@@ -164,8 +164,7 @@ pub(crate) async fn drop_corpus(call: Call<Corpus>) -> Result<Arc<Job>, Refusal>
         library.place(&call.served.corpora, corpus)?;
         if library.stores.find(corpus)?.is_none() {
             let message = format!("the corpus {corpus:?} is one of the settings, and stays");
-            let status = StatusCode::FORBIDDEN;
-            return Err(Refusal::new(status, "corpus_of_settings", message));
+            return Err(Refusal::forbidden("corpus_of_settings", message));
         }
         for job in library.jobs.open_of(corpus) {
             library.cancel(&job)?;

@@ -17,6 +17,7 @@ use crate::wire::chat::{
     self, Annotation, ChatCompletion, ChatRequest, Choice, Chunk, ChunkChoice, Delta, Usage,
 };
 use crate::wire::ken::Trace;
+use crate::wire::others;
 use crate::wire::refusal::Refusal;
 
 /// Answers the last message.
@@ -78,28 +79,21 @@ fn asked(chat: &ChatRequest) -> Result<RequestOptions, Refusal> {
 }
 
 /// Refuses what would change the answer and is not done here, rather than to ignore it.
-fn refuse_unsupported(others: &Map<String, Value>) -> Result<(), Refusal> {
-    for (name, value) in others {
-        let is_nothing = match name.as_str() {
-            "n" => *value == json!(1),
-            "stop" => *value == json!([]),
-            // A model may choose to call none.
-            "tools" | "functions" => true,
-            "tool_choice" | "function_call" => *value == "none" || *value == "auto",
-            "logprobs" => *value == false,
-            "response_format" => value["type"] == "text",
-            "frequency_penalty" | "presence_penalty" => value.as_f64() == Some(0.0),
-            "logit_bias" => *value == json!({}),
-            "modalities" => *value == json!(["text"]),
-            "audio" => false,
-            _ => true,
-        };
-        if !is_nothing && !value.is_null() {
-            let message = format!("`{name}` is not supported here with this value");
-            return Err(Refusal::bad("unsupported_parameter", message).of(name));
-        }
-    }
-    Ok(())
+fn refuse_unsupported(given: &Map<String, Value>) -> Result<(), Refusal> {
+    others::refuse(given, |name, value| match name {
+        "n" => *value == json!(1),
+        "stop" => *value == json!([]),
+        // A model may choose to call none.
+        "tools" | "functions" => true,
+        "tool_choice" | "function_call" => *value == "none" || *value == "auto",
+        "logprobs" => *value == false,
+        "response_format" => value["type"] == "text",
+        "frequency_penalty" | "presence_penalty" => value.as_f64() == Some(0.0),
+        "logit_bias" => *value == json!({}),
+        "modalities" => *value == json!(["text"]),
+        "audio" => false,
+        _ => true,
+    })
 }
 
 fn completion(reply: Reply, answered: Completion) -> ChatCompletion {

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use axum::http::StatusCode;
 use serde_json::Map;
 
 use super::call::Call;
@@ -103,5 +102,5 @@ pub(super) async fn remove<T: Item + Send + 'static>(
     }
     let (code, name) = unknown;
     let message = format!("there is no {name} {id:?}");
-    Err(Refusal::new(StatusCode::NOT_FOUND, code, message))
+    Err(Refusal::not_found(code, message))
 }

@@ -1,7 +1,5 @@
 //! `/v1/ken/corpora`: the corpora that are served, and their passages.
 
-use axum::http::StatusCode;
-
 use super::call::{Call, Corpus};
 use super::reply::Reply;
 use crate::service::answers::Request;
@@ -74,7 +72,7 @@ pub(crate) async fn read(
             let found = corpus.retriever.back_end().find(&id)?;
             let passage = found.ok_or_else(|| {
                 let message = format!("there is no passage {id:?}");
-                Refusal::new(StatusCode::NOT_FOUND, "unknown_passage", message)
+                Refusal::not_found("unknown_passage", message)
             })?;
             Ok(PassageResponse {
                 corpus: corpus.state(),

@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use axum::http::StatusCode;
-
 use super::call::{Call, Upload};
 use super::jobs;
 use super::reply::Reply;
@@ -82,7 +80,7 @@ pub(crate) fn find(library: &Library, id: &str, caller: &Caller) -> Result<FileR
     let found = library.files.find(id)?;
     found.filter(|file| is_seen(file, caller)).ok_or_else(|| {
         let message = format!("there is no file {id:?}");
-        Refusal::new(StatusCode::NOT_FOUND, "unknown_file", message).of("file_id")
+        Refusal::not_found("unknown_file", message).of("file_id")
     })
 }
 
@@ -124,8 +122,7 @@ fn detach_all(call: &Call<String>) -> Result<Vec<Arc<Job>>, Refusal> {
     let corpora = holding(&call.served, library, file)?;
     if !corpora.iter().all(|corpus| caller.may_read(corpus)) {
         let message = "the file is in a corpus that the key is not for";
-        let status = StatusCode::FORBIDDEN;
-        return Err(Refusal::new(status, "insufficient_scope", message));
+        return Err(Refusal::forbidden("insufficient_scope", message));
     }
     let detach = |corpus: &String| {
         library.cancel_attaching(corpus, file)?;

@@ -1,7 +1,5 @@
 //! `/v1/ken/guarantee`: the guarantee of the policy, and what was found of it since.
 
-use axum::http::StatusCode;
-
 use super::call::Call;
 use super::reply::Reply;
 use crate::service::shadow::stated;
@@ -43,5 +41,5 @@ pub(crate) async fn report(call: Call) -> Result<Reply<GuaranteeReport>, Refusal
 /// What is said where there is none.
 fn unwatched() -> Refusal {
     let message = "no guarantee is watched here, or it is of a corpus that the key is not for";
-    Refusal::new(StatusCode::NOT_FOUND, "no_guarantee", message)
+    Refusal::not_found("no_guarantee", message)
 }

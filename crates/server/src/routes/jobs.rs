@@ -30,7 +30,7 @@ fn find(call: &Call<String>) -> Result<Arc<Job>, Refusal> {
     let found = found.filter(|job| call.caller().may_read(&job.order.corpus));
     found.ok_or_else(|| {
         let message = format!("there is no job {id:?}, or it is long over");
-        Refusal::new(StatusCode::NOT_FOUND, "unknown_job", message)
+        Refusal::not_found("unknown_job", message)
     })
 }
 

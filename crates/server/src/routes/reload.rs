@@ -2,8 +2,6 @@
 
 use std::time::Instant;
 
-use axum::http::StatusCode;
-
 use super::call::Call;
 use super::reply::Reply;
 use crate::log::Entry;
@@ -55,5 +53,5 @@ fn refusal(error: &ReloadError) -> Refusal {
             "the settings cannot be used, and nothing has changed; the log says why".to_owned()
         }
     };
-    Refusal::new(StatusCode::CONFLICT, error.kind(), message)
+    Refusal::conflict(error.kind(), message)
 }

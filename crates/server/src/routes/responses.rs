@@ -20,6 +20,7 @@ use crate::service::options::{RequestOptions, SamplingOptions};
 use crate::service::policies;
 use crate::service::served::Served;
 use crate::wire::ken::{Citation, Trace};
+use crate::wire::others;
 use crate::wire::refusal::Refusal;
 use crate::wire::responses::{
     FileCitation, FileSearchResult, Happening, IncompleteDetails, Offered, OutputItem, OutputPart,
@@ -156,29 +157,17 @@ fn tool(tools: &[Tool]) -> Result<Option<&Tool>, Refusal> {
 }
 
 /// Refuses what would change the answer and is not done here, rather than to ignore it.
-fn refuse_unsupported(others: &Map<String, Value>) -> Result<(), Refusal> {
-    for (name, value) in others {
-        let is_nothing = match name.as_str() {
-            "previous_response_id" | "conversation" | "prompt" => false,
-            "background" => *value == false,
-            "text" => value
-                .get("format")
-                .is_none_or(|format| format["type"] == "text"),
-            "top_logprobs" => *value == json!(0),
-            "truncation" => *value == "disabled" || *value == "auto",
-            _ => true,
-        };
-        if !is_nothing && !value.is_null() {
-            let message = match name.as_str() {
-                "previous_response_id" | "conversation" => format!(
-                    "`{name}` is not supported: responses are not kept, so send what was said as input"
-                ),
-                _ => format!("`{name}` is not supported here with this value"),
-            };
-            return Err(Refusal::bad("unsupported_parameter", message).of(name));
-        }
-    }
-    Ok(())
+fn refuse_unsupported(given: &Map<String, Value>) -> Result<(), Refusal> {
+    others::refuse(given, |name, value| match name {
+        "previous_response_id" | "conversation" | "prompt" => false,
+        "background" => *value == false,
+        "text" => value
+            .get("format")
+            .is_none_or(|format| format["type"] == "text"),
+        "top_logprobs" => *value == json!(0),
+        "truncation" => *value == "disabled" || *value == "auto",
+        _ => true,
+    })
 }
 
 /// What was said before, and the question. Items of earlier responses that are no messages say nothing.

@@ -1,6 +1,5 @@
 //! `/v1/vector_stores`: corpora as OpenAI's API has them, with the files that were put into them.
 
-use axum::http::StatusCode;
 use ken_answer::SearchResult;
 use serde_json::{Map, Value};
 
@@ -20,6 +19,7 @@ use crate::wire::files::{
     AttachFile, Deleted, FileCounts, FoundText, MakeVectorStore, Queries, SearchVectorStore,
     VectorStore, VectorStoreFile, VectorStoreResult, VectorStoreResults,
 };
+use crate::wire::others;
 use crate::wire::page::Listed;
 use crate::wire::refusal::Refusal;
 
@@ -67,16 +67,10 @@ fn names(served: &Served, library: &Library, caller: &Caller) -> Result<Vec<Stri
 }
 
 /// Refuses what would change what is found, and is not done here.
-fn refuse_unsupported(others: &Map<String, Value>) -> Result<(), Refusal> {
-    for (name, value) in others {
-        let changes = matches!(name.as_str(), "chunking_strategy" | "expires_after");
-        let is_automatic = value["type"] == "auto";
-        if changes && !value.is_null() && !is_automatic {
-            let message = format!("`{name}` is not supported here with this value");
-            return Err(Refusal::bad("unsupported_parameter", message).of(name));
-        }
-    }
-    Ok(())
+fn refuse_unsupported(given: &Map<String, Value>) -> Result<(), Refusal> {
+    others::refuse(given, |name, value| {
+        !matches!(name, "chunking_strategy" | "expires_after") || value["type"] == "auto"
+    })
 }
 
 /// All corpora that the caller may see, newest first.
@@ -199,7 +193,7 @@ fn member(call: &Call<(Corpus, String)>) -> Result<StoreFile, Refusal> {
     library.place(&call.served.corpora, name)?;
     library.stores.file(name, file)?.ok_or_else(|| {
         let message = format!("there is no file {file:?} in {name:?}");
-        Refusal::new(StatusCode::NOT_FOUND, "unknown_file", message).of("file_id")
+        Refusal::not_found("unknown_file", message).of("file_id")
     })
 }
 

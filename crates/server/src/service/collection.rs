@@ -4,7 +4,6 @@
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use axum::http::StatusCode;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -92,8 +91,7 @@ impl<T: Item> Collection<T> {
         match others.any(|kept| kept.item.id() == id) {
             true => {
                 let message = "the question is kept already, by a key for other corpora";
-                let status = StatusCode::CONFLICT;
-                Err(Refusal::new(status, "question_exists", message))
+                Err(Refusal::conflict("question_exists", message))
             }
             false => Ok(()),
         }
@@ -117,11 +115,7 @@ impl<T: Item> Collection<T> {
         let is_full = place.is_none() && all.len() >= MOST;
         if is_full || bytes.saturating_add(item.bytes()) > MOST_BYTES {
             let message = "there are too many questions: export them, and delete some";
-            return Err(Refusal::new(
-                StatusCode::CONFLICT,
-                "too_many_questions",
-                message,
-            ));
+            return Err(Refusal::conflict("too_many_questions", message));
         }
         let kept = Kept {
             created: place.map_or(now, |place| all[place].created),

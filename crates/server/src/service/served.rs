@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use axum::http::StatusCode;
 use ken_answer::datastore::SELF;
 use ken_answer::{AnswerError, Datastore, Pipeline, Policy, Rerank, Retriever};
 use ken_corpus::Segmentation;
@@ -535,7 +534,7 @@ impl Served {
     pub(crate) fn library(&self) -> Result<&Library, Refusal> {
         self.library.as_deref().ok_or_else(|| {
             let message = "this server takes nothing in: it was started without a folder for that";
-            Refusal::new(StatusCode::FORBIDDEN, "read_only", message)
+            Refusal::forbidden("read_only", message)
         })
     }
 
@@ -559,7 +558,7 @@ impl Served {
     pub(crate) fn studies(&self) -> Result<&Studies, Refusal> {
         self.studies.as_ref().ok_or_else(|| {
             let message = "this server shows no studies: it was started without a folder of them (the setting studies)";
-            Refusal::new(StatusCode::NOT_FOUND, "no_studies", message)
+            Refusal::not_found("no_studies", message)
         })
     }
 

@@ -109,6 +109,21 @@ impl Refusal {
         }
     }
 
+    /// Something that does not exist, or that the caller may not know of.
+    pub(crate) fn not_found(code: &'static str, message: impl Into<String>) -> Self {
+        Self::new(StatusCode::NOT_FOUND, code, message)
+    }
+
+    /// Something that a caller may not do.
+    pub(crate) fn forbidden(code: &'static str, message: impl Into<String>) -> Self {
+        Self::new(StatusCode::FORBIDDEN, code, message)
+    }
+
+    /// Something that the state of the server does not allow now.
+    pub(crate) fn conflict(code: &'static str, message: impl Into<String>) -> Self {
+        Self::new(StatusCode::CONFLICT, code, message)
+    }
+
     /// Too many requests wait already.
     pub(crate) fn busy() -> Self {
         let message = "too many requests wait already; try again later";
@@ -124,7 +139,7 @@ impl Refusal {
     /// There is nothing at the address.
     pub(crate) fn unknown_route() -> Self {
         let message = "there is no such route";
-        Self::new(StatusCode::NOT_FOUND, "unknown_route", message)
+        Self::not_found("unknown_route", message)
     }
 
     /// It took too long.

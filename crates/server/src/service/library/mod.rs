@@ -163,7 +163,7 @@ impl Library {
             || corpora.all().iter().any(|one| one.name == made.name)
         {
             let message = format!("there is a corpus {:?} already", made.name);
-            return Err(Refusal::new(StatusCode::CONFLICT, "corpus_exists", message).of("name"));
+            return Err(Refusal::conflict("corpus_exists", message).of("name"));
         }
         Ok(self.stores.make(made)?)
     }
@@ -189,7 +189,7 @@ impl Library {
         };
         if before.as_ref().is_some_and(is_there) {
             let message = format!("the file {:?} is in the corpus already", file.id);
-            return Err(Refusal::new(StatusCode::CONFLICT, "file_exists", message).of("file_id"));
+            return Err(Refusal::conflict("file_exists", message).of("file_id"));
         }
         let member = StoreFile {
             file: file.id.clone(),

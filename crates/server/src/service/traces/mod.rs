@@ -9,7 +9,6 @@ use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use axum::http::StatusCode;
 use ken_storage::StorageError;
 
 pub(crate) use self::journal::TraceEvent;
@@ -36,7 +35,7 @@ pub(crate) struct Traces {
 /// A trace that is not there, or not for the caller.
 pub(crate) fn unknown(id: &str) -> Refusal {
     let message = format!("there is no trace {id:?}, or it is forgotten");
-    Refusal::new(StatusCode::NOT_FOUND, "unknown_trace", message)
+    Refusal::not_found("unknown_trace", message)
 }
 
 /// Within bounds, oldest first.
@@ -222,7 +221,7 @@ impl Traces {
             return Ok(());
         }
         let message = "this server keeps no questions: its settings do not say so";
-        Err(Refusal::new(StatusCode::FORBIDDEN, "not_kept", message))
+        Err(Refusal::forbidden("not_kept", message))
     }
 
     /// The trace of a request, where the caller may see it.
