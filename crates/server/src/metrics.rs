@@ -20,33 +20,99 @@ use crate::wire::ken::CorpusState;
 /// Names with their values.
 type Labels<const N: usize> = [(&'static str, String); N];
 
-/// All metrics.
-pub(crate) struct Metrics {
-    registry: Registry,
-    requests: Family<Labels<2>, Counter>,
-    answers: Family<Labels<2>, Counter>,
-    withheld: Family<Labels<1>, Counter>,
-    cannot_tell: Family<Labels<1>, Counter>,
-    tokens: Family<Labels<2>, Counter>,
-    failures: Family<Labels<1>, Counter>,
-    jobs: Family<Labels<2>, Counter>,
-    watched: Family<Labels<1>, Counter>,
-    judged: Family<Labels<1>, Counter>,
-    unwritten: Family<Labels<1>, Counter>,
-    unsent: Counter,
-    feedback: Family<Labels<1>, Counter>,
-    standings: Family<Labels<2>, Gauge>,
-    evidence: Family<Labels<1>, Gauge<f64, AtomicU64>>,
-    drift: Family<Labels<1>, Gauge>,
-    drift_evidence: Family<Labels<1>, Gauge<f64, AtomicU64>>,
-    first_token: Histogram,
-    answered: Histogram,
-    stages: Family<Labels<1>, Histogram>,
-    generations: Family<Labels<1>, Gauge>,
-    waiting: Gauge,
-    working: Gauge,
-    gates_waiting: Family<Labels<1>, Gauge>,
-    gates_working: Family<Labels<1>, Gauge>,
+type Counters<const N: usize> = Family<Labels<N>, Counter>;
+type Gauges<const N: usize> = Family<Labels<N>, Gauge>;
+type Decimal = Gauge<f64, AtomicU64>;
+
+/// A metric is its help, field, type, how it begins, and name, with the unit where it has one. They are written in this
+/// order.
+macro_rules! metrics {
+    ($($(#[doc = $help:literal])+ $field:ident: $kind:ty = $begin:expr, $name:literal $($unit:ident)?;)*) => {
+        /// All metrics.
+        pub(crate) struct Metrics {
+            registry: Registry,
+            $($field: $kind,)*
+        }
+
+        impl Metrics {
+            pub(crate) fn new() -> Self {
+                let mut registry = Registry::with_prefix("ken");
+                $(
+                    let $field: $kind = $begin;
+                    let (help, metric) = (concat!($($help),+).trim_start(), $field.clone());
+                    metrics!(registry, $name, help, metric $(, $unit)?);
+                )*
+                Self { registry, $($field),* }
+            }
+        }
+    };
+    ($registry:ident, $name:literal, $help:ident, $metric:ident) => {
+        $registry.register($name, $help, $metric)
+    };
+    ($registry:ident, $name:literal, $help:ident, $metric:ident, $unit:ident) => {
+        $registry.register_with_unit($name, $help, Unit::$unit, $metric)
+    };
+}
+
+metrics! {
+    /// Responses, by route and status
+    requests: Counters<2> = Family::default(), "requests";
+    /// Questions answered, by policy and by where the knowledge came from
+    answers: Counters<2> = Family::default(), "answers";
+    /// Of these, those whose answer is withheld since nothing vouches for it, by policy
+    withheld: Counters<1> = Family::default(), "withheld";
+    /// Of these, those of which a signal that was to decide cannot tell, by policy
+    cannot_tell: Counters<1> = Family::default(), "cannot_tell";
+    /// Tokens that the language model read (prompt) and wrote (completion), by policy
+    tokens: Counters<2> = Family::default(), "tokens";
+    /// Questions not answered, by the code of the error
+    failures: Counters<1> = Family::default(), "failures";
+    /// Changes of corpora that are over, by what they did and how they ended
+    jobs: Counters<2> = Family::default(), "jobs";
+    /// Questions drawn to watch the guarantee, by what came of them
+    watched: Counters<1> = Family::default(), "watched";
+    /// Drawn questions that a judge is asked about, by what it says
+    judged: Counters<1> = Family::default(), "judged";
+    /// What could not be written to the server's folder, by what it was
+    unwritten: Counters<1> = Family::default(), "unwritten";
+    /// Requests to the collector of spans that failed
+    unsent: Counter = Counter::default(), "spans_unsent";
+    /// What was said of answers, by the rating; none where only right answers were given
+    feedback: Counters<1> = Family::default(), "feedback";
+    /// 1 for how the guarantee of a policy stands, 0 for how it does not
+    standings: Gauges<2> = Family::default(), "guarantee";
+    /// Evidence that more is lost, or wrong, than guaranteed, by test; it is taken to be so at 60,
+    /// and where errors are promised at 40
+    evidence: Family<Labels<1>, Decimal> = Family::default(), "guarantee_evidence";
+    /// 1 where what a policy measures is distributed otherwise than at calibration
+    drift: Gauges<1> = Family::default(), "guarantee_drift";
+    /// Evidence for that; at 20 it is taken to be so
+    drift_evidence: Family<Labels<1>, Decimal> = Family::default(), "guarantee_drift_evidence";
+    /// Time to the first piece of an answer, waiting included
+    first_token: Histogram = histogram(), "first_token" Seconds;
+    /// Time to a whole answer, waiting included
+    answered: Histogram = histogram(), "answer" Seconds;
+    /// Time of each stage of answering
+    stages: Family<Labels<1>, Histogram> = Family::new_with_constructor(histogram), "stage" Seconds;
+    /// The generation of each corpus
+    generations: Gauges<1> = Family::default(), "corpus_generation";
+    /// Questions that wait
+    waiting: Gauge = Gauge::default(), "waiting";
+    /// Questions being answered
+    working: Gauge = Gauge::default(), "working";
+    /// What waits for a place, by gate
+    gates_waiting: Gauges<1> = Family::default(), "gate_waiting";
+    /// Places that are taken, by gate
+    gates_working: Gauges<1> = Family::default(), "gate_working";
+}
+
+/// The metric of a family with these labels.
+fn of<M: Clone, const N: usize>(
+    family: &Family<Labels<N>, M>,
+    labels: [(&'static str, &str); N],
+) -> M {
+    let labels = labels.map(|(name, value)| (name, value.to_owned()));
+    family.get_or_create(&labels).clone()
 }
 
 /// How metrics are written.
@@ -84,106 +150,10 @@ fn histogram() -> Histogram {
 }
 
 impl Metrics {
-    pub(crate) fn new() -> Self {
-        let mut registry = Registry::with_prefix("ken");
-        let (requests, answers) = (Family::default(), Family::default());
-        let (withheld, cannot_tell) = (Family::default(), Family::default());
-        let (tokens, failures) = (Family::default(), Family::default());
-        let (jobs, watched) = (Family::default(), Family::default());
-        let (unwritten, feedback) = (Family::default(), Family::default());
-        let (unsent, judged) = (Counter::default(), Family::default());
-        let (drift, drift_evidence) = (Family::default(), Family::default());
-        let (standings, evidence) = (Family::default(), Family::default());
-        let (first_token, answered) = (histogram(), histogram());
-        let stages = Family::new_with_constructor(histogram as fn() -> Histogram);
-        let generations = Family::default();
-        let (waiting, working) = (Gauge::default(), Gauge::default());
-        let (gates_waiting, gates_working) = (Family::default(), Family::default());
-        registry.register(
-            "requests",
-            "Responses, by route and status",
-            requests.clone(),
-        );
-        let help = "Questions answered, by policy and by where the knowledge came from";
-        registry.register("answers", help, answers.clone());
-        let help =
-            "Of these, those whose answer is withheld since nothing vouches for it, by policy";
-        registry.register("withheld", help, withheld.clone());
-        let help = "Of these, those of which a signal that was to decide cannot tell, by policy";
-        registry.register("cannot_tell", help, cannot_tell.clone());
-        let help = "Tokens that the language model read (prompt) and wrote (completion), by policy";
-        registry.register("tokens", help, tokens.clone());
-        let help = "Questions not answered, by the code of the error";
-        registry.register("failures", help, failures.clone());
-        let help = "Changes of corpora that are over, by what they did and how they ended";
-        registry.register("jobs", help, jobs.clone());
-        let help = "Questions drawn to watch the guarantee, by what came of them";
-        registry.register("watched", help, watched.clone());
-        let help = "Drawn questions that a judge is asked about, by what it says";
-        registry.register("judged", help, judged.clone());
-        let help = "What could not be written to the server's folder, by what it was";
-        registry.register("unwritten", help, unwritten.clone());
-        let help = "Requests to the collector of spans that failed";
-        registry.register("spans_unsent", help, unsent.clone());
-        let help =
-            "What was said of answers, by the rating; none where only right answers were given";
-        registry.register("feedback", help, feedback.clone());
-        let help = "1 for how the guarantee of a policy stands, 0 for how it does not";
-        registry.register("guarantee", help, standings.clone());
-        let help = "Evidence that more is lost, or wrong, than guaranteed, by test; it is taken to be so at 60, \
-                    and where errors are promised at 40";
-        registry.register("guarantee_evidence", help, evidence.clone());
-        let help = "1 where what a policy measures is distributed otherwise than at calibration";
-        registry.register("guarantee_drift", help, drift.clone());
-        let help = "Evidence for that; at 20 it is taken to be so";
-        registry.register("guarantee_drift_evidence", help, drift_evidence.clone());
-        let help = "Time to the first piece of an answer, waiting included";
-        registry.register_with_unit("first_token", help, Unit::Seconds, first_token.clone());
-        let help = "Time to a whole answer, waiting included";
-        registry.register_with_unit("answer", help, Unit::Seconds, answered.clone());
-        let help = "Time of each stage of answering";
-        registry.register_with_unit("stage", help, Unit::Seconds, stages.clone());
-        let help = "The generation of each corpus";
-        registry.register("corpus_generation", help, generations.clone());
-        registry.register("waiting", "Questions that wait", waiting.clone());
-        registry.register("working", "Questions being answered", working.clone());
-        let help = "What waits for a place, by gate";
-        registry.register("gate_waiting", help, gates_waiting.clone());
-        let help = "Places that are taken, by gate";
-        registry.register("gate_working", help, gates_working.clone());
-        Self {
-            registry,
-            requests,
-            answers,
-            withheld,
-            cannot_tell,
-            tokens,
-            failures,
-            jobs,
-            watched,
-            judged,
-            unwritten,
-            unsent,
-            feedback,
-            standings,
-            evidence,
-            drift,
-            drift_evidence,
-            first_token,
-            answered,
-            stages,
-            generations,
-            waiting,
-            working,
-            gates_waiting,
-            gates_working,
-        }
-    }
-
     /// Counts a response.
     pub(crate) fn request(&self, route: &str, status: u16) {
-        let labels = [("route", route.to_owned()), ("status", status.to_string())];
-        self.requests.get_or_create(&labels).inc();
+        let status = status.to_string();
+        of(&self.requests, [("route", route), ("status", &status)]).inc();
     }
 
     /// Counts an answer: its policy's kind, its source, tokens read and written, and times.
@@ -195,60 +165,50 @@ impl Metrics {
         took: Duration,
         stages: &BTreeMap<String, f64>,
     ) {
-        let labels = [("policy", policy.to_owned()), ("source", source.to_owned())];
-        self.answers.get_or_create(&labels).inc();
+        of(&self.answers, [("policy", policy), ("source", source)]).inc();
         for (kind, count) in ["prompt", "completion"].into_iter().zip(tokens) {
-            let labels = [("kind", kind.to_owned()), ("policy", policy.to_owned())];
-            self.tokens.get_or_create(&labels).inc_by(count as u64);
+            of(&self.tokens, [("kind", kind), ("policy", policy)]).inc_by(count as u64);
         }
         self.answered.observe(took.as_secs_f64());
         for (stage, ms) in stages.iter().filter(|(stage, _)| *stage != "total") {
-            let stage = [("stage", stage.clone())];
-            self.stages.get_or_create(&stage).observe(ms / 1000.0);
+            of(&self.stages, [("stage", stage)]).observe(ms / 1000.0);
         }
     }
 
     /// Counts an answer that is withheld.
     pub(crate) fn withheld(&self, policy: &'static str) {
-        let labels = [("policy", policy.to_owned())];
-        self.withheld.get_or_create(&labels).inc();
+        of(&self.withheld, [("policy", policy)]).inc();
     }
 
     /// Counts a question of which a signal that was to decide cannot tell.
     pub(crate) fn cannot_tell(&self, policy: &'static str) {
-        let labels = [("policy", policy.to_owned())];
-        self.cannot_tell.get_or_create(&labels).inc();
+        of(&self.cannot_tell, [("policy", policy)]).inc();
     }
 
     /// Counts a question that was not answered.
     pub(crate) fn failure(&self, code: &'static str) {
-        let labels = [("code", code.to_owned())];
-        self.failures.get_or_create(&labels).inc();
+        of(&self.failures, [("code", code)]).inc();
     }
 
     /// Counts a change of a corpus.
     pub(crate) fn job(&self, kind: &'static str, status: &'static str) {
-        let labels = [("kind", kind.to_owned()), ("status", status.to_owned())];
-        self.jobs.get_or_create(&labels).inc();
+        of(&self.jobs, [("kind", kind), ("status", status)]).inc();
     }
 
     /// Counts a question that was drawn to watch the guarantee.
     pub(crate) fn watched(&self, outcome: &'static str) {
-        let labels = [("outcome", outcome.to_owned())];
-        self.watched.get_or_create(&labels).inc();
+        of(&self.watched, [("outcome", outcome)]).inc();
     }
 
     /// Counts what a judge says: `lost` or `kept`, `wrong` or `right`, and `cannot_tell`, `dropped` or
     /// `failed` where it says nothing.
     pub(crate) fn judged(&self, verdict: &'static str) {
-        let labels = [("verdict", verdict.to_owned())];
-        self.judged.get_or_create(&labels).inc();
+        of(&self.judged, [("verdict", verdict)]).inc();
     }
 
     /// Counts what could not be written.
     pub(crate) fn unwritten(&self, what: &'static str) {
-        let labels = [("what", what.to_owned())];
-        self.unwritten.get_or_create(&labels).inc();
+        of(&self.unwritten, [("what", what)]).inc();
     }
 
     /// Counts a request to the collector of spans that failed.
@@ -258,33 +218,25 @@ impl Metrics {
 
     /// Counts what was said of an answer.
     pub(crate) fn feedback(&self, rating: &'static str) {
-        let labels = [("rating", rating.to_owned())];
-        self.feedback.get_or_create(&labels).inc();
+        of(&self.feedback, [("rating", rating)]).inc();
     }
 
     /// Notes how a guarantee stands, and what its tests say.
     pub(crate) fn guarantee(&self, policy: &str, standing: Standing, tests: &[(Test, LossTest)]) {
         for other in Standing::ALL {
-            let labels = [
-                ("policy", policy.to_owned()),
-                ("standing", other.name().to_owned()),
-            ];
-            let is_so = i64::from(other == standing);
-            self.standings.get_or_create(&labels).set(is_so);
+            let labels = [("policy", policy), ("standing", other.name())];
+            of(&self.standings, labels).set(i64::from(other == standing));
         }
         for (test, state) in tests {
-            let labels = [("test", test.name().to_owned())];
-            self.evidence.get_or_create(&labels).set(state.evidence());
+            of(&self.evidence, [("test", test.name())]).set(state.evidence());
         }
     }
 
     /// Notes how the scores of a policy compare with those of calibration.
     pub(crate) fn drift(&self, policy: &str, drift: &Drift) {
-        let labels = [("policy", policy.to_owned())];
-        let is_so = i64::from(drift.after.is_some());
-        self.drift.get_or_create(&labels).set(is_so);
-        let evidence = drift.test.evidence();
-        self.drift_evidence.get_or_create(&labels).set(evidence);
+        let labels = [("policy", policy)];
+        of(&self.drift, labels).set(i64::from(drift.after.is_some()));
+        of(&self.drift_evidence, labels).set(drift.test.evidence());
     }
 
     /// Notes when an answer began.
@@ -294,9 +246,8 @@ impl Metrics {
 
     /// Notes which state of a corpus is served.
     pub(crate) fn corpus(&self, state: &CorpusState) {
-        let labels = [("corpus", state.name.clone())];
         let generation = i64::try_from(state.generation).unwrap_or(i64::MAX);
-        self.generations.get_or_create(&labels).set(generation);
+        of(&self.generations, [("corpus", &state.name)]).set(generation);
     }
 
     /// All of it as text, with how all gates are; the first is that of questions.
@@ -307,11 +258,9 @@ impl Metrics {
             self.working.set(number(answers.working));
         }
         for (gate, load) in gates {
-            let labels = [("gate", (*gate).to_owned())];
-            let waiting = self.gates_waiting.get_or_create(&labels);
-            waiting.set(number(load.waiting));
-            let working = self.gates_working.get_or_create(&labels);
-            working.set(number(load.working));
+            let labels = [("gate", *gate)];
+            of(&self.gates_waiting, labels).set(number(load.waiting));
+            of(&self.gates_working, labels).set(number(load.working));
         }
         let mut text = String::new();
         // Writing to a string never fails.

@@ -277,7 +277,7 @@ impl Drop for Reserved {
 }
 
 fn forbidden(message: String) -> Refusal {
-    Refusal::new(StatusCode::FORBIDDEN, "insufficient_scope", message)
+    Refusal::forbidden("insufficient_scope", message)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use axum::http::{HeaderMap, StatusCode, Uri, header};
+use axum::http::{HeaderMap, Uri, header};
 
 use crate::wire::refusal::Refusal;
 
@@ -13,10 +13,9 @@ use crate::wire::refusal::Refusal;
 /// A host that is none, or two of them; another host, or a page of another origin.
 pub(crate) fn check(headers: &HeaderMap, target: &Uri, has_keys: bool) -> Result<(), Refusal> {
     let host = host(headers, target)?;
-    let forbidden = |code, message| Refusal::new(StatusCode::FORBIDDEN, code, message);
     if !has_keys && !host.is_some_and(|(_, host)| host.is_of_this_machine()) {
         let message = "without keys only localhost is answered as host";
-        return Err(forbidden("other_host", message));
+        return Err(Refusal::forbidden("other_host", message));
     }
     let Some(origin) = headers.get(header::ORIGIN) else {
         return Ok(());
@@ -29,7 +28,7 @@ pub(crate) fn check(headers: &HeaderMap, target: &Uri, has_keys: bool) -> Result
         (Some((_, origin)), Some((host, _))) if origin.eq_ignore_ascii_case(host) => Ok(()),
         _ => {
             let message = "pages of other origins are not answered";
-            Err(forbidden("other_origin", message))
+            Err(Refusal::forbidden("other_origin", message))
         }
     }
 }

@@ -12,7 +12,7 @@ use tokio::task::JoinHandle;
 use super::protocol::{Message, Sent, respond, too_long};
 use crate::access::caller::Access;
 use crate::routes::address::Addresses;
-use crate::service::answering::Request;
+use crate::service::answers::Request;
 use crate::service::served::Served;
 use crate::spans::Parent;
 use crate::wire::body::LARGEST;

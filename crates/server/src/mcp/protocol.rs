@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::tools;
 use crate::routes::address::Addresses;
-use crate::service::answering::Request;
+use crate::service::answers::Request;
 use crate::service::served::Served;
 
 /// The versions that are spoken, oldest first.

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use crate::access::keys::Scope;
 use crate::routes::address::Addresses;
 use crate::routes::{ask, corpora, knows, search};
-use crate::service::answering::Request;
+use crate::service::answers::Request;
 use crate::service::served::Served;
 use crate::wire::ken::{
     AskRequest, AskResponse, KnowsRequest, KnowsResponse, Options, SearchRequest,
@@ -151,12 +151,17 @@ pub(super) async fn call(
     name: &str,
     arguments: Value,
 ) -> Option<Value> {
-    let called = match name {
-        "search" => structured(find(served, request, addresses, arguments).await),
-        "fetch" => structured(fetch(served, request, addresses, arguments).await),
-        "ask" => structured(answer(served, request, arguments).await),
-        "knows" => structured(judge(served, request, arguments).await),
+    let scope = match name {
+        "search" | "fetch" => Scope::Search,
+        "ask" | "knows" => Scope::Ask,
         _ => return None,
+    };
+    let called = match (request.caller.may(scope), name) {
+        (Err(refusal), _) => Err(refusal),
+        (_, "search") => structured(find(served, request, addresses, arguments).await),
+        (_, "fetch") => structured(fetch(served, request, addresses, arguments).await),
+        (_, "ask") => structured(answer(served, request, arguments).await),
+        _ => structured(judge(served, request, arguments).await),
     };
     Some(called.unwrap_or_else(|refusal| {
         let text = format!("{}: {}", refusal.code(), refusal.message());
@@ -206,7 +211,6 @@ async fn find(
     addresses: &Addresses,
     arguments: Value,
 ) -> Result<Found, Refusal> {
-    request.caller.may(Scope::Search)?;
     let asked: SearchArguments = taken(arguments)?;
     let searched = SearchRequest {
         query: asked.query,
@@ -241,7 +245,6 @@ async fn fetch(
     addresses: &Addresses,
     arguments: Value,
 ) -> Result<Fetched, Refusal> {
-    request.caller.may(Scope::Search)?;
     let asked: FetchArguments = taken(arguments)?;
     let Some((corpus, passage)) = asked.id.split_once('/') else {
         return Err(Refusal::bad("invalid_value", "an id is CORPUS/PASSAGE").of("id"));
@@ -263,7 +266,6 @@ async fn answer(
     request: &Request,
     arguments: Value,
 ) -> Result<AskResponse, Refusal> {
-    request.caller.may(Scope::Ask)?;
     let asked: AskArguments = taken(arguments)?;
     let asked = AskRequest {
         question: asked.question,
@@ -286,7 +288,6 @@ async fn judge(
     request: &Request,
     arguments: Value,
 ) -> Result<KnowsResponse, Refusal> {
-    request.caller.may(Scope::Ask)?;
     let asked: KnowsArguments = taken(arguments)?;
     let asked = KnowsRequest {
         question: asked.question,

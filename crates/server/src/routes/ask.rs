@@ -1,30 +1,24 @@
 //! `/v1/ken/ask`: a question in, the answer with its whole trace out.
 
-use axum::Extension;
-use axum::body::Body;
-use axum::extract::State;
-use axum::response::Response;
 use ken_answer::Exchange;
 
-use super::state::App;
+use super::call::{Call, JsonBody};
+use super::reply::Reply;
 use super::stream::whole;
-use crate::access::keys::Scope;
-use crate::service::answering::{Answered, Request, start};
-use crate::service::asked::{Asked, Generated};
+use crate::service::answers::{Completion, Request, start};
+use crate::service::options::{RequestOptions, SamplingOptions};
 use crate::service::served::Served;
-use crate::wire::body;
 use crate::wire::ken::{AskRequest, AskResponse};
 use crate::wire::refusal::Refusal;
 
 /// Answers a question.
 pub(crate) async fn ask(
-    State(app): State<App>,
-    Extension(request): Extension<Request>,
-    body: Body,
-) -> Result<Response, Refusal> {
-    request.caller.may(Scope::Ask)?;
-    let asked: AskRequest = body::read(body).await?;
-    Ok(body::json(&answer(&app.served, asked, request).await?))
+    call: Call,
+    body: JsonBody<AskRequest>,
+) -> Result<Reply<AskResponse>, Refusal> {
+    let asked = body.read().await?;
+    let answered = answer(&call.served, asked, call.request);
+    Ok(Reply::json(&answered.await?))
 }
 
 /// Answers a question.
@@ -40,19 +34,19 @@ pub(crate) async fn answer(
         question: said.question,
         answer: said.answer,
     });
-    let asked = Asked {
+    let asked = RequestOptions {
         question: asked.question,
         before: before.collect(),
-        generated: Generated {
+        sampling: SamplingOptions {
             max_tokens: asked.max_tokens,
             temperature: asked.temperature,
             top_p: None,
             seed: asked.seed,
         },
         traced: asked.ken.trace.unwrap_or(true),
-        ..Asked::by(None, &asked.ken)?
+        ..RequestOptions::by(None, &asked.ken)?
     };
-    let Answered {
+    let Completion {
         text,
         truncated,
         trace,

@@ -1,53 +1,46 @@
 //! `/v1/chat/completions`: a conversation in, the answer out, whole or while it is written.
 
-use axum::Extension;
-use axum::body::{Body, Bytes};
-use axum::extract::State;
-use axum::http::HeaderMap;
-use axum::response::Response;
+use axum::body::Bytes;
 use serde_json::{Map, Value, json};
 
 use super::address::Addresses;
-use super::citing::cited;
-use super::state::App;
+use super::call::{Call, JsonBody};
+use super::citations::cited;
+use super::reply::Reply as Response;
 use super::stream::{Wording, streamed, whole};
 use super::{conversation, events};
-use crate::access::keys::Scope;
-use crate::service::answering::{Answered, News, Request, start};
-use crate::service::asked::{Asked, Generated};
+use crate::service::answers::{AnswerEvent, Completion, start};
 use crate::service::clock::unix_seconds;
+use crate::service::options::{RequestOptions, SamplingOptions};
 use crate::service::policies;
-use crate::wire::body;
 use crate::wire::chat::{
     self, Annotation, ChatCompletion, ChatRequest, Choice, Chunk, ChunkChoice, Delta, Usage,
 };
 use crate::wire::ken::Trace;
+use crate::wire::others;
 use crate::wire::refusal::Refusal;
 
 /// Answers the last message.
 pub(crate) async fn complete(
-    State(app): State<App>,
-    Extension(request): Extension<Request>,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, Refusal> {
-    request.caller.may(Scope::Ask)?;
-    let chat: ChatRequest = body::read(body).await?;
+    call: Call,
+    body: JsonBody<ChatRequest>,
+) -> Result<Response<ChatCompletion>, Refusal> {
+    let chat = body.read().await?;
     let asked = asked(&chat)?;
-    let policy = asked.settings(&app.served)?.policy;
-    let id = request.id.trim_start_matches("req_");
+    let policy = asked.policy(&call.served);
+    let id = call.request.id.trim_start_matches("req_");
     let reply = Reply {
         id: format!("chatcmpl-{id}"),
         created: unix_seconds(),
         model: policies::name_of(policy),
-        addresses: Addresses::of(&headers),
+        addresses: Addresses::of(&call.headers),
         usage: chat.stream_options.unwrap_or_default().include_usage,
         begun: false,
     };
-    let news = start(&app.served, asked, request)?;
+    let news = start(&call.served, asked, call.request)?;
     match chat.stream.unwrap_or(false) {
-        true => streamed(reply, news).await,
-        false => Ok(body::json(&completion(reply, whole(news).await?))),
+        true => Ok(streamed(reply, news).await?.into()),
+        false => Ok(Response::json(&completion(reply, whole(news).await?))),
     }
 }
 
@@ -64,7 +57,7 @@ struct Reply {
 }
 
 /// The question with all that the client says of it.
-fn asked(chat: &ChatRequest) -> Result<Asked, Refusal> {
+fn asked(chat: &ChatRequest) -> Result<RequestOptions, Refusal> {
     refuse_unsupported(&chat.others)?;
     let model = policies::named(&chat.model)?;
     let options = chat.ken.clone().unwrap_or_default();
@@ -72,49 +65,42 @@ fn asked(chat: &ChatRequest) -> Result<Asked, Refusal> {
     let messages = messages.map(|message| (message.role, message.content.as_ref()));
     let messages: Vec<_> = messages.collect();
     let (before, question) = conversation::read(&messages, "messages", &["text"])?;
-    Ok(Asked {
+    Ok(RequestOptions {
         question,
         before,
-        generated: Generated {
+        sampling: SamplingOptions {
             max_tokens: chat.max_completion_tokens.or(chat.max_tokens),
             temperature: chat.temperature,
             top_p: chat.top_p,
             seed: chat.seed,
         },
-        ..Asked::by(model, &options)?
+        ..RequestOptions::by(model, &options)?
     })
 }
 
 /// Refuses what would change the answer and is not done here, rather than to ignore it.
-fn refuse_unsupported(others: &Map<String, Value>) -> Result<(), Refusal> {
-    for (name, value) in others {
-        let is_nothing = match name.as_str() {
-            "n" => *value == json!(1),
-            "stop" => *value == json!([]),
-            // A model may choose to call none.
-            "tools" | "functions" => true,
-            "tool_choice" | "function_call" => *value == "none" || *value == "auto",
-            "logprobs" => *value == false,
-            "response_format" => value["type"] == "text",
-            "frequency_penalty" | "presence_penalty" => value.as_f64() == Some(0.0),
-            "logit_bias" => *value == json!({}),
-            "modalities" => *value == json!(["text"]),
-            "audio" => false,
-            _ => true,
-        };
-        if !is_nothing && !value.is_null() {
-            let message = format!("`{name}` is not supported here with this value");
-            return Err(Refusal::bad("unsupported_parameter", message).of(name));
-        }
-    }
-    Ok(())
+fn refuse_unsupported(given: &Map<String, Value>) -> Result<(), Refusal> {
+    others::refuse(given, |name, value| match name {
+        "n" => *value == json!(1),
+        "stop" => *value == json!([]),
+        // A model may choose to call none.
+        "tools" | "functions" => true,
+        "tool_choice" | "function_call" => *value == "none" || *value == "auto",
+        "logprobs" => *value == false,
+        "response_format" => value["type"] == "text",
+        "frequency_penalty" | "presence_penalty" => value.as_f64() == Some(0.0),
+        "logit_bias" => *value == json!({}),
+        "modalities" => *value == json!(["text"]),
+        "audio" => false,
+        _ => true,
+    })
 }
 
-fn completion(reply: Reply, answered: Answered) -> ChatCompletion {
+fn completion(reply: Reply, answered: Completion) -> ChatCompletion {
     let annotations = annotations(&answered, &reply.addresses);
     let finish_reason = finish_reason(&answered);
     let usage = usage(&answered);
-    let Answered {
+    let Completion {
         text,
         refusal,
         trace,
@@ -141,7 +127,7 @@ fn completion(reply: Reply, answered: Answered) -> ChatCompletion {
     }
 }
 
-fn finish_reason(answered: &Answered) -> &'static str {
+fn finish_reason(answered: &Completion) -> &'static str {
     match answered.trace.lack.as_deref() {
         _ if answered.truncated => "length",
         Some("filtered") => "content_filter",
@@ -149,7 +135,7 @@ fn finish_reason(answered: &Answered) -> &'static str {
     }
 }
 
-fn usage(answered: &Answered) -> Usage {
+fn usage(answered: &Completion) -> Usage {
     let [prompt_tokens, completion_tokens] = answered.tokens;
     Usage {
         prompt_tokens,
@@ -158,7 +144,7 @@ fn usage(answered: &Answered) -> Usage {
     }
 }
 
-fn annotations(answered: &Answered, addresses: &Addresses) -> Vec<Annotation> {
+fn annotations(answered: &Completion, addresses: &Addresses) -> Vec<Annotation> {
     let each = cited(answered).into_iter().map(|cited| {
         let url = addresses.passage(cited.corpus, &cited.citation.passage_id);
         let title = cited.title();
@@ -168,16 +154,16 @@ fn annotations(answered: &Answered, addresses: &Addresses) -> Vec<Annotation> {
 }
 
 impl Wording for Reply {
-    fn word(&mut self, news: News) -> Vec<Bytes> {
+    fn word(&mut self, news: AnswerEvent) -> Vec<Bytes> {
         match news {
-            News::Retrieved(_) => Vec::new(),
-            News::Begun(trace) => vec![self.begin(Some(&trace))],
-            News::Text(text) => vec![self.delta(Delta {
+            AnswerEvent::Retrieved(_) => Vec::new(),
+            AnswerEvent::Begun(trace) => vec![self.begin(Some(&trace))],
+            AnswerEvent::Text(text) => vec![self.delta(Delta {
                 content: Some(&text),
                 ..Delta::default()
             })],
-            News::Done(answered) => self.end(&answered),
-            News::Failed(refusal) => vec![events::data(&refusal.body()), events::done()],
+            AnswerEvent::Done(answered) => self.end(&answered),
+            AnswerEvent::Failed(refusal) => vec![events::data(&refusal.body()), events::done()],
         }
     }
 }
@@ -197,7 +183,7 @@ impl Reply {
         self.chunk(vec![choice(delta, None)], None, None)
     }
 
-    fn end(&mut self, answered: &Answered) -> Vec<Bytes> {
+    fn end(&mut self, answered: &Completion) -> Vec<Bytes> {
         let mut events = Vec::new();
         if !self.begun {
             events.push(self.begin(None));

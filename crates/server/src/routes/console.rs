@@ -4,21 +4,14 @@
 
 use std::sync::LazyLock;
 
-use axum::Router;
 use axum::body::Bytes;
-use axum::extract::Path;
-use axum::extract::rejection::PathRejection;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
 use sha2::{Digest, Sha256};
 
-use super::missing;
+use super::call::Call;
+use super::reply::{File, Reply};
 use crate::wire::refusal::Refusal;
-
-/// The addresses of the page and of its files. They hold nothing of what is served, so they need no key.
-pub(crate) const PAGE: &str = "/";
-pub(crate) const FILE: &str = "/console/{version}/{file}";
 
 /// What the page may do: load the server's own files, and talk to it. Nothing of another origin, no script
 /// or style in the page itself, no text that is read as markup, and no page around it.
@@ -105,42 +98,26 @@ fn hex(hash: &[u8]) -> String {
     digits.collect()
 }
 
-/// The routes of the console.
-pub(super) fn routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
-    Router::new().route(PAGE, get(page)).route(FILE, get(file))
-}
-
 /// The page.
-async fn page(headers: HeaderMap) -> Response {
+pub(crate) async fn page(call: Call) -> Result<Reply<File>, Refusal> {
     let (page, tag) = &*WHOLE_PAGE;
-    respond(
-        &headers,
-        "text/html; charset=utf-8",
-        ASKED_FOR,
-        tag,
-        page.clone(),
-    )
+    let kind = "text/html; charset=utf-8";
+    Ok(respond(&call.headers, kind, ASKED_FOR, tag, page.clone()).into())
 }
 
 /// One of its files.
-async fn file(
-    path: Result<Path<(String, String)>, PathRejection>,
-    headers: HeaderMap,
-) -> Result<Response, Refusal> {
-    let Ok(Path((version, name))) = path else {
-        return Err(missing().await);
-    };
-    let found = FILES.iter().find(|(known, _)| *known == name);
-    let Some((_, bytes)) = found.filter(|_| version == *HASH) else {
-        return Err(missing().await);
-    };
+pub(crate) async fn file(call: Call<(String, String)>) -> Result<Reply<File>, Refusal> {
+    let (version, name) = &call.path;
+    let found = FILES.iter().find(|(known, _)| known == name);
+    let found = found.filter(|_| *version == *HASH);
+    let (_, bytes) = found.ok_or_else(Refusal::unknown_route)?;
     let kind = match name.rsplit('.').next() {
         Some("js") => "text/javascript; charset=utf-8",
         Some("css") => "text/css; charset=utf-8",
         _ => "image/svg+xml",
     };
     let bytes = Bytes::from_static(bytes);
-    Ok(respond(&headers, kind, FOR_GOOD, &HASH, bytes))
+    Ok(respond(&call.headers, kind, FOR_GOOD, &HASH, bytes).into())
 }
 
 /// The bytes with all that stands around them; without them, where the browser has them already.

@@ -1,41 +1,28 @@
 //! `/v1/ken/corpora`: the corpora that are served, and their passages.
 
-use axum::Extension;
-use axum::extract::State;
-use axum::http::StatusCode;
-use axum::response::Response;
-use ken_answer::AnswerError;
-
-use super::path::Path;
-use super::state::App;
-use crate::access::keys::Scope;
-use crate::service::answering::Request;
-use crate::service::asked::Searched;
+use super::call::{Call, Corpus};
+use super::reply::Reply;
+use crate::service::answers::Request;
 use crate::service::corpora::Opened;
+use crate::service::options::SearchOptions;
 use crate::service::work;
-use crate::wire::body;
 use crate::wire::ken::{CorpusList, CorpusSummary, PassageResponse};
 use crate::wire::refusal::Refusal;
 
 /// The corpora that the caller may read.
-pub(crate) async fn list(
-    State(app): State<App>,
-    Extension(request): Extension<Request>,
-) -> Result<Response, Refusal> {
-    let all = app.served.corpora.all().into_iter();
-    let readable = all.filter(|corpus| request.caller.may_read(&corpus.name));
+pub(crate) async fn list(call: Call) -> Result<Reply<CorpusList>, Refusal> {
+    let all = call.served.corpora.all().into_iter();
+    let readable = all.filter(|corpus| call.caller().may_read(&corpus.name));
     let mut corpora: Vec<CorpusSummary> = readable.map(|corpus| summary(&corpus)).collect();
-    if let Some(library) = &app.served.library {
-        let made = library.stores.made();
-        let made = made.map_err(|error| Refusal::failed(&error))?;
-        for made in made {
+    if let Some(library) = &call.served.library {
+        for made in library.stores.made()? {
             let is_listed = corpora.iter().any(|known| known.name == made.name);
-            if !is_listed && request.caller.may_read(&made.name) {
+            if !is_listed && call.caller().may_read(&made.name) {
                 corpora.push(CorpusSummary::empty(made.name, &shown(library.reference())));
             }
         }
     }
-    Ok(body::json(&CorpusList { corpora }))
+    Ok(Reply::json(&CorpusList { corpora }))
 }
 
 /// A corpus that is served.
@@ -60,12 +47,11 @@ fn shown(reference: &str) -> String {
 
 /// A passage.
 pub(crate) async fn passage(
-    State(app): State<App>,
-    Extension(request): Extension<Request>,
-    Path((corpus, id)): Path<(String, String)>,
-) -> Result<Response, Refusal> {
-    request.caller.may(Scope::Search)?;
-    Ok(body::json(&read(&app.served, corpus, id, &request).await?))
+    call: Call<(Corpus, String)>,
+) -> Result<Reply<PassageResponse>, Refusal> {
+    let (Corpus(corpus), id) = call.path;
+    let read = read(&call.served, corpus, id, &call.request);
+    Ok(Reply::json(&read.await?))
 }
 
 /// A passage.
@@ -78,8 +64,7 @@ pub(crate) async fn read(
     id: String,
     request: &Request,
 ) -> Result<PassageResponse, Refusal> {
-    let corpus = Searched::of(Some(corpus)).corpus(served, &request.caller)?;
-    let corpus = corpus.ok_or(AnswerError::NoCorpus)?;
+    let corpus = SearchOptions::of(Some(corpus)).some_corpus(served, &request.caller)?;
     work::run(
         served,
         |served| &served.searches,
@@ -87,7 +72,7 @@ pub(crate) async fn read(
             let found = corpus.retriever.back_end().find(&id)?;
             let passage = found.ok_or_else(|| {
                 let message = format!("there is no passage {id:?}");
-                Refusal::new(StatusCode::NOT_FOUND, "unknown_passage", message)
+                Refusal::not_found("unknown_passage", message)
             })?;
             Ok(PassageResponse {
                 corpus: corpus.state(),

@@ -3,22 +3,15 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use axum::Extension;
-use axum::body::Body;
-use axum::extract::State;
-use axum::response::Response;
-use ken_answer::AnswerError;
 use ken_language::Embedder;
 
-use super::state::App;
-use crate::access::keys::Scope;
-use crate::service::answering::Request;
-use crate::service::asked::Searched;
+use super::call::{Call, JsonBody};
+use super::reply::Reply;
 use crate::service::cancel::Cancel;
 use crate::service::gate::Gate;
+use crate::service::options::SearchOptions;
 use crate::service::served::Served;
 use crate::service::{policies, readable, work};
-use crate::wire::body;
 use crate::wire::embeddings::{EmbeddingsRequest, EmbeddingsResponse, Input, Role};
 use crate::wire::refusal::Refusal;
 
@@ -27,25 +20,15 @@ const MOST_TEXTS: usize = 2048;
 
 /// Embeds texts.
 pub(crate) async fn embed(
-    State(app): State<App>,
-    Extension(request): Extension<Request>,
-    body: Body,
-) -> Result<Response, Refusal> {
-    request.caller.may(Scope::Search)?;
-    let asked: EmbeddingsRequest = body::read(body).await?;
+    call: Call,
+    body: JsonBody<EmbeddingsRequest>,
+) -> Result<Reply<EmbeddingsResponse>, Refusal> {
+    let asked = body.read().await?;
     if asked.model != policies::EMBEDDER {
         return Err(policies::unknown(&asked.model));
     }
-    let texts: Arc<[String]> = match asked.input {
-        Input::One(text) => [text].into(),
-        Input::Many(texts) => texts.into(),
-    };
-    if texts.is_empty() || texts.len() > MOST_TEXTS || texts.iter().any(String::is_empty) {
-        let message = format!("it must be 1 to {MOST_TEXTS} texts, none of them empty");
-        return Err(Refusal::bad("invalid_value", message).of("input"));
-    }
-    let corpus = Searched::of(asked.ken.corpus).corpus(&app.served, &request.caller)?;
-    let corpus = corpus.ok_or(AnswerError::NoCorpus)?;
+    let texts = texts(asked.input)?;
+    let corpus = SearchOptions::of(asked.ken.corpus).some_corpus(&call.served, call.caller())?;
     let dimensions = corpus.retriever.embedder().dimensions();
     if asked.dimensions.is_some_and(|wanted| wanted != dimensions) {
         let message = format!("vectors of this embedder have {dimensions} dimensions");
@@ -65,7 +48,7 @@ pub(crate) async fn embed(
         let starts = (0..texts.len()).step_by(at_once);
         starts.map(|start| start..(start + at_once).min(texts.len()))
     };
-    let deadline = work::deadline(&app.served);
+    let deadline = work::deadline(&call.served);
     // All are counted before any is embedded, so that nothing is done for a request that is refused.
     let (own, given) = (Arc::clone(&corpus), Arc::clone(&texts));
     let count = move |_: &Served, _: &Cancel, piece: Range<usize>| -> Result<usize, Refusal> {
@@ -73,9 +56,9 @@ pub(crate) async fn embed(
         let counts = places.map(|text| counted(own.retriever.embedder(), text, role));
         counts.sum()
     };
-    let tokens = work::in_pieces(&app.served, gate, deadline, pieces(), count).await?;
+    let tokens = work::in_pieces(&call.served, gate, deadline, pieces(), count).await?;
     let tokens: usize = tokens.into_iter().sum();
-    let reserved = request.caller.reserve(tokens)?;
+    let reserved = call.caller().reserve(tokens)?;
     let (own, given) = (Arc::clone(&corpus), Arc::clone(&texts));
     let embed = move |_: &Served, cancel: &Cancel, piece: Range<usize>| {
         let texts: Vec<&str> = given[piece].iter().map(String::as_str).collect();
@@ -83,12 +66,28 @@ pub(crate) async fn embed(
         let embedded = retriever.embedder().embed(&texts, role);
         embedded.map_err(|error| cancel.refusal(Refusal::of_model(&error)))
     };
-    let vectors = work::in_pieces(&app.served, gate, deadline, pieces(), embed).await?;
+    let vectors = work::in_pieces(&call.served, gate, deadline, pieces(), embed).await?;
     reserved.settle(tokens);
     let model = policies::EMBEDDER.to_owned();
     let vectors = vectors.into_iter().flatten().collect();
     let response = EmbeddingsResponse::new(model, vectors, asked.encoding_format, tokens);
-    Ok(body::json(&response))
+    Ok(Reply::json(&response))
+}
+
+/// The texts of a request.
+///
+/// # Errors
+/// None, too many, or an empty one.
+fn texts(input: Input) -> Result<Arc<[String]>, Refusal> {
+    let texts: Arc<[String]> = match input {
+        Input::One(text) => [text].into(),
+        Input::Many(texts) => texts.into(),
+    };
+    if texts.is_empty() || texts.len() > MOST_TEXTS || texts.iter().any(String::is_empty) {
+        let message = format!("it must be 1 to {MOST_TEXTS} texts, none of them empty");
+        return Err(Refusal::bad("invalid_value", message).of("input"));
+    }
+    Ok(texts)
 }
 
 fn gate(served: &Served) -> &Gate {

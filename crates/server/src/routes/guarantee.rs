@@ -1,25 +1,16 @@
 //! `/v1/ken/guarantee`: the guarantee of the policy, and what was found of it since.
 
-use axum::Extension;
-use axum::extract::State;
-use axum::http::StatusCode;
-use axum::response::Response;
-
-use super::state::App;
-use crate::service::answering::Request;
-use crate::service::looking::stated;
+use super::call::Call;
+use super::reply::Reply;
+use crate::service::shadow::stated;
 use crate::service::watch::FALSE_ALARM;
-use crate::wire::body;
 use crate::wire::guarantee::{DriftReport, GuaranteeReport, TestReport};
 use crate::wire::refusal::Refusal;
 
 /// Tells of it, whoever may read the corpus that it is of.
-pub(crate) async fn report(
-    State(app): State<App>,
-    Extension(request): Extension<Request>,
-) -> Result<Response, Refusal> {
-    let watch = app.served.watch.as_ref();
-    let watch = watch.filter(|_| app.served.may_read_first(&request.caller));
+pub(crate) async fn report(call: Call) -> Result<Reply<GuaranteeReport>, Refusal> {
+    let watch = call.served.watch.as_ref();
+    let watch = watch.filter(|_| call.served.may_read_first(call.caller()));
     let watch = watch.ok_or_else(unwatched)?;
     let rejects_at = watch.rejects_at();
     let tests = watch.tests().into_iter().map(|(test, state)| TestReport {
@@ -38,8 +29,8 @@ pub(crate) async fn report(
         rejects_at: 1.0 / FALSE_ALARM,
         shares: drift.test.shares(),
     });
-    Ok(body::json(&GuaranteeReport {
-        state: stated(watch, app.served.standing(watch)),
+    Ok(Reply::json(&GuaranteeReport {
+        state: stated(watch, call.served.standing(watch)),
         share: watch.share(),
         false_alarm: FALSE_ALARM,
         tests: tests.collect(),
@@ -50,5 +41,5 @@ pub(crate) async fn report(
 /// What is said where there is none.
 fn unwatched() -> Refusal {
     let message = "no guarantee is watched here, or it is of a corpus that the key is not for";
-    Refusal::new(StatusCode::NOT_FOUND, "no_guarantee", message)
+    Refusal::not_found("no_guarantee", message)
 }

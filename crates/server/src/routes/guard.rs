@@ -1,21 +1,24 @@
 //! What stands around every route: an id for the request, where it is from, who makes it, and afterwards
 //! what is counted and logged.
 
+use std::sync::Arc;
 use std::time::Instant;
 
-use axum::extract::{MatchedPath, State};
+use axum::extract::{FromRef, MatchedPath, State};
 use axum::http::{HeaderName, HeaderValue, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use rand::Rng;
 
-use super::console;
-use super::state::App;
+use super::call::Shared;
+use super::table::OPEN;
+use crate::access::caller::Access;
 use crate::connections::HEAD_WITHIN;
 use crate::connections::serving::Peer;
 use crate::log::Entry;
-use crate::service::answering::{Request, milliseconds};
+use crate::service::answers::{Request, milliseconds};
 use crate::service::clock::unix_seconds;
+use crate::service::served::Served;
 use crate::spans::Parent;
 use crate::wire::body::sent_by;
 use crate::wire::refusal::Refusal;
@@ -25,22 +28,19 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// How long a connection is kept without a request.
 const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
 
-/// What needs no key: whether the server lives says nothing of what it holds, and neither does the console,
-/// which asks for a key itself.
-const OPEN: &[&str] = &["/health", "/ready", console::PAGE, console::FILE];
-
 pub(crate) async fn around(
-    State(app): State<App>,
+    State(shared): State<Shared>,
     request: axum::extract::Request,
     next: Next,
 ) -> Response {
     let started = Instant::now();
+    let served: Arc<Served> = Arc::from_ref(&shared);
     let id = format!("req_{:016x}", rand::rng().random::<u64>());
     let method = request.method().to_string();
     let route = request.extensions().get::<MatchedPath>();
     let route = route.map_or_else(String::new, |path| path.as_str().to_owned());
     let mut key = None;
-    let mut response = match admit(&app, &route, &id, &request) {
+    let mut response = match admit(&shared.access, &route, &id, &request) {
         Ok(who) => {
             key = who.caller.key().map(str::to_owned);
             let peer = request.extensions().get::<Peer>();
@@ -64,9 +64,9 @@ pub(crate) async fn around(
         headers.insert(KEEP_ALIVE, kept);
     }
     let status = response.status().as_u16();
-    app.served.metrics.request(&route, status);
+    served.metrics.request(&route, status);
     let refusal = response.extensions().get::<Refusal>();
-    (app.served.log)(&Entry::Request {
+    (served.log)(&Entry::Request {
         request_id: id,
         method,
         route,
@@ -80,16 +80,17 @@ pub(crate) async fn around(
 }
 
 fn admit(
-    app: &App,
+    access: &Access,
     route: &str,
     id: &str,
     request: &axum::extract::Request,
 ) -> Result<Request, Refusal> {
     let headers = request.headers();
-    app.access.check_host(headers, request.uri())?;
-    let caller = match OPEN.contains(&route) {
-        true => app.access.anyone(),
-        false => app.access.caller(headers, unix_seconds())?,
+    access.check_host(headers, request.uri())?;
+    let caller = if OPEN.contains(&route) {
+        access.anyone()
+    } else {
+        access.caller(headers, unix_seconds())?
     };
     Ok(Request {
         id: id.to_owned(),

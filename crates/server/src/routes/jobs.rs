@@ -3,80 +3,55 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Extension;
-use axum::extract::State;
-use axum::http::{StatusCode, Uri};
-use axum::response::{IntoResponse, Response};
+use axum::http::StatusCode;
 
-use super::path::Path;
-use super::state::App;
-use crate::access::keys::Scope;
-use crate::service::answering::Request;
-use crate::service::library::Library;
+use super::call::Call;
+use super::reply::Reply;
 use crate::service::library::job::{Job, Status};
-use crate::service::work::blocking;
-use crate::wire::body;
 use crate::wire::jobs::JobObject;
-use crate::wire::page::Page;
+use crate::wire::page::Listed;
 use crate::wire::refusal::Refusal;
 
 /// How long a response waits for a change that is usually quick.
 const WAIT: Duration = Duration::from_secs(20);
 
 /// All that are remembered, newest first.
-pub(crate) async fn list(
-    State(app): State<App>,
-    Extension(request): Extension<Request>,
-    address: Uri,
-) -> Result<Response, Refusal> {
-    request.caller.may(Scope::Write)?;
-    let all = app.served.library()?.jobs.all().into_iter();
-    let seen = all.filter(|job| request.caller.may_read(&job.order.corpus));
+pub(crate) async fn list(call: Call) -> Result<Reply<Listed<JobObject>>, Refusal> {
+    let all = call.served.library()?.jobs.all().into_iter();
+    let seen = all.filter(|job| call.caller().may_read(&job.order.corpus));
     let seen = seen.map(|job| JobObject::from(job.as_ref())).collect();
-    let page = Page::read(address.query())?;
-    Ok(body::json(&page.of(seen, |job: &JobObject| &job.id)))
+    let page = call.page()?;
+    Ok(Reply::json(&page.of(seen, |job: &JobObject| &job.id)))
 }
 
-fn find(library: &Library, id: &str, request: &Request) -> Result<Arc<Job>, Refusal> {
-    let found = library.jobs.find(id);
-    let found = found.filter(|job| request.caller.may_read(&job.order.corpus));
+fn find(call: &Call<String>) -> Result<Arc<Job>, Refusal> {
+    let id = &call.path;
+    let found = call.served.library()?.jobs.find(id);
+    let found = found.filter(|job| call.caller().may_read(&job.order.corpus));
     found.ok_or_else(|| {
         let message = format!("there is no job {id:?}, or it is long over");
-        Refusal::new(StatusCode::NOT_FOUND, "unknown_job", message)
+        Refusal::not_found("unknown_job", message)
     })
 }
 
 /// One of them.
-pub(crate) async fn one(
-    State(app): State<App>,
-    Extension(request): Extension<Request>,
-    Path(id): Path<String>,
-) -> Result<Response, Refusal> {
-    request.caller.may(Scope::Write)?;
-    let job = find(app.served.library()?, &id, &request)?;
-    Ok(body::json(&JobObject::from(job.as_ref())))
+pub(crate) async fn one(call: Call<String>) -> Result<Reply<JobObject>, Refusal> {
+    Ok(Reply::json(&JobObject::from(find(&call)?.as_ref())))
 }
 
 /// Cancels one. What it has published by then stays.
-pub(crate) async fn cancel(
-    State(app): State<App>,
-    Extension(request): Extension<Request>,
-    Path(id): Path<String>,
-) -> Result<Response, Refusal> {
-    request.caller.may(Scope::Write)?;
-    let job = find(app.served.library()?, &id, &request)?;
-    let (served, cancelled) = (Arc::clone(&app.served), Arc::clone(&job));
-    blocking(move || {
-        let cancelled = served.library()?.cancel(&cancelled);
-        cancelled.map_err(|error| Refusal::failed(&error))
-    })
-    .await?;
-    Ok(body::json(&JobObject::from(job.as_ref())))
+pub(crate) async fn cancel(call: Call<String>) -> Result<Reply<JobObject>, Refusal> {
+    let cancelled = call.blocking(|call| {
+        let job = find(call)?;
+        call.served.library()?.cancel(&job)?;
+        Ok(job)
+    });
+    Ok(Reply::json(&JobObject::from(cancelled.await?.as_ref())))
 }
 
 /// A job that was just begun, which goes on.
-pub(crate) fn begun(job: &Job) -> Response {
-    (StatusCode::ACCEPTED, body::json(&JobObject::from(job))).into_response()
+pub(crate) fn begun(job: &Job) -> Reply<JobObject> {
+    Reply::with_status(StatusCode::ACCEPTED, &JobObject::from(job))
 }
 
 /// Waits for a job's end; for some time.
@@ -104,16 +79,20 @@ pub(crate) async fn ended(job: &Job) -> Result<(), Refusal> {
 ///
 /// # Errors
 /// One that failed.
-pub(crate) async fn outcome(job: &Job) -> Result<Response, Refusal> {
+pub(crate) async fn outcome(job: &Job) -> Result<Reply<JobObject>, Refusal> {
     ended(job).await?;
-    Ok(match job.state().status.is_over() {
-        true => body::json(&JobObject::from(job)),
-        false => begun(job),
+    Ok(if job.state().status.is_over() {
+        Reply::json(&JobObject::from(job))
+    } else {
+        begun(job)
     })
 }
 
 #[cfg(test)]
 mod tests {
+    use axum::http::StatusCode;
+    use axum::response::IntoResponse;
+
     use super::*;
     use crate::service::library::job::{Order, Work};
 

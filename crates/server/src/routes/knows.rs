@@ -3,35 +3,29 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use axum::Extension;
-use axum::body::Body;
-use axum::extract::State;
-use axum::response::Response;
 use ken_answer::{AnswerError, Measurements, Pipeline, Policy, Signal};
 use ken_policy::Source;
 
-use super::state::App;
+use super::call::{Call, JsonBody};
+use super::reply::Reply;
 use crate::access::caller::Caller;
-use crate::access::keys::Scope;
-use crate::service::answering::{Request, milliseconds};
-use crate::service::asked::Asked;
-use crate::service::looking::stated;
+use crate::service::answers::{Request, milliseconds};
+use crate::service::options::RequestOptions;
 use crate::service::served::Served;
+use crate::service::shadow::stated;
 use crate::service::{policies, readable, work};
-use crate::wire::body;
 use crate::wire::guarantee::GuaranteeState;
 use crate::wire::ken::{KnowsRequest, KnowsResponse, Learned, Options};
 use crate::wire::refusal::Refusal;
 
 /// Judges a question.
 pub(crate) async fn knows(
-    State(app): State<App>,
-    Extension(request): Extension<Request>,
-    body: Body,
-) -> Result<Response, Refusal> {
-    request.caller.may(Scope::Ask)?;
-    let asked: KnowsRequest = body::read(body).await?;
-    Ok(body::json(&judge(&app.served, asked, &request).await?))
+    call: Call,
+    body: JsonBody<KnowsRequest>,
+) -> Result<Reply<KnowsResponse>, Refusal> {
+    let asked = body.read().await?;
+    let judged = judge(&call.served, asked, &call.request);
+    Ok(Reply::json(&judged.await?))
 }
 
 /// Judges a question.
@@ -43,24 +37,7 @@ pub(crate) async fn judge(
     asked: KnowsRequest,
     request: &Request,
 ) -> Result<KnowsResponse, Refusal> {
-    let question = asked.question.trim().to_owned();
-    if question.is_empty() {
-        return Err(AnswerError::EmptyQuestion.into());
-    }
-    let context = served.pipeline.model.context_tokens();
-    readable::check(&question, Some(context)).map_err(|refusal| refusal.of("question"))?;
-    let options = Options {
-        policy: asked.policy,
-        ..Options::default()
-    };
-    let asked = Asked::by(None, &options)?;
-    let policy = asked.policy.unwrap_or_else(|| judging(&served.pipeline));
-    let policy = served.pipeline.resolved(policy);
-    let Some(signal) = policy.signal() else {
-        let message = format!("the policy `{policy}` measures nothing of a question");
-        return Err(Refusal::bad("policy_without_signal", message).of("policy"));
-    };
-    policies::check(policy, &served.pipeline)?;
+    let (question, policy, signal) = checked(&served.pipeline, asked)?;
     let reserved = request.caller.reserve(served.prompt_estimate(&question))?;
     let caller = request.caller.clone();
     work::run(
@@ -104,6 +81,29 @@ pub(crate) async fn judge(
         },
     )
     .await
+}
+
+/// The question, and the policy by which it is judged with its signal.
+fn checked(pipeline: &Pipeline, asked: KnowsRequest) -> Result<(String, Policy, Signal), Refusal> {
+    let question = asked.question.trim().to_owned();
+    if question.is_empty() {
+        return Err(AnswerError::EmptyQuestion.into());
+    }
+    let context = pipeline.model.context_tokens();
+    readable::check(&question, Some(context)).map_err(|refusal| refusal.of("question"))?;
+    let options = Options {
+        policy: asked.policy,
+        ..Options::default()
+    };
+    let options = RequestOptions::by(None, &options)?;
+    let policy = options.policy.unwrap_or_else(|| judging(pipeline));
+    let policy = pipeline.resolved(policy);
+    let Some(signal) = policy.signal() else {
+        let message = format!("the policy `{policy}` measures nothing of a question");
+        return Err(Refusal::bad("policy_without_signal", message).of("policy"));
+    };
+    policies::check(policy, pipeline)?;
+    Ok((question, policy, signal))
 }
 
 /// The policy by which it is judged where none is named: that of the settings, or what best predicts.

@@ -1,25 +1,16 @@
 //! Leaving passages of a corpus out of every result, and restoring them. Nothing is scored here: which
 //! passages go is chosen by a person, or by `ken prune`.
 
-use axum::Extension;
-use axum::body::Body;
-use axum::extract::State;
-use axum::http::Uri;
-use axum::response::Response;
-use ken_answer::AnswerError;
-
+use super::call::{Call, Corpus, JsonBody};
 use super::changes::submit;
 use super::jobs;
-use super::path::Path;
-use super::state::App;
-use crate::access::keys::Scope;
-use crate::service::answering::Request;
-use crate::service::asked::Searched;
+use super::reply::Reply;
 use crate::service::library::job::Work;
 use crate::service::library::pruning::{Mark, Prune, Restore};
+use crate::service::options::SearchOptions;
 use crate::service::work;
-use crate::wire::body;
-use crate::wire::page::Page;
+use crate::wire::jobs::JobObject;
+use crate::wire::page::Listed;
 use crate::wire::prune::{PruneRequest, PrunedDocumentObject, RestoreRequest};
 use crate::wire::refusal::Refusal;
 
@@ -31,13 +22,10 @@ const LONGEST_REASON: usize = 200;
 
 /// Leaves documents and passages out.
 pub(crate) async fn prune(
-    State(app): State<App>,
-    Extension(request): Extension<Request>,
-    Path(corpus): Path<String>,
-    body: Body,
-) -> Result<Response, Refusal> {
-    request.caller.may(Scope::Write)?;
-    let asked: PruneRequest = body::read(body).await?;
+    call: Call<Corpus>,
+    body: JsonBody<PruneRequest>,
+) -> Result<Reply<JobObject>, Refusal> {
+    let asked = body.read().await?;
     if asked.documents.is_empty() && asked.passages.is_empty() {
         let message = "`documents` or `passages` have to name what is left out";
         return Err(Refusal::bad("invalid_value", message));
@@ -55,7 +43,7 @@ pub(crate) async fn prune(
         passages: passages.collect::<Result<_, Refusal>>()?,
         reason,
     });
-    jobs::outcome(submit(&app, &request, corpus, work).await?.as_ref()).await
+    jobs::outcome(submit(call, work).await?.as_ref()).await
 }
 
 /// A reason that people can read and choose.
@@ -71,17 +59,14 @@ fn checked(reason: String) -> Result<String, Refusal> {
 
 /// Restores documents, passages, or all that is left out for a reason.
 pub(crate) async fn restore(
-    State(app): State<App>,
-    Extension(request): Extension<Request>,
-    Path(corpus): Path<String>,
-    body: Body,
-) -> Result<Response, Refusal> {
-    request.caller.may(Scope::Write)?;
+    call: Call<Corpus>,
+    body: JsonBody<RestoreRequest>,
+) -> Result<Reply<JobObject>, Refusal> {
     let RestoreRequest {
         documents,
         passages,
         reasons,
-    } = body::read(body).await?;
+    } = body.read().await?;
     if documents.is_empty() && passages.is_empty() && reasons.is_empty() {
         let message = "`documents`, `passages` or `reasons` have to name what is restored";
         return Err(Refusal::bad("invalid_value", message));
@@ -91,23 +76,18 @@ pub(crate) async fn restore(
         passages,
         reasons,
     });
-    jobs::outcome(submit(&app, &request, corpus, work).await?.as_ref()).await
+    jobs::outcome(submit(call, work).await?.as_ref()).await
 }
 
 /// The documents of which passages are left out, newest first.
 pub(crate) async fn list(
-    State(app): State<App>,
-    Extension(request): Extension<Request>,
-    Path(corpus): Path<String>,
-    address: Uri,
-) -> Result<Response, Refusal> {
-    request.caller.may(Scope::Search)?;
-    request.caller.must_read(&corpus)?;
-    let page = Page::read(address.query())?;
-    let corpus = Searched::of(Some(corpus)).corpus(&app.served, &request.caller)?;
-    let corpus = corpus.ok_or(AnswerError::NoCorpus)?;
+    call: Call<Corpus>,
+) -> Result<Reply<Listed<PrunedDocumentObject>>, Refusal> {
+    let page = call.page()?;
+    let Corpus(name) = &call.path;
+    let corpus = SearchOptions::of(Some(name.clone())).some_corpus(&call.served, call.caller())?;
     let listed = work::run(
-        &app.served,
+        &call.served,
         |served| &served.searches,
         move |_, _| {
             let documents = corpus.retriever.back_end().pruned_documents()?;
@@ -117,5 +97,5 @@ pub(crate) async fn list(
             }))
         },
     );
-    Ok(body::json(&listed.await?))
+    Ok(Reply::json(&listed.await?))
 }

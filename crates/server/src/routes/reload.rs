@@ -1,35 +1,23 @@
 //! `/v1/ken/reload`: the settings are read again, and what they name is served from then on.
 
-use std::sync::Arc;
 use std::time::Instant;
 
-use axum::Extension;
-use axum::extract::State;
-use axum::http::StatusCode;
-use axum::response::Response;
-
-use super::state::Shared;
-use crate::access::keys::Scope;
+use super::call::Call;
+use super::reply::Reply;
 use crate::log::Entry;
-use crate::service::answering::{Request, milliseconds};
+use crate::service::answers::milliseconds;
 use crate::service::live::ReloadError;
-use crate::service::work::blocking;
-use crate::wire::body;
 use crate::wire::refusal::Refusal;
 use crate::wire::reload::Reloaded;
 
 /// Reads them.
-pub(crate) async fn reload(
-    State(shared): State<Shared>,
-    Extension(request): Extension<Request>,
-) -> Result<Response, Refusal> {
-    request.caller.may(Scope::Admin)?;
-    request.caller.must_read_all("the settings are")?;
+pub(crate) async fn reload(call: Call) -> Result<Reply<Reloaded>, Refusal> {
+    call.caller().must_read_all("the settings are")?;
     let begun = Instant::now();
-    let live = Arc::clone(&shared.live);
-    let reloaded = blocking(move || Ok(live.reload())).await?;
+    let live = call.shared.live.clone();
+    let reloaded = call.blocking(|call| Ok(call.shared.live.reload())).await?;
     let ms = milliseconds(begun.elapsed());
-    let log = &shared.live.now().served.log;
+    let log = &live.now().served.log;
     match reloaded {
         Ok(served) => {
             log(&Entry::Reload {
@@ -38,7 +26,7 @@ pub(crate) async fn reload(
                 ms,
             });
             let corpora = served.corpora();
-            Ok(body::json(&Reloaded {
+            Ok(Reply::json(&Reloaded {
                 models: served.models(),
                 corpora: corpora.iter().map(|corpus| corpus.state()).collect(),
                 ms,
@@ -65,5 +53,5 @@ fn refusal(error: &ReloadError) -> Refusal {
             "the settings cannot be used, and nothing has changed; the log says why".to_owned()
         }
     };
-    Refusal::new(StatusCode::CONFLICT, error.kind(), message)
+    Refusal::conflict(error.kind(), message)
 }

@@ -3,29 +3,25 @@
 
 use std::sync::Arc;
 
-use axum::Extension;
-use axum::body::{Body, Bytes};
-use axum::extract::State;
-use axum::http::HeaderMap;
-use axum::response::Response;
+use axum::body::Bytes;
 use ken_answer::{Exchange, Policy};
 use ken_policy::Rule;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::address::Addresses;
-use super::citing::cited;
-use super::state::App;
+use super::call::{Call, JsonBody};
+use super::citations::cited;
+use super::reply::Reply as Response;
 use super::stream::{Wording, streamed, whole};
 use super::{conversation, events};
-use crate::access::keys::Scope;
-use crate::service::answering::{Answered, News, Request, start};
-use crate::service::asked::{Asked, Generated};
+use crate::service::answers::{AnswerEvent, Completion, start};
 use crate::service::clock::unix_seconds;
+use crate::service::options::{RequestOptions, SamplingOptions};
 use crate::service::policies;
 use crate::service::served::Served;
-use crate::wire::body;
 use crate::wire::ken::{Citation, Trace};
+use crate::wire::others;
 use crate::wire::refusal::Refusal;
 use crate::wire::responses::{
     FileCitation, FileSearchResult, Happening, IncompleteDetails, Offered, OutputItem, OutputPart,
@@ -38,21 +34,18 @@ const RESULTS: &str = "file_search_call.results";
 
 /// Answers the input.
 pub(crate) async fn respond(
-    State(app): State<App>,
-    Extension(request): Extension<Request>,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, Refusal> {
-    request.caller.may(Scope::Ask)?;
-    let given: ResponsesRequest = body::read(body).await?;
+    call: Call,
+    body: JsonBody<ResponsesRequest>,
+) -> Result<Response<ResponseObject>, Refusal> {
+    let given = body.read().await?;
     let includes = given.include.iter().flatten();
     let results = includes.into_iter().any(|name| name == RESULTS);
     let asked = asked(&given, results)?;
-    let policy = asked.settings(&app.served)?.policy;
-    let corpus = asked.corpus(&app.served, &request.caller)?;
-    let id = request.id.trim_start_matches("req_");
+    let policy = asked.policy(&call.served);
+    let corpus = asked.corpus(&call.served, call.caller())?;
+    let id = call.request.id.trim_start_matches("req_");
     let reply = Reply {
-        served: Arc::clone(&app.served),
+        served: Arc::clone(&call.served),
         response: ResponseObject {
             id: format!("resp_{id}"),
             object: "response",
@@ -85,42 +78,42 @@ pub(crate) async fn respond(
         },
         search: format!("fs_{id}"),
         message: format!("msg_{id}"),
-        addresses: Addresses::of(&headers),
+        addresses: Addresses::of(&call.headers),
         results,
         count: 0,
         created: false,
         begun: false,
     };
-    let news = start(&app.served, asked, request)?;
+    let news = start(&call.served, asked, call.request)?;
     match given.stream.unwrap_or(false) {
-        true => streamed(reply, news).await,
-        false => Ok(body::json(&reply.completed(whole(news).await?))),
+        true => Ok(streamed(reply, news).await?.into()),
+        false => Ok(Response::json(&reply.completed(whole(news).await?))),
     }
 }
 
 /// The question with all that the client says of it.
-fn asked(given: &ResponsesRequest, results: bool) -> Result<Asked, Refusal> {
+fn asked(given: &ResponsesRequest, results: bool) -> Result<RequestOptions, Refusal> {
     refuse_unsupported(&given.others)?;
     let named = policies::named(&given.model)?;
     let model = chosen(given.tool_choice.as_ref())?.or(named);
     let options = given.ken.clone().unwrap_or_default();
     let (before, question) = conversation(&given.input)?;
-    let asked = Asked::by(model, &options)?;
-    let searched = match tool(given.tools.as_deref().unwrap_or_default())? {
-        None => asked.searched,
+    let asked = RequestOptions::by(model, &options)?;
+    let search = match tool(given.tools.as_deref().unwrap_or_default())? {
+        None => asked.search,
         Some(tool) => {
             let filters = tool.filters.as_ref().map(|filter| filter.read());
             let filters = filters.transpose()?.unwrap_or_default();
             let corpus = tool.vector_store_ids.first();
             let corpus = corpus.map(String::as_str);
-            asked.searched.or(corpus, tool.max_num_results, filters)?
+            asked.search.or(corpus, tool.max_num_results, filters)?
         }
     };
-    Ok(Asked {
+    Ok(RequestOptions {
         question,
         before,
-        searched,
-        generated: Generated {
+        search,
+        sampling: SamplingOptions {
             max_tokens: given.max_output_tokens,
             temperature: given.temperature,
             top_p: given.top_p,
@@ -165,29 +158,17 @@ fn tool(tools: &[Tool]) -> Result<Option<&Tool>, Refusal> {
 }
 
 /// Refuses what would change the answer and is not done here, rather than to ignore it.
-fn refuse_unsupported(others: &Map<String, Value>) -> Result<(), Refusal> {
-    for (name, value) in others {
-        let is_nothing = match name.as_str() {
-            "previous_response_id" | "conversation" | "prompt" => false,
-            "background" => *value == false,
-            "text" => value
-                .get("format")
-                .is_none_or(|format| format["type"] == "text"),
-            "top_logprobs" => *value == json!(0),
-            "truncation" => *value == "disabled" || *value == "auto",
-            _ => true,
-        };
-        if !is_nothing && !value.is_null() {
-            let message = match name.as_str() {
-                "previous_response_id" | "conversation" => format!(
-                    "`{name}` is not supported: responses are not kept, so send what was said as input"
-                ),
-                _ => format!("`{name}` is not supported here with this value"),
-            };
-            return Err(Refusal::bad("unsupported_parameter", message).of(name));
-        }
-    }
-    Ok(())
+fn refuse_unsupported(given: &Map<String, Value>) -> Result<(), Refusal> {
+    others::refuse(given, |name, value| match name {
+        "previous_response_id" | "conversation" | "prompt" => false,
+        "background" => *value == false,
+        "text" => value
+            .get("format")
+            .is_none_or(|format| format["type"] == "text"),
+        "top_logprobs" => *value == json!(0),
+        "truncation" => *value == "disabled" || *value == "auto",
+        _ => true,
+    })
 }
 
 /// What was said before, and the question. Items of earlier responses that are no messages say nothing.
@@ -240,7 +221,7 @@ struct Numbered<'a> {
 
 impl Reply {
     /// The response with its answer.
-    fn completed(mut self, answered: Answered) -> ResponseObject {
+    fn completed(mut self, answered: Completion) -> ResponseObject {
         if answered.trace.searches > 0 && self.response.output.is_empty() {
             let search = self.searched(&answered.trace);
             self.response.output.push(search);
@@ -250,7 +231,7 @@ impl Reply {
         self.response
     }
 
-    fn complete(&mut self, text: OutputText, answered: Answered) {
+    fn complete(&mut self, text: OutputText, answered: Completion) {
         let [input_tokens, output_tokens] = answered.tokens;
         let reason = match answered.trace.lack.as_deref() {
             _ if answered.truncated => Some("max_output_tokens"),
@@ -310,7 +291,7 @@ impl Reply {
         }
     }
 
-    fn text(&self, answered: &Answered) -> OutputText {
+    fn text(&self, answered: &Completion) -> OutputText {
         let each = cited(answered).into_iter().map(|cited| {
             let Citation {
                 doc_id,
@@ -423,7 +404,7 @@ impl Reply {
         ]
     }
 
-    fn end(&mut self, answered: Answered) -> Vec<Bytes> {
+    fn end(&mut self, answered: Completion) -> Vec<Bytes> {
         let part = self.text(&answered);
         let mut told = Vec::new();
         for (annotation_index, annotation) in part.annotations.iter().enumerate() {
@@ -470,12 +451,12 @@ impl Reply {
 }
 
 impl Wording for Reply {
-    fn word(&mut self, news: News) -> Vec<Bytes> {
+    fn word(&mut self, news: AnswerEvent) -> Vec<Bytes> {
         let mut told = self.create();
         match news {
-            News::Retrieved(trace) => told.extend(self.search(&trace)),
-            News::Begun(_) => told.extend(self.begin()),
-            News::Text(text) => {
+            AnswerEvent::Retrieved(trace) => told.extend(self.search(&trace)),
+            AnswerEvent::Begun(_) => told.extend(self.begin()),
+            AnswerEvent::Text(text) => {
                 told.extend(self.begin());
                 let what = TextHappening::Delta {
                     delta: &text,
@@ -483,11 +464,11 @@ impl Wording for Reply {
                 };
                 told.push(self.of_text("response.output_text.delta", what));
             }
-            News::Done(answered) => {
+            AnswerEvent::Done(answered) => {
                 told.extend(self.begin());
                 told.extend(self.end(*answered));
             }
-            News::Failed(refusal) => told.extend(self.fail(&refusal)),
+            AnswerEvent::Failed(refusal) => told.extend(self.fail(&refusal)),
         }
         told
     }

@@ -3,19 +3,14 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use axum::Extension;
-use axum::body::Body;
-use axum::extract::State;
-use axum::response::Response;
-use ken_answer::{AnswerError, SearchResult};
+use ken_answer::SearchResult;
 
-use super::state::App;
-use crate::access::keys::Scope;
-use crate::service::answering::{Request, milliseconds};
-use crate::service::asked::Searched;
+use super::call::{Call, JsonBody};
+use super::reply::Reply;
+use crate::service::answers::{Request, milliseconds};
+use crate::service::options::SearchOptions;
 use crate::service::served::Served;
 use crate::service::{readable, work};
-use crate::wire::body;
 use crate::wire::ken::{Retrieved, SearchRequest, SearchResponse};
 use crate::wire::refusal::Refusal;
 
@@ -24,13 +19,12 @@ const FOUND: usize = 10;
 
 /// Searches.
 pub(crate) async fn search(
-    State(app): State<App>,
-    Extension(request): Extension<Request>,
-    body: Body,
-) -> Result<Response, Refusal> {
-    request.caller.may(Scope::Search)?;
-    let asked: SearchRequest = body::read(body).await?;
-    Ok(body::json(&find(&app.served, asked, &request).await?))
+    call: Call,
+    body: JsonBody<SearchRequest>,
+) -> Result<Reply<SearchResponse>, Refusal> {
+    let asked = body.read().await?;
+    let found = find(&call.served, asked, &call.request);
+    Ok(Reply::json(&found.await?))
 }
 
 /// Searches.
@@ -42,9 +36,8 @@ pub(crate) async fn find(
     asked: SearchRequest,
     request: &Request,
 ) -> Result<SearchResponse, Refusal> {
-    let searched = Searched::by(&asked)?;
-    let corpus = searched.corpus(served, &request.caller)?;
-    let corpus = corpus.ok_or(AnswerError::NoCorpus)?;
+    let searched = SearchOptions::by(&asked)?;
+    let corpus = searched.some_corpus(served, &request.caller)?;
     readable::check(&asked.query, corpus.retriever.embedder().max_tokens())
         .map_err(|refusal| refusal.of("query"))?;
     work::run(

@@ -9,7 +9,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::Instant;
 
 use super::events;
-use crate::service::answering::{Answered, News};
+use crate::service::answers::{AnswerEvent, Completion};
 use crate::service::work::broken;
 use crate::wire::refusal::Refusal;
 
@@ -24,19 +24,19 @@ const FIRST: Duration = Duration::from_secs(25);
 /// Words news as events.
 pub(crate) trait Wording: Send + 'static {
     /// The events of one piece of news. Nothing comes behind an end or a failure.
-    fn word(&mut self, news: News) -> Vec<Bytes>;
+    fn word(&mut self, news: AnswerEvent) -> Vec<Bytes>;
 }
 
 /// Waits for the whole answer.
 ///
 /// # Errors
 /// Whatever keeps it from being complete.
-pub(crate) async fn whole(mut news: UnboundedReceiver<News>) -> Result<Answered, Refusal> {
+pub(crate) async fn whole(mut news: UnboundedReceiver<AnswerEvent>) -> Result<Completion, Refusal> {
     loop {
         match news.recv().await {
-            Some(News::Done(answered)) => return Ok(*answered),
-            Some(News::Failed(refusal)) => return Err(refusal),
-            Some(News::Retrieved(_) | News::Begun(_) | News::Text(_)) => {}
+            Some(AnswerEvent::Done(answered)) => return Ok(*answered),
+            Some(AnswerEvent::Failed(refusal)) => return Err(refusal),
+            Some(AnswerEvent::Retrieved(_) | AnswerEvent::Begun(_) | AnswerEvent::Text(_)) => {}
             None => return Err(broken()),
         }
     }
@@ -49,16 +49,16 @@ pub(crate) async fn whole(mut news: UnboundedReceiver<News>) -> Result<Answered,
 /// What fails before the first word.
 pub(crate) async fn streamed(
     wording: impl Wording,
-    mut news: UnboundedReceiver<News>,
+    mut news: UnboundedReceiver<AnswerEvent>,
 ) -> Result<Response, Refusal> {
     let mut first = Vec::new();
     let begins = Instant::now() + FIRST;
     while let Ok(next) = tokio::time::timeout_at(begins, news.recv()).await {
         match next {
-            Some(News::Failed(refusal)) => return Err(refusal),
+            Some(AnswerEvent::Failed(refusal)) => return Err(refusal),
             None => return Err(broken()),
-            Some(next @ (News::Retrieved(_) | News::Begun(_))) => first.push(next),
-            Some(next @ (News::Text(_) | News::Done(_))) => {
+            Some(next @ (AnswerEvent::Retrieved(_) | AnswerEvent::Begun(_))) => first.push(next),
+            Some(next @ (AnswerEvent::Text(_) | AnswerEvent::Done(_))) => {
                 first.push(next);
                 break;
             }
@@ -72,8 +72,8 @@ pub(crate) async fn streamed(
 /// A client that is gone is noticed where the next news is awaited.
 async fn write(
     mut wording: impl Wording,
-    first: Vec<News>,
-    mut news: UnboundedReceiver<News>,
+    first: Vec<AnswerEvent>,
+    mut news: UnboundedReceiver<AnswerEvent>,
     send: UnboundedSender<Bytes>,
 ) {
     let mut first = first.into_iter();
@@ -83,7 +83,7 @@ async fn write(
             None => tokio::select! {
                 next = tokio::time::timeout(PING, news.recv()) => match next {
                     Ok(Some(next)) => next,
-                    Ok(None) => News::Failed(broken()),
+                    Ok(None) => AnswerEvent::Failed(broken()),
                     Err(_) => {
                         let _ = send.send(events::ping());
                         continue;
@@ -92,7 +92,7 @@ async fn write(
                 () = send.closed() => return,
             },
         };
-        let ends = matches!(next, News::Done(_) | News::Failed(_));
+        let ends = matches!(next, AnswerEvent::Done(_) | AnswerEvent::Failed(_));
         for event in wording.word(next) {
             let _ = send.send(event);
         }

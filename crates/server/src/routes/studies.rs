@@ -1,19 +1,11 @@
 //! `/v1/ken/studies`: what was studied, compared and probed, and its files.
 
-use std::sync::Arc;
-
-use axum::Extension;
-use axum::extract::State;
 use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 
-use super::path::Path;
-use super::state::App;
-use crate::access::keys::Scope;
-use crate::service::answering::Request;
+use super::call::Call;
+use super::reply::{File, Reply};
 use crate::service::studies::Content;
-use crate::service::work::blocking;
-use crate::wire::body;
 use crate::wire::refusal::Refusal;
 use crate::wire::studies::StudyList;
 
@@ -32,30 +24,20 @@ const AROUND: &[(&str, &str)] = &[
 ];
 
 /// All of them.
-pub(crate) async fn list(
-    State(app): State<App>,
-    Extension(request): Extension<Request>,
-) -> Result<Response, Refusal> {
-    request.caller.may(Scope::Admin)?;
-    request.caller.must_read_all("studies are")?;
-    let served = Arc::clone(&app.served);
-    let studies = blocking(move || served.studies()?.all());
-    Ok(body::json(&StudyList {
-        studies: studies.await?,
-    }))
+pub(crate) async fn list(call: Call) -> Result<Reply<StudyList>, Refusal> {
+    call.caller().must_read_all("studies are")?;
+    let studies = call.blocking(|call| call.served.studies()?.all()).await?;
+    Ok(Reply::json(&StudyList { studies }))
 }
 
 /// A file of one of them.
-pub(crate) async fn file(
-    State(app): State<App>,
-    Extension(request): Extension<Request>,
-    Path((name, file)): Path<(String, String)>,
-) -> Result<Response, Refusal> {
-    request.caller.may(Scope::Admin)?;
-    request.caller.must_read_all("studies are")?;
-    let served = Arc::clone(&app.served);
-    let content = blocking(move || served.studies()?.file(&name, &file)).await?;
-    Ok(sent(content))
+pub(crate) async fn file(call: Call<(String, String)>) -> Result<Reply<File>, Refusal> {
+    call.caller().must_read_all("studies are")?;
+    let content = call.blocking(|call| {
+        let (name, file) = &call.path;
+        call.served.studies()?.file(name, file)
+    });
+    Ok(sent(content.await?).into())
 }
 
 fn sent(Content { name, bytes }: Content) -> Response {

@@ -1,35 +1,26 @@
 //! `/v1/vector_stores`: corpora as OpenAI's API has them, with the files that were put into them.
 
-use std::sync::Arc;
-
-use axum::Extension;
-use axum::body::Body;
-use axum::extract::State;
-use axum::http::{StatusCode, Uri};
-use axum::response::Response;
-use ken_answer::{AnswerError, SearchResult};
+use ken_answer::SearchResult;
 use serde_json::{Map, Value};
 
-use super::path::Path;
-use super::state::App;
+use super::call::{Call, Corpus, JsonBody};
+use super::reply::Reply;
 use super::{changes, files, jobs};
 use crate::access::caller::Caller;
-use crate::access::keys::Scope;
-use crate::service::answering::Request;
-use crate::service::asked::Searched;
 use crate::service::clock::unix_seconds;
 use crate::service::library::job::Work;
 use crate::service::library::stores::{MadeCorpus, StoreFile};
 use crate::service::library::{Library, new_id};
+use crate::service::options::SearchOptions;
 use crate::service::readable;
 use crate::service::served::Served;
-use crate::service::work::{self, blocking};
-use crate::wire::body;
+use crate::service::work;
 use crate::wire::files::{
     AttachFile, Deleted, FileCounts, FoundText, MakeVectorStore, Queries, SearchVectorStore,
     VectorStore, VectorStoreFile, VectorStoreResult, VectorStoreResults,
 };
-use crate::wire::page::Page;
+use crate::wire::others;
+use crate::wire::page::Listed;
 use crate::wire::refusal::Refusal;
 
 /// Passages found where nobody says how many.
@@ -41,14 +32,8 @@ const MOST: usize = 100;
 /// A corpus as it is now.
 fn described(served: &Served, library: &Library, name: &str) -> Result<VectorStore, Refusal> {
     library.place(&served.corpora, name)?;
-    let made = library
-        .stores
-        .find(name)
-        .map_err(|error| Refusal::failed(&error))?;
-    let members = library
-        .stores
-        .files(name)
-        .map_err(|error| Refusal::failed(&error))?;
+    let made = library.stores.find(name)?;
+    let members = library.stores.files(name)?;
     let counts = FileCounts::of(&members);
     let opened = served.corpora.find(Some(name), None).ok().flatten();
     Ok(VectorStore {
@@ -69,10 +54,7 @@ fn described(served: &Served, library: &Library, name: &str) -> Result<VectorSto
 
 /// The names of all corpora that the caller may see, newest first.
 fn names(served: &Served, library: &Library, caller: &Caller) -> Result<Vec<String>, Refusal> {
-    let mut made = library
-        .stores
-        .made()
-        .map_err(|error| Refusal::failed(&error))?;
+    let mut made = library.stores.made()?;
     made.sort_by_key(|made| std::cmp::Reverse(made.created));
     let mut names: Vec<String> = made.into_iter().map(|made| made.name).collect();
     for opened in served.corpora.all() {
@@ -85,51 +67,35 @@ fn names(served: &Served, library: &Library, caller: &Caller) -> Result<Vec<Stri
 }
 
 /// Refuses what would change what is found, and is not done here.
-fn refuse_unsupported(others: &Map<String, Value>) -> Result<(), Refusal> {
-    for (name, value) in others {
-        let changes = matches!(name.as_str(), "chunking_strategy" | "expires_after");
-        let is_automatic = value["type"] == "auto";
-        if changes && !value.is_null() && !is_automatic {
-            let message = format!("`{name}` is not supported here with this value");
-            return Err(Refusal::bad("unsupported_parameter", message).of(name));
-        }
-    }
-    Ok(())
+fn refuse_unsupported(given: &Map<String, Value>) -> Result<(), Refusal> {
+    others::refuse(given, |name, value| {
+        !matches!(name, "chunking_strategy" | "expires_after") || value["type"] == "auto"
+    })
 }
 
-/// All of them.
-pub(crate) async fn list(
-    State(app): State<App>,
-    Extension(request): Extension<Request>,
-    address: Uri,
-) -> Result<Response, Refusal> {
-    request.caller.may(Scope::Write)?;
-    let page = Page::read(address.query())?;
-    let served = Arc::clone(&app.served);
-    let all = blocking(move || {
-        let library = served.library()?;
-        let names = names(&served, library, &request.caller)?.into_iter();
+/// All corpora that the caller may see, newest first.
+pub(crate) async fn list(call: Call) -> Result<Reply<Listed<VectorStore>>, Refusal> {
+    let page = call.page()?;
+    let all = call.blocking(|call| {
+        let library = call.served.library()?;
+        let names = names(&call.served, library, call.caller())?.into_iter();
         names
-            .map(|name| described(&served, library, &name))
-            .collect::<Result<Vec<_>, _>>()
+            .map(|name| described(&call.served, library, &name))
+            .collect()
     });
-    Ok(body::json(&page.of(all.await?, |store| &store.id)))
+    Ok(Reply::json(
+        &page.of(all.await?, |store: &VectorStore| &store.id),
+    ))
 }
 
 /// Makes one.
 pub(crate) async fn make(
-    State(app): State<App>,
-    Extension(request): Extension<Request>,
-    body: Body,
-) -> Result<Response, Refusal> {
-    request.caller.may(Scope::Write)?;
-    app.served.library()?;
+    call: Call,
+    body: JsonBody<MakeVectorStore>,
+) -> Result<Reply<VectorStore>, Refusal> {
+    call.served.library()?;
     // Clients send no body where they say nothing.
-    let bytes = body::bytes_or_none(body).await?;
-    let asked: MakeVectorStore = match bytes.is_empty() {
-        true => MakeVectorStore::default(),
-        false => body::value(&bytes)?,
-    };
+    let asked = body.read_or_default().await?;
     refuse_unsupported(&asked.others)?;
     if asked.file_ids.len() > MOST {
         let message = format!("at most {MOST} files can be given at once");
@@ -137,185 +103,134 @@ pub(crate) async fn make(
     }
     let name = asked.name.filter(|name| !name.is_empty());
     let name = name.unwrap_or_else(|| new_id("vs_"));
-    request.caller.must_read(&name)?;
-    let served = Arc::clone(&app.served);
-    let store = blocking(move || {
-        let library = served.library()?;
+    call.caller().must_read(&name)?;
+    let store = call.blocking(move |call| {
+        let (library, caller, corpora) =
+            (call.served.library()?, call.caller(), &call.served.corpora);
         let files = asked.file_ids.iter();
-        let files = files.map(|id| files::find(library, id, &request.caller));
+        let files = files.map(|id| files::find(library, id, caller));
         let files = files.collect::<Result<Vec<_>, _>>()?;
         let made = MadeCorpus {
             name,
             created: unix_seconds(),
             metadata: asked.metadata.unwrap_or_default(),
         };
-        library.make(&served.corpora, &made)?;
+        library.make(corpora, &made)?;
         for file in &files {
-            library.attach(&served.corpora, &made.name, file, request.caller.key())?;
+            library.attach(corpora, &made.name, file, caller.key())?;
         }
-        described(&served, library, &made.name)
+        described(&call.served, library, &made.name)
     });
-    Ok(body::json(&store.await?))
+    Ok(Reply::json(&store.await?))
 }
 
 /// One of them.
-pub(crate) async fn one(
-    State(app): State<App>,
-    Extension(request): Extension<Request>,
-    Path(name): Path<String>,
-) -> Result<Response, Refusal> {
-    request.caller.may(Scope::Write)?;
-    request.caller.must_read(&name)?;
-    let served = Arc::clone(&app.served);
-    let store = blocking(move || described(&served, served.library()?, &name));
-    Ok(body::json(&store.await?))
+pub(crate) async fn one(call: Call<Corpus>) -> Result<Reply<VectorStore>, Refusal> {
+    let store = call.blocking(|call| described(&call.served, call.served.library()?, &call.path.0));
+    Ok(Reply::json(&store.await?))
 }
 
 /// Removes one with all that is in it; the files stay.
-pub(crate) async fn delete(
-    State(app): State<App>,
-    Extension(request): Extension<Request>,
-    Path(name): Path<String>,
-) -> Result<Response, Refusal> {
-    let job = changes::drop_corpus(&app, &request, name.clone()).await?;
+pub(crate) async fn delete(call: Call<Corpus>) -> Result<Reply<Deleted>, Refusal> {
+    let id = call.path.0.clone();
+    let job = changes::drop_corpus(call).await?;
     jobs::ended(&job).await?;
-    Ok(body::json(&Deleted {
-        id: name,
-        object: "vector_store.deleted",
+    Ok(Reply::json(&Deleted {
         deleted: job.state().status.is_over(),
-        generation: None,
+        ..Deleted::of("vector_store.deleted", id)
     }))
 }
 
 /// Puts a file into one.
 pub(crate) async fn attach(
-    State(app): State<App>,
-    Extension(request): Extension<Request>,
-    Path(name): Path<String>,
-    body: Body,
-) -> Result<Response, Refusal> {
-    request.caller.may(Scope::Write)?;
-    request.caller.must_read(&name)?;
-    let asked: AttachFile = body::read(body).await?;
+    call: Call<Corpus>,
+    body: JsonBody<AttachFile>,
+) -> Result<Reply<VectorStoreFile>, Refusal> {
+    let asked = body.read().await?;
     refuse_unsupported(&asked.others)?;
     if asked.attributes.is_some_and(|given| !given.is_empty()) {
         let message = "documents say themselves what can be filtered by";
         return Err(Refusal::bad("unsupported_parameter", message).of("attributes"));
     }
-    let served = Arc::clone(&app.served);
-    let member = blocking(move || {
-        let library = served.library()?;
-        library.place(&served.corpora, &name)?;
-        let file = files::find(library, &asked.file_id, &request.caller)?;
-        let key = request.caller.key();
-        let (member, _) = library.attach(&served.corpora, &name, &file, key)?;
-        Ok(VectorStoreFile::new(&name, member))
+    let member = call.blocking(move |call| {
+        let (library, caller, Corpus(name)) = (call.served.library()?, call.caller(), &call.path);
+        let corpora = &call.served.corpora;
+        library.place(corpora, name)?;
+        let file = files::find(library, &asked.file_id, caller)?;
+        let (member, _) = library.attach(corpora, name, &file, caller.key())?;
+        Ok(VectorStoreFile::new(name, member))
     });
-    Ok(body::json(&member.await?))
+    Ok(Reply::json(&member.await?))
 }
 
 /// The files of one, newest first; `filter` in the query takes those of a status only.
 pub(crate) async fn list_files(
-    State(app): State<App>,
-    Extension(request): Extension<Request>,
-    Path(name): Path<String>,
-    address: Uri,
-) -> Result<Response, Refusal> {
-    request.caller.may(Scope::Write)?;
-    request.caller.must_read(&name)?;
-    let page = Page::read(address.query())?;
-    let pairs = address.query().unwrap_or_default().split('&');
-    let status = pairs.filter_map(|pair| pair.strip_prefix("filter=")).next();
-    let status = status.map(Value::from);
-    let served = Arc::clone(&app.served);
-    let members = blocking(move || {
-        let library = served.library()?;
-        library.place(&served.corpora, &name)?;
-        let mut members = library
-            .stores
-            .files(&name)
-            .map_err(|error| Refusal::failed(&error))?;
+    call: Call<Corpus>,
+) -> Result<Reply<Listed<VectorStoreFile>>, Refusal> {
+    let page = call.page()?;
+    let members = call.blocking(|call| {
+        let (library, Corpus(name)) = (call.served.library()?, &call.path);
+        library.place(&call.served.corpora, name)?;
+        let mut members = library.stores.files(name)?;
         members.sort_by(|one, other| (other.created, &other.file).cmp(&(one.created, &one.file)));
-        let has = |member: &StoreFile, status: &Value| {
-            serde_json::to_value(member.status).is_ok_and(|own| own == *status)
-        };
-        members.retain(|member| status.as_ref().is_none_or(|status| has(member, status)));
-        let members = members.into_iter();
-        Ok(members
-            .map(|member| VectorStoreFile::new(&name, member))
-            .collect::<Vec<_>>())
+        let mut pairs = call.query().unwrap_or_default().split('&');
+        if let Some(status) = pairs.find_map(|pair| pair.strip_prefix("filter=")) {
+            members.retain(|member| {
+                serde_json::to_value(member.status).is_ok_and(|own| own == status)
+            });
+        }
+        let files = members.into_iter();
+        Ok(files.map(|file| VectorStoreFile::new(name, file)).collect())
     });
-    Ok(body::json(&page.of(members.await?, |member| &member.id)))
+    let members: Vec<VectorStoreFile> = members.await?;
+    Ok(Reply::json(&page.of(members, |member| &member.id)))
 }
 
-fn member(served: &Served, name: &str, file: &str) -> Result<StoreFile, Refusal> {
-    let library = served.library()?;
+/// The file of a corpus in the path.
+fn member(call: &Call<(Corpus, String)>) -> Result<StoreFile, Refusal> {
+    let (library, (Corpus(name), file)) = (call.served.library()?, &call.path);
     // Only then it is a name, and not the path of something else.
-    library.place(&served.corpora, name)?;
-    let found = library
-        .stores
-        .file(name, file)
-        .map_err(|error| Refusal::failed(&error))?;
-    found.ok_or_else(|| {
+    library.place(&call.served.corpora, name)?;
+    library.stores.file(name, file)?.ok_or_else(|| {
         let message = format!("there is no file {file:?} in {name:?}");
-        Refusal::new(StatusCode::NOT_FOUND, "unknown_file", message).of("file_id")
+        Refusal::not_found("unknown_file", message).of("file_id")
     })
 }
 
 /// One of them.
 pub(crate) async fn one_file(
-    State(app): State<App>,
-    Extension(request): Extension<Request>,
-    Path((name, file)): Path<(String, String)>,
-) -> Result<Response, Refusal> {
-    request.caller.may(Scope::Write)?;
-    request.caller.must_read(&name)?;
-    let served = Arc::clone(&app.served);
-    let member = blocking(move || {
-        let member = member(&served, &name, &file)?;
-        Ok(VectorStoreFile::new(&name, member))
-    });
-    Ok(body::json(&member.await?))
+    call: Call<(Corpus, String)>,
+) -> Result<Reply<VectorStoreFile>, Refusal> {
+    let member = call.blocking(|call| Ok(VectorStoreFile::new(&call.path.0.0, member(call)?)));
+    Ok(Reply::json(&member.await?))
 }
 
 /// Takes a file out of one; the file stays.
-pub(crate) async fn detach(
-    State(app): State<App>,
-    Extension(request): Extension<Request>,
-    Path((name, file)): Path<(String, String)>,
-) -> Result<Response, Refusal> {
-    request.caller.may(Scope::Write)?;
-    request.caller.must_read(&name)?;
-    let (served, id) = (Arc::clone(&app.served), file.clone());
-    let job = blocking(move || {
-        let library = served.library()?;
-        member(&served, &name, &file)?;
-        library
-            .cancel_attaching(&name, &file)
-            .map_err(|error| Refusal::failed(&error))?;
-        library.submit(&name, Work::Detach { file }, request.caller.key())
+pub(crate) async fn detach(call: Call<(Corpus, String)>) -> Result<Reply<Deleted>, Refusal> {
+    let id = call.path.1.clone();
+    let job = call.blocking(|call| {
+        member(call)?;
+        let (library, (Corpus(name), file)) = (call.served.library()?, &call.path);
+        library.cancel_attaching(name, file)?;
+        let file = file.clone();
+        library.submit(name, Work::Detach { file }, call.caller().key())
     });
     let job = job.await?;
     jobs::ended(&job).await?;
     let state = job.state();
-    Ok(body::json(&Deleted {
-        id,
-        object: "vector_store.file.deleted",
+    Ok(Reply::json(&Deleted {
         deleted: state.status.is_over(),
         generation: state.generation,
+        ..Deleted::of("vector_store.file.deleted", id)
     }))
 }
 
 /// Searches one.
 pub(crate) async fn search(
-    State(app): State<App>,
-    Extension(request): Extension<Request>,
-    Path(name): Path<String>,
-    body: Body,
-) -> Result<Response, Refusal> {
-    request.caller.may(Scope::Search)?;
-    request.caller.must_read(&name)?;
-    let asked: SearchVectorStore = body::read(body).await?;
+    call: Call<Corpus>,
+    body: JsonBody<SearchVectorStore>,
+) -> Result<Reply<VectorStoreResults>, Refusal> {
+    let asked = body.read().await?;
     let queries = match asked.query {
         Queries::One(query) => vec![query],
         Queries::Many(queries) => queries,
@@ -326,18 +241,18 @@ pub(crate) async fn search(
     }
     let filters = asked.filters.as_ref().map(|filter| filter.read());
     let filters = filters.transpose()?.unwrap_or_default();
-    let searched = Searched::default().or(Some(&name), asked.max_num_results, filters)?;
-    let corpus = searched.corpus(&app.served, &request.caller)?;
-    let corpus = corpus.ok_or(AnswerError::NoCorpus)?;
+    let Corpus(name) = &call.path;
+    let searched = SearchOptions::default().or(Some(name), asked.max_num_results, filters)?;
+    let corpus = searched.some_corpus(&call.served, call.caller())?;
     for query in &queries {
         readable::check(query, corpus.retriever.embedder().max_tokens())
             .map_err(|refusal| refusal.of("query"))?;
     }
-    let (k, mode) = searched.amount(FOUND, app.served.pipeline.settings.mode);
+    let (k, mode) = searched.amount(FOUND, call.served.pipeline.settings.mode);
     let found = work::in_pieces(
-        &app.served,
+        &call.served,
         |served| &served.searches,
-        work::deadline(&app.served),
+        work::deadline(&call.served),
         queries.clone(),
         move |served, cancel, query| {
             let retriever = searched.retriever(served, &corpus.retriever)?;
@@ -349,7 +264,7 @@ pub(crate) async fn search(
         },
     );
     let found = found.await?.into_iter().flatten().collect();
-    Ok(body::json(&VectorStoreResults {
+    Ok(Reply::json(&VectorStoreResults {
         object: "vector_store.search_results.page",
         search_query: queries,
         data: best(found, k),

@@ -3,7 +3,6 @@
 
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockWriteGuard};
 
-use axum::http::StatusCode;
 use ken_answer::Retriever;
 use ken_setup::{CorpusAddress, Settings, Setup, SetupError};
 
@@ -155,7 +154,7 @@ impl Corpora {
 /// A name that no corpus has.
 pub(crate) fn unknown(name: &str) -> Refusal {
     let message = format!("there is no corpus {name:?}");
-    Refusal::new(StatusCode::NOT_FOUND, "unknown_corpus", message).of("corpus")
+    Refusal::not_found("unknown_corpus", message).of("corpus")
 }
 
 fn elsewhere(pinned: u64, served: Option<&CorpusState>) -> Refusal {
@@ -165,7 +164,7 @@ fn elsewhere(pinned: u64, served: Option<&CorpusState>) -> Refusal {
         }
         None => "there is no corpus".to_owned(),
     };
-    Refusal::new(StatusCode::CONFLICT, "other_generation", message).of("generation")
+    Refusal::conflict("other_generation", message).of("generation")
 }
 
 /// The corpora of some settings: their names and where they are.

@@ -2,18 +2,21 @@
 //! datastore imports.
 
 use ken_answer::datastore::id_of;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::collected::{Collected, Item};
+use super::collection::{Collection, Item};
 
 /// All of them.
-pub(crate) type Corrections = Collected<Correction>;
+pub(crate) type Corrections = Collection<Correction>;
 
-/// A question and the source that was right.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// A line of the corrections, as `ken datastore import` reads it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "CorrectionObject")]
 pub(crate) struct Correction {
-    /// It follows from the question, as that of an entry.
+    /// It follows from the question.
     pub(crate) id: String,
+    /// The question.
     pub(crate) question: String,
     /// `self`, or the name of a corpus.
     pub(crate) source: String,

@@ -5,11 +5,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::collected::{Collected, Item};
-use super::traces::past::Past;
+use super::collection::{Collection, Item};
+use super::traces::trace_record::TraceRecord;
 
 /// All of them.
-pub(crate) type Evals = Collected<EvalQuestion>;
+pub(crate) type Evals = Collection<EvalQuestion>;
 
 /// A question in the form in which evaluations read it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -25,7 +25,7 @@ pub(crate) struct EvalQuestion {
 
 impl EvalQuestion {
     /// What was asked; `None` where it is not kept, or is none but a greeting.
-    pub(crate) fn asked(past: &Past) -> Option<Self> {
+    pub(crate) fn asked(past: &TraceRecord) -> Option<Self> {
         let question = past.question().filter(|_| !past.trace.small_talk)?;
         let feedback = past.feedback.clone().unwrap_or_default();
         let trace = &past.trace;

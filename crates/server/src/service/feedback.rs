@@ -1,14 +1,12 @@
 //! What is said of an answer: it joins the trace, may count for the guarantee, and right answers make the
 //! question one to evaluate on.
 
-use axum::http::StatusCode;
-
 use super::clock::unix_seconds;
 use super::evals::EvalQuestion;
-use super::looking::judge;
 use super::served::Served;
-use super::traces::Happened;
-use super::traces::past::{Feedback, Past, Rating};
+use super::shadow::judge;
+use super::traces::trace_record::{Feedback, Rating, TraceRecord};
+use super::traces::{TraceEvent, unknown};
 use crate::access::caller::Caller;
 use crate::access::keys::Scope;
 use crate::wire::feedback::{FeedbackRequest, FeedbackResponse};
@@ -52,9 +50,7 @@ pub(crate) fn take(
             source: None,
         };
         let id = id.clone();
-        let happened = Happened::Judged { id, feedback };
-        served.kept("traces", served.traces.write(&happened, true));
-        served.traces.take(happened);
+        served.note(TraceEvent::Judged { id, feedback }, true);
         eval_question = is_right_answer && made_question(served, caller, past.as_deref());
     }
     Ok(FeedbackResponse {
@@ -66,7 +62,7 @@ pub(crate) fn take(
 
 /// Makes a question to evaluate on of a trace, as it is by now. Whether that was done: where texts are not
 /// kept, or too many questions are there, it is not.
-fn made_question(served: &Served, caller: &Caller, past: Option<&Past>) -> bool {
+fn made_question(served: &Served, caller: &Caller, past: Option<&TraceRecord>) -> bool {
     let Some(past) = past.and_then(|past| served.traces.find(past.id())) else {
         return false;
     };
@@ -83,10 +79,4 @@ fn made_question(served: &Served, caller: &Caller, past: Option<&Past>) -> bool 
             false
         }
     }
-}
-
-/// A trace that is not there, or not for the caller.
-pub(crate) fn unknown(id: &str) -> Refusal {
-    let message = format!("there is no trace {id:?}, or it is forgotten");
-    Refusal::new(StatusCode::NOT_FOUND, "unknown_trace", message)
 }

@@ -1,13 +1,11 @@
 //! What is served, and the work for one request: opened models and corpora, how many work at once, and
 //! how work ends when nobody waits for it. It knows of no routes.
 
-pub(crate) mod answering;
-pub(crate) mod asked;
+pub(crate) mod answers;
 pub(crate) mod cancel;
 pub(crate) mod clock;
-pub(crate) mod collected;
+pub(crate) mod collection;
 pub(crate) mod corpora;
-pub(crate) mod correcting;
 pub(crate) mod corrections;
 pub(crate) mod data_folder;
 pub(crate) mod evals;
@@ -15,16 +13,18 @@ pub(crate) mod feedback;
 pub(crate) mod gate;
 #[cfg(test)]
 mod interleaved;
-pub(crate) mod judging;
+pub(crate) mod judge;
 pub(crate) mod library;
 pub(crate) mod live;
-pub(crate) mod looking;
 pub(crate) mod opening;
+pub(crate) mod options;
 pub(crate) mod policies;
 pub(crate) mod readable;
 pub(crate) mod record;
 pub(crate) mod served;
+pub(crate) mod shadow;
 pub(crate) mod studies;
 pub(crate) mod traces;
+pub(crate) mod votes;
 pub(crate) mod watch;
 pub(crate) mod work;

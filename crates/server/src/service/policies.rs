@@ -1,6 +1,5 @@
 //! The policies as names of models: `ken/always`, `ken/router@0.4`; `ken` is that of the settings.
 
-use axum::http::StatusCode;
 use ken_answer::{Abstention, AnswerError, Pipeline, Policy, RoutingModel, Signal};
 use ken_policy::Rule;
 
@@ -45,7 +44,7 @@ pub(crate) fn unknown(model: &str) -> Refusal {
         "there is no model {model:?}; each policy is one, such as `{KEN}/always`, and `{KEN}` is the \
          policy of the server's settings"
     );
-    Refusal::new(StatusCode::NOT_FOUND, "model_not_found", message).of("model")
+    Refusal::not_found("model_not_found", message).of("model")
 }
 
 /// Makes sure that a policy can choose with what is open.

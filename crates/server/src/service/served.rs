@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use axum::http::StatusCode;
 use ken_answer::datastore::SELF;
 use ken_answer::{AnswerError, Datastore, Pipeline, Policy, Rerank, Retriever};
 use ken_corpus::Segmentation;
@@ -20,13 +19,13 @@ use super::corrections::Corrections;
 use super::data_folder::DataFolder;
 use super::evals::Evals;
 use super::gate::{Gate, Load};
-use super::judging::Judge;
+use super::judge::Judge;
 use super::library::{self, Library, intake::Intake};
 use super::opening::{Limits, OpenError, Opening, SetReranking};
 use super::policies;
 use super::record::RecordError;
 use super::studies::Studies;
-use super::traces::Traces;
+use super::traces::{TraceEvent, Traces};
 use super::watch::{NotGuaranteed, Now, Standing, Watch};
 use crate::access::caller::Caller;
 use crate::log::{Entry, Log};
@@ -396,6 +395,12 @@ impl Served {
         Ok(Self { spans, ..self })
     }
 
+    /// Keeps what happened to a question, on disk at once where it has to be durable.
+    pub(crate) fn note(&self, happened: TraceEvent, durably: bool) {
+        self.kept("traces", self.traces.write(&happened, durably));
+        self.traces.take(happened);
+    }
+
     /// Tells of what could not be written to the folder.
     pub(crate) fn kept<E: Display>(&self, what: &'static str, written: Result<(), E>) {
         if let Err(error) = written {
@@ -522,20 +527,6 @@ impl Served {
         first.map(|corpus| corpus.retriever.back_end().fingerprint())
     }
 
-    /// Makes sure that texts of questions are kept.
-    ///
-    /// # Errors
-    /// A server that keeps none.
-    pub(crate) fn keeps_texts(&self) -> Result<(), Refusal> {
-        match self.traces.keeps_texts {
-            true => Ok(()),
-            false => {
-                let message = "this server keeps no questions: its settings do not say so";
-                Err(Refusal::new(StatusCode::FORBIDDEN, "not_kept", message))
-            }
-        }
-    }
-
     /// What clients put in.
     ///
     /// # Errors
@@ -543,7 +534,7 @@ impl Served {
     pub(crate) fn library(&self) -> Result<&Library, Refusal> {
         self.library.as_deref().ok_or_else(|| {
             let message = "this server takes nothing in: it was started without a folder for that";
-            Refusal::new(StatusCode::FORBIDDEN, "read_only", message)
+            Refusal::forbidden("read_only", message)
         })
     }
 
@@ -567,7 +558,7 @@ impl Served {
     pub(crate) fn studies(&self) -> Result<&Studies, Refusal> {
         self.studies.as_ref().ok_or_else(|| {
             let message = "this server shows no studies: it was started without a folder of them (the setting studies)";
-            Refusal::new(StatusCode::NOT_FOUND, "no_studies", message)
+            Refusal::not_found("no_studies", message)
         })
     }
 
@@ -587,12 +578,9 @@ impl Served {
     }
 
     /// The corpora beside the first that a model may choose among and a caller may read.
-    pub(crate) fn extra_corpora(
-        &self,
-        may_read: impl Fn(&str) -> bool,
-    ) -> BTreeMap<String, Retriever> {
+    pub(crate) fn extra_corpora(&self, caller: &Caller) -> BTreeMap<String, Retriever> {
         let all = self.corpora.all().into_iter().skip(1);
-        let readable = all.filter(|corpus| may_read(&corpus.name));
+        let readable = all.filter(|corpus| caller.may_read(&corpus.name));
         readable
             .map(|corpus| (corpus.name.clone(), corpus.retriever.clone()))
             .collect()

@@ -5,7 +5,7 @@ use opentelemetry::KeyValue;
 use serde_json::{Value, json};
 
 use super::stages::{Stage, Timed};
-use super::{Asked, Outcome};
+use super::{Outcome, QuestionSpan};
 use crate::wire::ken::Trace;
 
 const OPERATION: &str = "gen_ai.operation.name";
@@ -31,7 +31,7 @@ const CHAT: &str = "chat";
 const RETRIEVAL: &str = "retrieval";
 
 /// The name of a question's span.
-pub(super) fn name(asked: &Asked<'_>) -> String {
+pub(super) fn name(asked: &QuestionSpan<'_>) -> String {
     format!("{CHAT} {}", asked.model)
 }
 
@@ -49,7 +49,7 @@ pub(super) fn stage_name(stage: Stage, trace: &Trace) -> String {
 }
 
 /// What the span of a question says.
-pub(super) fn of_question(asked: &Asked<'_>, content: bool) -> Vec<KeyValue> {
+pub(super) fn of_question(asked: &QuestionSpan<'_>, content: bool) -> Vec<KeyValue> {
     let mut said = vec![
         KeyValue::new(OPERATION, CHAT),
         KeyValue::new(PROVIDER, "ken"),

@@ -16,7 +16,7 @@ use opentelemetry_sdk::trace::{SdkTracer, SdkTracerProvider};
 use url::Url;
 
 use super::client::Client;
-use super::{Asked, Destination, Outcome, Parent, SpansError, attributes, stages};
+use super::{Destination, Outcome, Parent, QuestionSpan, SpansError, attributes, stages};
 
 /// The path of spans at a collector.
 const TRACES: &str = "v1/traces";
@@ -75,7 +75,7 @@ impl Spans {
     }
 
     /// Takes a question that is over. This waits for nothing.
-    pub(crate) fn take(&self, asked: &Asked<'_>) {
+    pub(crate) fn take(&self, asked: &QuestionSpan<'_>) {
         let ended = SystemTime::now();
         let began = ended.checked_sub(asked.took).unwrap_or(ended);
         let builder = SpanBuilder::from_name(attributes::name(asked))

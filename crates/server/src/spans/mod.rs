@@ -76,7 +76,7 @@ impl Parent {
 }
 
 /// A question that is over, just now.
-pub(crate) struct Asked<'a> {
+pub(crate) struct QuestionSpan<'a> {
     /// As in the header `x-request-id`.
     pub(crate) request_id: &'a str,
     pub(crate) parent: &'a Parent,

@@ -1,7 +1,7 @@
 //! What takes the place of spans in a build without them: there are none, and naming a collector is an error.
 #![cfg_attr(feature = "otel", allow(dead_code))]
 
-use super::{Asked, Destination, SpansError};
+use super::{Destination, QuestionSpan, SpansError};
 
 pub(crate) enum Spans {}
 
@@ -22,7 +22,7 @@ impl Spans {
         }
     }
 
-    pub(crate) fn take(&self, _: &Asked<'_>) {
+    pub(crate) fn take(&self, _: &QuestionSpan<'_>) {
         match *self {}
     }
 

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::service::corrections::Correction;
+
 /// The source that was right for the question of a trace, or for another one.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -19,22 +21,11 @@ pub(crate) struct MakeCorrection {
     pub(crate) source: String,
 }
 
-/// A line of the corrections, as `ken datastore import` reads it.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct CorrectionObject {
-    /// It follows from the question.
-    pub(crate) id: String,
-    /// The question.
-    pub(crate) question: String,
-    /// `self`, or the name of a corpus.
-    pub(crate) source: String,
-}
-
 /// A correction that was taken.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Corrected {
     #[serde(flatten)]
-    pub(crate) correction: CorrectionObject,
+    pub(crate) correction: Correction,
     /// How the datastore that is served votes on the question from now on; null where none is, and the
     /// correction is only kept.
     pub(crate) votes: Option<Votes>,

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::refusal::Refusal;
-use crate::service::traces::past::Rating;
+use crate::service::traces::trace_record::Rating;
 
 /// The most answers.
 const MOST: usize = 20;

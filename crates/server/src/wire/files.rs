@@ -51,6 +51,18 @@ pub(crate) struct Deleted {
     pub(crate) generation: Option<u64>,
 }
 
+impl Deleted {
+    /// An `object` of this id, which is gone.
+    pub(crate) fn of(object: &'static str, id: String) -> Self {
+        Self {
+            id,
+            object,
+            deleted: true,
+            generation: None,
+        }
+    }
+}
+
 /// A vector store to make.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 pub(crate) struct MakeVectorStore {

@@ -79,7 +79,7 @@ pub(crate) struct AskResponse {
 }
 
 /// How an answer came about.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Trace {
     /// As in the header `x-request-id`.
     pub(crate) request_id: String,

@@ -13,6 +13,7 @@ pub(crate) mod guarantee;
 pub(crate) mod jobs;
 pub(crate) mod ken;
 pub(crate) mod models;
+pub(crate) mod others;
 pub(crate) mod page;
 pub(crate) mod prune;
 pub(crate) mod query;

@@ -2,6 +2,29 @@
 
 use super::refusal::Refusal;
 
+/// A parameter, as it is described.
+#[derive(Clone, Copy)]
+pub(crate) struct Parameter {
+    pub(crate) name: &'static str,
+    /// Its JSON type.
+    pub(crate) kind: &'static str,
+    pub(crate) description: &'static str,
+}
+
+impl Parameter {
+    pub(crate) const fn new(
+        name: &'static str,
+        kind: &'static str,
+        description: &'static str,
+    ) -> Self {
+        Self {
+            name,
+            kind,
+            description,
+        }
+    }
+}
+
 /// Its names and values, decoded.
 pub(crate) fn pairs(query: Option<&str>) -> form_urlencoded::Parse<'_> {
     form_urlencoded::parse(query.unwrap_or_default().as_bytes())

@@ -7,8 +7,11 @@ use axum::response::{IntoResponse, Response};
 use ken_answer::AnswerError;
 use ken_diagnostic::Diagnostic;
 use ken_language::{Fault, ModelError, ServerFault};
+use ken_storage::StorageError;
 use schemars::JsonSchema;
 use serde::Serialize;
+
+use crate::service::record::RecordError;
 
 /// The body of every error.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -106,6 +109,21 @@ impl Refusal {
         }
     }
 
+    /// Something that does not exist, or that the caller may not know of.
+    pub(crate) fn not_found(code: &'static str, message: impl Into<String>) -> Self {
+        Self::new(StatusCode::NOT_FOUND, code, message)
+    }
+
+    /// Something that a caller may not do.
+    pub(crate) fn forbidden(code: &'static str, message: impl Into<String>) -> Self {
+        Self::new(StatusCode::FORBIDDEN, code, message)
+    }
+
+    /// Something that the state of the server does not allow now.
+    pub(crate) fn conflict(code: &'static str, message: impl Into<String>) -> Self {
+        Self::new(StatusCode::CONFLICT, code, message)
+    }
+
     /// Too many requests wait already.
     pub(crate) fn busy() -> Self {
         let message = "too many requests wait already; try again later";
@@ -116,6 +134,12 @@ impl Refusal {
     pub(crate) fn ending() -> Self {
         let message = "the server is shutting down";
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "shutting_down", message).retried_after(BUSY)
+    }
+
+    /// There is nothing at the address.
+    pub(crate) fn unknown_route() -> Self {
+        let message = "there is no such route";
+        Self::not_found("unknown_route", message)
     }
 
     /// It took too long.
@@ -176,6 +200,18 @@ impl Refusal {
         ErrorBody {
             error: (*self.error).clone(),
         }
+    }
+}
+
+impl From<RecordError> for Refusal {
+    fn from(error: RecordError) -> Self {
+        Self::failed(&error)
+    }
+}
+
+impl From<StorageError> for Refusal {
+    fn from(error: StorageError) -> Self {
+        Self::failed(&error)
     }
 }
 

@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 use super::feedback::check_answers;
 use super::ken::Trace;
 use super::page::Page;
-use super::query;
+use super::query::{self, Parameter};
 use super::refusal::Refusal;
-use crate::service::traces::past::{Feedback, Past, Rating};
-use crate::service::watch::compared::Verdict;
+use crate::service::traces::trace_record::{Feedback, Rating, TraceRecord};
+use crate::service::watch::comparison::Verdict;
 
 /// How a question was answered. Texts are empty or null where the server does not keep them.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -42,8 +42,8 @@ pub(crate) struct TraceObject {
     trace: Trace,
 }
 
-impl From<&Past> for TraceObject {
-    fn from(past: &Past) -> Self {
+impl From<&TraceRecord> for TraceObject {
+    fn from(past: &TraceRecord) -> Self {
         let past = past.clone();
         Self {
             id: past.id().to_owned(),
@@ -73,8 +73,32 @@ pub(crate) struct Wanted {
     rating: Option<Rating>,
 }
 
+/// The parameters of a page of traces.
+pub(crate) const PAGE: &[Parameter] = &[
+    Parameter::new("limit", "integer", "Traces of a page"),
+    Parameter::new(
+        "after",
+        "string",
+        "The id of the last trace before the page",
+    ),
+    Parameter::new("order", "string", "`desc`, newest first, or `asc`"),
+];
+
+/// The parameters that say which traces are wanted.
+pub(crate) const FILTERS: &[Parameter] = &[
+    Parameter::new(
+        "policy",
+        "string",
+        "A policy, or a kind of it, as `certainty`",
+    ),
+    Parameter::new("route", "string", "`self` or `corpus`"),
+    Parameter::new("corpus", "string", "A corpus, by its name"),
+    Parameter::new("slower_than_ms", "number", "Milliseconds"),
+    Parameter::new("rating", "string", "`good` or `bad`"),
+];
+
 /// What can be said of them in an address.
-const FILTERS: &str = "`policy`, `route`, `corpus`, `slower_than_ms` and `rating`";
+const FILTER_NAMES: &str = "`policy`, `route`, `corpus`, `slower_than_ms` and `rating`";
 
 impl Wanted {
     /// Reads the query of an address that lists them page by page.
@@ -85,7 +109,7 @@ impl Wanted {
         let (mut wanted, mut page) = (Self::default(), Page::default());
         for (name, value) in query::pairs(query) {
             if !page.take(&name, &value)? && !wanted.take(&name, &value)? {
-                let known = format!("`limit`, `after`, `order`, {FILTERS}");
+                let known = format!("`limit`, `after`, `order`, {FILTER_NAMES}");
                 return Err(query::unknown(&name, &known));
             }
         }
@@ -100,7 +124,7 @@ impl Wanted {
         let mut wanted = Self::default();
         for (name, value) in query::pairs(query) {
             if !wanted.take(&name, &value)? {
-                return Err(query::unknown(&name, FILTERS));
+                return Err(query::unknown(&name, FILTER_NAMES));
             }
         }
         Ok(wanted)
@@ -128,7 +152,7 @@ impl Wanted {
     }
 
     /// Whether it is one of these.
-    pub(crate) fn is(&self, past: &Past) -> bool {
+    pub(crate) fn is(&self, past: &TraceRecord) -> bool {
         let trace = &past.trace;
         let kind = trace.policy.split('@').next();
         let is_policy = |wanted: &String| trace.policy == *wanted || kind == Some(wanted);

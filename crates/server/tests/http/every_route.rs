@@ -25,7 +25,7 @@ fn goes_on(server: &Running) {
 fn send(server: &Running, route: &Route, body: &str) -> Response {
     exchange(
         server.address,
-        &request(route.method, route.example, &[], body),
+        &request(&route.method, &route.example, &[], body),
     )
 }
 
@@ -73,7 +73,7 @@ fn a_key_is_needed_that_is_known_not_expired_and_has_the_scope() {
             let headers = [("authorization", key)];
             exchange(server.address, &route.request(&headers))
         };
-        if route.is_open() {
+        if route.is_open {
             for key in [&expired, "Bearer ken-none", "nonsense"] {
                 assert_eq!(by(key).status, 200, "{name}");
             }
@@ -234,7 +234,7 @@ fn ken_s_own_bodies_have_no_unknown_keys() {
     assert_eq!(count, 10);
     // In the others' as well, where it is ken's own.
     for route in routes().iter().filter(|route| {
-        ["/v1/chat/completions", "/v1/responses", "/v1/embeddings"].contains(&route.path)
+        ["/v1/chat/completions", "/v1/responses", "/v1/embeddings"].contains(&route.path.as_str())
     }) {
         let mut body = route.body().unwrap();
         body["ken"] = json!({"pollicy": "always"});
@@ -316,7 +316,7 @@ fn models_and_corpora_that_are_not_there_are_unknown() {
         {
             let path = route.example.replace("notes", corpus);
             let bytes = String::from_utf8(route.request(&[])).unwrap();
-            let bytes = bytes.replacen(route.example, &path, 1);
+            let bytes = bytes.replacen(&route.example, &path, 1);
             let response = exchange(server.address, bytes.as_bytes());
             is(
                 &response,
@@ -370,7 +370,7 @@ fn paths_that_are_no_text_are_refused() {
         let (head, rest) = route.example.split_at(start);
         let tail = rest.find('/').map_or("", |place| &rest[place..]);
         let bytes = String::from_utf8(route.request(&[])).unwrap();
-        let bytes = bytes.replacen(route.example, &format!("{head}%ff%fe{tail}"), 1);
+        let bytes = bytes.replacen(&route.example, &format!("{head}%ff%fe{tail}"), 1);
         let response = exchange(server.address, bytes.as_bytes());
         is(&response, 400, "invalid_path", &route.name());
         count += 1;

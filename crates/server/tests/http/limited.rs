@@ -196,7 +196,7 @@ fn nothing_of_the_other(own: &str, other: &str) {
                     assert!(value["error"].is_null(), "{path}: {value}");
                     continue;
                 }
-                _ => one.send(route.method, &path, &body),
+                _ => one.send(&route.method, &path, &body),
             };
             let told = response.text().to_lowercase();
             for secret in &secrets {

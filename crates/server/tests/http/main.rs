@@ -12,6 +12,7 @@ mod client;
 mod console;
 mod conversation;
 mod corrections;
+mod description;
 mod endpoints;
 mod every_route;
 mod fixture;

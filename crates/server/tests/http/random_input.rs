@@ -243,9 +243,9 @@ fn part(random: &mut StdRng) -> String {
 
 /// The path of a route with other parts and a query.
 fn path(random: &mut StdRng, route: &Route) -> String {
-    let mut path = route.example.to_owned();
+    let mut path = route.example.clone();
     if random.random_range(0..3) == 0 {
-        path = route.path.to_owned();
+        path.clone_from(&route.path);
         while let (Some(start), Some(end)) = (path.find('{'), path.find('}')) {
             path.replace_range(start..=end, &part(random).replace(['{', '}'], "-"));
         }
@@ -355,7 +355,7 @@ fn any(random: &mut StdRng, route: &Route) -> Vec<u8> {
         Takes::File => UPLOAD,
         _ => *one(random, &kinds),
     };
-    request(route.method, &path, &[("content-type", kind)], &body)
+    request(&route.method, &path, &[("content-type", kind)], &body)
 }
 
 /// Sends that many requests with something wrong, and as many bytes that are hardly requests.

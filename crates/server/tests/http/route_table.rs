@@ -1,6 +1,6 @@
-//! All routes of the server, with what each takes and which scopes open it.
+//! The routes of the server, with good requests to each.
 
-use ken_server::Scope;
+use ken_server::{Permission, Scope};
 use serde_json::{Value, json};
 
 use crate::client::{request, upload};
@@ -18,25 +18,22 @@ pub(crate) enum Takes {
 }
 
 pub(crate) struct Route {
-    pub(crate) method: &'static str,
+    pub(crate) method: String,
     /// As it is described, with the names of its parts in braces.
-    pub(crate) path: &'static str,
+    pub(crate) path: String,
     /// The same with parts that are there, or could be.
-    pub(crate) example: &'static str,
+    pub(crate) example: String,
     pub(crate) takes: Takes,
     /// Each of which opens it; none where any key does.
     pub(crate) scopes: &'static [Scope],
+    /// Whether no key is needed.
+    pub(crate) is_open: bool,
 }
 
 impl Route {
     /// As a person calls it.
     pub(crate) fn name(&self) -> String {
         format!("{} {}", self.method, self.path)
-    }
-
-    /// Whether no key is needed.
-    pub(crate) fn is_open(&self) -> bool {
-        ["/health", "/ready"].contains(&self.path)
     }
 
     /// Whether errors are those of the MCP.
@@ -55,310 +52,87 @@ impl Route {
     /// A good request.
     pub(crate) fn request(&self, headers: &[(&str, &str)]) -> Vec<u8> {
         match self.takes {
-            Takes::File => upload(self.example, headers, &[("a.md", b"A text.")], &[]),
+            Takes::File => upload(&self.example, headers, &[("a.md", b"A text.")], &[]),
             _ => {
-                let body = self
-                    .body()
-                    .map_or_else(String::new, |body| body.to_string());
-                request(self.method, self.example, headers, &body)
+                let body = self.body().map(|body| body.to_string());
+                let body = body.unwrap_or_default();
+                request(&self.method, &self.example, headers, &body)
             }
         }
     }
 }
 
-fn route(
-    method: &'static str,
-    path: &'static str,
-    example: &'static str,
-    takes: Takes,
-    scopes: &'static [Scope],
-) -> Route {
-    Route {
-        method,
-        path,
-        example,
-        takes,
-        scopes,
-    }
+/// What a route takes. A new one with a body needs an arm of its own.
+fn takes(method: &str, path: &str) -> Takes {
+    let body: fn() -> Value = match (method, path) {
+        ("POST", "/v1/chat/completions") => {
+            || json!({"model": "ken/always", "messages": [{"role": "user", "content": OIL}]})
+        }
+        ("POST", "/v1/responses") => || json!({"model": "ken/never", "input": FRANCE}),
+        ("POST", "/v1/embeddings") => || json!({"model": "ken/embedder", "input": ["the oil"]}),
+        ("POST", "/v1/ken/ask") => || json!({"question": OIL}),
+        ("POST", "/v1/ken/search" | "/v1/vector_stores/{id}/search") => || json!({"query": "oil"}),
+        ("POST", "/v1/ken/knows") => || json!({"question": FRANCE, "policy": "certainty@0.5"}),
+        ("POST", "/mcp") => || json!({"jsonrpc": "2.0", "id": 1, "method": "ping"}),
+        ("POST", "/v1/ken/feedback") => || json!({"request_id": "req_0", "rating": "bad"}),
+        ("POST", "/v1/ken/evals/questions") => {
+            || json!({"question": "Who?", "golden_answers": ["Ida"]})
+        }
+        ("POST", "/v1/ken/corrections") => || json!({"question": "Who?", "source": "self"}),
+        ("POST", "/v1/vector_stores/{id}/files") => || json!({"file_id": "file-0"}),
+        ("POST", "/v1/ken/corpora") => || json!({"name": "made-too"}),
+        ("POST", "/v1/ken/corpora/{name}/rollback") => || json!({"generation": 1}),
+        ("POST", "/v1/ken/corpora/{name}/prune") => || json!({"documents": ["none.md"]}),
+        ("POST", "/v1/ken/corpora/{name}/restore") => || json!({"reasons": ["none"]}),
+        ("POST", "/v1/vector_stores") => {
+            return Takes::JsonOrNothing(|| json!({"name": "made"}));
+        }
+        ("POST", "/v1/files" | "/v1/ken/corpora/{name}/documents") => return Takes::File,
+        _ => return Takes::Nothing,
+    };
+    Takes::Json(body)
 }
 
-const ASK: &[Scope] = &[Scope::Ask];
-const SEARCH: &[Scope] = &[Scope::Search];
-const WRITE: &[Scope] = &[Scope::Write];
-const ADMIN: &[Scope] = &[Scope::Admin];
-const ASK_OR_ADMIN: &[Scope] = &[Scope::Ask, Scope::Admin];
-const ANY: &[Scope] = &[];
-
-/// Routes that answer questions, search and embed.
-fn asking() -> Vec<Route> {
-    let chat = || json!({"model": "ken/always", "messages": [{"role": "user", "content": OIL}]});
-    let respond = || json!({"model": "ken/never", "input": FRANCE});
-    let embed = || json!({"model": "ken/embedder", "input": ["the oil"]});
-    let ask = || json!({"question": OIL});
-    let search = || json!({"query": "oil"});
-    let knows = || json!({"question": FRANCE, "policy": "certainty@0.5"});
-    let ping = || json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
-    let take = Takes::Json;
-    let (chats, responses) = ("/v1/chat/completions", "/v1/responses");
-    let (model, embeddings) = ("/v1/models/{id}", "/v1/embeddings");
-    vec![
-        route("POST", chats, chats, take(chat), ASK),
-        route("POST", responses, responses, take(respond), ASK),
-        route("POST", embeddings, embeddings, take(embed), SEARCH),
-        route("GET", "/v1/models", "/v1/models", Takes::Nothing, ANY),
-        route("GET", model, "/v1/models/ken/always", Takes::Nothing, ANY),
-        route("POST", "/v1/ken/ask", "/v1/ken/ask", take(ask), ASK),
-        route(
-            "POST",
-            "/v1/ken/search",
-            "/v1/ken/search",
-            take(search),
-            SEARCH,
-        ),
-        route("POST", "/v1/ken/knows", "/v1/ken/knows", take(knows), ASK),
-        route("POST", "/mcp", "/mcp", take(ping), ANY),
-    ]
+/// A path with names that are there, or could be.
+fn example(path: &str) -> String {
+    let (start, end) = match path {
+        "/v1/models/{id}" => return "/v1/models/ken/always".to_owned(),
+        "/v1/ken/studies/{name}/{file}" => return "/v1/ken/studies/nq/report.html".to_owned(),
+        path if path.contains("vector_stores/") => (path.replace("{id}", "notes"), "file-0"),
+        path if path.contains("corpora/") => {
+            let id = if path.contains("passages") {
+                "house.md%230"
+            } else {
+                "none.md"
+            };
+            (path.replace("{name}", "notes"), id)
+        }
+        path if path.contains("files/") => (path.to_owned(), "file-0"),
+        path if path.contains("traces/") => (path.to_owned(), "req_0"),
+        path if path.contains("evals/") => (path.to_owned(), "eval_0"),
+        path if path.contains("jobs/") => (path.to_owned(), "job_0"),
+        path => (path.to_owned(), "none"),
+    };
+    start.replace("{id}", end).replace("{file}", end)
 }
 
-/// Routes by which a server is watched.
-fn watching() -> Vec<Route> {
-    let feedback = || json!({"request_id": "req_0", "rating": "bad"});
-    let question = || json!({"question": "Who?", "golden_answers": ["Ida"]});
-    let correction = || json!({"question": "Who?", "source": "self"});
-    let mut all = vec![
-        route(
-            "POST",
-            "/v1/ken/reload",
-            "/v1/ken/reload",
-            Takes::Nothing,
-            ADMIN,
-        ),
-        route(
-            "POST",
-            "/v1/ken/feedback",
-            "/v1/ken/feedback",
-            Takes::Json(feedback),
-            ASK,
-        ),
-        route(
-            "POST",
-            "/v1/ken/evals/questions",
-            "/v1/ken/evals/questions",
-            Takes::Json(question),
-            ADMIN,
-        ),
-        route(
-            "POST",
-            "/v1/ken/corrections",
-            "/v1/ken/corrections",
-            Takes::Json(correction),
-            ADMIN,
-        ),
-    ];
-    for (method, path, example, scopes) in [
-        ("GET", "/v1/ken/access", "/v1/ken/access", ANY),
-        ("GET", "/v1/ken/guarantee", "/v1/ken/guarantee", ANY),
-        ("GET", "/v1/ken/traces", "/v1/ken/traces", ASK_OR_ADMIN),
-        (
-            "GET",
-            "/v1/ken/traces/questions",
-            "/v1/ken/traces/questions",
-            ASK_OR_ADMIN,
-        ),
-        (
-            "GET",
-            "/v1/ken/traces/{id}",
-            "/v1/ken/traces/req_0",
-            ASK_OR_ADMIN,
-        ),
-        (
-            "GET",
-            "/v1/ken/evals/questions",
-            "/v1/ken/evals/questions",
-            ADMIN,
-        ),
-        (
-            "DELETE",
-            "/v1/ken/evals/questions/{id}",
-            "/v1/ken/evals/questions/eval_0",
-            ADMIN,
-        ),
-        ("GET", "/v1/ken/corrections", "/v1/ken/corrections", ADMIN),
-        (
-            "DELETE",
-            "/v1/ken/corrections/{id}",
-            "/v1/ken/corrections/none",
-            ADMIN,
-        ),
-        ("GET", "/v1/ken/studies", "/v1/ken/studies", ADMIN),
-        (
-            "GET",
-            "/v1/ken/studies/{name}/{file}",
-            "/v1/ken/studies/nq/report.html",
-            ADMIN,
-        ),
-        ("GET", "/metrics", "/metrics", ADMIN),
-        ("GET", "/health", "/health", ANY),
-        ("GET", "/ready", "/ready", ANY),
-        ("GET", "/openapi.json", "/openapi.json", ANY),
-    ] {
-        all.push(route(method, path, example, Takes::Nothing, scopes));
-    }
-    all
-}
-
-/// Routes of files and corpora.
-fn keeping() -> Vec<Route> {
-    let store = || json!({"name": "made"});
-    let attach = || json!({"file_id": "file-0"});
-    let find = || json!({"query": "oil"});
-    let corpus = || json!({"name": "made-too"});
-    let back = || json!({"generation": 1});
-    let prune = || json!({"documents": ["none.md"]});
-    let restore = || json!({"reasons": ["none"]});
-    let mut all = vec![
-        route("POST", "/v1/files", "/v1/files", Takes::File, WRITE),
-        route(
-            "POST",
-            "/v1/vector_stores",
-            "/v1/vector_stores",
-            Takes::JsonOrNothing(store),
-            WRITE,
-        ),
-        route(
-            "POST",
-            "/v1/vector_stores/{id}/files",
-            "/v1/vector_stores/notes/files",
-            Takes::Json(attach),
-            WRITE,
-        ),
-        route(
-            "POST",
-            "/v1/vector_stores/{id}/search",
-            "/v1/vector_stores/notes/search",
-            Takes::Json(find),
-            SEARCH,
-        ),
-        route(
-            "POST",
-            "/v1/ken/corpora",
-            "/v1/ken/corpora",
-            Takes::Json(corpus),
-            WRITE,
-        ),
-        route(
-            "POST",
-            "/v1/ken/corpora/{name}/documents",
-            "/v1/ken/corpora/notes/documents",
-            Takes::File,
-            WRITE,
-        ),
-        route(
-            "POST",
-            "/v1/ken/corpora/{name}/rollback",
-            "/v1/ken/corpora/notes/rollback",
-            Takes::Json(back),
-            WRITE,
-        ),
-        route(
-            "POST",
-            "/v1/ken/corpora/{name}/prune",
-            "/v1/ken/corpora/notes/prune",
-            Takes::Json(prune),
-            WRITE,
-        ),
-        route(
-            "POST",
-            "/v1/ken/corpora/{name}/restore",
-            "/v1/ken/corpora/notes/restore",
-            Takes::Json(restore),
-            WRITE,
-        ),
-    ];
-    for (method, path, example, scopes) in [
-        ("GET", "/v1/files", "/v1/files", WRITE),
-        ("GET", "/v1/files/{id}", "/v1/files/file-0", WRITE),
-        ("DELETE", "/v1/files/{id}", "/v1/files/file-0", WRITE),
-        ("GET", "/v1/vector_stores", "/v1/vector_stores", WRITE),
-        (
-            "GET",
-            "/v1/vector_stores/{id}",
-            "/v1/vector_stores/notes",
-            WRITE,
-        ),
-        (
-            "DELETE",
-            "/v1/vector_stores/{id}",
-            "/v1/vector_stores/notes",
-            WRITE,
-        ),
-        (
-            "GET",
-            "/v1/vector_stores/{id}/files",
-            "/v1/vector_stores/notes/files",
-            WRITE,
-        ),
-        (
-            "GET",
-            "/v1/vector_stores/{id}/files/{file}",
-            "/v1/vector_stores/notes/files/file-0",
-            WRITE,
-        ),
-        (
-            "DELETE",
-            "/v1/vector_stores/{id}/files/{file}",
-            "/v1/vector_stores/notes/files/file-0",
-            WRITE,
-        ),
-        ("GET", "/v1/ken/jobs", "/v1/ken/jobs", WRITE),
-        ("GET", "/v1/ken/jobs/{id}", "/v1/ken/jobs/job_0", WRITE),
-        (
-            "POST",
-            "/v1/ken/jobs/{id}/cancel",
-            "/v1/ken/jobs/job_0/cancel",
-            WRITE,
-        ),
-        ("GET", "/v1/ken/corpora", "/v1/ken/corpora", ANY),
-        (
-            "GET",
-            "/v1/ken/corpora/{name}",
-            "/v1/ken/corpora/notes",
-            ANY,
-        ),
-        (
-            "DELETE",
-            "/v1/ken/corpora/{name}",
-            "/v1/ken/corpora/notes",
-            WRITE,
-        ),
-        (
-            "DELETE",
-            "/v1/ken/corpora/{name}/documents/{id}",
-            "/v1/ken/corpora/notes/documents/none.md",
-            WRITE,
-        ),
-        (
-            "GET",
-            "/v1/ken/corpora/{name}/pruned",
-            "/v1/ken/corpora/notes/pruned",
-            SEARCH,
-        ),
-        (
-            "GET",
-            "/v1/ken/corpora/{name}/passages/{id}",
-            "/v1/ken/corpora/notes/passages/house.md%230",
-            SEARCH,
-        ),
-    ] {
-        all.push(route(method, path, example, Takes::Nothing, scopes));
-    }
-    all
-}
-
-/// All of them.
+/// All routes but those of the console, which are no part of the API.
 pub(crate) fn routes() -> Vec<Route> {
-    [asking(), watching(), keeping()]
-        .into_iter()
-        .flatten()
-        .collect()
+    let all = ken_server::routes().into_iter();
+    let all = all.filter(|route| route.path != "/" && !route.path.starts_with("/console/"));
+    all.map(|route| {
+        let (method, path) = (route.method.to_string(), route.path.replace("{*", "{"));
+        Route {
+            takes: takes(&method, &path),
+            example: example(&path),
+            scopes: match route.permission {
+                Permission::Scopes(scopes) => scopes,
+                Permission::AnyKey | Permission::Everybody => &[],
+            },
+            is_open: route.permission == Permission::Everybody,
+            method,
+            path,
+        }
+    })
+    .collect()
 }

@@ -119,8 +119,7 @@ impl Jobs {
             key: key.map(str::to_owned),
             work,
         }));
-        record::write(&self.order(&job.order.id), &job.order)
-            .map_err(|error| Refusal::failed(&error))?;
+        record::write(&self.order(&job.order.id), &job.order)?;
         known.waiting.push_back(Arc::clone(&job));
         known.all.push_back(Arc::clone(&job));
         if known.all.len() > REMEMBERED {

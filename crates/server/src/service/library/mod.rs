@@ -132,13 +132,9 @@ impl Library {
                     Err(Refusal::bad("corpus_elsewhere", message).of("corpus"))
                 }
             },
-            unknown => match self.stores.find(name) {
-                Ok(Some(_)) => Ok(self.stores.corpus(name)),
-                Ok(None) => match unknown {
-                    Err(refusal) => Err(refusal),
-                    Ok(_) => Err(corpora::unknown(name)),
-                },
-                Err(error) => Err(Refusal::failed(&error)),
+            unknown => match self.stores.find(name)? {
+                Some(_) => Ok(self.stores.corpus(name)),
+                None => Err(unknown.err().unwrap_or_else(|| corpora::unknown(name))),
             },
         }
     }
@@ -151,8 +147,7 @@ impl Library {
         if corpora.all().iter().any(|opened| opened.name == name) {
             return Ok(false);
         }
-        let made = self.stores.find(name);
-        Ok(made.map_err(|error| Refusal::failed(&error))?.is_some())
+        Ok(self.stores.find(name)?.is_some())
     }
 
     /// Makes a corpus, which is searched when something is put into it.
@@ -168,10 +163,9 @@ impl Library {
             || corpora.all().iter().any(|one| one.name == made.name)
         {
             let message = format!("there is a corpus {:?} already", made.name);
-            return Err(Refusal::new(StatusCode::CONFLICT, "corpus_exists", message).of("name"));
+            return Err(Refusal::conflict("corpus_exists", message).of("name"));
         }
-        let made = self.stores.make(made);
-        made.map_err(|error| Refusal::failed(&error))
+        Ok(self.stores.make(made)?)
     }
 
     /// Puts a file into a corpus.
@@ -186,8 +180,7 @@ impl Library {
         key: Option<&str>,
     ) -> Result<(StoreFile, Arc<Job>), Refusal> {
         self.place(corpora, corpus)?;
-        let failed = |error: RecordError| Refusal::failed(&error);
-        let before = self.stores.file(corpus, &file.id).map_err(failed)?;
+        let before = self.stores.file(corpus, &file.id)?;
         let is_there = |member: &StoreFile| {
             matches!(
                 member.status,
@@ -196,7 +189,7 @@ impl Library {
         };
         if before.as_ref().is_some_and(is_there) {
             let message = format!("the file {:?} is in the corpus already", file.id);
-            return Err(Refusal::new(StatusCode::CONFLICT, "file_exists", message).of("file_id"));
+            return Err(Refusal::conflict("file_exists", message).of("file_id"));
         }
         let member = StoreFile {
             file: file.id.clone(),
@@ -208,11 +201,11 @@ impl Library {
             // Those of an attempt that failed are still to be taken out with it.
             documents: before.map(|before| before.documents).unwrap_or_default(),
         };
-        self.stores.note(corpus, &member).map_err(failed)?;
+        self.stores.note(corpus, &member)?;
         let file = file.id.clone();
         let job = self.submit(corpus, Work::Attach { file }, key);
         if job.is_err() {
-            self.stores.forget(corpus, &member.file).map_err(failed)?;
+            self.stores.forget(corpus, &member.file)?;
         }
         Ok((member, job?))
     }
@@ -240,10 +233,7 @@ impl Library {
             let Some(file) = files::claimed(id).filter(|file| Some(*file) != own) else {
                 continue;
             };
-            let failed = |error: RecordError| Refusal::failed(&error);
-            if self.files.find(file).map_err(failed)?.is_some()
-                || self.stores.file(corpus, file).map_err(failed)?.is_some()
-            {
+            if self.files.find(file)?.is_some() || self.stores.file(corpus, file)?.is_some() {
                 let message =
                     format!("the id {id:?} is one of the file {file:?}: give the record another");
                 return Err(Refusal::bad("forged_id", message));

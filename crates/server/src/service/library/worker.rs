@@ -14,7 +14,7 @@ use super::intake::{Destination, IntakeError, Taken};
 use super::job::{Job, JobError, Status, Work};
 use super::stores::Membership;
 use crate::log::Entry;
-use crate::service::answering::milliseconds;
+use crate::service::answers::milliseconds;
 use crate::service::corpora::Opened;
 use crate::service::live::Live;
 use crate::service::record::RecordError;

@@ -9,7 +9,6 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use axum::http::StatusCode;
 use ken_storage::StorageError;
 
 use crate::wire::refusal::Refusal;
@@ -80,16 +79,16 @@ impl Studies {
     pub(crate) fn file(&self, name: &str, file: &str) -> Result<Content, Refusal> {
         let entries = self.entries()?;
         let entry = entries.iter().find(|entry| entry.file_name() == name);
-        let found = entry
-            .and_then(Found::read)
-            .ok_or_else(|| unknown("unknown_study", format!("there is no study {name:?}")))?;
+        let found = entry.and_then(Found::read).ok_or_else(|| {
+            Refusal::not_found("unknown_study", format!("there is no study {name:?}"))
+        })?;
         let place = found.told.files.iter().position(|one| one.name == file);
         let place = place.ok_or_else(|| {
             let message = format!("the study {name:?} has no file {file:?}");
-            unknown("unknown_file", message)
+            Refusal::not_found("unknown_file", message)
         })?;
         let path = &found.places[place];
-        let bytes = read(path).map_err(|error| Refusal::failed(&error))?;
+        let bytes = read(path)?;
         Ok(Content {
             name: file.to_owned(),
             bytes,
@@ -97,12 +96,8 @@ impl Studies {
     }
 
     fn entries(&self) -> Result<Vec<DirEntry>, Refusal> {
-        entries(&self.folder).map_err(|error| Refusal::failed(&error))
+        Ok(entries(&self.folder)?)
     }
-}
-
-fn unknown(code: &'static str, message: String) -> Refusal {
-    Refusal::new(StatusCode::NOT_FOUND, code, message)
 }
 
 /// What is in a folder, hidden entries aside.

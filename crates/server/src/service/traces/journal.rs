@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use ken_storage::{AppendFile, StorageError};
 use serde::{Deserialize, Serialize};
 
-use super::past::{Feedback, Past};
+use super::trace_record::{Feedback, TraceRecord};
 use crate::service::record::RecordError;
-use crate::service::watch::compared::Verdict;
+use crate::service::watch::comparison::Verdict;
 
 /// When a file is long enough, in bytes.
 const LONG: u64 = 8 << 20;
@@ -24,9 +24,9 @@ const ENDING: &str = ".jsonl";
 /// What happened to a question.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
-pub(crate) enum Happened {
+pub(crate) enum TraceEvent {
     /// It was answered.
-    Answered(Box<Past>),
+    Answered(Box<TraceRecord>),
     /// It was looked at to watch the guarantee.
     Watched {
         /// The request.
@@ -50,7 +50,7 @@ pub(crate) enum Happened {
     },
 }
 
-impl Happened {
+impl TraceEvent {
     /// Whether it holds what somebody asked or wrote.
     pub(crate) fn has_texts(&self) -> bool {
         match self {
@@ -74,9 +74,9 @@ pub(crate) struct Journal {
 
 /// What a journal tells.
 #[derive(Default)]
-pub(crate) struct Told {
+pub(crate) struct JournalContent {
     /// Oldest first.
-    pub(crate) happened: Vec<Happened>,
+    pub(crate) happened: Vec<TraceEvent>,
     /// Lines that tell nothing.
     pub(crate) unreadable: usize,
 }
@@ -86,18 +86,18 @@ impl Journal {
     ///
     /// # Errors
     /// A folder that cannot be read or written.
-    pub(crate) fn open(folder: PathBuf) -> Result<(Self, Told), RecordError> {
+    pub(crate) fn open(folder: PathBuf) -> Result<(Self, JournalContent), RecordError> {
         Self::by(folder, LONG)
     }
 
     /// The same, with files of another length.
-    pub(super) fn by(folder: PathBuf, long: u64) -> Result<(Self, Told), RecordError> {
+    pub(super) fn by(folder: PathBuf, long: u64) -> Result<(Self, JournalContent), RecordError> {
         ken_storage::create_plain_dir_all(&folder)?;
         let names = ken_storage::names(&folder)?;
         let numbers = names.iter().filter_map(|name| number(name));
         let mut numbers: VecDeque<u64> = numbers.collect();
         let last = numbers.pop_back().unwrap_or_default();
-        let mut told = Told::default();
+        let mut told = JournalContent::default();
         for number in &numbers {
             told.read(&ken_storage::read(&path(&folder, *number))?);
         }
@@ -120,7 +120,7 @@ impl Journal {
     ///
     /// # Errors
     /// A disk that takes no more: then the line is not there.
-    pub(crate) fn add(&mut self, happened: &Happened) -> Result<(), StorageError> {
+    pub(crate) fn add(&mut self, happened: &TraceEvent) -> Result<(), StorageError> {
         let line = line(happened);
         if self.length >= self.long {
             self.begin(&[])?;
@@ -142,7 +142,7 @@ impl Journal {
     ///
     /// # Errors
     /// A disk that takes no more, or files that cannot be removed.
-    pub(crate) fn replace(&mut self, happened: &[Happened]) -> Result<(), StorageError> {
+    pub(crate) fn replace(&mut self, happened: &[TraceEvent]) -> Result<(), StorageError> {
         let lines: Vec<Vec<u8>> = happened.iter().map(line).collect();
         self.begin(&lines.concat())?;
         self.drop_all_but(1)
@@ -175,7 +175,7 @@ impl Journal {
     }
 }
 
-impl Told {
+impl JournalContent {
     /// Reads the lines of a file; returns the length of those that are whole.
     fn read(&mut self, bytes: &[u8]) -> u64 {
         let mut whole = 0;
@@ -194,7 +194,7 @@ impl Told {
 }
 
 /// What is written of it. Traces have neither maps with strange keys nor failing parts.
-fn line(happened: &Happened) -> Vec<u8> {
+fn line(happened: &TraceEvent) -> Vec<u8> {
     let mut line = serde_json::to_vec(happened).unwrap_or_default();
     line.push(b'\n');
     line
@@ -217,16 +217,16 @@ mod tests {
 
     use super::*;
 
-    fn said(id: u64) -> Happened {
-        Happened::Watched {
+    fn said(id: u64) -> TraceEvent {
+        TraceEvent::Watched {
             id: id.to_string(),
             outcome: "agrees".to_owned(),
         }
     }
 
-    fn ids(told: &Told) -> Vec<u64> {
+    fn ids(told: &JournalContent) -> Vec<u64> {
         let all = told.happened.iter().map(|happened| match happened {
-            Happened::Watched { id, .. } => id.parse().unwrap(),
+            TraceEvent::Watched { id, .. } => id.parse().unwrap(),
             other => panic!("{other:?}"),
         });
         all.collect()

@@ -3,7 +3,7 @@
 //! found is kept only where the settings say so.
 
 mod journal;
-pub(crate) mod past;
+pub(crate) mod trace_record;
 
 use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
@@ -11,10 +11,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ken_storage::StorageError;
 
-pub(crate) use self::journal::Happened;
-use self::journal::{Journal, Told};
-use self::past::Past;
+pub(crate) use self::journal::TraceEvent;
+use self::journal::{Journal, JournalContent};
+use self::trace_record::TraceRecord;
 use super::record::RecordError;
+use crate::access::caller::Caller;
+use crate::wire::refusal::Refusal;
 
 /// The most traces.
 const MOST: usize = 10_000;
@@ -30,6 +32,12 @@ pub(crate) struct Traces {
     journal: Option<Mutex<Journal>>,
 }
 
+/// A trace that is not there, or not for the caller.
+pub(crate) fn unknown(id: &str) -> Refusal {
+    let message = format!("there is no trace {id:?}, or it is forgotten");
+    Refusal::not_found("unknown_trace", message)
+}
+
 /// Within bounds, oldest first.
 #[derive(Default)]
 struct Last {
@@ -43,12 +51,12 @@ struct Last {
 }
 
 struct Kept {
-    past: Arc<Past>,
+    past: Arc<TraceRecord>,
     bytes: usize,
 }
 
 impl Kept {
-    fn of(past: Past) -> Self {
+    fn of(past: TraceRecord) -> Self {
         // Traces have neither maps with strange keys nor failing parts.
         let bytes = serde_json::to_vec(&past).map_or(0, |text| text.len());
         Self {
@@ -60,7 +68,7 @@ impl Kept {
 
 impl Last {
     /// Takes one; a second of the same request takes the place of the first.
-    fn add(&mut self, past: Past) {
+    fn add(&mut self, past: TraceRecord) {
         let kept = Kept::of(past);
         match self.place(kept.past.id()) {
             Some(place) => self.put(place, kept),
@@ -95,26 +103,26 @@ impl Last {
         usize::try_from(number.checked_sub(self.forgotten)?).ok()
     }
 
-    fn change(&mut self, id: &str, change: impl FnOnce(&mut Past)) {
+    fn change(&mut self, id: &str, change: impl FnOnce(&mut TraceRecord)) {
         if let Some(place) = self.place(id) {
-            let mut past = Past::clone(&self.all[place].past);
+            let mut past = TraceRecord::clone(&self.all[place].past);
             change(&mut past);
             self.put(place, Kept::of(past));
             self.trim();
         }
     }
 
-    fn take(&mut self, happened: Happened) {
+    fn take(&mut self, happened: TraceEvent) {
         match happened {
-            Happened::Answered(past) => self.add(*past),
-            Happened::Watched { id, outcome } => {
+            TraceEvent::Answered(past) => self.add(*past),
+            TraceEvent::Watched { id, outcome } => {
                 self.change(&id, |past| past.watched = Some(outcome));
             }
-            Happened::Decided { id, judge } => {
+            TraceEvent::Decided { id, judge } => {
                 self.change(&id, |past| past.judge = Some(judge));
             }
-            Happened::Judged { id, feedback } => {
-                self.change(&id, |past| past.say(feedback));
+            TraceEvent::Judged { id, feedback } => {
+                self.change(&id, |past| past.add_feedback(feedback));
             }
         }
     }
@@ -137,16 +145,16 @@ impl Traces {
     /// A folder that cannot be read or written.
     pub(crate) fn open(folder: PathBuf, keeps_texts: bool) -> Result<(Self, usize), RecordError> {
         let (mut journal, told) = Journal::open(folder)?;
-        let Told {
+        let JournalContent {
             happened,
             unreadable,
         } = told;
         // Of all that is on disk: a removal that was broken off leaves texts that later lines hide.
-        let has_texts = happened.iter().any(Happened::has_texts);
+        let has_texts = happened.iter().any(TraceEvent::has_texts);
         // What is said of an answer may stand before it: it is written by another thread.
         let (answers, more): (Vec<_>, Vec<_>) = happened
             .into_iter()
-            .partition(|one| matches!(one, Happened::Answered(_)));
+            .partition(|one| matches!(one, TraceEvent::Answered(_)));
         let mut last = Last::default();
         answers
             .into_iter()
@@ -155,11 +163,11 @@ impl Traces {
         if !keeps_texts && has_texts {
             let before = std::mem::take(&mut last);
             for kept in before.all {
-                last.add(Past::clone(&kept.past).without_texts());
+                last.add(TraceRecord::clone(&kept.past).without_texts());
             }
             let all = last.all.iter().map(|kept| {
-                let past = Past::clone(&kept.past);
-                Happened::Answered(Box::new(past))
+                let past = TraceRecord::clone(&kept.past);
+                TraceEvent::Answered(Box::new(past))
             });
             journal.replace(&all.collect::<Vec<_>>())?;
         }
@@ -176,7 +184,7 @@ impl Traces {
     }
 
     /// Takes what happened; it is in memory from then on, and on disk by [`Traces::write`].
-    pub(crate) fn take(&self, happened: Happened) {
+    pub(crate) fn take(&self, happened: TraceEvent) {
         self.lock().take(happened);
     }
 
@@ -185,7 +193,7 @@ impl Traces {
     ///
     /// # Errors
     /// A disk that takes no more.
-    pub(crate) fn write(&self, happened: &Happened, synced: bool) -> Result<(), StorageError> {
+    pub(crate) fn write(&self, happened: &TraceEvent, synced: bool) -> Result<(), StorageError> {
         let Some(journal) = &self.journal else {
             return Ok(());
         };
@@ -198,14 +206,35 @@ impl Traces {
     }
 
     /// One of them.
-    pub(crate) fn find(&self, id: &str) -> Option<Arc<Past>> {
+    pub(crate) fn find(&self, id: &str) -> Option<Arc<TraceRecord>> {
         let last = self.lock();
         let place = last.place(id)?;
         Some(Arc::clone(&last.all[place].past))
     }
 
+    /// Makes sure that texts of questions are kept.
+    ///
+    /// # Errors
+    /// A server that keeps none.
+    pub(crate) fn require_texts(&self) -> Result<(), Refusal> {
+        if self.keeps_texts {
+            return Ok(());
+        }
+        let message = "this server keeps no questions: its settings do not say so";
+        Err(Refusal::forbidden("not_kept", message))
+    }
+
+    /// The trace of a request, where the caller may see it.
+    ///
+    /// # Errors
+    /// One that is forgotten or not for the caller.
+    pub(crate) fn find_for(&self, id: &str, caller: &Caller) -> Result<Arc<TraceRecord>, Refusal> {
+        let past = self.find(id).filter(|past| past.is_for(caller));
+        past.ok_or_else(|| unknown(id))
+    }
+
     /// All of them, newest first.
-    pub(crate) fn all(&self) -> Vec<Arc<Past>> {
+    pub(crate) fn all(&self) -> Vec<Arc<TraceRecord>> {
         let last = self.lock();
         let newest_first = last.all.iter().rev();
         newest_first.map(|kept| Arc::clone(&kept.past)).collect()
@@ -214,12 +243,12 @@ impl Traces {
 
 #[cfg(test)]
 mod tests {
-    use super::past::{Feedback, Rating};
+    use super::trace_record::{Feedback, Rating};
     use super::*;
-    use crate::service::watch::compared::Verdict;
+    use crate::service::watch::comparison::Verdict;
     use crate::wire::ken::Trace;
 
-    fn past(id: &str, question: &str) -> Happened {
+    fn past(id: &str, question: &str) -> TraceEvent {
         let text = serde_json::json!({
             "request_id": id, "question": question, "small_talk": false, "policy": "certainty@0.4",
             "route": "self", "reason": "r", "score": 0.25, "threshold": 0.4, "corpus": null,
@@ -227,7 +256,7 @@ mod tests {
             "timing_ms": {"total": 2.5},
         });
         let trace: Trace = serde_json::from_value(text).unwrap();
-        Happened::Answered(Box::new(Past {
+        TraceEvent::Answered(Box::new(TraceRecord {
             at: 7,
             key: None,
             beside: Vec::new(),
@@ -242,8 +271,8 @@ mod tests {
         }))
     }
 
-    fn judged(id: &str, rating: Option<Rating>, answers: &[&str]) -> Happened {
-        Happened::Judged {
+    fn judged(id: &str, rating: Option<Rating>, answers: &[&str]) -> TraceEvent {
+        TraceEvent::Judged {
             id: id.to_owned(),
             feedback: Feedback {
                 rating,
@@ -254,7 +283,7 @@ mod tests {
         }
     }
 
-    fn both(traces: &Traces, happened: Happened) {
+    fn both(traces: &Traces, happened: TraceEvent) {
         traces.write(&happened, false).unwrap();
         traces.take(happened);
     }
@@ -281,13 +310,13 @@ mod tests {
         both(&traces, judged("req_2", None, &["2"]));
         let outcome = "differs".to_owned();
         let id = "req_1".to_owned();
-        both(&traces, Happened::Watched { id, outcome });
+        both(&traces, TraceEvent::Watched { id, outcome });
         let judge = Verdict::Both {
             without: false,
             with: true,
         };
         let id = "req_1".to_owned();
-        both(&traces, Happened::Decided { id, judge });
+        both(&traces, TraceEvent::Decided { id, judge });
         let before = shown(&traces);
         assert_eq!(before[0]["feedback"]["rating"], "bad");
         assert_eq!(before[0]["feedback"]["answers"][0], "2");

@@ -8,8 +8,8 @@
 //! Beside that, the scores of all questions that the policy decides on are compared with those of calibration
 //! (`ken_policy::DriftTest`). Questions that have changed need not lose anything, so of that it is only told.
 
-pub(crate) mod compared;
-mod fitting;
+pub(crate) mod comparison;
+mod fit;
 mod state;
 
 use std::path::PathBuf;
@@ -21,9 +21,9 @@ use ken_random::{STEP, mixed, unit};
 use ken_storage::StorageError;
 use tokio::sync::Semaphore;
 
-use self::compared::Remembered;
-pub use self::fitting::NotGuaranteed;
-pub(crate) use self::fitting::Now;
+use self::comparison::Remembered;
+pub use self::fit::NotGuaranteed;
+pub(crate) use self::fit::Now;
 use self::state::{Kept, Lapse};
 
 /// The probability of a false alarm, ever, over all tests of a promise; and the same of the one of drift.
@@ -95,7 +95,7 @@ pub(crate) struct Drawn {
 
 /// What a test says after a loss.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Finding {
+pub(crate) struct TestOutcome {
     pub(crate) test: Test,
     pub(crate) limit: f64,
     pub(crate) mean: f64,
@@ -230,11 +230,11 @@ impl Watch {
     }
 
     /// Takes a loss, in `[0, 1]`, of a drawn question; in memory, until it is written.
-    pub(crate) fn observe(&self, test: Test, loss: f64) -> Finding {
+    pub(crate) fn observe(&self, test: Test, loss: f64) -> TestOutcome {
         self.with(|kept| {
             let tested = kept.test(test);
             let evidence = tested.observe(loss);
-            let finding = Finding {
+            let finding = TestOutcome {
                 test,
                 limit: tested.limit(),
                 mean: tested.mean().unwrap_or_default(),
@@ -252,7 +252,7 @@ impl Watch {
                     observed: finding.observed,
                 });
             }
-            Finding { lapses, ..finding }
+            TestOutcome { lapses, ..finding }
         })
     }
 

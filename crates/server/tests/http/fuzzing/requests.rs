@@ -74,7 +74,7 @@ impl Asked {
             _ => "application/json",
         };
         let path = path(route, given);
-        let sent = request(route.method, &path, &[("content-type", kind)], body);
+        let sent = request(&route.method, &path, &[("content-type", kind)], body);
         check(route, &sent, &exchange(self.server.address, &sent));
     }
 }
@@ -82,7 +82,7 @@ impl Asked {
 /// The path of a route with these bytes in it.
 fn path(route: &Route, given: &[u8]) -> String {
     if given.is_empty() {
-        return route.example.to_owned();
+        return route.example.clone();
     }
     let given: String = given.iter().map(|&byte| written(byte)).collect();
     match route.path.split_once('{') {

@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use axum::http::StatusCode;
 use ken_answer::datastore::SELF;
 use ken_answer::{Datastore, DatastoreError, question_states};
 use ken_language::bound_model;
@@ -107,7 +106,7 @@ fn refused(error: &DatastoreError) -> Refusal {
     match error {
         DatastoreError::Locked { .. } | DatastoreError::Changed { .. } => {
             let message = "another process is changing the datastore; try again";
-            Refusal::new(StatusCode::CONFLICT, "datastore_locked", message)
+            Refusal::conflict("datastore_locked", message)
         }
         error => Refusal::failed(error),
     }

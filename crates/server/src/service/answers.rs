@@ -1,34 +1,36 @@
 //! Answering one question, on a thread of its own: its client is told what happens, and the work ends when
 //! nobody listens any more.
 
-use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ken_answer::{Answer, AnswerError, Event, Pipeline, Policy, Signal, is_small_talk};
+use ken_answer::{
+    Answer, AnswerError, AnswerSettings, Event, Pipeline, Policy, Signal, is_small_talk,
+};
 use ken_policy::{Promise, Source};
 use ken_probe::Lack;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use super::asked::Asked;
 use super::cancel::Cancel;
 use super::clock::unix_seconds;
 use super::corpora::Opened;
-use super::looking::{self, Look};
+use super::gate::Ticket;
+use super::options::RequestOptions;
 use super::policies;
 use super::readable;
 use super::served::Served;
-use super::traces::Happened;
-use super::traces::past::Past;
+use super::shadow::{self, ShadowCheck};
+use super::traces::TraceEvent;
+use super::traces::trace_record::TraceRecord;
 use super::work::GRACE;
-use crate::access::caller::Caller;
+use crate::access::caller::{Caller, Reserved};
 use crate::log::Entry;
 use crate::spans::{self, Parent};
 use crate::wire::ken::{Citation, Retrieved, Trace};
 use crate::wire::refusal::Refusal;
 
 /// What happens to a question.
-pub(crate) enum News {
+pub(crate) enum AnswerEvent {
     /// Passages were found; the trace holds what is known by then.
     Retrieved(Box<Trace>),
     /// The answer begins; the trace holds what is known by then.
@@ -36,13 +38,13 @@ pub(crate) enum News {
     /// It goes on.
     Text(String),
     /// It is complete.
-    Done(Box<Answered>),
+    Done(Box<Completion>),
     /// There is none, or no more of it.
     Failed(Refusal),
 }
 
 /// A complete answer.
-pub(crate) struct Answered {
+pub(crate) struct Completion {
     /// The text.
     pub(crate) text: String,
     /// Whether it was cut off.
@@ -71,11 +73,11 @@ pub(crate) struct Request {
 /// range, a full queue.
 pub(crate) fn start(
     served: &Arc<Served>,
-    asked: Asked,
+    asked: RequestOptions,
     request: Request,
-) -> Result<UnboundedReceiver<News>, Refusal> {
+) -> Result<UnboundedReceiver<AnswerEvent>, Refusal> {
+    let settings = asked.settings(served)?;
     let corpus = asked.corpus(served, &request.caller)?;
-    asked.settings(served)?;
     let said = asked.before.iter().map(|before| before.question.as_str());
     for text in said.chain([asked.question.as_str()]) {
         readable::check(text, Some(served.pipeline.model.context_tokens()))?;
@@ -86,207 +88,169 @@ pub(crate) fn start(
         .reserve(served.prompt_estimate(&asked.question))?;
     let started = Instant::now();
     let deadline = started + served.limits.deadline;
-    let (tell, news) = unbounded_channel();
-    let served = Arc::clone(served);
-    tokio::spawn(async move {
-        let place = tokio::select! {
-            place = ticket.enter(deadline) => place,
-            () = tell.closed() => return,
-        };
-        let place = match place {
-            Ok(place) => place,
-            Err(refusal) => {
-                report(&served, &asked, &request, &refusal, started);
-                let _ = tell.send(News::Failed(refusal));
-                return;
-            }
-        };
-        let heard = tell.clone();
-        let work = move || {
-            let job = Job {
-                served: &served,
-                asked: &asked,
-                corpus: corpus.as_deref(),
-                request: &request,
-                started,
-                tell: &tell,
-            };
-            let mut left = Left::default();
-            // Whoever does not listen any more needs no news.
-            let _ = tell.send(match job.run(deadline, &mut left) {
-                Ok(answered) => {
-                    reserved.settle(answered.tokens.iter().sum());
-                    News::Done(Box::new(answered))
-                }
-                Err(refusal) => {
-                    report(&served, &asked, &request, &refusal, started);
-                    News::Failed(refusal)
-                }
-            });
-            // Behind the answer, so that nobody waits for it.
-            if let Some(score) = left.score {
-                looking::score(&served, score);
-            }
-            if let Some(look) = left.look {
-                looking::begin(&served, look);
-            }
-        };
-        tokio::select! {
-            // A panic drops the senders, which the client is told of.
-            _ = tokio::task::spawn_blocking(work) => {}
-            // Whoever is still there is told; the work says in the log how it ended, when it does.
-            () = unwanted(&heard, deadline) => {
-                let _ = heard.send(News::Failed(Refusal::too_late()));
-            }
-        }
-        // Given back when the work is done or unwanted, and not when the client has read all of it.
-        drop(place);
-    });
-    Ok(news)
+    let (tell, events) = unbounded_channel();
+    let job = Job {
+        served: Arc::clone(served),
+        asked,
+        settings,
+        corpus,
+        request,
+        started,
+        deadline,
+        tell,
+    };
+    tokio::spawn(job.answer(ticket, reserved));
+    Ok(events)
 }
 
 /// Waits until a moment after nobody listens any more, or after the deadline: by then, work that looks at these
 /// has ended.
-async fn unwanted(tell: &UnboundedSender<News>, deadline: Instant) {
+async fn unwanted(tell: &UnboundedSender<AnswerEvent>, deadline: Instant) {
     // At the deadline it is over as well.
     let _ = tokio::time::timeout_at(deadline.into(), tell.closed()).await;
     tokio::time::sleep(GRACE).await;
 }
 
-/// Tells of a question that came when it did and is not answered.
-fn report(served: &Served, asked: &Asked, request: &Request, refusal: &Refusal, started: Instant) {
-    served.metrics.failure(refusal.code());
-    (served.log)(&Entry::Failure {
-        request_id: request.id.clone(),
-        code: refusal.code(),
-        detail: refusal.detail.clone(),
-    });
-    let outcome = spans::Outcome::Failed(refusal.code());
-    span(served, asked, request, started, outcome);
-}
-
-/// Gives a question that is over to a collector, where there is one.
-fn span(
-    served: &Served,
-    asked: &Asked,
-    request: &Request,
-    started: Instant,
-    outcome: spans::Outcome<'_>,
-) {
-    if let Some(spans) = &served.spans {
-        spans.take(&spans::Asked {
-            request_id: &request.id,
-            parent: &request.parent,
-            model: &policies::requested(asked.policy),
-            took: started.elapsed(),
-            outcome,
-        });
-    }
-}
-
 /// What is left to do when a question is answered.
 #[derive(Default)]
-struct Left {
+struct FollowUp {
     /// What the policy measured, where the guarantee is for the question.
     score: Option<f64>,
     /// What is to be looked at to watch the guarantee, where the question is drawn.
-    look: Option<Look>,
+    check: Option<ShadowCheck>,
 }
 
-struct Job<'a> {
-    served: &'a Arc<Served>,
-    asked: &'a Asked,
-    corpus: Option<&'a Opened>,
-    request: &'a Request,
+/// A question with all that answering it takes.
+struct Job {
+    served: Arc<Served>,
+    asked: RequestOptions,
+    settings: AnswerSettings,
+    corpus: Option<Arc<Opened>>,
+    request: Request,
     started: Instant,
-    tell: &'a UnboundedSender<News>,
+    deadline: Instant,
+    tell: UnboundedSender<AnswerEvent>,
 }
 
-impl Job<'_> {
+impl Job {
+    /// Waits for a place, and answers on a thread that may block.
+    async fn answer(self, ticket: Ticket, reserved: Reserved) {
+        let deadline = self.deadline;
+        let place = tokio::select! {
+            place = ticket.enter(deadline) => place,
+            () = self.tell.closed() => return,
+        };
+        let place = match place {
+            Ok(place) => place,
+            Err(refusal) => return self.fail(refusal),
+        };
+        let heard = self.tell.clone();
+        tokio::select! {
+            // A panic drops the senders, which the client is told of.
+            _ = tokio::task::spawn_blocking(move || self.work(reserved)) => {}
+            // Whoever is still there is told; the work says in the log how it ended, when it does.
+            () = unwanted(&heard, deadline) => {
+                let _ = heard.send(AnswerEvent::Failed(Refusal::too_late()));
+            }
+        }
+        // Given back when the work is done or unwanted, and not when the client has read all of it.
+        drop(place);
+    }
+
+    fn work(self, reserved: Reserved) {
+        let mut left = FollowUp::default();
+        match self.run(&mut left) {
+            Ok(completion) => {
+                reserved.settle(completion.tokens.iter().sum());
+                self.send(AnswerEvent::Done(Box::new(completion)));
+            }
+            Err(refusal) => self.fail(refusal),
+        }
+        // Behind the answer, so that nobody waits for it.
+        if let Some(score) = left.score {
+            shadow::score(&self.served, score);
+        }
+        if let Some(check) = left.check {
+            shadow::begin(&self.served, check);
+        }
+    }
+
+    fn send(&self, event: AnswerEvent) {
+        // A client that has gone needs no events.
+        let _ = self.tell.send(event);
+    }
+
+    /// Tells of a question that is not answered.
+    fn fail(&self, refusal: Refusal) {
+        self.served.metrics.failure(refusal.code());
+        (self.served.log)(&Entry::Failure {
+            request_id: self.request.id.clone(),
+            code: refusal.code(),
+            detail: refusal.detail.clone(),
+        });
+        self.span(spans::Outcome::Failed(refusal.code()));
+        self.send(AnswerEvent::Failed(refusal));
+    }
+
+    /// Gives a question that is over to a collector, where there is one.
+    fn span(&self, outcome: spans::Outcome<'_>) {
+        if let Some(spans) = &self.served.spans {
+            spans.take(&spans::QuestionSpan {
+                request_id: &self.request.id,
+                parent: &self.request.parent,
+                model: &policies::requested(self.asked.policy),
+                took: self.started.elapsed(),
+                outcome,
+            });
+        }
+    }
+
     /// Answers.
-    fn run(&self, deadline: Instant, left: &mut Left) -> Result<Answered, Refusal> {
+    fn run(&self, left: &mut FollowUp) -> Result<Completion, Refusal> {
         let Self { served, asked, .. } = self;
         let waited = self.started.elapsed();
         let cancel = {
             let tell = self.tell.clone();
             let halted = Arc::clone(&served.halted);
-            Cancel::new(move || tell.is_closed(), deadline, halted)
+            Cancel::new(move || tell.is_closed(), self.deadline, halted)
         };
-        let mut pipeline = asked.pipeline(served, self.corpus, &self.request.caller)?;
+        let (settings, corpus) = (self.settings.clone(), self.corpus.as_deref());
+        let mut pipeline = asked.pipeline(settings, served, corpus, &self.request.caller)?;
         let small_talk = is_small_talk(&asked.question);
+        let mut before = asked.before.as_slice();
         if small_talk {
             pipeline.settings.policy = Policy::NEVER;
             pipeline.settings.abstain = None;
+            before = &[];
         }
         let unbound = pipeline.clone();
         let pipeline = pipeline.bound(&cancel.token());
+        let settings = &pipeline.settings;
         let stopped = |error: AnswerError| cancel.refusal(error);
-        let before = if small_talk {
-            &[]
-        } else {
-            asked.before.as_slice()
-        };
         let standalone = pipeline
             .standalone(before, &asked.question)
             .map_err(stopped)?;
-        let mut trace = Trace {
+        let times = [("wait", waited), ("rewrite", standalone.time)].into_iter();
+        let times = times.filter(|(_, time)| !time.is_zero());
+        let trace = Trace {
             request_id: self.request.id.clone(),
             question: standalone.question.clone(),
             small_talk,
-            policy: pipeline.settings.policy.to_string(),
-            route: String::new(),
-            reason: String::new(),
-            score: None,
-            threshold: pipeline.settings.policy.threshold(),
-            cannot_tell: false,
-            lack: None,
-            withheld: None,
-            guarantee: None,
-            drawn: None,
-            corpus: self.corpus.map(Opened::state),
-            citations: Vec::new(),
-            unfounded: Vec::new(),
-            retrieved: None,
-            verbalized: None,
-            model_calls: 0,
-            searches: 0,
-            timing_ms: [("wait", waited), ("rewrite", standalone.time)]
-                .into_iter()
-                .filter(|(_, time)| !time.is_zero())
+            policy: settings.policy.to_string(),
+            threshold: settings.policy.threshold(),
+            corpus: corpus.map(Opened::state),
+            timing_ms: times
                 .map(|(stage, time)| (stage.to_owned(), milliseconds(time)))
                 .collect(),
+            ..Trace::default()
         };
-        let (policy, k) = (pipeline.settings.policy, pipeline.settings.k);
-        let beside = match policy.signal() {
-            Some(signal) if signal == Signal::SELF_ROUTE => {
-                pipeline.extra_corpora.keys().cloned().collect()
-            }
-            _ => Vec::new(),
+        let mut progress = Progress {
+            job: self,
+            trace,
+            begun: false,
         };
-        let mut begun = false;
-        let mut watch = |event: Event<'_>| -> ControlFlow<()> {
-            match event {
-                Event::Routed(choice) => {
-                    trace.route = choice.source.to_string();
-                    trace.reason.clone_from(&choice.reason);
-                }
-                Event::Retrieved(found) => {
-                    trace.searches += 1;
-                    if asked.traced {
-                        trace.retrieved = Some(found.iter().map(retrieved).collect());
-                    }
-                    let _ = self.tell.send(News::Retrieved(Box::new(trace.clone())));
-                }
-                Event::Text(text) if !text.is_empty() => {
-                    if !begun {
-                        begun = true;
-                        served.metrics.began(self.started.elapsed());
-                        let _ = self.tell.send(News::Begun(Box::new(trace.clone())));
-                    }
-                    let _ = self.tell.send(News::Text(text.to_owned()));
-                }
-                _ => {}
-            }
+        let mut watch = |event: Event<'_>| {
+            progress.take(event);
             cancel.flow()
         };
         let answer = pipeline.answer(standalone.question.as_str(), &mut watch);
@@ -295,15 +259,19 @@ impl Job<'_> {
             return Err(reason);
         }
         let rewritten = [standalone.tokens.prompt, standalone.tokens.completion];
-        let mut answered = finished(trace, answer, rewritten);
+        let mut answered = finished(progress.trace, answer, rewritten);
         if !small_talk {
-            (left.score, left.look) = self.watched(unbound, &mut answered);
+            (left.score, left.check) = self.watched(unbound, &mut answered);
         }
-        self.count(policy, k, &answered);
+        self.count(settings.policy, settings.k, &answered);
+        let beside = if settings.policy.signal() == Some(Signal::SELF_ROUTE) {
+            pipeline.extra_corpora.keys().cloned().collect()
+        } else {
+            Vec::new()
+        };
         // Before the answer is out, so that whoever has it can say something of it, and after a kill as well.
-        let happened = Happened::Answered(Box::new(self.past(&answered, beside)));
-        served.kept("traces", served.traces.write(&happened, false));
-        served.traces.take(happened);
+        let event = TraceEvent::Answered(Box::new(self.record(&answered, beside)));
+        served.note(event, false);
         if !asked.traced {
             answered.trace.retrieved = None;
         }
@@ -311,8 +279,8 @@ impl Job<'_> {
     }
 
     /// What is kept of it.
-    fn past(&self, answered: &Answered, beside: Vec<String>) -> Past {
-        let past = Past {
+    fn record(&self, answered: &Completion, beside: Vec<String>) -> TraceRecord {
+        let record = TraceRecord {
             at: unix_seconds(),
             key: self.request.caller.key().map(str::to_owned),
             beside,
@@ -326,8 +294,8 @@ impl Job<'_> {
             feedback: None,
         };
         match self.served.traces.keeps_texts {
-            true => past.without_passages(),
-            false => past.without_texts(),
+            true => record.without_passages(),
+            false => record.without_texts(),
         }
     }
 
@@ -335,8 +303,12 @@ impl Job<'_> {
     /// as well. That is for questions that are answered as the settings say: with their policy, withheld by what
     /// they say, over their first corpus, as it is searched by them. An answer that is withheld is no error, so
     /// where few of these are promised it is not drawn.
-    fn watched(&self, pipeline: Pipeline, answered: &mut Answered) -> (Option<f64>, Option<Look>) {
-        let (Some(watch), Some(corpus)) = (&self.served.watch, self.corpus) else {
+    fn watched(
+        &self,
+        pipeline: Pipeline,
+        answered: &mut Completion,
+    ) -> (Option<f64>, Option<ShadowCheck>) {
+        let (Some(watch), Some(corpus)) = (&self.served.watch, &self.corpus) else {
             return (None, None);
         };
         let trace = &mut answered.trace;
@@ -345,13 +317,13 @@ impl Job<'_> {
         let untold = (trace.cannot_tell && searches_by.is_some()).then_some(f64::NAN);
         let score = trace.score.or(untold);
         let wanted = self.asked.policy.unwrap_or(watch.policy);
-        let is_as_set = self.asked.is_searched_as_set(self.served)
+        let is_as_set = self.asked.is_searched_as_set(&self.served)
             && pipeline.settings.abstain == self.served.pipeline.settings.abstain;
         if wanted != watch.policy || !is_as_set {
             return (None, None);
         }
         let corpus = corpus.retriever.back_end().fingerprint();
-        trace.guarantee = Some(looking::stated(watch, watch.standing(Some(&corpus))));
+        trace.guarantee = Some(shadow::stated(watch, watch.standing(Some(&corpus))));
         if pipeline.settings.policy != watch.policy {
             let policy = watch.policy;
             trace.reason += &format!("; in the place of {policy}, whose guarantee has lapsed");
@@ -363,7 +335,7 @@ impl Job<'_> {
         let look = watch.draw(&trace.request_id, self.request.caller.key());
         let look = look.map(|drawn| {
             trace.drawn = Some(drawn.propensity);
-            Look {
+            ShadowCheck {
                 request_id: trace.request_id.clone(),
                 question: trace.question.clone(),
                 has_evidence: trace.route == Source::Corpus.to_string(),
@@ -375,8 +347,8 @@ impl Job<'_> {
         (score, look)
     }
 
-    fn count(&self, policy: Policy, k: usize, answered: &Answered) {
-        let Answered { trace, tokens, .. } = answered;
+    fn count(&self, policy: Policy, k: usize, answered: &Completion) {
+        let Completion { trace, tokens, .. } = answered;
         let took = self.started.elapsed();
         let kind = policies::kind(policy);
         let metrics = &self.served.metrics;
@@ -404,12 +376,51 @@ impl Job<'_> {
             k,
             trace,
         };
-        span(self.served, self.asked, self.request, self.started, outcome);
+        self.span(outcome);
+    }
+}
+
+/// How far a question is, for its client.
+struct Progress<'a> {
+    job: &'a Job,
+    /// What is known by now.
+    trace: Trace,
+    /// Whether the answer has begun.
+    begun: bool,
+}
+
+impl Progress<'_> {
+    fn take(&mut self, event: Event<'_>) {
+        match event {
+            Event::Routed(choice) => {
+                self.trace.route = choice.source.to_string();
+                self.trace.reason.clone_from(&choice.reason);
+            }
+            Event::Retrieved(found) => {
+                self.trace.searches += 1;
+                if self.job.asked.traced {
+                    self.trace.retrieved = Some(found.iter().map(retrieved).collect());
+                }
+                self.job
+                    .send(AnswerEvent::Retrieved(Box::new(self.trace.clone())));
+            }
+            Event::Text(text) if !text.is_empty() => {
+                if !self.begun {
+                    self.begun = true;
+                    let took = self.job.started.elapsed();
+                    self.job.served.metrics.began(took);
+                    self.job
+                        .send(AnswerEvent::Begun(Box::new(self.trace.clone())));
+                }
+                self.job.send(AnswerEvent::Text(text.to_owned()));
+            }
+            _ => {}
+        }
     }
 }
 
 /// The trace with what the answer says. `rewritten` are the tokens spent before, read and written.
-fn finished(mut trace: Trace, answer: Answer, rewritten: [usize; 2]) -> Answered {
+fn finished(mut trace: Trace, answer: Answer, rewritten: [usize; 2]) -> Completion {
     trace.route = answer.route.to_string();
     trace.reason = answer.reason;
     trace.score = answer.score;
@@ -423,7 +434,7 @@ fn finished(mut trace: Trace, answer: Answer, rewritten: [usize; 2]) -> Answered
     trace.model_calls = answer.calls.model + usize::from(rewritten[1] > 0);
     trace.searches = answer.calls.retriever;
     trace.timing_ms.extend(answer.timing_ms);
-    Answered {
+    Completion {
         refusal: refusal(answer.lack.as_ref(), &answer.answer),
         text: answer.answer,
         truncated: answer.truncated,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::access::caller::Caller;
 use crate::access::keys::Scope;
-use crate::service::watch::compared::Verdict;
+use crate::service::watch::comparison::Verdict;
 use crate::wire::ken::Trace;
 
 /// What somebody thinks of an answer.
@@ -50,7 +50,7 @@ impl Feedback {
 
 /// How a question was answered.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Past {
+pub(crate) struct TraceRecord {
     /// When it was, in seconds since 1970 (UTC).
     pub(crate) at: u64,
     /// The id of the key by which it came.
@@ -76,7 +76,7 @@ pub(crate) struct Past {
     pub(crate) feedback: Option<Feedback>,
 }
 
-impl Past {
+impl TraceRecord {
     pub(crate) fn id(&self) -> &str {
         &self.trace.request_id
     }
@@ -100,7 +100,7 @@ impl Past {
     }
 
     /// Says more of the answer.
-    pub(crate) fn say(&mut self, feedback: Feedback) {
+    pub(crate) fn add_feedback(&mut self, feedback: Feedback) {
         let before = self.feedback.take().unwrap_or_default();
         self.feedback = Some(before.then(feedback));
     }
@@ -135,7 +135,7 @@ impl Past {
         self
     }
 
-    /// Whether there is anything that [`Past::without_texts`] leaves out.
+    /// Whether there is anything that [`TraceRecord::without_texts`] leaves out.
     pub(crate) fn has_texts(&self) -> bool {
         self.question().is_some() || self.answer.is_some()
     }
@@ -159,7 +159,7 @@ mod tests {
             "citations": [citation], "retrieved": [passage], "unfounded": [], "model_calls": 1,
             "searches": 1, "timing_ms": {},
         });
-        let past = Past {
+        let past = TraceRecord {
             at: 7,
             key: None,
             beside: Vec::new(),

@@ -12,7 +12,7 @@ use ken_probe::{Evidenced, judge_answers};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::cancel::Cancel;
-use super::watch::compared::{Compared, Verdict};
+use super::watch::comparison::{Compared, Verdict};
 
 /// The most questions that it is asked at once.
 const MOST_AT_ONCE: usize = 2;

@@ -5,8 +5,8 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use ken_answer::{
-    Abstention, AnswerSettings, Exchange, Pipeline, Policy, Rerank, Reranker, Reranking, Retriever,
-    Style,
+    Abstention, AnswerError, AnswerSettings, Exchange, Pipeline, Policy, Rerank, Reranker,
+    Reranking, Retriever, Style,
 };
 use ken_corpus::Filter;
 use ken_index::Mode;
@@ -27,22 +27,22 @@ const MOST_FILTERS: usize = 16;
 
 /// A question with all that its client says of it, read and checked.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Asked {
+pub(crate) struct RequestOptions {
     pub(crate) question: String,
     pub(crate) before: Vec<Exchange>,
     /// Takes precedence over the settings.
     pub(crate) policy: Option<Policy>,
     pub(crate) abstain: Option<Abstention>,
-    pub(crate) searched: Searched,
+    pub(crate) search: SearchOptions,
     pub(crate) style: Option<Style>,
-    pub(crate) generated: Generated,
+    pub(crate) sampling: SamplingOptions,
     /// Whether the trace holds all that was retrieved.
     pub(crate) traced: bool,
 }
 
 /// How a client wants passages found.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Searched {
+pub(crate) struct SearchOptions {
     corpus: Option<String>,
     generation: Option<u64>,
     k: Option<usize>,
@@ -53,7 +53,7 @@ pub(crate) struct Searched {
 
 /// How a client wants the answer's tokens chosen.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Generated {
+pub(crate) struct SamplingOptions {
     pub(crate) max_tokens: Option<usize>,
     pub(crate) temperature: Option<f64>,
     pub(crate) top_p: Option<f64>,
@@ -69,7 +69,7 @@ fn parsed<T: FromStr<Err: ToString>>(
     parsed.map_err(|error| Refusal::bad("invalid_value", error.to_string()).of(param))
 }
 
-impl Asked {
+impl RequestOptions {
     /// Reads ken's own parameters; `model` is the policy that the model's name means.
     ///
     /// # Errors
@@ -78,7 +78,7 @@ impl Asked {
         Ok(Self {
             policy: parsed("ken.policy", options.policy.as_deref())?.or(model),
             abstain: parsed("ken.abstain", options.abstain.as_deref())?,
-            searched: Searched {
+            search: SearchOptions {
                 corpus: options.corpus.clone(),
                 generation: options.generation,
                 k: options.k,
@@ -102,19 +102,19 @@ impl Asked {
         served: &Served,
         caller: &Caller,
     ) -> Result<Option<Arc<Opened>>, Refusal> {
-        self.searched.corpus(served, caller)
+        self.search.corpus(served, caller)
     }
 
     /// Whether the corpus is the first, and searched as the settings say.
     pub(crate) fn is_searched_as_set(&self, served: &Served) -> bool {
-        let Searched {
+        let SearchOptions {
             corpus,
             generation,
             k,
             mode,
             filters,
             rerank,
-        } = &self.searched;
+        } = &self.search;
         let is_first = corpus.as_ref().is_none_or(|name| {
             let all = served.corpora.all();
             all.first().is_some_and(|first| first.name == *name)
@@ -129,19 +129,26 @@ impl Asked {
     /// A policy that cannot choose here, a value that is out of range, filters that cannot be applied.
     pub(crate) fn pipeline(
         &self,
+        mut settings: AnswerSettings,
         served: &Served,
         corpus: Option<&Opened>,
         caller: &Caller,
     ) -> Result<Pipeline, Refusal> {
-        let settings = self.settings(served)?;
-        let retriever = corpus.map(|corpus| self.searched.retriever(served, &corpus.retriever));
+        // The guarantee of the policy may have lapsed while the question waited.
+        settings.policy = self.policy(served);
+        let retriever = corpus.map(|corpus| self.search.retriever(served, &corpus.retriever));
         let mut pipeline = served.pipeline().over(retriever.transpose()?)?;
-        pipeline.extra_corpora = served.extra_corpora(|name| caller.may_read(name));
+        pipeline.extra_corpora = served.extra_corpora(caller);
         policies::check(settings.policy, &pipeline)?;
         policies::check_abstention(settings.abstain, &pipeline)?;
         settings.check()?;
         pipeline.settings = settings;
         Ok(pipeline)
+    }
+
+    /// The policy by which it is answered now.
+    pub(crate) fn policy(&self, served: &Served) -> Policy {
+        self.policy.unwrap_or_else(|| served.policy_in_force())
     }
 
     /// How it is answered.
@@ -150,21 +157,21 @@ impl Asked {
     /// A value that is out of range.
     pub(crate) fn settings(&self, served: &Served) -> Result<AnswerSettings, Refusal> {
         let set = &served.pipeline.settings;
-        let Generated {
+        let SamplingOptions {
             max_tokens,
             temperature,
             top_p,
             seed,
-        } = self.generated;
+        } = self.sampling;
         let tokens = |most: usize| max_tokens.map_or(most, |wanted| wanted.min(most));
         if max_tokens == Some(0) {
             return Err(Refusal::bad("invalid_value", "it must be at least 1").of("max_tokens"));
         }
         Ok(AnswerSettings {
-            policy: self.policy.unwrap_or_else(|| served.policy_in_force()),
+            policy: self.policy(served),
             abstain: self.abstain.or(set.abstain),
-            mode: self.searched.mode.unwrap_or(set.mode),
-            k: self.searched.k.unwrap_or(set.k),
+            mode: self.search.mode.unwrap_or(set.mode),
+            k: self.search.k.unwrap_or(set.k),
             style: self.style.unwrap_or(set.style),
             max_tokens: tokens(set.max_tokens),
             full_tokens: tokens(set.full_tokens),
@@ -226,7 +233,7 @@ fn filters(param: &str, given: &[String]) -> Result<Vec<Filter>, Refusal> {
     Ok(each?.into_iter().flatten().collect())
 }
 
-impl Searched {
+impl SearchOptions {
     /// Reads the parameters of a search.
     ///
     /// # Errors
@@ -312,6 +319,18 @@ impl Searched {
             ),
             false => found,
         }
+    }
+
+    /// The corpus to be searched, where one has to be.
+    ///
+    /// # Errors
+    /// As [`SearchOptions::corpus`]; a server without a corpus.
+    pub(crate) fn some_corpus(
+        &self,
+        served: &Served,
+        caller: &Caller,
+    ) -> Result<Arc<Opened>, Refusal> {
+        Ok(self.corpus(served, caller)?.ok_or(AnswerError::NoCorpus)?)
     }
 
     /// The passages to find, and how, where the client does not say.

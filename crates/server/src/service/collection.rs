@@ -4,7 +4,6 @@
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use axum::http::StatusCode;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -47,13 +46,13 @@ impl<T> Kept<T> {
 }
 
 /// All of them.
-pub(crate) struct Collected<T> {
+pub(crate) struct Collection<T> {
     folder: Option<PathBuf>,
     /// Oldest first.
     all: Mutex<Vec<Kept<T>>>,
 }
 
-impl<T: Item> Collected<T> {
+impl<T: Item> Collection<T> {
     /// In memory alone.
     pub(crate) fn in_memory() -> Self {
         Self {
@@ -92,8 +91,7 @@ impl<T: Item> Collected<T> {
         match others.any(|kept| kept.item.id() == id) {
             true => {
                 let message = "the question is kept already, by a key for other corpora";
-                let status = StatusCode::CONFLICT;
-                Err(Refusal::new(status, "question_exists", message))
+                Err(Refusal::conflict("question_exists", message))
             }
             false => Ok(()),
         }
@@ -117,11 +115,7 @@ impl<T: Item> Collected<T> {
         let is_full = place.is_none() && all.len() >= MOST;
         if is_full || bytes.saturating_add(item.bytes()) > MOST_BYTES {
             let message = "there are too many questions: export them, and delete some";
-            return Err(Refusal::new(
-                StatusCode::CONFLICT,
-                "too_many_questions",
-                message,
-            ));
+            return Err(Refusal::conflict("too_many_questions", message));
         }
         let kept = Kept {
             created: place.map_or(now, |place| all[place].created),
@@ -130,7 +124,7 @@ impl<T: Item> Collected<T> {
         };
         if let Some(folder) = &self.folder {
             let path = record::path(folder, kept.item.id());
-            record::write(&path, &kept).map_err(|error| Refusal::failed(&error))?;
+            record::write(&path, &kept)?;
         }
         match place {
             Some(place) => all[place] = kept,
@@ -150,8 +144,7 @@ impl<T: Item> Collected<T> {
             return Ok(false);
         };
         if let Some(folder) = &self.folder {
-            let removed = ken_storage::remove(&record::path(folder, id));
-            removed.map_err(|error| Refusal::failed(&error))?;
+            ken_storage::remove(&record::path(folder, id))?;
         }
         all.remove(place);
         Ok(true)

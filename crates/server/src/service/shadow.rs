@@ -13,11 +13,11 @@ use ken_policy::Promise;
 
 use super::cancel::Cancel;
 use super::gate::{Load, Place};
-use super::judging::{Dispute, Judged};
+use super::judge::{Dispute, Judged};
 use super::served::Served;
-use super::traces::Happened;
-use super::watch::compared::Compared;
-use super::watch::{Drawn, Drift, Finding, Standing, Test, Watch};
+use super::traces::TraceEvent;
+use super::watch::comparison::Compared;
+use super::watch::{Drawn, Drift, Standing, Test, TestOutcome, Watch};
 use crate::log::Entry;
 use crate::wire::guarantee::GuaranteeState;
 
@@ -31,7 +31,7 @@ const ROOM_WITHIN: Duration = Duration::from_secs(600);
 const LOOK: Duration = Duration::from_millis(50);
 
 /// A drawn question, and how it was answered.
-pub(crate) struct Look {
+pub(crate) struct ShadowCheck {
     pub(crate) request_id: String,
     pub(crate) question: String,
     /// Whether it was answered with evidence, so that nothing can have been lost.
@@ -43,7 +43,7 @@ pub(crate) struct Look {
     pub(crate) pipeline: Pipeline,
 }
 
-impl Look {
+impl ShadowCheck {
     /// Whether the answer that was given is one of a few words at temperature 0, as when probing.
     fn is_as_probed(&self) -> bool {
         let given = &self.pipeline.settings;
@@ -59,7 +59,7 @@ enum Outcome {
 }
 
 /// Begins to look at a question; to be called within the runtime.
-pub(crate) fn begin(served: &Arc<Served>, look: Look) {
+pub(crate) fn begin(served: &Arc<Served>, look: ShadowCheck) {
     let Some(watch) = &served.watch else {
         return;
     };
@@ -131,7 +131,7 @@ async fn wait_for_room(served: &Served) -> Option<Place> {
 
 /// Answers it in a few words, as it was done to calibrate. Returns what a judge is to decide as well, where there
 /// is something.
-fn compare(served: &Served, look: &Look, place: Place) -> (Outcome, Option<Dispute>) {
+fn compare(served: &Served, look: &ShadowCheck, place: Place) -> (Outcome, Option<Dispute>) {
     let _place = place;
     let Some(watch) = &served.watch else {
         return (Outcome::Dropped, None);
@@ -172,7 +172,7 @@ type Found = (Option<Compared>, Option<Vec<Retrieved>>);
 
 /// Answers with retrieval, and, where the answer that was given is of another kind, without. A judge is asked where
 /// both answers differ.
-fn with_retrieval(look: &Look, answer: &mut Answering<'_>) -> Result<Found, AnswerError> {
+fn with_retrieval(look: &ShadowCheck, answer: &mut Answering<'_>) -> Result<Found, AnswerError> {
     let without = match look.is_as_probed() && look.pipeline.settings.abstain.is_none() {
         true => look.answer.clone(),
         false => answer(Policy::NEVER, None)?.answer,
@@ -186,7 +186,7 @@ fn with_retrieval(look: &Look, answer: &mut Answering<'_>) -> Result<Found, Answ
 
 /// Answers as was answered, where the answer that was given is of another kind, and finds what a judge is to read.
 fn as_given(
-    look: &Look,
+    look: &ShadowCheck,
     is_judged: bool,
     answer: &mut Answering<'_>,
 ) -> Result<Found, AnswerError> {
@@ -206,7 +206,7 @@ fn as_given(
 }
 
 /// Puts what came of it to the tests, and tells of it.
-fn finish(served: &Served, look: &Look, outcome: Outcome) {
+fn finish(served: &Served, look: &ShadowCheck, outcome: Outcome) {
     let Some(watch) = &served.watch else {
         return;
     };
@@ -219,12 +219,12 @@ fn finish(served: &Served, look: &Look, outcome: Outcome) {
         Outcome::Failed(error) => ("failed", None, Some(error.to_string())),
     };
     served.metrics.watched(name);
-    take(
-        served,
-        Happened::Watched {
+    served.note(
+        TraceEvent::Watched {
             id: look.request_id.clone(),
             outcome: name.to_owned(),
         },
+        false,
     );
     (served.log)(&Entry::Watched {
         request_id: look.request_id.clone(),
@@ -266,15 +266,9 @@ fn tell_of_verdict(served: &Served, request_id: &str, judged: &Judged) {
     });
     if let Some(judge) = verdict {
         let id = request_id.to_owned();
-        take(served, Happened::Decided { id, judge });
+        served.note(TraceEvent::Decided { id, judge }, false);
         tell(served, watch, watch.observe(Test::Judge, judge.loss()));
     }
-}
-
-/// Has what happened to a question in its trace.
-fn take(served: &Served, happened: Happened) {
-    served.kept("traces", served.traces.write(&happened, false));
-    served.traces.take(happened);
 }
 
 /// Takes what the policy measured of a question, and tells where questions are found to differ from those of
@@ -321,7 +315,7 @@ pub(crate) fn judge(
 }
 
 /// Keeps what was found, and tells of a guarantee that lapses.
-fn tell(served: &Served, watch: &Watch, finding: Finding) {
+fn tell(served: &Served, watch: &Watch, finding: TestOutcome) {
     served.kept("watch", watch.write());
     if finding.lapses {
         let policy = watch.guarantee.policy.clone();

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::service::answering::Answered;
+use crate::service::answers::Completion;
 use crate::wire::ken::Citation;
 
 /// A citation at one place.
@@ -25,7 +25,7 @@ impl Cited<'_> {
 }
 
 /// The citations, in the order of the text. What was found by comparison is for all of it.
-pub(crate) fn cited(answered: &Answered) -> Vec<Cited<'_>> {
+pub(crate) fn cited(answered: &Completion) -> Vec<Cited<'_>> {
     let Some(corpus) = &answered.trace.corpus else {
         return Vec::new();
     };

@@ -1,0 +1,139 @@
+//! A route: its address, who may use it, what it takes and replies with, and its handler.
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::Method;
+use axum::response::{IntoResponse, Response};
+use schemars::{JsonSchema, SchemaGenerator};
+use serde_json::{Value, json};
+
+use super::call::{Call, JsonBody, Names, Shared, Upload};
+use super::permission::Permission;
+use super::reply::{Content, Reply};
+use crate::wire::query::Parameter;
+use crate::wire::refusal::Refusal;
+
+type Answer<'a> = Pin<Box<dyn Future<Output = Response> + Send + 'a>>;
+
+/// A row of the table of routes.
+#[derive(Clone)]
+pub struct Route {
+    /// The HTTP method.
+    pub method: Method,
+    /// With names in braces; `*` before the last one where it may hold slashes.
+    pub path: &'static str,
+    /// Who may use it.
+    pub permission: Permission,
+    /// Empty where OpenAPI's description leaves it out.
+    pub(crate) summary: String,
+    /// Its parameters in the query, where they are described.
+    pub(crate) query: Vec<Parameter>,
+    /// The `content` of its request, where it takes one.
+    pub(crate) takes: fn(&mut SchemaGenerator) -> Option<Value>,
+    /// The `content` of its response.
+    pub(crate) replies: fn(&mut SchemaGenerator) -> Value,
+    pub(super) handler: Arc<dyn Fn(Shared, Request) -> Answer<'static> + Send + Sync>,
+}
+
+impl Route {
+    pub(super) fn new<P: Names, B: Taken, T: Content + 'static>(
+        method: Method,
+        path: &'static str,
+        permission: Permission,
+        summary: &str,
+        handler: impl Handler<P, B, T>,
+    ) -> Self {
+        Self {
+            method,
+            path,
+            permission,
+            summary: summary.trim().to_owned(),
+            query: Vec::new(),
+            takes: B::described,
+            replies: T::described,
+            handler: Arc::new(move |shared, request| {
+                Box::pin(async move {
+                    let (parts, body) = request.into_parts();
+                    let replied = match Call::read(shared, parts, permission).await {
+                        Ok(call) => handler.answer(call, body).await,
+                        Err(refusal) => Err(refusal),
+                    };
+                    replied.into_response()
+                })
+            }),
+        }
+    }
+
+    pub(super) fn answer(&self, shared: Shared, request: Request) -> Answer<'static> {
+        (self.handler)(shared, request)
+    }
+}
+
+/// A function that answers the requests of a route: of the call, and of the body where the route takes one.
+pub(super) trait Handler<P, B, T>: Copy + Send + Sync + 'static {
+    fn answer(
+        self,
+        call: Call<P>,
+        body: Body,
+    ) -> impl Future<Output = Result<Reply<T>, Refusal>> + Send;
+}
+
+impl<P, T, F, A> Handler<P, (), T> for F
+where
+    F: Fn(Call<P>) -> A + Copy + Send + Sync + 'static,
+    A: Future<Output = Result<Reply<T>, Refusal>> + Send,
+{
+    fn answer(self, call: Call<P>, _: Body) -> impl Future<Output = Result<Reply<T>, Refusal>> {
+        self(call)
+    }
+}
+
+impl<P, B, T, F, A> Handler<P, (B,), T> for F
+where
+    B: From<Body>,
+    F: Fn(Call<P>, B) -> A + Copy + Send + Sync + 'static,
+    A: Future<Output = Result<Reply<T>, Refusal>> + Send,
+{
+    fn answer(self, call: Call<P>, body: Body) -> impl Future<Output = Result<Reply<T>, Refusal>> {
+        self(call, body.into())
+    }
+}
+
+/// What a handler takes beside the call.
+pub(super) trait Taken {
+    /// The `content` of an OpenAPI request, where it takes one that is described.
+    fn described(schemas: &mut SchemaGenerator) -> Option<Value>;
+}
+
+impl Taken for () {
+    fn described(_: &mut SchemaGenerator) -> Option<Value> {
+        None
+    }
+}
+
+impl Taken for (Body,) {
+    fn described(_: &mut SchemaGenerator) -> Option<Value> {
+        None
+    }
+}
+
+impl<T: JsonSchema> Taken for (JsonBody<T>,) {
+    fn described(schemas: &mut SchemaGenerator) -> Option<Value> {
+        Some(T::described(schemas))
+    }
+}
+
+impl Taken for (Upload,) {
+    fn described(_: &mut SchemaGenerator) -> Option<Value> {
+        let file = json!({ "type": "string", "format": "binary" });
+        let schema = json!({
+            "type": "object",
+            "properties": { "file": file, "purpose": { "type": "string" } },
+            "required": ["file"],
+        });
+        Some(json!({ "multipart/form-data": { "schema": schema } }))
+    }
+}

@@ -1,0 +1,28 @@
+//! Parameters of OpenAI's API that are not read here.
+
+use serde_json::{Map, Value};
+
+use super::refusal::Refusal;
+
+/// Refuses those that would change the result, rather than to ignore them.
+///
+/// # Errors
+/// The first that is neither null nor harmless.
+pub(crate) fn refuse(
+    others: &Map<String, Value>,
+    is_harmless: impl Fn(&str, &Value) -> bool,
+) -> Result<(), Refusal> {
+    let refused = others
+        .iter()
+        .find(|(name, value)| !value.is_null() && !is_harmless(name, value));
+    let Some((name, _)) = refused else {
+        return Ok(());
+    };
+    let message = match name.as_str() {
+        "previous_response_id" | "conversation" => format!(
+            "`{name}` is not supported: responses are not kept, so send what was said as input"
+        ),
+        _ => format!("`{name}` is not supported here with this value"),
+    };
+    Err(Refusal::bad("unsupported_parameter", message).of(name))
+}
