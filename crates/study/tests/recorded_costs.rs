@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use ken_answer::Policy;
 use ken_answer::{Pipeline, Step};
-use ken_study::compare::{to_csv, to_html, untimed};
+use ken_study::compare::{report, to_csv, untimed};
 use ken_study::{Comparison, ProbeRecord, Question, Summary, summarize};
 use ken_testing::{Call, Fact, FnEmbedder, TableModel};
 use serde_json::json;
@@ -178,7 +178,8 @@ fn of_records_without_costs_tokens_are_counted_and_the_time_is_not_known() {
         said.contains("certainty@0") && !said.contains("always"),
         "{said}"
     );
-    assert!(to_html("Clocks", &old, &[]).contains("is not known"));
+    let text = report("Clocks", &old, &[]).text(str::to_owned);
+    assert!(text.contains("is not known"), "{text}");
     let row = to_csv(&old).lines().nth(4).unwrap().to_owned();
     assert!(
         row.starts_with("certainty@0,") && row.contains(",,"),
