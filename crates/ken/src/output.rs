@@ -4,6 +4,7 @@ use std::fmt;
 use std::io::{self, Write};
 use std::ops::Range;
 
+use ken_report::{Report, aligned};
 use serde::Serialize;
 
 use crate::failure::{Failure, ReaderGone, Result};
@@ -33,6 +34,12 @@ pub(crate) fn text(text: &str) -> Result<()> {
     bytes(for_stdout(text, terminal::text).as_bytes())
 }
 
+/// Writes a report.
+pub(crate) fn report(report: &Report) -> Result<()> {
+    let text = report.text(|text| for_stdout(text, terminal::line).into_owned());
+    bytes(text.as_bytes())
+}
+
 /// Writes rows with their columns aligned to the left, two spaces apart.
 pub(crate) fn table(rows: &[Vec<String>]) -> Result<()> {
     let cell = |place: (usize, usize), cell: &String| match place {
@@ -48,18 +55,6 @@ pub(crate) fn table(rows: &[Vec<String>]) -> Result<()> {
     };
     let shown: Vec<Vec<String>> = rows.iter().enumerate().map(cells).collect();
     text(&aligned(&shown))
-}
-
-/// The rows without the columns that say nothing below their name.
-pub(crate) fn without_empty_columns(rows: &[Vec<String>]) -> Vec<Vec<String>> {
-    let says = |column: usize| {
-        let mut cells = rows.iter().skip(1).filter_map(|row| row.get(column));
-        rows.len() == 1 || cells.any(|cell| !cell.is_empty() && cell != "-")
-    };
-    let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
-    let kept: Vec<usize> = (0..columns).filter(|column| says(*column)).collect();
-    let row = |row: &Vec<String>| kept.iter().filter_map(|at| row.get(*at).cloned()).collect();
-    rows.iter().map(row).collect()
 }
 
 /// The first row of a table: the names of the columns, with bars between.
@@ -83,21 +78,19 @@ fn bytes(data: &[u8]) -> Result<()> {
     }
 }
 
-/// A number with this many decimals, or a dash.
+/// A number with this many decimals, or the sign for what is missing.
 pub(crate) fn number(value: Option<f64>, decimals: usize) -> String {
-    value.map_or_else(|| "-".to_owned(), |value| format!("{value:.decimals$}"))
+    ken_report::number(value, decimals)
 }
 
-/// A share, or a dash.
+/// A share, or the sign for what is missing.
 pub(crate) fn share(value: Option<f64>) -> String {
     number(value, 3)
 }
 
-/// An interval after its number, or nothing.
+/// The 95 % interval behind its number, or nothing.
 pub(crate) fn interval(interval: Option<[f64; 2]>) -> String {
-    interval.map_or_else(String::new, |[low, high]| {
-        format!(" (95%: {low:.3} to {high:.3})")
-    })
+    ken_report::bracketed(interval, 3)
 }
 
 /// The first `most` characters of a text on one line.
@@ -133,36 +126,9 @@ pub(crate) fn size(bytes: u64) -> String {
     }
 }
 
-fn aligned(rows: &[Vec<String>]) -> String {
-    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..columns)
-        .map(|column| {
-            let cells = rows.iter().filter_map(|row| row.get(column));
-            cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
-        })
-        .collect();
-    let mut text = String::new();
-    for row in rows {
-        let cells: Vec<String> = row
-            .iter()
-            .zip(&widths)
-            .map(|(cell, width)| format!("{cell:<width$}"))
-            .collect();
-        text.push_str(cells.join("  ").trim_end());
-        text.push('\n');
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn columns_are_aligned() {
-        let rows = [["model", "size"], ["a", "1"]].map(|row| row.map(String::from).to_vec());
-        assert_eq!(aligned(&rows), "model  size\na      1\n");
-    }
 
     #[test]
     fn sizes_are_readable() {

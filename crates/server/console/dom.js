@@ -8,26 +8,11 @@
  * @returns {any}
  */
 export function make(name, attributes = {}, ...children) {
-  return filled(document.createElement(name), attributes, children);
-}
-
-/**
- * The same, of a drawing.
- * @param {string} name
- * @param {Record<string, any>} [attributes]
- * @param {...any} children
- * @returns {any}
- */
-export function draw(name, attributes = {}, ...children) {
-  return filled(document.createElementNS("http://www.w3.org/2000/svg", name), attributes, children);
-}
-
-/** @param {Element} element @param {Record<string, any>} attributes @param {any[]} children */
-function filled(element, attributes, children) {
-  for (const [name, value] of Object.entries(attributes)) {
-    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-    else if (value === true) element.setAttribute(name, "");
-    else if (value !== false && value != null) element.setAttribute(name, value);
+  const element = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (key.startsWith("on")) element.addEventListener(key.slice(2), value);
+    else if (value === true) element.setAttribute(key, "");
+    else if (value !== false && value != null) element.setAttribute(key, value);
   }
   element.append(...children.flat(2).filter((child) => child != null && child !== false));
   return element;

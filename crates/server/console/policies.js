@@ -2,8 +2,8 @@
 // is a file of the person's own; it is read here and sent nowhere.
 
 import { get } from "./api.js";
-import { draw, field, make, notice, table, terms } from "./dom.js";
-import { color, curves, swatch } from "./chart.js";
+import { field, make, notice, table, terms } from "./dom.js";
+import { drawn } from "./figure.js";
 import { count, share } from "./format.js";
 import { drifted, promise, standing } from "./trace.js";
 
@@ -110,9 +110,6 @@ export function compared(comparison) {
   return [
     make("section", { class: "panel", "aria-label": "Accuracy against retrieval ratio" },
       make("h2", {}, `Accuracy against retrieval ratio, on ${count(comparison.n)} questions`),
-      make("p", { class: "row legend" },
-        curved.map((one, place) => make("span", {}, swatch(place), one.policy)),
-        make("span", { class: "dim" }, "dashed: by chance")),
       drawing,
       make("div", { class: "row" }, field("Policy", policy), field("Threshold", slider)), said, make("p", {}, link)),
     make("section", { class: "panel", "aria-label": "As compared" },
@@ -130,17 +127,15 @@ const best = (curve) => curve.reduce((found, point, place) => (point.em > curve[
 
 /** The curves, with a mark where the slider is. @param {Comparison} comparison @param {Policy[]} curved @param {Point} marked */
 function chart(comparison, curved, marked) {
-  /** @type {[number, string][]} */
-  const ticks = [0, 0.25, 0.5, 0.75, 1].map((ratio) => [ratio, ratio.toFixed(2)]);
-  return curves({
-    label: "Exact match at every share of questions that retrieve; the table and the slider say the same in numbers",
-    across: { name: "share of questions that retrieve", low: 0, high: 1, ticks },
-    lines: [
-      { class: "chance", points: [[0, comparison.never_em], [1, comparison.always_em]] },
-      ...curved.map((one, place) => ({ class: color(place),
-        points: one.curve.map((point) => /** @type {[number, number]} */ ([point.retrieval_ratio, point.em])) })),
+  const place = (/** @type {Point} */ { retrieval_ratio: x, em: y }) => ({ x, y });
+  return drawn({
+    name: "accuracy", caption: "Exact match at every share of questions that retrieve; the table and the slider say the same in numbers",
+    across: { name: "share of questions that retrieve", range: [0, 1] }, up: { name: "exact match" },
+    series: [
+      { name: "by chance", mark: "dashed", color: null, points: [{ x: 0, y: comparison.never_em }, { x: 1, y: comparison.always_em }] },
+      ...curved.map((one, color) => ({ name: one.policy, mark: /** @type {"line"} */ ("line"), color, points: one.curve.map(place) })),
+      { name: "threshold", mark: "dots", color: null, points: [place(marked)] },
     ],
-    mark: [marked.retrieval_ratio, marked.em],
   });
 }
 

@@ -1,6 +1,7 @@
 // What probing found, from a file of the person's own: it is read here and sent nowhere.
 
-import { draw, field, make, table } from "./dom.js";
+import { field, make, table } from "./dom.js";
+import { draw } from "./figure.js";
 import { count, counted, share, shortened } from "./format.js";
 
 /**

@@ -23,14 +23,13 @@ mod json_line;
 pub mod label;
 pub mod learn;
 pub mod mastery;
-mod page;
 mod paired;
 pub mod plan;
 pub mod probe;
-mod probe_page;
 pub mod pruning;
 pub mod record;
 mod record_files;
+mod report_files;
 pub mod results;
 pub mod run;
 pub mod scaling;
@@ -67,11 +66,13 @@ pub use mastery::{
     sample_sentences, summarize_mastery,
 };
 pub use paired::{Paired, paired};
-pub use probe::{Probe, ProbeRecord, ProbeSummary, ProbedEvidence, probe, summarize_probe};
-pub use probe_page::probe_to_html;
+pub use probe::{
+    Probe, ProbeRecord, ProbeSummary, ProbedEvidence, probe, probe_report, summarize_probe,
+};
 pub use pruning::PruningError;
 pub use record::Record;
 pub use record_files::{default_file, with_ending};
+pub use report_files::write_report;
 pub use results::{ResultsError, ResultsFile, RunSettings, read_results, read_settings};
 pub use run::{Outcome, Run, RunError, RunProgress, Task, in_memory};
 pub use split::{AboutSubject, Fold, Split, half, is_held_out, place_in_split};

@@ -76,6 +76,14 @@ pub struct TokenSummary {
     pub completion: Count,
 }
 
+impl TokenSummary {
+    /// Tokens that the model read and wrote for a question; `None` where there was none.
+    #[must_use]
+    pub fn mean(&self) -> Option<f64> {
+        Some(self.prompt.mean? + self.completion.mean?)
+    }
+}
+
 /// Something that is counted for each question.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Count {

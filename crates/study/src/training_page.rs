@@ -1,62 +1,54 @@
-//! A training run as one page of HTML: the loss, the learning rate and the gradient norm by step.
+//! A training run as a page: the loss, the learning rate and the gradient norm by step.
 
-use ken_train::History;
-
-use crate::page::{Axis, Diagram, figure, page};
-
-/// Colors that are distinct to most people, after Okabe and Ito.
-const TRAINING: &str = "#56b4e9";
-const VALIDATION: &str = "#d55e00";
+use ken_report::{Axis, Figure, Report, Section, Series};
+use ken_train::{History, StepRecord};
 
 /// The page.
 pub(crate) fn training_to_html(title: &str, history: &History) -> String {
     let tokens: usize = history.steps.iter().map(|step| step.tokens).sum();
     let seconds: f64 = history.steps.iter().map(|step| step.seconds).sum();
-    let mut body = format!(
-        "<p>{} steps, {tokens} tokens, {seconds:.0} s, {:.0} tokens/s.</p>\n",
+    let text = format!(
+        "{} steps, {tokens} tokens, {seconds:.0} s, {:.0} tokens/s.",
         history.steps.len(),
         history.tokens_per_second(),
     );
-    let of = |value: &dyn Fn(&ken_train::StepRecord) -> f64| -> Vec<(f64, f64)> {
-        let steps = history.steps.iter();
-        steps.map(|step| (step.step as f64, value(step))).collect()
-    };
-    let validations: Vec<(f64, f64)> = history
+    let validations = history
         .validations
         .iter()
-        .map(|one| (one.step as f64, one.loss))
-        .collect();
-    body += "<h2>Loss</h2>\n";
-    body += &diagram("loss, nats", &of(&|step| step.loss), &validations);
-    body += "<h2>Learning rate</h2>\n";
-    let millionths = of(&|step| 1e6 * step.learning_rate);
-    body += &diagram("learning rate, millionths", &millionths, &[]);
-    body += "<h2>Norm of the gradients</h2>\n";
-    body += &diagram("norm", &of(&|step| step.gradient_norm), &[]);
-    page(title, &body)
-}
-
-fn diagram(name: &str, training: &[(f64, f64)], validation: &[(f64, f64)]) -> String {
-    let values = |place: fn(&(f64, f64)) -> f64| -> Vec<f64> {
-        training.iter().chain(validation).map(place).collect()
+        .map(|one| (one.step as f64, one.loss));
+    let by_step = |name: &str, axis: &str, value: fn(&StepRecord) -> f64| {
+        let points = history
+            .steps
+            .iter()
+            .map(|step| (step.step as f64, value(step)));
+        let axes = [Axis::around("step"), Axis::around(axis)];
+        Figure::new(name, "", axes, [Series::line("training", 0, points)])
     };
-    let across = values(|point| point.0);
-    let up = values(|point| point.1);
-    let (across, up) = (Axis::around("step", &across), Axis::around(name, &up));
-    let mut diagram = Diagram::new(720.0, 300.0, across, up);
-    diagram.line("training", training, TRAINING, false);
-    diagram.legend("training", TRAINING);
-    if !validation.is_empty() {
-        diagram.line("validation", validation, VALIDATION, false);
-        diagram.legend("validation", VALIDATION);
-    }
-    figure(name, &diagram, "")
+    let mut loss = by_step("loss", "loss, nats", |step| step.loss);
+    let validation = Series::line("validation", 1, validations);
+    loss.series
+        .extend((!validation.points.is_empty()).then_some(validation));
+    let rate = by_step("learning-rate", "learning rate, millionths", |step| {
+        1e6 * step.learning_rate
+    });
+    let norm = by_step("norm", "norm", |step| step.gradient_norm);
+    let sections = [
+        ("Loss", loss),
+        ("Learning rate", rate),
+        ("Norm of the gradients", norm),
+    ];
+    let sections = sections.map(|(heading, figure)| Section::part(heading, [figure.into()]));
+    Report::new(
+        title,
+        std::iter::once(Section::Text(text)).chain(sections.concat()),
+    )
+    .html()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ken_train::{StepRecord, ValidationRecord};
+    use ken_train::ValidationRecord;
 
     #[test]
     fn every_step_is_a_point() {
@@ -78,10 +70,8 @@ mod tests {
             page.contains("4 steps, 400 tokens, 2 s, 200 tokens/s"),
             "{page}"
         );
-        assert_eq!(page.matches("<svg").count(), 3);
-        let points = page.split("points=\"").nth(1).unwrap();
-        let points = points.split('"').next().unwrap();
-        assert_eq!(points.split_whitespace().count(), 4, "{points}");
+        assert_eq!(page.matches("<figure").count(), 3);
+        assert_eq!(page.matches("<td>training</td>").count(), 3 * 4, "{page}");
         assert!(training_to_html("none", &History::default()).contains("0 steps"));
     }
 }

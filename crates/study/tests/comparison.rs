@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use ken_answer::{Pipeline, Policy, Step};
 use ken_study::compare::{
-    Known, RequiredSignals, SignalWork, Thresholds, measure_signals, to_csv, to_html,
+    Known, RequiredSignals, SignalWork, Thresholds, measure_signals, report, to_csv,
 };
 use ken_study::{Question, ResultsFile, Run, RunProgress, RunSettings, Summary, summarize};
 use ken_testing::{Fact, FnEmbedder};
@@ -270,9 +270,12 @@ fn statistics_are_those_of_the_set_boundary() {
     assert_eq!(csv.lines().count(), 1 + policies.len());
     let width = csv.lines().next().unwrap().split(',').count();
     assert!(csv.lines().all(|line| line.split(',').count() == width));
-    let page = to_html("Clocks", &comparison, &[]);
-    assert!(page.contains("<svg") && page.contains("uncertainty:perplexity"));
-    assert!(!page.contains("NaN") && !page.contains("http"));
+    let page = report("Clocks", &comparison, &[]).html();
+    assert!(page.contains("<figure") && page.contains("uncertainty:perplexity"));
+    assert!(!page.contains("NaN"));
+    // It is self-contained: beside the name of drawings in the script it names no address.
+    assert_eq!(page.matches("http").count(), 1);
+    assert!(page.contains("createElementNS(\"http://www.w3.org/2000/svg\""));
 }
 
 #[test]
@@ -321,7 +324,7 @@ fn a_curve_has_the_times_of_its_policy() {
         assert!((ms - mean).abs() < 1e-6, "{}: {ms} {mean}", summary.policy);
         assert_eq!(Some(point.em), summary.em);
     }
-    let page = to_html("Clocks", &comparison, &[]);
+    let page = report("Clocks", &comparison, &[]).html();
     assert!(page.contains("Accuracy against time") && page.contains("frontier"));
 }
 

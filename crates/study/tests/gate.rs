@@ -153,6 +153,7 @@ fn without_a_gate_each_half_is_weighed_by_one_of_the_other() {
             questions,
             policies: &policies,
             probed: &[],
+            provenance: RunSettings::new(),
             by: Some("kind"),
             identity: &|_| RunSettings::new(),
         };

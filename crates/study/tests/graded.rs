@@ -92,6 +92,7 @@ fn compared(
         questions: &questions(),
         policies: &policies,
         probed: &[],
+        provenance: RunSettings::new(),
         by: None,
         identity: &|pipeline| {
             let policy = pipeline.settings.policy.to_string();

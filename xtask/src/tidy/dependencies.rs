@@ -16,6 +16,7 @@ const DIAGNOSTIC: &[&str] = &["diagnostic", "diagnostic-derive"];
 
 const RULES: &[(&str, Forbidden)] = &[
     ("diagnostic", Forbidden::AllBut(&["diagnostic-derive"])),
+    ("report", Forbidden::AllBut(&[])),
     ("storage", Forbidden::AllBut(DIAGNOSTIC)),
     ("http", Forbidden::AllBut(DIAGNOSTIC)),
     (

@@ -151,7 +151,7 @@ Examples:
   ken study report scores.csv --out report --json
 
 A table is CSV with the columns dataset, model, parameters, n, em and f1, scores as shares from 0 to 1. \
-DIR gets report.html, report.json and, in vega/, each figure as a Vega-Lite specification.")]
+DIR gets report.html, report.json and, with the tables and figures of the page, page.json.")]
 pub(crate) struct StudyReportArguments {
     /// Folder of a study, or a .csv table of scores
     #[arg(value_name = "STUDY")]

@@ -3,21 +3,16 @@
 
 use std::path::Path;
 
-use ken_answer::{Abstention, AnswerError, Policy, RoutingModel};
-use ken_study::compare::{
-    Breakdown, Comparison, ComparisonWork, Difference, PolicyResult, Yardstick,
-};
+use ken_answer::{AnswerError, Policy, RoutingModel};
+use ken_study::compare::{Comparison, ComparisonWork, report};
 use ken_study::{ProbeRecord, Question, RunSettings, check_sampling, read_results, read_settings};
 use serde::Serialize;
 
 use crate::arguments::answering::EvalArguments;
-use crate::commands::{records, taught};
+use crate::commands::{provenance, records, taught};
 use crate::failure::{Failure, Result};
-use crate::output::{self, share};
+use crate::output;
 use crate::session::Session;
-
-/// The columns of what is answered where answers may be withheld.
-const WITHHELD: &str = "answered|wrong among answered|withheld and wrong|";
 
 /// What is printed as JSON.
 #[derive(Serialize)]
@@ -60,9 +55,13 @@ pub(crate) fn run(
     let taught = taught::taught(questions, held_out, &pipeline, policies, session)?;
     let folder = records::out(arguments.out.as_ref(), &arguments.questions, "policies");
     let name = arguments.questions.file_name().unwrap_or_default();
+    let mut settings = session.settings.identity(&pipeline);
+    settings.remove("policy");
+    let title = format!("Policies on {}", name.to_string_lossy());
     let work = ComparisonWork {
         folder: &folder,
-        title: &format!("Policies on {}", name.to_string_lossy()),
+        title: &title,
+        provenance: provenance::of(settings),
         questions,
         policies,
         probed: &probed,
@@ -79,7 +78,8 @@ pub(crate) fn run(
             taught,
         });
     }
-    show(&comparison, &folder)?;
+    output::report(&report(&title, &comparison, &probed))?;
+    output::line(format!("report: {}", folder.join("report.html").display()))?;
     let mut signals = policies.iter().flat_map(|policy| policy.signals());
     let gates = signals.any(|signal| signal.told_by == Some(RoutingModel::Gate));
     if gates && pipeline.gate().is_none() {
@@ -119,171 +119,4 @@ fn probed(path: &Path, now: &RunSettings) -> Result<Vec<ProbeRecord>> {
         }
     }
     Ok(probed)
-}
-
-/// What is answered under each policy, and what is withheld.
-fn show_withheld(abstain: Abstention, comparison: &Comparison) -> Result<()> {
-    let mut rows = vec![output::head(&format!(
-        "abstaining by {abstain}|{}",
-        WITHHELD.trim_end_matches('|')
-    ))];
-    rows.extend(comparison.policies.iter().map(|policy| {
-        let summary = &policy.summary;
-        vec![
-            summary.policy.clone(),
-            share(summary.answered),
-            share(summary.answered_wrong) + &output::interval(summary.answered_wrong_interval),
-            share(summary.right_abstentions),
-        ]
-    }));
-    output::table(&rows)
-}
-
-/// What each policy spares where hardly any accuracy is lost, and where hardly any beneficial retrieval is missed.
-fn show_yardsticks(comparison: &Comparison) -> Result<()> {
-    type Lost = fn(&Yardstick) -> (Option<f64>, Option<[f64; 2]>);
-    type Tried = (&'static str, fn(&PolicyResult) -> &Yardstick, Lost);
-    let both: [Tried; 2] = [
-        (
-            "needless retrievals skipped at a loss of at most 0.01|share|loss|with evidence|results",
-            |policy| &policy.yardstick,
-            |one| (one.loss, one.loss_interval),
-        ),
-        (
-            "needless retrievals skipped where at most 0.01 of the beneficial are missed|share|missed|with evidence|results",
-            |policy| &policy.strict_yardstick,
-            |one| (one.beneficial_missed, one.beneficial_missed_interval),
-        ),
-    ];
-    for (head, of, lost) in both {
-        let mut rows = vec![output::head(head)];
-        rows.extend(comparison.policies.iter().map(|policy| {
-            let yardstick = of(policy);
-            let (lost, interval) = lost(yardstick);
-            vec![
-                policy.summary.policy.clone(),
-                share(yardstick.needless_skipped)
-                    + &output::interval(yardstick.needless_skipped_interval),
-                share(lost) + &output::interval(interval),
-                share(yardstick.evidence_ratio),
-                output::number(yardstick.search_results, 1),
-            ]
-        }));
-        output::table(&rows)?;
-    }
-    Ok(())
-}
-
-fn show_breakdown(breakdown: &Breakdown, withholds: bool) -> Result<()> {
-    let field = &breakdown.field;
-    let mut rows = vec![output::head(&format!(
-        "{field}|questions|never|always|misled|policy|EM|{}retrieves|with evidence|needless skipped",
-        if withholds { WITHHELD } else { "" }
-    ))];
-    for group in &breakdown.groups {
-        rows.extend(group.policies.iter().map(|policy| {
-            let mut row = vec![
-                group.value.clone(),
-                group.n.to_string(),
-                share(group.never_em),
-                share(group.always_em),
-                share(group.misled),
-                policy.policy.clone(),
-                share(policy.em),
-            ];
-            if withholds {
-                row.extend(
-                    [
-                        policy.answered,
-                        policy.answered_wrong,
-                        policy.right_abstentions,
-                    ]
-                    .map(share),
-                );
-            }
-            row.extend(
-                [
-                    policy.retrieval_ratio,
-                    policy.evidence_ratio,
-                    policy.needless_skipped,
-                ]
-                .map(share),
-            );
-            row
-        }));
-    }
-    output::table(&rows)
-}
-
-fn show(comparison: &Comparison, folder: &Path) -> Result<()> {
-    let one = |value: Option<f64>| output::number(value, 1);
-    let difference = |difference: &Difference| match difference.interval {
-        Some([low, high]) => format!("{} [{low:.3}, {high:.3}]", share(difference.em)),
-        None => share(difference.em),
-    };
-    let mut rows = vec![output::head(
-        "policy|EM|F1|retrieves|with evidence|results|calls|tokens|p50 ms|AUROC|not harming|trusted, right|doubted, right|by chance|against always|of oracle's lead|against chance",
-    )];
-    for policy in &comparison.policies {
-        let summary = &policy.summary;
-        let tokens = summary
-            .tokens
-            .prompt
-            .mean
-            .zip(summary.tokens.completion.mean);
-        rows.push(vec![
-            summary.policy.clone(),
-            share(summary.em),
-            share(summary.f1),
-            share(summary.retrieval_ratio),
-            share(summary.evidence_ratio),
-            one(summary.search_results.mean),
-            one(summary.model_calls.mean),
-            one(tokens.map(|(read, written)| read + written)),
-            one(summary.latency_ms.p50),
-            share(policy.auroc),
-            share(policy.not_harming),
-            share(policy.trusted_right),
-            share(policy.doubted_right),
-            share(policy.random.em),
-            difference(&policy.vs_always),
-            share(policy.of_oracle_lead),
-            difference(&policy.vs_random),
-        ]);
-    }
-    output::table(&rows)?;
-    output::line(format!(
-        "{} questions; retrieval turns {} of them from wrong to right, {} from right to wrong",
-        comparison.n,
-        share(comparison.beneficial),
-        share(comparison.harmful)
-    ))?;
-    output::line(format!(
-        "of the answers that are right from memory, evidence turns {}{} wrong",
-        share(comparison.misled),
-        output::interval(comparison.misled_interval)
-    ))?;
-    for policy in &comparison.policies {
-        let summary = &policy.summary;
-        if summary.cannot_tell > 0 {
-            output::line(format!(
-                "`{}` cannot tell of {} questions, and takes the careful side",
-                summary.policy, summary.cannot_tell
-            ))?;
-        }
-    }
-    show_yardsticks(comparison)?;
-    if let Some(abstain) = comparison.abstain {
-        show_withheld(abstain, comparison)?;
-    }
-    if let Some(breakdown) = &comparison.by {
-        show_breakdown(breakdown, comparison.abstain.is_some())?;
-    }
-    for policy in comparison.policies.iter().filter(|one| one.unscored > 0) {
-        output::line(format!(
-            "{}: {} questions have no score, since the model does not tell what it takes; they retrieve",
-            policy.summary.policy, policy.unscored
-        ))?;
-    }
-    output::line(format!("report: {}", folder.join("report.html").display()))
 }

@@ -18,6 +18,7 @@ pub(crate) mod mastery;
 pub(crate) mod model;
 pub(crate) mod plan;
 pub(crate) mod probe;
+mod provenance;
 pub(crate) mod prune;
 mod push;
 mod records;

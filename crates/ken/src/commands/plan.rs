@@ -1,16 +1,18 @@
 //! `ken plan`: chooses a set-up among those that a study measured.
 
-use std::borrow::Cow;
 use std::fmt::Write;
 
+use ken_report::Report;
 use ken_setup::Key;
 use ken_study::plan::{
     Bounds, Candidate, Goal, Plan, Promise, Quantity, candidates_of_study, candidates_of_table,
+    plan_report,
 };
-use ken_study::scaling::{Manifest, Measure, Measured, Order, PruneRatio, read_table};
+use ken_study::scaling::{Manifest, Measured, Order, PruneRatio, read_table};
 use serde_json::json;
 
 use crate::arguments::studying::PlanArguments;
+use crate::commands::provenance::for_a_shell;
 use crate::commands::study::is_table;
 use crate::failure::{Failure, Result};
 use crate::output;
@@ -51,7 +53,10 @@ pub(crate) fn run(arguments: &PlanArguments, session: &Session<'_>) -> Result<()
             "toml": recipe.as_ref().map(|recipe| recipe.toml.clone()),
         }));
     }
-    show(&plan, recipe.as_ref(), &dataset, candidates.len())
+    show(
+        &plan_report(&plan, &dataset, candidates.len()),
+        recipe.as_ref(),
+    )
 }
 
 fn goal(arguments: &PlanArguments) -> Goal {
@@ -147,15 +152,6 @@ impl Recipe {
     }
 }
 
-/// A word of a command, in quotes where a shell would read it otherwise.
-fn for_a_shell(word: &str) -> Cow<'_, str> {
-    let plain = |c: char| c.is_alphanumeric() || "-_./:@+,=%".contains(c);
-    match !word.is_empty() && word.chars().all(plain) {
-        true => word.into(),
-        false => format!("'{}'", word.replace('\'', "'\\''")).into(),
-    }
-}
-
 /// The filters of a study, which its manifest has in one line: a word without a comparison belongs to the
 /// value before it.
 fn filters(manifest: &Manifest) -> Vec<String> {
@@ -192,39 +188,8 @@ fn differing(manifest: &Manifest) -> Vec<(&str, &str)> {
         .collect()
 }
 
-fn told(measure: &Measure) -> String {
-    output::share(measure.value) + &output::interval(measure.interval)
-}
-
-fn show(plan: &Plan<'_>, recipe: Option<&Recipe>, dataset: &str, of: usize) -> Result<()> {
-    let chosen = plan.chosen;
-    let mut rows = vec![(
-        "set-up",
-        format!("{} of {of} measured on {dataset}", chosen.name),
-    )];
-    for (name, measure) in &plan.reported {
-        rows.push((name, told(measure)));
-    }
-    for quantity in Quantity::costs() {
-        if let Some(value) = chosen.value(quantity) {
-            rows.push((quantity.name(), quantity.told(value)));
-        }
-    }
-    output::pairs(rows)?;
-    if !chosen.answers.is_empty() {
-        output::line(
-            "chosen on one half of the questions; the accuracy above is that of the other half",
-        )?;
-    }
-    if !plan.keeps_bounds {
-        output::line(
-            "on that half it does not keep the bounds of accuracy: it was chosen where luck helped, or there are too few questions",
-        )?;
-    }
-    if let Some(promised) = &plan.promise {
-        show_promise(promised)?;
-    }
-    show_around(plan)?;
+fn show(report: &Report, recipe: Option<&Recipe>) -> Result<()> {
+    output::report(report)?;
     if let Some(Recipe { prune, ask, toml }) = recipe {
         output::text("\nto run it:\n")?;
         if let Some(prune) = prune {
@@ -232,94 +197,6 @@ fn show(plan: &Plan<'_>, recipe: Option<&Recipe>, dataset: &str, of: usize) -> R
         }
         output::line(ask)?;
         output::text(&format!("\nken.toml:\n{}\n", toml.trim_end()))?;
-    }
-    Ok(())
-}
-
-fn show_promise(promised: &ken_study::plan::Promised<'_>) -> Result<()> {
-    let Promise {
-        accuracy,
-        cost,
-        max_loss,
-        confidence,
-    } = promised.promise;
-    output::line(format!(
-        "\nwith confidence {confidence} it loses at most {max_loss} of {accuracy} against {}; measured: {}",
-        promised.reference,
-        told(&promised.gain)
-    ))?;
-    let mut rows = vec![output::head("step|cost|loss|evidence|passes")];
-    for step in &promised.walk.steps {
-        let passes = match (step.passes, step.needed) {
-            (true, _) => "yes".to_owned(),
-            (false, Some(needed)) => {
-                format!("no: about {needed} questions like these would be needed")
-            }
-            (false, None) => "no, nor with any number of questions like these".to_owned(),
-        };
-        rows.push(vec![
-            step.name.clone(),
-            cost.told(step.cost),
-            format!("{:.3}", step.loss),
-            format!("{:.2} of {:.0}", step.evidence, 1.0 / (1.0 - confidence)),
-            passes,
-        ]);
-    }
-    output::table(&rows)
-}
-
-/// The front, and what one step more would buy.
-fn show_around(plan: &Plan<'_>) -> Result<()> {
-    let names = [Quantity::Em, Quantity::F1]
-        .into_iter()
-        .chain(Quantity::costs());
-    let names: Vec<Quantity> = names
-        .filter(|quantity| plan.front.iter().any(|one| one.value(*quantity).is_some()))
-        .collect();
-    let head = names.iter().map(|quantity| quantity.name().to_owned());
-    let mut rows: Vec<Vec<String>> =
-        vec![std::iter::once("front".to_owned()).chain(head).collect()];
-    for one in &plan.front {
-        let values = names.iter().map(|quantity| {
-            let value = one.value(*quantity);
-            value.map_or_else(|| "-".to_owned(), |value| quantity.told(value))
-        });
-        rows.push(std::iter::once(one.name.clone()).chain(values).collect());
-    }
-    output::line("")?;
-    output::table(&rows)?;
-    if !plan.buys.is_empty() {
-        output::line("")?;
-    }
-    for buy in &plan.buys {
-        let sign = |value: f64| if value < 0.0 { "-" } else { "+" };
-        let costs = buy.costs.iter().filter(|(_, value)| *value != 0.0);
-        let costs = costs.map(|(quantity, value)| {
-            format!("{quantity} {}{}", sign(*value), quantity.told(value.abs()))
-        });
-        let costs: Vec<String> = costs.collect();
-        output::line(format!(
-            "{} ({}): {}; {}",
-            buy.what,
-            buy.name,
-            told(&buy.gain),
-            costs.join(", ")
-        ))?;
-    }
-    for one in &plan.projections {
-        let expected = one
-            .expected
-            .iter()
-            .map(|(n, value)| format!("{value:.3} at {n}"));
-        output::line(format!(
-            "projection, not measured: {} of {} = {:.3} + {:.3} ln n, off by {:.3} on scales held out: {}",
-            one.quantity,
-            one.name,
-            one.at_one,
-            one.slope,
-            one.held_out_error,
-            expected.collect::<Vec<_>>().join(", ")
-        ))?;
     }
     Ok(())
 }

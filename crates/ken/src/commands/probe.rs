@@ -1,22 +1,20 @@
 //! `ken probe`: what the language model knows, and what evidence changes, over a file of questions.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 use std::sync::Arc;
 
 use ken_answer::{Pipeline, Retriever};
 use ken_language::{Embedder, LanguageModel};
 use ken_probe::{Grouping, SampleOptions};
 use ken_study::compare::grouped_by;
-use ken_study::probe::{Conditions, EffectShares};
 use ken_study::{
-    Probe, ProbeSummary, check_field, probe, probe_to_html, summarize_probe, with_ending,
+    Probe, ProbeSummary, check_field, probe, probe_report, summarize_probe, with_ending,
 };
 
 use crate::arguments::probing::ProbeArguments;
-use crate::commands::records;
+use crate::commands::{provenance, records};
 use crate::failure::{Failure, Result};
-use crate::output::{self, share};
+use crate::output;
 use crate::session::Session;
 
 pub(crate) fn run(arguments: &ProbeArguments, session: &Session<'_>) -> Result<()> {
@@ -50,9 +48,9 @@ pub(crate) fn run(arguments: &ProbeArguments, session: &Session<'_>) -> Result<(
         eigenscore: arguments.eigenscore,
         at_k: &at_k,
     };
-    let identity = work.identity(session.settings.identity(&pipeline));
+    let settings = work.identity(session.settings.identity(&pipeline));
     let batch = arguments.batch;
-    let probed = records::resumed(&out, identity, batch, session, |file, run| {
+    let probed = records::resumed(&out, settings.clone(), batch, session, |file, run| {
         probe(&work, &questions, file, run)
     })?;
     let groups: Vec<(String, ProbeSummary)> = arguments
@@ -63,10 +61,15 @@ pub(crate) fn run(arguments: &ProbeArguments, session: &Session<'_>) -> Result<(
         .collect();
     let page = with_ending(&out, "html");
     let title = format!("What the model knows: {}", out.display());
-    ken_storage::replace(&page, probe_to_html(&title, &probed, &groups).as_bytes())?;
+    let report = probe_report(&title, &probed, &groups).measured_with(provenance::of(settings));
+    ken_storage::replace(&page, report.html().as_bytes())?;
     records::report(&probed, &out, session.json, |table| {
-        show(&summarize_probe(&probed), &out, table)?;
-        show_groups(&groups)
+        output::report(&report)?;
+        output::pairs([
+            ("per question", out.display().to_string()),
+            ("as a table", table.display().to_string()),
+            ("as a page", page.display().to_string()),
+        ])
     })
 }
 
@@ -113,82 +116,4 @@ fn embedder(
     let opened = (needed && pipeline.retriever().is_none())
         .then(|| session.setup().embedder(&session.settings.embedder));
     Ok(opened.transpose()?)
-}
-
-fn show(summary: &ProbeSummary, out: &Path, table: &Path) -> Result<()> {
-    let mut rows = vec![
-        ("questions", summary.n.to_string()),
-        ("failed", summary.failed.to_string()),
-    ];
-    if summary.unjudged > 0 {
-        rows.push(("without golden answers", summary.unjudged.to_string()));
-    }
-    if summary.without_logprobs > 0 {
-        rows.push((
-            "without log probabilities",
-            summary.without_logprobs.to_string(),
-        ));
-    }
-    if summary.cannot_tell > 0 {
-        rows.push(("cannot tell", summary.cannot_tell.to_string()));
-    }
-    rows.extend([
-        ("known rate", share(summary.known_rate)),
-        ("confidence", conditions(&summary.confidence)),
-        ("certainty", conditions(&summary.certainty)),
-        (
-            "effect on confidence",
-            effects(&summary.effect_on_confidence),
-        ),
-        ("effect on certainty", effects(&summary.effect_on_certainty)),
-        ("correlation", share(summary.correlation)),
-        ("mask copied", share(summary.mask_copied)),
-        ("per question", out.display().to_string()),
-        ("as a table", table.display().to_string()),
-        ("as a page", with_ending(out, "html").display().to_string()),
-    ]);
-    output::pairs(rows)
-}
-
-fn show_groups(groups: &[(String, ProbeSummary)]) -> Result<()> {
-    if groups.is_empty() {
-        return Ok(());
-    }
-    let mut rows = vec![output::head(
-        "group|questions|known rate|confidence: self|corpus|masked|certainty: self|corpus|masked|beneficial|harmful|mask copied",
-    )];
-    rows.extend(groups.iter().map(|(value, summary)| {
-        let three = |means: &Conditions<Option<f64>>| {
-            [means.from_self, means.corpus, means.masked].map(share)
-        };
-        let effect = &summary.effect_on_confidence;
-        let mut cells = vec![
-            value.clone(),
-            summary.n.to_string(),
-            share(summary.known_rate),
-        ];
-        cells.extend(three(&summary.confidence));
-        cells.extend(three(&summary.certainty));
-        cells.extend([effect.beneficial, effect.harmful, summary.mask_copied].map(share));
-        cells
-    }));
-    output::table(&rows)
-}
-
-fn conditions(means: &Conditions<Option<f64>>) -> String {
-    format!(
-        "self {}, corpus {}, masked {}",
-        share(means.from_self),
-        share(means.corpus),
-        share(means.masked)
-    )
-}
-
-fn effects(shares: &EffectShares) -> String {
-    format!(
-        "beneficial {}, neutral {}, harmful {}",
-        share(shares.beneficial),
-        share(shares.neutral),
-        share(shares.harmful)
-    )
 }

@@ -167,7 +167,7 @@ fn policies_are_compared_and_the_run_is_resumed() {
     );
     assert_eq!(ken.read("all/never.jsonl"), never, "answers are paid once");
     let page = ken.read("all/report.html");
-    assert!(page.contains("<svg") && page.contains("prompt"));
+    assert!(page.contains("<figure") && page.contains("prompt"));
     assert_eq!(ken.read("all/policies.csv").lines().count(), 3);
 }
 

@@ -197,8 +197,15 @@ fn a_grid_answers_as_evaluations_do_and_is_reported_and_planned_from() {
         "it is self-contained"
     );
     assert!(page.contains("<figure id=\"q-em\">") && page.contains("reversed"));
-    let vega: Value = serde_json::from_str(&ken.read("st/vega/q-em.vl.json")).unwrap();
-    assert_eq!(vega["data"]["values"].as_array().unwrap().len(), 4 * SCALES);
+    let drawn: Value = serde_json::from_str(&ken.read("st/page.json")).unwrap();
+    let sections = drawn["sections"].as_array().unwrap().iter();
+    let figure = sections
+        .map(|one| &one["figure"])
+        .find(|one| one["name"] == "q-em");
+    let lines = figure.unwrap()["series"].as_array().unwrap().iter();
+    let lines = lines.filter(|one| one["mark"] != "rings");
+    let points = lines.map(|one| one["points"].as_array().unwrap().len());
+    assert_eq!(points.sum::<usize>(), 4 * SCALES);
 
     let by = ken.json(&["study", "report", "st", "--by", "tower"])["by"].clone();
     let groups = by["groups"].as_array().unwrap();

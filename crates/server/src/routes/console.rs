@@ -38,7 +38,11 @@ const VERSION: &str = "{version}";
 
 macro_rules! files {
     ($($name:literal),* $(,)?) => {
-        &[$(($name, include_bytes!(concat!("../../console/", $name)))),*]
+        &[
+            // Saved reports hold it too.
+            ("figure.js", ken_report::FIGURE_SCRIPT.as_bytes()),
+            $(($name, include_bytes!(concat!("../../console/", $name)))),*
+        ]
     };
 }
 
@@ -61,6 +65,7 @@ const FILES: &[(&str, &[u8])] = files![
     "policies.js",
     "probed.js",
     "pruned.js",
+    "report.js",
     "search.js",
     "studies.js",
     "style.css",
@@ -166,7 +171,7 @@ mod tests {
             entry.file_name().into_string().unwrap()
         });
         let mut names: BTreeSet<String> = names.collect();
-        assert!(names.remove("index.html"));
+        assert!(names.remove("index.html") && names.insert("figure.js".to_owned()));
         let served: BTreeSet<String> = FILES.iter().map(|(name, _)| (*name).to_owned()).collect();
         assert_eq!(served, names);
     }

@@ -32,6 +32,8 @@ pub(crate) struct StudyObject {
     pub(crate) questions: Option<usize>,
     /// The page for people, among the files.
     pub(crate) page: Option<String>,
+    /// The report as data, for programs that draw it, among the files.
+    pub(crate) report: Option<String>,
     /// The data, among the files.
     pub(crate) data: Option<String>,
     /// What can be read.

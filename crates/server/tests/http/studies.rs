@@ -1,5 +1,6 @@
 //! Studies that are shown: which there are, their files as they are, and nothing else of the disk.
 
+use ken_report::{Axis, Cell, Column, Figure, Mark, Point, Report, Section, Series, Table};
 use ken_server::Keys;
 use serde_json::{Value, json};
 
@@ -32,6 +33,79 @@ fn report() -> Value {
     })
 }
 
+/// A table as a report has it.
+fn table(name: &str, columns: &[&str], rows: Vec<Vec<Cell>>) -> Section {
+    let columns = columns.iter().map(|name| Column {
+        digits: Some(3),
+        has_interval: true,
+        ..Column::plain(*name, *name)
+    });
+    let columns = columns.collect();
+    Table {
+        name: name.to_owned(),
+        columns,
+        rows,
+    }
+    .into()
+}
+
+/// The same study as a console draws it: a ring where the small model is as good as the large one.
+fn drawn() -> String {
+    let axes = || {
+        [
+            Axis::whole("corpus scale n, shards"),
+            Axis::around("exact match"),
+        ]
+    };
+    let lines = || {
+        [
+            Series::line("small", 0, [(1.0, 0.25), (2.0, 0.5)]),
+            Series::line("large", 1, [(1.0, 0.4), (2.0, 0.6)]),
+        ]
+    };
+    let ring = Series {
+        mark: Mark::Rings,
+        ..Series::dots("n*", [Point::named(2.0, 0.5, "as good")])
+    };
+    let pairs = ["nq", "small", "large", "forward", "3", "2", "2", "2"]
+        .map(Cell::from)
+        .to_vec();
+    let names = [
+        "data set", "smaller", "larger", "shards", "k", "n*", "by EM", "by F1",
+    ];
+    let em = (Some(0.5), Some([0.4, 0.6])).into();
+    let sections = [
+        table("n*", &names, vec![pairs]),
+        Section::Heading("nq".to_owned()),
+        Figure::new(
+            "nq-em",
+            "exact match by corpus scale",
+            axes(),
+            lines().into_iter().chain([ring]),
+        )
+        .into(),
+        Figure::new("nq-coverage", "coverage by corpus scale", axes(), lines()).into(),
+        table(
+            "Measures by scale",
+            &["model", "EM"],
+            vec![vec!["small".into(), em]],
+        ),
+    ];
+    let mut report = Report::new("Models and corpus scales: sizes", sections);
+    report.provenance.insert("seed".to_owned(), "0".to_owned());
+    serde_json::to_string(&report).unwrap()
+}
+
+/// A comparison of two policies, likewise.
+fn compared() -> String {
+    let rows = vec![
+        vec!["always".into(), 0.5.into(), 0.625.into(), 1.0.into()],
+        vec!["prompt@0.5".into(), 0.75.into(), Cell::Missing, 0.25.into()],
+    ];
+    let names = ["policy", "EM", "F1", "retrieves"];
+    serde_json::to_string(&Report::new("Compared", [table("Policies", &names, rows)])).unwrap()
+}
+
 /// The page of a report, which tries what it may not do.
 pub(crate) const PAGE: &str = "<!doctype html><title>Models and corpus scales: sizes</title>\
     <style>h1{color:rgb(1,2,3)}</style><h1>Sizes</h1><p id=\"told\"></p><script>\
@@ -58,13 +132,14 @@ pub(crate) fn fill(server: &Running) {
     write("sizes/study.json", &manifest.to_string());
     write("sizes/report.json", &report().to_string());
     write("sizes/report.html", PAGE);
-    write("sizes/vega/nq-em.vl.json", "{\"mark\": \"line\"}");
+    write("sizes/page.json", &drawn());
     write("sizes/cells/secret.jsonl", "{}");
     write("begun/study.json", &manifest.to_string());
     write(
         "compared/policies.csv",
         "policy,n,em,f1,retrieval_ratio\nalways,4,0.5,0.625,1\nprompt@0.5,4,0.75,,0.25\n",
     );
+    write("compared/page.json", &compared());
     write("compared/report.html", "<!doctype html><h1>Compared</h1>");
     write("compared/never.jsonl", "{}");
     let records = [
@@ -115,7 +190,7 @@ fn studies_are_told_with_what_they_measured() {
     );
     let files = sizes["files"].as_array().unwrap().iter();
     let files: Vec<&str> = files.map(|file| file["name"].as_str().unwrap()).collect();
-    assert_eq!(files, ["report.html", "report.json", "vega/nq-em.vl.json"]);
+    assert_eq!(files, ["report.html", "page.json", "report.json"]);
     for one in all {
         assert!(one["changed_at"].as_u64().unwrap() > 1_600_000_000, "{one}");
     }
@@ -140,7 +215,7 @@ fn their_files_are_given_as_they_are_and_pages_stand_alone() {
             "<!doctype html>",
         ),
         ("sizes/report.json", "application/json", "{\"compensation\""),
-        ("sizes/vega/nq-em.vl.json", "application/json", "{\"mark\""),
+        ("sizes/page.json", "application/json", "{\"title\""),
         (
             "compared/policies.csv",
             "text/csv; charset=utf-8",
@@ -198,10 +273,10 @@ fn no_path_leads_out_of_the_folder() {
         ("sizes", "study.json"),
         ("sizes", "cells/secret.jsonl"),
         ("sizes", "cells"),
-        ("sizes", "vega"),
-        ("sizes", "vega/"),
-        ("sizes", "vega/../study.json"),
-        ("sizes", "vega%2f..%2fstudy.json"),
+        ("sizes", "cells"),
+        ("sizes", "cells/"),
+        ("sizes", "cells/../study.json"),
+        ("sizes", "cells%2f..%2fstudy.json"),
         ("sizes", "..%2fcompared%2freport.html"),
         ("sizes", "%2e%2e%2f%2e%2e%2fkeys.json"),
         ("sizes", "..%5c..%5ckeys.json"),
@@ -229,7 +304,7 @@ fn no_path_leads_out_of_the_folder() {
         "%2fetc",
         "sizes%2f",
         "sizes%00",
-        "sizes%2fvega",
+        "sizes%2fcells",
         "keys.json",
         "..%2foutside.json",
         "none",

@@ -1,19 +1,19 @@
 //! A comparison in a folder: the answers without and with retrieval and the signals, each in a file that
-//! a later run resumes, and the comparison as CSV and as a page.
+//! a later run resumes, and the comparison as CSV and as a report.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use ken_answer::{AnswerError, Gated, Pipeline, Policy};
+use ken_report::Provenance;
 use ken_storage::{create_dir_all, replace};
 use ken_train::heads::{HeadOptions, Shape};
 
 use super::breakdown::break_down;
 use super::comparison::{Comparison, compare};
 use super::compose::Answered;
-use super::csv::to_csv;
-use super::report::to_html;
+use super::report::{report, to_csv};
 use super::signals::{
     Known, RequiredSignals, SignalWork, Signals, measure_signals, policies_need_gate,
 };
@@ -23,6 +23,7 @@ use crate::learn::LearnError;
 use crate::learn::gate::{Weighable, cross_fitted_worth};
 use crate::probe::ProbeRecord;
 use crate::record::Record;
+use crate::report_files::write_report;
 use crate::results::{ResultsFile, RunSettings};
 use crate::run::{Run, RunError};
 use crate::split::{AboutSubject, half};
@@ -56,6 +57,8 @@ pub struct ComparisonWork<'a> {
     pub folder: &'a Path,
     /// What the page is called.
     pub title: &'a str,
+    /// What the report says of how its numbers came about.
+    pub provenance: Provenance,
     /// The questions.
     pub questions: &'a [Question],
     /// The policies.
@@ -146,10 +149,11 @@ impl ComparisonWork<'_> {
                 seed,
             ));
         }
-        let page = to_html(self.title, &comparison, self.probed);
-        for (name, text) in [("policies.csv", to_csv(&comparison)), ("report.html", page)] {
-            replace(&self.folder.join(name), text.as_bytes()).map_err(RunError::from)?;
-        }
+        let report = report(self.title, &comparison, self.probed);
+        let report = report.measured_with(self.provenance.clone());
+        write_report(&report, self.folder).map_err(RunError::from)?;
+        let csv = self.folder.join("policies.csv");
+        replace(&csv, to_csv(&comparison).as_bytes()).map_err(RunError::from)?;
         Ok(comparison)
     }
 

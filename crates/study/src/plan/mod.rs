@@ -10,6 +10,7 @@ mod prices;
 mod project;
 mod promise;
 mod quantity;
+mod report;
 
 pub use buys::{Buy, buys, gain};
 pub use candidate::{
@@ -21,3 +22,4 @@ pub use prices::{NotAPrice, Prices};
 pub use project::{Projection, project};
 pub use promise::{Promise, Step, Walk, walk};
 pub use quantity::{Bound, Quantity, UnknownQuantity};
+pub use report::plan_report;

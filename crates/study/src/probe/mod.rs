@@ -7,6 +7,7 @@
 
 mod evidence;
 mod record;
+mod report;
 mod run;
 mod sampled;
 mod summary;
@@ -14,6 +15,8 @@ mod summary;
 pub use evidence::ProbedEvidence;
 pub(crate) use record::drawn_of;
 pub use record::{Conditions, Effects, Fingerprints, ProbeAnswer, ProbeRecord, ProbeSample};
+pub(crate) use report::distributions;
+pub use report::probe_report;
 pub use run::probe;
 pub use sampled::Probe;
 pub use summary::{EffectShares, ProbeSummary, summarize_probe};

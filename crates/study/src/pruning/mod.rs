@@ -9,10 +9,10 @@ mod marks;
 mod measured;
 mod near_duplicates;
 mod order;
-mod page;
 mod plan;
 mod report;
 mod score;
+mod tables;
 mod vectors;
 
 pub use error::PruningError;
@@ -21,10 +21,10 @@ pub use marks::{read_marks, write_marks};
 pub use measured::measured_first;
 pub(crate) use measured::place_of;
 pub use order::{Scored, Work, count, order};
-pub use page::pruned_to_html;
 pub use plan::{Basis, PrunePlan};
 pub use report::{CorpusCopy, Pruned, PrunedGroup, PrunedRow, Unpruned};
 pub use score::{Method, scored};
+pub use tables::pruning_report;
 pub(crate) use vectors::READ_TOGETHER;
 pub use vectors::{PassageVectors, StoredVectors};
 

@@ -1,26 +1,14 @@
 //! The figures of a study.
 
+use std::collections::BTreeMap;
+
+use ken_report::{Axis, Figure, Mark, Point, Series as Line};
+
 use super::{Front, PolicyOutcome, Series, StudyReport};
-use crate::page::{Axis, COLORS, Diagram, PLAIN};
 use crate::plan::Quantity;
 use crate::scaling::{Measure, Order, Retrieval, ScaleMeasures};
 
-/// A figure.
-pub(super) struct Figure<'r> {
-    /// The data set that it is of.
-    pub(super) dataset: &'r str,
-    /// Its name, as of files.
-    pub(super) name: String,
-    /// What it shows.
-    pub(super) caption: String,
-    /// The drawing.
-    pub(super) diagram: Diagram<'r>,
-}
-
-const WIDTH: f64 = 460.0;
-const HEIGHT: f64 = 320.0;
-
-/// A measure with its name, its axis and what is said of it.
+/// A measure with its name, its axis and its value.
 type Shown = (&'static str, &'static str, fn(&ScaleMeasures) -> &Measure);
 
 const SHOWN: [Shown; 8] = [
@@ -42,100 +30,93 @@ const SHOWN: [Shown; 8] = [
     ),
 ];
 
-/// All figures that have data.
-pub(super) fn all(report: &StudyReport) -> Vec<Figure<'_>> {
-    let mut figures = Vec::new();
-    for dataset in report.datasets() {
-        for shown in SHOWN {
-            figures.extend(by_scale(report, dataset, shown));
-        }
-        figures.extend(by_share_pruned(report, dataset));
-        figures.extend(known(report, dataset));
-        let fronts = report
-            .fronts
-            .iter()
-            .filter(|front| front.dataset == dataset);
-        figures.extend(fronts.map(pareto));
-    }
-    figures
+/// The figures of a data set that have data.
+pub(super) fn all(study: &StudyReport, dataset: &str) -> Vec<Figure> {
+    let by_scale = SHOWN
+        .into_iter()
+        .filter_map(|shown| by_scale(study, dataset, shown));
+    let fronts = study.fronts.iter().filter(|front| front.dataset == dataset);
+    by_scale
+        .chain(by_share_pruned(study, dataset))
+        .chain(known(study, dataset))
+        .chain(fronts.map(pareto))
+        .collect()
 }
 
-fn by_scale<'r>(report: &'r StudyReport, dataset: &'r str, shown: Shown) -> Option<Figure<'r>> {
-    let (name, axis, of) = shown;
-    let of_set: Vec<&Series> = report
+fn by_scale(study: &StudyReport, dataset: &str, (name, axis, of): Shown) -> Option<Figure> {
+    let series: Vec<&Series> = study
         .series
         .iter()
         .filter(|one| one.dataset == dataset)
         .collect();
-    let points = |one: &Series| -> Vec<(f64, f64)> {
-        let each = one.scales.iter();
-        each.filter_map(|at| Some((f64::from(at.n), of(at).value?)))
-            .collect()
-    };
-    let heights: Vec<f64> = of_set
+    let mut scales = series
         .iter()
-        .flat_map(|one| points(one))
-        .map(|point| point.1)
-        .collect();
-    let scales: Vec<u32> = of_set
-        .iter()
-        .flat_map(|one| one.scales.iter().map(|at| at.n))
-        .collect();
+        .flat_map(|one| one.scales.iter().map(|at| at.n));
     // A line takes two scales.
-    let is_line = scales.iter().any(|n| *n != scales[0]);
-    if heights.is_empty() || !is_line {
+    let first = scales.next()?;
+    if !scales.any(|n| n != first) {
         return None;
     }
-    let (across, up) = (
-        Axis::scales("corpus scale n, shards", &scales),
-        Axis::around(axis, &heights),
-    );
-    let mut diagram = Diagram::new(WIDTH, HEIGHT, across, up);
-    let models = models(&of_set);
-    for (at, one) in of_set.iter().enumerate() {
+    let is_reversed = |one: &Series| {
+        one.retrieval
+            .is_some_and(|retrieval| retrieval.order == Order::Reversed)
+    };
+    let has_rings = ["em", "f1"].contains(&name);
+    let models = models(&series);
+    let lines = series.iter().enumerate().flat_map(|(at, one)| {
         // Models have colors; of one model, its ways of retrieving.
-        let place = match models.len() {
-            1 => at,
-            _ => models
+        let color = if models.len() == 1 {
+            at
+        } else {
+            models
                 .iter()
                 .position(|model| *model == one.model)
-                .unwrap_or_default(),
+                .unwrap_or_default()
         };
-        let color = COLORS[place % COLORS.len()];
-        let is_reversed = one
-            .retrieval
-            .is_some_and(|retrieval| retrieval.order == Order::Reversed);
-        let label = label(one, &of_set);
-        diagram.line(&label, &points(one), color, is_reversed);
-        diagram.legend(&label, color);
-        if ["em", "f1"].contains(&name) {
-            rings(report, one, &points(one), name, color, &mut diagram);
-        }
-    }
-    let marks = match name {
-        "em" | "f1" => {
-            "; a ring is n*, where a smaller model is as good as a larger one with one shard"
-        }
-        _ => "",
+        let points = one.scales.iter().filter_map(|at| {
+            let Measure { value, interval } = *of(at);
+            Some(Point {
+                x: at.n.into(),
+                y: value?,
+                band: interval,
+                name: String::new(),
+            })
+        });
+        let line = Line::line(label(one, &series), color, points);
+        let mark = if is_reversed(one) {
+            Mark::Dashed
+        } else {
+            Mark::Line
+        };
+        let rings = Line {
+            mark: Mark::Rings,
+            points: rings(study, one, &line.points, name),
+            ..line.clone()
+        };
+        [Some(Line { mark, ..line }), has_rings.then_some(rings)]
+    });
+    let marks = if has_rings {
+        "; a ring is n*, where a smaller model is as good as a larger one with one shard"
+    } else {
+        ""
     };
-    let dashed = match of_set
-        .iter()
-        .any(|one| one.retrieval.is_some_and(|r| r.order == Order::Reversed))
-    {
-        true => "; dashed: the shards in reversed order",
-        false => "",
+    let dashed = if series.iter().any(|one| is_reversed(one)) {
+        "; dashed: the shards in reversed order"
+    } else {
+        ""
     };
-    Some(Figure {
-        dataset,
-        name: format!("{dataset}-{name}"),
-        caption: format!("{axis} by corpus scale on {dataset}{marks}{dashed}"),
-        diagram,
-    })
+    let figure = Figure::new(
+        format!("{dataset}-{name}"),
+        format!("{axis} by corpus scale on {dataset}{marks}{dashed}"),
+        [Axis::whole("corpus scale n, shards"), Axis::around(axis)],
+        lines.flatten(),
+    );
+    (!figure.is_empty()).then_some(figure)
 }
 
 /// Exact match by the share pruned, of each policy at the largest scale; none where nothing was pruned.
-fn by_share_pruned<'r>(report: &'r StudyReport, dataset: &'r str) -> Option<Figure<'r>> {
-    let of_set = report.policies.iter().filter(|one| one.dataset == dataset);
+fn by_share_pruned(study: &StudyReport, dataset: &str) -> Option<Figure> {
+    let of_set = study.policies.iter().filter(|one| one.dataset == dataset);
     let largest = of_set.clone().map(|one| one.n).max()?;
     let of_set: Vec<&PolicyOutcome> = of_set.filter(|one| one.n == largest).collect();
     let differs =
@@ -149,73 +130,51 @@ fn by_share_pruned<'r>(report: &'r StudyReport, dataset: &'r str) -> Option<Figu
         &|one| format!("k {}", one.retrieval.k),
     ];
     let named: Vec<_> = parts.iter().filter(|part| differs(*part)).collect();
-    let label = |one: &PolicyOutcome| {
-        let parts = named.iter().map(|part| part(one));
-        let all: Vec<String> = std::iter::once(one.policy.clone()).chain(parts).collect();
-        all.join(", ")
-    };
-    let mut lines: Vec<(String, Vec<(f64, f64)>)> = Vec::new();
+    let mut lines: BTreeMap<String, Vec<(f64, f64)>> = BTreeMap::new();
     for one in &of_set {
+        let parts = named.iter().map(|part| part(one));
+        let label: Vec<String> = std::iter::once(one.policy.clone()).chain(parts).collect();
         let point = (one.retrieval.pruned.share(), one.em.value?);
-        let label = label(one);
-        match lines.iter_mut().find(|(name, _)| *name == label) {
-            Some((_, points)) => points.push(point),
-            None => lines.push((label, vec![point])),
-        }
+        lines.entry(label.join(", ")).or_default().push(point);
     }
-    let values = |of: fn(&(f64, f64)) -> f64| -> Vec<f64> {
-        lines
-            .iter()
-            .flat_map(|(_, points)| points)
-            .map(of)
-            .collect()
-    };
-    let (across, up) = (
-        Axis::around("share of the corpus pruned", &values(|point| point.0)),
-        Axis::around("exact match", &values(|point| point.1)),
-    );
-    let mut diagram = Diagram::new(WIDTH, HEIGHT, across, up);
-    for (place, (label, points)) in lines.iter_mut().enumerate() {
-        points.sort_by(|one, other| one.0.total_cmp(&other.0));
-        let color = COLORS[place % COLORS.len()];
-        diagram.line(label, points, color, false);
-        diagram.legend(label, color);
-    }
-    Some(Figure {
-        dataset,
-        name: format!("{dataset}-pruned"),
-        caption: format!("Exact match by the share pruned on {dataset}, at scale {largest}"),
-        diagram,
-    })
+    let lines = lines
+        .into_iter()
+        .zip(0..)
+        .map(|((label, mut points), color)| {
+            points.sort_by(|one, other| one.0.total_cmp(&other.0));
+            Line::line(label, color, points)
+        });
+    Some(Figure::new(
+        format!("{dataset}-pruned"),
+        format!("Exact match by the share pruned on {dataset}, at scale {largest}"),
+        [
+            Axis::around("share of the corpus pruned"),
+            Axis::around("exact match"),
+        ],
+        lines,
+    ))
 }
 
-/// Marks n\* of a model by a metric.
-fn rings(
-    report: &StudyReport,
-    one: &Series,
-    points: &[(f64, f64)],
-    metric: &str,
-    color: &str,
-    diagram: &mut Diagram<'_>,
-) {
-    for of_pair in &report.compensation {
+/// The points at n\* of a model by a metric.
+fn rings(study: &StudyReport, one: &Series, points: &[Point], metric: &str) -> Vec<Point> {
+    let of_model = study.compensation.iter().filter(|of_pair| {
         let pair = &of_pair.compensation;
-        let is_it = pair.dataset == one.dataset && pair.smaller == one.model;
-        let n = match metric {
-            "em" => pair.by_metric.em,
-            _ => pair.by_metric.f1,
-        };
-        let Some(n) = n.filter(|_| is_it && of_pair.retrieval == one.retrieval) else {
-            continue;
-        };
-        if let Some(point) = points.iter().find(|point| point.0 == f64::from(n)) {
-            let name = format!(
-                "{} is as good as {} with one shard",
-                pair.smaller, pair.larger
-            );
-            diagram.ring(*point, &name, color);
-        }
-    }
+        pair.dataset == one.dataset
+            && pair.smaller == one.model
+            && of_pair.retrieval == one.retrieval
+    });
+    let rings = of_model.filter_map(|of_pair| {
+        let pair = &of_pair.compensation;
+        let by = pair.by_metric;
+        let n = f64::from(if metric == "em" { by.em } else { by.f1 }?);
+        let point = points.iter().find(|point| point.x == n)?;
+        let name = format!(
+            "{} is as good as {} with one shard",
+            pair.smaller, pair.larger
+        );
+        Some(Point::named(point.x, point.y, name))
+    });
+    rings.collect()
 }
 
 /// The names of models, from small to large.
@@ -250,31 +209,25 @@ fn label(one: &Series, all: &[&Series]) -> String {
     label
 }
 
-fn known<'r>(report: &'r StudyReport, dataset: &'r str) -> Option<Figure<'r>> {
-    let mut points: Vec<(&str, f64, f64)> = Vec::new();
-    for one in report.series.iter().filter(|one| one.dataset == dataset) {
+fn known(study: &StudyReport, dataset: &str) -> Option<Figure> {
+    let mut points: Vec<Point> = Vec::new();
+    for one in study.series.iter().filter(|one| one.dataset == dataset) {
         if let Some(value) = one.known.value
-            && !points.iter().any(|point| point.0 == one.model)
+            && !points.iter().any(|point| point.name == one.model)
         {
-            points.push((&one.model, one.parameters as f64 / 1e9, value));
+            points.push(Point::named(one.parameters as f64 / 1e9, value, &one.model));
         }
     }
-    if points.is_empty() {
-        return None;
-    }
-    let values = |of: fn(&(&str, f64, f64)) -> f64| points.iter().map(of).collect::<Vec<_>>();
-    let across = Axis::around("parameters, thousand millions", &values(|point| point.1));
-    let up = Axis::around("known rate", &values(|point| point.2));
-    let mut diagram = Diagram::new(WIDTH, HEIGHT, across, up);
-    for (model, parameters, value) in &points {
-        diagram.dot((*parameters, *value), model);
-    }
-    Some(Figure {
-        dataset,
-        name: format!("{dataset}-known"),
-        caption: format!("Exact match without retrieval on {dataset}"),
-        diagram,
-    })
+    let figure = Figure::new(
+        format!("{dataset}-known"),
+        format!("Exact match without retrieval on {dataset}"),
+        [
+            Axis::around("parameters, thousand millions"),
+            Axis::around("known rate"),
+        ],
+        [Line::dots("models", points)],
+    );
+    (!figure.is_empty()).then_some(figure)
 }
 
 /// The unit in which a cost stands on an axis, and its name.
@@ -289,31 +242,21 @@ fn unit(cost: Quantity) -> (f64, &'static str) {
     }
 }
 
-fn pareto(front: &Front) -> Figure<'_> {
+fn pareto(front: &Front) -> Figure {
     let (unit, axis) = unit(front.cost);
-    let point = |one: &super::Placed| (one.cost / unit, one.accuracy);
-    let all: Vec<(f64, f64)> = front
+    let setups = front.on_front.iter().chain(&front.behind);
+    let dots = setups.map(|one| Point::named(one.cost / unit, one.accuracy, &one.name));
+    let line = front
         .on_front
         .iter()
-        .chain(&front.behind)
-        .map(point)
-        .collect();
-    let values = |of: fn(&(f64, f64)) -> f64| all.iter().map(of).collect::<Vec<_>>();
-    let across = Axis::around(axis, &values(|point| point.0));
-    let up = Axis::around("exact match", &values(|point| point.1));
-    let mut diagram = Diagram::new(WIDTH, HEIGHT, across, up);
-    let on_front: Vec<(f64, f64)> = front.on_front.iter().map(point).collect();
-    diagram.line("front", &on_front, PLAIN, true);
-    for one in front.on_front.iter().chain(&front.behind) {
-        diagram.dot(point(one), &one.name);
-    }
-    Figure {
-        dataset: &front.dataset,
-        name: format!("{}-front-{}", front.dataset, front.cost),
-        caption: format!(
+        .map(|one| (one.cost / unit, one.accuracy));
+    Figure::new(
+        format!("{}-front-{}", front.dataset, front.cost),
+        format!(
             "Exact match against {axis} on {}; dashed: the set-ups that no other beats in both",
             front.dataset
         ),
-        diagram,
-    }
+        [Axis::around(axis), Axis::around("exact match")],
+        [Line::reference("front", line), Line::dots("set-ups", dots)],
+    )
 }

@@ -1,24 +1,25 @@
-//! What is told of a study: n\*, the measures at each scale, the fronts, and where its time went; as data
-//! and as one page with its figures.
+//! What is told of a study: n\*, the measures at each scale, the fronts, and where its time went; as data and as a
+//! report with its figures.
 
 mod breakdown;
 mod figures;
-mod page;
 mod policies;
+mod tables;
 
 use std::path::Path;
 
+use ken_report::Report;
 use ken_storage::{create_dir_all, replace};
 use serde::Serialize;
 
 use crate::plan::{Candidate, Prices, Quantity, candidates_of_study, candidates_of_table, front};
 use crate::record::Record;
+use crate::report_files::write_report;
 use crate::scaling::{
     Cell, Compensation, Condition, Curve, Measure, Measured, Outcome, Retrieval, ScaleMeasures,
     ScalingError, StudyTime, compensations, known_rate,
 };
 pub use breakdown::{StudyBreakdown, StudyGroup};
-use figures::Figure;
 pub use policies::PolicyOutcome;
 
 /// All that is told.
@@ -192,29 +193,19 @@ impl StudyReport {
         names
     }
 
-    /// Writes `report.html`, `report.json` and the Vega-Lite specification of every figure into a folder,
-    /// which is made.
+    /// The report for people.
+    #[must_use]
+    pub fn report(&self, title: &str) -> Report {
+        tables::report(title, self)
+    }
+
+    /// Writes `report.html`, `page.json` and `report.json` into a folder, which is made.
     ///
     /// # Errors
     /// A folder or file that cannot be written.
-    pub fn write(&self, title: &str, folder: &Path) -> Result<(), ScalingError> {
-        let figures = figures::all(self);
-        let vega = folder.join("vega");
+    pub fn write(&self, report: &Report, folder: &Path) -> Result<(), ScalingError> {
         create_dir_all(folder)?;
-        ken_storage::create_plain_dir_all(&vega)?;
-        for Figure {
-            name,
-            caption,
-            diagram,
-            ..
-        } in &figures
-        {
-            let text = format!("{:#}\n", diagram.vega_lite(caption));
-            let file = format!("{}.vl.json", crate::page::file_name(name));
-            replace(&vega.join(file), text.as_bytes())?;
-        }
-        let html = page::to_html(title, self, &figures);
-        replace(&folder.join("report.html"), html.as_bytes())?;
+        write_report(report, folder)?;
         let json = serde_json::to_string_pretty(self)
             .map_err(std::io::Error::from)
             .map_err(ken_storage::StorageError::new("write", folder))?;

@@ -10,17 +10,16 @@ use ken_corpus::{CorpusInfo, PlaceMark, Writer};
 use ken_ingest::compact;
 use ken_language::LanguageModel;
 use ken_setup::{CorpusAddress, Settings, Setup};
-use ken_study::compare::Difference;
 use ken_study::pruning::{
-    self, Basis, CorpusCopy, PrunePlan, Pruned, PrunedRow, Unpruned, pruned_to_html,
+    self, Basis, CorpusCopy, PrunePlan, Pruned, PrunedRow, Unpruned, pruning_report,
 };
-use ken_study::{PruningError, Question, Record, check_field, evaluate_pipeline};
+use ken_study::{PruningError, Question, Record, check_field, evaluate_pipeline, write_report};
 use serde_json::json;
 
 use super::{basis, questions};
 use crate::arguments::pruning::PruneReportArguments;
-use crate::commands::records;
 use crate::commands::taught::{self, Taught};
+use crate::commands::{provenance, records};
 use crate::failure::Result;
 use crate::output;
 use crate::progress::Display;
@@ -65,10 +64,19 @@ pub(super) fn run(arguments: &PruneReportArguments, session: &Session<'_>) -> Re
     }
     let always = whole.as_ref().map(|whole| measuring.always(whole));
     let name = session.settings.folder()?.display();
-    let page = pruned_to_html(&format!("Pruning {name}"), always.as_ref(), &rows);
-    ken_storage::replace(&out.join("report.html"), page.as_bytes())?;
+    let answering = session.settings.answering();
+    let settings = [
+        ("model", model.fingerprint().to_owned()),
+        ("policy", session.settings.policy.to_string()),
+        ("k", answering.k.to_string()),
+        ("mode", answering.mode.to_string()),
+        ("seed", session.settings.seed.to_string()),
+    ];
+    let settings = settings.map(|(name, value)| (name.to_owned(), value));
+    let report = pruning_report(&format!("Pruning {name}"), always.as_ref(), &rows)
+        .measured_with(provenance::of(settings.into()));
+    write_report(&report, &out)?;
     if session.json {
-        let answering = session.settings.answering();
         return output::json(&json!({
             "n": questions.len(),
             "k": answering.k,
@@ -79,7 +87,7 @@ pub(super) fn run(arguments: &PruneReportArguments, session: &Session<'_>) -> Re
             "taught": taught,
         }));
     }
-    show(always.as_ref(), &rows)?;
+    output::report(&report)?;
     taught::show(&taught)?;
     output::line(format!(
         "{} questions; the corpus is unchanged; answers: {}; report: {}",
@@ -262,60 +270,4 @@ pub(crate) fn pruned_copy(
         true => Err(PruningError::Stopped.into()),
         false => Ok((copy, marks)),
     }
-}
-
-fn show(always: Option<&PrunedRow>, rows: &[PrunedRow]) -> Result<()> {
-    let ms = |value: Option<f64>| output::number(value, 2);
-    let with = |value: Option<f64>, interval: Option<[f64; 2]>| match interval {
-        Some([low, high]) => format!("{} [{low:.3}, {high:.3}]", output::share(value)),
-        None => output::share(value),
-    };
-    let difference = |one: &Difference| with(one.em, one.interval);
-    let mut table = vec![output::head(
-        "method|policy|ratio|passages|coverage|EM|against unpruned|against always, unpruned|F1|contains|retrieves|size|search p50 ms|p95|total p50 ms|p95",
-    )];
-    table.extend(always.into_iter().chain(rows).map(|row| {
-        vec![
-            row.method.to_owned(),
-            row.policy.clone(),
-            row.ratio.to_string(),
-            row.passages.to_string(),
-            output::share(row.coverage),
-            with(row.em, row.em_interval),
-            difference(&row.vs_unpruned),
-            difference(&row.vs_always_unpruned),
-            output::share(row.f1),
-            with(row.contains, row.contains_interval),
-            output::share(row.retrieval_ratio),
-            output::size(row.bytes),
-            ms(row.search_p50_ms),
-            ms(row.search_p95_ms),
-            ms(row.total_p50_ms),
-            ms(row.total_p95_ms),
-        ]
-    }));
-    output::table(&table)?;
-    if rows.iter().all(|row| row.by.is_empty()) {
-        return Ok(());
-    }
-    let mut table = vec![output::head(
-        "method|ratio|group|questions|coverage|EM|against unpruned|against always, unpruned|contains|retrieves",
-    )];
-    for row in rows {
-        table.extend(row.by.iter().map(|group| {
-            vec![
-                row.method.to_owned(),
-                row.ratio.to_string(),
-                group.value.clone(),
-                group.n.to_string(),
-                output::share(group.coverage),
-                with(group.em, group.em_interval),
-                difference(&group.vs_unpruned),
-                difference(&group.vs_always_unpruned),
-                output::share(group.contains),
-                output::share(group.retrieval_ratio),
-            ]
-        }));
-    }
-    output::table(&table)
 }

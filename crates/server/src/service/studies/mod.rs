@@ -22,6 +22,7 @@ const MOST: usize = 10_000;
 
 /// What the report of a study, a comparison or a pruning is.
 const PAGE: &str = "report.html";
+const REPORT: &str = "page.json";
 const DATA: &str = "report.json";
 
 /// The scores of compared policies.
@@ -29,10 +30,6 @@ const POLICIES: &str = "policies.csv";
 
 /// What a study is made of. It holds paths and is not given to clients.
 const MANIFEST: &str = "study.json";
-
-/// The folder of figures for other programs, and how their names end.
-const FIGURES: &str = "vega";
-const FIGURE_ENDING: &str = ".vl.json";
 
 /// The folder.
 pub(crate) struct Studies {
@@ -177,8 +174,8 @@ impl Found {
     }
 
     fn as_folder(&mut self, folder: &Path) -> bool {
-        let has = [PAGE, DATA, POLICIES].map(|name| self.add(name, folder.join(name)));
-        let [has_page, has_data, has_policies] = has;
+        let has = [PAGE, REPORT, DATA, POLICIES].map(|name| self.add(name, folder.join(name)));
+        let [has_page, has_report, has_data, has_policies] = has;
         let report = has_data
             .then(|| summary::of_report(&folder.join(DATA)))
             .flatten();
@@ -188,6 +185,7 @@ impl Found {
             self.note_time(&known);
         }
         self.told.page = has_page.then(|| PAGE.to_owned());
+        self.told.report = has_report.then(|| REPORT.to_owned());
         self.told.kind = match (report.is_some() || manifest.is_some(), has_policies) {
             (true, _) => "study",
             (_, true) => "comparison",
@@ -199,26 +197,7 @@ impl Found {
             self.told.data = Some(POLICIES.to_owned());
         }
         summary::tell(&mut self.told, report, manifest);
-        self.figures(&folder.join(FIGURES));
         has_page || self.told.kind != "report"
-    }
-
-    /// The figures of a study.
-    fn figures(&mut self, folder: &Path) {
-        let is_folder = folder.symlink_metadata().is_ok_and(|known| known.is_dir());
-        if !is_folder {
-            return;
-        }
-        let entries = entries(folder).unwrap_or_default();
-        let mut names: Vec<String> = entries
-            .iter()
-            .filter_map(|entry| entry.file_name().into_string().ok())
-            .filter(|name| name.ends_with(FIGURE_ENDING))
-            .collect();
-        names.sort();
-        for name in names {
-            self.add(&format!("{FIGURES}/{name}"), folder.join(&name));
-        }
     }
 
     fn as_file(&mut self, path: &Path) -> bool {
@@ -326,11 +305,11 @@ mod tests {
         let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let (path, secret) = (folder.path(), other.path().join("report.html"));
         std::fs::write(&secret, "secret").unwrap();
-        std::fs::create_dir_all(path.join("own/vega")).unwrap();
+        std::fs::create_dir_all(path.join("own")).unwrap();
         symlink(other.path(), path.join("linked")).unwrap();
         symlink(&secret, path.join("own/report.html")).unwrap();
-        symlink(&secret, path.join("own/vega/a.vl.json")).unwrap();
-        symlink(other.path(), path.join("own/vega/b.vl.json")).unwrap();
+        symlink(&secret, path.join("own/page.json")).unwrap();
+        symlink(other.path(), path.join("own/report.json")).unwrap();
         assert_eq!(names(path), []);
         std::fs::write(path.join("own/policies.csv"), "policy,em\n").unwrap();
         let own = Studies::new(path.to_owned()).all().unwrap();

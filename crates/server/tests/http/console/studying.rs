@@ -20,19 +20,22 @@ fn a_study_is_seen_with_its_curves_and_its_page_stands_alone() {
     // Two lines, and a ring where the small model is as good as the large one.
     browser.until(
         "it is drawn",
-        "document.querySelectorAll('.curves polyline').length === 2 && document.querySelectorAll('.curves .ring').length === 1",
+        "document.querySelectorAll('[aria-label^=exact] polyline').length === 2 && document.querySelectorAll('.curves .ring').length === 1",
     );
     let pairs = browser.js("document.querySelector('[aria-label=\"n*\"] tbody').innerText");
-    assert_eq!(pairs, "nq\tsmall\tlarge\tforward, k 3\t2\t2\t2");
+    assert_eq!(pairs, "nq\tsmall\tlarge\tforward\t3\t2\t2\t2");
     browser.picture("study");
-    browser.choose("Measure", "coverage");
-    browser.until("no ring", "!document.querySelector('.curves .ring')");
-    browser.click("DisclosureTriangle", "In numbers");
+    browser.until(
+        "no ring",
+        "document.querySelectorAll('[aria-label^=coverage] polyline').length === 2 && !document.querySelector('[aria-label^=coverage] .ring')",
+    );
     browser.sees("0.500 [0.400, 0.600]");
+    browser.click("DisclosureTriangle", "Measured with");
+    browser.sees("seed");
     browser.save_to(server.folder.path());
     browser.click("DisclosureTriangle", "Data");
-    browser.click("button", "vega/nq-em.vl.json");
-    let saved = server.folder.path().join("nq-em.vl.json");
+    browser.click("button", "page.json");
+    let saved = server.folder.path().join("page.json");
     wait_for("it is saved", || saved.exists());
     assert_eq!(browser.wrong(&[]), [""; 0]);
     assert_eq!(browser.nameless(), [""; 0]);

@@ -1,0 +1,40 @@
+//! What a report says of how its numbers came about.
+
+use std::borrow::Cow;
+use std::path::Path;
+
+use ken_report::Provenance;
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+/// The settings of a run with the command, the version and the date. Paths in the command are cut to their last part,
+/// since others see reports.
+pub(crate) fn of(settings: Provenance) -> Provenance {
+    let words = std::env::args().skip(1).map(|word| {
+        let last = Path::new(&word)
+            .file_name()
+            .map(|name| name.to_string_lossy());
+        for_a_shell(last.as_deref().unwrap_or(&word)).into_owned()
+    });
+    let command = std::iter::once("ken".to_owned()).chain(words);
+    let command: Vec<String> = command.collect();
+    let date = OffsetDateTime::now_utc()
+        .format(&Rfc3339)
+        .unwrap_or_default();
+    let run = [
+        ("command", command.join(" ")),
+        ("version", env!("CARGO_PKG_VERSION").to_owned()),
+        ("date", date),
+    ];
+    let run = run.map(|(name, value)| (name.to_owned(), value));
+    settings.into_iter().chain(run).collect()
+}
+
+/// A word of a command, in quotes where a shell would read it otherwise.
+pub(crate) fn for_a_shell(word: &str) -> Cow<'_, str> {
+    let plain = |c: char| c.is_alphanumeric() || "-_./:@+,=%".contains(c);
+    match !word.is_empty() && word.chars().all(plain) {
+        true => word.into(),
+        false => format!("'{}'", word.replace('\'', "'\\''")).into(),
+    }
+}

@@ -1,0 +1,101 @@
+//! Reports for a terminal.
+
+use crate::{Report, Section, Table};
+
+impl Report {
+    /// The report as lines of text, without notes, figures and provenance. Each cell and each line passes through
+    /// `escape`, which must return one line.
+    pub fn text(&self, escape: impl Fn(&str) -> String) -> String {
+        let mut text = String::new();
+        for section in &self.sections {
+            match section {
+                Section::Heading(heading) | Section::Subheading(heading) => {
+                    if !text.is_empty() {
+                        text.push('\n');
+                    }
+                    text += &escape(heading);
+                    text.push('\n');
+                }
+                Section::Text(line) => {
+                    text += &escape(line);
+                    text.push('\n');
+                }
+                Section::Terms(terms) => {
+                    let rows = terms
+                        .iter()
+                        .map(|(name, value)| [name, value].map(|one| escape(one)));
+                    text += &aligned(&rows.map(Vec::from).collect::<Vec<_>>());
+                }
+                Section::Table(table) => text += &aligned(&rows(table, &escape)),
+                Section::Note(_) | Section::Figure(_) => {}
+            }
+        }
+        text
+    }
+}
+
+/// The head and the rows of a table; nothing where it has no rows.
+fn rows(table: &Table, escape: impl Fn(&str) -> String) -> Vec<Vec<String>> {
+    let columns = table.shown();
+    let head = (!table.rows.is_empty()).then(|| table.head(&columns));
+    let rows = table.rows.iter().map(|row| table.texts(row, &columns));
+    head.into_iter()
+        .chain(rows)
+        .map(|cells| cells.iter().map(|cell| escape(cell)).collect())
+        .collect()
+}
+
+/// Rows with their columns aligned to the left, two spaces apart.
+#[must_use]
+pub fn aligned(rows: &[Vec<String>]) -> String {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..columns)
+        .map(|column| {
+            let cells = rows.iter().filter_map(|row| row.get(column));
+            cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+        })
+        .collect();
+    let lines = rows.iter().map(|row| {
+        let cells = row
+            .iter()
+            .zip(&widths)
+            .map(|(cell, width)| format!("{cell:<width$}"));
+        let line = cells.collect::<Vec<_>>().join("  ");
+        format!("{}\n", line.trim_end())
+    });
+    lines.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Column;
+
+    #[test]
+    fn columns_are_aligned() {
+        let rows = [["model", "size"], ["a", "1"]].map(|row| row.map(String::from).to_vec());
+        assert_eq!(aligned(&rows), "model  size\na      1\n");
+    }
+
+    #[test]
+    fn parts_are_apart_and_columns_that_say_nothing_left_out() {
+        let column = |name: &str| Column::plain(name, name);
+        let table = Table {
+            name: "t".to_owned(),
+            columns: vec![column("name"), column("k"), column("n")],
+            rows: vec![
+                vec!["a\u{1b}".into(), None::<f64>.into(), "".into()],
+                vec!["b".into(), None::<f64>.into(), 2_usize.into()],
+            ],
+        };
+        let sections = [
+            Section::Text("said".to_owned()),
+            Section::Heading("Part".to_owned()),
+            table.into(),
+            Section::Note("explained".to_owned()),
+            Section::Terms(vec![("name".to_owned(), "value".to_owned())]),
+        ];
+        let text = Report::new("title", sections).text(|text| text.replace('\u{1b}', "?"));
+        assert_eq!(text, "said\n\nPart\nname  n\na?\nb     2\nname  value\n");
+    }
+}
