@@ -24,4 +24,4 @@ pub use report::to_html;
 pub use run::{ComparisonError, ComparisonWork};
 pub use signals::{Known, RequiredSignals, SignalWork, Signals, measure_signals};
 pub use threshold::{Cut, GradeThresholds, Thresholds};
-pub use yardstick::{LOSS, Yardstick};
+pub use yardstick::Yardstick;
