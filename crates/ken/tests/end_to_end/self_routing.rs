@@ -240,9 +240,8 @@ fn labels_become_examples_and_preferences() {
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_model_learns_to_choose_its_source() {
     let (ken, report) = routed();
-    let origin = origin(&ken);
     assert_eq!(report["purpose"], "self-route", "{report}");
-    let origin: Value = serde_json::from_str(&ken.read("routing/ken.json")).unwrap();
+    let origin = origin(&ken);
     assert_eq!(
         origin["sources"]["corpora"][0]["name"], "island",
         "{origin}"

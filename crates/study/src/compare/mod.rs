@@ -20,4 +20,4 @@ pub use report::{report, to_csv, untimed};
 pub use run::{ComparisonError, ComparisonWork};
 pub use signals::{Known, RequiredSignals, SignalWork, Signals, measure_signals};
 pub use threshold::{Cut, GradeThresholds, Thresholds};
-pub use yardstick::{LOSS, Yardstick};
+pub use yardstick::Yardstick;

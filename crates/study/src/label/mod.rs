@@ -19,5 +19,5 @@ mod summary;
 pub use contexts::{GoldenChoice, Labeling, NamedCorpus, SELF};
 pub use first::FirstText;
 pub use record::{Context, LabelFingerprints, SourceLabel, SourceRecord};
-pub use run::{fingerprint_of_questions, label_sources};
+pub use run::label_sources;
 pub use summary::{SourceShare, SourceSummary, summarize_sources};

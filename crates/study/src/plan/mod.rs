@@ -13,10 +13,8 @@ mod quantity;
 mod report;
 
 pub use buys::{Buy, buys, gain};
-pub use candidate::{
-    Answered, CHOOSING, Candidate, REPORTING, candidates_of_study, candidates_of_table,
-};
-pub use choose::{Bounds, Constraint, Unmet, ValueOf, choose, front};
+pub use candidate::{Answered, Candidate, candidates_of_study, candidates_of_table};
+pub use choose::{Bounds, Constraint, Unmet, choose, front};
 pub use made::{Goal, Plan, PlanError, Promised};
 pub use prices::{NotAPrice, Prices};
 pub use project::{Projection, project};

@@ -16,9 +16,8 @@ mod tables;
 mod vectors;
 
 pub use error::PruningError;
-pub use guarantee::{CoverageQuestion, Guarantee, GuaranteedRatio, MIN_RATIO, largest_ratio};
+pub use guarantee::{CoverageQuestion, Guarantee, GuaranteedRatio, largest_ratio};
 pub use marks::{read_marks, write_marks};
-pub use measured::measured_first;
 pub(crate) use measured::place_of;
 pub use order::{Scored, Work, count, order};
 pub use plan::{Basis, PrunePlan};
