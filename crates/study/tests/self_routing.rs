@@ -10,8 +10,8 @@ use std::sync::atomic::AtomicBool;
 
 use ken_answer::datastore::SELF;
 use ken_answer::{
-    AnswerError, AnswerSettings, Datastore, Measurements, Pipeline, Policy, QuestionPrompt, Signal,
-    Style, prompt,
+    AnswerError, AnswerSettings, Datastore, Measurements, Pipeline, Policy, QuestionPrompt,
+    RoutingModels, Signal, Style, prompt,
 };
 use ken_index::Mode;
 use ken_language::{
@@ -221,6 +221,13 @@ fn needs(pipeline: &Pipeline, records: &[SourceRecord]) -> Vec<f64> {
     taken.iter().map(need).collect()
 }
 
+fn voted_by(datastore: Datastore) -> RoutingModels {
+    RoutingModels {
+        datastore: Some(Arc::new(datastore)),
+        ..RoutingModels::default()
+    }
+}
+
 #[test]
 fn a_rule_is_learned_and_advised() {
     let folder = TempDir::new().unwrap();
@@ -391,7 +398,7 @@ fn a_rule_is_learned_and_advised() {
     assert!(best.fold(0.0, f64::max) > 0.95, "{made:?}");
     let advised = |pipeline: Pipeline| {
         let datastore = Datastore::open(&store).unwrap();
-        pipeline.with_datastore(datastore).unwrap()
+        pipeline.with(voted_by(datastore)).unwrap()
     };
     let pipeline = advised(pipeline);
     let together = needs(&pipeline, held_out);
@@ -419,7 +426,7 @@ fn a_rule_is_learned_and_advised() {
     let plain = Decoder::load(&model, &LoadOptions::default()).unwrap();
     let plain = Pipeline::new(Arc::new(plain), None, settings());
     let error = plain
-        .with_datastore(Datastore::open(&store).unwrap())
+        .with(voted_by(Datastore::open(&store).unwrap()))
         .err()
         .unwrap();
     assert_eq!(error.kind(), "other_datastore");
