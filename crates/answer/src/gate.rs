@@ -1,59 +1,35 @@
 //! Applying a gate: a head that predicts from numbers of the question, its evidence and the model's answers
 //! what the evidence is worth. What it predicts from them is in `ken_policy`.
 
-use ken_language::Embedder;
 use ken_policy::{Gated, Head, Input, Measurements, Rating, Step, confidence};
 use ken_probe::types_by_string;
 
 use crate::error::AnswerError;
 use crate::mismatch::Mismatch;
 use crate::prompt;
+use crate::routing_head::RoutingHead;
 
-/// A gate that fits the model and the embedder at hand.
-pub(crate) struct Gate {
-    pub(crate) head: Head,
-    pub(crate) fingerprint: String,
+/// Whether a gate reads the answer with the evidence, which is written first.
+pub(crate) fn reads_answer(gate: &RoutingHead) -> bool {
+    gate.head.input == Input::EvidenceAndAnswer
 }
 
-impl Gate {
-    /// A gate for a model, by its fingerprint, and an embedder.
-    ///
-    /// # Errors
-    /// As [`gate_fits`].
-    pub(crate) fn new(
-        head: Head,
-        model: &str,
-        embedder: Option<&dyn Embedder>,
-    ) -> Result<Self, AnswerError> {
-        gate_fits(&head, model, embedder.map(Embedder::fingerprint))?;
-        Ok(Self {
-            fingerprint: head.fingerprint(),
-            head,
-        })
-    }
-
-    /// Whether it reads the answer with the evidence, which is written first.
-    pub(crate) fn reads_answer(&self) -> bool {
-        self.head.input == Input::EvidenceAndAnswer
-    }
-
-    /// What the evidence is worth; none where a number that it is predicted from cannot be told.
-    ///
-    /// # Errors
-    /// A model that does not report log probabilities.
-    pub(crate) fn weigh(
-        &self,
-        without: &Measurements,
-        with: &Measurements,
-    ) -> Result<Gated, AnswerError> {
-        let vector = evidence_vector(self.head.input, without, with);
-        let vector = vector.ok_or(AnswerError::NoEvidenceNumbers)?;
-        Ok(Gated {
-            gate: self.fingerprint.clone(),
-            worth: self.head.apply(&vector).filter(|worth| worth.is_finite()),
-            reads_answer: self.reads_answer(),
-        })
-    }
+/// What the evidence is worth; none where a number that it is predicted from cannot be told.
+///
+/// # Errors
+/// A model that does not report log probabilities.
+pub(crate) fn weigh(
+    gate: &RoutingHead,
+    without: &Measurements,
+    with: &Measurements,
+) -> Result<Gated, AnswerError> {
+    let vector = evidence_vector(gate.head.input, without, with);
+    let vector = vector.ok_or(AnswerError::NoEvidenceNumbers)?;
+    Ok(Gated {
+        gate: gate.fingerprint.clone(),
+        worth: gate.head.apply(&vector).filter(|worth| worth.is_finite()),
+        reads_answer: reads_answer(gate),
+    })
 }
 
 /// Makes sure that a gate was trained with this model and this embedder, by their fingerprints, and with the

@@ -20,7 +20,6 @@ mod back_end;
 mod cite;
 mod conversation;
 pub mod datastore;
-mod deciding;
 mod draft;
 mod error;
 mod evidence;
@@ -37,6 +36,8 @@ mod rerank;
 mod retrieve;
 mod router;
 mod routing;
+mod routing_head;
+mod routing_models;
 mod score;
 mod search_result;
 mod style;
@@ -54,7 +55,7 @@ pub use error::AnswerError;
 pub use gate::{evidence_vector, gate_fits};
 pub use ken_policy::{
     Abstention, Calls, ChosenSource, Cost, Definition, Gated, Measurements, Policy, Rating, Routed,
-    RoutingModel, RoutingModels, Signal, Step, Tokens, UnknownSignal, Verdicts, share,
+    RoutingModel, Signal, Step, Tokens, UnknownSignal, Verdicts, share,
 };
 pub use measure::{draw_answers, inspect_answers, judge, rate};
 pub use mismatch::Mismatch;
@@ -66,6 +67,8 @@ pub use rerank::{Rerank, Reranker, Reranking, UnknownRerank};
 pub use retrieve::{Found, RerankCost, Retriever};
 pub use router::{Representation, all_words, fits, represent};
 pub use routing::{SAMPLES, chance};
+pub use routing_head::RoutingHead;
+pub use routing_models::RoutingModels;
 pub use search_result::SearchResult;
 pub use style::{Style, UnknownStyle};
 pub use truncate::SPARE_TOKENS;

@@ -12,13 +12,12 @@ use ken_probe::{
     DrawRequest, Drawn, Sample, SampleOptions, answers, draw, eigenscores, judge_need, seed_of,
 };
 
-use crate::assessor::Assessor;
-use crate::datastore::Datastore;
 use crate::error::AnswerError;
-use crate::gate::Gate;
+use crate::gate::{reads_answer, weigh};
 use crate::prompt::{self, Indicator, QuestionPrompt};
 use crate::retrieve::Retriever;
-use crate::router::{Representation, Router, represent};
+use crate::router::{Representation, represent, route};
+use crate::routing_models::RoutingModels;
 
 /// The models and options for measuring.
 #[derive(Clone, Copy)]
@@ -26,16 +25,10 @@ pub(crate) struct Measuring<'a> {
     pub(crate) model: &'a dyn LanguageModel,
     pub(crate) options: SampleOptions,
     pub(crate) seed: u64,
-    /// The router, where there is any.
-    pub(crate) router: Option<&'a Router>,
     /// What is searched, where there is a corpus; its embedder gives routers their vectors.
     pub(crate) retriever: Option<&'a Retriever>,
-    /// What weighs evidence, where there is any.
-    pub(crate) gate: Option<&'a Gate>,
-    /// What says whether the model knows, where there is any.
-    pub(crate) assessor: Option<&'a Assessor>,
-    /// Votes on the source that the model chooses, where there is any.
-    pub(crate) datastore: Option<&'a Datastore>,
+    /// What was trained to route questions for the model.
+    pub(crate) routing: &'a RoutingModels,
 }
 
 /// The questions for which a step is still open, with what the model is asked.
@@ -86,7 +79,13 @@ impl Measuring<'_> {
             None => signal.steps,
         });
         let mut steps: BTreeSet<Step> = steps.copied().collect();
-        if steps.contains(&Step::Gate) && self.gate.is_some_and(Gate::reads_answer) {
+        if steps.contains(&Step::Gate)
+            && self
+                .routing
+                .gate
+                .as_ref()
+                .is_some_and(|gate| reads_answer(gate))
+        {
             steps.insert(Step::Draft);
         }
         for step in steps {
@@ -172,10 +171,11 @@ impl Measuring<'_> {
     }
 
     fn represent(&self, open: &Open<'_>) -> Taken<Routed> {
-        let router = self.router.ok_or(AnswerError::NoRouter)?;
+        let router = self.routing.router.as_ref().ok_or(AnswerError::NoRouter)?;
         let started = Instant::now();
         let embedder = self.retriever.map(Retriever::embedder);
-        let by = Representation::for_head(&router.head, self.model, embedder, self.assessor)?;
+        let assessor = self.routing.assessor.as_deref();
+        let by = Representation::for_head(&router.head, self.model, embedder, assessor)?;
         let vectors = represent(by, &open.questions)?;
         let ms = share(started.elapsed(), open.places.len());
         let each = vectors.iter().zip(&open.prompts).zip(&open.questions);
@@ -193,14 +193,15 @@ impl Measuring<'_> {
                     Cost::of_model(2, read()? + assessed, 1, ms)
                 }
             };
-            Ok((router.route(by, vector), cost))
+            Ok((route(router, by, vector), cost))
         })
         .collect()
     }
 
     /// The assessor's fingerprint with each verdict.
     fn assess(&self, step: Step, open: &Open<'_>) -> Taken<(String, Option<f64>)> {
-        let assessor = self.assessor.ok_or(AnswerError::NoAssessor)?;
+        let assessor = self.routing.assessor.as_deref();
+        let assessor = assessor.ok_or(AnswerError::NoAssessor)?;
         let started = Instant::now();
         let indicator = match step {
             Step::AssessCertainty => Indicator::Certainty,
@@ -226,11 +227,11 @@ impl Measuring<'_> {
         without: &[Measurements],
         with: &[Measurements],
     ) -> Taken<Gated> {
-        let gate = self.gate.ok_or(AnswerError::NoGate)?;
+        let gate = self.routing.gate.as_ref().ok_or(AnswerError::NoGate)?;
         let each = open.places.iter().map(|&place| {
             let started = Instant::now();
             let nothing = Measurements::default();
-            let gated = gate.weigh(without.get(place).unwrap_or(&nothing), &with[place])?;
+            let gated = weigh(gate, without.get(place).unwrap_or(&nothing), &with[place])?;
             Ok((gated, Cost::of_model(0, 0, 0, share(started.elapsed(), 1))))
         });
         each.collect()
@@ -242,18 +243,19 @@ impl Measuring<'_> {
         let prompts: Vec<Prompt> = questions.map(prompt::choose_source).collect();
         let chooser = self.model.source_chooser()?;
         let corpora = chooser.corpora();
-        let layer = self.datastore.map_or(0, |store| store.keyed_by().layer);
+        let datastore = self.routing.datastore.as_deref();
+        let layer = datastore.map_or(0, |store| store.keyed_by().layer);
         let choices = chooser.choose_sources(&prompts.iter().collect::<Vec<_>>(), layer)?;
         let mut chosen = Vec::with_capacity(prompts.len());
         for choice in &choices {
-            let votes = self.datastore.map(|store| store.shares(&choice.state));
+            let votes = datastore.map(|store| store.shares(&choice.state));
             let votes = votes.transpose()?;
             chosen.push(chosen_of(&choice.probabilities, votes.as_deref(), &corpora));
         }
         let ms = share(started.elapsed(), open.places.len());
         let each = prompts.iter().zip(chosen).map(|(prompt, (need, corpus))| {
             let chosen = ChosenSource {
-                datastore: self.datastore.map(|store| store.fingerprint().to_owned()),
+                datastore: datastore.map(|store| store.fingerprint().to_owned()),
                 need,
                 corpus: corpus.to_owned(),
             };

@@ -15,16 +15,13 @@ use ken_policy::{Abstention, Choice, Policy, Source};
 use ken_probe::{Lack, Sample};
 
 use crate::answer::{Answer, Retrieved};
-use crate::assessor::Assessor;
 use crate::conversation::{Exchange, Standalone, standalone};
-use crate::datastore::Datastore;
 use crate::draft::Draft;
 use crate::error::AnswerError;
 use crate::evidence;
-use crate::gate::Gate;
 use crate::prompt::{self, QuestionPrompt};
 use crate::retrieve::{Found, Retriever};
-use crate::router::Router;
+use crate::routing_models::RoutingModels;
 use crate::style::Style;
 use crate::verbalize::verbalize;
 use crate::written::Written;
@@ -92,10 +89,8 @@ pub struct Pipeline {
     pub(crate) retriever: Option<Retriever>,
     /// How questions are answered from here on.
     pub settings: AnswerSettings,
-    pub(crate) router: Option<Arc<Router>>,
-    pub(crate) assessor: Option<Arc<Assessor>>,
-    pub(crate) datastore: Option<Arc<Datastore>>,
-    pub(crate) gate: Option<Arc<Gate>>,
+    /// What policies decide by beside the model. [`Pipeline::with`] checks that they fit.
+    pub routing: RoutingModels,
     /// Corpora beside that of the retriever, by the names under which a model chooses them.
     pub extra_corpora: BTreeMap<String, Retriever>,
     /// What was found before, by the question without white space around it: this is read instead of
@@ -115,10 +110,7 @@ impl Pipeline {
             model,
             retriever,
             settings,
-            router: None,
-            assessor: None,
-            datastore: None,
-            gate: None,
+            routing: RoutingModels::default(),
             extra_corpora: BTreeMap::new(),
             found: HashMap::new(),
         }
@@ -128,12 +120,11 @@ impl Pipeline {
     /// searching and writing end once it is set.
     #[must_use]
     pub fn bound(self, token: &CancelToken) -> Self {
-        let assessor = self.assessor;
         let extra_corpora = self.extra_corpora.into_iter();
         Self {
             model: bound_model(self.model, token),
             retriever: self.retriever.map(|retriever| retriever.bound(token)),
-            assessor: assessor.map(|assessor| Arc::new(assessor.bound(token))),
+            routing: self.routing.bound(token),
             extra_corpora: extra_corpora
                 .map(|(name, retriever)| (name, retriever.bound(token)))
                 .collect(),

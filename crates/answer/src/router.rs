@@ -11,12 +11,7 @@ use crate::assessor::Assessor;
 use crate::error::AnswerError;
 use crate::mismatch::Mismatch;
 use crate::prompt::{self, Indicator, QuestionPrompt};
-
-/// A router that fits the model and the embedder at hand.
-pub(crate) struct Router {
-    pub(crate) head: Head,
-    pub(crate) fingerprint: String,
-}
+use crate::routing_head::RoutingHead;
 
 /// Where the vector of a question comes from.
 #[derive(Clone, Copy)]
@@ -225,35 +220,11 @@ pub fn fits(
     }
 }
 
-impl Router {
-    /// Makes sure that a head was trained with this model, this embedder and this assessor.
-    ///
-    /// # Errors
-    /// [`AnswerError::OtherRouter`].
-    pub(crate) fn new(
-        head: Head,
-        model: &dyn LanguageModel,
-        embedder: Option<&dyn Embedder>,
-        assessor: Option<&Assessor>,
-    ) -> Result<Self, AnswerError> {
-        fits(
-            &head,
-            model.fingerprint(),
-            embedder.map(Embedder::fingerprint),
-            assessor.map(Assessor::fingerprint),
-        )?;
-        Ok(Self {
-            fingerprint: head.fingerprint(),
-            head,
-        })
-    }
-
-    /// The prediction for the question with this vector; none where that says nothing of the question.
-    pub(crate) fn route(&self, by: Representation<'_>, vector: &[f32]) -> Routed {
-        let need = self.head.apply(vector).filter(|need| need.is_finite());
-        Routed {
-            router: self.fingerprint.clone(),
-            need: need.filter(|_| by.says_something(vector)),
-        }
+/// A router's prediction for the question with this vector; none where that says nothing of the question.
+pub(crate) fn route(router: &RoutingHead, by: Representation<'_>, vector: &[f32]) -> Routed {
+    let need = router.head.apply(vector).filter(|need| need.is_finite());
+    Routed {
+        router: router.fingerprint.clone(),
+        need: need.filter(|_| by.says_something(vector)),
     }
 }

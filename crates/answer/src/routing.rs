@@ -2,8 +2,10 @@
 
 use std::ops::ControlFlow;
 
-use ken_language::{Prompt, Sampling};
-use ken_policy::{Measurements, Policy, Reading, Rule, Signal, Source, Step};
+use ken_language::{Embedder, Prompt, Sampling};
+use ken_policy::{
+    Abstention, Measurements, Policy, Reading, RoutingModel, Rule, Signal, Source, Step,
+};
 use ken_probe::{Sample, SampleOptions, seed_of};
 
 use crate::answer::Retrieved;
@@ -12,6 +14,8 @@ use crate::error::AnswerError;
 use crate::measure::{Found, Measuring};
 use crate::pipeline::{Event, Pipeline};
 use crate::prompt::{self, QuestionPrompt};
+use crate::retrieve::Retriever;
+use crate::routing_models::RoutingModels;
 use crate::style::Style;
 
 /// How many answers a policy samples by default: more are more precise, and cost more.
@@ -21,6 +25,53 @@ pub const SAMPLES: usize = 10;
 const AS_IT_IS: f32 = 1.0;
 
 impl Pipeline {
+    /// The same pipeline with these routing models in the place of its own.
+    ///
+    /// # Errors
+    /// One that was trained with another model, embedder, assessor or other prompts.
+    pub fn with(mut self, routing: RoutingModels) -> Result<Self, AnswerError> {
+        let embedder = self.retriever().map(Retriever::embedder);
+        routing.check(
+            self.model.fingerprint(),
+            embedder.map(Embedder::fingerprint),
+        )?;
+        self.routing = routing;
+        Ok(self)
+    }
+
+    /// The same pipeline over another corpus, or over none.
+    ///
+    /// # Errors
+    /// A router or a gate that was trained with another embedder than that of the corpus.
+    pub fn over(mut self, retriever: Option<Retriever>) -> Result<Self, AnswerError> {
+        let routing = std::mem::take(&mut self.routing);
+        self.retriever = retriever;
+        self.with(routing)
+    }
+
+    /// Makes sure that an assessor that is asked about evidence, to review it or to vouch for answers, was
+    /// trained on some.
+    ///
+    /// # Errors
+    /// [`AnswerError::AssessorWithoutEvidence`].
+    pub fn check_review(
+        &self,
+        policy: Policy,
+        abstain: Option<Abstention>,
+    ) -> Result<(), AnswerError> {
+        let Some(assessor) = &self.routing.assessor else {
+            return Ok(());
+        };
+        let by_assessor = |signal: Signal| signal.told_by == Some(RoutingModel::Assessor);
+        if policy.reviews_by().is_some_and(by_assessor) {
+            assessor.check_evidence(policy)?;
+        }
+        match abstain.filter(|abstain| by_assessor(abstain.signal)) {
+            Some(abstain) => assessor.check_evidence(abstain),
+            None => Ok(()),
+        }
+    }
+
     /// Measures of every question what the signals need beyond what was measured `before`, without any
     /// evidence.
     ///
@@ -82,11 +133,8 @@ impl Pipeline {
                 max_tokens: self.settings.max_tokens,
             },
             seed: self.settings.seed,
-            router: self.router.as_deref(),
             retriever: self.retriever(),
-            gate: self.gate.as_deref(),
-            assessor: self.assessor.as_deref(),
-            datastore: self.datastore.as_deref(),
+            routing: &self.routing,
         };
         measuring.measure(signals, questions, prompts, before, found)
     }
@@ -100,7 +148,7 @@ impl Pipeline {
                 if signal.is_recorded && policy.retrieve.is_open() && !policy.is_graded() =>
             {
                 let chooser = self.model.source_chooser().ok();
-                let recorded = chooser.filter(|_| self.datastore.is_none());
+                let recorded = chooser.filter(|_| self.routing.datastore.is_none());
                 let recorded = recorded.and_then(|chooser| chooser.threshold());
                 Policy {
                     retrieve: Rule::above(signal, recorded.or(signal.threshold)),
@@ -257,7 +305,77 @@ pub fn chance(seed: u64, question: &str) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use ken_index::Mode;
+    use ken_language::LanguageModel;
+    use ken_testing::{Fact, TableModel};
+
     use super::*;
+    use crate::{AnswerSettings, AssessedModel, Assessor};
+
+    fn pipeline(with_evidence: bool) -> Pipeline {
+        let fact = Fact {
+            question: "who rows?".to_owned(),
+            answer: "Ida".to_owned(),
+            known: 1.0,
+            ..Fact::default()
+        };
+        let settings = AnswerSettings {
+            policy: Policy::NEVER,
+            abstain: None,
+            mode: Mode::Lexical,
+            k: 1,
+            evidence_tokens: 500,
+            style: Style::Short,
+            max_tokens: 16,
+            full_tokens: 64,
+            sampling: Sampling::Greedy,
+            samples: 3,
+            seed: 0,
+            verbalize: false,
+        };
+        let model = Arc::new(TableModel::new(vec![fact]).unwrap());
+        let assessed = AssessedModel {
+            model: model.fingerprint().to_owned(),
+            prompt: prompt::fingerprint(),
+            with_evidence,
+        };
+        let assessor = Assessor::new(model.clone(), assessed);
+        let routing = RoutingModels {
+            assessor: Some(Arc::new(assessor)),
+            ..RoutingModels::default()
+        };
+        Pipeline::new(model, None, settings).with(routing).unwrap()
+    }
+
+    #[test]
+    fn an_assessor_that_was_trained_on_no_evidence_is_not_asked_about_it() {
+        let refused = |policy: &str, abstain: Option<&str>| {
+            let mut pipeline = pipeline(false);
+            pipeline.settings.policy = policy.parse().unwrap();
+            pipeline.settings.abstain = abstain.map(|text| text.parse().unwrap());
+            let answer = pipeline.answer("who rows?", &mut |_| ControlFlow::Continue(()));
+            answer.err().map(|error| (error.kind(), error.remedy()))
+        };
+        assert_eq!(refused("kbm@1", None), None);
+        for (policy, abstain) in [
+            ("kbm@1+double", None),
+            ("kbm:certainty@1+double", None),
+            ("never", Some("kbm@0.5")),
+        ] {
+            let (kind, remedy) = refused(policy, abstain).unwrap();
+            assert_eq!(kind, "assessor_without_evidence", "{policy}");
+            let remedy = remedy.unwrap();
+            assert!(
+                remedy.mentions("TrainKbm") && remedy.mentions("corpus"),
+                "{remedy}"
+            );
+        }
+        let with_evidence = pipeline(true);
+        let policy = "kbm@1+double".parse().unwrap();
+        assert!(with_evidence.check_review(policy, None).is_ok());
+    }
 
     #[test]
     fn chances_are_even() {

@@ -33,7 +33,7 @@ pub use reading::Reading;
 pub use rule::{BadGrades, Ks, Rule, Thresholds};
 pub use signals::{
     Calls, ChosenSource, Cost, Definition, Gated, Measurements, Rating, Routed, RoutingModel,
-    RoutingModels, Signal, Step, Tokens, UnknownSignal, Verdicts, confidence, share,
+    Signal, Step, Tokens, UnknownSignal, Verdicts, confidence, share,
 };
 
 use serde::{Deserialize, Serialize};

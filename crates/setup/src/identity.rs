@@ -20,7 +20,7 @@ impl Settings {
         };
         let deciders = signals().filter_map(|signal| {
             let model = signal.told_by?;
-            let by = pipeline.routing_models().fingerprint(model)?;
+            let by = pipeline.routing.fingerprint(model)?;
             Some((model.setting(), by.to_owned()))
         });
         let always = [

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use ken_answer::{
-    AnswerError, AssessedModel, Assessor, Datastore, Pipeline, Policy, RoutingModel, Style,
+    AnswerError, AssessedModel, Assessor, Datastore, Pipeline, Policy, RoutingModel, RoutingModels,
+    Style,
 };
 use ken_hub::ModelReference;
 use ken_language::{LanguageModel, Sampling};
@@ -87,22 +88,21 @@ impl Setup<'_> {
         let reranked = |retriever| self.reranked(retriever, || Ok(Arc::clone(&model)));
         let retriever = retriever.map(reranked).transpose()?;
         let mut pipeline = Pipeline::new(model, retriever, settings.answering());
-        if let Some(assessor) = assessor {
-            pipeline = pipeline.with_assessor(assessor)?;
-            for &policy in policies {
-                pipeline.check_review(policy, settings.abstain)?;
-            }
-        }
-        if let Some(router) = router {
-            pipeline = pipeline.with_router(router)?;
-        }
-        if decides(RoutingModel::Gate) && settings.gate.is_some() {
-            pipeline = pipeline.with_gate(self.gate()?)?;
-        }
-        if let Some(folder) = &settings.datastore
-            && decides(RoutingModel::Datastore)
-        {
-            pipeline = pipeline.with_datastore(Datastore::open(folder)?)?;
+        let gates = decides(RoutingModel::Gate) && settings.gate.is_some();
+        let gate = gates.then(|| self.gate()).transpose()?;
+        let datastore = settings.datastore.as_ref();
+        let datastore = datastore.filter(|_| decides(RoutingModel::Datastore));
+        let datastore = datastore
+            .map(|folder| Datastore::open(folder))
+            .transpose()?;
+        pipeline = pipeline.with(RoutingModels {
+            router: router.map(|head| Arc::new(head.into())),
+            assessor: assessor.map(Arc::new),
+            datastore: datastore.map(Arc::new),
+            gate: gate.map(|head| Arc::new(head.into())),
+        })?;
+        for &policy in policies {
+            pipeline.check_review(policy, settings.abstain)?;
         }
         // The first is that of the pipeline.
         if let [_, extra @ ..] = settings.sources.as_slice()

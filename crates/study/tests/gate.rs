@@ -9,7 +9,9 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use ken_answer::{Pipeline, Policy};
+use std::sync::Arc;
+
+use ken_answer::{Pipeline, Policy, RoutingModels};
 use ken_policy::{Head, Input, Source};
 use ken_study::compare::{ComparisonWork, Thresholds};
 use ken_study::learn::gate::{GateReport, gate_labels, gate_scores, learn_gate};
@@ -101,7 +103,12 @@ fn a_gate_refuses_what_misleads() {
             unseen, report.held_out,
             "it tells nothing of what it learned from"
         );
-        pipeline = pipeline.with_gate(gate).unwrap();
+        pipeline = pipeline
+            .with(RoutingModels {
+                gate: Some(Arc::new(gate.into())),
+                ..RoutingModels::default()
+            })
+            .unwrap();
         let policies: Vec<Policy> = [
             "evidence:gate",
             "uncertainty:perplexity@1.2+evidence:gate@0.5",

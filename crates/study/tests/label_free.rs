@@ -5,8 +5,9 @@
 mod fixture;
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
-use ken_answer::{Pipeline, Representation, represent};
+use ken_answer::{Pipeline, Representation, RoutingModels, represent};
 use ken_policy::{Head, Input, MeasuredOn, Purpose, Source};
 use ken_study::learn::router::{Candidate, Control, RouterReport, learn_router, router_labels};
 use ken_study::learn::{LearnOptions, Target};
@@ -74,6 +75,13 @@ fn learned(records: &[ProbeRecord], target: Target, shape: Shape) -> (Head, Rout
     learn_router(&labels, &[words], beside, options(shape), &mut go_on).unwrap()
 }
 
+fn routed_by(head: Head) -> RoutingModels {
+    RoutingModels {
+        router: Some(Arc::new(head.into())),
+        ..RoutingModels::default()
+    }
+}
+
 #[test]
 fn raw_questions_teach_what_golden_answers_would() {
     let folder = tempfile::tempdir().unwrap();
@@ -132,7 +140,7 @@ fn a_router_over_words_carries_its_vocabulary() {
         );
     }
 
-    let mut pipeline = pipeline.with_router(read).unwrap();
+    let mut pipeline = pipeline.with(routed_by(read)).unwrap();
     pipeline.settings = answering();
     pipeline.settings.policy = "router@0.5".parse().unwrap();
     for (question, source) in [

@@ -6,10 +6,12 @@
 mod fixture;
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use ken_answer::{
-    AnswerError, AnswerSettings, Pipeline, QuestionPrompt, Representation, represent,
+    AnswerError, AnswerSettings, Pipeline, QuestionPrompt, Representation, RoutingModel,
+    RoutingModels, represent,
 };
 use ken_policy::{Head, Input, MeasuredOn, Source};
 use ken_study::compare::{Known, RequiredSignals, SignalWork, measure_signals};
@@ -106,6 +108,13 @@ fn learned(records: &[ProbeRecord]) -> (Head, RouterReport) {
     learn_router(&labels, &candidates, beside, OPTIONS, &mut go_on).unwrap()
 }
 
+fn routed_by(head: Head) -> RoutingModels {
+    RoutingModels {
+        router: Some(Arc::new(head.into())),
+        ..RoutingModels::default()
+    }
+}
+
 #[test]
 fn a_router_predicts_the_set_boundary_and_the_policy_follows_it() {
     let folder = tempfile::tempdir().unwrap();
@@ -122,7 +131,7 @@ fn a_router_predicts_the_set_boundary_and_the_policy_follows_it() {
     let (again, _) = learned(&records);
     assert_eq!(again.fingerprint(), head.fingerprint());
 
-    let mut pipeline = pipeline.with_router(head).unwrap();
+    let mut pipeline = pipeline.with(routed_by(head)).unwrap();
     pipeline.settings = AnswerSettings {
         policy: "router@0.5".parse().unwrap(),
         ..answering()
@@ -155,7 +164,7 @@ fn what_is_compared_is_what_the_router_says_and_not_what_another_said() {
     let (head, _) = learned(&records);
     let mut other = head.clone();
     other.learned_from.clear();
-    let pipeline = pipeline.with_router(head).unwrap();
+    let pipeline = pipeline.with(routed_by(head)).unwrap();
     let policies = ["router@0.5".parse().unwrap(), "router".parse().unwrap()];
     let questions = questions();
     let mut file = ResultsFile::open(&folder.path().join("s"), RunSettings::new()).unwrap();
@@ -171,7 +180,11 @@ fn what_is_compared_is_what_the_router_says_and_not_what_another_said() {
             .records
     };
     let taken = signals(&pipeline);
-    let fingerprint = pipeline.router().unwrap().1.to_owned();
+    let fingerprint = pipeline
+        .routing
+        .fingerprint(RoutingModel::Router)
+        .unwrap()
+        .to_owned();
     let routers = |taken: &[ken_study::compare::Signals]| -> Vec<String> {
         taken
             .iter()
@@ -200,7 +213,7 @@ fn what_is_compared_is_what_the_router_says_and_not_what_another_said() {
         assert!(ratio < 0.6, "{policy:?}");
     }
 
-    let pipeline = pipeline.with_router(other).unwrap();
+    let pipeline = pipeline.with(routed_by(other)).unwrap();
     let retaken = signals(&pipeline);
     assert!(
         routers(&retaken)
@@ -233,7 +246,7 @@ fn a_router_of_something_else_is_refused_with_the_command_that_renews_it() {
         let mut changed = head.clone();
         change(&mut changed);
         let folder = tempfile::tempdir().unwrap();
-        let error = pipeline(&folder).with_router(changed).err().unwrap();
+        let error = pipeline(&folder).with(routed_by(changed)).err().unwrap();
         assert_eq!(error.kind(), "other_router");
         assert!(error.to_string().contains(part), "{error}");
         assert!(error.remedy().unwrap().mentions("TrainRouter"), "{error}");

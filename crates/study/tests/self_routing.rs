@@ -10,8 +10,8 @@ use std::sync::{Arc, LazyLock};
 
 use ken_answer::datastore::SELF;
 use ken_answer::{
-    AnswerError, AnswerSettings, Datastore, Measurements, Pipeline, Policy, QuestionPrompt, Signal,
-    Style, prompt,
+    AnswerError, AnswerSettings, Datastore, Measurements, Pipeline, Policy, QuestionPrompt,
+    RoutingModels, Signal, Style, prompt,
 };
 use ken_index::Mode;
 use ken_language::{
@@ -219,6 +219,13 @@ fn needs(pipeline: &Pipeline, records: &[SourceRecord]) -> Vec<f64> {
         .unwrap();
     let need = |taken: &Measurements| Signal::SELF_ROUTE.of(taken).number().unwrap();
     taken.iter().map(need).collect()
+}
+
+fn voted_by(datastore: Datastore) -> RoutingModels {
+    RoutingModels {
+        datastore: Some(Arc::new(datastore)),
+        ..RoutingModels::default()
+    }
 }
 
 /// A model that was taught most of the records to choose its source.
@@ -454,7 +461,7 @@ fn the_nearest_entries_advise_and_people_correct_them() {
     assert!(best.fold(0.0, f64::max) > 0.95, "{made:?}");
     let advised = || {
         let datastore = Datastore::open(&store).unwrap();
-        let pipeline = TAUGHT.pipeline("self-route").with_datastore(datastore);
+        let pipeline = TAUGHT.pipeline("self-route").with(voted_by(datastore));
         needs(&pipeline.unwrap(), held_out)
     };
     let alone = needs(&TAUGHT.pipeline("self-route"), held_out);
@@ -478,7 +485,7 @@ fn the_nearest_entries_advise_and_people_correct_them() {
     let plain = Decoder::load(&TAUGHT.model, &LoadOptions::default()).unwrap();
     let plain = Pipeline::new(Arc::new(plain), None, settings());
     let error = plain
-        .with_datastore(Datastore::open(&store).unwrap())
+        .with(voted_by(Datastore::open(&store).unwrap()))
         .err()
         .unwrap();
     assert_eq!(error.kind(), "other_datastore");

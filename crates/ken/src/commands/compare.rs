@@ -82,7 +82,7 @@ pub(crate) fn run(
     output::line(format!("report: {}", folder.join("report.html").display()))?;
     let mut signals = policies.iter().flat_map(|policy| policy.signals());
     let gates = signals.any(|signal| signal.told_by == Some(RoutingModel::Gate));
-    if gates && pipeline.gate().is_none() {
+    if gates && pipeline.routing.gate.is_none() {
         output::line(
             "gate: none is named, so each half of the questions is weighed by one trained on the other half",
         )?;

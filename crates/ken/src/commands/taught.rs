@@ -1,6 +1,6 @@
 //! Which of the questions that something is measured on it was taught: on those it looks better than it is.
 
-use ken_answer::{Pipeline, Policy, RoutingModel};
+use ken_answer::{Pipeline, Policy, RoutingModel, RoutingModels};
 use ken_hub::ModelReference;
 use ken_model::decoder::Origin;
 use ken_policy::{Input, digest_of, is_among};
@@ -33,8 +33,9 @@ pub(crate) fn taught(
 ) -> Result<Vec<Taught>> {
     let settings = session.settings;
     let mut digests: Vec<(&'static str, Vec<u64>)> = Vec::new();
-    for (what, head) in [("router", pipeline.router()), ("gate", pipeline.gate())] {
-        let learned = head.map(|(head, _)| head.learned_from.clone());
+    let RoutingModels { router, gate, .. } = &pipeline.routing;
+    for (what, model) in [("router", router), ("gate", gate)] {
+        let learned = model.as_ref().map(|model| model.head.learned_from.clone());
         digests.extend(learned.map(|learned| (what, learned)));
     }
     let told_by = |model| {
@@ -43,8 +44,8 @@ pub(crate) fn taught(
         let mut signals = signals.chain(vouching);
         signals.any(|signal| signal.told_by == Some(model))
     };
-    let router = pipeline.router().map(|(head, _)| head.input);
-    let reads_verdicts = router == Some(Input::FirstTokenAndMastery);
+    let read = router.as_ref().map(|router| router.head.input);
+    let reads_verdicts = read == Some(Input::FirstTokenAndMastery);
     let mut folders = Vec::new();
     if told_by(RoutingModel::Assessor) || reads_verdicts {
         folders.extend(settings.kbm.clone().map(|folder| ("kbm", folder)));

@@ -158,22 +158,26 @@ pub struct Measurements {
 }
 
 impl Measurements {
-    /// The same without the outputs of routing models other than these.
+    /// The same without the outputs of routing models other than those of these fingerprints.
     #[must_use]
-    pub fn by(mut self, models: RoutingModels<'_>) -> Self {
-        let other = |chosen: &mut ChosenSource| chosen.datastore.as_deref() != models.datastore;
+    pub fn by<'a>(mut self, fingerprint: impl Fn(RoutingModel) -> Option<&'a str>) -> Self {
+        let other = |chosen: &mut ChosenSource| {
+            chosen.datastore.as_deref() != fingerprint(RoutingModel::Datastore)
+        };
         if self.chosen.take_if(other).is_some() {
             self.costs.remove(&Step::ChooseSource);
         }
-        let other = |routed: &mut Routed| Some(routed.router.as_str()) != models.router;
+        let other =
+            |routed: &mut Routed| Some(routed.router.as_str()) != fingerprint(RoutingModel::Router);
         if self.routed.take_if(other).is_some() {
             self.costs.remove(&Step::Represent);
         }
-        let other = |gated: &mut Gated| Some(gated.gate.as_str()) != models.gate;
+        let other =
+            |gated: &mut Gated| Some(gated.gate.as_str()) != fingerprint(RoutingModel::Gate);
         if self.gated.take_if(other).is_some() {
             self.costs.remove(&Step::Gate);
         }
-        if Some(self.assessed.by.as_str()) != models.assessor {
+        if Some(self.assessed.by.as_str()) != fingerprint(RoutingModel::Assessor) {
             self.assessed = Verdicts::default();
             self.costs.remove(&Step::AssessMastery);
             self.costs.remove(&Step::AssessCertainty);
@@ -204,32 +208,6 @@ impl RoutingModel {
             Self::Assessor => "kbm",
             Self::Datastore => "datastore",
             Self::Gate => "gate",
-        }
-    }
-}
-
-/// The fingerprints of the routing models; `None` where there is none.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct RoutingModels<'a> {
-    /// The router.
-    pub router: Option<&'a str>,
-    /// The assessor.
-    pub assessor: Option<&'a str>,
-    /// The policy datastore.
-    pub datastore: Option<&'a str>,
-    /// The gate.
-    pub gate: Option<&'a str>,
-}
-
-impl<'a> RoutingModels<'a> {
-    /// The fingerprint of one of them.
-    #[must_use]
-    pub fn fingerprint(self, model: RoutingModel) -> Option<&'a str> {
-        match model {
-            RoutingModel::Router => self.router,
-            RoutingModel::Assessor => self.assessor,
-            RoutingModel::Datastore => self.datastore,
-            RoutingModel::Gate => self.gate,
         }
     }
 }

@@ -20,8 +20,8 @@ use ken_probe::{
 
 use crate::Reading;
 pub use measurements::{
-    Calls, ChosenSource, Cost, Gated, Measurements, Routed, RoutingModel, RoutingModels, Step,
-    Tokens, Verdicts, share,
+    Calls, ChosenSource, Cost, Gated, Measurements, Routed, RoutingModel, Step, Tokens, Verdicts,
+    share,
 };
 pub use rating::Rating;
 

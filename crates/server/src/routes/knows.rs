@@ -109,7 +109,7 @@ fn checked(pipeline: &Pipeline, asked: KnowsRequest) -> Result<(String, Policy, 
 /// The policy by which it is judged where none is named: that of the settings, or what best predicts.
 fn judging(pipeline: &Pipeline) -> Policy {
     let set = pipeline.settings.policy;
-    let open = pipeline.routing_models();
+    let open = &pipeline.routing;
     match set.signal() {
         Some(_) => set,
         None if open.router.is_some() => Policy::measured(Signal::ROUTER),
@@ -131,7 +131,7 @@ fn guarantee(served: &Served, caller: &Caller, policy: Policy) -> Option<Guarant
 }
 
 fn learned(signal: Signal, pipeline: &Pipeline) -> Option<Learned> {
-    let by = pipeline.routing_models().fingerprint(signal.told_by?)?;
+    let by = pipeline.routing.fingerprint(signal.told_by?)?;
     Some(Learned {
         by: by.to_owned(),
         model: pipeline.model.fingerprint().to_owned(),

@@ -71,7 +71,7 @@ pub(crate) fn check_abstention(
 }
 
 fn check_signal(signal: Option<Signal>, pipeline: &Pipeline) -> Result<(), AnswerError> {
-    let open = pipeline.routing_models();
+    let open = &pipeline.routing;
     match signal.and_then(|signal| signal.told_by) {
         Some(RoutingModel::Router) if open.router.is_none() => Err(AnswerError::NoRouter),
         Some(RoutingModel::Assessor) if open.assessor.is_none() => Err(AnswerError::NoAssessor),

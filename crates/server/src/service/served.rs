@@ -450,17 +450,15 @@ impl Served {
 
     /// The pipeline as it is by now.
     pub(crate) fn pipeline(&self) -> Pipeline {
-        let pipeline = self.pipeline.clone();
-        match self.datastore() {
-            Some(datastore) => pipeline.with_checked_datastore(datastore),
-            None => pipeline,
-        }
+        let mut pipeline = self.pipeline.clone();
+        pipeline.routing.datastore = self.datastore();
+        pipeline
     }
 
     /// The sources that a correction may name: those of the datastore that votes, or the model itself and
     /// the corpora that are served; of these, what the caller may read.
     pub(crate) fn sources(&self, caller: &Caller) -> Vec<String> {
-        let corpora: Vec<String> = match self.pipeline.datastore() {
+        let corpora: Vec<String> = match &self.pipeline.routing.datastore {
             Some(datastore) => datastore.corpora().to_vec(),
             None => {
                 let all = self.corpora.all();
@@ -475,7 +473,8 @@ impl Served {
     pub(crate) fn datastore(&self) -> Option<Arc<Datastore>> {
         let corrected = self.corrected.read();
         let corrected = corrected.unwrap_or_else(PoisonError::into_inner);
-        corrected.as_ref().or(self.pipeline.datastore()).cloned()
+        let opened = self.pipeline.routing.datastore.as_ref();
+        corrected.as_ref().or(opened).cloned()
     }
 
     /// Reads the datastore again, with whatever was corrected since it was opened.
@@ -483,7 +482,7 @@ impl Served {
     /// # Errors
     /// One that cannot be read, or is of another model by now.
     pub(crate) fn reread_datastore(&self) -> Result<(), AnswerError> {
-        let Some(datastore) = self.pipeline.datastore() else {
+        let Some(datastore) = &self.pipeline.routing.datastore else {
             return Ok(());
         };
         let now = Datastore::open(datastore.folder())?;

@@ -71,7 +71,9 @@ pub(crate) async fn apply(
         let now = Arc::clone(&live.now().served);
         if now
             .pipeline
-            .datastore()
+            .routing
+            .datastore
+            .as_ref()
             .is_some_and(|own| own.folder() == folder)
         {
             now.vote_by(changed);

@@ -7,7 +7,9 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use ken_answer::{Abstention, AnswerSettings, Datastore, Pipeline, Policy, Retriever, Style};
+use ken_answer::{
+    Abstention, AnswerSettings, Datastore, Pipeline, Policy, Retriever, RoutingModels, Style,
+};
 use ken_corpus::Corpus;
 use ken_documents::read_documents;
 use ken_index::{Index, Mode};
@@ -449,7 +451,11 @@ fn served_voting(
     limits: Limits,
     log: Arc<Mutex<Vec<Value>>>,
 ) -> Served {
-    let voting = |pipeline: Pipeline| pipeline.with_datastore(datastore).unwrap();
+    let routing = RoutingModels {
+        datastore: Some(Arc::new(datastore)),
+        ..RoutingModels::default()
+    };
+    let voting = |pipeline: Pipeline| pipeline.with(routing).unwrap();
     served_as(voting, Policy::ALWAYS, folder, model, limits, log)
 }
 

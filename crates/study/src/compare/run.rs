@@ -120,7 +120,7 @@ impl ComparisonWork<'_> {
         let measured = measure_signals(work, self.questions, &mut file, run(None))?;
         let mut measured = measured.complete(&signals)?.records;
         let seed = pipeline.settings.seed;
-        if policies_need_gate(self.policies) && pipeline.gate().is_none() {
+        if policies_need_gate(self.policies) && pipeline.routing.gate.is_none() {
             self.cross_fit_gate(&mut measured, &never, &always, seed)?;
         }
         let answers = never.iter().zip(&always).zip(&measured);

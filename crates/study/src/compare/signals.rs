@@ -57,9 +57,10 @@ impl Signals {
 
     /// The same without the outputs of routing models other than the pipeline's.
     fn by_those_of(self, pipeline: &Pipeline) -> Self {
+        let fingerprint = |model| pipeline.routing.fingerprint(model);
         Self {
-            without: self.without.by(pipeline.routing_models()),
-            with: self.with.by(pipeline.routing_models()),
+            without: self.without.by(fingerprint),
+            with: self.with.by(fingerprint),
             ..self
         }
     }
@@ -97,7 +98,7 @@ impl RequiredSignals {
             without: searching.chain(doubts.clone()).collect(),
             with: reviewing.chain(doubts).collect(),
         };
-        if policies_need_gate(policies) && pipeline.gate().is_none() {
+        if policies_need_gate(policies) && pipeline.routing.gate.is_none() {
             for signals in [&mut required.without, &mut required.with] {
                 signals.retain(|signal| *signal != Signal::EVIDENCE_GATE);
                 signals.extend([Signal::EVIDENCE_COSINE, Signal::EVIDENCE_GAIN]);

@@ -91,9 +91,10 @@ pub(super) fn cut(policy: Policy, answered: &[Answered<'_>], halves: &[usize], g
     let graded = |policy: Policy| policy.is_graded().then_some(Grades(policy));
     let (threshold, evidence_threshold, grades) = match (retrieve.signal(), keep.signal()) {
         (Some(_), _) if policy.is_graded() => {
-            let grades = match is_open {
-                true => GradeThresholds::OfOtherHalf(halves.map(graded)),
-                false => GradeThresholds::Given(Grades(policy)),
+            let grades = if is_open {
+                GradeThresholds::OfOtherHalf(halves.map(graded))
+            } else {
+                GradeThresholds::Given(Grades(policy))
             };
             (None, None, Some(grades))
         }
