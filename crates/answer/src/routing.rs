@@ -333,7 +333,6 @@ mod tests {
             sampling: Sampling::Greedy,
             samples: 3,
             seed: 0,
-            verbalize: false,
         };
         let model = Arc::new(TableModel::new(vec![fact]).unwrap());
         let assessed = AssessedModel {
