@@ -221,7 +221,8 @@ fn needs(pipeline: &Pipeline, records: &[SourceRecord]) -> Vec<f64> {
     taken.iter().map(need).collect()
 }
 
-fn voted_by(datastore: Datastore) -> RoutingModels {
+fn voted_by(store: &Path) -> RoutingModels {
+    let datastore = Datastore::open(store).unwrap();
     RoutingModels {
         datastore: Some(Arc::new(datastore)),
         ..RoutingModels::default()
@@ -396,10 +397,7 @@ fn a_rule_is_learned_and_advised() {
     assert_eq!((made.entries, made.left_out, made.tried.len()), (90, 0, 6));
     let best = made.tried.iter().filter_map(|tried| tried.auroc);
     assert!(best.fold(0.0, f64::max) > 0.95, "{made:?}");
-    let advised = |pipeline: Pipeline| {
-        let datastore = Datastore::open(&store).unwrap();
-        pipeline.with(voted_by(datastore)).unwrap()
-    };
+    let advised = |pipeline: Pipeline| pipeline.with(voted_by(&store)).unwrap();
     let pipeline = advised(pipeline);
     let together = needs(&pipeline, held_out);
     let predictions = together.iter().zip(held_out);
@@ -425,10 +423,7 @@ fn a_rule_is_learned_and_advised() {
     // Another model's keys say nothing of this one.
     let plain = Decoder::load(&model, &LoadOptions::default()).unwrap();
     let plain = Pipeline::new(Arc::new(plain), None, settings());
-    let error = plain
-        .with(voted_by(Datastore::open(&store).unwrap()))
-        .err()
-        .unwrap();
+    let error = plain.with(voted_by(&store)).err().unwrap();
     assert_eq!(error.kind(), "other_datastore");
 }
 
