@@ -221,7 +221,8 @@ fn needs(pipeline: &Pipeline, records: &[SourceRecord]) -> Vec<f64> {
     taken.iter().map(need).collect()
 }
 
-fn voted_by(datastore: Datastore) -> RoutingModels {
+fn voted_by(store: &Path) -> RoutingModels {
+    let datastore = Datastore::open(store).unwrap();
     RoutingModels {
         datastore: Some(Arc::new(datastore)),
         ..RoutingModels::default()
@@ -460,8 +461,7 @@ fn the_nearest_entries_advise_and_people_correct_them() {
     let best = made.tried.iter().filter_map(|tried| tried.auroc);
     assert!(best.fold(0.0, f64::max) > 0.95, "{made:?}");
     let advised = || {
-        let datastore = Datastore::open(&store).unwrap();
-        let pipeline = TAUGHT.pipeline("self-route").with(voted_by(datastore));
+        let pipeline = TAUGHT.pipeline("self-route").with(voted_by(&store));
         needs(&pipeline.unwrap(), held_out)
     };
     let alone = needs(&TAUGHT.pipeline("self-route"), held_out);
@@ -484,10 +484,7 @@ fn the_nearest_entries_advise_and_people_correct_them() {
     // Another model's keys say nothing of this one.
     let plain = Decoder::load(&TAUGHT.model, &LoadOptions::default()).unwrap();
     let plain = Pipeline::new(Arc::new(plain), None, settings());
-    let error = plain
-        .with(voted_by(Datastore::open(&store).unwrap()))
-        .err()
-        .unwrap();
+    let error = plain.with(voted_by(&store)).err().unwrap();
     assert_eq!(error.kind(), "other_datastore");
 }
 
