@@ -7,28 +7,34 @@ impl Report {
     /// `escape`, which must return one line.
     pub fn text(&self, escape: impl Fn(&str) -> String) -> String {
         let mut text = String::new();
+        // A heading is written once something follows it.
+        let mut headings: Vec<&String> = Vec::new();
         for section in &self.sections {
-            match section {
-                Section::Heading(heading) | Section::Subheading(heading) => {
-                    if !text.is_empty() {
-                        text.push('\n');
-                    }
-                    text += &escape(heading);
-                    text.push('\n');
+            let content = match section {
+                Section::Heading(heading) => {
+                    headings.clear();
+                    headings.push(heading);
+                    continue;
                 }
-                Section::Text(line) => {
-                    text += &escape(line);
-                    text.push('\n');
+                Section::Subheading(heading) => {
+                    headings.push(heading);
+                    continue;
                 }
+                Section::Note(_) | Section::Figure(_) => continue,
+                Section::Text(line) => escape(line) + "\n",
                 Section::Terms(terms) => {
                     let rows = terms
                         .iter()
-                        .map(|(name, value)| [name, value].map(|one| escape(one)));
-                    text += &aligned(&rows.map(Vec::from).collect::<Vec<_>>());
+                        .map(|(name, value)| vec![escape(name), escape(value)]);
+                    aligned(&rows.collect::<Vec<_>>())
                 }
-                Section::Table(table) => text += &aligned(&rows(table, &escape)),
-                Section::Note(_) | Section::Figure(_) => {}
+                Section::Table(table) => aligned(&rows(table, &escape)),
+            };
+            for heading in headings.drain(..) {
+                let apart = if text.is_empty() { "" } else { "\n" };
+                text += &format!("{apart}{}\n", escape(heading));
             }
+            text += &content;
         }
         text
     }
@@ -90,6 +96,8 @@ mod tests {
         };
         let sections = [
             Section::Text("said".to_owned()),
+            Section::Heading("Figures alone".to_owned()),
+            Section::Note("explained".to_owned()),
             Section::Heading("Part".to_owned()),
             table.into(),
             Section::Note("explained".to_owned()),

@@ -1,6 +1,7 @@
 // How an answer came about.
 
-import { draw, make, button, table, terms } from "./dom.js";
+import { make, button, table, terms } from "./dom.js";
+import { draw } from "./figure.js";
 import { count, duration, measured, shortened } from "./format.js";
 import { openPassage } from "./passage.js";
 

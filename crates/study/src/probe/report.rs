@@ -99,6 +99,9 @@ const EFFECTS: [(Effect, &str); 3] = [
     (Effect::Harmful, "harmful"),
 ];
 
+/// An indicator of a question under each condition, and what evidence does to it.
+type Indication = (Conditions<Option<f64>>, Option<Effect>);
+
 type Condition = (&'static str, fn(&Conditions<Option<f64>>) -> Option<f64>);
 
 const CONDITIONS: [Condition; 3] = [
@@ -110,7 +113,7 @@ const CONDITIONS: [Condition; 3] = [
 /// KBM's figure 3: how confidence and certainty are distributed under each condition, for questions that evidence
 /// helps, leaves or harms; nothing where nothing was probed.
 pub(crate) fn distributions(probed: &[ProbeRecord]) -> Vec<Section> {
-    let all = |name, of: fn(&ProbeRecord) -> (Conditions<Option<f64>>, Option<Effect>)| {
+    let all = |name, of: fn(&ProbeRecord) -> Indication| {
         let values: Vec<_> = probed.iter().map(of).collect();
         CONDITIONS.map(|(condition, value)| {
             let known = values
