@@ -63,7 +63,7 @@ impl<P: Names> Call<P> {
         permission.check(&request.caller)?;
         let Path(names) = Path::from_request_parts(&mut parts, &())
             .await
-            .map_err(|_| Refusal::bad("invalid_path", "the path is not UTF-8"))?;
+            .map_err(|_| P::unreadable())?;
         Ok(Self {
             served: Arc::from_ref(&shared),
             shared,
@@ -126,6 +126,11 @@ impl<P> Call<P> {
 /// The names in a path.
 pub(crate) trait Names: Sized + Send + 'static {
     type Text: DeserializeOwned + Send;
+
+    /// What is said of a path that is not UTF-8.
+    fn unreadable() -> Refusal {
+        Refusal::bad("invalid_path", "the path is not UTF-8")
+    }
 
     /// # Errors
     /// A corpus that the caller may not read.

@@ -9,8 +9,9 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use sha2::{Digest, Sha256};
 
-use super::call::Call;
+use super::call::{Call, Names};
 use super::reply::{File, Reply};
+use crate::access::caller::Caller;
 use crate::wire::refusal::Refusal;
 
 /// What the page may do: load the server's own files, and talk to it. Nothing of another origin, no script
@@ -110,9 +111,24 @@ pub(crate) async fn page(call: Call) -> Result<Reply<File>, Refusal> {
     Ok(respond(&call.headers, kind, ASKED_FOR, tag, page.clone()).into())
 }
 
+/// The version and the name of a file. No file has a name that is not UTF-8.
+pub(crate) struct FileName(String, String);
+
+impl Names for FileName {
+    type Text = (String, String);
+
+    fn unreadable() -> Refusal {
+        Refusal::unknown_route()
+    }
+
+    fn checked((version, name): (String, String), _: &Caller) -> Result<Self, Refusal> {
+        Ok(Self(version, name))
+    }
+}
+
 /// One of its files.
-pub(crate) async fn file(call: Call<(String, String)>) -> Result<Reply<File>, Refusal> {
-    let (version, name) = &call.path;
+pub(crate) async fn file(call: Call<FileName>) -> Result<Reply<File>, Refusal> {
+    let FileName(version, name) = &call.path;
     let found = FILES.iter().find(|(known, _)| known == name);
     let found = found.filter(|_| *version == *HASH);
     let (_, bytes) = found.ok_or_else(Refusal::unknown_route)?;

@@ -195,10 +195,8 @@ pub(super) fn router() -> Router<Shared> {
             _ => MethodFilter::POST,
         };
         let path = route.path;
-        let answer = move |State(shared): State<Shared>, request: Request| {
-            let answer = route.answer(shared, request);
-            async { answer.await }
-        };
+        let answer =
+            move |State(shared): State<Shared>, request: Request| route.answer(shared, request);
         router.route(path, on(method, answer))
     })
 }

@@ -250,7 +250,7 @@ impl Job {
             begun: false,
         };
         let mut watch = |event: Event<'_>| {
-            progress.take(event);
+            progress.take(&event);
             cancel.flow()
         };
         let answer = pipeline.answer(standalone.question.as_str(), &mut watch);
@@ -390,7 +390,7 @@ struct Progress<'a> {
 }
 
 impl Progress<'_> {
-    fn take(&mut self, event: Event<'_>) {
+    fn take(&mut self, event: &Event<'_>) {
         match event {
             Event::Routed(choice) => {
                 self.trace.route = choice.source.to_string();
@@ -412,7 +412,7 @@ impl Progress<'_> {
                     self.job
                         .send(AnswerEvent::Begun(Box::new(self.trace.clone())));
                 }
-                self.job.send(AnswerEvent::Text(text.to_owned()));
+                self.job.send(AnswerEvent::Text((*text).to_owned()));
             }
             _ => {}
         }

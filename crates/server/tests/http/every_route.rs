@@ -489,7 +489,10 @@ fn a_file_that_says_that_it_is_too_large_is_not_received() {
 fn methods_that_a_route_does_not_have_are_told() {
     let server = Running::start();
     let all = routes();
-    let mut paths: Vec<(&str, &str)> = all.iter().map(|one| (one.path, one.example)).collect();
+    let mut paths: Vec<(&str, &str)> = all
+        .iter()
+        .map(|one| (one.path.as_str(), one.example.as_str()))
+        .collect();
     paths.sort();
     paths.dedup();
     for (path, example) in paths {
