@@ -6,10 +6,11 @@
 //! skipped.
 //!
 //! ```
-//! let folder = tempfile::tempdir()?;
-//! let path = folder.path().join("bell.md");
-//! std::fs::write(&path, "# The bell\n\nIt was cast in *1734*.\n")?;
-//! for document in ken_documents::read_documents(&[path])? {
+//! use std::io::Write;
+//!
+//! let mut file = tempfile::Builder::new().suffix(".md").tempfile()?;
+//! write!(file, "# The bell\n\nIt was cast in *1734*.\n")?;
+//! for document in ken_documents::read_documents(&[file.path().to_owned()])? {
 //!     let document = document?;
 //!     assert_eq!(document.title, "The bell");
 //!     assert!(document.text.contains("It was cast in 1734."));

@@ -2,6 +2,7 @@
 //! Answers no question and knows nothing of routes.
 //!
 //! ```
+//! use std::io::Write;
 //! use std::sync::Arc;
 //! use std::sync::atomic::AtomicBool;
 //!
@@ -11,11 +12,11 @@
 //! use ken_testing::FnEmbedder;
 //!
 //! let folder = tempfile::tempdir()?;
-//! let file = folder.path().join("bell.txt");
-//! std::fs::write(&file, "The bell was cast in 1734.")?;
+//! let mut file = tempfile::Builder::new().suffix(".txt").tempfile()?;
+//! write!(file, "The bell was cast in 1734.")?;
 //! let corpus = folder.path().join("corpus");
 //! let run = Ingest {
-//!     documents: ken_documents::read_documents(&[file])?,
+//!     documents: ken_documents::read_documents(&[file.path().to_owned()])?,
 //!     corpus: &corpus,
 //!     cut: "sentence".parse()?,
 //!     embedder: &FnEmbedder::bag_of_words(),

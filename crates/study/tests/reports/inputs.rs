@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use ken_answer::{Abstention, Measurements, Policy};
+use ken_policy::Source;
 use ken_probe::{Effect, Sample};
-use ken_route::Source;
 use ken_study::compare::{Answered, Comparison, Difference, Signals, compare};
 use ken_study::probe::{Conditions, Effects};
 use ken_study::pruning::{PrunedGroup, PrunedRow};
