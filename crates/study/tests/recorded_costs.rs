@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use ken_answer::Policy;
 use ken_answer::{Pipeline, Step};
-use ken_study::compare::{report, to_csv, untimed};
 use ken_study::{Comparison, ProbeRecord, Question, Summary, summarize};
 use ken_testing::{Call, Fact, FnEmbedder, TableModel};
 use serde_json::json;

@@ -9,6 +9,7 @@ mod abstain;
 mod ask;
 mod bad_input;
 mod bad_models;
+mod boundary_models;
 mod calibrate;
 mod corpus;
 mod demo;
