@@ -4,7 +4,8 @@
 FROM rust:1-bookworm AS build
 WORKDIR /src
 COPY . .
-RUN cargo install --locked --path crates/ken --root /opt/ken
+# The toolchain of the image, not another of the same channel.
+RUN RUSTUP_TOOLCHAIN="$RUST_VERSION" cargo install --locked --path crates/ken --root /opt/ken
 
 FROM debian:bookworm-slim
 # python3-pip: for `ken model pull` of models from PyPI, such as the two default ones.

@@ -140,7 +140,7 @@ impl Pipeline {
                 let choice = policy.choose(score)?;
                 let go_on = watch(index, Event::Routed(&choice)).is_continue();
                 let mut draft = Draft::new(*question, choice, go_on);
-                draft.cannot_tell = score.cannot_tell();
+                draft.cannot_tell = policy.searches_by().is_some() && score.cannot_tell();
                 draft.paid(&measured.costs);
                 draft.corpus = measured.chosen.as_ref().map(|chosen| chosen.corpus.clone());
                 if draft.choice.source == Source::SelfKnowledge {

@@ -4,6 +4,16 @@
 //! published as numbered generations ([`Writer`], [`Corpus`]). It reads no input formats (see
 //! `ken-documents`), computes no vectors, builds no search index and loads no model: other crates
 //! write such files into a staged segment before it is published.
+//!
+//! ```
+//! use ken_corpus::{Segmentation, segment};
+//!
+//! let windows: Segmentation = "words:4/1".parse()?;
+//! // Only segmentations by tokens look at the spans of an embedder's tokens.
+//! let passages = segment("The bell was cast in 1734 by hand.", windows, &|_| Vec::new());
+//! assert_eq!(passages, ["The bell was cast", "cast in 1734 by", "by hand."]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod cut;
 mod document;

@@ -4,6 +4,18 @@
 //! named by the caller; each has a module here. Nothing is fetched, and only UTF-8 is read. Readers
 //! write nothing: `ken-corpus` defines what a document is, and which folders are a corpus and are
 //! skipped.
+//!
+//! ```
+//! let folder = tempfile::tempdir()?;
+//! let path = folder.path().join("bell.md");
+//! std::fs::write(&path, "# The bell\n\nIt was cast in *1734*.\n")?;
+//! for document in ken_documents::read_documents(&[path])? {
+//!     let document = document?;
+//!     assert_eq!(document.title, "The bell");
+//!     assert!(document.text.contains("It was cast in 1734."));
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod budget;
 mod compression;

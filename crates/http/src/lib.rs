@@ -1,5 +1,10 @@
 //! HTTP for all of ken: certificates, proxy, timeouts, secrets and retries. It knows neither models nor
 //! endpoints.
+//!
+//! ```
+//! // What a message or a log may show of an address.
+//! assert_eq!(ken_http::without_secrets("https://user:key@host/v1?token=1"), "host/v1");
+//! ```
 
 mod address;
 mod certificates;

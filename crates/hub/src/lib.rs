@@ -2,6 +2,14 @@
 //!
 //! A [`ModelReference`] names a model; a [`ModelCache`] resolves it to files on this machine and uses
 //! the network only in [`ModelCache::pull`]. Nothing here reads weights.
+//!
+//! ```
+//! use ken_hub::ModelReference;
+//!
+//! let reference: ModelReference = "hf:org/model".parse()?;
+//! assert!(matches!(reference, ModelReference::HuggingFace { file: None, .. }));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod archive;
 mod cache;

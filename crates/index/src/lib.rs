@@ -4,6 +4,15 @@
 //! Each segment of the corpus carries its own immutable index: [`SegmentWriter`] writes it into a
 //! segment that is being staged, [`Index`] searches all segments of a published generation. This
 //! crate takes vectors; it never computes one and never loads a model.
+//!
+//! The documentation of `ken-ingest` shows how a corpus is made and searched. Fusion by itself:
+//!
+//! ```
+//! let dense = vec!["bell", "tower"];
+//! let lexical = vec!["bronze", "bell"];
+//! let fused = ken_index::reciprocal_rank(&[dense, lexical], 1);
+//! assert_eq!(fused[0].0, "bell");
+//! ```
 
 mod dense;
 mod dot;

@@ -1,5 +1,38 @@
 //! The offline path: documents to passages to vectors to a published generation of a corpus.
 //! Answers no question and knows nothing of routes.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use std::sync::atomic::AtomicBool;
+//!
+//! use ken_corpus::Corpus;
+//! use ken_index::{Index, Mode, Query};
+//! use ken_ingest::{Ingest, ingest};
+//! use ken_testing::FnEmbedder;
+//!
+//! let folder = tempfile::tempdir()?;
+//! let file = folder.path().join("bell.txt");
+//! std::fs::write(&file, "The bell was cast in 1734.")?;
+//! let corpus = folder.path().join("corpus");
+//! let run = Ingest {
+//!     documents: ken_documents::read_documents(&[file])?,
+//!     corpus: &corpus,
+//!     cut: "sentence".parse()?,
+//!     embedder: &FnEmbedder::bag_of_words(),
+//!     embedder_reference: "bag of words",
+//!     sharding: None,
+//!     dense: None,
+//!     only_shard: None,
+//!     on_broken: None,
+//! };
+//! ingest(run, &mut |_progress| {}, &AtomicBool::new(false))?;
+//!
+//! let index = Index::open(Arc::new(Corpus::open(&corpus)?))?;
+//! let query = Query { text: "when was the bell cast?", vector: None };
+//! let hits = index.search(&query, Mode::Lexical, 5, None)?;
+//! assert_eq!(hits[0].passage.text, "The bell was cast in 1734.");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod error;
 mod known_vectors;

@@ -4,6 +4,14 @@
 //! as `ken-index` searches the corpus on disk. This is the only crate that talks to Milvus. It
 //! embeds nothing, and it changes no corpus on disk. Without its feature `client` it still parses
 //! addresses, and opening one fails.
+//!
+//! ```
+//! use ken_milvus::MilvusAddress;
+//!
+//! let address: MilvusAddress = "milvus://127.0.0.1:19530/notes".parse()?;
+//! assert_eq!(address.collection(), "notes");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 // What only the client uses.
 #![cfg_attr(not(feature = "client"), allow(dead_code))]

@@ -4,6 +4,16 @@
 //! (`mask`); by its own judgment (`self_judgment`); by how likely each source of knowledge makes the
 //! right answer (`labels`); and by questions about what a sentence says (`mastery`). Routing on these
 //! measurements, and keeping them, happens elsewhere.
+//!
+//! ```
+//! use ken_probe::{certainty, score, types_by_string};
+//!
+//! // Five samples in two types of answers: the more evenly spread, the less certain.
+//! let types = types_by_string(&["1734", "1734.", "in 1801", "1734", "1734"]);
+//! let certainty = certainty(&types).expect("there are samples");
+//! assert!(0.0 < certainty && certainty < 1.0);
+//! assert!(score("It was 1734.", &["1734".to_owned()]).f1 > 0.0);
+//! ```
 
 mod absence;
 mod answer_judge;

@@ -4,6 +4,16 @@
 //! files that grow by [`AppendFile`], folders by [`create_dir_all`] and [`sync_tree`]; and read by
 //! [`open`], which takes no link or pipe for a file. It knows nothing of what the files hold.
 //! `docs/explanation/durability.md` says what it guarantees, and what it cannot.
+//!
+//! ```
+//! let folder = tempfile::tempdir()?;
+//! let path = folder.path().join("notes.txt");
+//! // A crash leaves the old content or the new, never a mixture or an empty file.
+//! ken_storage::replace(&path, b"first")?;
+//! ken_storage::replace(&path, b"second")?;
+//! assert_eq!(ken_storage::read(&path)?, b"second");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod append;
 mod atomic;

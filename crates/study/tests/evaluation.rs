@@ -156,7 +156,7 @@ fn the_summary_counts_what_it_says() {
 fn the_summary_has_the_names_of_the_contract() {
     let value = serde_json::to_value(summarize("never", &[])).unwrap();
     let expected = json!({
-        "n": 0, "failed": 0, "policy": "never", "em": null, "em_interval": null, "f1": null, "contains": null,
+        "n": 0, "failed": 0, "cannot_tell": 0, "policy": "never", "em": null, "em_interval": null, "f1": null, "contains": null,
         "answered": null, "answered_wrong": null, "answered_wrong_interval": null,
         "right_abstentions": null,
         "retrieval_ratio": null, "evidence_ratio": null, "search_results": {"mean": null, "total": 0},

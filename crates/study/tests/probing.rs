@@ -307,10 +307,10 @@ fn bad_questions_are_told_and_harm_no_other() {
     let empty = record(&records, "empty");
     assert_eq!(empty.error.as_ref().unwrap().kind, "empty_question");
     assert_eq!(empty.samples, Conditions::default());
-    // The table answers nothing, always.
+    // The table answers nothing, always, which says nothing about its certainty.
     let nothing = record(&records, "nothing");
     assert_eq!(nothing.confidence.from_self, Some(0.0));
-    assert_eq!(nothing.certainty.from_self, Some(1.0));
+    assert_eq!(nothing.certainty.from_self, None);
     let no_content = record(&records, "no content");
     assert_eq!(no_content.unjudged, Some(Obstacle::EmptyGoldenAnswers));
     assert_eq!(no_content.certainty.from_self, Some(1.0));

@@ -4,6 +4,15 @@
 //! [`World`] invents it, [`write_world`] writes its corpus and questions, [`training_text_of`] gives
 //! the texts that the family trains on, [`write_untrained`] writes a model before training, [`train_member`]
 //! trains it, and [`measure_truth`] computes exactly what a model knows.
+//!
+//! ```
+//! use ken_world::{World, WorldSettings, world_questions};
+//!
+//! let world = World::new(WorldSettings { people: 20, ..WorldSettings::default() })?;
+//! // Every answer is known, since everything was invented.
+//! assert!(world_questions(&world).iter().all(|question| !question.golden_answers[0].is_empty()));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod answers;
 mod biography;

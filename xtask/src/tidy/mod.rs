@@ -5,6 +5,7 @@
 mod circles;
 mod commands;
 mod dependencies;
+mod growth;
 mod imports;
 mod map;
 mod sources;
@@ -165,6 +166,7 @@ pub(crate) fn findings(root: &Path) -> Result<Vec<Finding>> {
         sources::commands_are_worded_once,
         sources::no_machine_paths,
         map::crates_on_map,
+        growth::crates_within_their_grants,
         map::named_paths_exist,
         map::links_lead_somewhere,
         dependencies::crates_keep_apart,

@@ -167,6 +167,8 @@ struct Seen {
     answered: Vec<Duration>,
     /// How long searches took.
     found: Vec<Duration>,
+    /// How many batches were embedded.
+    embedded: usize,
     /// How often somebody was told to come back, and did.
     refused: usize,
 }
@@ -224,7 +226,7 @@ fn searching(address: &str, over: &AtomicBool) -> Seen {
                 assert_eq!(found.json()["hits"][0]["doc_id"], "harbour.txt");
                 seen.found.push(begun.elapsed());
             }
-            429 => seen.refused += 1,
+            429 | 504 => seen.refused += 1,
             _ => panic!("{}{}", found.head, found.body),
         }
         thread::sleep(Duration::from_millis(50));
@@ -249,8 +251,8 @@ fn busy(address: &str, over: &AtomicBool) -> Seen {
         ] {
             let reply = send(address, "POST", path, JSON, &body).unwrap();
             match reply.status {
-                200 => {}
-                429 => seen.refused += 1,
+                200 => seen.embedded += usize::from(path == "/v1/embeddings"),
+                429 | 504 => seen.refused += 1,
                 _ => panic!("{path} {}{}", reply.head, reply.body),
             }
         }
@@ -414,6 +416,7 @@ fn cycle(
             let one = client.join().unwrap();
             all.answered.extend(one.answered);
             all.found.extend(one.found);
+            all.embedded += one.embedded;
             all.refused += one.refused;
         }
         all
@@ -447,6 +450,7 @@ fn endure(cycles: impl Iterator<Item = u64>, foul: Duration) {
         let (one, gauges) = cycle(&serving, &model, seed, foul);
         seen.answered.extend(one.answered);
         seen.found.extend(one.found);
+        seen.embedded += one.embedded;
         seen.refused += one.refused;
         for (name, value) in gauges {
             let known: &mut f64 = most.entry(name).or_default();
@@ -479,7 +483,7 @@ fn endure(cycles: impl Iterator<Item = u64>, foul: Duration) {
         let most = most.get(&name).copied().unwrap_or_default();
         eprintln!("{name:<40} {most:>6} {value:>8}");
     }
-    assert!(!seen.answered.is_empty() && !seen.found.is_empty());
+    assert!(!seen.answered.is_empty() && !seen.found.is_empty() && seen.embedded > 0);
     assert!(percentile(&seen.found, 1.0) < FOUND_WITHIN);
     let first = held.first().copied().unwrap_or_default();
     assert!(

@@ -91,7 +91,8 @@ impl Tokens {
     }
 
     /// The model's input for a pair: both texts with the special tokens between and around them.
-    /// Truncated as transformers does by `longest_first`: from the end of the longer text.
+    /// Truncated as transformers does by `longest_first`: from the end of the longer text. Of two texts
+    /// each of which is too long by itself, the one of more bytes counts as the longer.
     /// `token_types` gives the tokens of the second text another type.
     pub(super) fn pair(
         &self,
@@ -104,7 +105,13 @@ impl Tokens {
             encoding.set_type_ids(vec![kind; encoding.len()]);
             Ok(encoding)
         };
-        let (first, second) = (one(query, 0)?, one(passage, 1)?);
+        let (mut first, mut second) = (one(query, 0)?, one(passage, 1)?);
+        if first.len().min(second.len()) > self.text_tokens {
+            // Only their beginnings were tokenized, whose lengths say nothing.
+            let more = usize::from(query.len() > passage.len());
+            first.truncate(self.text_tokens + more, 0, TruncationDirection::Right);
+            second.truncate(self.text_tokens, 0, TruncationDirection::Right);
+        }
         let limit = TruncationParams {
             direction: TruncationDirection::Right,
             max_length: self.text_tokens,

@@ -177,10 +177,14 @@ impl Company {
         self.tell(Order::Leave(caller as u64));
     }
 
-    fn go_round(&mut self) {
+    fn obey(&mut self) {
         while let Ok(order) = self.received.try_recv() {
             assert!(self.batch.obey(order));
         }
+    }
+
+    fn go_round(&mut self) {
+        self.obey();
         assert!(self.batch.round(&self.received));
         self.round += 1;
         let (held, active) = (self.batch.held(), self.batch.active.len());
@@ -190,6 +194,7 @@ impl Company {
     /// Goes round until there is nothing to do.
     fn finish(&mut self) {
         loop {
+            self.obey();
             for caller in 0..self.callers.len() {
                 if !self.callers[caller].left {
                     self.read(caller);
