@@ -75,29 +75,6 @@ fn the_same_settings_make_the_same_world() {
 }
 
 #[test]
-fn worlds_of_before_are_still_read() {
-    let folder = tempfile::tempdir().unwrap();
-    let out = folder.path().join("island");
-    let world = World::new(settings(3).without_stakes()).unwrap();
-    write_world(&world, &out).unwrap();
-    let path = out.join("world.json");
-    let mut summary: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
-    let fields = summary["settings"].as_object_mut().unwrap();
-    for added in [
-        "documents",
-        "look_alikes",
-        "outdated",
-        "wrong",
-        "irrelevant",
-    ] {
-        fields.remove(added).unwrap();
-    }
-    summary.as_object_mut().unwrap().remove("sources").unwrap();
-    std::fs::write(&path, summary.to_string()).unwrap();
-    assert_eq!(read_world(&out).unwrap(), world);
-}
-
-#[test]
 fn a_folder_is_written_once_and_gives_the_world_back() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("island");
