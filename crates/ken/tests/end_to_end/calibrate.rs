@@ -125,6 +125,13 @@ fn every_shape_of_policy_is_calibrated_as_recorded() {
             write!(printed, "$ ken {call}\n{output}").unwrap();
         }
     }
+    if std::env::var_os("KEN_UPDATE").is_some() {
+        let path = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/tests/end_to_end/calibrate.txt"
+        );
+        std::fs::write(path, &printed).unwrap();
+    }
     // Line by line, so that a failure names the call.
     let mut call = "";
     for (printed, recorded) in printed.lines().zip(include_str!("calibrate.txt").lines()) {

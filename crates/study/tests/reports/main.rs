@@ -1,5 +1,5 @@
 //! What reports look like, from fixed inputs: as pages, tables of CSV and in a terminal. Differences are shown by
-//! `git diff` after a run with `KEN_UPDATE_SNAPSHOTS` set.
+//! `git diff` after a run with `KEN_UPDATE` set.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -16,7 +16,7 @@ use ken_study::{probe_report, summarize_probe};
 /// Compares a text with the one that is kept under a name.
 fn check(name: &str, text: &str) {
     let path = Path::new("tests/reports/expected").join(name);
-    if std::env::var_os("KEN_UPDATE_SNAPSHOTS").is_some() {
+    if std::env::var_os("KEN_UPDATE").is_some() {
         std::fs::write(&path, text).unwrap();
     }
     let expected = std::fs::read_to_string(&path).unwrap_or_default();
