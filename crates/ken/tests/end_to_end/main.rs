@@ -22,6 +22,7 @@ mod graded;
 mod harness;
 mod held_out;
 mod ingest;
+mod kbm;
 mod keys;
 #[cfg(target_os = "linux")]
 mod killed;

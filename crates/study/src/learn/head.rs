@@ -44,6 +44,9 @@ pub struct HeadReport<M> {
 /// Fits a head to vectors `[labels][dimensions]` and targets `[labels]`.
 pub(super) type Fit = fn(&[&[f32]], &[f64], HeadOptions, Watch<'_>) -> Result<Fitted, HeadError>;
 
+/// A candidate with its input, its vectors, and the head that was fitted to them.
+type Chosen<'c, C> = (&'c C, Input, Cow<'c, [Vec<f32>]>, Fitted);
+
 /// What a head is to learn. A label is a target, a subject and a text, at the same index.
 pub(super) struct HeadTask<'a> {
     pub(super) purpose: Purpose,
@@ -85,7 +88,7 @@ pub(super) fn learn<'c, C, M>(
     let (held_out, learned): (Vec<usize>, Vec<usize>) = (0..task.targets.len())
         .partition(|&label| options.held_out.holds_out(task.subjects[label]));
     let trained: Vec<f64> = learned.iter().map(|&label| task.targets[label]).collect();
-    let mut best: Option<(&C, Input, Cow<'_, [Vec<f32>]>, Fitted)> = None;
+    let mut best: Option<Chosen<'c, C>> = None;
     let mut losses = Vec::new();
     for candidate in candidates {
         let (input, vectors) = vectors_of(candidate, watch)?;
