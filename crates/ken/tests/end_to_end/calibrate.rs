@@ -48,14 +48,14 @@ fn record(at: u64) -> Value {
         } else {
             "cat"
         };
-        json!({"text": text, "logprob": -0.5, "tokens": 2, "correct": null, "type": u8::from(number >= alike)})
+        json!({"text": text, "logprob": -0.5, "tokens": 2, "written": 1, "correct": null, "type": u8::from(number >= alike)})
     };
     let samples: Vec<Value> = (0..4).map(sample).collect();
     let none = json!({"self": null, "corpus": null, "masked": null});
     json!({
         "id": format!("q{at}"), "question": format!("What is in box {at}?"), "golden_answers": ["owl"],
         "confidence": none, "certainty": none, "effect": {"confidence": null, "certainty": null},
-        "likeliest": {
+        "greedy": {
             "self": memory,
             "corpus": if at % 60 == 11 { Value::Null } else { evidence },
             "masked": null,

@@ -167,11 +167,15 @@ fn what_was_taught_a_question_is_not_measured_on_it_unnoticed() {
         "the kbm was taught",
         "--held-out 0.8",
     );
-    // One that was trained for another purpose says nothing of the split.
+    // A model that was trained for another purpose is refused.
     let mut other: Value = serde_json::from_str(&origin).unwrap();
     other.as_object_mut().unwrap().remove("boundary");
     ken.write("kbm/ken.json", other.to_string());
     let calibrate = ["calibrate", "known.jsonl", "--policy", "kbm"];
     ken.refusal(&[&calibrate[..], &["--kbm", "kbm"], &MODEL].concat())
-        .is("unknown_split", "does not say", "ken train kbm");
+        .is(
+            "not_kbm",
+            "not trained on what a model knows",
+            "ken train kbm",
+        );
 }

@@ -86,7 +86,7 @@ fn a_router_is_learned_and_the_policy_goes_by_it() {
         router,
         "the same records give the same router"
     );
-    assert_eq!(keys(&learned), ["router", "report", "controls", "seeds"]);
+    assert_eq!(keys(&learned), ["router", "report", "seeds", "controls"]);
     let report = &learned["report"];
     assert!(number(&report["auroc"]) > 0.95, "{report}");
     assert!(number(&report["ece"]) < 0.25, "{report}");
