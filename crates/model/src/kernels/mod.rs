@@ -8,6 +8,8 @@ pub(crate) mod attention;
 pub(crate) mod elementwise;
 pub(crate) mod low_rank;
 pub(crate) mod matrix;
+#[cfg(test)]
+mod measurement;
 pub(crate) mod norms;
 mod precision;
 pub(crate) mod quantized;

@@ -1,14 +1,7 @@
 //! What the steps of a forward pass take, one by one, on one thread. Each runs for less than a time slice, and the
 //! best of many runs counts, so other work on the machine hardly shows.
 //!
-//! `RAYON_NUM_THREADS=1 cargo bench -p ken-model --bench kernels`
-
-#![allow(clippy::print_stdout)]
-
-// The kernels are private, so they are compiled into this program.
-#[allow(dead_code, unused_imports, unreachable_pub)]
-#[path = "../src/kernels/mod.rs"]
-mod kernels;
+//! `RAYON_NUM_THREADS=1 cargo test --release -p ken-model --lib measurement:: -- --ignored --nocapture`
 
 use std::convert::Infallible;
 use std::hint::black_box;
@@ -16,17 +9,11 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use kernels::attention::{self, HeadCache, Keys, Query, Scratch};
-use kernels::elementwise::{gated_silu, gelu};
-use kernels::matrix::{Arithmetic, Matrix, WeightFormat};
-use kernels::quantized::{BlockType, Operand, QuantizedMatrix, QuantizedRows, products};
-use kernels::rows::Rows;
-
-fn main() {
-    one_row_by_weights_out_of_memory();
-    products_with_weights_of_every_type();
-    steps_of_a_layer();
-}
+use super::attention::{self, HeadCache, Keys, Query, Scratch};
+use super::elementwise::{gated_silu, gelu};
+use super::matrix::{Arithmetic, Matrix, WeightFormat};
+use super::quantized::{BlockType, Operand, QuantizedMatrix, QuantizedRows, products};
+use super::rows::Rows;
 
 fn best(mut step: impl FnMut()) -> Duration {
     let times = (0..200).map(|_| {
@@ -58,6 +45,8 @@ fn of_ones(block: BlockType, outputs: usize, inputs: usize) -> Arc<QuantizedMatr
     Arc::new(matrix)
 }
 
+#[test]
+#[ignore = "measures"]
 fn one_row_by_weights_out_of_memory() {
     let bytes = 256 << 20;
     println!("GB of weights a second, one row; exactly, in integers");
@@ -82,6 +71,8 @@ fn one_row_by_weights_out_of_memory() {
     }
 }
 
+#[test]
+#[ignore = "measures"]
 fn products_with_weights_of_every_type() {
     let (outputs, inputs) = (1024, 1536);
     println!("billions of multiplications per second with 1, 16 and 64 rows; bits of a weight");
@@ -112,6 +103,8 @@ fn products_with_weights_of_every_type() {
     }
 }
 
+#[test]
+#[ignore = "measures"]
 fn steps_of_a_layer() {
     // The shapes of MiniLM and of a decoder of 135 million parameters.
     for (name, width, heads, key_heads, feed_forward, gates, tokens) in [
