@@ -59,7 +59,7 @@ impl Assessor {
         }
     }
 
-    /// The same, whose calls end with a token.
+    /// A copy whose calls end when the token is set.
     pub(crate) fn bound(&self, token: &CancelToken) -> Self {
         Self {
             model: bound_model(Arc::clone(&self.model), token),

@@ -25,7 +25,7 @@ pub const SAMPLES: usize = 10;
 const AS_IT_IS: f32 = 1.0;
 
 impl Pipeline {
-    /// The same pipeline with these routing models in the place of its own.
+    /// Replaces the routing models.
     ///
     /// # Errors
     /// One that was trained with another model, embedder, assessor or other prompts.
@@ -39,7 +39,7 @@ impl Pipeline {
         Ok(self)
     }
 
-    /// The same pipeline over another corpus, or over none.
+    /// Replaces the corpus, or removes it.
     ///
     /// # Errors
     /// A router or a gate that was trained with another embedder than that of the corpus.

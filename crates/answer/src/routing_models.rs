@@ -44,7 +44,7 @@ impl RoutingModels {
         Ok(())
     }
 
-    /// The same, whose calls end with a token.
+    /// A copy whose calls end when the token is set.
     pub(crate) fn bound(self, token: &CancelToken) -> Self {
         let assessor = self.assessor;
         Self {
