@@ -27,7 +27,7 @@ pub struct Answer {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub withheld: Option<String>,
     /// The same with its log probability, where it is short, greedy and written from the question and what was
-    /// found alone: what policies measure as [`Step::Draft`](crate::Step::Draft).
+    /// found alone: what policies measure as [`Step::Greedy`](crate::Step::Greedy).
     #[serde(skip)]
     pub greedy: Option<Sample>,
     /// Whether it ended because it had as many tokens as it may have.

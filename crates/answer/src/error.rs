@@ -6,7 +6,7 @@ use ken_diagnostic::{Remedy, remedy};
 use ken_language::ModelError;
 use ken_policy::CannotChoose;
 
-use crate::mismatch::Mismatch;
+use crate::measure::mismatch::Mismatch;
 
 /// Why a question could not be answered.
 #[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
@@ -85,7 +85,7 @@ pub enum AnswerError {
     )]
     AssessorWithoutEvidence { by: String },
     #[error(transparent)]
-    Datastore(#[from] crate::datastore::DatastoreError),
+    Datastore(#[from] crate::measure::datastore::DatastoreError),
     #[error("stopped before the answer was written")]
     Interrupted,
     /// The language model, the embedder or the cross-encoder failed.

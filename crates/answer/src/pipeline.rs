@@ -4,27 +4,20 @@
 use std::collections::{BTreeMap, HashMap};
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use ken_index::Mode;
-use ken_language::{
-    CancelToken, Finish, GenerateOptions, GenerateRequest, Generation, LanguageModel, Progress,
-    Prompt, Sampling, bound_model,
-};
-use ken_policy::{Abstention, Choice, Policy, Source};
-use ken_probe::{Lack, Sample};
+use ken_language::{CancelToken, Embedder, LanguageModel, Prompt, Sampling, bound_model};
+use ken_policy::{Abstention, Choice, Measurements, Policy, Reading, Rule, Signal};
+use ken_probe::Sample;
 
 use crate::answer::{Answer, Retrieved};
 use crate::conversation::{Exchange, Standalone, standalone};
-use crate::draft::Draft;
 use crate::error::AnswerError;
-use crate::evidence;
+use crate::measure::routing_models::RoutingModels;
 use crate::prompt::{self, QuestionPrompt};
 use crate::retrieve::{Found, Retriever};
-use crate::routing_models::RoutingModels;
 use crate::style::Style;
-use crate::verbalize::verbalize;
-use crate::written::Written;
 
 /// How questions are answered.
 #[derive(Debug, Clone, PartialEq)]
@@ -114,6 +107,30 @@ impl Pipeline {
             extra_corpora: BTreeMap::new(),
             found: HashMap::new(),
         }
+    }
+
+    /// Replaces the routing models.
+    ///
+    /// # Errors
+    /// One that was trained with another model, embedder, assessor or other prompts.
+    pub fn with(mut self, routing: RoutingModels) -> Result<Self, AnswerError> {
+        let embedder = self.retriever().map(Retriever::embedder);
+        routing.check(
+            self.model.fingerprint(),
+            embedder.map(Embedder::fingerprint),
+        )?;
+        self.routing = routing;
+        Ok(self)
+    }
+
+    /// Replaces the corpus, or removes it.
+    ///
+    /// # Errors
+    /// A router or a gate that was trained with another embedder than that of the corpus.
+    pub fn over(mut self, retriever: Option<Retriever>) -> Result<Self, AnswerError> {
+        let routing = std::mem::take(&mut self.routing);
+        self.retriever = retriever;
+        self.with(routing)
     }
 
     /// The same with models whose calls end with a token: whatever of them is waited for, measuring,
@@ -210,7 +227,7 @@ impl Pipeline {
         let mut drafts = self.route(&questions, watch)?;
         self.gather(&mut drafts, &budgets, watch)?;
         self.review(&mut drafts, watch)?;
-        self.abstain(&mut drafts, watch)?;
+        self.vouch(&mut drafts, watch)?;
         self.verbalize(&mut drafts, &budgets, watch)?;
         let lines = self.write(&mut drafts, watch)?;
         let share = started.elapsed() / drafts.len().max(1) as u32;
@@ -236,7 +253,11 @@ impl Pipeline {
     }
 
     /// Refuses what can never be answered before any work is done.
-    fn check(&self, questions: &[QuestionPrompt<'_>], limits: &[usize]) -> Result<(), AnswerError> {
+    pub(crate) fn check(
+        &self,
+        questions: &[QuestionPrompt<'_>],
+        limits: &[usize],
+    ) -> Result<(), AnswerError> {
         for (question, &limit) in questions.iter().map(|one| one.question).zip(limits) {
             if question.is_empty() {
                 return Err(AnswerError::EmptyQuestion);
@@ -255,7 +276,10 @@ impl Pipeline {
 
     /// The tokens that each question and its evidence may have: what the longest prompt without evidence
     /// leaves.
-    fn budgets(&self, question_prompts: &[QuestionPrompt<'_>]) -> Result<Vec<usize>, AnswerError> {
+    pub(crate) fn budgets(
+        &self,
+        question_prompts: &[QuestionPrompt<'_>],
+    ) -> Result<Vec<usize>, AnswerError> {
         // Few frames differ, so few have to be counted.
         let mut known: Vec<(Prompt, usize)> = Vec::new();
         let mut budget = |frame: Prompt, answer: usize| {
@@ -282,258 +306,43 @@ impl Pipeline {
             .collect()
     }
 
-    /// The passages that questions are answered from where they retrieve, best first; those that
-    /// the model gets to read are marked.
-    ///
-    /// # Shapes
-    /// Returns one list for each question.
-    ///
-    /// # Errors
-    /// A question that is empty or does not fit, no corpus or an empty one, a failing index.
-    pub fn evidence(
-        &self,
-        question_prompts: &[QuestionPrompt<'_>],
-    ) -> Result<Vec<Vec<Retrieved>>, AnswerError> {
-        let questions = question_prompts.iter().map(|one| one.trimmed());
-        let questions: Vec<QuestionPrompt<'_>> = questions.collect();
-        let budgets = self.budgets(&questions)?;
-        self.check(&questions, &budgets)?;
-        let always = Policy::ALWAYS.choose(None)?;
-        let mut drafts: Vec<Draft<'_>> = questions
-            .iter()
-            .map(|question| Draft::new(*question, always.clone(), true))
-            .collect();
-        self.gather(&mut drafts, &budgets, &mut |_, _| ControlFlow::Continue(()))?;
-        Ok(drafts.into_iter().map(|draft| draft.retrieved).collect())
-    }
-
-    /// Finds passages for drafts that retrieve, and marks those that fit into the prompt. `budgets` are
-    /// the tokens that question and passages may have together.
-    fn gather(
-        &self,
-        drafts: &mut [Draft<'_>],
-        budgets: &[usize],
-        watch: &mut dyn FnMut(usize, Event<'_>) -> ControlFlow<()>,
-    ) -> Result<(), AnswerError> {
-        let mut by_corpus: BTreeMap<Option<String>, Vec<usize>> = BTreeMap::new();
-        for (index, draft) in drafts.iter().enumerate() {
-            if draft.choice.source == Source::Corpus {
-                let corpus = draft.corpus.clone();
-                let corpus = corpus.filter(|name| self.extra_corpora.contains_key(name));
-                by_corpus.entry(corpus).or_default().push(index);
-            }
-        }
-        let wanted = self.settings.evidence_tokens;
-        let mut all = Vec::new();
-        for (corpus, indices) in by_corpus {
-            let questions: Vec<&str> = indices
-                .iter()
-                .map(|&at| drafts[at].question.question)
-                .collect();
-            let found = self.find(corpus.as_deref(), &questions)?;
-            all.extend(indices.into_iter().zip(found));
-        }
-        for (index, (found, before)) in all {
-            let (draft, limit) = (&mut drafts[index], budgets[index]);
-            draft.found_in = before;
-            draft.calls.retriever += 1;
-            draft.took("embed", found.embed_time);
-            draft.took("search", found.search_time);
-            if let Some(rerank) = found.rerank {
-                draft.took("rerank", rerank.time);
-                draft.tokens.prompt += rerank.tokens;
-            }
-            let k = draft.choice.k.unwrap_or(found.results.len());
-            let results = found.results.into_iter().take(k);
-            draft.retrieved = results.map(Retrieved::unread).collect();
-            // As in `check`: the question's length matters only where the budget is tight.
-            let budget = if draft.question.question.len().saturating_add(wanted) <= limit {
-                wanted
-            } else {
-                let question = self.model.count_tokens(draft.question.question)?;
-                limit.saturating_sub(question).min(wanted)
-            };
-            evidence::fit(self.model.as_ref(), &mut draft.retrieved, budget)?;
-            if draft.go_on {
-                draft.go_on = watch(index, Event::Retrieved(&draft.retrieved)).is_continue();
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether an answer from memory is written from what the model has written of what it knows. A model that chooses
-    /// its source was trained to do so. Not where answers may be withheld: what is vouched for is the plain answer.
+    /// A policy whose threshold is not named with the one that was chosen for the model and is recorded with it, or
+    /// the default where none is. A datastore has a say in what the model chooses, so with one the default stands.
     #[must_use]
-    pub fn verbalizes(&self) -> bool {
-        let chooser = self.model.source_chooser();
-        self.settings.abstain.is_none() && chooser.is_ok_and(|chooser| chooser.verbalizes())
+    pub fn resolved(&self, policy: Policy) -> Policy {
+        match policy.searches_by() {
+            Some(signal)
+                if signal.is_recorded && policy.retrieve.is_open() && !policy.is_graded() =>
+            {
+                let chooser = self.model.source_chooser().ok();
+                let recorded = chooser.filter(|_| self.routing.datastore.is_none());
+                let recorded = recorded.and_then(|chooser| chooser.threshold());
+                Policy {
+                    retrieve: Rule::above(signal, recorded.or(signal.threshold)),
+                    ..policy
+                }
+            }
+            _ => policy,
+        }
     }
 
-    /// Verbalizes what the model knows, where it is to answer from that.
-    fn verbalize(
-        &self,
-        drafts: &mut [Draft<'_>],
-        budgets: &[usize],
-        watch: &mut dyn FnMut(usize, Event<'_>) -> ControlFlow<()>,
-    ) -> Result<(), AnswerError> {
-        let (indices, questions): (Vec<usize>, Vec<(QuestionPrompt<'_>, usize)>) = drafts
-            .iter()
-            .zip(budgets)
-            .enumerate()
-            .filter(|(_, (draft, _))| draft.go_on && draft.withheld.is_none())
-            .filter(|(_, (draft, _))| draft.choice.source == Source::SelfKnowledge)
-            .map(|(index, (draft, budget))| (index, (draft.question, *budget)))
-            .unzip();
-        if !self.verbalizes() || indices.is_empty() {
-            return Ok(());
+    /// What a signal says, measured with this model: see [`Signal::where_reported`].
+    #[must_use]
+    pub fn reading(&self, signal: Signal, reading: Reading) -> Reading {
+        match signal.is_reported_by(self.model.capabilities()) {
+            true => signal.where_reported(reading),
+            false => reading,
         }
-        let started = Instant::now();
-        let mut broken_off = vec![false; drafts.len()];
-        let written = verbalize(self.model.as_ref(), &questions, &mut |place, piece| {
-            let index = indices[place];
-            let flow = match piece {
-                "" => watch(index, Event::Reading),
-                piece => watch(index, Event::Verbalized(piece)),
-            };
-            broken_off[index] = flow.is_break();
-            flow
-        })?;
-        let share = started.elapsed() / indices.len() as u32;
-        for (index, written) in indices.into_iter().zip(written) {
-            let draft = &mut drafts[index];
-            draft.took("verbalize", share);
-            match written {
-                Some(written) => {
-                    draft.calls.model += 1;
-                    draft.tokens.prompt += written.tokens.prompt;
-                    draft.tokens.completion += written.tokens.completion;
-                    // What the policy had written was not written from this text.
-                    draft.written = draft.written.take().filter(|_| !written.in_prompt);
-                    draft.verbalized = Some(written);
-                }
-                None if broken_off[index] => draft.go_on = false,
-                // The model was stopped from outside, before any answer was written.
-                None => return Err(AnswerError::Interrupted),
-            }
-        }
-        Ok(())
     }
 
-    /// Writes the answers that the policy did not have written already; `None` where the model was
-    /// stopped before.
-    fn write(
+    /// The short greedy answer, where that is what answers are.
+    pub(crate) fn as_answer(
         &self,
-        drafts: &mut [Draft<'_>],
-        watch: &mut dyn FnMut(usize, Event<'_>) -> ControlFlow<()>,
-    ) -> Result<Vec<Option<Written>>, AnswerError> {
-        let started = Instant::now();
-        let styles: Vec<Style> = drafts
-            .iter()
-            .map(|one| self.style_of(one.question))
-            .collect();
-        let each = drafts.iter().zip(&styles);
-        let prompts = each.map(|(draft, style)| match style {
-            Style::Short => draft.prompt(),
-            Style::Full => draft.full_prompt(),
-        });
-        let prompts: Vec<Prompt> = prompts.collect();
-        let limited = |max_tokens| GenerateOptions {
-            sampling: self.settings.sampling,
-            max_tokens,
-            stop: Vec::new(),
-        };
-        let short = limited(self.settings.max_tokens);
-        let full = limited(self.settings.full_tokens);
-        // Who broke off before, or has an answer, gets nothing written.
-        let nothing = limited(0);
-        let mut lines: Vec<Written> = drafts
-            .iter()
-            .zip(&styles)
-            .map(|(draft, style)| match draft.withheld {
-                // It rests on nothing.
-                Some(_) => Written::new(*style, &[]),
-                None => Written::new(*style, &draft.retrieved),
-            })
-            .collect();
-        for (index, (draft, line)) in drafts.iter_mut().zip(&mut lines).enumerate() {
-            if let (true, Some(written)) = (draft.go_on, &draft.written) {
-                draft.lack.clone_from(&written.lack);
-                // There is nothing left to break off.
-                let _ = watch(index, Event::Text(&line.take(&written.text)));
-            }
-        }
-        let open: Vec<usize> = (0..drafts.len())
-            .filter(|&index| drafts[index].written.is_none())
-            .collect();
-        let options = |at: usize| match (drafts[at].go_on, styles[at]) {
-            (true, Style::Short) => &short,
-            (true, Style::Full) => &full,
-            (false, _) => &nothing,
-        };
-        let requests = open.iter().map(|&index| GenerateRequest {
-            prompt: &prompts[index],
-            samples: 1,
-            options: options(index),
-        });
-        let requests: Vec<_> = requests.collect();
-        let (mut broken_off, mut left) = (vec![false; drafts.len()], vec![false; drafts.len()]);
-        let written = self.model.generate(&requests, &mut |progress| {
-            let (index, breaks) = match progress {
-                Progress::Reading { request, .. } => {
-                    let index = open[request];
-                    (index, watch(index, Event::Reading).is_break())
-                }
-                Progress::Text(piece) => {
-                    let index = open[piece.request];
-                    let line = &mut lines[index];
-                    let part = line.take(piece.text);
-                    left[index] = !part.is_empty() && watch(index, Event::Text(&part)).is_break();
-                    (index, left[index] || line.has_ended())
-                }
-            };
-            match breaks {
-                true => {
-                    broken_off[index] = true;
-                    ControlFlow::Break(())
-                }
-                false => ControlFlow::Continue(()),
-            }
-        })?;
-        let written: Vec<Generation> = written.into_iter().flatten().collect();
-        let reading: Duration = written.iter().map(|written| written.prompt_time).sum();
-        let writing = started.elapsed().saturating_sub(reading) / written.len().max(1) as u32;
-        let mut stopped = vec![false; drafts.len()];
-        for (&index, written) in open.iter().zip(&written) {
-            let draft = &mut drafts[index];
-            draft.calls.model += 1;
-            draft.tokens.prompt += written.prompt_tokens;
-            draft.tokens.completion += written.tokens;
-            draft.took("read", written.prompt_time);
-            draft.took("write", writing);
-            let line = &mut lines[index];
-            if !broken_off[index] && !written.text.trim_start().starts_with(line.taken()) {
-                // What was given out was what the model thought, without a mark that said so.
-                *line = Written::new(styles[index], &draft.retrieved);
-                line.take(&written.text);
-            }
-            draft.lack = Lack::of(written, line.answer(), line.has_ended());
-            let is_plain = draft.verbalized.is_none() && draft.corpus.is_none();
-            let is_greedy = self.settings.sampling == Sampling::Greedy;
-            if let (true, Written::Short(line)) = (is_plain && is_greedy, &*line) {
-                // Without its log probability it says nothing that the answer does not.
-                draft.greedy = Sample::of(written, line).filter(|one| one.logprob.is_some());
-            }
-            stopped[index] = written.finish == Finish::Cancelled && !broken_off[index];
-        }
-        for (index, line) in lines.iter_mut().enumerate() {
-            let rest = line.finish();
-            if !rest.is_empty() && !left[index] {
-                // There is nothing left to break off.
-                let _ = watch(index, Event::Text(&rest));
-            }
-        }
-        let lines = lines.into_iter().zip(stopped);
-        let lines = lines.map(|(line, stopped)| (!stopped).then_some(line));
-        Ok(lines.collect())
+        question: QuestionPrompt<'_>,
+        measured: &Measurements,
+    ) -> Option<Sample> {
+        let is_answer =
+            self.settings.sampling == Sampling::Greedy && self.style_of(question) == Style::Short;
+        measured.greedy.clone().filter(|_| is_answer)
     }
 }

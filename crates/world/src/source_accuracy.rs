@@ -1,7 +1,7 @@
 //! What each source of knowledge is worth in a world: what answering never, always, or whenever it
 //! helps from the corpus would get.
 
-use ken_study::statistics::mean;
+use ken_eval::statistics::mean;
 use serde::{Deserialize, Serialize};
 
 use crate::questions::WorldQuestion;

@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
+use ken_lab::tuning::{CHECKPOINT, TuneError, stopped, write_history};
 use ken_model::decoder::{Checkpoint, DecoderError, Device, StoredAs};
 use ken_storage::{StorageError, remove};
 use ken_train::{
@@ -15,7 +16,6 @@ use crate::family::{Size, write_untrained};
 use crate::files::summarize_world;
 use crate::training_text::training_text_of;
 use crate::world::World;
-use ken_study::tuning::{CHECKPOINT, TuneError, stopped, write_history};
 
 /// What the model was before it learned anything, in its folder.
 const UNTRAINED_FOLDER: &str = "untrained";

@@ -1,6 +1,6 @@
 //! The table of what a model knows of a world: mean probabilities by exposure and by kind of question.
 
-use ken_study::statistics::mean;
+use ken_eval::statistics::mean;
 use serde::Serialize;
 
 use crate::questions::QuestionKind;

@@ -6,10 +6,10 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::atomic::AtomicBool;
 
 use ken_answer::{QuestionPrompt, prompt};
+use ken_eval::read_questions;
 use ken_language::LanguageModel;
 use ken_model::decoder::{Checkpoint, Decoder, LoadOptions};
 use ken_probe::right_choices;
-use ken_study::read_questions;
 use ken_world::{
     Account, CORPUS_FILE, Group, Holding, Kind, QUESTIONS_FILE, Query, QuestionKind, Size, Subject,
     TextKind, TrainingText, World, WorldError, WorldQuestion, WorldSettings, measure_truth,

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use ken_study::results::Line;
-use ken_study::{ResultsError, ResultsFile, RunSettings};
+use ken_eval::results::Line;
+use ken_eval::{ResultsError, ResultsFile, RunSettings};
 use serde::{Deserialize, Serialize};
 
 use crate::world::{Contents, KEPT, Refusal, World};

@@ -42,15 +42,25 @@ const RULES: &[(&str, Forbidden)] = &[
         "answer",
         Forbidden::These(&["documents", "model", "setup", "train"]),
     ),
-    ("study", Forbidden::These(&["documents", "setup"])),
+    ("eval", Forbidden::These(&["documents", "setup", "train"])),
+    ("lab", Forbidden::These(&["documents", "setup"])),
+    ("scale", Forbidden::These(&["documents", "setup", "train"])),
     (
         "setup",
-        Forbidden::These(&["documents", "ingest", "study", "train"]),
+        Forbidden::These(&["documents", "ingest", "eval", "lab", "scale", "train"]),
     ),
     ("world", Forbidden::These(&["documents", "setup"])),
     (
         "server",
-        Forbidden::These(&["documents", "ingest", "study", "train", "world"]),
+        Forbidden::These(&[
+            "documents",
+            "ingest",
+            "eval",
+            "lab",
+            "scale",
+            "train",
+            "world",
+        ]),
     ),
 ];
 
@@ -64,7 +74,7 @@ const LIBRARIES: &[(&str, &[&str])] = &[
     ("html5gum", &["documents"]),
     ("pulldown-cmark", &["documents"]),
     ("quick-xml", &["documents"]),
-    ("parquet", &["documents", "study"]),
+    ("parquet", &["documents", "lab"]),
     ("candle", &["model", "train"]),
     ("indicatif", &["ken"]),
     ("anyhow", &["xtask"]),
@@ -199,12 +209,12 @@ mod tests {
     #[test]
     fn a_breach_through_another_crate_is_found() {
         let study = (
-            "crates/study/Cargo.toml",
+            "crates/eval/Cargo.toml",
             "[dependencies]\nken-model = { workspace = true }\n",
         );
         let policy = (
             "crates/policy/Cargo.toml",
-            "[dependencies]\nken-study = { workspace = true }\n",
+            "[dependencies]\nken-eval = { workspace = true }\n",
         );
         assert_eq!(check(&[MODEL, study]).len(), 0);
         assert_eq!(check(&[MODEL, study, policy]).len(), 1);
@@ -229,7 +239,7 @@ mod tests {
         let index = ("crates/index/Cargo.toml", ingest.1);
         assert_eq!(check(&[documents, index]).len(), 1);
         let study = (
-            "crates/study/Cargo.toml",
+            "crates/eval/Cargo.toml",
             "[dependencies]\nken-ingest = { workspace = true }\n",
         );
         assert_eq!(check(&[documents, ingest, study]).len(), 1);
@@ -249,7 +259,7 @@ mod tests {
         }
         assert_eq!(check(&[train, (path, &setup("toml"))]).len(), 0);
         let study = (
-            "crates/study/Cargo.toml",
+            "crates/eval/Cargo.toml",
             "[dependencies]\nken-setup.workspace = true\n",
         );
         assert_eq!(check(&[(path, ""), study]).len(), 1);

@@ -249,12 +249,12 @@ mod tests {
     fn a_command_in_a_library_is_found() {
         let of = |path, text| findings(commands_are_worded_once, path, text);
         let hint = "const HINT: &str = \"run `ken probe`\";\n";
-        assert_eq!(of("crates/study/src/a.rs", hint), 1);
+        assert_eq!(of("crates/eval/src/a.rs", hint), 1);
         assert_eq!(
-            of("crates/study/src/a.rs", "/// Written by `ken probe`.\n"),
+            of("crates/eval/src/a.rs", "/// Written by `ken probe`.\n"),
             0
         );
-        assert_eq!(of("crates/study/tests/a.rs", hint), 0);
+        assert_eq!(of("crates/eval/tests/a.rs", hint), 0);
         assert_eq!(of("crates/ken/src/a.rs", hint), 0);
     }
 

@@ -4,6 +4,7 @@
 mod chinese;
 mod english;
 mod full;
+pub(crate) mod truncate;
 
 use std::sync::Arc;
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{Args, Subcommand};
-use ken_study::{LabelRule, LayerChoice};
+use ken_lab::{LabelRule, LayerChoice};
 
 use crate::config::{ADVANCED, MODEL, count, flags, share};
 

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use ken_hub::ModelReference;
+use ken_lab::label::GoldenChoice;
 use ken_probe::Correctness;
 use ken_probe::mastery::AnswersFrom;
-use ken_study::label::GoldenChoice;
 
 use super::{corpora, folder};
 use crate::config::{ADVANCED, FINDING, MODEL, advanced, count, flags, share};

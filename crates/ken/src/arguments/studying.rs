@@ -6,10 +6,10 @@ use std::str::FromStr;
 
 use clap::{Arg, Args, Subcommand};
 use ken_answer::Policy;
+use ken_eval::default_file;
 use ken_hub::ModelReference;
-use ken_study::default_file;
-use ken_study::plan::{Bound, Prices, Quantity};
-use ken_study::scaling::PruneRatio;
+use ken_scale::plan::{Bound, Prices, Quantity};
+use ken_scale::study::PruneRatio;
 
 use super::folder;
 use crate::config::{ADVANCED, DECIDING, Key, count, flags, open_share};

@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use clap::{Arg, Args, Subcommand, ValueEnum};
 use ken_hub::ModelReference;
-use ken_study::{LayerChoice, Target};
+use ken_lab::{LayerChoice, Target};
 use ken_train::heads::Shape;
 
 use super::folder;

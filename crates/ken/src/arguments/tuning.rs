@@ -4,9 +4,9 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Arg, Args};
+use ken_lab::examples::ExampleFormat;
+use ken_lab::{LabelRule, Labels};
 use ken_model::decoder::PromptForm;
-use ken_study::training_examples::ExampleFormat;
-use ken_study::{LabelRule, Labels};
 
 use crate::config::{ADVANCED, FINDING, Flag, Key, MODEL, advanced, count, share};
 

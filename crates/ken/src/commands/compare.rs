@@ -4,8 +4,9 @@
 use std::path::Path;
 
 use ken_answer::{AnswerError, Policy, RoutingModel};
-use ken_study::compare::{Comparison, ComparisonWork, report};
-use ken_study::{ProbeRecord, Question, RunSettings, check_sampling, read_results, read_settings};
+use ken_eval::compare::{Comparison, ComparisonWork, report};
+use ken_eval::{ProbeRecord, Question, RunSettings, check_sampling, read_results, read_settings};
+use ken_lab::heads::gate::cross_fitted_worth;
 use serde::Serialize;
 
 use crate::arguments::answering::EvalArguments;
@@ -66,6 +67,7 @@ pub(crate) fn run(
         policies,
         probed: &probed,
         by: arguments.by.as_deref(),
+        cross_fit: &cross_fitted_worth,
         identity: &|pipeline| session.settings.identity(pipeline),
     };
     let comparison = work.run(&mut pipeline, &|policy| {

@@ -6,10 +6,11 @@ use std::path::Path;
 
 use ken_answer::Datastore;
 use ken_answer::datastore::Entry;
+use ken_eval::read_results;
+use ken_lab::heads::datastore::{EntryChanges, GivenEntry, MakeError, read_entries};
+use ken_lab::heads::taught;
+use ken_lab::{MakeOptions, SourceRecord, make_datastore};
 use ken_storage::AtomicFile;
-use ken_study::learn::datastore::{EntryChanges, GivenEntry, MakeError, read_entries};
-use ken_study::learn::taught;
-use ken_study::{MakeOptions, SourceRecord, make_datastore, read_results};
 use serde_json::json;
 
 use crate::arguments::datastore::{DatastoreListArguments, DatastoreMakeArguments, DatastoreVerb};

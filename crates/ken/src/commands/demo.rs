@@ -7,13 +7,13 @@ use std::sync::Arc;
 use ken_answer::{Answer, AnswerError, Pipeline, Policy, Retriever, Signal};
 use ken_corpus::Corpus;
 use ken_documents::read_documents;
+use ken_eval::Question;
 use ken_hub::ModelCache;
 use ken_index::Index;
 use ken_ingest::{Cut, Ingest, ingest};
 use ken_language::Embedder;
 use ken_policy::Source;
 use ken_probe::score;
-use ken_study::Question;
 use serde::Serialize;
 
 use crate::arguments::answering::DemoArguments;

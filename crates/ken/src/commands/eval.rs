@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use ken_study::compare::grouped_by;
-use ken_study::{
+use ken_eval::compare::grouped_by;
+use ken_eval::{
     Paired, Question, Record, Summary, check_field, evaluate_pipeline, is_held_out, paired,
     read_questions, read_results, summarize,
 };

@@ -3,12 +3,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use ken_eval::{ResultsFile, RunError, with_ending};
+use ken_lab::{Labeling, NamedCorpus, SourceSummary, label_sources, summarize_sources};
 use ken_language::LanguageModel;
 use ken_setup::{CorpusSource, Setup};
-use ken_study::{
-    Labeling, NamedCorpus, ResultsFile, RunError, SourceSummary, label_sources, summarize_sources,
-    with_ending,
-};
 
 use crate::arguments::labeling::SourcesArguments;
 use crate::commands::records;

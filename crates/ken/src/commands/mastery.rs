@@ -4,12 +4,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ken_corpus::Corpus;
+use ken_eval::{ProbeRecord, Question, is_held_out, read_questions, read_results};
+use ken_lab::{
+    MasteryRecord, MasterySummary, MasteryWork, label_mastery, mastery_of_probed, sample_sentences,
+    summarize_mastery,
+};
 use ken_probe::Correctness;
 use ken_probe::mastery::WriteOptions;
-use ken_study::{
-    MasteryRecord, MasterySummary, MasteryWork, ProbeRecord, Question, is_held_out, label_mastery,
-    mastery_of_probed, read_questions, read_results, sample_sentences, summarize_mastery,
-};
 
 use crate::arguments::labeling::MasteryArguments;
 use crate::commands::records;

@@ -3,12 +3,12 @@
 use std::fmt::Write;
 
 use ken_report::Report;
-use ken_setup::Key;
-use ken_study::plan::{
+use ken_scale::plan::{
     Bounds, Candidate, Goal, Plan, Promise, Quantity, candidates_of_study, candidates_of_table,
     plan_report,
 };
-use ken_study::scaling::{Manifest, Measured, Order, PruneRatio, read_table};
+use ken_scale::study::{Manifest, Measured, Order, PruneRatio, read_table};
+use ken_setup::Key;
 use serde_json::json;
 
 use crate::arguments::studying::PlanArguments;

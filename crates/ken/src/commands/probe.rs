@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use ken_answer::{Pipeline, Retriever};
-use ken_language::{Embedder, LanguageModel};
-use ken_probe::{Grouping, SampleOptions};
-use ken_study::compare::grouped_by;
-use ken_study::{
+use ken_eval::compare::grouped_by;
+use ken_eval::{
     Probe, ProbeSummary, check_field, probe, probe_report, summarize_probe, with_ending,
 };
+use ken_language::{Embedder, LanguageModel};
+use ken_probe::{Grouping, SampleOptions};
 
 use crate::arguments::probing::ProbeArguments;
 use crate::commands::{provenance, records};

@@ -3,12 +3,13 @@
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-use ken_setup::Settings;
-use ken_study::run::RunRecord;
-use ken_study::{
-    Outcome, Question, ResultsFile, Run, RunError, Table, default_file, read_questions, sample,
-    with_ending, write_parquet,
+use ken_eval::run::RunRecord;
+use ken_eval::{
+    Outcome, Question, ResultsFile, Run, RunError, default_file, read_questions, sample,
+    with_ending,
 };
+use ken_lab::{Table, write_parquet};
+use ken_setup::Settings;
 use serde::Serialize;
 
 use crate::failure::Result;
@@ -47,7 +48,7 @@ pub(crate) fn out(named: Option<&PathBuf>, source: &Path, what: &str) -> PathBuf
 /// Those of the file and of the run, or that it was stopped.
 pub(crate) fn resumed<L: RunRecord>(
     out: &Path,
-    identity: ken_study::RunSettings,
+    identity: ken_eval::RunSettings,
     batch: NonZeroUsize,
     session: &Session<'_>,
     work: impl FnOnce(&mut ResultsFile<L>, Run<'_>) -> Result<Outcome<L>, RunError>,

@@ -1,10 +1,10 @@
 //! Which of the questions that something is measured on it was taught: on those it looks better than it is.
 
 use ken_answer::{Pipeline, Policy, RoutingModel, RoutingModels};
+use ken_eval::Question;
 use ken_hub::ModelReference;
 use ken_model::decoder::Origin;
 use ken_policy::{Input, digest_of, is_among};
-use ken_study::Question;
 use serde::Serialize;
 
 use crate::failure::{Failure, Result};

@@ -333,8 +333,8 @@ mod tests {
 
     #[test]
     fn an_evaluation_tells_what_a_question_failed_for() {
-        let failed = ken_study::RunError::Work {
-            task: ken_study::Task::Answer,
+        let failed = ken_eval::RunError::Work {
+            task: ken_eval::Task::Answer,
             id: "q1".to_owned(),
             source: Box::new(ken_answer::AnswerError::NoCorpus),
         };

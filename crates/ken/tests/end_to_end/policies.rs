@@ -271,9 +271,9 @@ fn what_was_probed_gives_a_threshold_and_is_not_sampled_again() {
     let read = |out: &str| {
         let signals = ken.read(&format!("{out}/signals.jsonl"));
         let first: Value = serde_json::from_str(signals.lines().nth(1).unwrap()).unwrap();
-        number(&first["with"]["costs"]["draft"]["tokens"]["prompt"])
+        number(&first["with"]["costs"]["greedy"]["tokens"]["prompt"])
     };
-    let probed = &known["costs_with_evidence"]["draft"]["tokens"]["prompt"];
+    let probed = &known["costs_with_evidence"]["greedy"]["tokens"]["prompt"];
     assert_eq!(read("same"), number(probed));
     assert!(
         read("fewer") < read("same"),

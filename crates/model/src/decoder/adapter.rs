@@ -9,13 +9,13 @@ use std::path::{Path, PathBuf};
 use candle_core::Tensor;
 use serde::{Deserialize, Serialize};
 
-use super::config::DecoderConfig;
-use super::error::DecoderError;
-use super::file_names::{SETTINGS_FILE, TENSORS_FILE};
-use super::origin::Origin;
-use super::shards::loaded;
-use super::stored::{Replaced, Stored, Update};
-use super::text_part;
+use crate::decoder::config::DecoderConfig;
+use crate::decoder::error::DecoderError;
+use crate::decoder::files::file_names::{SETTINGS_FILE, TENSORS_FILE};
+use crate::decoder::files::origin::Origin;
+use crate::decoder::files::shards::loaded;
+use crate::decoder::files::stored::{Replaced, Stored, Update};
+use crate::decoder::text::text_part;
 use crate::fingerprint::{extended, of_files};
 use crate::small_file::{self, MOST_SETTINGS_BYTES};
 use crate::tensor_file::{TensorFile, TensorFileError};
@@ -241,12 +241,12 @@ impl Adapter {
     }
 
     /// Identifies its settings and numbers.
-    pub(super) fn fingerprint(&self) -> &str {
+    pub(in crate::decoder) fn fingerprint(&self) -> &str {
         &self.fingerprint
     }
 
     /// Refuses a model that it was not made for.
-    pub(super) fn check(
+    pub(in crate::decoder) fn check(
         &self,
         base: &str,
         modules: &[(String, [usize; 2])],
@@ -290,12 +290,12 @@ impl Adapter {
     }
 
     /// The rank of what it adds to a module's weight; `None` where it adds nothing.
-    pub(super) fn rank_of(&self, module: &str) -> Option<usize> {
+    pub(in crate::decoder) fn rank_of(&self, module: &str) -> Option<usize> {
         self.pairs.contains_key(module).then_some(self.settings.r)
     }
 
     /// How many rows of the embedding it has.
-    pub(super) fn rows(&self) -> usize {
+    pub(in crate::decoder) fn rows(&self) -> usize {
         self.rows.as_ref().map_or(0, |(tokens, _)| tokens.len())
     }
 
@@ -303,7 +303,11 @@ impl Adapter {
     ///
     /// # Shapes
     /// `weight`: `[outputs, inputs]`.
-    pub(super) fn added_to(&self, weight: Stored, module: &str) -> Result<Stored, DecoderError> {
+    pub(in crate::decoder) fn added_to(
+        &self,
+        weight: Stored,
+        module: &str,
+    ) -> Result<Stored, DecoderError> {
         match self.pairs.get(module) {
             None => Ok(weight),
             Some(pair) => weight.with_update(Update {
@@ -318,7 +322,7 @@ impl Adapter {
     ///
     /// # Shapes
     /// `table`: `[vocabulary, hidden]`.
-    pub(super) fn with_rows(&self, table: Stored) -> Result<Stored, DecoderError> {
+    pub(in crate::decoder) fn with_rows(&self, table: Stored) -> Result<Stored, DecoderError> {
         let Some((tokens, rows)) = &self.rows else {
             return Ok(table);
         };

@@ -6,7 +6,7 @@ use ken_diagnostic::Remedy;
 use ken_language::{Cancelled, ModelError};
 use ken_storage::StorageError;
 
-use super::family::Family;
+use crate::decoder::config::family::Family;
 
 /// Why a decoder could not be loaded or run.
 #[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
@@ -285,20 +285,20 @@ impl From<DecoderError> for ModelError {
 
 impl DecoderError {
     /// A matrix product that failed.
-    pub(super) fn product(error: &impl std::fmt::Debug) -> Self {
+    pub(in crate::decoder) fn product(error: &impl std::fmt::Debug) -> Self {
         Self::Compute(candle_core::Error::msg(format!(
             "matrix product: {error:?}"
         )))
     }
 
     /// A batch that failed as a whole.
-    pub(super) fn broken_off(reason: &str) -> Self {
+    pub(in crate::decoder) fn broken_off(reason: &str) -> Self {
         Self::BrokenOff {
             reason: reason.to_owned(),
         }
     }
 
-    pub(super) fn io(path: &Path, source: std::io::Error) -> Self {
+    pub(in crate::decoder) fn io(path: &Path, source: std::io::Error) -> Self {
         Self::Io {
             path: path.to_path_buf(),
             source,

@@ -9,12 +9,12 @@ use ken_language::{
     SourceChooser, Thoughts,
 };
 
-use super::Decoder;
-use super::error::DecoderError;
-use super::prompt::{Course, Prompt as TokenPrompt};
-use super::prompt_form::PromptForm;
-use super::read_as::ReadAs;
-use super::source_tokens::SourceTokens;
+use crate::decoder::Decoder;
+use crate::decoder::error::DecoderError;
+use crate::decoder::sources::tokens::SourceTokens;
+use crate::decoder::text::prompt::{Course, Prompt as TokenPrompt};
+use crate::decoder::text::prompt_form::PromptForm;
+use crate::decoder::text::read_as::ReadAs;
 
 impl Decoder {
     fn tokenized(&self, prompt: &Prompt) -> Result<TokenPrompt, DecoderError> {
@@ -48,7 +48,7 @@ impl Decoder {
     }
 
     /// Whether it reads a prompt with its marks of sources.
-    pub(super) fn is_sourced(&self, prompt: &Prompt) -> bool {
+    pub(in crate::decoder) fn is_sourced(&self, prompt: &Prompt) -> bool {
         self.sources.is_some() && prompt.sourced.is_some()
     }
 
@@ -247,8 +247,8 @@ fn without(thoughts: &Thoughts, answer: Generation) -> Generation {
     }
 }
 
-impl From<super::generate::Generation> for Generation {
-    fn from(written: super::generate::Generation) -> Self {
+impl From<crate::decoder::scheduler::generate::Generation> for Generation {
+    fn from(written: crate::decoder::scheduler::generate::Generation) -> Self {
         Self {
             text: written.text,
             refusal: None,

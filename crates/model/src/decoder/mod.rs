@@ -2,48 +2,15 @@
 //! Knows nothing of prompts' contents or of retrieval.
 
 mod adapter;
-mod backend;
-mod block_matrix;
-mod chat;
-mod checkpoint;
-mod choose_sources;
 mod config;
-mod cpu;
 mod error;
-mod escaping;
-mod export;
-mod family;
-mod file_names;
-mod footprint;
-mod generate;
-mod gguf;
-mod gguf_header;
+mod files;
 mod graph;
-mod hidden;
 mod language;
 mod options;
-mod origin;
-mod prompt;
-mod prompt_form;
-mod read_as;
-mod replacement;
-mod runtime;
-mod sampling;
 mod scheduler;
-mod score;
-mod shards;
-mod shared_prefix;
-mod size;
-mod source_tokens;
-mod source_vocabulary;
-mod stored;
-mod streamed_text;
-mod template;
-mod tensors;
-mod text_part;
-mod tokenizer;
-mod untrained;
-mod weights;
+mod sources;
+mod text;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -51,32 +18,33 @@ use std::sync::Arc;
 use ken_language::CancelToken;
 
 pub use adapter::{Adapter, AdapterSettings};
-pub use chat::{Message, Role};
-pub use checkpoint::Checkpoint;
+pub use config::family::Family;
 pub use config::{
     Activation, DecoderConfig, LayerKind, LocalLayers, RopeScaling, Rotary, SlidingWindow,
 };
 pub use error::DecoderError;
-pub use export::StoredAs;
-pub use family::Family;
-pub use file_names::{SETTINGS_FILE, TENSORS_FILE};
-pub use footprint::Footprint;
-pub use generate::{GenerateRequest, Generation};
+pub use files::checkpoint::Checkpoint;
+pub use files::export::StoredAs;
+pub use files::file_names::{SETTINGS_FILE, TENSORS_FILE};
+pub use files::footprint::Footprint;
+pub use files::origin::{LearnedBoundary, Origin};
+pub use files::replacement::{Replacement, remove_model};
+pub use files::untrained::Untrained;
 pub use options::{Device, LoadOptions};
-pub use origin::{LearnedBoundary, Origin};
-pub use prompt::Prompt;
-pub use prompt_form::PromptForm;
-pub use read_as::ReadAs;
-pub use replacement::{Replacement, remove_model};
-pub use score::{Score, ScoreRequest};
-pub use source_tokens::{CorpusToken, SourceTokens, SourcedTokens};
-pub use source_vocabulary::SourcedText;
-pub use untrained::Untrained;
+pub use scheduler::generate::{GenerateRequest, Generation};
+pub use scheduler::score::{Score, ScoreRequest};
+pub use sources::tokens::{CorpusToken, SourceTokens, SourcedTokens};
+pub use sources::vocabulary::SourcedText;
+pub use text::chat::{Message, Role};
+pub use text::prompt::Prompt;
+pub use text::prompt_form::PromptForm;
+pub use text::read_as::ReadAs;
 
-use chat::ChatTemplate;
-use runtime::Engines;
+use graph::runtime::Engines;
 use scheduler::{Scheduler, Writer};
-use tokenizer::{Reading, TextTokenizer};
+use text::chat::ChatTemplate;
+use text::escaping;
+use text::tokenizer::{Reading, TextTokenizer};
 
 /// From this many parameters on, instruction-tuned models write whole texts that are worth reading.
 /// Models that are called 0.5B have a little less than that.

@@ -4,8 +4,8 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use super::error::DecoderError;
-use super::read_as::ReadAs;
+use crate::decoder::error::DecoderError;
+use crate::decoder::text::read_as::ReadAs;
 use crate::kernels::{Precision, UnknownName};
 
 /// Where a decoder computes.

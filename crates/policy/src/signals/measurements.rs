@@ -16,7 +16,7 @@ pub enum Step {
     /// Whether it needs to look the question up.
     Judge,
     /// Its greedy answer.
-    Draft,
+    Greedy,
     /// Sampled answers.
     Sample,
     /// Its hidden states after the samples.
@@ -41,7 +41,7 @@ impl Step {
     pub fn name(self) -> &'static str {
         match self {
             Self::Judge => "judge",
-            Self::Draft => "draft",
+            Self::Greedy => "greedy",
             Self::Sample => "sample",
             Self::Inspect => "inspect",
             Self::Represent => "represent",
@@ -57,7 +57,7 @@ impl Step {
     pub(super) fn costs(self) -> &'static str {
         match self {
             Self::Judge => "one short call that reads the question",
-            Self::Draft => {
+            Self::Greedy => {
                 "nothing if the greedy answer stays the answer; otherwise one answer from memory"
             }
             Self::Sample => "`--samples` answers from memory (10)",
@@ -132,7 +132,7 @@ pub struct Measurements {
     /// `None` where the step was not taken, or gave no number.
     pub judgment: Option<f64>,
     /// The greedy answer.
-    pub draft: Option<Sample>,
+    pub greedy: Option<Sample>,
     /// Sampled answers.
     pub samples: Vec<Sample>,
     /// The answer type of each: those of one type say the same.

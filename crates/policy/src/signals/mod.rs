@@ -106,21 +106,21 @@ const LEAST_CONFIDENCE: f64 = -20.0;
 /// The mean natural-log probability of a greedy answer's tokens.
 #[must_use]
 pub fn confidence(measured: &Measurements) -> Reading {
-    of_draft(measured, Sample::says_something, perplexity)
+    of_greedy(measured, Sample::says_something, perplexity)
         .map(|perplexity| (-perplexity.ln()).max(LEAST_CONFIDENCE))
 }
 
 /// A number of the greedy answer, where that is one. One that says nothing is likely as well: a model may be sure to
 /// write nothing.
-fn of_draft(
+fn of_greedy(
     measured: &Measurements,
     is_answer: fn(&Sample) -> bool,
     number: impl Fn(&Sample) -> Option<f64>,
 ) -> Reading {
-    match &measured.draft {
+    match &measured.greedy {
         None => Reading::NotMeasured,
-        Some(draft) if !is_answer(draft) => Reading::CannotTell,
-        Some(draft) => number(draft).into(),
+        Some(answer) if !is_answer(answer) => Reading::CannotTell,
+        Some(answer) => number(answer).into(),
     }
 }
 
@@ -208,44 +208,44 @@ signals! {
     }
     PERPLEXITY: "uncertainty:perplexity"
     "e to the negative mean log probability of the greedy answer's tokens, including its end" {
-        steps: &[Step::Draft],
+        steps: &[Step::Greedy],
         needs: LOG_PROBABILITIES,
-        recorded: |measured| of_draft(measured, Sample::says_something, perplexity),
+        recorded: |measured| of_greedy(measured, Sample::says_something, perplexity),
         ..UNCERTAINTY
     }
     SEQUENCE_PROBABILITY: "uncertainty:sequence-probability"
     "the negative log probability of the greedy answer as a whole, including its end (maximum sequence probability)" {
-        steps: &[Step::Draft],
+        steps: &[Step::Greedy],
         needs: LOG_PROBABILITIES,
         // One that was cut off has no end.
-        recorded: |measured| of_draft(measured, Sample::is_answer, sequence_surprisal),
+        recorded: |measured| of_greedy(measured, Sample::is_answer, sequence_surprisal),
         ..UNCERTAINTY
     }
     MEAN_TOKEN_ENTROPY: "uncertainty:mean-token-entropy"
     "the mean entropy of the distributions that the greedy answer's tokens were chosen from" {
-        steps: &[Step::Draft],
+        steps: &[Step::Greedy],
         needs: "entropies: on this machine",
         recorded: |measured| {
-            of_draft(measured, Sample::says_something, |answer| Some(answer.entropy?.mean))
+            of_greedy(measured, Sample::says_something, |answer| Some(answer.entropy?.mean))
         },
         ..UNCERTAINTY
     }
     MAX_TOKEN_ENTROPY: "uncertainty:max-token-entropy"
     "the maximum of these entropies" {
-        steps: &[Step::Draft],
+        steps: &[Step::Greedy],
         needs: "entropies: on this machine",
         recorded: |measured| {
-            of_draft(measured, Sample::says_something, |answer| Some(answer.entropy?.max))
+            of_greedy(measured, Sample::says_something, |answer| Some(answer.entropy?.max))
         },
         ..UNCERTAINTY
     }
     MARGIN: "uncertainty:margin"
     "1 minus the gap between the probabilities of the most and the second most likely token, averaged over the greedy answer's first 20 tokens (TARG, Wang and others 2025)" {
-        steps: &[Step::Draft],
+        steps: &[Step::Greedy],
         needs: "the two most likely tokens",
         is_share: true,
         direction: Direction::Falls,
-        recorded: |measured| of_draft(measured, Sample::says_something, |answer| answer.margin),
+        recorded: |measured| of_greedy(measured, Sample::says_something, |answer| answer.margin),
         ..UNCERTAINTY
     }
     SEMANTIC_ENTROPY: "uncertainty:semantic-entropy"
@@ -349,7 +349,7 @@ signals! {
     EVIDENCE_CONFIDENCE: "evidence:confidence"
     "the mean log probability of the tokens of the greedy answer with the evidence" {
         subject: "the model's confidence with the evidence",
-        steps_of_evidence: &[Step::Draft],
+        steps_of_evidence: &[Step::Greedy],
         needs: LOG_PROBABILITIES,
         weighed: Some(|_, with| confidence(with)),
         ..EVIDENCE
@@ -357,8 +357,8 @@ signals! {
     EVIDENCE_GAIN: "evidence:gain"
     "how much larger that is than the same of the greedy answer from memory" {
         subject: "the model's gain in confidence",
-        steps: &[Step::Draft],
-        steps_of_evidence: &[Step::Draft],
+        steps: &[Step::Greedy],
+        steps_of_evidence: &[Step::Greedy],
         needs: LOG_PROBABILITIES,
         weighed: Some(|without, with| confidence(with).with(confidence(without), |with, without| with - without)),
         ..EVIDENCE
@@ -366,7 +366,7 @@ signals! {
     EVIDENCE_DOUBT: "evidence:doubt"
     "the cosine of the question and the passage most similar to it, less the mean log probability of the tokens of the greedy answer from memory" {
         subject: "the similarity of the best passage and the doubt in the answer from memory",
-        steps: &[Step::Draft],
+        steps: &[Step::Greedy],
         needs: LOG_PROBABILITIES,
         weighed: Some(|without, with| {
             let cosine = of_rating(with, |rating| rating.cosine);
@@ -377,7 +377,7 @@ signals! {
     EVIDENCE_GATE: "evidence:gate"
     "half of 1 plus the exact match that the evidence adds, predicted by the head in `--gate` from the numbers above" {
         subject: "the worth of the evidence that the gate predicts",
-        steps: &[Step::Draft],
+        steps: &[Step::Greedy],
         steps_of_evidence: &[Step::Rate, Step::Gate],
         needs: "what the head reads",
         told_by: Some(RoutingModel::Gate),
@@ -412,7 +412,7 @@ impl Signal {
     pub fn where_reported(self, reading: Reading) -> Reading {
         let mut steps = self.steps.iter().chain(self.steps_of_evidence);
         match reading {
-            Reading::NotMeasured if steps.any(|step| *step == Step::Draft) => Reading::CannotTell,
+            Reading::NotMeasured if steps.any(|step| *step == Step::Greedy) => Reading::CannotTell,
             reading => reading,
         }
     }
@@ -452,7 +452,7 @@ impl Signal {
         let mut steps = self.steps_of_review().to_vec();
         let reads_answer = with.gated.as_ref().is_some_and(|gated| gated.reads_answer);
         if steps.contains(&Step::Gate) && reads_answer {
-            steps.insert(0, Step::Draft);
+            steps.insert(0, Step::Greedy);
         }
         steps
     }
@@ -464,7 +464,7 @@ impl Signal {
         let of_evidence = self.steps_of_evidence.iter().filter_map(|step| match step {
             // The gate only computes.
             Step::Gate => None,
-            Step::Draft => Some(
+            Step::Greedy => Some(
                 "nothing if the greedy answer with the evidence stays the answer; otherwise that answer",
             ),
             step => Some(step.costs()),

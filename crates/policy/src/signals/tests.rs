@@ -215,7 +215,7 @@ fn nothing_of(sample: &Sample) -> Measurements {
         .iter()
         .flat_map(|signal| signal.steps.iter().chain(signal.steps_of_review()).copied());
     Measurements {
-        draft: Some(sample.clone()),
+        greedy: Some(sample.clone()),
         samples: vec![sample.clone(); 10],
         types: vec![0; 10],
         routed: Some(Routed {
@@ -346,7 +346,7 @@ fn enough_samples_have_to_be_answers() {
         ..Sample::default()
     };
     let cut = Measurements {
-        draft: Some(cut.clone()),
+        greedy: Some(cut.clone()),
         samples: vec![cut; 10],
         types: vec![0; 10],
         ..Measurements::default()
@@ -360,7 +360,7 @@ fn enough_samples_have_to_be_answers() {
 #[test]
 fn one_answer_without_its_log_probabilities_is_not_a_model_without_any() {
     let measured = Measurements {
-        draft: Some(Sample {
+        greedy: Some(Sample {
             text: "owl".to_owned(),
             tokens: 1,
             ..Sample::default()

@@ -33,7 +33,7 @@ const STAGES: [(Stage, &[&str]); 6] = [
             "assess mastery",
             "assess certainty",
             "choose source",
-            "draft",
+            "greedy",
             "sample",
             "inspect",
             "rate",

@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use ken_eval::{ProbeRecord, grounds};
 use ken_policy::{
     CalibratedOn, Goal, Guarantee, MeasuredError, MeasuredLoss, Promise, Ranks, Signal,
     disagreement_bound,
 };
-use ken_study::{ProbeRecord, grounds};
 
 use super::{Chosen, is_of_two};
 use crate::arguments::calibrating::CalibrateArguments;

@@ -4,10 +4,10 @@ mod guarantee;
 mod scores;
 mod show;
 
-use ken_policy::{Calibration, Goal, Policy, Rule, Signal, calibrate};
-use ken_study::{
+use ken_eval::{
     Observed, ProbeRecord, is_held_out, observe, probed_k, read_results, read_settings,
 };
+use ken_policy::{Calibration, Goal, Policy, Rule, Signal, calibrate};
 
 use self::scores::{scores, scores_with_evidence};
 use crate::arguments::calibrating::CalibrateArguments;

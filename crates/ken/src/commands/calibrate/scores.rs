@@ -2,12 +2,12 @@
 //! questions on subjects that it was not trained on.
 
 use ken_answer::{Datastore, Policy, Representation, RoutingModel, Signal};
-use ken_policy::{Goal, Input};
-use ken_study::learn::gate::gate_scores;
-use ken_study::learn::{assessor_scores, choice_scores, router_scores, taught};
-use ken_study::{
+use ken_eval::{
     ProbeRecord, ProbedEvidence, answer_scores, check_sampling, read_settings, signal_scores,
 };
+use ken_lab::heads::gate::gate_scores;
+use ken_lab::heads::{assessor_scores, choice_scores, router_scores, taught};
+use ken_policy::{Goal, Input};
 
 use crate::arguments::calibrating::CalibrateArguments;
 use crate::failure::{Failure, Result};

@@ -1,10 +1,11 @@
 //! What pruning goes by, as the flags name it.
 
+use ken_eval::read_results;
+use ken_lab::MasteryRecord;
+use ken_lab::heads::pruner::pruner_labels;
+use ken_lab::pruning::{Basis, Method, PrunePlan};
 use ken_language::LanguageModel;
 use ken_policy::{Head, Purpose};
-use ken_study::learn::pruner::pruner_labels;
-use ken_study::pruning::{Basis, Method, PrunePlan};
-use ken_study::{MasteryRecord, read_results};
 
 use std::path::Path;
 

@@ -9,13 +9,14 @@ use std::path::Path;
 
 use ken_answer::Rerank;
 use ken_corpus::{Active, CorpusInfo, PlaceMark, Writer};
+use ken_eval::{Question, is_held_out, read_questions};
 use ken_index::Mode;
+use ken_lab::pruning;
+use ken_lab::pruning::{
+    Basis, CoverageQuestion, Guarantee, GuaranteedRatio, PrunePlan, read_marks, write_marks,
+};
 use ken_language::Role;
 use ken_setup::Settings;
-use ken_study::pruning::{
-    self, Basis, CoverageQuestion, Guarantee, GuaranteedRatio, PrunePlan, read_marks, write_marks,
-};
-use ken_study::{Question, is_held_out, read_questions};
 use serde_json::json;
 
 use crate::arguments::pruning::{PruneApplyArguments, PruneBasis, PruneVerb};

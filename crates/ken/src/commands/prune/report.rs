@@ -7,13 +7,12 @@ use std::sync::Arc;
 
 use ken_answer::Policy;
 use ken_corpus::{CorpusInfo, PlaceMark, Writer};
+use ken_eval::{Question, Record, check_field, evaluate_pipeline, write_report};
 use ken_ingest::compact;
+use ken_lab::pruning::{Basis, CorpusCopy, PrunePlan, Pruned, PrunedRow, Unpruned, pruning_report};
+use ken_lab::{PruningError, pruning};
 use ken_language::LanguageModel;
 use ken_setup::{CorpusAddress, Settings, Setup};
-use ken_study::pruning::{
-    self, Basis, CorpusCopy, PrunePlan, Pruned, PrunedRow, Unpruned, pruning_report,
-};
-use ken_study::{PruningError, Question, Record, check_field, evaluate_pipeline, write_report};
 use serde_json::json;
 
 use super::{basis, questions};

@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use ken_answer::Retriever;
 use ken_corpus::Active;
+use ken_eval::{ResultsFile, RunSettings, read_results};
+use ken_lab::pruning::{Basis, CorpusCopy, PrunePlan};
 use ken_language::LanguageModel;
-use ken_setup::{CorpusAddress, Settings, Setup};
-use ken_study::pruning::{Basis, CorpusCopy, PrunePlan};
-use ken_study::scaling::{
+use ken_scale::study::{
     Condition, Evidence, Order, PruneRatio, Retrieval, StudiedCondition, evidence_file,
     find_evidence,
 };
-use ken_study::{ResultsFile, RunSettings, read_results};
+use ken_setup::{CorpusAddress, Settings, Setup};
 
 use super::grid::{QuestionSet, retrievals, settings_of};
 use crate::arguments::pruning::{PruneBasis, PruneMethod};

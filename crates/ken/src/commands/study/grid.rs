@@ -4,11 +4,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ken_answer::{Policy, Rerank};
+use ken_eval::{Question, RunSettings, default_file};
 use ken_language::LanguageModel;
 use ken_policy::Rule;
+use ken_scale::study::{Dataset, Order, Retrieval, ScalingError, StudiedModel};
 use ken_setup::{Settings, Setup};
-use ken_study::scaling::{Dataset, Order, Retrieval, ScalingError, StudiedModel};
-use ken_study::{Question, RunSettings, default_file};
 
 use crate::arguments::studying::{NamedModel, StudyRunArguments};
 use crate::commands::records;

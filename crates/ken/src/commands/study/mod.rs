@@ -5,7 +5,7 @@ mod grid;
 mod report;
 mod run;
 
-use ken_study::scaling::join;
+use ken_scale::study::join;
 
 use crate::arguments::studying::{StudyJoinArguments, StudyVerb};
 use crate::failure::Result;

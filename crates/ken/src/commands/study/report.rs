@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use ken_study::RunSettings;
-use ken_study::scaling::{Measured, read_table};
-use ken_study::study_report::{StudyBreakdown, StudyReport};
+use ken_eval::RunSettings;
+use ken_scale::report::{StudyBreakdown, StudyReport};
+use ken_scale::study::{Measured, read_table};
 
 use crate::arguments::studying::StudyReportArguments;
 use crate::commands::provenance;

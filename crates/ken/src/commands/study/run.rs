@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use ken_answer::{Pipeline, Policy};
 use ken_corpus::Corpus;
+use ken_eval::compare::{Known, RequiredSignals, SignalWork, measure_signals};
+use ken_eval::{ResultsFile, RunSettings};
 use ken_language::LanguageModel;
-use ken_setup::{Settings, Setup};
-use ken_study::compare::{Known, RequiredSignals, SignalWork, measure_signals};
-use ken_study::scaling::{
+use ken_scale::study::{
     Cell, CellWork, Condition, Evidence, KnownAnswers, Manifest, PASSAGES_READ, ScalingError,
     as_found, passages_read, signals_file, told,
 };
-use ken_study::{ResultsFile, RunSettings};
+use ken_setup::{Settings, Setup};
 
 use super::evidence::{self, Found};
 use super::grid::{self, QuestionSet, settings_of};

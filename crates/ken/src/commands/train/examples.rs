@@ -1,6 +1,6 @@
 //! `ken train examples`: a language model learns from a file of prompts and what follows them.
 
-use ken_study::tuning::{Curriculum, read_examples};
+use ken_lab::tuning::{Curriculum, read_examples};
 
 use super::fit::{fit, tuning};
 use crate::arguments::tuning::TrainExamplesArguments;

@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use ken_storage::{create_dir_all, output};
-use ken_study::TrainingExample;
-use ken_study::training_examples::{
+use ken_lab::TrainingExample;
+use ken_lab::examples::{
     ExampleFormat, LLAMA_FACTORY_FILE, LLAMA_FACTORY_LIST, example_as, llama_factory_list,
     text_example_as,
 };
+use ken_storage::{create_dir_all, output};
 use serde_json::{Value, json};
 
 use super::{kbm, noise_tolerant, self_route};

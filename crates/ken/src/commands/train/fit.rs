@@ -3,8 +3,8 @@
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 
+use ken_lab::tuning::{Curriculum, FineTuning, TuneReport, fine_tune, finish};
 use ken_model::decoder::Checkpoint;
-use ken_study::tuning::{Curriculum, FineTuning, TuneReport, fine_tune, finish};
 use ken_train::{LoraSettings, Progress, Schedule, TrainSettings};
 
 use crate::arguments::tuning::TuningFlags;

@@ -1,9 +1,10 @@
 //! `ken train gate`.
 
 use ken_answer::prompt;
+use ken_eval::{ProbeRecord, read_results};
+use ken_lab::LearnError;
+use ken_lab::heads::gate::{GateMeasures, GateReport, gate_labels, learn_gate};
 use ken_policy::Input;
-use ken_study::learn::gate::{GateMeasures, GateReport, gate_labels, learn_gate};
-use ken_study::{LearnError, ProbeRecord, read_results};
 
 use super::head::{Kind, Row, learning, options, trained};
 use crate::arguments::training::{GateSource, TrainGateArguments};

@@ -3,10 +3,11 @@
 
 use std::path::Path;
 
+use ken_eval::Fold;
+use ken_eval::statistics::Spread;
+use ken_lab::LearnOptions;
+use ken_lab::heads::{CandidateLoss, HeadReport};
 use ken_policy::{Head, Input};
-use ken_study::learn::{CandidateLoss, HeadReport};
-use ken_study::statistics::Spread;
-use ken_study::{Fold, LearnOptions};
 use ken_train::heads::{HeadOptions, Watch};
 use serde::Serialize;
 use serde_json::json;

@@ -1,7 +1,8 @@
 //! `ken train kbm`: a language model learns to report what a model knows, from probed questions.
 
-use ken_study::tuning::{TaughtBoundary, boundary_curriculum, taught_boundary};
-use ken_study::{AssessorExampleOptions, Labels, ProbedEvidence, Split, read_results};
+use ken_eval::{ProbedEvidence, Split, read_results};
+use ken_lab::tuning::{TaughtBoundary, boundary_curriculum, taught_boundary};
+use ken_lab::{AssessorExampleOptions, Labels};
 
 use super::fit::{fit, tuning};
 use crate::arguments::tuning::{KbmExampleFlags, TrainKbmArguments};

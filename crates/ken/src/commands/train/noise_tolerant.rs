@@ -1,10 +1,11 @@
 //! `ken train noise-tolerant`: a language model learns to answer right whatever its prompt contains.
 
-use ken_policy::digest_of;
-use ken_study::tuning::{
+use ken_eval::{Question, Split, read_results};
+use ken_lab::tuning::{
     TaughtNoiseTolerance, known_questions, noise_tolerant_curriculum, split_noise_tolerant,
 };
-use ken_study::{NoiseTolerant, Question, Split, noise_tolerant, read_results};
+use ken_lab::{NoiseTolerant, noise_tolerant};
+use ken_policy::digest_of;
 
 use super::fit::{fit, tuning};
 use crate::arguments::tuning::{NoiseTolerantFlags, TrainNoiseTolerantArguments};

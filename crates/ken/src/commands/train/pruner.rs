@@ -2,9 +2,10 @@
 
 use ken_answer::PassageFeatures;
 use ken_corpus::Corpus;
-use ken_study::learn::pruner::{PrunerMeasures, PrunerReport, learn_pruner, pruner_labels};
-use ken_study::pruning::{PassageVectors, StoredVectors};
-use ken_study::{MasteryRecord, read_results};
+use ken_eval::read_results;
+use ken_lab::MasteryRecord;
+use ken_lab::heads::pruner::{PrunerMeasures, PrunerReport, learn_pruner, pruner_labels};
+use ken_lab::pruning::{PassageVectors, StoredVectors};
 
 use super::head::{Kind, Row, learning, options, trained, with_interval};
 use crate::arguments::training::{PassageSource, TrainPrunerArguments};

@@ -4,13 +4,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ken_answer::{Assessor, Representation, prompt};
-use ken_language::LanguageModel;
-use ken_policy::{Head, Input, MeasuredOn};
-use ken_study::learn::router::{
+use ken_eval::{ProbeRecord, read_results};
+use ken_lab::LearnError;
+use ken_lab::heads::router::{
     Candidate, Control, RouterLabels, RouterMeasures, RouterReport, learn_router, router_labels,
 };
-use ken_study::learn::{check_model, question_vectors, taught};
-use ken_study::{LearnError, ProbeRecord, read_results};
+use ken_lab::heads::{check_model, question_vectors, taught};
+use ken_language::LanguageModel;
+use ken_policy::{Head, Input, MeasuredOn};
 use serde_json::json;
 
 use super::head::{Kind, Row, learning, options, trained, with_interval};

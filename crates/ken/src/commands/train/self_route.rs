@@ -3,15 +3,16 @@
 
 use std::sync::Arc;
 
+use ken_eval::{Split, read_results};
 use ken_hub::ModelReference;
-use ken_language::LanguageModel;
-use ken_model::decoder::Checkpoint;
-use ken_study::training_examples::TextExample;
-use ken_study::tuning::{
+use ken_lab::examples::TextExample;
+use ken_lab::tuning::{
     SecondStage, TaughtRouting, best_threshold, record_threshold, routing_texts,
     self_route_curriculum, taught_routing,
 };
-use ken_study::{RoutingExampleOptions, RoutingStage, Split, read_results};
+use ken_lab::{RoutingExampleOptions, RoutingStage};
+use ken_language::LanguageModel;
+use ken_model::decoder::Checkpoint;
 
 use super::fit::{fit_and, tuning};
 use crate::arguments::tuning::{SelfRouteExampleFlags, TrainSelfRouteArguments, TuningFlags};

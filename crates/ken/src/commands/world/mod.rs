@@ -4,7 +4,7 @@ mod train;
 
 use std::path::Path;
 
-use ken_study::sample;
+use ken_eval::sample;
 use ken_world::{
     SourceAccuracy, TruthRecord, TruthRow, World, WorldSettings, WorldSummary, accuracy_of_truth,
     measure_truth, read_world, training_text_of, truth_table, world_questions, write_untrained,

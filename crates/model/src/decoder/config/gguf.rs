@@ -4,9 +4,9 @@ use super::activation::Activation;
 use super::layers::{LocalLayers, SlidingWindow};
 use super::rope::RopeScaling;
 use super::{DecoderConfig, embedding_scale};
+use crate::decoder::config::family::Family;
 use crate::decoder::error::DecoderError;
-use crate::decoder::family::Family;
-use crate::decoder::gguf::Metadata;
+use crate::decoder::files::gguf::Metadata;
 
 /// What a Gemma 3 has where its file does not say.
 const GEMMA3_HEAD_WIDTH: usize = 256;

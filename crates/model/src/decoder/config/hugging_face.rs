@@ -9,9 +9,9 @@ use super::activation::Activation;
 use super::layers::{LocalLayers, SlidingWindow};
 use super::rope::{PARTIAL, RopeParameters, RopeScaling};
 use super::{DecoderConfig, embedding_scale};
+use crate::decoder::config::family::Family;
 use crate::decoder::error::DecoderError;
-use crate::decoder::family::Family;
-use crate::decoder::text_part;
+use crate::decoder::text::text_part;
 use crate::small_file::{self, MOST_SETTINGS_BYTES};
 
 /// The keys of a `config.json` that matter here.
@@ -244,8 +244,8 @@ fn is_local(kind: &str) -> Result<bool, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::LayerKind;
     use super::*;
+    use crate::decoder::LayerKind;
 
     fn read(config: &Value) -> Result<DecoderConfig, DecoderError> {
         let folder = tempfile::tempdir().unwrap();

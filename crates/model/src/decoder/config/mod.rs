@@ -2,6 +2,7 @@
 //! `config.json` or from GGUF metadata. Holds no weights.
 
 mod activation;
+pub(in crate::decoder) mod family;
 mod gguf;
 mod hugging_face;
 mod layers;
@@ -10,12 +11,12 @@ mod rope;
 use std::path::Path;
 
 pub use activation::Activation;
-pub(super) use hugging_face::{GLOBAL, LOCAL};
+pub(in crate::decoder) use hugging_face::{GLOBAL, LOCAL};
 pub use layers::{LayerKind, LocalLayers, SlidingWindow};
 pub use rope::{RopeScaling, Rotary};
 
-use super::error::DecoderError;
-use super::family::Family;
+use crate::decoder::config::family::Family;
+use crate::decoder::error::DecoderError;
 
 /// The architecture of a decoder.
 #[derive(Debug, Clone, PartialEq)]
@@ -68,12 +69,12 @@ fn embedding_scale(family: Family, hidden: usize) -> f32 {
 
 impl DecoderConfig {
     /// Bytes that the keys and values of a token take on the CPU.
-    pub(super) fn bytes_per_token(&self) -> usize {
+    pub(in crate::decoder) fn bytes_per_token(&self) -> usize {
         2 * self.layers * self.kv_heads * self.head_width * size_of::<f32>()
     }
 
     /// Refuses token ids that the model does not know.
-    pub(super) fn known(&self, tokens: Vec<u32>) -> Result<Vec<u32>, DecoderError> {
+    pub(in crate::decoder) fn known(&self, tokens: Vec<u32>) -> Result<Vec<u32>, DecoderError> {
         let vocabulary = self.vocabulary;
         match tokens.iter().find(|&&token| token as usize >= vocabulary) {
             Some(&token) => Err(DecoderError::UnknownToken { token, vocabulary }),
@@ -83,7 +84,11 @@ impl DecoderConfig {
 
     /// Refuses more blocks than a file with this many tensors can hold, before anything is allocated
     /// for each block.
-    pub(super) fn check_tensors(&self, path: &Path, tensors: usize) -> Result<(), DecoderError> {
+    pub(in crate::decoder) fn check_tensors(
+        &self,
+        path: &Path,
+        tensors: usize,
+    ) -> Result<(), DecoderError> {
         match self.layers > tensors {
             false => Ok(()),
             true => Err(DecoderError::InvalidConfig {
@@ -95,7 +100,7 @@ impl DecoderConfig {
 
     /// The architecture as one text, which is the same in all versions of ken: it is part of
     /// fingerprints.
-    pub(super) fn told(&self) -> String {
+    pub(in crate::decoder) fn told(&self) -> String {
         let sizes = [
             self.vocabulary,
             self.hidden,

@@ -10,8 +10,8 @@ use super::job::{CallId, Job, Place, Work};
 use super::prefixes::PrefixId;
 use super::reading::{Depth, Found, Goal, Lane, Reading, Wanted};
 use super::turns;
-use crate::decoder::backend::Backend;
-use crate::decoder::prompt::Course;
+use crate::decoder::graph::backend::Backend;
+use crate::decoder::text::prompt::Course;
 
 /// The part of the memory that prefixes may take that no request uses: one n-th.
 const KEPT_SHARE: usize = 4;

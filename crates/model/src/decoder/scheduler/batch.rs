@@ -13,10 +13,10 @@ use super::branch::{Branch, ReadPrompt, Writer};
 use super::job::{CallId, Job, Message, Order, Place, Seat};
 use super::prefixes::{PrefixId, Prefixes};
 use super::reading::{Goal, Lane, Reading};
-use crate::decoder::backend::Backend;
 use crate::decoder::config::DecoderConfig;
 use crate::decoder::error::DecoderError;
-use crate::decoder::runtime::Engines;
+use crate::decoder::graph::backend::Backend;
+use crate::decoder::graph::runtime::Engines;
 
 /// The most texts that are generated at the same time, beside one of each call.
 pub(super) const MOST_BRANCHES: usize = 128;

@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 use ken_language::{Finish, Sampling};
 
 use super::job::{End, Place, Written};
-use crate::decoder::backend::Sequence;
 use crate::decoder::error::DecoderError;
-use crate::decoder::sampling::Sampler;
-use crate::decoder::streamed_text::StreamedText;
-use crate::decoder::tokenizer::TextTokenizer;
+use crate::decoder::graph::backend::Sequence;
+use crate::decoder::scheduler::sampling::Sampler;
+use crate::decoder::text::streamed_text::StreamedText;
+use crate::decoder::text::tokenizer::TextTokenizer;
 
 /// The capacity of a sequence in tokens at first; it grows where it needs more.
 const FIRST_CAPACITY: usize = 64;

@@ -16,8 +16,8 @@ use super::batch::Batch;
 use super::job::{Job, Message, Order, Place, Seat, Work};
 use super::tests::{decoder, job, prompt};
 use super::{Engines, LoadOptions, Writer};
-use crate::decoder::checkpoint::Checkpoint;
-use crate::decoder::cpu::Cpu;
+use crate::decoder::files::checkpoint::Checkpoint;
+use crate::decoder::graph::cpu::Cpu;
 
 /// Calls of a schedule.
 const CALLS: usize = 12;

@@ -8,8 +8,8 @@ use std::time::Duration;
 use ken_language::{Finish, Sampling};
 
 use crate::decoder::error::DecoderError;
-use crate::decoder::prompt::{Course, Prompt};
-use crate::decoder::sampling::Choice;
+use crate::decoder::scheduler::sampling::Choice;
+use crate::decoder::text::prompt::{Course, Prompt};
 
 /// Names a call; later ones are greater.
 pub(super) type CallId = u64;

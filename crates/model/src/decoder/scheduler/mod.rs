@@ -7,10 +7,14 @@ mod admission;
 mod batch;
 mod branch;
 mod call;
+pub(in crate::decoder) mod generate;
 mod job;
 mod pass;
 mod prefixes;
 mod reading;
+pub(in crate::decoder) mod sampling;
+pub(in crate::decoder) mod score;
+pub(in crate::decoder) mod shared_prefix;
 mod step;
 mod texts;
 mod turns;
@@ -18,7 +22,7 @@ mod turns;
 #[cfg(test)]
 mod interleaved;
 #[cfg(test)]
-pub(super) mod tests;
+pub(in crate::decoder) mod tests;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -27,19 +31,19 @@ use std::thread::JoinHandle;
 
 use rayon::ThreadPoolBuilder;
 
-use super::backend::Backend;
 use super::config::DecoderConfig;
 use super::error::DecoderError;
 use super::options::LoadOptions;
-use super::runtime::Engines;
+use crate::decoder::graph::backend::Backend;
+use crate::decoder::graph::runtime::Engines;
 use batch::Batch;
-pub(super) use branch::Writer;
-pub(super) use call::Call;
-pub(super) use job::{Job, Message, Work, Written};
+pub(in crate::decoder) use branch::Writer;
+pub(in crate::decoder) use call::Call;
+pub(in crate::decoder) use job::{Job, Message, Work, Written};
 use job::{Order, Seat};
 
 /// The way to the running batch.
-pub(super) struct Scheduler {
+pub(in crate::decoder) struct Scheduler {
     orders: Sender<Order>,
     /// `None` once it has been waited for.
     thread: Option<JoinHandle<()>>,
@@ -54,7 +58,7 @@ impl Scheduler {
     ///
     /// # Errors
     /// Threads that cannot be started.
-    pub(super) fn start<B: Backend + 'static>(
+    pub(in crate::decoder) fn start<B: Backend + 'static>(
         engines: Engines<B>,
         writer: Writer,
         config: &DecoderConfig,
@@ -85,7 +89,7 @@ impl Scheduler {
     ///
     /// # Errors
     /// As many calls waiting as may.
-    pub(super) fn call(&self, jobs: Vec<Job>) -> Result<Call, DecoderError> {
+    pub(in crate::decoder) fn call(&self, jobs: Vec<Job>) -> Result<Call, DecoderError> {
         let limit = self.most_waiting;
         let seat = Seat::take(&self.waiting, limit).ok_or(DecoderError::QueueFull { limit })?;
         let id = self.next_call.fetch_add(1, Ordering::Relaxed);

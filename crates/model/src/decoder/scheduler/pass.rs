@@ -8,8 +8,8 @@ use rayon::prelude::*;
 
 use super::branch::{Branch, Writer};
 use super::reading::{Depth, Lane, Reading};
-use crate::decoder::backend::Backend;
 use crate::decoder::error::DecoderError;
+use crate::decoder::graph::backend::Backend;
 use crate::decoder::graph::{Graph, Input};
 
 /// Rows whose logits are computed at once.

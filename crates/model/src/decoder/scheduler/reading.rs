@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::job::{CallId, Place};
 use super::prefixes::PrefixId;
 use crate::decoder::graph::Input;
-use crate::decoder::sampling::log_probability;
+use crate::decoder::scheduler::sampling::log_probability;
 
 /// What can share a forward pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

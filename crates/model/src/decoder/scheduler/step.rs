@@ -11,8 +11,8 @@ use super::pass::{Computer, Piece, in_pool};
 use super::prefixes::PrefixId;
 use super::reading::{Depth, Found, Goal, Lane, Reading, Wanted};
 use super::turns;
-use crate::decoder::backend::{Backend, Sequence};
 use crate::decoder::error::DecoderError;
+use crate::decoder::graph::backend::{Backend, Sequence};
 
 /// The most rows of one forward pass. More would not be faster, and take memory.
 const PASS_ROWS: usize = 512;

@@ -13,7 +13,7 @@ use ken_language::{
 use serde_json::json;
 
 use super::*;
-use crate::decoder::prompt::Prompt;
+use crate::decoder::text::prompt::Prompt;
 use crate::decoder::{Decoder, GenerateRequest, Generation, PromptForm, Untrained};
 
 const WORDS: u32 = 32;

@@ -10,9 +10,9 @@ use super::branch::{Branch, ReadPrompt};
 use super::job::{CallId, Message, Place, Work, Written};
 use super::pass::in_pool;
 use super::turns;
-use crate::decoder::backend::{Backend, Sequence};
 use crate::decoder::error::DecoderError;
-use crate::decoder::prompt::Course;
+use crate::decoder::graph::backend::{Backend, Sequence};
+use crate::decoder::text::prompt::Course;
 
 impl<B: Backend> Batch<B> {
     /// Begins texts whose prompts have been read, as there is room, and writes their first tokens.

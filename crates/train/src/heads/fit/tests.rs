@@ -1,6 +1,6 @@
 //! Heads find the signal in the data, deterministically and with calibrated probabilities.
 
-use ken_study::discrimination::{auroc, expected_calibration_error};
+use ken_eval::discrimination::{auroc, expected_calibration_error};
 use rand::Rng;
 
 use super::*;

@@ -1,0 +1,262 @@
+//! Marks for the sentences of a full answer that bear none: small models forget to cite. A sentence gets
+//! the number of the passage that holds most of its longer words, where that is most of them.
+
+use std::collections::HashSet;
+
+use crate::answer::Retrieved;
+use crate::cite::marks::marks;
+use crate::cite::{is_han, words};
+
+/// Words of fewer letters say little of what a sentence is about.
+const LONGER: usize = 4;
+
+/// The fewest longer words of a sentence that can be compared.
+const FEWEST: usize = 3;
+
+/// Takes an answer's text as it is written, and gives it on with marks. A sentence's last characters are
+/// held back until it is seen whether a mark of its own follows.
+#[derive(Debug)]
+pub(crate) struct Attribution {
+    /// The words of each passage, in the order of their numbers.
+    passages: Vec<HashSet<String>>,
+    /// What was given on of the current sentence.
+    sentence: String,
+    /// The punctuation and blanks behind it, which are not yet given on.
+    held: String,
+    /// Whether the bracket that is open stands behind that.
+    follows_end: bool,
+    /// Whether the current line stands in fenced code, and what was seen of it.
+    in_code: bool,
+    line: String,
+}
+
+impl Attribution {
+    /// Attributes sentences to the passages that were read.
+    pub(crate) fn new(retrieved: &[Retrieved]) -> Self {
+        let read = retrieved.iter().filter(|passage| passage.in_prompt);
+        let text = |passage: &Retrieved| format!("{} {}", passage.title, passage.text);
+        Self {
+            passages: read
+                .map(|passage| words(&text(passage)).into_iter().collect())
+                .collect(),
+            sentence: String::new(),
+            held: String::new(),
+            follows_end: false,
+            in_code: false,
+            line: String::new(),
+        }
+    }
+
+    /// Takes the next text, and returns what can be given on.
+    pub(crate) fn take(&mut self, text: &str) -> String {
+        let mut given = String::new();
+        for c in text.chars() {
+            self.take_one(c, &mut given);
+        }
+        given
+    }
+
+    /// Returns what was held back: no text follows.
+    pub(crate) fn finish(&mut self) -> String {
+        let mut given = String::new();
+        self.end_sentence(&mut given);
+        given
+    }
+
+    fn take_one(&mut self, c: char, given: &mut String) {
+        if c == '\n' {
+            self.end_sentence(given);
+            given.push(c);
+            let fences = ["```", "~~~"];
+            self.in_code ^= fences
+                .iter()
+                .any(|fence| self.line.trim_start().starts_with(fence));
+            self.line.clear();
+            return;
+        }
+        self.line.push(c);
+        if self.in_code {
+            given.push(c);
+            return;
+        }
+        let blank = self.held.ends_with(char::is_whitespace);
+        if !self.held.is_empty() {
+            match c {
+                c if c.is_whitespace() => return self.held.push(c),
+                c if ends_sentence(c) && !blank => return self.held.push(c),
+                // A mark of the sentence's own, perhaps.
+                '[' | '【' => {
+                    self.go_on(given);
+                    self.follows_end = true;
+                }
+                _ if blank || self.held.starts_with(needs_no_blank) => self.end_sentence(given),
+                _ => self.go_on(given),
+            }
+        } else if ends_sentence(c) {
+            return self.held.push(c);
+        }
+        given.push(c);
+        self.sentence.push(c);
+        if matches!(c, ']' | '】') && std::mem::take(&mut self.follows_end) && self.is_marked() {
+            self.sentence.clear();
+        }
+    }
+
+    /// Gives on what was held back as part of the current sentence.
+    fn go_on(&mut self, given: &mut String) {
+        given.push_str(&self.held);
+        self.sentence.push_str(&self.held);
+        self.held.clear();
+    }
+
+    fn end_sentence(&mut self, given: &mut String) {
+        if let Some(number) = self.rests_on() {
+            given.push_str(&format!(" [{number}]"));
+        }
+        given.push_str(&self.held);
+        self.held.clear();
+        self.sentence.clear();
+    }
+
+    fn is_marked(&self) -> bool {
+        !marks(&self.sentence).is_empty()
+    }
+
+    /// The number of the passage that the current sentence rests on, if it has no mark already.
+    fn rests_on(&self) -> Option<usize> {
+        if self.sentence.trim_end().ends_with(':') || self.is_marked() {
+            return None;
+        }
+        let mut longer: Vec<String> = words(&self.sentence);
+        longer.retain(|word| word.chars().count() >= LONGER || word.starts_with(is_han));
+        if longer.len() < FEWEST {
+            return None;
+        }
+        let held = |passage: &HashSet<String>| {
+            longer.iter().filter(|word| passage.contains(*word)).count()
+        };
+        let shares = self.passages.iter().map(held);
+        // Of equal ones the best ranked.
+        let (number, most) = (1..)
+            .zip(shares)
+            .max_by_key(|&(number, share)| (share, usize::MAX - number))?;
+        (3 * most >= 2 * longer.len()).then_some(number)
+    }
+}
+
+fn ends_sentence(c: char) -> bool {
+    matches!(c, '.' | '!' | '?') || needs_no_blank(c)
+}
+
+fn needs_no_blank(c: char) -> bool {
+    matches!(c, '。' | '！' | '？')
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn passage(text: &str, in_prompt: bool) -> Retrieved {
+        Retrieved {
+            passage_id: String::new(),
+            doc_id: String::new(),
+            title: String::new(),
+            text: text.to_owned(),
+            chunk: None,
+            score: 0.0,
+            in_prompt,
+        }
+    }
+
+    fn passages() -> [Retrieved; 4] {
+        [
+            passage("The bronze bell over the harbour was cast in 1734.", true),
+            passage("Traders sell apples and candles on Saturday.", false),
+            passage(
+                "The ferry leaves the northern pier at noon. 钟铸于一七三四年。",
+                true,
+            ),
+            passage("The bronze bell over the harbour is heavy.", true),
+        ]
+    }
+
+    fn marked(text: &str) -> String {
+        let mut attribution = Attribution::new(&passages());
+        attribution.take(text) + &attribution.finish()
+    }
+
+    #[test]
+    fn sentences_get_the_number_of_the_passage_that_holds_their_words() {
+        for (text, expected) in [
+            (
+                "The bronze bell was cast in 1734. The ferry leaves the pier at noon!\n",
+                "The bronze bell was cast in 1734 [1]. The ferry leaves the pier at noon [2]!\n",
+            ),
+            // Of equal passages the first.
+            (
+                "A bronze bell, in the harbour",
+                "A bronze bell, in the harbour [1]",
+            ),
+            (
+                "1. A heavy bronze bell.\n2. Yes.",
+                "1. A heavy bronze bell [3].\n2. Yes.",
+            ),
+            ("钟铸于一七三四年。好。", "钟铸于一七三四年 [2]。好。"),
+        ] {
+            assert_eq!(marked(text), expected);
+        }
+    }
+
+    #[test]
+    fn what_has_marks_rests_on_nothing_or_is_code_stays_as_it_is() {
+        for text in [
+            "The bronze bell was cast in 1734 [3].",
+            "The bronze bell was cast in 1734. [3]\n",
+            "The harbour sells bronze candles on Sunday.",
+            // A passage that was not read.
+            "Traders sell apples on Saturday.",
+            "The bell was cast.",
+            "The bronze bell over the harbour:\n",
+            "```\nThe bronze bell was cast in 1734.\n```\n",
+            "",
+        ] {
+            assert_eq!(marked(text), text);
+        }
+        assert_eq!(
+            marked("It is old. [3] The bronze bell was cast in 1734."),
+            "It is old. [3] The bronze bell was cast in 1734 [1]."
+        );
+        assert_eq!(
+            marked("```\n.\n```\nThe bronze bell was cast in 1734."),
+            "```\n.\n```\nThe bronze bell was cast in 1734 [1]."
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn pieces_and_marks_change_nothing_else(
+            words in prop::collection::vec(
+                prop::sample::select(vec![
+                    "bronze ", "bell ", "harbour", ". ", ".", "?\n", "[1]", " [2]", "钟铸于一七三四年", "。",
+                    "```", "\n", "e.g. ", "cast ", "1734",
+                ]),
+                0..30,
+            ),
+            size in 1..9_usize,
+        ) {
+            let text = words.concat();
+            let mut attribution = Attribution::new(&passages());
+            let mut given = String::new();
+            let chars: Vec<char> = text.chars().collect();
+            for piece in chars.chunks(size) {
+                given.push_str(&attribution.take(&piece.iter().collect::<String>()));
+            }
+            given.push_str(&attribution.finish());
+            prop_assert_eq!(&given, &marked(&text));
+            let unmarked = |text: &str| text.replace(" [1]", "").replace(" [2]", "").replace(" [3]", "");
+            prop_assert_eq!(unmarked(&given), unmarked(&text));
+        }
+    }
+}

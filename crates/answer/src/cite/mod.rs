@@ -1,0 +1,234 @@
+//! Which passages an answer rests on.
+//!
+//! Small models do not cite by themselves, so the answer is compared with the passages read: cited are
+//! those that it names by number, else those that contain it word for word, else those that share at
+//! least half of its words. A full answer cites by its marks, and is compared only where it has none.
+
+pub(crate) mod attribution;
+pub(crate) mod marks;
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use crate::answer::{Citation, Retrieved};
+use crate::cite::marks::marks;
+use crate::style::Style;
+
+/// At most this many passages are cited for one answer.
+const MOST: usize = 3;
+
+/// What an answer rests on, and what it names without having read it.
+#[derive(Debug, Default)]
+pub(crate) struct Cited {
+    /// The passages, best ranked first, numbered as in the prompt.
+    pub(crate) citations: Vec<Citation>,
+    /// Numbers in the answer's text that no passage has, in characters.
+    pub(crate) unfounded: Vec<Range<usize>>,
+}
+
+/// What `answer` rests on. `says_nothing` tells that it is no more than that the passages do not help.
+pub(crate) fn cite(
+    answer: &str,
+    style: Style,
+    says_nothing: bool,
+    retrieved: &[Retrieved],
+) -> Cited {
+    let compared = || match says_nothing {
+        true => Vec::new(),
+        false => compare(answer, retrieved),
+    };
+    match style {
+        Style::Short => Cited {
+            citations: compared(),
+            unfounded: Vec::new(),
+        },
+        Style::Full => {
+            let mut cited = named(answer, retrieved);
+            if cited.citations.is_empty() {
+                cited.citations = compared();
+            }
+            cited
+        }
+    }
+}
+
+/// The passages that the marks in an answer name, each with its places.
+fn named(answer: &str, retrieved: &[Retrieved]) -> Cited {
+    let read = retrieved.iter().filter(|passage| passage.in_prompt);
+    let mut places: Vec<Vec<Range<usize>>> = read.clone().map(|_| Vec::new()).collect();
+    let mut unfounded = Vec::new();
+    for mark in marks(answer) {
+        let named = mark.number.checked_sub(1);
+        match named.and_then(|index| places.get_mut(index)) {
+            Some(places) => places.push(mark.place),
+            None => unfounded.push(mark.place),
+        }
+    }
+    let citations = (1..).zip(read).zip(places);
+    let citations = citations.filter(|(_, places)| !places.is_empty());
+    let citations = citations.map(|((number, passage), places)| citation(number, passage, places));
+    Cited {
+        citations: citations.collect(),
+        unfounded,
+    }
+}
+
+fn citation(number: usize, passage: &Retrieved, places: Vec<Range<usize>>) -> Citation {
+    Citation {
+        number,
+        passage_id: passage.passage_id.clone(),
+        doc_id: passage.doc_id.clone(),
+        title: passage.title.clone(),
+        text: passage.text.clone(),
+        chunk: passage.chunk.clone(),
+        places,
+    }
+}
+
+/// The passages that `answer` rests on by comparison.
+fn compare(answer: &str, retrieved: &[Retrieved]) -> Vec<Citation> {
+    let read: Vec<(usize, &Retrieved)> = (1..)
+        .zip(retrieved.iter().filter(|p| p.in_prompt))
+        .collect();
+    let answer_words = words(answer);
+    if answer_words.is_empty() {
+        return Vec::new();
+    }
+    let names = |number: usize, _: &Retrieved| answer.contains(&format!("[{number}]"));
+    let says = |_: usize, passage: &Retrieved| {
+        let text = words(&format!("{} {}", passage.title, passage.text));
+        text.windows(answer_words.len())
+            .any(|window| window == answer_words)
+    };
+    let shares = |_: usize, passage: &Retrieved| {
+        let text: HashSet<String> = words(&format!("{} {}", passage.title, passage.text))
+            .into_iter()
+            .collect();
+        let common = answer_words.iter().filter(|word| text.contains(*word));
+        let common = common.count();
+        2 * common >= answer_words.len()
+    };
+    type Test<'t> = &'t dyn Fn(usize, &Retrieved) -> bool;
+    let tests: [Test<'_>; 3] = [&names, &says, &shares];
+    tests
+        .into_iter()
+        .map(|rests_on| {
+            read.iter()
+                .filter(|&&(number, passage)| rests_on(number, passage))
+                .take(MOST)
+                .map(|&(number, passage)| citation(number, passage, Vec::new()))
+                .collect::<Vec<_>>()
+        })
+        .find(|citations| !citations.is_empty())
+        .unwrap_or_default()
+}
+
+/// The words of a text in lower case, without articles; a Han character is a word.
+pub(crate) fn words(text: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word = String::new();
+    for c in text
+        .chars()
+        .flat_map(char::to_lowercase)
+        .chain(std::iter::once(' '))
+    {
+        let is_han = is_han(c);
+        if (is_han || !c.is_alphanumeric()) && !word.is_empty() {
+            words.push(std::mem::take(&mut word));
+        }
+        if is_han {
+            words.push(c.to_string());
+        } else if c.is_alphanumeric() {
+            word.push(c);
+        }
+    }
+    words.retain(|word| !matches!(word.as_str(), "a" | "an" | "the"));
+    words
+}
+
+pub(crate) fn is_han(c: char) -> bool {
+    ('\u{3400}'..='\u{9fff}').contains(&c)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn passage(id: &str, text: &str, in_prompt: bool) -> Retrieved {
+        Retrieved {
+            passage_id: id.to_owned(),
+            doc_id: id.to_owned(),
+            title: String::new(),
+            text: text.to_owned(),
+            chunk: None,
+            score: 0.0,
+            in_prompt,
+        }
+    }
+
+    fn numbers(answer: &str, passages: &[Retrieved]) -> Vec<usize> {
+        let cited = cite(answer, Style::Short, false, passages).citations;
+        cited.iter().map(|citation| citation.number).collect()
+    }
+
+    #[test]
+    fn a_full_answer_cites_by_its_marks() {
+        let passages = [
+            passage("a", "The capital is Paris.", true),
+            passage("cut", "The capital is Rome.", false),
+            passage("b", "It lies on the Seine.", true),
+        ];
+        let cited = cite("Paris [1], there [2, 3][1].", Style::Full, false, &passages);
+        let found: Vec<_> = cited
+            .citations
+            .iter()
+            .map(|one| (one.number, one.doc_id.as_str(), format!("{:?}", one.places)))
+            .collect();
+        assert_eq!(
+            found,
+            [
+                (1, "a", "[7..8, 24..25]".into()),
+                (2, "b", "[18..19]".into())
+            ]
+        );
+        assert_eq!(format!("{:?}", cited.unfounded), "[21..22]");
+
+        let compared = cite("The capital is Paris", Style::Full, false, &passages);
+        assert_eq!(compared.citations[0].number, 1);
+        assert!(compared.citations[0].places.is_empty());
+        let nothing = cite("The capital is Paris", Style::Full, true, &passages);
+        assert!(nothing.citations.is_empty());
+    }
+
+    #[test]
+    fn cites_the_passages_that_say_the_answer() {
+        let passages = [
+            passage("a", "Parisian cafés are many.", true),
+            passage("cut", "The capital is Paris.", false),
+            passage("b", "The capital of France is Paris, on the Seine.", true),
+        ];
+        // Numbers count the passages in the prompt only.
+        assert_eq!(numbers("Paris", &passages), [2]);
+        assert_eq!(numbers("the Paris.", &passages), [2]);
+        assert_eq!(numbers("It is Paris [1]", &passages), [1]);
+    }
+
+    #[test]
+    fn falls_back_to_shared_words_and_else_cites_nothing() {
+        let passages = [passage(
+            "a",
+            "The bridge was opened by Queen Maud in 1902.",
+            true,
+        )];
+        assert_eq!(numbers("opened 1902 by Maud", &passages), [1]);
+        assert_eq!(numbers("King Olaf", &passages), [] as [usize; 0]);
+        assert_eq!(numbers("...", &passages), [] as [usize; 0]);
+    }
+
+    #[test]
+    fn reads_chinese_by_character() {
+        let passages = [passage("a", "法国的首都是巴黎。", true)];
+        assert_eq!(numbers("巴黎", &passages), [1]);
+        assert_eq!(numbers("伦敦", &passages), [] as [usize; 0]);
+    }
+}

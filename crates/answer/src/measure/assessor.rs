@@ -1,0 +1,169 @@
+//! The assessor: a model that was trained to predict whether another one masters a question (KBM). Its
+//! training is not known here.
+
+use std::fmt::Display;
+use std::sync::Arc;
+
+use ken_language::{CancelToken, LanguageModel, Prompt, ScoreRequest, bound_model};
+
+use crate::error::AnswerError;
+use crate::measure::mismatch::Mismatch;
+use crate::prompt::{self, Indicator};
+
+/// The model, and the prompts that it answered, of which an assessor was trained to predict what it
+/// knows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AssessedModel {
+    /// The fingerprint of the model that answers.
+    pub model: String,
+    /// The fingerprint of the prompts that it answered.
+    pub prompt: String,
+    /// Whether the assessor was trained on what it knows with evidence, too.
+    pub with_evidence: bool,
+}
+
+/// A model that predicts whether another one knows an answer.
+pub struct Assessor {
+    model: Arc<dyn LanguageModel>,
+    assessed: AssessedModel,
+    /// Whether it may decide for other models.
+    for_any_model: bool,
+}
+
+/// An assessor's verdict on a question.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Assessed {
+    /// Probability in `[0, 1]` of its "no"; `None` where it does not tell.
+    pub(crate) need: Option<f64>,
+    /// Tokens that it read.
+    pub(crate) prompt_tokens: usize,
+}
+
+impl Assessor {
+    /// An assessor of what a model knows.
+    #[must_use]
+    pub fn new(model: Arc<dyn LanguageModel>, assessed: AssessedModel) -> Self {
+        Self {
+            model,
+            assessed,
+            for_any_model: false,
+        }
+    }
+
+    /// The same, to decide for models that it was not trained on as well (KBM, Table 4).
+    #[must_use]
+    pub fn for_any_model(self) -> Self {
+        Self {
+            for_any_model: true,
+            ..self
+        }
+    }
+
+    /// A copy whose calls end when the token is set.
+    pub(crate) fn bound(&self, token: &CancelToken) -> Self {
+        Self {
+            model: bound_model(Arc::clone(&self.model), token),
+            assessed: self.assessed.clone(),
+            for_any_model: self.for_any_model,
+        }
+    }
+
+    /// Identifies it.
+    #[must_use]
+    pub fn fingerprint(&self) -> &str {
+        self.model.fingerprint()
+    }
+
+    /// Makes sure that it was trained on the model that answers, unless it may decide for any, and on the
+    /// prompts of now.
+    ///
+    /// # Errors
+    /// [`AnswerError::OtherAssessor`].
+    pub fn check(&self, model: &str) -> Result<(), AnswerError> {
+        let expected = match self.for_any_model {
+            true => model,
+            false => &self.assessed.model,
+        };
+        let made_with = [expected, &self.assessed.prompt];
+        let mismatch = Mismatch::of_model(made_with, [model, &prompt::fingerprint()]);
+        mismatch.map_or(Ok(()), |mismatch| Err(AnswerError::OtherAssessor(mismatch)))
+    }
+
+    /// Makes sure that it was trained on what a model knows with evidence, too. `by` is what asks it about some.
+    ///
+    /// # Errors
+    /// [`AnswerError::AssessorWithoutEvidence`].
+    pub fn check_evidence(&self, by: impl Display) -> Result<(), AnswerError> {
+        match self.assessed.with_evidence {
+            true => Ok(()),
+            false => Err(AnswerError::AssessorWithoutEvidence { by: by.to_string() }),
+        }
+    }
+
+    /// The probability that an indicator of each question is low, given the prompt that asks it; NaN where the
+    /// assessor does not tell.
+    ///
+    /// # Shapes
+    /// Returns `[questions]`.
+    ///
+    /// # Errors
+    /// A prompt that does not fit, a model that does not score or that fails.
+    pub fn needs(
+        &self,
+        questions: &[&str],
+        asked: &[&Prompt],
+        indicator: Indicator,
+    ) -> Result<Vec<f64>, AnswerError> {
+        let assessed = self.assess(questions, asked, indicator)?;
+        let needs = assessed.into_iter().map(|one| one.need.unwrap_or(f64::NAN));
+        Ok(needs.collect())
+    }
+
+    /// Tokens that it reads for one question.
+    pub(crate) fn prompt_tokens(
+        &self,
+        question: &str,
+        asked: &Prompt,
+        indicator: Indicator,
+    ) -> Result<usize, AnswerError> {
+        let prompt = prompt::assess(question, asked, indicator);
+        Ok(self.model.count_prompt_tokens(&prompt)?)
+    }
+
+    pub(crate) fn assess(
+        &self,
+        questions: &[&str],
+        asked: &[&Prompt],
+        indicator: Indicator,
+    ) -> Result<Vec<Assessed>, AnswerError> {
+        let each = questions.iter().zip(asked);
+        let prompts: Vec<Prompt> = each
+            .map(|(question, asked)| prompt::assess(question, asked, indicator))
+            .collect();
+        let verdicts: Vec<[String; 2]> = questions
+            .iter()
+            .map(|question| prompt::verdicts(question).map(|verdict| format!(" {verdict}\n")))
+            .collect();
+        let verdicts: Vec<[&str; 2]> = verdicts
+            .iter()
+            .map(|[yes, no]| [yes.as_str(), no.as_str()])
+            .collect();
+        let requests: Vec<ScoreRequest<'_, Prompt>> = prompts
+            .iter()
+            .zip(&verdicts)
+            .map(|(prompt, continuations)| ScoreRequest {
+                prompt,
+                continuations,
+            })
+            .collect();
+        let chosen = prompts.iter().zip(self.model.choose(&requests)?);
+        let assessed = chosen.map(|(prompt, probabilities)| {
+            let no = probabilities.get(1).copied();
+            Ok(Assessed {
+                need: no.filter(|no| no.is_finite()),
+                prompt_tokens: self.model.count_prompt_tokens(prompt)?,
+            })
+        });
+        assessed.collect()
+    }
+}

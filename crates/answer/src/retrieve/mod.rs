@@ -1,0 +1,262 @@
+//! Finding passages for a question: the query's embedding, the search, the reranking if any, and how
+//! long each took.
+
+pub(crate) mod back_end;
+pub(crate) mod rerank;
+pub(crate) mod search_result;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use ken_corpus::Filter;
+use ken_index::{Mode, Query};
+use ken_language::{CancelToken, Embedder, Role, bound_embedder};
+use ken_policy::Rating;
+
+use crate::retrieve::rerank::{Reranked, Reranking};
+use crate::{AnswerError, BackEnd, SearchResult};
+
+/// What is searched, with the embedder of its passages. A clone shares all of it, and may be narrowed
+/// or reranked differently.
+#[derive(Clone)]
+pub struct Retriever {
+    back_end: BackEnd,
+    embedder: Arc<dyn Embedder>,
+    reranking: Option<Arc<Reranking>>,
+}
+
+/// What was found for a question.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Found {
+    /// The passages, or the chunks of them that were kept, best first.
+    pub results: Vec<SearchResult>,
+    /// Its share of the time to embed all questions.
+    pub embed_time: Duration,
+    /// The time of its own search.
+    pub search_time: Duration,
+    /// What reranking took, where there was one.
+    pub rerank: Option<RerankCost>,
+}
+
+impl Found {
+    /// What finding it took in all.
+    #[must_use]
+    pub fn time(&self) -> Duration {
+        let rerank = self.rerank.map(|rerank| rerank.time);
+        self.embed_time + self.search_time + rerank.unwrap_or_default()
+    }
+}
+
+/// What reranking took for a question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RerankCost {
+    /// Its share of the time for all questions.
+    pub time: Duration,
+    /// Tokens that a language model read.
+    pub tokens: usize,
+}
+
+impl Retriever {
+    /// Joins what is searched with an embedder.
+    ///
+    /// # Errors
+    /// An embedder other than the one that embedded the corpus.
+    pub fn new(
+        back_end: impl Into<BackEnd>,
+        embedder: Arc<dyn Embedder>,
+    ) -> Result<Self, AnswerError> {
+        let back_end = back_end.into();
+        if back_end.embedder().fingerprint != embedder.fingerprint() {
+            return Err(AnswerError::OtherEmbedder {
+                path: back_end.place(),
+                expected: back_end.embedder().reference.clone(),
+                received: embedder.fingerprint().to_owned(),
+            });
+        }
+        Ok(Self {
+            back_end,
+            embedder,
+            reranking: None,
+        })
+    }
+
+    /// The same embedder and reranking over another state of the corpus.
+    ///
+    /// # Errors
+    /// As [`Retriever::new`].
+    pub fn over(&self, back_end: BackEnd) -> Result<Self, AnswerError> {
+        let renewed = Self::new(back_end, Arc::clone(&self.embedder))?;
+        Ok(Self {
+            reranking: self.reranking.clone(),
+            ..renewed
+        })
+    }
+
+    /// Its embedder alone.
+    #[must_use]
+    pub fn into_embedder(self) -> Arc<dyn Embedder> {
+        self.embedder
+    }
+
+    /// Finds passages of documents only that fit all filters.
+    ///
+    /// # Errors
+    /// As [`BackEnd::within`].
+    pub fn within(mut self, filters: &[Filter]) -> Result<Self, AnswerError> {
+        self.back_end = self.back_end.within(filters)?;
+        Ok(self)
+    }
+
+    /// Cuts what is found into chunks and ranks those.
+    #[must_use]
+    pub fn reranked(mut self, reranking: Reranking) -> Self {
+        self.reranking = Some(Arc::new(reranking));
+        self
+    }
+
+    /// Ranks passages by the search alone.
+    #[must_use]
+    pub fn not_reranked(mut self) -> Self {
+        self.reranking = None;
+        self
+    }
+
+    /// The same with models whose calls end with a token.
+    #[must_use]
+    pub fn bound(mut self, token: &CancelToken) -> Self {
+        self.embedder = bound_embedder(self.embedder, token);
+        self.reranking = self
+            .reranking
+            .map(|reranking| Arc::new(reranking.bound(token)));
+        self
+    }
+
+    /// How what is found is reranked.
+    #[must_use]
+    pub fn reranking(&self) -> Option<&Reranking> {
+        self.reranking.as_deref()
+    }
+
+    /// The embedder of the corpus.
+    #[must_use]
+    pub fn embedder(&self) -> &dyn Embedder {
+        self.embedder.as_ref()
+    }
+
+    /// What is searched.
+    #[must_use]
+    pub fn back_end(&self) -> &BackEnd {
+        &self.back_end
+    }
+
+    /// The `k` passages that fit best, best first; with a reranking the `k` best chunks of the
+    /// passages that it takes.
+    ///
+    /// # Errors
+    /// An empty query or corpus, a damaged index, a model that fails.
+    pub fn search(
+        &self,
+        query: &str,
+        mode: Mode,
+        k: usize,
+    ) -> Result<Vec<SearchResult>, AnswerError> {
+        let found = self.search_many(&[query], mode, k)?;
+        Ok(found.into_iter().flatten().collect())
+    }
+
+    /// As [`Retriever::search`], for many queries: returns one list for each.
+    pub fn search_many(
+        &self,
+        queries: &[&str],
+        mode: Mode,
+        k: usize,
+    ) -> Result<Vec<Vec<SearchResult>>, AnswerError> {
+        let found = self.find(queries, mode, k)?;
+        Ok(found.into_iter().map(|found| found.results).collect())
+    }
+
+    /// As [`Retriever::search_many`], with what it cost.
+    ///
+    /// # Errors
+    /// As [`Retriever::search`].
+    pub fn find(&self, queries: &[&str], mode: Mode, k: usize) -> Result<Vec<Found>, AnswerError> {
+        let Some(reranking) = &self.reranking else {
+            return self.find_passages(queries, mode, k);
+        };
+        let mut found = self.find_passages(queries, mode, reranking.depth)?;
+        let started = Instant::now();
+        let passages = found.iter_mut().map(|one| std::mem::take(&mut one.results));
+        let passages: Vec<Vec<SearchResult>> = passages.collect();
+        let reranked = reranking.rerank(self.embedder.as_ref(), queries, &passages, k)?;
+        let time = started.elapsed() / queries.len().max(1) as u32;
+        for (found, Reranked { chunks, tokens }) in found.iter_mut().zip(reranked) {
+            found.results = chunks;
+            found.rerank = Some(RerankCost { time, tokens });
+        }
+        Ok(found)
+    }
+
+    /// How well the passages fit each query.
+    ///
+    /// # Errors
+    /// As [`Retriever::search`].
+    pub fn rate(&self, queries: &[&str]) -> Result<Vec<Rating>, AnswerError> {
+        /// Passages of each search that are compared.
+        const COMPARED: usize = 10;
+        let by = |mode| self.find_passages(queries, mode, COMPARED);
+        let (dense, lexical) = (by(Mode::Dense)?, by(Mode::Lexical)?);
+        let rated = dense.iter().zip(&lexical);
+        Ok(rated
+            .map(|(dense, lexical)| Rating::of(&scored(dense), &scored(lexical)))
+            .collect())
+    }
+
+    /// The first stage: passages as they were ingested.
+    fn find_passages(
+        &self,
+        queries: &[&str],
+        mode: Mode,
+        k: usize,
+    ) -> Result<Vec<Found>, AnswerError> {
+        if queries.iter().any(|query| query.trim().is_empty()) {
+            return Err(AnswerError::EmptyQuestion);
+        }
+        if self.back_end.passage_count() == 0 {
+            return Err(AnswerError::EmptyCorpus {
+                path: self.back_end.place(),
+            });
+        }
+        let started = Instant::now();
+        let vectors = match mode {
+            Mode::Lexical => Vec::new(),
+            Mode::Dense | Mode::Hybrid => self.embedder.embed(queries, Role::Query)?,
+        };
+        let embed_time = started.elapsed() / queries.len().max(1) as u32;
+        queries
+            .iter()
+            .enumerate()
+            .map(|(index, text)| {
+                let started = Instant::now();
+                let query = Query {
+                    text,
+                    vector: vectors.get(index).map(Vec::as_slice),
+                };
+                let hits = self.back_end.search(&query, mode, k)?;
+                Ok(Found {
+                    results: hits.into_iter().map(SearchResult::passage).collect(),
+                    embed_time,
+                    search_time: started.elapsed(),
+                    rerank: None,
+                })
+            })
+            .collect()
+    }
+}
+
+/// The ids of the passages that were found, with their scores.
+fn scored(found: &Found) -> Vec<(&str, f32)> {
+    let results = found.results.iter();
+    results
+        .map(|hit| (hit.passage.id.0.as_str(), hit.score))
+        .collect()
+}

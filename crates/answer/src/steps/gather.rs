@@ -1,0 +1,154 @@
+//! The second step: finding passages for the questions that retrieve, and fitting them into the prompt.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+use ken_language::LanguageModel;
+use ken_policy::{Policy, Source};
+
+use crate::answer::Retrieved;
+use crate::draft::Draft;
+use crate::error::AnswerError;
+use crate::pipeline::{Event, Pipeline};
+use crate::prompt::{self, QuestionPrompt};
+use crate::retrieve::Found;
+
+impl Pipeline {
+    /// The passages that questions are answered from where they retrieve, best first; those that
+    /// the model gets to read are marked.
+    ///
+    /// # Shapes
+    /// Returns one list for each question.
+    ///
+    /// # Errors
+    /// A question that is empty or does not fit, no corpus or an empty one, a failing index.
+    pub fn evidence(
+        &self,
+        question_prompts: &[QuestionPrompt<'_>],
+    ) -> Result<Vec<Vec<Retrieved>>, AnswerError> {
+        let questions = question_prompts.iter().map(|one| one.trimmed());
+        let questions: Vec<QuestionPrompt<'_>> = questions.collect();
+        let budgets = self.budgets(&questions)?;
+        self.check(&questions, &budgets)?;
+        let always = Policy::ALWAYS.choose(None)?;
+        let mut drafts: Vec<Draft<'_>> = questions
+            .iter()
+            .map(|question| Draft::new(*question, always.clone(), true))
+            .collect();
+        self.gather(&mut drafts, &budgets, &mut |_, _| ControlFlow::Continue(()))?;
+        Ok(drafts.into_iter().map(|draft| draft.retrieved).collect())
+    }
+
+    /// Finds passages for drafts that retrieve, and marks those that fit into the prompt. `budgets` are
+    /// the tokens that question and passages may have together.
+    pub(crate) fn gather(
+        &self,
+        drafts: &mut [Draft<'_>],
+        budgets: &[usize],
+        watch: &mut dyn FnMut(usize, Event<'_>) -> ControlFlow<()>,
+    ) -> Result<(), AnswerError> {
+        let mut by_corpus: BTreeMap<Option<String>, Vec<usize>> = BTreeMap::new();
+        for (index, draft) in drafts.iter().enumerate() {
+            if draft.choice.source == Source::Corpus {
+                let corpus = draft.corpus.clone();
+                let corpus = corpus.filter(|name| self.extra_corpora.contains_key(name));
+                by_corpus.entry(corpus).or_default().push(index);
+            }
+        }
+        let wanted = self.settings.evidence_tokens;
+        let mut all = Vec::new();
+        for (corpus, indices) in by_corpus {
+            let questions: Vec<&str> = indices
+                .iter()
+                .map(|&at| drafts[at].question.question)
+                .collect();
+            let found = self.find(corpus.as_deref(), &questions)?;
+            all.extend(indices.into_iter().zip(found));
+        }
+        for (index, (found, before)) in all {
+            let (draft, limit) = (&mut drafts[index], budgets[index]);
+            draft.found_in = before;
+            draft.calls.retriever += 1;
+            draft.took("embed", found.embed_time);
+            draft.took("search", found.search_time);
+            if let Some(rerank) = found.rerank {
+                draft.took("rerank", rerank.time);
+                draft.tokens.prompt += rerank.tokens;
+            }
+            let k = draft.choice.k.unwrap_or(found.results.len());
+            let results = found.results.into_iter().take(k);
+            draft.retrieved = results.map(Retrieved::unread).collect();
+            // As in `check`: the question's length matters only where the budget is tight.
+            let budget = if draft.question.question.len().saturating_add(wanted) <= limit {
+                wanted
+            } else {
+                let question = self.model.count_tokens(draft.question.question)?;
+                limit.saturating_sub(question).min(wanted)
+            };
+            fit(self.model.as_ref(), &mut draft.retrieved, budget)?;
+            if draft.go_on {
+                draft.go_on = watch(index, Event::Retrieved(&draft.retrieved)).is_continue();
+            }
+        }
+        Ok(())
+    }
+
+    /// What a corpus holds for questions, by default that of the pipeline, each with the time that finding
+    /// it took if that was before.
+    ///
+    /// # Shapes
+    /// Returns one for each question.
+    ///
+    /// # Errors
+    /// No corpus, or those of its search.
+    fn find(
+        &self,
+        corpus: Option<&str>,
+        questions: &[&str],
+    ) -> Result<Vec<(Found, Duration)>, AnswerError> {
+        let before = questions.iter().map(|question| {
+            let found = self.found.get(*question)?;
+            Some((found.clone(), found.time()))
+        });
+        if let Some(before) = before.collect() {
+            return Ok(before);
+        }
+        let retriever = match corpus {
+            Some(name) => self.extra_corpora.get(name),
+            None => self.retriever(),
+        };
+        let retriever = retriever.ok_or(AnswerError::NoCorpus)?;
+        let found = retriever.find(questions, self.settings.mode, self.settings.k)?;
+        Ok(found.into_iter().map(|one| (one, Duration::ZERO)).collect())
+    }
+}
+
+/// Marks the passages that go into the prompt: down the ranking, each one that still fits into
+/// `budget` tokens.
+fn fit(
+    model: &dyn LanguageModel,
+    retrieved: &mut [Retrieved],
+    budget: usize,
+) -> Result<(), AnswerError> {
+    // Usually all of them fit, which a single count shows.
+    let numbered = |(place, passage)| prompt::numbered(place + 1, passage);
+    let all: String = retrieved.iter().enumerate().map(numbered).collect();
+    if all.is_empty() || model.count_tokens(&all)? <= budget {
+        retrieved
+            .iter_mut()
+            .for_each(|passage| passage.in_prompt = true);
+        return Ok(());
+    }
+    let mut left = budget;
+    let mut number = 1;
+    for passage in retrieved {
+        let tokens = model.count_tokens(&prompt::numbered(number, passage))?;
+        if tokens <= left {
+            passage.in_prompt = true;
+            left -= tokens;
+            number += 1;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,10 @@
+//! The steps of answering, in the order in which a question passes through them; each is a method of the pipeline,
+//! which [`Pipeline::answer_many`](crate::Pipeline::answer_many) calls for all questions at once.
+
+mod gather;
+mod review;
+pub(crate) mod route;
+pub(crate) mod text;
+pub(crate) mod verbalize;
+pub(crate) mod vouch;
+mod write;

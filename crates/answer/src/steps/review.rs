@@ -1,0 +1,147 @@
+//! The third step: judging again with the evidence, and dropping what the policy does not keep.
+
+use std::ops::ControlFlow;
+
+use ken_policy::{Abstention, Policy, RoutingModel, Signal, Source};
+
+use crate::draft::Draft;
+use crate::error::AnswerError;
+use crate::pipeline::{Event, Pipeline};
+
+impl Pipeline {
+    /// Makes sure that an assessor that is asked about evidence, to review it or to vouch for answers, was
+    /// trained on some.
+    ///
+    /// # Errors
+    /// [`AnswerError::AssessorWithoutEvidence`].
+    pub fn check_review(
+        &self,
+        policy: Policy,
+        abstain: Option<Abstention>,
+    ) -> Result<(), AnswerError> {
+        let Some(assessor) = &self.routing.assessor else {
+            return Ok(());
+        };
+        let by_assessor = |signal: Signal| signal.told_by == Some(RoutingModel::Assessor);
+        if policy.reviews_by().is_some_and(by_assessor) {
+            assessor.check_evidence(policy)?;
+        }
+        match abstain.filter(|abstain| by_assessor(abstain.signal)) {
+            Some(abstain) => assessor.check_evidence(abstain),
+            None => Ok(()),
+        }
+    }
+
+    /// Where the policy reviews evidence: measures what it takes, and drops the evidence that it does not
+    /// keep. The answer is then the one from memory.
+    pub(crate) fn review(
+        &self,
+        drafts: &mut [Draft<'_>],
+        watch: &mut dyn FnMut(usize, Event<'_>) -> ControlFlow<()>,
+    ) -> Result<(), AnswerError> {
+        let policy = self.resolved(self.settings.policy);
+        let Some(reviewer) = policy.reviews_by() else {
+            return Ok(());
+        };
+        let indices: Vec<usize> = (0..drafts.len())
+            .filter(|&index| drafts[index].go_on)
+            .filter(|&index| drafts[index].choice.source == Source::Corpus)
+            .collect();
+        self.measure_drafts(&[reviewer], drafts, &indices, false)?;
+        self.measure_drafts(&[reviewer], drafts, &indices, true)?;
+        for index in indices {
+            let draft = &mut drafts[index];
+            let (without, with) = (&draft.measured, &draft.measured_with);
+            let review = self.reading(reviewer, reviewer.review(without, with));
+            let decided = policy.review(review)?;
+            draft.cannot_tell |= review.cannot_tell();
+            draft.choice.source = decided.source;
+            draft.choice.reason += &format!("; {}", decided.reason);
+            if decided.source == Source::Corpus {
+                draft.written = self.as_answer(draft.question, with);
+            } else {
+                draft.choice.reason += ", so the evidence is dropped";
+                draft.written = self.as_answer(draft.question, without);
+                for passage in &mut draft.retrieved {
+                    passage.in_prompt = false;
+                }
+            }
+            draft.go_on = watch(index, Event::Routed(&draft.choice)).is_continue();
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use ken_index::Mode;
+    use ken_language::{LanguageModel, Sampling};
+    use ken_testing::{Fact, TableModel};
+
+    use super::*;
+    use crate::{AnswerSettings, AssessedModel, Assessor, RoutingModels, Style, prompt};
+
+    fn pipeline(with_evidence: bool) -> Pipeline {
+        let fact = Fact {
+            question: "who rows?".to_owned(),
+            answer: "Ida".to_owned(),
+            known: 1.0,
+            ..Fact::default()
+        };
+        let settings = AnswerSettings {
+            policy: Policy::NEVER,
+            abstain: None,
+            mode: Mode::Lexical,
+            k: 1,
+            evidence_tokens: 500,
+            style: Style::Short,
+            max_tokens: 16,
+            full_tokens: 64,
+            sampling: Sampling::Greedy,
+            samples: 3,
+            seed: 0,
+        };
+        let model = Arc::new(TableModel::new(vec![fact]).unwrap());
+        let assessed = AssessedModel {
+            model: model.fingerprint().to_owned(),
+            prompt: prompt::fingerprint(),
+            with_evidence,
+        };
+        let assessor = Assessor::new(model.clone(), assessed);
+        let routing = RoutingModels {
+            assessor: Some(Arc::new(assessor)),
+            ..RoutingModels::default()
+        };
+        Pipeline::new(model, None, settings).with(routing).unwrap()
+    }
+
+    #[test]
+    fn an_assessor_that_was_trained_on_no_evidence_is_not_asked_about_it() {
+        let refused = |policy: &str, abstain: Option<&str>| {
+            let mut pipeline = pipeline(false);
+            pipeline.settings.policy = policy.parse().unwrap();
+            pipeline.settings.abstain = abstain.map(|text| text.parse().unwrap());
+            let answer = pipeline.answer("who rows?", &mut |_| ControlFlow::Continue(()));
+            answer.err().map(|error| (error.kind(), error.remedy()))
+        };
+        assert_eq!(refused("kbm@1", None), None);
+        for (policy, abstain) in [
+            ("kbm@1+double", None),
+            ("kbm:certainty@1+double", None),
+            ("never", Some("kbm@0.5")),
+        ] {
+            let (kind, remedy) = refused(policy, abstain).unwrap();
+            assert_eq!(kind, "assessor_without_evidence", "{policy}");
+            let remedy = remedy.unwrap();
+            assert!(
+                remedy.mentions("TrainKbm") && remedy.mentions("corpus"),
+                "{remedy}"
+            );
+        }
+        let with_evidence = pipeline(true);
+        let policy = "kbm@1+double".parse().unwrap();
+        assert!(with_evidence.check_review(policy, None).is_ok());
+    }
+}

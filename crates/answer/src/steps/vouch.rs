@@ -1,0 +1,217 @@
+//! The fourth step, where answers may be withheld: deciding whether anything vouches for the answer.
+
+use std::ops::ControlFlow;
+
+use ken_policy::{Abstention, Measurements, Signal, Source};
+use ken_probe::Sample;
+
+use crate::draft::Draft;
+use crate::error::AnswerError;
+use crate::pipeline::{Event, Pipeline};
+use crate::prompt;
+
+/// What is measured of an answer that has to be vouched for: the signal, and what has the short answer itself
+/// written, so that the trace tells what was withheld.
+#[must_use]
+pub fn signals_of_abstention(abstention: Abstention) -> [Signal; 2] {
+    [abstention.signal, ANSWER]
+}
+
+/// A signal of nothing but the greedy answer.
+const ANSWER: Signal = Signal::PERPLEXITY;
+
+impl Pipeline {
+    /// Where answers may be withheld: measures those that the policy's own signal does not vouch for, and
+    /// withholds those that the abstention does not vouch for either.
+    pub(crate) fn vouch(
+        &self,
+        drafts: &mut [Draft<'_>],
+        watch: &mut dyn FnMut(usize, Event<'_>) -> ControlFlow<()>,
+    ) -> Result<(), AnswerError> {
+        let Some(abstention) = self.settings.abstain else {
+            return Ok(());
+        };
+        let weighs = abstention.signal.weighs_evidence();
+        let open = (0..drafts.len()).filter(|&at| drafts[at].go_on && !drafts[at].is_vouched);
+        let (read, remembered): (Vec<usize>, Vec<usize>) =
+            open.partition(|&at| drafts[at].choice.source == Source::Corpus);
+        let signals = signals_of_abstention(abstention);
+        // Nothing weighs evidence where none is used.
+        let of_memory = if weighs { &[ANSWER][..] } else { &signals };
+        self.measure_drafts(of_memory, drafts, &remembered, false)?;
+        if weighs {
+            self.measure_drafts(&[abstention.signal], drafts, &read, false)?;
+        }
+        self.measure_drafts(&signals, drafts, &read, true)?;
+        for index in remembered.into_iter().chain(read) {
+            let draft = &mut drafts[index];
+            let is_read = draft.choice.source == Source::Corpus;
+            let (without, with) = (&draft.measured, &draft.measured_with);
+            let signal = abstention.signal;
+            let reading = match is_read {
+                true => signal.review(without, with),
+                false => signal.of(without),
+            };
+            let reading = self.reading(signal, reading);
+            let (is_given, reason) = match (is_read, weighs) {
+                (false, true) => (
+                    false,
+                    "there is no evidence to vouch for the answer".to_owned(),
+                ),
+                _ => {
+                    draft.cannot_tell |= reading.cannot_tell();
+                    abstention.judge(reading)?
+                }
+            };
+            draft.choice.reason += &format!("; {reason}");
+            let measured = if is_read { with } else { without };
+            if is_given {
+                draft.written = self.as_answer(draft.question, measured);
+            } else {
+                draft.withheld = Some(short_answer(measured));
+                draft.written = Some(Sample {
+                    text: prompt::no_answer(draft.question.question).to_owned(),
+                    ..Sample::default()
+                });
+            }
+            draft.go_on = watch(index, Event::Routed(&draft.choice)).is_continue();
+        }
+        Ok(())
+    }
+}
+
+fn short_answer(measured: &Measurements) -> String {
+    let answer = measured.greedy.as_ref();
+    answer.map(|answer| answer.text.clone()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use ken_index::Mode;
+    use ken_language::Sampling;
+    use ken_testing::{Fact, TableModel};
+
+    use super::*;
+    use crate::prompt::{QuestionPrompt, verbalize};
+    use crate::{Answer, AnswerSettings, Style};
+
+    fn ask(
+        question: &str,
+        policy: &str,
+        abstain: &str,
+        style: Style,
+    ) -> Result<Answer, AnswerError> {
+        let fact = Fact {
+            question: question.to_owned(),
+            answer: "Ida".to_owned(),
+            known: 1.0,
+            ..Fact::default()
+        };
+        let settings = AnswerSettings {
+            policy: policy.parse().unwrap(),
+            abstain: Some(abstain.parse().unwrap()),
+            mode: Mode::Lexical,
+            k: 1,
+            evidence_tokens: 500,
+            style,
+            max_tokens: 16,
+            full_tokens: 64,
+            sampling: Sampling::Greedy,
+            samples: 3,
+            seed: 0,
+        };
+        let instruction = verbalize(QuestionPrompt::open("who?"), None).instruction;
+        let model = TableModel::new(vec![fact]).unwrap();
+        let model = Arc::new(model.writing_texts(&[instruction]));
+        let mut seen = String::new();
+        let answer = Pipeline::new(model, None, settings).answer(question, &mut |event| {
+            if let Event::Text(text) = event {
+                seen.push_str(text);
+            }
+            ControlFlow::Continue(())
+        })?;
+        assert_eq!(seen, answer.answer, "nothing of what is withheld is shown");
+        assert_eq!(
+            answer.verbalized, None,
+            "what is vouched for is the plain answer"
+        );
+        Ok(answer)
+    }
+
+    #[test]
+    fn what_nothing_vouches_for_is_withheld_before_it_is_written() {
+        for style in [Style::Short, Style::Full] {
+            // No perplexity is below 1.
+            let answer = ask("who rows?", "never", "uncertainty:perplexity@0.5", style).unwrap();
+            assert_eq!(answer.answer, "I do not know.");
+            assert_eq!(answer.withheld.as_deref(), Some("Ida"));
+            assert_eq!((answer.calls.model, answer.verbalized), (1, None));
+            assert!(
+                answer.reason.ends_with("so it is withheld"),
+                "{}",
+                answer.reason
+            );
+            let answer = ask("who rows?", "never", "evidence:gain@-9", style).unwrap();
+            assert_eq!(answer.withheld.as_deref(), Some("Ida"));
+            assert!(answer.reason.contains("no evidence"), "{}", answer.reason);
+        }
+        let answer = ask("谁在划船？", "never", "certainty@0", Style::Short).unwrap();
+        assert_eq!((answer.withheld, answer.answer.as_str()), (None, "Ida"));
+        let answer = ask(
+            "谁在划船？",
+            "never",
+            "uncertainty:perplexity@0.5",
+            Style::Short,
+        )
+        .unwrap();
+        assert_eq!(answer.answer, "我不知道。");
+    }
+
+    #[test]
+    fn what_the_policy_itself_chose_stands() {
+        let policy = "uncertainty:perplexity@100";
+        let answer = ask(
+            "who rows?",
+            policy,
+            "uncertainty:perplexity@0.5",
+            Style::Short,
+        )
+        .unwrap();
+        assert_eq!((answer.answer.as_str(), answer.withheld), ("Ida", None));
+        let answer = ask(
+            "who rows?",
+            "never",
+            "uncertainty:perplexity@9",
+            Style::Short,
+        )
+        .unwrap();
+        assert_eq!((answer.answer.as_str(), answer.withheld), ("Ida", None));
+        assert!(
+            answer.reason.ends_with("so it is given"),
+            "{}",
+            answer.reason
+        );
+    }
+
+    #[test]
+    fn without_a_threshold_nothing_is_asked() {
+        let error = ask("who rows?", "never", "evidence:gain", Style::Short).unwrap_err();
+        assert_eq!(error.kind(), "abstains_without_threshold");
+        let remedy = error.remedy().unwrap();
+        assert!(remedy.mentions("evidence:gain@THRESHOLD"), "{remedy}");
+        assert!(remedy.mentions("CalibrateAbstention"), "{remedy}");
+        let unknown = "prompt@0.4".parse::<Abstention>().unwrap_err().to_string();
+        assert!(
+            unknown.contains("cannot vouch") && unknown.contains("certainty"),
+            "{unknown}"
+        );
+        let number = "certainty@7".parse::<Abstention>().unwrap_err().to_string();
+        assert!(number.contains("from 0 to 1"), "{number}");
+        assert_eq!(
+            "certainty@0.5".parse::<Abstention>().unwrap().to_string(),
+            "certainty@0.5"
+        );
+    }
+}

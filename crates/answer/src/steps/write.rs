@@ -1,0 +1,166 @@
+//! The last step: writing the answers, or giving out those that a policy had written.
+
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+use ken_language::{
+    Finish, GenerateOptions, GenerateRequest, Generation, Progress, Prompt, Sampling,
+};
+use ken_probe::{Lack, Sample};
+
+use super::text::AnswerText;
+use crate::draft::Draft;
+use crate::error::AnswerError;
+use crate::pipeline::{Event, Pipeline};
+use crate::style::Style;
+
+/// An answer while it is written.
+struct Line {
+    style: Style,
+    text: AnswerText,
+    /// Whether the model was told to end: the caller left, or nothing more belongs to the answer.
+    broken_off: bool,
+    /// Whether the caller left.
+    left: bool,
+    /// Whether something else stopped the model before the answer was whole.
+    stopped: bool,
+}
+
+impl Line {
+    fn new(draft: &Draft<'_>, style: Style) -> Self {
+        // An answer that is withheld rests on nothing.
+        let read = match draft.withheld {
+            Some(_) => &[][..],
+            None => &draft.retrieved,
+        };
+        Self {
+            style,
+            text: AnswerText::new(style, read),
+            broken_off: false,
+            left: false,
+            stopped: false,
+        }
+    }
+}
+
+impl Pipeline {
+    /// Writes the answers that the policy did not have written already; `None` where the model was
+    /// stopped before.
+    pub(crate) fn write(
+        &self,
+        drafts: &mut [Draft<'_>],
+        watch: &mut dyn FnMut(usize, Event<'_>) -> ControlFlow<()>,
+    ) -> Result<Vec<Option<AnswerText>>, AnswerError> {
+        let mut lines: Vec<Line> = drafts
+            .iter()
+            .map(|draft| Line::new(draft, self.style_of(draft.question)))
+            .collect();
+        for (index, (draft, line)) in drafts.iter_mut().zip(&mut lines).enumerate() {
+            if let (true, Some(written)) = (draft.go_on, &draft.written) {
+                draft.lack.clone_from(&written.lack);
+                // There is nothing left to break off.
+                let _ = watch(index, Event::Text(&line.text.take(&written.text)));
+            }
+        }
+        self.generate(drafts, &mut lines, watch)?;
+        for (index, line) in lines.iter_mut().enumerate() {
+            let rest = line.text.finish();
+            if !rest.is_empty() && !line.left {
+                // There is nothing left to break off.
+                let _ = watch(index, Event::Text(&rest));
+            }
+        }
+        Ok(lines
+            .into_iter()
+            .map(|line| (!line.stopped).then_some(line.text))
+            .collect())
+    }
+
+    /// Has the model write the answers that are not written yet.
+    fn generate(
+        &self,
+        drafts: &mut [Draft<'_>],
+        lines: &mut [Line],
+        watch: &mut dyn FnMut(usize, Event<'_>) -> ControlFlow<()>,
+    ) -> Result<(), AnswerError> {
+        let started = Instant::now();
+        let open: Vec<usize> = (0..drafts.len())
+            .filter(|&index| drafts[index].written.is_none())
+            .collect();
+        let asked: Vec<(Prompt, GenerateOptions)> = open
+            .iter()
+            .map(|&index| self.request(&drafts[index], lines[index].style))
+            .collect();
+        let requests: Vec<_> = asked
+            .iter()
+            .map(|(prompt, options)| GenerateRequest {
+                prompt,
+                samples: 1,
+                options,
+            })
+            .collect();
+        let written = self.model.generate(&requests, &mut |progress| {
+            let (index, breaks) = match progress {
+                Progress::Reading { request, .. } => {
+                    let index = open[request];
+                    (index, watch(index, Event::Reading).is_break())
+                }
+                Progress::Text(piece) => {
+                    let index = open[piece.request];
+                    let line = &mut lines[index];
+                    let part = line.text.take(piece.text);
+                    line.left = !part.is_empty() && watch(index, Event::Text(&part)).is_break();
+                    (index, line.left || line.text.has_ended())
+                }
+            };
+            if breaks {
+                lines[index].broken_off = true;
+                return ControlFlow::Break(());
+            }
+            ControlFlow::Continue(())
+        })?;
+        let written: Vec<Generation> = written.into_iter().flatten().collect();
+        let reading: Duration = written.iter().map(|written| written.prompt_time).sum();
+        let writing = started.elapsed().saturating_sub(reading) / written.len().max(1) as u32;
+        for (&index, written) in open.iter().zip(&written) {
+            drafts[index].took("write", writing);
+            self.keep(written, &mut drafts[index], &mut lines[index]);
+        }
+        Ok(())
+    }
+
+    /// What the model is asked for; a caller who left before gets nothing written.
+    fn request(&self, draft: &Draft<'_>, style: Style) -> (Prompt, GenerateOptions) {
+        let (prompt, max_tokens) = match style {
+            Style::Short => (draft.prompt(), self.settings.max_tokens),
+            Style::Full => (draft.full_prompt(), self.settings.full_tokens),
+        };
+        let options = GenerateOptions {
+            sampling: self.settings.sampling,
+            max_tokens: if draft.go_on { max_tokens } else { 0 },
+            stop: Vec::new(),
+        };
+        (prompt, options)
+    }
+
+    /// Records with the draft what the model wrote of it, and at what cost.
+    fn keep(&self, written: &Generation, draft: &mut Draft<'_>, line: &mut Line) {
+        draft.calls.model += 1;
+        draft.tokens.prompt += written.prompt_tokens;
+        draft.tokens.completion += written.tokens;
+        draft.took("read", written.prompt_time);
+        if !line.broken_off && !written.text.trim_start().starts_with(line.text.taken()) {
+            // What was given out was what the model thought, without a mark that said so.
+            line.text = AnswerText::new(line.style, &draft.retrieved);
+            line.text.take(&written.text);
+        }
+        draft.lack = Lack::of(written, line.text.answer(), line.text.has_ended());
+        let is_plain = draft.verbalized.is_none() && draft.corpus.is_none();
+        let is_greedy = self.settings.sampling == Sampling::Greedy;
+        if let (true, AnswerText::Short(first_line)) = (is_plain && is_greedy, &line.text) {
+            // Without its log probability it says nothing that the answer does not.
+            draft.greedy = Sample::of(written, first_line).filter(|one| one.logprob.is_some());
+        }
+        line.stopped = written.finish == Finish::Cancelled && !line.broken_off;
+    }
+}

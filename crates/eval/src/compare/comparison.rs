@@ -1,0 +1,380 @@
+//! The statistics of policies that are compared on the same questions. Nothing is formatted here.
+
+use ken_answer::{Abstention, Policy};
+use ken_policy::{Decision, Goal};
+use serde::Serialize;
+
+use super::breakdown::Breakdown;
+use super::compose::{Answered, compose, gain};
+use super::threshold::{Cut, cut, decisions, halves};
+use super::yardstick::{LOSS, Yardstick, yardstick};
+use crate::bootstrap::{DRAWS, interval};
+use crate::discrimination::{
+    Bin, Prediction, auroc, average_precision, expected_calibration_error, reliability,
+};
+use crate::record::Record;
+use crate::statistics::{mean, number, percentile, share, wilson_interval};
+use crate::summary::{Summary, summarize};
+use ken_random::shuffle;
+
+/// Bars of a reliability diagram.
+const BINS: usize = 10;
+
+/// Points of a curve at most.
+const POINTS: usize = 101;
+
+/// The result of a comparison.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Comparison {
+    /// Questions.
+    pub n: usize,
+    /// Exact match without any retrieval.
+    pub never_em: Option<f64>,
+    /// Exact match with retrieval for every question.
+    pub always_em: Option<f64>,
+    /// The share of questions that retrieval turns from wrong to right.
+    pub beneficial: Option<f64>,
+    /// The share of questions that retrieval turns from right to wrong. By so much a choice of the better
+    /// source for each question would be ahead of always retrieving.
+    pub harmful: Option<f64>,
+    /// Of the questions that memory answers right, the share that retrieval turns wrong (Zero-RAG, Fig. 1b).
+    pub misled: Option<f64>,
+    /// Its 95 % Wilson interval, low and high.
+    pub misled_interval: Option<[f64; 2]>,
+    /// The seed of all that is drawn.
+    pub seed: u64,
+    /// What withholds answers under every policy, if anything does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub abstain: Option<Abstention>,
+    /// The policies, as they were named.
+    pub policies: Vec<PolicyResult>,
+    /// The same by the values of a field of the questions' metadata, where one is asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by: Option<Breakdown>,
+}
+
+/// One policy. Values are `None` where no question counts for them.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PolicyResult {
+    /// The averages over its answers.
+    #[serde(flatten)]
+    pub summary: Summary,
+    /// At which thresholds.
+    #[serde(flatten)]
+    pub cut: Cut,
+    /// Questions without a score, which retrieve: the signal cannot tell, or the model does not report what it needs.
+    pub unscored: usize,
+    /// How well the negative score predicts that retrieval is not needed: that it turns no wrong answer
+    /// into a right one.
+    pub auroc: Option<f64>,
+    /// The area under the precision-recall curve of the same.
+    pub auprc: Option<f64>,
+    /// How far 1 less the score is from the probability of the same; of scores in `[0, 1]` only.
+    pub ece: Option<f64>,
+    /// The bars of its reliability diagram.
+    pub reliability: Option<Vec<Bin>>,
+    /// The share of questions whose chosen source answers no worse than the other (SR-RAG, Table 2:
+    /// not harming).
+    pub not_harming: Option<f64>,
+    /// The share of questions that retrieve exactly where that answers strictly better (SR-RAG,
+    /// Table 2: strict preference).
+    pub strict_preference: Option<f64>,
+    /// Of the questions that it answers from memory, the share that memory answers right (KBM, Fig. 5: what is judged
+    /// known).
+    pub trusted_right: Option<f64>,
+    /// Of the questions that it answers with evidence, the share that memory would have answered right.
+    pub doubted_right: Option<f64>,
+    /// Choosing by chance with evidence for as many questions: mean exact match, and the interval that holds
+    /// 95% of the draws.
+    pub random: Difference,
+    /// Against always retrieving.
+    pub vs_always: Difference,
+    /// The same as a share of what choosing the better source for each question is ahead by.
+    pub of_oracle_lead: Option<f64>,
+    /// Its 95 % bootstrap interval, low and high.
+    pub of_oracle_lead_interval: Option<[f64; 2]>,
+    /// Against choosing by chance with evidence for as many questions.
+    pub vs_random: Difference,
+    /// What it spares at hardly any loss of accuracy.
+    pub yardstick: Yardstick,
+    /// What it spares where hardly any beneficial retrieval is missed.
+    pub strict_yardstick: Yardstick,
+    /// Exact match at each share of questions with evidence that a threshold of its first signal gives, from
+    /// none to all.
+    pub curve: Vec<Point>,
+}
+
+/// A difference of exact matches, or a share of them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct Difference {
+    /// The mean over questions.
+    #[serde(rename = "em_difference")]
+    pub em: Option<f64>,
+    /// Its 95 % bootstrap interval, low and high.
+    pub interval: Option<[f64; 2]>,
+}
+
+/// A point of a curve.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Point {
+    /// The share of questions that retrieve.
+    pub retrieval_ratio: f64,
+    /// The share of exact matches.
+    pub em: f64,
+    /// The mean time of a question in milliseconds, what the signal takes included; `None` where none was
+    /// answered.
+    pub ms: Option<f64>,
+    /// The threshold that gives it, the largest score that does not retrieve; `None` where all do.
+    pub threshold: Option<f64>,
+}
+
+/// Compares policies on questions. A policy without a threshold is compared at the thresholds that
+/// answer best on one half of the questions, each used on the other half.
+///
+/// `abstain` withholds answers under each of them; what is withheld counts as wrong.
+pub fn compare(
+    policies: &[Policy],
+    abstain: Option<Abstention>,
+    answered: &[Answered<'_>],
+    seed: u64,
+) -> Comparison {
+    let gains: Vec<f64> = answered.iter().map(gain).collect();
+    let with_gain = |sign: f64| share(gains.iter().map(|&gain| gain == sign));
+    let known = answered.iter().filter(|one| one.never.em);
+    let misled: Vec<bool> = known.map(|one| !one.always.em).collect();
+    Comparison {
+        n: answered.len(),
+        never_em: share(answered.iter().map(|one| one.never.em)),
+        always_em: share(answered.iter().map(|one| one.always.em)),
+        beneficial: with_gain(1.0),
+        harmful: with_gain(-1.0),
+        misled: share(misled.iter().copied()),
+        misled_interval: wilson_interval(misled.iter().filter(|one| **one).count(), misled.len()),
+        seed,
+        abstain,
+        by: None,
+        policies: policies
+            .iter()
+            .map(|&policy| result(policy, abstain, answered, seed))
+            .collect(),
+    }
+}
+
+/// What a policy would have left of each question.
+pub fn composed(policy: Policy, answered: &[Answered<'_>], seed: u64) -> Vec<Record> {
+    let cut = cut(
+        policy,
+        answered,
+        &halves(answered, seed),
+        Goal::BestAccuracy,
+    );
+    let decided = decisions(policy, cut, answered, seed);
+    let pairs = answered.iter().zip(decided);
+    pairs
+        .map(|(one, decision)| compose(policy, None, decision, one))
+        .collect()
+}
+
+fn result(
+    policy: Policy,
+    abstain: Option<Abstention>,
+    answered: &[Answered<'_>],
+    seed: u64,
+) -> PolicyResult {
+    let halves = halves(answered, seed);
+    let cut = cut(policy, answered, &halves, Goal::BestAccuracy);
+    let decisions = decisions(policy, cut, answered, seed);
+    let records: Vec<Record> = answered
+        .iter()
+        .zip(&decisions)
+        .map(|(one, &decision)| compose(policy, abstain, decision, one))
+        .collect();
+    let summary = summarize(&policy.to_string(), &records);
+    let ratio = summary.evidence_ratio.unwrap_or_default();
+    // What the corpus, with as many search results as are read, adds to memory.
+    let added = answered
+        .iter()
+        .zip(&decisions)
+        .map(|(one, &decision)| match decision.is_kept() {
+            true => (true, number(one.after(decision).em) - number(one.never.em)),
+            false => (false, gain(one)),
+        });
+    let harmless = added.clone().map(|(kept, gain)| match kept {
+        true => gain >= 0.0,
+        false => gain <= 0.0,
+    });
+    let strict = added.map(|(kept, gain)| kept == (gain > 0.0));
+    let right_from_memory = |kept: bool| {
+        let each = answered.iter().zip(&decisions);
+        share(
+            each.filter_map(|(one, decision)| (decision.is_kept() == kept).then_some(one.never.em)),
+        )
+    };
+    let against = |other: &dyn Fn(&Answered<'_>) -> f64| {
+        let pairs = records.iter().zip(answered);
+        let differences: Vec<f64> = pairs
+            .map(|(record, one)| number(record.em) - other(one))
+            .collect();
+        Difference {
+            em: mean(&differences),
+            interval: interval(&differences, DRAWS, seed, mean),
+        }
+    };
+    let leads: Vec<[f64; 2]> = records
+        .iter()
+        .zip(answered)
+        .map(|(record, one)| {
+            let ahead = number(record.em) - number(one.always.em);
+            [ahead, (-gain(one)).max(0.0)]
+        })
+        .collect();
+    let of_lead = |leads: &[[f64; 2]]| {
+        let sum = |place: usize| leads.iter().map(|pair| pair[place]).sum::<f64>();
+        (sum(1) > 0.0).then(|| sum(0) / sum(1))
+    };
+    let predictions = predictions(policy, answered);
+    // The score is the probability that retrieval is needed; its complement is predicted here.
+    let probable =
+        policy
+            .signal()
+            .is_some_and(|signal| signal.is_share)
+            .then(|| -> Vec<Prediction> {
+                let each = predictions.iter();
+                each.map(|&(score, unneeded)| (1.0 + score, unneeded))
+                    .collect()
+            });
+    PolicyResult {
+        cut,
+        unscored: match policy.signal() {
+            Some(_) => answered.len() - predictions.len(),
+            None => 0,
+        },
+        auroc: auroc(&predictions),
+        auprc: average_precision(&predictions),
+        ece: probable
+            .as_deref()
+            .and_then(|probable| expected_calibration_error(probable, BINS)),
+        reliability: probable
+            .as_deref()
+            .map(|probable| reliability(probable, BINS)),
+        not_harming: share(harmless),
+        strict_preference: share(strict),
+        trusted_right: right_from_memory(false),
+        doubted_right: right_from_memory(true),
+        random: by_chance(answered, ratio, seed),
+        vs_always: against(&|one| number(one.always.em)),
+        of_oracle_lead: of_lead(&leads),
+        of_oracle_lead_interval: interval(&leads, DRAWS, seed, of_lead),
+        // Choosing by chance at this ratio answers a question right this often on average.
+        vs_random: against(&|one| number(one.never.em) + ratio * gain(one)),
+        yardstick: yardstick(policy, Goal::AtMostLost(LOSS), answered, seed),
+        strict_yardstick: yardstick(policy, Goal::AtMostMissed(LOSS), answered, seed),
+        curve: curve(policy, answered),
+        summary,
+    }
+}
+
+/// Of each scored question the negative score, and whether retrieval is not needed.
+fn predictions(policy: Policy, answered: &[Answered<'_>]) -> Vec<Prediction> {
+    let scored = answered.iter();
+    scored
+        .filter_map(|one| Some((-one.score(policy)?, gain(one) <= 0.0)))
+        .collect()
+}
+
+/// Draws the questions that retrieve at a ratio, again and again.
+fn by_chance(answered: &[Answered<'_>], ratio: f64, seed: u64) -> Difference {
+    /// More would change the last digit only.
+    const TIMES: usize = 1000;
+    let n = answered.len();
+    let retrieved = (ratio * n as f64).round() as usize;
+    let right = answered.iter().filter(|one| one.never.em).count() as f64;
+    let gains: Vec<f64> = answered.iter().map(gain).collect();
+    let mut state = seed;
+    let mut order: Vec<usize> = (0..n).collect();
+    let shares: Vec<f64> = (0..TIMES)
+        .map(|_| {
+            shuffle(&mut order, retrieved, &mut state);
+            let won: f64 = order.iter().take(retrieved).map(|&at| gains[at]).sum();
+            (right + won) / n.max(1) as f64
+        })
+        .collect();
+    let known = n > 0;
+    Difference {
+        em: mean(&shares).filter(|_| known),
+        interval: percentile(&shares, 2.5)
+            .zip(percentile(&shares, 97.5))
+            .map(|(low, high)| [low, high])
+            .filter(|_| known),
+    }
+}
+
+/// The curve of retrieving in descending order of score; equal scores go together, and questions
+/// without a score always retrieve.
+fn curve(policy: Policy, answered: &[Answered<'_>]) -> Vec<Point> {
+    let n = answered.len();
+    if policy.signal().is_none() || n == 0 {
+        return Vec::new();
+    }
+    // What the first signal alone decides.
+    let plain = first_alone(policy);
+    let spared = match plain.searches_by() {
+        Some(_) => Decision::Spared,
+        None => Decision::Dropped,
+    };
+    let time = |decision: Decision, one: &Answered<'_>| {
+        let record = compose(plain, None, decision, one);
+        let ms = record.timing_ms.get("total").copied();
+        // What failed took no time that counts.
+        ms.or(record.error.map(|_| 0.0)).unwrap_or(f64::NAN)
+    };
+    let mut scored: Vec<(f64, [f64; 2])> = Vec::new();
+    let (mut sums, mut retrieved) = ([0.0; 2], 0_usize);
+    let plus = |sums: [f64; 2], more: [f64; 2]| [sums[0] + more[0], sums[1] + more[1]];
+    for one in answered {
+        let without = time(spared, one);
+        let added = [gain(one), time(Decision::Kept(None), one) - without];
+        sums = plus(sums, [number(one.never.em), without]);
+        match one.score(policy).filter(|score| !score.is_nan()) {
+            Some(score) => scored.push((score, added)),
+            None => {
+                retrieved += 1;
+                sums = plus(sums, added);
+            }
+        }
+    }
+    scored.sort_by(|one, other| other.0.total_cmp(&one.0));
+    let mut points = Vec::new();
+    let mut point = |retrieved: usize, [right, ms]: [f64; 2], threshold| {
+        points.push(Point {
+            retrieval_ratio: retrieved as f64 / n as f64,
+            em: right / n as f64,
+            ms: Some(ms / n as f64).filter(|ms| ms.is_finite()),
+            threshold,
+        });
+    };
+    for same in scored.chunk_by(|one, next| one.0 == next.0) {
+        point(retrieved, sums, same.first().map(|one| one.0));
+        retrieved += same.len();
+        sums = same.iter().fold(sums, |sums, one| plus(sums, one.1));
+    }
+    point(retrieved, sums, None);
+    thinned(points)
+}
+
+/// The policy of its first signal, without a review and without values of k.
+fn first_alone(policy: Policy) -> Policy {
+    let signal = policy.signal();
+    signal.map_or(policy, |signal| Policy::above(signal, None))
+}
+
+/// No more than [`POINTS`] of them, evenly, the ends included.
+fn thinned(points: Vec<Point>) -> Vec<Point> {
+    let last = points.len().saturating_sub(1);
+    if last < POINTS {
+        return points;
+    }
+    (0..POINTS)
+        .map(|at| points[at * last / (POINTS - 1)])
+        .collect()
+}

@@ -1,0 +1,224 @@
+//! What a policy would have answered at what cost: for each question one of its two answers, with
+//! what deciding took. That this is what the pipeline does is tested in `tests/comparison.rs`.
+
+use std::collections::BTreeSet;
+
+use ken_answer::{
+    Abstention, Cost, Measurements, Policy, Signal, Step, chance, signals_of_abstention,
+};
+use ken_policy::{Decision, Reading, Rule};
+
+use super::signals::Signals;
+use crate::record::Record;
+use crate::statistics::number;
+
+/// A question with both answers and what policies decide by.
+#[derive(Debug, Clone, Copy)]
+pub struct Answered<'a> {
+    /// Answered without retrieval.
+    pub never: &'a Record,
+    /// Answered with retrieval.
+    pub always: &'a Record,
+    /// Answered with fewer search results, each k with its answer; where a k is not among them, that is as
+    /// always.
+    pub at_k: &'a [(usize, Record)],
+    /// What was measured to decide by; `None` where no policy needs it.
+    pub signals: Option<&'a Signals>,
+    /// What it is about. A threshold is never chosen on questions about the same.
+    pub subject: &'a str,
+}
+
+impl<'a> Answered<'a> {
+    /// The answer that a decision leads to.
+    pub(super) fn after(&self, decision: Decision) -> &'a Record {
+        match decision {
+            Decision::Spared | Decision::Dropped => self.never,
+            Decision::Kept(None) => self.always,
+            Decision::Kept(Some(wanted)) => {
+                let mut fewer = self.at_k.iter();
+                let found = fewer.find(|(k, _)| *k == wanted);
+                found.map_or(self.always, |(_, record)| record)
+            }
+        }
+    }
+
+    /// The first signal of a policy; `None` where it has none, it was not measured or it cannot tell.
+    pub(super) fn score(&self, policy: Policy) -> Option<f64> {
+        let (signal, signals) = (policy.signal()?, self.signals?);
+        let reading = match policy.searches_by() {
+            Some(signal) => signal.of(&signals.without),
+            None => signal.weigh(&signals.without, &signals.with),
+        };
+        reading.number()
+    }
+
+    /// The signal by which a policy reviews the evidence; `None` likewise.
+    pub(super) fn review_score(&self, policy: Policy) -> Option<f64> {
+        let signals = self.signals?;
+        let reviewer = policy.reviews_by()?;
+        reviewer.review(&signals.without, &signals.with).number()
+    }
+}
+
+/// Decides for a question, by a policy with its thresholds.
+pub(super) fn decide(policy: Policy, seed: u64, answered: &Answered<'_>) -> Decision {
+    let score = match policy.retrieve {
+        Rule::Chance(_) => Some(chance(seed, answered.never.question.trim())),
+        _ => answered.score(policy),
+    };
+    let helps = answered.always.em && !answered.never.em;
+    ken_policy::decide(&policy, score, answered.review_score(policy), helps)
+}
+
+/// By what an answer has to be vouched for, beside the policy's own signal.
+#[derive(Debug, Clone, Copy)]
+struct Doubted {
+    abstention: Abstention,
+    /// Whether it was answered with evidence.
+    is_read: bool,
+}
+
+impl Doubted {
+    /// `None` where the policy's own signal chose an answer from memory.
+    fn of(abstain: Option<Abstention>, policy: Policy, decision: Decision) -> Option<Self> {
+        let is_vouched = decision == Decision::Spared && policy.searches_by().is_some();
+        Some(Self {
+            abstention: abstain.filter(|_| !is_vouched)?,
+            is_read: decision.is_kept(),
+        })
+    }
+
+    /// What vouches for it, or not; nothing weighs evidence where none was used.
+    fn reading(self, signals: &Signals) -> Reading {
+        let signal = self.abstention.signal;
+        match self.is_read {
+            true => signal.review(&signals.without, &signals.with),
+            false => signal.of(&signals.without),
+        }
+    }
+
+    /// What is taken without and with evidence for that.
+    fn steps(self, signals: &Signals) -> [Vec<Step>; 2] {
+        let [signal, answer] = signals_of_abstention(self.abstention);
+        let of_answer = || answer.steps.iter().copied();
+        let own = |signal: Signal| signal.steps.iter().copied();
+        match (self.is_read, signal.weighs_evidence()) {
+            (true, weighs) => {
+                let review = signal.taken_in_review(&signals.with).into_iter();
+                let before = own(signal).filter(|_| weighs);
+                [before.collect(), review.chain(of_answer()).collect()]
+            }
+            (false, true) => [of_answer().collect(), Vec::new()],
+            (false, false) => [own(signal).chain(of_answer()).collect(), Vec::new()],
+        }
+    }
+}
+
+/// What retrieval adds to the exact match of a question: 1, 0 or -1.
+pub(super) fn gain(one: &Answered<'_>) -> f64 {
+    number(one.always.em) - number(one.never.em)
+}
+
+/// The stages of retrieval among the times of a trace.
+const RETRIEVAL: [&str; 3] = ["embed", "search", "rerank"];
+
+/// The record that the policy would have left.
+pub(super) fn compose(
+    policy: Policy,
+    abstain: Option<Abstention>,
+    decision: Decision,
+    answered: &Answered<'_>,
+) -> Record {
+    let mut record = answered.after(decision).clone();
+    record.policy = policy.to_string();
+    if decision == Decision::Dropped {
+        let always = answered.always;
+        record.retrieved.clone_from(&always.retrieved);
+        record.gold_rank = always.gold_rank;
+        record.gold_covered = always.gold_covered.map(|_| false);
+        record.calls.retriever += always.calls.retriever;
+        for stage in RETRIEVAL {
+            if let Some(&ms) = always.timing_ms.get(stage) {
+                add(&mut record, stage, ms);
+            }
+        }
+    }
+    let Some(signals) = answered.signals else {
+        return record;
+    };
+    let searched_by = policy
+        .searches_by()
+        .map(|signal| signal.of(&signals.without));
+    record.cannot_tell |= searched_by.is_some_and(Reading::cannot_tell);
+    let (mut before, mut of_evidence) = (BTreeSet::new(), BTreeSet::new());
+    before.extend(policy.searches_by().iter().flat_map(|signal| signal.steps));
+    if let Some(reviewer) = policy.reviews_by().filter(|_| decision != Decision::Spared) {
+        record.cannot_tell |= reviewer
+            .review(&signals.without, &signals.with)
+            .cannot_tell();
+        before.extend(reviewer.steps);
+        of_evidence.extend(reviewer.taken_in_review(&signals.with));
+    }
+    // A question that failed has no answer to withhold.
+    let answered = record.error.is_none();
+    if let Some(doubted) = Doubted::of(abstain, policy, decision).filter(|_| answered) {
+        let [without, with] = doubted.steps(signals);
+        before.extend(without);
+        of_evidence.extend(with);
+        let reading = doubted.reading(signals);
+        record.cannot_tell |= reading.cannot_tell();
+        if !doubted.abstention.vouches(reading.number()) {
+            record = record.withheld();
+        }
+    }
+    // What decided may have been the answer itself, which is not written again.
+    let (drafted, measured) = match decision {
+        Decision::Spared | Decision::Dropped => (before.contains(&Step::Greedy), &signals.without),
+        Decision::Kept(_) => (of_evidence.contains(&Step::Greedy), &signals.with),
+    };
+    // An answer from verbalized knowledge is not the draft.
+    if drafted && !record.timing_ms.contains_key("verbalize") {
+        forget_writing(&mut record, measured);
+    }
+    let before = before.iter().map(|step| (*step, &signals.without));
+    let of_evidence = of_evidence.iter().map(|step| (*step, &signals.with));
+    for (step, measured) in before.chain(of_evidence) {
+        if let Some(cost) = measured.costs.get(&step) {
+            pay(&mut record, step, cost);
+        }
+    }
+    record
+}
+
+/// Takes out of a record what writing its answer cost, which the draft has paid.
+fn forget_writing(record: &mut Record, draft: &Measurements) {
+    let Some(cost) = draft.costs.get(&Step::Greedy) else {
+        return;
+    };
+    record.calls.model = record.calls.model.saturating_sub(1);
+    record.tokens.prompt = record.tokens.prompt.saturating_sub(cost.tokens.prompt);
+    record.tokens.completion = record
+        .tokens
+        .completion
+        .saturating_sub(cost.tokens.completion);
+    for stage in ["read", "write"] {
+        if let Some(ms) = record.timing_ms.remove(stage) {
+            *record.timing_ms.entry("total".to_owned()).or_default() -= ms;
+        }
+    }
+}
+
+fn pay(record: &mut Record, step: Step, cost: &Cost) {
+    record.calls.model += cost.calls.model;
+    record.calls.retriever += cost.calls.retriever;
+    record.tokens.prompt += cost.tokens.prompt;
+    record.tokens.completion += cost.tokens.completion;
+    add(record, step.name(), cost.ms);
+}
+
+/// Adds to a stage and to the whole.
+fn add(record: &mut Record, stage: &str, ms: f64) {
+    for name in [stage, "total"] {
+        *record.timing_ms.entry(name.to_owned()).or_default() += ms;
+    }
+}

@@ -1,0 +1,22 @@
+//! Comparing policies on the same questions. Each question is answered once without and once with
+//! retrieval (`evaluate`, under `never` and `always`), and what policies decide by is taken once
+//! (`signals`); what each policy would have answered at what cost follows from those (`compose`), and
+//! is summed up with its statistics (`comparison`) and told in a report (`report`).
+
+mod breakdown;
+mod comparison;
+mod compose;
+mod report;
+mod run;
+mod signals;
+mod threshold;
+mod yardstick;
+
+pub use breakdown::{Breakdown, Group, GroupResult, grouped_by};
+pub use comparison::{Comparison, Difference, Point, PolicyResult, compare, composed};
+pub use compose::Answered;
+pub use report::{report, to_csv, untimed};
+pub use run::{ComparisonError, ComparisonWork, CrossFit, Weighable};
+pub use signals::{Known, RequiredSignals, SignalWork, Signals, measure_signals};
+pub use threshold::{Cut, GradeThresholds, Thresholds};
+pub use yardstick::Yardstick;

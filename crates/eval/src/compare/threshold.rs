@@ -1,0 +1,288 @@
+//! The thresholds that a policy is compared at: those given, or the best on other questions.
+
+use ken_policy::{Decision, Goal, Observation, Policy, Rule, calibrate};
+use serde::ser::{Serialize, SerializeStruct, Serializer};
+
+use super::compose::{Answered, decide};
+use crate::split::half;
+use crate::statistics::number;
+
+/// The thresholds of a signal; numbers above them have the corpus used.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+#[serde(untagged)]
+pub enum Thresholds {
+    /// One for all questions.
+    Given(f64),
+    /// For each half of the questions the one that is best on the other half, so that no question
+    /// has a say in its own; `None` where everything has to be above it.
+    OfOtherHalf([Option<f64>; 2]),
+}
+
+/// The thresholds between several values of k.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+#[serde(untagged)]
+pub enum GradeThresholds {
+    /// The same for all questions.
+    Given(Grades),
+    /// For each half of the questions those that are best on the other half; `None` where everything has to
+    /// retrieve as always.
+    OfOtherHalf([Option<Grades>; 2]),
+}
+
+/// A policy that chooses k, by its values of k and the thresholds between them, which are null where they are infinite.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Grades(Policy);
+
+impl Serialize for Grades {
+    fn serialize<To: Serializer>(&self, to: To) -> Result<To::Ok, To::Error> {
+        let mut fields = to.serialize_struct("Grades", 2)?;
+        fields.serialize_field("ks", self.0.ks.values())?;
+        fields.serialize_field(
+            "thresholds",
+            self.0.retrieve.thresholds().unwrap_or_default(),
+        )?;
+        fields.end()
+    }
+}
+
+/// The thresholds of a policy.
+#[derive(Debug, Clone, Copy, Default, PartialEq, serde::Serialize)]
+pub struct Cut {
+    /// Of its signal; `None` of a policy without one.
+    pub threshold: Option<Thresholds>,
+    /// Of the signal of the evidence where that reviews what another signal had retrieved.
+    pub evidence_threshold: Option<Thresholds>,
+    /// Between the values of k of a policy that chooses it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub grades: Option<GradeThresholds>,
+    /// The policy with these, for the questions of each half.
+    #[serde(skip)]
+    halves: Option<[Policy; 2]>,
+}
+
+impl Cut {
+    /// The policy with its thresholds for a question of a half.
+    pub(super) fn at(self, policy: Policy, half: usize) -> Policy {
+        self.halves.map_or(policy, |halves| halves[half])
+    }
+}
+
+/// The thresholds of a policy, those that nobody gives by cross-fitting: chosen for a goal on each half of
+/// the questions for the other.
+pub(super) fn cut(policy: Policy, answered: &[Answered<'_>], halves: &[usize], goal: Goal) -> Cut {
+    let Policy { retrieve, keep, .. } = policy;
+    let is_open = retrieve.is_open() || keep.is_open();
+    let of_half = |half: usize| {
+        let others = answered.iter().zip(halves);
+        let others = others.filter(|(_, other)| **other != half);
+        let others: Vec<&Answered<'_>> = others.map(|(one, _)| one).collect();
+        if is_open {
+            chosen(policy, &others, goal)
+        } else {
+            policy
+        }
+    };
+    let halves = [of_half(0), of_half(1)];
+    let thresholds = |door: fn(&Policy) -> Rule| {
+        let given = door(&policy).threshold();
+        let of_halves = || Thresholds::OfOtherHalf(halves.map(|policy| door(&policy).threshold()));
+        given.map_or_else(of_halves, Thresholds::Given)
+    };
+    let graded = |policy: Policy| policy.is_graded().then_some(Grades(policy));
+    let (threshold, evidence_threshold, grades) = match (retrieve.signal(), keep.signal()) {
+        (Some(_), _) if policy.is_graded() => {
+            let grades = if is_open {
+                GradeThresholds::OfOtherHalf(halves.map(graded))
+            } else {
+                GradeThresholds::Given(Grades(policy))
+            };
+            (None, None, Some(grades))
+        }
+        (Some(_), Some(_)) => (
+            Some(thresholds(|policy| policy.retrieve)),
+            Some(thresholds(|policy| policy.keep)),
+            None,
+        ),
+        (Some(_), None) => (Some(thresholds(|policy| policy.retrieve)), None, None),
+        (None, Some(_)) => (Some(thresholds(|policy| policy.keep)), None, None),
+        (None, None) => return Cut::default(),
+    };
+    Cut {
+        threshold,
+        evidence_threshold,
+        grades,
+        halves: Some(halves),
+    }
+}
+
+/// A policy with the best thresholds on some questions.
+fn chosen(policy: Policy, answered: &[&Answered<'_>], goal: Goal) -> Policy {
+    let right_at = |one: &Answered<'_>, k: usize| match k {
+        0 => one.never.em,
+        k => one.after(Decision::Kept(Some(k))).em,
+    };
+    let ks = policy.ks.values();
+    // Along one threshold, what has no number has no say.
+    let is_of_one = policy.searches_by().is_none() || policy.reviews_by().is_none();
+    let observations: Vec<Observation> = answered
+        .iter()
+        .map(|one| Observation {
+            question: one.score(policy).unwrap_or(f64::NAN),
+            review: one.review_score(policy).unwrap_or(f64::NAN),
+            memory: number(one.never.em),
+            always: number(one.always.em),
+            at_k: ks.iter().map(|&k| number(right_at(one, k))).collect(),
+            second_half: false,
+        })
+        .filter(|one| policy.is_graded() || !is_of_one || !one.question.is_nan())
+        .collect();
+    let always_k = policy.most_k().unwrap_or_default();
+    calibrate(&policy, None, always_k, &observations, goal).policy
+}
+
+/// What a policy at its thresholds decides for each question.
+pub(super) fn decisions(
+    policy: Policy,
+    cut: Cut,
+    answered: &[Answered<'_>],
+    seed: u64,
+) -> Vec<Decision> {
+    let each = answered.iter();
+    each.map(|one| decide(cut.at(policy, half(seed, one.subject)), seed, one))
+        .collect()
+}
+
+/// The half that each question belongs to.
+pub(super) fn halves(answered: &[Answered<'_>], seed: u64) -> Vec<usize> {
+    let each = answered.iter().map(|one| half(seed, one.subject));
+    each.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::Signals;
+    use crate::record::Record;
+    use ken_answer::{Measurements, Rating};
+    use ken_probe::Sample;
+
+    fn answer(em: bool) -> Record {
+        Record {
+            em,
+            ..Record::default()
+        }
+    }
+
+    fn signals(judgment: f64, cosine: f64) -> Signals {
+        Signals {
+            without: Measurements {
+                judgment: Some(judgment),
+                ..Measurements::default()
+            },
+            with: Measurements {
+                rating: Some(Rating {
+                    cosine,
+                    lead: 0.0,
+                    bm25: 0.0,
+                    bm25_lead: 0.0,
+                    agreement: 0.0,
+                }),
+                ..Measurements::default()
+            },
+            ..Signals::default()
+        }
+    }
+
+    #[test]
+    fn where_double_judgment_has_to_search_for_all_what_is_found_is_used() {
+        // What evidence answers right looks certain before, and unsure after.
+        let (never, always) = (answer(false), answer(true));
+        let drafted = |surprise: f64| Measurements {
+            greedy: Some(Sample {
+                logprob: Some(-surprise),
+                tokens: 1,
+                ..Sample::default()
+            }),
+            ..Measurements::default()
+        };
+        let signals = Signals {
+            without: drafted(0.0),
+            with: drafted(9.0),
+            ..Signals::default()
+        };
+        let answered = [Answered {
+            never: &never,
+            always: &always,
+            at_k: &[],
+            signals: Some(&signals),
+            subject: "",
+        }];
+        let policy: Policy = "uncertainty:perplexity+double".parse().unwrap();
+        let refs: Vec<&Answered<'_>> = answered.iter().collect();
+        let goal = Goal::AtMostMissed(0.0);
+        assert_eq!(chosen(policy, &refs, goal), Policy::ALWAYS);
+        let decided = decisions(policy, Cut::default(), &answered, 0);
+        assert_eq!(decided, [Decision::Kept(None)]);
+    }
+
+    #[test]
+    fn each_half_is_cut_by_the_other() {
+        // Known and needed questions by their judgment, evidence that misleads by its cosine.
+        let rows = [
+            (0.1, 0.9, true, true),
+            (0.6, 0.9, false, true),
+            (0.7, 0.2, true, false),
+            (0.2, 0.8, true, true),
+            (0.8, 0.7, false, true),
+            (0.9, 0.3, true, false),
+        ];
+        let answers: Vec<(Record, Record, Signals)> = rows
+            .iter()
+            .map(|&(judgment, cosine, never, always)| {
+                (answer(never), answer(always), signals(judgment, cosine))
+            })
+            .collect();
+        let answered: Vec<Answered<'_>> = answers
+            .iter()
+            .map(|(never, always, signals)| Answered {
+                never,
+                always,
+                at_k: &[],
+                signals: Some(signals),
+                subject: "",
+            })
+            .collect();
+        let halves = [0, 0, 0, 1, 1, 1];
+        let policy = "prompt+evidence:cosine".parse::<Policy>().unwrap().open();
+        let both = cut(policy, &answered, &halves, Goal::BestAccuracy);
+        // Those of the first half come from the second.
+        let between = |thresholds: Option<Thresholds>, half: usize, low: f64, high: f64| {
+            let Some(Thresholds::OfOtherHalf(thresholds)) = thresholds else {
+                panic!("{thresholds:?}");
+            };
+            let threshold = thresholds[half].unwrap();
+            assert!((low..high).contains(&threshold), "{threshold}");
+        };
+        between(both.threshold, 0, 0.2, 0.8);
+        between(both.threshold, 1, 0.1, 0.6);
+        between(both.evidence_threshold, 0, 0.3, 0.7);
+        between(both.evidence_threshold, 1, 0.2, 0.9);
+        let given = cut(
+            "prompt@0.4+evidence:cosine".parse().unwrap(),
+            &answered,
+            &halves,
+            Goal::BestAccuracy,
+        );
+        assert_eq!(given.threshold, Some(Thresholds::Given(0.4)));
+        let alone = cut(
+            "prompt".parse().unwrap(),
+            &answered,
+            &halves,
+            Goal::BestAccuracy,
+        );
+        assert_eq!(alone.threshold, Some(Thresholds::Given(0.5)));
+        assert_eq!(alone.evidence_threshold, None);
+        let none = cut(Policy::ALWAYS, &answered, &halves, Goal::BestAccuracy);
+        assert_eq!(none, Cut::default());
+    }
+}

@@ -1,0 +1,382 @@
+//! Question sets: reading them from JSON Lines, and drawing a seeded sample.
+//!
+//! The format is FlashRAG's, one object a line, plain or gzip:
+//! `{"id", "question", "golden_answers": [..], "metadata": {"gold_passage": ..}}`, and for
+//! multiple choice `"choices": [..]`. Other fields are ignored. Nothing is downloaded here, and
+//! answers are not scored here.
+
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeSet, HashMap};
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+
+use flate2::read::MultiGzDecoder;
+use ken_answer::{AnswerError, QuestionPrompt};
+use ken_diagnostic::Remedy;
+use ken_probe::{Golden, letter, right_choices};
+use serde::{Deserialize, Deserializer};
+use serde_json::{Map, Value};
+
+use crate::json_line;
+use crate::split::AboutSubject;
+use ken_random::shuffle;
+
+/// One question with the answers that count as right.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Question {
+    /// Unique in its file.
+    pub id: String,
+    /// The question as asked.
+    pub question: String,
+    /// Every answer that counts as right; none for an unanswerable question. A file may give a
+    /// single one as a plain string.
+    #[serde(deserialize_with = "one_or_several")]
+    pub golden_answers: Vec<String>,
+    /// What is to be chosen from, for a multiple-choice question; none for another. A file may
+    /// have the list in `metadata` too.
+    #[serde(default, deserialize_with = "or_default")]
+    pub choices: Vec<String>,
+    /// What else the file says of the question.
+    #[serde(default, deserialize_with = "or_default")]
+    pub metadata: Map<String, Value>,
+}
+
+impl Question {
+    /// The same with the choices that stand in its metadata, where it has no others.
+    fn with_choices(mut self) -> Self {
+        let listed = self.metadata.get("choices").and_then(Value::as_array);
+        if let (true, Some(listed)) = (self.choices.is_empty(), listed) {
+            let texts = listed
+                .iter()
+                .map(|choice| choice.as_str().map(str::to_owned));
+            self.choices = texts.collect::<Option<Vec<String>>>().unwrap_or_default();
+        }
+        self
+    }
+
+    /// What a file has under this id that is not this question, for errors; `recorded` are its words.
+    pub fn other_than(&self, recorded: &str) -> String {
+        let what = match recorded == self.question {
+            true => "other golden answers or choices of",
+            false => "another question:",
+        };
+        format!("under the id {:?} {what} {recorded:?}", self.id)
+    }
+
+    /// The question as it is asked, empty or not.
+    pub fn prompt(&self) -> QuestionPrompt<'_> {
+        QuestionPrompt {
+            question: self.question.trim(),
+            choices: &self.choices,
+        }
+    }
+
+    /// The question as it is asked.
+    ///
+    /// # Errors
+    /// An empty one.
+    pub fn asked(&self) -> Result<QuestionPrompt<'_>, AnswerError> {
+        match self.question.trim() {
+            "" => Err(AnswerError::EmptyQuestion),
+            _ => Ok(self.prompt()),
+        }
+    }
+
+    /// What answers it right.
+    pub fn golden(&self) -> Golden<'_> {
+        Golden {
+            answers: &self.golden_answers,
+            choices: &self.choices,
+        }
+    }
+
+    /// The golden answers as they would stand in a passage: not by letters.
+    #[must_use]
+    pub fn answers_in_words(&self) -> Vec<String> {
+        match right_choices(&self.golden_answers, &self.choices).as_slice() {
+            [] => self.golden_answers.clone(),
+            right => right.iter().map(|&at| self.choices[at].clone()).collect(),
+        }
+    }
+
+    /// The answer that a model is taught to write: of a multiple-choice question the letter. `None` where none is known.
+    #[must_use]
+    pub fn taught_answer(&self) -> Option<String> {
+        match right_choices(&self.golden_answers, &self.choices).first() {
+            Some(&right) => letter(right).map(|letter| letter.to_string()),
+            None => self.golden_answers.first().cloned(),
+        }
+    }
+
+    /// The subject that its metadata name.
+    pub fn named_subject(&self) -> Option<String> {
+        let subject = self.metadata.get("subject").and_then(Value::as_str);
+        subject.map(str::to_owned)
+    }
+
+    /// The value of a field of its metadata, as text; a dash where there is none.
+    pub(crate) fn value_of(&self, field: &str) -> String {
+        match self.metadata.get(field) {
+            Some(Value::String(text)) => text.clone(),
+            Some(Value::Null) | None => "-".to_owned(),
+            Some(value) => value.to_string(),
+        }
+    }
+
+    /// The passages (`doc#3`) or documents (`doc`) each of which answers the question, where the file
+    /// names them: one, or a list.
+    pub fn gold_passages(&self) -> Vec<&str> {
+        match self.metadata.get("gold_passage") {
+            Some(Value::String(one)) => vec![one],
+            Some(Value::Array(several)) => several.iter().filter_map(Value::as_str).collect(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+impl AboutSubject for Question {
+    fn subject(&self) -> &str {
+        let subject = self.metadata.get("subject").and_then(Value::as_str);
+        subject.unwrap_or(&self.question)
+    }
+}
+
+const QUESTION: &str = "each line is one object {\"id\", \"question\", \"golden_answers\": [..]}, with [] \
+     where no answer is known; docs/reference/formats.md, Questions, has all fields";
+
+fn other_fields(known: &[String]) -> Remedy {
+    match known {
+        [] => "leave it out: the questions have no metadata".into(),
+        known => format!("name one of {}", known.join(", ")).into(),
+    }
+}
+
+fn to_read(refusal: std::io::ErrorKind) -> Remedy {
+    match refusal {
+        std::io::ErrorKind::NotFound => "check the path of the question file".into(),
+        _ => "check that the file is complete and that you may read it".into(),
+    }
+}
+
+/// Makes sure that some question has a field in its metadata.
+///
+/// # Errors
+/// [`DatasetError::NoField`].
+pub fn check_field(questions: &[Question], field: &str) -> Result<(), DatasetError> {
+    let mut known: BTreeSet<&str> = BTreeSet::new();
+    for question in questions {
+        known.extend(question.metadata.keys().map(String::as_str));
+    }
+    match known.contains(field) {
+        true => Ok(()),
+        false => Err(DatasetError::NoField {
+            field: field.to_owned(),
+            known: known.into_iter().map(str::to_owned).collect(),
+        }),
+    }
+}
+
+/// Choices are lettered from `A` to `Z`.
+const LETTERS: usize = 26;
+
+/// Why a question file cannot be used.
+#[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
+#[allow(missing_docs, reason = "the messages say what the fields are")]
+pub enum DatasetError {
+    #[error("no question has the field {field:?} in its metadata")]
+    #[diagnostic(remedy = other_fields(known))]
+    NoField { field: String, known: Vec<String> },
+    #[error("cannot read the questions in {path}, line {line}: {source}")]
+    #[diagnostic(kind = "questions_unreadable", remedy = to_read(source.kind()))]
+    Read {
+        path: PathBuf,
+        line: usize,
+        source: std::io::Error,
+    },
+    #[error("{path}, line {line}: not valid UTF-8 (byte {column} of the line)")]
+    #[diagnostic(
+        kind = "questions_not_utf8",
+        remedy = "convert the file to UTF-8, for instance with iconv"
+    )]
+    NotUtf8 {
+        path: PathBuf,
+        line: usize,
+        column: usize,
+    },
+    #[error("{path}, line {line}, column {column}: not a question: {reason}")]
+    #[diagnostic(remedy = Remedy::from(QUESTION))]
+    NotAQuestion {
+        path: PathBuf,
+        line: usize,
+        column: usize,
+        reason: String,
+    },
+    #[error("{path}, line {line}: the id {id:?} is already that of line {first}")]
+    #[diagnostic(
+        kind = "duplicate_question_id",
+        remedy = "give every question an id of its own"
+    )]
+    DuplicateId {
+        path: PathBuf,
+        line: usize,
+        first: usize,
+        id: String,
+    },
+    #[error(
+        "{path}, line {line}: the golden answers of the multiple-choice question {id:?} name none of its choices"
+    )]
+    #[diagnostic(
+        remedy = "give the letter of the right choice, such as [\"B\"], or its text; [] where none is known to be right"
+    )]
+    NoRightChoice {
+        path: PathBuf,
+        line: usize,
+        id: String,
+    },
+    #[error("{path}, line {line}: {count} choices, and there are letters for {LETTERS}")]
+    #[diagnostic(remedy = "leave out choices, or ask the question without any")]
+    TooManyChoices {
+        path: PathBuf,
+        line: usize,
+        count: usize,
+    },
+    #[error("{path} holds no questions")]
+    #[diagnostic(remedy = Remedy::from(QUESTION))]
+    NoQuestions { path: PathBuf },
+}
+
+/// Reads the questions of `path`, in file order. Gzip is recognized by content, blank lines are
+/// skipped.
+///
+/// # Errors
+/// The first line that is not a question, by its number; see [`DatasetError`].
+pub fn read_questions(path: &Path) -> Result<Vec<Question>, DatasetError> {
+    let unreadable = |line| {
+        let path = path.to_owned();
+        move |source| DatasetError::Read { path, line, source }
+    };
+    let mut lines = open(path).map_err(unreadable(1))?;
+    let mut questions: Vec<Question> = Vec::new();
+    let mut line_of_id: HashMap<String, usize> = HashMap::new();
+    let mut bytes = Vec::new();
+    for line in 1.. {
+        bytes.clear();
+        let read = lines.read_until(b'\n', &mut bytes);
+        if read.map_err(unreadable(line))? == 0 {
+            break;
+        }
+        let Some(question) = parse_line(path, line, &bytes)? else {
+            continue;
+        };
+        check_choices(path, line, &question)?;
+        match line_of_id.entry(question.id.clone()) {
+            Entry::Vacant(slot) => slot.insert(line),
+            Entry::Occupied(slot) => {
+                return Err(DatasetError::DuplicateId {
+                    path: path.to_owned(),
+                    line,
+                    first: *slot.get(),
+                    id: question.id,
+                });
+            }
+        };
+        questions.push(question);
+    }
+    if questions.is_empty() {
+        return Err(DatasetError::NoQuestions {
+            path: path.to_owned(),
+        });
+    }
+    Ok(questions)
+}
+
+/// Draws `limit` items without replacement, and keeps their order; all of them if there are no more.
+/// With the same seed a smaller sample is part of every larger one.
+pub fn sample<T>(items: Vec<T>, limit: usize, seed: u64) -> Vec<T> {
+    if limit >= items.len() {
+        return items;
+    }
+    let mut positions: Vec<usize> = (0..items.len()).collect();
+    let mut state = seed;
+    shuffle(&mut positions, limit, &mut state);
+    let mut keep = vec![false; items.len()];
+    for &position in &positions[..limit] {
+        keep[position] = true;
+    }
+    let kept = items.into_iter().zip(keep);
+    kept.filter_map(|(item, keep)| keep.then_some(item))
+        .collect()
+}
+
+fn open(path: &Path) -> std::io::Result<Box<dyn BufRead>> {
+    let mut reader = BufReader::new(File::open(path)?);
+    if reader.fill_buf()?.starts_with(&[0x1f, 0x8b]) {
+        Ok(Box::new(BufReader::new(MultiGzDecoder::new(reader))))
+    } else {
+        Ok(Box::new(reader))
+    }
+}
+
+fn parse_line(path: &Path, line: usize, bytes: &[u8]) -> Result<Option<Question>, DatasetError> {
+    let bytes = match (line, bytes) {
+        (1, [0xef, 0xbb, 0xbf, rest @ ..]) => rest,
+        _ => bytes,
+    };
+    let text = std::str::from_utf8(bytes).map_err(|error| DatasetError::NotUtf8 {
+        path: path.to_owned(),
+        line,
+        column: error.valid_up_to() + 1,
+    })?;
+    if text.trim().is_empty() {
+        return Ok(None);
+    }
+    json_line::parse(text.as_bytes())
+        .map(|question: Question| Some(question.with_choices()))
+        .map_err(|fault| DatasetError::NotAQuestion {
+            path: path.to_owned(),
+            line,
+            column: fault.column,
+            reason: fault.reason,
+        })
+}
+
+/// Makes sure that the choices of a question have letters, and that its golden answers name some of them.
+fn check_choices(path: &Path, line: usize, question: &Question) -> Result<(), DatasetError> {
+    let path = || path.to_owned();
+    match question.choices.len() {
+        count if count > LETTERS => Err(DatasetError::TooManyChoices {
+            path: path(),
+            line,
+            count,
+        }),
+        _ if question.golden().names_no_choice() => Err(DatasetError::NoRightChoice {
+            path: path(),
+            line,
+            id: question.id.clone(),
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// Reads a string as a list of one.
+fn one_or_several<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged, expecting = "expected a list of strings")]
+    enum OneOrSeveral {
+        One(String),
+        Several(Vec<String>),
+    }
+    Ok(match OneOrSeveral::deserialize(deserializer)? {
+        OneOrSeveral::One(answer) => vec![answer],
+        OneOrSeveral::Several(answers) => answers,
+    })
+}
+
+/// Reads `null` as the default.
+fn or_default<'de, D, T: Default + Deserialize<'de>>(deserializer: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+{
+    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
+}

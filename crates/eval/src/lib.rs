@@ -1,0 +1,49 @@
+//! Evaluation of question answering: question sets, metrics, runs that can be resumed, and policies compared.
+//!
+//! The path of an evaluation: [`dataset`] reads the questions, [`mod@evaluate`] has each answered and
+//! scored into a [`record`], which [`results`] keeps, and [`summary`] averages them. [`mod@compare`] compares
+//! policies on the same answers. [`mod@probe`] measures what a model knows, and [`calibration`] derives from it
+//! what thresholds are chosen on. Whatever asks a model about many questions is one resumable [`run`]. This crate
+//! loads no model, opens no corpus, and links no training: it is given them.
+
+pub mod bootstrap;
+pub mod calibration;
+mod calibration_error;
+pub mod compare;
+pub mod dataset;
+pub mod discrimination;
+pub mod evaluate;
+mod grounds;
+pub mod json_line;
+mod paired;
+pub mod probe;
+pub mod record;
+mod record_files;
+mod report_files;
+pub mod results;
+pub mod run;
+pub mod split;
+pub mod statistics;
+pub mod summary;
+
+pub use calibration::{
+    Observed, Scored, answer_scores, check_sampling, observe, probed_k, recorded,
+    recorded_with_evidence, signal_scores,
+};
+pub use calibration_error::CalibrationError;
+pub use compare::{Comparison, compare};
+pub use dataset::{DatasetError, Question, check_field, read_questions, sample};
+pub use discrimination::auroc;
+pub use evaluate::{AnswerMany, evaluate, evaluate_pipeline};
+pub use grounds::{Grounds, grounds};
+pub use paired::{Paired, paired};
+pub use probe::{
+    Probe, ProbeRecord, ProbeSummary, ProbedEvidence, probe, probe_report, summarize_probe,
+};
+pub use record::Record;
+pub use record_files::{default_file, with_ending};
+pub use report_files::write_report;
+pub use results::{ResultsError, ResultsFile, RunSettings, read_results, read_settings};
+pub use run::{Outcome, Run, RunError, RunProgress, Task, in_memory};
+pub use split::{AboutSubject, Fold, Split, half, is_held_out, place_in_split};
+pub use summary::{Summary, summarize};

@@ -1,0 +1,22 @@
+//! Probing what a model knows over a question set: each question sampled from memory, with the
+//! evidence of a corpus, and with that evidence masked (KBM, section 3).
+//!
+//! The path: [`probe`] takes the open questions batch by batch, `sampled` draws and judges them,
+//! each becomes a [`ProbeRecord`] in a results file, and [`summarize_probe`] averages those. The
+//! estimators themselves are in `ken_probe`.
+
+mod evidence;
+mod record;
+mod report;
+mod run;
+mod sampled;
+mod summary;
+
+pub use evidence::ProbedEvidence;
+pub use record::drawn_of;
+pub use record::{Conditions, Effects, Fingerprints, ProbeAnswer, ProbeRecord, ProbeSample};
+pub(crate) use report::distributions;
+pub use report::probe_report;
+pub use run::probe;
+pub use sampled::Probe;
+pub use summary::{EffectShares, ProbeSummary, summarize_probe};

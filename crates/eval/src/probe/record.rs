@@ -1,0 +1,276 @@
+//! What is kept of one probed question: its samples, whether they are right and which agree, and
+//! what follows from that. How samples are drawn is in `sampled`; averages are in `summary`.
+
+use std::collections::BTreeMap;
+
+use ken_answer::{AnswerError, Cost, QuestionPrompt, Rating, Step};
+use ken_diagnostic::Action;
+use ken_probe::{Effect, Lack, Obstacle, Sample, answers, certainty, confidence};
+use serde::{Deserialize, Serialize};
+
+use crate::dataset::Question;
+use crate::record::Failure;
+use crate::record_of_question;
+use crate::results::Recorded;
+use crate::split::AboutSubject;
+
+/// One value for each condition under which a question is answered.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Conditions<T> {
+    /// From what the model knows.
+    #[serde(rename = "self")]
+    pub from_self: T,
+    /// With the evidence of the corpus.
+    pub corpus: T,
+    /// With that evidence, in which the golden answers are masked.
+    pub masked: T,
+}
+
+impl<T> Conditions<T> {
+    /// A value for each condition out of that of another.
+    pub fn map<U>(&self, mut value: impl FnMut(&T) -> U) -> Conditions<U> {
+        Conditions {
+            from_self: value(&self.from_self),
+            corpus: value(&self.corpus),
+            masked: value(&self.masked),
+        }
+    }
+}
+
+/// A sampled answer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ProbeSample {
+    /// The answer.
+    pub text: String,
+    /// Natural-log probability at temperature 1 of the answer and its end, if the model reports it.
+    pub logprob: Option<f64>,
+    /// Tokens of the answer and its end.
+    pub tokens: usize,
+    /// Tokens that the model wrote: those of the answer without its end, and what it wrote after
+    /// it.
+    pub written: usize,
+    /// Whether it is right; `None` where the question has no golden answer.
+    pub correct: Option<bool>,
+    /// Why it is no answer, or not all of one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lack: Option<Lack>,
+    /// The number of its answer type: answers of one type say the same.
+    #[serde(rename = "type")]
+    pub answer_type: usize,
+}
+
+/// The greedy answer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ProbeAnswer {
+    /// The answer, with its log probability and how open its tokens were.
+    #[serde(flatten)]
+    pub answer: Sample,
+    /// Whether it is right; `None` where the question has no golden answer.
+    pub correct: Option<bool>,
+}
+
+/// The effect of the evidence on both indicators.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Effects {
+    /// On confidence; `None` where there is none.
+    pub confidence: Option<Effect>,
+    /// On certainty; `None` where nothing was retrieved.
+    pub certainty: Option<Effect>,
+}
+
+/// What was probed with what.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fingerprints {
+    /// The model.
+    pub model: String,
+    /// The corpus; `None` without one.
+    pub corpus: Option<String>,
+    /// The words of the prompts.
+    pub prompt: String,
+}
+
+/// The line kept for one question.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct ProbeRecord {
+    /// The question's id.
+    pub id: String,
+    /// The question.
+    pub question: String,
+    /// Its golden answers.
+    pub golden_answers: Vec<String>,
+    /// Its choices, where it is multiple-choice.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub choices: Vec<String>,
+    /// The subject that its metadata name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subject: Option<String>,
+    /// The share of right answers.
+    pub confidence: Conditions<Option<f64>>,
+    /// How much the answers agree; `None` where too few of the samples are answers to tell.
+    pub certainty: Conditions<Option<f64>>,
+    /// What the evidence does.
+    pub effect: Effects,
+    /// The greedy answer; `None` for a condition that the question was not put under.
+    pub greedy: Conditions<Option<ProbeAnswer>>,
+    /// Probability with which the model says that it must look the question up, if it scores and can tell.
+    pub judgment: Option<f64>,
+    /// The eigenscore of the samples from memory, where it was asked for.
+    pub eigenscore: Option<f64>,
+    /// The samples; `None` for a condition that the question was not put under.
+    pub samples: Conditions<Option<Vec<ProbeSample>>>,
+    /// Ids of the passages that the model was given, best first.
+    pub evidence: Vec<String>,
+    /// How often a golden answer was masked in them; where never, the evidence is the same and its
+    /// samples stand for those with masked evidence.
+    pub masked_places: usize,
+    /// Why there is no confidence.
+    pub unjudged: Option<Obstacle>,
+    /// Why the question could not be probed.
+    pub error: Option<Failure>,
+    /// What the judgment, and answers and hidden states from memory cost: calls, tokens and the
+    /// question's share of the time of its batch, as in a trace.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub costs: BTreeMap<Step, Cost>,
+    /// How well the passages of the corpus fit the question; `None` without a corpus.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rating: Option<Rating>,
+    /// What that, and the greedy answer with evidence, cost.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub costs_with_evidence: BTreeMap<Step, Cost>,
+    /// The greedy answers with only the best search results, by how many; where that is asked for.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub at_k: BTreeMap<usize, ProbeAnswer>,
+    /// What was probed with what.
+    pub fingerprint: Fingerprints,
+}
+
+impl ProbeRecord {
+    /// The question as it was asked.
+    pub fn prompt(&self) -> QuestionPrompt<'_> {
+        QuestionPrompt {
+            question: self.question.trim(),
+            choices: &self.choices,
+        }
+    }
+}
+
+impl AboutSubject for ProbeRecord {
+    fn subject(&self) -> &str {
+        self.subject.as_deref().unwrap_or(&self.question)
+    }
+}
+
+impl Recorded for ProbeRecord {
+    const WRITTEN_BY: Action = Action::Probe;
+}
+
+record_of_question!(ProbeRecord, Probe, [question, golden_answers, choices]);
+
+/// What a question was given, and why its answers may not be scored.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct Given {
+    /// Ids of the passages in the prompt.
+    pub(super) evidence: Vec<String>,
+    pub(super) masked_places: usize,
+    pub(super) unjudged: Option<Obstacle>,
+    pub(super) judgment: Option<f64>,
+    pub(super) eigenscore: Option<f64>,
+    pub(super) costs: BTreeMap<Step, Cost>,
+    pub(super) rating: Option<Rating>,
+    pub(super) costs_with_evidence: BTreeMap<Step, Cost>,
+    pub(super) at_k: BTreeMap<usize, ProbeAnswer>,
+}
+
+/// What was drawn under a condition, and whether it is right.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Judged {
+    pub(super) greedy: ProbeAnswer,
+    pub(super) samples: Vec<ProbeSample>,
+}
+
+impl ProbeRecord {
+    /// Counts samples into the indicators.
+    pub(super) fn new(
+        question: &Question,
+        given: Given,
+        drawn: &Conditions<Option<Judged>>,
+        fingerprint: Fingerprints,
+    ) -> Self {
+        let greedy = drawn.map(|drawn| drawn.as_ref().map(|drawn| drawn.greedy.clone()));
+        let samples = drawn.map(|drawn| drawn.as_ref().map(|drawn| drawn.samples.clone()));
+        let confidence = samples.map(|samples| {
+            let correct: Option<Vec<bool>> = samples
+                .iter()
+                .flatten()
+                .map(|sample| sample.correct)
+                .collect();
+            confidence(&correct?)
+        });
+        let certainty = samples.map(|samples| {
+            let (drawn, types) = drawn_of(samples.as_deref()?);
+            certainty(&answers(&drawn, &types)?.1)
+        });
+        Self {
+            id: question.id.clone(),
+            question: question.question.clone(),
+            golden_answers: question.golden_answers.clone(),
+            choices: question.choices.clone(),
+            subject: question.named_subject(),
+            effect: Effects {
+                confidence: effect(confidence),
+                certainty: effect(certainty),
+            },
+            confidence,
+            certainty,
+            greedy,
+            judgment: given.judgment,
+            eigenscore: given.eigenscore,
+            samples,
+            evidence: given.evidence,
+            masked_places: given.masked_places,
+            unjudged: given.unjudged,
+            error: None,
+            costs: given.costs,
+            rating: given.rating,
+            costs_with_evidence: given.costs_with_evidence,
+            at_k: given.at_k,
+            fingerprint,
+        }
+    }
+
+    /// Keeps that a question cannot be probed.
+    pub(super) fn failed(
+        question: &Question,
+        error: &AnswerError,
+        fingerprint: Fingerprints,
+    ) -> Self {
+        Self {
+            error: Some(Failure::of(error)),
+            ..Self::new(
+                question,
+                Given::default(),
+                &Conditions::default(),
+                fingerprint,
+            )
+        }
+    }
+}
+
+/// Sampled answers as signals take them, with the number of the answer type of each.
+pub fn drawn_of(samples: &[ProbeSample]) -> (Vec<Sample>, Vec<usize>) {
+    let each = samples.iter().map(|sample| {
+        let drawn = Sample {
+            text: sample.text.clone(),
+            logprob: sample.logprob,
+            tokens: sample.tokens,
+            lack: sample.lack.clone(),
+            ..Sample::default()
+        };
+        (drawn, sample.answer_type)
+    });
+    each.unzip()
+}
+
+fn effect(indicator: Conditions<Option<f64>>) -> Option<Effect> {
+    Some(Effect::between(indicator.from_self?, indicator.corpus?))
+}

@@ -1,0 +1,313 @@
+//! The one resumable run: work on questions, or sentences, a batch at a time, each of whose records is
+//! kept as soon as there is one. A later run with the same file resumes it. What the work is, is the
+//! caller's; nothing is drawn here.
+
+mod error;
+mod task;
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use ken_answer::AnswerError;
+
+pub use error::RunError;
+pub use task::Task;
+
+use crate::dataset::Question;
+use crate::results::{Line, ResultsFile};
+
+/// What is worked on: a question, or a sentence.
+pub trait Item {
+    /// Unique among all.
+    fn id(&self) -> &str;
+}
+
+impl Item for Question {
+    fn id(&self) -> &str {
+        &self.id
+    }
+}
+
+/// What a run keeps of an item.
+pub trait RunRecord: Line {
+    /// What is worked on.
+    type Item: Item;
+
+    /// What is done with it.
+    const TASK: Task;
+
+    /// Whether this is the record of `item` as it is now.
+    fn is_of(&self, item: &Self::Item) -> bool;
+
+    /// What is recorded instead of `item`, for errors: "under the id … another …".
+    fn recorded(&self, item: &Self::Item) -> String;
+
+    /// Whether the answer is an exact match, where there is one.
+    fn is_exact_match(&self) -> bool {
+        false
+    }
+}
+
+/// Makes a type what a run keeps of a question: of the one of which these fields are the same.
+#[macro_export]
+macro_rules! record_of_question {
+    ($record:ty, $task:ident, [$($same:ident),+] $($more:tt)*) => {
+        impl $crate::results::Line for $record {
+            fn id(&self) -> &str {
+                &self.id
+            }
+        }
+
+        impl $crate::run::RunRecord for $record {
+            type Item = $crate::dataset::Question;
+
+            const TASK: $crate::run::Task = $crate::run::Task::$task;
+
+            fn is_of(&self, question: &Self::Item) -> bool {
+                $(self.$same == question.$same)&&+
+            }
+
+            fn recorded(&self, question: &Self::Item) -> String {
+                question.other_than(&self.question)
+            }
+
+            $($more)*
+        }
+    };
+}
+
+/// How far a run is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RunProgress {
+    /// What is done; labeling sources has two tasks.
+    pub task: Task,
+    /// Items with a record, those of an earlier run included.
+    pub done: usize,
+    /// Items in all.
+    pub total: usize,
+    /// Of `done`, the records that an earlier run had left in the file.
+    pub resumed: usize,
+    /// Of `done`, the exact matches.
+    pub exact_matches: usize,
+}
+
+/// Where a run ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome<L> {
+    /// The records in the order of the items; those that there are if interrupted.
+    pub records: Vec<L>,
+    /// Items in all.
+    pub total: usize,
+    /// How many of the records an earlier run had left in the file.
+    pub resumed: usize,
+    /// Whether it was cancelled before the last item.
+    pub interrupted: bool,
+}
+
+impl<L: RunRecord> Outcome<L> {
+    /// Itself, if it was not interrupted; `out` is the file of records.
+    ///
+    /// # Errors
+    /// [`RunError::Stopped`].
+    pub fn complete(self, out: &Path) -> Result<Self, RunError> {
+        match self.interrupted {
+            false => Ok(self),
+            true => Err(RunError::Stopped {
+                done: self.records.len(),
+                total: self.total,
+                items: L::TASK.items(),
+                out: out.to_owned(),
+            }),
+        }
+    }
+}
+
+/// How a run proceeds: its batch size, its observer, and what cancels it.
+pub struct Run<'a> {
+    /// Items that are worked on at once.
+    pub batch: usize,
+    /// Ends the run before the next batch.
+    pub cancel: &'a AtomicBool,
+    progress: Box<dyn FnMut(RunProgress) + 'a>,
+}
+
+/// The records of a batch, each or all of which may have failed.
+pub type Records<L> = Result<Vec<Result<L, AnswerError>>, AnswerError>;
+
+/// What is done with items.
+pub struct Work<'a, L: RunRecord> {
+    /// Gives a record of each item, all of them at once.
+    pub batch: &'a mut dyn FnMut(&[&L::Item]) -> Records<L>,
+    /// The record of an item that itself cannot be worked on.
+    pub failed: &'a dyn Fn(&L::Item, &AnswerError) -> L,
+    /// Whether nothing is missing from a record of an earlier run.
+    pub is_complete: &'a dyn Fn(&L) -> bool,
+}
+
+impl<'a> Run<'a> {
+    /// A run over `batch` items at a time. `progress` is called once at the start and after each
+    /// batch; `cancel` is looked at before each, and when one fails: a model may be stopped by the same
+    /// flag.
+    pub fn new(
+        batch: usize,
+        cancel: &'a AtomicBool,
+        progress: impl FnMut(RunProgress) + 'a,
+    ) -> Self {
+        Self {
+            batch,
+            cancel,
+            progress: Box::new(progress),
+        }
+    }
+
+    /// Works on every one of `items` that `file` has no complete record of, and keeps each record as
+    /// soon as there is one. An item that itself is at fault, as one that is too long, is kept as
+    /// failed.
+    ///
+    /// # Errors
+    /// A record of another item under the same id; the first failure that other items would meet as
+    /// well, or the first record that cannot be kept. Another run with the same file resumes it.
+    pub fn keep<'i, L: RunRecord<Item: 'i>>(
+        &mut self,
+        items: impl IntoIterator<Item = &'i L::Item>,
+        file: &mut ResultsFile<L>,
+        mut work: Work<'_, L>,
+    ) -> Result<Outcome<L>, RunError> {
+        let items: Vec<&L::Item> = items.into_iter().collect();
+        let mut step = RunProgress {
+            task: L::TASK,
+            done: 0,
+            total: items.len(),
+            resumed: 0,
+            exact_matches: 0,
+        };
+        let mut open = Vec::new();
+        for &item in &items {
+            match record_of(item, file)?.filter(|record| (work.is_complete)(record)) {
+                Some(record) => {
+                    step.resumed += 1;
+                    step.count(record);
+                }
+                None => open.push(item),
+            }
+        }
+        (self.progress)(step);
+        let mut interrupted = false;
+        for batch in open.chunks(self.batch.max(1)) {
+            interrupted = self.cancel.load(Ordering::Relaxed);
+            if interrupted {
+                break;
+            }
+            let kept = keep_each(batch, file, &mut work, &mut step);
+            // A batch is expensive: its records are on disk before the next one begins.
+            file.sync()?;
+            (self.progress)(step);
+            interrupted = kept.is_err() && self.cancel.load(Ordering::Relaxed);
+            match kept {
+                Err(RunError::Work { .. }) if interrupted => break,
+                kept => kept?,
+            }
+        }
+        Ok(Outcome {
+            records: records_of(items, file),
+            total: step.total,
+            resumed: step.resumed,
+            interrupted,
+        })
+    }
+}
+
+impl RunProgress {
+    fn count(&mut self, record: &impl RunRecord) {
+        self.done += 1;
+        self.exact_matches += usize::from(record.is_exact_match());
+    }
+}
+
+/// The records of items, in their order.
+pub fn records_of<'i, L: RunRecord<Item: 'i>>(
+    items: impl IntoIterator<Item = &'i L::Item>,
+    file: &ResultsFile<L>,
+) -> Vec<L> {
+    let records = items.into_iter().filter_map(|item| file.get(item.id()));
+    records.cloned().collect()
+}
+
+/// The record of an item, where there is one.
+///
+/// # Errors
+/// A record of another item with the same id.
+pub fn record_of<'f, L: RunRecord>(
+    item: &L::Item,
+    file: &'f ResultsFile<L>,
+) -> Result<Option<&'f L>, RunError> {
+    match file.get(item.id()) {
+        Some(record) if !record.is_of(item) => {
+            Err(RunError::other_item(L::TASK, record.recorded(item)))
+        }
+        record => Ok(record),
+    }
+}
+
+/// Works on items at once, or one by one where one of them is at fault, and keeps their records.
+fn keep_each<L: RunRecord>(
+    items: &[&L::Item],
+    file: &mut ResultsFile<L>,
+    work: &mut Work<'_, L>,
+    step: &mut RunProgress,
+) -> Result<(), RunError> {
+    let records = match (work.batch)(items) {
+        Ok(records) => records,
+        Err(error) if error.concerns_question() && items.len() > 1 => {
+            let mut each = items.iter();
+            return each.try_for_each(|&item| keep_each(&[item], file, work, step));
+        }
+        Err(error) => vec![Err(error)],
+    };
+    let mut failure = None;
+    for (&item, record) in items.iter().zip(records) {
+        let record = match record {
+            Ok(record) => record,
+            Err(error) if error.concerns_question() => (work.failed)(item, &error),
+            Err(error) => {
+                failure.get_or_insert(RunError::Work {
+                    task: L::TASK,
+                    id: item.id().to_owned(),
+                    source: Box::new(error),
+                });
+                continue;
+            }
+        };
+        step.count(&record);
+        file.append(record)?;
+    }
+    failure.map_or(Ok(()), Err)
+}
+
+/// Does `work` on one batch of items after another and concatenates the results, for work that keeps
+/// nothing when it stops. `progress` is given how many items are done, and all. `None` where it was cancelled.
+///
+/// # Errors
+/// The first failure.
+pub fn in_memory<T, R, E>(
+    items: &[T],
+    batch: usize,
+    progress: &mut dyn FnMut(usize, usize),
+    cancel: &AtomicBool,
+    mut work: impl FnMut(&[T]) -> Result<Vec<R>, E>,
+) -> Result<Option<Vec<R>>, E> {
+    let mut done = Vec::with_capacity(items.len());
+    progress(0, items.len());
+    for batch in items.chunks(batch.max(1)) {
+        if cancel.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        match work(batch) {
+            // A model that is stopped from outside fails.
+            Err(_) if cancel.load(Ordering::Relaxed) => return Ok(None),
+            found => done.extend(found?),
+        }
+        progress(done.len(), items.len());
+    }
+    Ok(Some(done))
+}

@@ -1,0 +1,173 @@
+//! The one split of questions. It goes by what a question is about, so that of two questions about one subject never
+//! one teaches what the other measures; and by nothing else, so that whatever is trained, calibrated or evaluated
+//! with the same share held out leaves out the same questions, in whatever file and order they come. No seed is
+//! part of it.
+
+use std::collections::HashSet;
+
+use ken_answer::chance;
+use ken_language::fingerprint_of_texts;
+
+/// What is about a subject.
+pub trait AboutSubject {
+    /// The subject that the metadata of the question name, else the words of the question.
+    fn subject(&self) -> &str;
+}
+
+/// Where a subject stands in `[0, 1)`, as if drawn: by its words alone. What is below a share is held out.
+#[must_use]
+pub fn place_in_split(subject: &str) -> f64 {
+    let words = subject.trim().to_lowercase();
+    let digest = fingerprint_of_texts(&[&words]);
+    let number = u32::from_str_radix(&digest[..digest.len().min(8)], 16).unwrap_or(0);
+    f64::from(number) / (f64::from(u32::MAX) + 1.0)
+}
+
+/// Whether something is among the share that nothing is trained or calibrated on.
+#[must_use]
+pub fn is_held_out(one: &impl AboutSubject, share: f64) -> bool {
+    place_in_split(one.subject()) < share
+}
+
+/// Which of some questions something was taught nothing about: `[questions]`. Where it was taught one, it was taught
+/// something about its subject, and so about all others on that.
+pub fn untaught<T>(
+    questions: &[T],
+    subject: impl Fn(&T) -> &str,
+    is_taught: impl Fn(&T) -> bool,
+) -> Vec<bool> {
+    let words = |one: &T| subject(one).trim().to_lowercase();
+    let taught = questions.iter().filter(|one| is_taught(one)).map(words);
+    let taught: HashSet<String> = taught.collect();
+    let each = questions.iter();
+    each.map(|one| !taught.contains(&words(one))).collect()
+}
+
+/// The half that what is about a subject belongs to, 0 or 1, where thresholds for one half are chosen on the other.
+/// It has nothing to do with the place: what is held out is halved evenly too.
+#[must_use]
+pub fn half(seed: u64, subject: &str) -> usize {
+    usize::from(chance(seed, subject.trim()) >= 0.5)
+}
+
+/// The shares of questions that a training leaves out and validates on.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Split {
+    /// Of all, those that are left out for evaluation.
+    pub held_out: f64,
+    /// Of the others, those that validate.
+    pub validation: f64,
+}
+
+impl Split {
+    /// Whether something is not left out.
+    pub fn keeps(self, one: &impl AboutSubject) -> bool {
+        !is_held_out(one, self.held_out)
+    }
+
+    /// Whether something that is not left out validates.
+    pub fn validates(self, one: &impl AboutSubject) -> bool {
+        is_held_out(one, self.held_out + self.validation * (1.0 - self.held_out))
+    }
+}
+
+/// A share that is held out, at a place of its own for each of several trainings.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Fold {
+    /// The share, in `(0, 1)`.
+    pub share: f64,
+    /// Which of the trainings it is. The first holds out what [`is_held_out`], each other one the share behind that
+    /// of the one before, and where that ends, from the beginning.
+    pub number: usize,
+}
+
+impl Fold {
+    /// Whether what is about a subject is held out.
+    #[must_use]
+    pub fn holds_out(self, subject: &str) -> bool {
+        let begin = self.number as f64 * self.share;
+        (place_in_split(subject) - begin).rem_euclid(1.0) < self.share
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct About(String);
+
+    impl AboutSubject for About {
+        fn subject(&self) -> &str {
+            &self.0
+        }
+    }
+
+    fn abouts() -> Vec<About> {
+        (0..2000).map(|n| About(format!("town {n}"))).collect()
+    }
+
+    #[test]
+    fn places_are_even_and_follow_from_words_alone() {
+        let held = abouts()
+            .iter()
+            .filter(|one| is_held_out(*one, 0.25))
+            .count();
+        assert!((440..560).contains(&held), "{held}");
+        for n in 0..50 {
+            let place = place_in_split(&format!("who is {n}"));
+            assert_eq!(place_in_split(&format!(" Who IS {n} ")), place);
+            assert!((0.0..1.0).contains(&place));
+        }
+    }
+
+    #[test]
+    fn what_is_held_out_is_in_both_halves() {
+        for seed in 0..3 {
+            let held = abouts().into_iter().filter(|one| is_held_out(one, 0.5));
+            let halves: Vec<usize> = held.map(|one| half(seed, &one.0)).collect();
+            let second = halves.iter().sum::<usize>() as f64 / halves.len() as f64;
+            assert!((0.44..0.56).contains(&second), "{second}");
+        }
+    }
+
+    #[test]
+    fn a_training_learns_validates_or_leaves_out() {
+        let split = Split {
+            held_out: 0.4,
+            validation: 0.5,
+        };
+        let (kept, left): (Vec<_>, Vec<_>) = abouts().into_iter().partition(|one| split.keeps(one));
+        assert!(left.iter().all(|one| is_held_out(one, 0.4)));
+        let validating = kept.iter().filter(|one| split.validates(*one)).count();
+        assert!((520..680).contains(&validating), "{validating}");
+    }
+
+    #[test]
+    fn one_taught_question_gives_away_its_subject() {
+        let asked = [("Ida", 1), ("Bo", 2), (" ida", 3), ("Cy", 4), ("Bo", 5)];
+        let untaught =
+            |taught: &[usize]| super::untaught(&asked, |one| one.0, |one| taught.contains(&one.1));
+        assert_eq!(untaught(&[3]), [false, true, false, true, true]);
+        assert_eq!(untaught(&[2, 4]), [true, false, true, false, false]);
+        assert_eq!(untaught(&[]), [true; 5]);
+    }
+
+    #[test]
+    fn folds_follow_one_another() {
+        let fold = |number| Fold { share: 0.3, number };
+        let mut held = [0; 4];
+        for one in abouts() {
+            assert_eq!(fold(0).holds_out(&one.0), is_held_out(&one, 0.3));
+            let out: Vec<bool> = (0..4)
+                .map(|number| fold(number).holds_out(&one.0))
+                .collect();
+            assert!(out[..3].iter().filter(|out| **out).count() <= 1, "{out:?}");
+            for (held, out) in held.iter_mut().zip(out) {
+                *held += usize::from(out);
+            }
+        }
+        for held in held {
+            assert!((540..660).contains(&held), "{held}");
+        }
+    }
+}

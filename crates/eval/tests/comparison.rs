@@ -1,0 +1,449 @@
+//! Policies compared on a model with a known boundary: what is put together of two answers and what
+//! was measured is what the pipeline answers under each policy, at the cost that it has there.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod fixture;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use ken_answer::{Pipeline, Policy, Step};
+use ken_eval::compare::{
+    Known, RequiredSignals, SignalWork, Thresholds, measure_signals, report, to_csv,
+};
+use ken_eval::{Question, ResultsFile, Run, RunProgress, RunSettings, Summary, summarize};
+use ken_testing::{Fact, FnEmbedder};
+use tempfile::TempDir;
+
+use fixture::{compared, live, probed, questions_of, signals, with_facts};
+
+const BATCH: usize = 7;
+
+/// As many questions of each kind: known and not, whose evidence helps, harms or does nothing.
+const EACH: usize = 8;
+
+/// What the model knows, copies, and how often noise misleads it.
+const KINDS: [(f64, f64, f64); 5] = [
+    (1.0, 1.0, 0.0),
+    (0.0, 1.0, 0.0),
+    (0.9, 0.0, 1.0),
+    (0.4, 0.9, 0.0),
+    (0.2, 0.0, 0.3),
+];
+
+fn facts() -> Vec<Fact> {
+    (0..KINDS.len() * EACH)
+        .map(|number| {
+            let (known, copied, misled) = KINDS[number % KINDS.len()];
+            Fact {
+                question: format!("who made the clock number{number}?"),
+                answer: format!("Maker{number}"),
+                wrong: vec!["Vera Lund".to_owned(), "Odo Finch".to_owned()],
+                known,
+                copied,
+                misled,
+            }
+        })
+        .collect()
+}
+
+fn pipeline(folder: &TempDir) -> Pipeline {
+    let text = |number: usize, fact: &Fact| match fact.copied > 0.0 {
+        true => format!("The clock number{number} was made by {}.", fact.answer),
+        false => format!("The clock number{number} is loud."),
+    };
+    with_facts(folder, facts(), text, FnEmbedder::blind())
+}
+
+fn questions() -> Vec<Question> {
+    questions_of(&facts())
+}
+
+fn policies(names: &str) -> Vec<Policy> {
+    names.split(',').map(|name| name.parse().unwrap()).collect()
+}
+
+/// Holds what is put together against what the pipeline does; returns what was put together.
+fn held_against_the_pipeline(
+    folder: &TempDir,
+    pipeline: &mut Pipeline,
+    policies: &[Policy],
+) -> Vec<Summary> {
+    let comparison = compared(folder, pipeline, policies, &questions(), &[], BATCH);
+    let each = policies.iter().zip(&comparison.policies);
+    let each = each.map(|(&policy, put_together)| {
+        let done = live(pipeline, policy, &questions(), BATCH);
+        let mut done = summarize(&policy.to_string(), &done);
+        let mut summary = put_together.summary.clone();
+        // Times are of the machine; which stages there are is of the policy.
+        let stages = |summary: &Summary| -> Vec<String> {
+            summary.latency_ms.stages.keys().cloned().collect()
+        };
+        assert_eq!(stages(&summary), stages(&done), "{policy}");
+        summary.latency_ms = done.latency_ms.clone();
+        // A repeated retrieval is only worth its tokens.
+        done.policy.clone_from(&summary.policy);
+        assert_eq!(summary, done, "{policy}");
+        summary
+    });
+    each.collect()
+}
+
+#[test]
+fn what_is_put_together_is_what_the_pipeline_does() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut pipeline = pipeline(&folder);
+    let policies = policies(
+        "never,always,random:0.4,prompt@0.4,certainty@0.5,certainty@0.3+double,\
+         uncertainty:perplexity@1.5,uncertainty:perplexity@1.5+double,uncertainty:sequence-probability@2,\
+         uncertainty:mean-token-entropy@0.4,uncertainty:max-token-entropy@0.4+double,\
+         uncertainty:margin@0.5,uncertainty:margin@0.7+double,\
+         uncertainty:semantic-entropy@0.5,uncertainty:lexical-similarity@0.4,\
+         evidence:bm25@2,\
+         evidence:agreement@0.5,evidence:confidence@-0.4,evidence:gain@0.1,evidence:doubt@1.2,\
+         uncertainty:perplexity@1.2+evidence:gain@0.1,prompt@0.4+evidence:doubt@1.2,\
+         certainty@0.3+evidence:confidence@-0.4",
+    );
+    let summaries = held_against_the_pipeline(&folder, &mut pipeline, &policies);
+    let dropped = summaries
+        .iter()
+        .filter(|one| one.evidence_ratio < one.retrieval_ratio);
+    let dropped = dropped.count();
+    assert!(
+        dropped >= 5,
+        "of most reviews some questions drop the evidence: {dropped}"
+    );
+    // Of each policy some questions retrieve and some do not.
+    let ratios: Vec<f64> = summaries
+        .iter()
+        .map(|one| one.retrieval_ratio.unwrap())
+        .collect();
+    assert!(
+        ratios[2..]
+            .iter()
+            .filter(|ratio| **ratio > 0.0 && **ratio < 1.0)
+            .count()
+            >= 8,
+        "{ratios:?}"
+    );
+    assert!(summaries.iter().all(|one| one.answered == Some(1.0)));
+}
+
+#[test]
+fn what_is_withheld_is_what_the_pipeline_withholds() {
+    let policies = policies(
+        "never,always,random:0.4,prompt@0.4,certainty@0.5,certainty@0.3+double,\
+         uncertainty:perplexity@1.5,evidence:agreement@0.5,\
+         uncertainty:perplexity@1.2+evidence:gain@0.1,evidence:confidence@-0.4",
+    );
+    for abstain in [
+        "uncertainty:perplexity@1.4",
+        "certainty@0.2",
+        "uncertainty:margin@0.5",
+        "evidence:confidence@-0.4",
+        "evidence:gain@0.1",
+        "evidence:agreement@0.5",
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut pipeline = pipeline(&folder);
+        pipeline.settings.abstain = Some(abstain.parse().unwrap());
+        let summaries = held_against_the_pipeline(&folder, &mut pipeline, &policies);
+        let withholds = summaries.iter().filter(|one| one.answered < Some(1.0));
+        assert!(withholds.count() >= 5, "{abstain}");
+        for summary in summaries.iter().filter(|one| one.answered > Some(0.0)) {
+            let (right, answered) = (summary.em.unwrap(), summary.answered.unwrap());
+            let error = 1.0 - right / answered;
+            assert!(
+                (summary.answered_wrong.unwrap() - error).abs() < 1e-12,
+                "{abstain}"
+            );
+        }
+    }
+}
+
+#[test]
+fn what_is_withheld_pays() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut pipeline = pipeline(&folder);
+    pipeline.settings.abstain = Some("certainty@0.2".parse().unwrap());
+    let always = &held_against_the_pipeline(&folder, &mut pipeline, &policies("always"))[0];
+    // Memory and evidence that agree on nothing are mostly wrong: of kind 4 all are withheld.
+    assert!(always.answered.unwrap() < 0.85, "{always:?}");
+    assert!(always.right_abstentions.unwrap() > 0.9, "{always:?}");
+    assert!(always.answered_wrong.unwrap() < 0.4, "{always:?}");
+    let answers = live(&mut pipeline, Policy::ALWAYS, &questions(), BATCH);
+    let withheld = answers.iter().filter(|one| one.withheld.is_some());
+    for record in withheld {
+        assert!(record.answer.is_empty() && !record.em && record.f1 == 0.0);
+        assert!(!record.withheld.as_ref().unwrap().answer.is_empty());
+    }
+}
+
+#[test]
+fn statistics_are_those_of_the_set_boundary() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut pipeline = pipeline(&folder);
+    let policies = policies("never,always,oracle,random:0.5,certainty,uncertainty:perplexity");
+    let comparison = compared(&folder, &mut pipeline, &policies, &questions(), &[], BATCH);
+    // Greedy answers: of kinds 0 and 2 known from memory, and 3 too (0.4 against twice 0.3); with
+    // evidence 0, 1 and 3 right, 2 misled.
+    assert_eq!(
+        (comparison.never_em, comparison.always_em),
+        (Some(0.6), Some(0.6))
+    );
+    assert_eq!(
+        (comparison.beneficial, comparison.harmful),
+        (Some(0.2), Some(0.2))
+    );
+    let of = |name: &str| {
+        let found = comparison
+            .policies
+            .iter()
+            .find(|one| one.summary.policy == name);
+        found.unwrap_or_else(|| panic!("{name}"))
+    };
+    let oracle = of("oracle");
+    assert_eq!(oracle.summary.em, Some(0.8));
+    assert_eq!(oracle.summary.retrieval_ratio, Some(0.2));
+    assert_eq!(
+        (oracle.not_harming, oracle.strict_preference),
+        (Some(1.0), Some(1.0))
+    );
+    // It reads what is beneficial alone, all of which memory answers wrong.
+    assert_eq!(
+        (oracle.trusted_right, oracle.doubted_right),
+        (Some(0.75), Some(0.0))
+    );
+    assert!((oracle.vs_always.em.unwrap() - 0.2).abs() < 1e-12);
+    // Of three kinds known from memory one is misled.
+    assert!((comparison.misled.unwrap() - 1.0 / 3.0).abs() < 1e-12);
+    let [low, high] = comparison.misled_interval.unwrap();
+    assert!(low < 1.0 / 3.0 && 1.0 / 3.0 < high);
+    assert_eq!(
+        (oracle.of_oracle_lead, of("always").of_oracle_lead),
+        (Some(1.0), Some(0.0))
+    );
+    let spares = |name: &str| {
+        let yardstick = &of(name).yardstick;
+        (yardstick.needless_skipped.unwrap(), yardstick.loss.unwrap())
+    };
+    assert_eq!(spares("never"), (1.0, 0.0));
+    assert_eq!(spares("always"), (0.0, 0.0));
+    assert_eq!(spares("oracle").0, 1.0);
+    // Half of the known questions are as sure as those can be that need no evidence.
+    let (skipped, lost) = spares("uncertainty:perplexity");
+    assert!(skipped > 0.3 && lost <= 0.1, "{skipped} {lost}");
+    let always = of("always");
+    assert_eq!(always.vs_always.em, Some(0.0));
+    assert_eq!(
+        (always.trusted_right, always.doubted_right),
+        (None, Some(0.6))
+    );
+    assert_eq!(
+        (always.not_harming, always.strict_preference),
+        (Some(0.8), Some(0.2))
+    );
+    let chance = of("random:0.5").random;
+    assert!((chance.em.unwrap() - 0.6).abs() < 0.02, "{chance:?}");
+    // The needy answer with one of two: less surely than two kinds, and more surely than two.
+    let perplexity = of("uncertainty:perplexity");
+    assert_eq!(perplexity.auroc, Some(0.5));
+    let certainty = of("certainty");
+    assert!(
+        (certainty.auroc.unwrap() - 0.5).abs() < 0.1,
+        "{certainty:?}"
+    );
+    // Between them lie thresholds that beat chance, and each half finds one on the other.
+    assert!(matches!(
+        certainty.cut.threshold,
+        Some(Thresholds::OfOtherHalf([Some(_), Some(_)]))
+    ));
+    assert!(perplexity.vs_random.em.unwrap() > 0.05, "{perplexity:?}");
+    assert!(certainty.ece.is_some() && of("uncertainty:perplexity").ece.is_none());
+    let curve = &certainty.curve;
+    let (first, last) = (curve[0], curve[curve.len() - 1]);
+    assert_eq!((first.retrieval_ratio, first.em), (0.0, 0.6));
+    assert_eq!((last.retrieval_ratio, last.em), (1.0, 0.6));
+    assert_eq!(last.threshold, None);
+
+    let csv = to_csv(&comparison);
+    assert_eq!(csv.lines().count(), 1 + policies.len());
+    let width = csv.lines().next().unwrap().split(',').count();
+    assert!(csv.lines().all(|line| line.split(',').count() == width));
+    let page = report("Clocks", &comparison, &[]).html();
+    assert!(page.contains("<figure") && page.contains("uncertainty:perplexity"));
+    assert!(!page.contains("NaN"));
+    // It is self-contained: beside the name of drawings in the script it names no address.
+    assert_eq!(page.matches("http").count(), 1);
+    assert!(page.contains("createElementNS(\"http://www.w3.org/2000/svg\""));
+}
+
+#[test]
+fn a_point_of_a_curve_is_the_policy_with_its_threshold() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut pipeline = pipeline(&folder);
+    let mut of = |names: &str| {
+        let policies = policies(names);
+        compared(&folder, &mut pipeline, &policies, &questions(), &[], BATCH).policies
+    };
+    let curve = of("certainty").remove(0).curve;
+    let points: Vec<_> = curve
+        .iter()
+        .filter_map(|point| Some((point, point.threshold?)))
+        .collect();
+    assert!(points.len() > 3);
+    let names = points.iter().map(|(_, at)| format!("certainty@{at}"));
+    let names: Vec<String> = names.collect();
+    let each = of(&names.join(","));
+    for ((point, _), policy) in points.into_iter().zip(each) {
+        let summary = policy.summary;
+        assert_eq!(summary.em, Some(point.em), "{}", summary.policy);
+        assert_eq!(
+            summary.retrieval_ratio,
+            Some(point.retrieval_ratio),
+            "{}",
+            summary.policy
+        );
+    }
+}
+
+#[test]
+fn a_curve_has_the_times_of_its_policy() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut pipeline = pipeline(&folder);
+    let policies = policies("uncertainty:perplexity@1.5,certainty@0.5,evidence:gain@0.1");
+    let comparison = compared(&folder, &mut pipeline, &policies, &questions(), &[], BATCH);
+    for policy in &comparison.policies {
+        let summary = &policy.summary;
+        let point = policy
+            .curve
+            .iter()
+            .find(|point| (point.retrieval_ratio - summary.evidence_ratio.unwrap()).abs() < 1e-12);
+        let point = point.unwrap();
+        let (ms, mean) = (point.ms.unwrap(), summary.latency_ms.mean.unwrap());
+        assert!((ms - mean).abs() < 1e-6, "{}: {ms} {mean}", summary.policy);
+        assert_eq!(Some(point.em), summary.em);
+    }
+    let page = report("Clocks", &comparison, &[]).html();
+    assert!(page.contains("Accuracy against time") && page.contains("frontier"));
+}
+
+#[test]
+fn other_policies_pay_only_for_what_is_missing() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipeline = pipeline(&folder);
+    let first = signals(
+        &folder,
+        &pipeline,
+        &policies("certainty"),
+        &questions(),
+        &[],
+        BATCH,
+    );
+    let second = signals(
+        &folder,
+        &pipeline,
+        &policies("certainty,prompt,certainty+double"),
+        &questions(),
+        &[],
+        BATCH,
+    );
+    for (first, second) in first.iter().zip(&second) {
+        assert_eq!(first.without.samples, second.without.samples);
+        assert!(first.without.judgment.is_none() && second.without.judgment.is_some());
+        assert!(first.with.samples.is_empty() && second.with.samples.len() == 10);
+        for (step, cost) in &first.without.costs {
+            assert_eq!(second.without.costs.get(step), Some(cost), "not paid again");
+        }
+    }
+}
+
+#[test]
+fn answers_are_not_written_again_to_be_measured() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut pipeline = pipeline(&folder);
+    let asked = questions();
+    let required = policies("uncertainty:perplexity,evidence:gain");
+    let measured = signals(&folder, &pipeline, &required, &asked, &[], BATCH);
+    let [never, always] =
+        [Policy::NEVER, Policy::ALWAYS].map(|policy| live(&mut pipeline, policy, &asked, BATCH));
+    let known = Known::default().and_answered(&never, &always);
+    let work = SignalWork {
+        pipeline: &pipeline,
+        required: &RequiredSignals::by(&required, None, &pipeline),
+        known: &known,
+    };
+    let mut file = ResultsFile::open(&folder.path().join("again"), RunSettings::new()).unwrap();
+    let cancel = AtomicBool::new(false);
+    let taken = measure_signals(work, &asked, &mut file, Run::new(BATCH, &cancel, |_| {}));
+    let taken = taken.unwrap().records;
+    let records = never.iter().zip(&always);
+    for ((measured, taken), (never, always)) in measured.iter().zip(&taken).zip(records) {
+        let each = [
+            (&measured.without, &taken.without, never),
+            (&measured.with, &taken.with, always),
+        ];
+        for (measured, taken, record) in each {
+            assert!(taken.greedy.is_some(), "{taken:?}");
+            assert_eq!(taken.greedy, measured.greedy);
+            let [measured, taken] = [measured, taken].map(|one| one.costs[&Step::Greedy]);
+            assert_eq!(taken.tokens, measured.tokens);
+            assert_eq!(taken.calls, measured.calls);
+            let answering = record.timing_ms["read"] + record.timing_ms["write"];
+            assert_eq!(taken.ms, answering, "the time is that of the answer");
+        }
+    }
+}
+
+#[test]
+fn a_run_that_is_stopped_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipeline = pipeline(&folder);
+    let cancel = AtomicBool::new(false);
+    let mut file = ResultsFile::open(&folder.path().join("s"), RunSettings::new()).unwrap();
+    let stop = |step: RunProgress| cancel.store(step.done >= 7, Ordering::Relaxed);
+    let wanted = RequiredSignals::by(&policies("certainty"), None, &pipeline);
+    let known = Known::default();
+    let work = SignalWork {
+        pipeline: &pipeline,
+        required: &wanted,
+        known: &known,
+    };
+    let stopping = Run::new(7, &cancel, stop);
+    let taken = measure_signals(work, &questions(), &mut file, stopping).unwrap();
+    assert!(taken.interrupted);
+    assert!(file.get("q6").is_some() && file.get("q7").is_none());
+    drop(file);
+    let all = signals(
+        &folder,
+        &pipeline,
+        &policies("certainty"),
+        &questions(),
+        &[],
+        BATCH,
+    );
+    assert_eq!(all.len(), KINDS.len() * EACH);
+}
+
+#[test]
+fn what_was_probed_with_another_model_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipeline = pipeline(&folder);
+    let mut records = probed(&pipeline, &questions(), 12, 8);
+    let policies = policies("certainty,uncertainty:perplexity");
+    let taken = signals(&folder, &pipeline, &policies, &questions(), &records, BATCH);
+    for (signals, record) in taken.iter().zip(&records) {
+        let samples = record.samples.from_self.as_ref().unwrap();
+        let texts = |samples: &mut dyn Iterator<Item = &str>| samples.collect::<Vec<_>>().join("|");
+        assert_eq!(
+            texts(&mut signals.without.samples.iter().map(|one| one.text.as_str())),
+            texts(&mut samples.iter().take(10).map(|one| one.text.as_str())),
+            "the first of those that were probed"
+        );
+    }
+
+    records[0].fingerprint.model = "another".to_owned();
+    let error = Known::of(&records, 10, &pipeline).unwrap_err();
+    assert_eq!(error.kind(), "other_model");
+    assert!(error.remedy().unwrap().mentions("ProbeWithCorpus"));
+}

@@ -1,0 +1,262 @@
+//! The corpus pruner (Zero-RAG, Eq. 4 and A.1): from a vector of a passage, the mastery that the model
+//! has of it.
+//!
+//! The label of a passage is the mean mastery of its sentences; where a corpus is cut by sentence,
+//! that of its sentence. The vectors are those that the corpus is searched by, or what a model makes
+//! of the passage.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
+use ken_corpus::{Corpus, PassageId};
+use ken_eval::bootstrap::interval;
+use ken_eval::statistics::{mean, ranks};
+use ken_policy::{Head, MeasuredOn, Purpose, digest_of};
+use ken_probe::correlation;
+use ken_train::heads::{HeadError, Watch, regress};
+use serde::Serialize;
+
+use super::head::{HeadReport, HeadTask, Judged, learn};
+use super::{LearnError, LearnOptions};
+use crate::mastery::MasteryRecord;
+use crate::pruning::{PassageVectors, READ_TOGETHER, place_of};
+
+/// Draws of the interval.
+const DRAWS: usize = 2000;
+
+/// Of fewer documents, passages are held out and not whole documents.
+const MANY_DOCUMENTS: usize = 20;
+
+/// A passage, and how much of what it says the model knows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PrunerLabel {
+    /// The passage.
+    pub passage_id: PassageId,
+    /// In `[0, 1]`.
+    pub mastery: f64,
+}
+
+/// The labels of one model in one corpus.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PrunerLabels {
+    /// One for each passage that has a sentence with a mastery.
+    pub labels: Vec<PrunerLabel>,
+    /// The texts that were labeled, each with its id and its passage's.
+    sentences: Vec<(String, PassageId, String)>,
+    /// The digests of the questions that mastery was measured by, ascending.
+    questions: Vec<u64>,
+    /// The model's fingerprint.
+    pub model: String,
+    /// Sentences without a mastery.
+    pub left_out: usize,
+}
+
+impl PrunerLabels {
+    /// Whether mastery was measured by this question.
+    #[must_use]
+    pub fn knows(&self, question: &str) -> bool {
+        self.questions.binary_search(&digest_of(question)).is_ok()
+    }
+}
+
+/// How good a pruner is, by passages; those left out are sentences.
+pub type PrunerReport = HeadReport<PrunerMeasures>;
+
+/// How good a pruner is on held-out passages. Values are `None` where those are
+/// too few or all alike.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PrunerMeasures {
+    /// Sentences with a mastery.
+    pub sentences: usize,
+    /// Their mean mastery.
+    pub mastery: Option<f64>,
+    /// Spearman's rank correlation of the predicted mastery with the one that was measured.
+    pub rank_correlation: Option<f64>,
+    /// Its 95 % bootstrap interval over passages.
+    pub rank_correlation_interval: Option<[f64; 2]>,
+    /// Mean squared error.
+    pub squared_error: Option<f64>,
+    /// The same of always predicting the mean of the training passages.
+    pub squared_error_of_mean: Option<f64>,
+}
+
+/// The labels that mastery records hold.
+///
+/// # Errors
+/// Records without any, or of several models.
+pub fn pruner_labels(records: &[MasteryRecord]) -> Result<PrunerLabels, LearnError> {
+    let mut by_passage: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    let mut sentences = Vec::new();
+    let mut questions = Vec::new();
+    let mut model: Option<&str> = None;
+    for record in records {
+        let Some(mastery) = record.mastery else {
+            continue;
+        };
+        let by = record.fingerprint.model.as_str();
+        if *model.get_or_insert(by) != by {
+            return Err(LearnError::SeveralModels {
+                id: record.id.clone(),
+            });
+        }
+        by_passage
+            .entry(&record.passage_id)
+            .or_default()
+            .push(mastery);
+        questions.extend(record.pairs.iter().map(|pair| digest_of(&pair.question)));
+        let passage = PassageId(record.passage_id.clone());
+        sentences.push((record.id.clone(), passage, record.sentence.clone()));
+    }
+    let Some(model) = model else {
+        return Err(LearnError::NoLabels {
+            purpose: Purpose::Pruner,
+            records: records.len(),
+        });
+    };
+    let labels = by_passage.into_iter().filter_map(|(id, masteries)| {
+        Some(PrunerLabel {
+            passage_id: PassageId(id.to_owned()),
+            mastery: mean(&masteries)?,
+        })
+    });
+    questions.sort_unstable();
+    questions.dedup();
+    Ok(PrunerLabels {
+        questions,
+        labels: labels.collect(),
+        left_out: records.len() - sentences.len(),
+        sentences,
+        model: model.to_owned(),
+    })
+}
+
+/// Trains a pruner on the labels that are not held out, on the vectors that fit best, and evaluates it
+/// on those that are: whole documents, where there are many.
+///
+/// # Errors
+/// A label whose sentence does not stand in the corpus, too few labels or all the same, no vectors, a
+/// corpus that cannot be read, a `watch` that ended it.
+pub fn learn_pruner(
+    labels: &PrunerLabels,
+    corpus: &Corpus,
+    vectors: &[PassageVectors<'_>],
+    options: LearnOptions,
+    watch: Watch<'_>,
+) -> Result<(Head, PrunerReport), LearnError> {
+    let places = places_of(labels, corpus)?;
+    let labeled = &labels.labels;
+    let texts: Vec<&str> = labeled
+        .iter()
+        .map(|label| label.passage_id.as_str())
+        .collect();
+    let task = HeadTask {
+        purpose: Purpose::Pruner,
+        fit: regress,
+        targets: labeled.iter().map(|label| label.mastery).collect(),
+        subjects: subjects(labeled),
+        texts,
+        digests: &labels.questions,
+        left_out: labels.left_out,
+        measured_on: MeasuredOn {
+            model: labels.model.clone(),
+            corpus: Some(corpus.fingerprint()),
+            ..MeasuredOn::default()
+        },
+    };
+    let vectors_of = |candidate: &PassageVectors<'_>, watch: Watch<'_>| {
+        let mut found = Vec::with_capacity(places.len());
+        for some in places.chunks(READ_TOGETHER) {
+            if watch(found.len(), places.len()).is_break() {
+                return Err(LearnError::of_head(Purpose::Pruner, HeadError::Interrupted));
+            }
+            found.extend(candidate.of(corpus, some)?);
+        }
+        Ok((candidate.input(), Cow::Owned(found)))
+    };
+    let measure = |judged: Judged<'_>| measures(labels, &judged, options.head.seed);
+    let (mut head, source, report) = learn(task, vectors, vectors_of, measure, options, watch)?;
+    match source.reader() {
+        Some(reader) => head.measured_on.reader = Some(reader.to_owned()),
+        None => head.measured_on.embedder = Some(corpus.embedder().fingerprint.clone()),
+    }
+    Ok((head, report))
+}
+
+fn measures(labels: &PrunerLabels, judged: &Judged<'_>, seed: u64) -> PrunerMeasures {
+    let predictions: Vec<(f64, f64)> = judged
+        .predicted
+        .iter()
+        .map(|&(label, predicted)| (predicted, labels.labels[label].mastery))
+        .collect();
+    let middle = mean(judged.trained).unwrap_or_default();
+    let of_each = |measure: &dyn Fn(f64, f64) -> f64| {
+        let predictions = predictions.iter();
+        mean(
+            &predictions
+                .map(|&(predicted, mastery)| measure(predicted, mastery))
+                .collect::<Vec<_>>(),
+        )
+    };
+    PrunerMeasures {
+        sentences: labels.sentences.len(),
+        mastery: of_each(&|_, mastery| mastery),
+        rank_correlation: rank_correlation(&predictions),
+        rank_correlation_interval: interval(&predictions, DRAWS, seed, rank_correlation),
+        squared_error: of_each(&|predicted, mastery| (predicted - mastery).powi(2)),
+        squared_error_of_mean: of_each(&|_, mastery| (mastery - middle).powi(2)),
+    }
+}
+
+/// Spearman's rank correlation; equal values share their mean rank. `None` where one side is all
+/// alike.
+fn rank_correlation(pairs: &[(f64, f64)]) -> Option<f64> {
+    let (one, other): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
+    let pairs: Vec<(f64, f64)> = ranks(&one).into_iter().zip(ranks(&other)).collect();
+    correlation(&pairs)
+}
+
+/// What labels are split by: whole documents, where there are many.
+fn subjects(labels: &[PrunerLabel]) -> Vec<&str> {
+    let ids = labels.iter().map(|label| &label.passage_id);
+    let documents: Vec<&str> = ids
+        .clone()
+        .map(|id| id.split().map_or("", |(document, _)| document))
+        .collect();
+    let count = documents.iter().collect::<BTreeSet<_>>().len();
+    if count < MANY_DOCUMENTS {
+        ids.map(PassageId::as_str).collect()
+    } else {
+        documents
+    }
+}
+
+/// Where each label's passage stands, `[labels]`, after every labeled sentence was found where it is
+/// said to stand.
+fn places_of(labels: &PrunerLabels, corpus: &Corpus) -> Result<Vec<(usize, usize)>, LearnError> {
+    let mut texts: BTreeMap<&PassageId, Vec<&(String, PassageId, String)>> = BTreeMap::new();
+    for sentence in &labels.sentences {
+        texts.entry(&sentence.1).or_default().push(sentence);
+    }
+    let places = labels.labels.iter().map(|label| {
+        let id = &label.passage_id;
+        let sentences = texts.get(id).map_or(&[][..], Vec::as_slice);
+        let other = |id: &str| LearnError::OtherCorpus { id: id.to_owned() };
+        // What was pruned is still known by its label.
+        let (segment, ordinal) = place_of(corpus, id)?.ok_or_else(|| {
+            other(
+                sentences
+                    .first()
+                    .map_or(id.as_str(), |(sentence, _, _)| sentence),
+            )
+        })?;
+        let text = corpus.segments()[segment].passage(ordinal)?.text;
+        match sentences
+            .iter()
+            .find(|(_, _, words)| !text.contains(words.as_str()))
+        {
+            Some((sentence, _, _)) => Err(other(sentence)),
+            None => Ok((segment, ordinal)),
+        }
+    });
+    places.collect()
+}

@@ -1,0 +1,288 @@
+//! The query router (Zero-RAG, section 3.2 and Eq. 5): from a vector of a question, the probability
+//! that the model does not answer it right from memory, or that it is unsure of it ([`Target`]).
+//!
+//! A question counts as mastered where the greedy answer from memory is right, which is the
+//! answer that is given where nothing is retrieved. However a router was trained, that is what it is judged by,
+//! where there are golden answers.
+
+use std::borrow::Cow;
+
+use ken_answer::{QuestionPrompt, all_words};
+use ken_eval::bootstrap::interval;
+use ken_eval::discrimination::{Prediction, auroc, average_precision, expected_calibration_error};
+use ken_eval::probe::ProbeRecord;
+use ken_eval::split::{AboutSubject, untaught};
+use ken_eval::statistics::{number, share};
+use ken_policy::{Head, Input, MeasuredOn, Purpose, Vocabulary, is_among};
+use ken_train::heads::{HeadError, Watch, classify};
+use serde::Serialize;
+
+use super::head::{HeadReport, HeadTask, Judged, learn};
+use super::target::{Target, best_split};
+use super::{LearnError, LearnOptions, same_model};
+
+/// Bars that the calibration error is counted over.
+const BINS: usize = 10;
+
+/// Draws of the interval.
+const DRAWS: usize = 2000;
+
+/// A question, and what is to be predicted of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RouterLabel {
+    /// The question.
+    pub question: String,
+    /// What it is about.
+    pub subject: String,
+    /// Its choices, where it is multiple-choice.
+    pub choices: Vec<String>,
+    /// The target: the larger, the more the question needs retrieval.
+    pub need: f64,
+    /// Whether the greedy answer from memory is right; `None` without golden answers.
+    pub mastered: Option<bool>,
+}
+
+impl RouterLabel {
+    /// The question as it is asked.
+    #[must_use]
+    pub fn prompt(&self) -> QuestionPrompt<'_> {
+        QuestionPrompt {
+            question: &self.question,
+            choices: &self.choices,
+        }
+    }
+}
+
+/// The labels of one model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RouterLabels {
+    /// What is predicted.
+    pub target: Target,
+    /// One for each question of which that is known.
+    pub labels: Vec<RouterLabel>,
+    /// The model's fingerprint.
+    pub model: String,
+    /// The fingerprint of the prompts.
+    pub prompt: String,
+    /// Questions without a label, or that the assessor that it reads was trained on.
+    pub left_out: usize,
+}
+
+impl RouterLabels {
+    /// Leaves out the questions on subjects that the model whose verdicts the router reads was trained on: of them
+    /// it says what it learned by heart. `taught` are the digests of its questions, ascending.
+    ///
+    /// # Errors
+    /// [`LearnError::AllTaught`].
+    pub fn leave_out_taught(&mut self, taught: &[u64]) -> Result<(), LearnError> {
+        let all = self.labels.len();
+        let is_taught = |label: &RouterLabel| is_among(taught, &label.question);
+        let mut untaught = untaught(&self.labels, |label| &label.subject, is_taught).into_iter();
+        self.labels.retain(|_| untaught.next().unwrap_or(true));
+        self.left_out += all - self.labels.len();
+        match self.labels.is_empty() {
+            true => Err(LearnError::AllTaught { questions: all }),
+            false => Ok(()),
+        }
+    }
+
+    /// The questions that a router learns from.
+    pub fn learned(&self, options: LearnOptions) -> impl Iterator<Item = &RouterLabel> {
+        let is_learned = move |label: &&RouterLabel| !options.held_out.holds_out(&label.subject);
+        self.labels.iter().filter(is_learned)
+    }
+
+    /// The questions as they are asked.
+    #[must_use]
+    pub fn questions(&self) -> Vec<QuestionPrompt<'_>> {
+        self.labels.iter().map(RouterLabel::prompt).collect()
+    }
+
+    /// The words of the questions that a router learns from.
+    #[must_use]
+    pub fn vocabulary(&self, options: LearnOptions) -> Vocabulary {
+        let learned = self.learned(options);
+        let texts: Vec<String> = learned.map(|label| all_words(label.prompt())).collect();
+        Vocabulary::of(&texts.iter().map(String::as_str).collect::<Vec<_>>())
+    }
+}
+
+/// Vectors that a router may take.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Candidate {
+    /// Where they come from.
+    pub input: Input,
+    /// The words that they count, where they are of words.
+    pub vocabulary: Option<Vocabulary>,
+    /// One for each label: `[labels][dimensions]`.
+    pub vectors: Vec<Vec<f32>>,
+}
+
+/// How good a router is, by questions.
+pub type RouterReport = HeadReport<RouterMeasures>;
+
+/// How good a router is on held-out questions. Values are `None` where those are
+/// all of one kind.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RouterMeasures {
+    /// What it predicts.
+    pub predicts: Target,
+    /// Targets above this number were trained as ones.
+    pub border: f64,
+    /// How well it separates those held out by what it was trained to predict.
+    pub target_auroc: Option<f64>,
+    /// The share of those held out that the model answers right from memory. This and what follows are of those
+    /// that have golden answers.
+    pub mastered: Option<f64>,
+    /// How well it separates these from the others.
+    pub auroc: Option<f64>,
+    /// Its 95 % bootstrap interval over questions.
+    pub auroc_interval: Option<[f64; 2]>,
+    /// The area under the precision-recall curve of finding these.
+    pub auprc: Option<f64>,
+    /// The expected calibration error of its probabilities.
+    pub ece: Option<f64>,
+}
+
+/// The labels of a target that probe records hold.
+///
+/// # Errors
+/// Records without any, or of several models.
+pub fn router_labels(records: &[ProbeRecord], target: Target) -> Result<RouterLabels, LearnError> {
+    let mut labels = Vec::new();
+    let mut of = None;
+    for record in records {
+        let Some(need) = target.of(record).filter(|need| need.is_finite()) else {
+            continue;
+        };
+        let greedy = record.greedy.from_self.as_ref();
+        of = Some(same_model(of, record)?);
+        labels.push(RouterLabel {
+            question: record.question.trim().to_owned(),
+            subject: record.subject().to_owned(),
+            choices: record.choices.clone(),
+            need,
+            mastered: greedy.and_then(|answer| answer.correct),
+        });
+    }
+    let Some((model, prompt)) = of else {
+        let records = records.len();
+        return Err(match target.takes_golden_answers() {
+            true => LearnError::NoLabels {
+                purpose: Purpose::Router,
+                records,
+            },
+            false => LearnError::NoSamples { records },
+        });
+    };
+    Ok(RouterLabels {
+        target,
+        left_out: records.len() - labels.len(),
+        model: model.to_owned(),
+        prompt: prompt.to_owned(),
+        labels,
+    })
+}
+
+/// Trains a router on the labels that are not held out, on the candidate that fits best, and evaluates
+/// it on those that are. The split is by what questions are about.
+/// `beside` names what the candidates were measured with beside the labels' model and prompts.
+///
+/// # Errors
+/// Too few labels, or of one class only; vectors that do not fit; a `watch` that ended it.
+pub fn learn_router<'c>(
+    labels: &RouterLabels,
+    candidates: &'c [Candidate],
+    beside: MeasuredOn,
+    options: LearnOptions,
+    watch: Watch<'_>,
+) -> Result<(Head, RouterReport), LearnError> {
+    let needs: Vec<f64> = labels.learned(options).map(|label| label.need).collect();
+    let border = border(labels.target, &needs)?;
+    let labeled = &labels.labels;
+    let task = HeadTask {
+        purpose: Purpose::Router,
+        fit: |vectors, needs, options, watch| {
+            let needy: Vec<bool> = needs.iter().map(|need| *need > 0.5).collect();
+            classify(vectors, &needy, options, watch)
+        },
+        targets: labeled
+            .iter()
+            .map(|label| number(label.need > border))
+            .collect(),
+        subjects: labeled.iter().map(|label| &label.subject[..]).collect(),
+        texts: labeled.iter().map(|label| &label.question[..]).collect(),
+        digests: &[],
+        left_out: labels.left_out,
+        measured_on: MeasuredOn {
+            model: labels.model.clone(),
+            prompt: Some(labels.prompt.clone()),
+            ..beside
+        },
+    };
+    let vectors_of = |candidate: &'c Candidate, _: Watch<'_>| {
+        Ok((candidate.input, Cow::from(&candidate.vectors)))
+    };
+    let measure = |judged: Judged<'_>| {
+        let predicted = || {
+            let predicted = judged.predicted.iter();
+            predicted.map(|&(label, need)| (1.0 - need, &labeled[label]))
+        };
+        let of_target: Vec<Prediction> = predicted()
+            .map(|(sure, label)| (sure, label.need <= border))
+            .collect();
+        let predictions: Vec<Prediction> = predicted()
+            .filter_map(|(sure, label)| Some((sure, label.mastered?)))
+            .collect();
+        RouterMeasures {
+            predicts: labels.target,
+            border,
+            target_auroc: auroc(&of_target),
+            mastered: share(predictions.iter().map(|one| one.1)),
+            auroc: auroc(&predictions),
+            auroc_interval: interval(&predictions, DRAWS, options.head.seed, auroc),
+            auprc: average_precision(&predictions),
+            ece: expected_calibration_error(&predictions, BINS),
+        }
+    };
+    let (head, chosen, report) = learn(task, candidates, vectors_of, measure, options, watch)?;
+    Ok((head.with_vocabulary(chosen.vocabulary.clone()), report))
+}
+
+/// The number above which a target is trained as a one.
+fn border(target: Target, needs: &[f64]) -> Result<f64, LearnError> {
+    if target.takes_golden_answers() {
+        return Ok(0.5);
+    }
+    best_split(needs).ok_or_else(|| {
+        let examples = needs.len();
+        LearnError::of_head(Purpose::Router, HeadError::OneValue { examples })
+    })
+}
+
+/// How far a head over other features comes with the same labels and the same split: what a router does not owe to
+/// looking into the model that it predicts for.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Control {
+    /// What it reads.
+    pub reads: String,
+    /// The report of the head.
+    #[serde(flatten)]
+    pub report: RouterReport,
+    /// The share of the router's lead over chance, in AUROC, that it reaches; `None` where the router has none.
+    pub reaches: Option<f64>,
+}
+
+impl Control {
+    /// Compares a head over other features with a router.
+    #[must_use]
+    pub fn new(reads: String, report: RouterReport, router: &RouterReport) -> Self {
+        let lead = |report: &RouterReport| Some(report.measured.auroc? - 0.5);
+        let leads = lead(&report).zip(lead(router)).filter(|(_, of)| *of > 0.0);
+        Self {
+            reads,
+            reaches: leads.map(|(own, of)| own / of),
+            report,
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! The first text about each question, which the model writes from built-in examples: GenRead's first
+//! round. Its texts are examples for the second.
+
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use ken_answer::{AnswerError, VERBALIZED_TOKENS, prompt};
+use ken_eval::dataset::Question;
+use ken_eval::record::Failure;
+use ken_eval::record_of_question;
+use ken_eval::run::Records;
+use ken_language::{LanguageModel, Prompt};
+use ken_probe::{DrawRequest, draw_watched};
+use serde::{Deserialize, Serialize};
+
+/// The line kept for one question.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FirstText {
+    /// The question's id.
+    pub id: String,
+    /// The question.
+    pub question: String,
+    /// Its choices, where it is multiple-choice.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub choices: Vec<String>,
+    /// What the model wrote; empty where it wrote nothing.
+    pub text: String,
+    /// Tokens written.
+    pub tokens: usize,
+    /// Why no text could be written.
+    pub error: Option<Failure>,
+}
+
+record_of_question!(FirstText, FirstText, [question, choices]);
+
+impl FirstText {
+    fn new(question: &Question, text: String, tokens: usize) -> Self {
+        Self {
+            id: question.id.clone(),
+            question: question.question.clone(),
+            choices: question.choices.clone(),
+            text,
+            tokens,
+            error: None,
+        }
+    }
+
+    /// Keeps that no text could be written.
+    pub(super) fn failed(question: &Question, error: &AnswerError) -> Self {
+        Self {
+            error: Some(Failure::of(error)),
+            ..Self::new(question, String::new(), 0)
+        }
+    }
+}
+
+/// Writes the greedy text about each question.
+///
+/// # Errors
+/// An empty question, one that does not fit, a model that fails.
+pub(super) fn first_texts(
+    model: &dyn LanguageModel,
+    questions: &[&Question],
+    cancel: &AtomicBool,
+) -> Records<FirstText> {
+    let prompts = questions
+        .iter()
+        .map(|question| Ok(prompt::verbalize(question.asked()?, None)))
+        .collect::<Result<Vec<Prompt>, AnswerError>>()?;
+    let requests: Vec<DrawRequest<'_>> = prompts
+        .iter()
+        .map(|prompt| DrawRequest::greedy(prompt, VERBALIZED_TOKENS))
+        .collect();
+    let drawn = draw_watched(model, &requests, &mut |_, _| unless(cancel))?;
+    let each = questions.iter().zip(drawn).map(|(question, drawn)| {
+        let drawn = drawn.ok_or(AnswerError::Interrupted)?;
+        let tokens = drawn.written_tokens();
+        Ok(FirstText::new(question, drawn.into_text(), tokens))
+    });
+    Ok(each.collect())
+}
+
+/// Continues unless the work is cancelled.
+pub(super) fn unless(cancel: &AtomicBool) -> ControlFlow<()> {
+    match cancel.load(Ordering::Relaxed) {
+        true => ControlFlow::Break(()),
+        false => ControlFlow::Continue(()),
+    }
+}

@@ -1,0 +1,166 @@
+//! The two rounds of labeling: a first text about every question, and then contexts, scores and a
+//! label for those that have none yet. Both are kept as they come, so that a stopped run is resumed in
+//! the round in which it was.
+
+use std::sync::atomic::AtomicBool;
+
+use ken_eval::dataset::Question;
+use ken_eval::record::Failure;
+use ken_eval::results::ResultsFile;
+use ken_eval::run::{Outcome, Records, Run, RunError, Work, record_of, records_of};
+
+use super::contexts::{Labeling, SELF};
+use super::demonstrations::Demonstrations;
+use super::first::{FirstText, first_texts};
+use super::record::SourceRecord;
+
+/// Labels every one of `questions` that `results` has no record of yet, and keeps each record as soon
+/// as there is one; `first` keeps the first texts. A question without a golden answer that says
+/// something is kept without a label, and costs nothing; one that itself cannot be labeled, as one
+/// that is too long, is kept as failed. The run may also be cancelled while texts are written.
+///
+/// The examples of the second round come from all first texts: records of one file must be of one set
+/// of questions.
+///
+/// # Errors
+/// Before any work: a model that does not score, no corpus, duplicate names. Then those of a [`Run`].
+pub fn label_sources(
+    labeling: &Labeling<'_>,
+    questions: &[Question],
+    first: &mut ResultsFile<FirstText>,
+    results: &mut ResultsFile<SourceRecord>,
+    mut run: Run<'_>,
+) -> Result<Outcome<SourceRecord>, RunError> {
+    labeling.check()?;
+    let mut resumed = 0;
+    for question in questions {
+        resumed += usize::from(record_of(question, results)?.is_some());
+    }
+    // Where every question has its record, the first texts have served.
+    let is_open = resumed < questions.len();
+    if !is_open || write_first(labeling, questions, first, &mut run)? {
+        return Ok(Outcome {
+            records: records_of(questions, results),
+            total: questions.len(),
+            resumed,
+            interrupted: is_open,
+        });
+    }
+    let texts: Vec<&FirstText> = questions.iter().filter_map(|q| first.get(&q.id)).collect();
+    let demonstrations = Demonstrations::new(
+        labeling.model,
+        labeling.embedder,
+        &texts,
+        labeling.contexts,
+        labeling.seed,
+    )
+    .map_err(|source| RunError::Demonstrate {
+        source: Box::new(source),
+    })?;
+    let cancel = run.cancel;
+    let work = Work {
+        batch: &mut |questions| label(labeling, questions, first, &demonstrations, cancel),
+        failed: &|question, error| {
+            SourceRecord::failed(question, Failure::of(error), labeling.fingerprints())
+        },
+        is_complete: &|_| true,
+    };
+    run.keep(questions, results, work)
+}
+
+impl Labeling<'_> {
+    /// Refuses what could only fail after texts were paid for.
+    ///
+    /// # Errors
+    /// A model that does not score, no corpus, names that do not differ.
+    pub fn check(&self) -> Result<(), RunError> {
+        if !self.model.capabilities().score {
+            return Err(RunError::CannotScore);
+        }
+        if self.corpora.is_empty() {
+            return Err(RunError::NoCorpus);
+        }
+        let mut names = vec![SELF];
+        for corpus in self.corpora {
+            if names.contains(&corpus.name.as_str()) {
+                return Err(RunError::SameName {
+                    name: corpus.name.clone(),
+                });
+            }
+            names.push(&corpus.name);
+        }
+        Ok(())
+    }
+}
+
+/// Identifies questions with their golden answers and choices, in their order.
+#[must_use]
+pub(crate) fn fingerprint_of_questions(questions: &[Question]) -> String {
+    let mut texts: Vec<&str> = Vec::new();
+    for question in questions {
+        texts.extend(["question", &question.id, &question.question, "answers"]);
+        texts.extend(question.golden_answers.iter().map(String::as_str));
+        texts.push("choices");
+        texts.extend(question.choices.iter().map(String::as_str));
+    }
+    ken_language::fingerprint_of_texts(&texts)
+}
+
+/// Has a first text written about every question that can be labeled. Returns whether that was
+/// interrupted.
+fn write_first(
+    labeling: &Labeling<'_>,
+    questions: &[Question],
+    first: &mut ResultsFile<FirstText>,
+    run: &mut Run<'_>,
+) -> Result<bool, RunError> {
+    let questions = questions
+        .iter()
+        .filter(|one| one.golden().obstacle().is_none());
+    let cancel = run.cancel;
+    let work = Work {
+        batch: &mut |questions| first_texts(labeling.model, questions, cancel),
+        failed: &FirstText::failed,
+        is_complete: &|_| true,
+    };
+    // One text a question instead of several: as many texts are written at once as later on.
+    let batch = run.batch;
+    run.batch = batch.saturating_mul(labeling.contexts.max(1));
+    let outcome = run.keep(questions, first, work)?;
+    run.batch = batch;
+    Ok(outcome.interrupted)
+}
+
+/// The records of questions, in their order; only those that can be labeled are worked on.
+fn label(
+    labeling: &Labeling<'_>,
+    questions: &[&Question],
+    first: &ResultsFile<FirstText>,
+    demonstrations: &Demonstrations<'_>,
+    cancel: &AtomicBool,
+) -> Records<SourceRecord> {
+    let fingerprint = labeling.fingerprints();
+    let without: Vec<Option<SourceRecord>> = questions
+        .iter()
+        .map(|question| {
+            let fingerprint = fingerprint.clone();
+            if let Some(obstacle) = question.golden().obstacle() {
+                return Some(SourceRecord::unlabeled(question, obstacle, fingerprint));
+            }
+            let error = first.get(&question.id)?.error.clone()?;
+            Some(SourceRecord::failed(question, error, fingerprint))
+        })
+        .collect();
+    let open = questions.iter().zip(&without);
+    let open = open.filter(|(_, without)| without.is_none());
+    let open: Vec<&Question> = open.map(|(question, _)| *question).collect();
+    let mut labeled = match open.as_slice() {
+        [] => Vec::new(),
+        open => labeling.batch(open, demonstrations, cancel)?,
+    }
+    .into_iter();
+    let all = without
+        .into_iter()
+        .map(|without| without.or_else(|| labeled.next()));
+    Ok(all.flatten().map(Ok).collect())
+}

@@ -1,0 +1,131 @@
+//! What is kept of one sentence: its questions, the answers to them, and the share of right ones.
+
+use ken_answer::AnswerError;
+use ken_diagnostic::Action;
+use ken_eval::record::Failure;
+use ken_eval::results::{Line, Recorded};
+use ken_eval::run::{RunRecord, Task};
+use ken_probe::mastery::{Dropped, mastery};
+use serde::{Deserialize, Serialize};
+
+use super::sentences::Sentence;
+
+/// A question to a sentence with the sentence's answer and that of the model.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AnsweredPair {
+    /// The question.
+    pub question: String,
+    /// The answer, as it stands in the sentence.
+    pub answer: String,
+    /// What the model answers from memory.
+    pub prediction: String,
+    /// Whether that is right: by default, whether it equals the answer after normalization.
+    pub correct: bool,
+    /// The chance, in `[0, 1]`, that the sentence gives the answer, as the writer holds; `None` where
+    /// it only says so.
+    pub validity: Option<f64>,
+}
+
+/// What was measured with what.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MasteryFingerprints {
+    /// The model whose mastery it is.
+    pub model: String,
+    /// The model that wrote and judged the questions.
+    pub writer: String,
+    /// The corpus.
+    pub corpus: String,
+    /// The words of the prompts.
+    pub prompt: String,
+}
+
+/// The line kept for one sentence.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MasteryRecord {
+    /// The passage's id and the sentence's number in it.
+    pub id: String,
+    /// The passage that the sentence stands in.
+    pub passage_id: String,
+    /// The title of its document; may be empty.
+    pub title: String,
+    /// The sentence.
+    pub sentence: String,
+    /// The share of its questions that the model answers right; `None` where it has none.
+    pub mastery: Option<f64>,
+    /// The 95 % Wilson interval of that, low and high.
+    pub interval: Option<[f64; 2]>,
+    /// The questions that passed all filters.
+    pub pairs: Vec<AnsweredPair>,
+    /// How many questions the sentence bears.
+    pub wanted: usize,
+    /// How many of those were dropped, by filter.
+    pub dropped: Dropped,
+    /// Why the sentence could not be worked on.
+    pub error: Option<Failure>,
+    /// What was measured with what.
+    pub fingerprint: MasteryFingerprints,
+}
+
+impl Line for MasteryRecord {
+    fn id(&self) -> &str {
+        &self.id
+    }
+}
+
+impl Recorded for MasteryRecord {
+    const WRITTEN_BY: Action = Action::LabelMastery;
+}
+
+impl RunRecord for MasteryRecord {
+    type Item = Sentence;
+
+    const TASK: Task = Task::LabelMastery;
+
+    fn is_of(&self, sentence: &Sentence) -> bool {
+        self.sentence == sentence.text && self.title == sentence.title
+    }
+
+    fn recorded(&self, sentence: &Sentence) -> String {
+        let (id, recorded) = (&sentence.id, &self.sentence);
+        format!("another sentence under the id {id:?}: {recorded:?}")
+    }
+}
+
+impl MasteryRecord {
+    /// Counts answered pairs into the mastery.
+    pub(super) fn new(
+        sentence: &Sentence,
+        wanted: usize,
+        dropped: Dropped,
+        pairs: Vec<AnsweredPair>,
+        fingerprint: MasteryFingerprints,
+    ) -> Self {
+        let correct: Vec<bool> = pairs.iter().map(|pair| pair.correct).collect();
+        let mastery = mastery(&correct);
+        Self {
+            id: sentence.id.clone(),
+            passage_id: sentence.passage_id.clone(),
+            title: sentence.title.clone(),
+            sentence: sentence.text.clone(),
+            mastery: mastery.map(|mastery| mastery.mean),
+            interval: mastery.map(|mastery| mastery.interval),
+            pairs,
+            wanted,
+            dropped,
+            error: None,
+            fingerprint,
+        }
+    }
+
+    /// Keeps that a sentence cannot be worked on.
+    pub(super) fn failed(
+        sentence: &Sentence,
+        error: &AnswerError,
+        fingerprint: MasteryFingerprints,
+    ) -> Self {
+        Self {
+            error: Some(Failure::of(error)),
+            ..Self::new(sentence, 0, Dropped::default(), Vec::new(), fingerprint)
+        }
+    }
+}

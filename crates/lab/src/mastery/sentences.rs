@@ -1,0 +1,54 @@
+//! The sentences of a sample of a corpus's passages.
+
+use ken_corpus::{Corpus, CorpusError, Passage, sentences};
+use ken_eval::dataset::sample;
+use ken_eval::run::Item;
+
+/// A sentence of a passage.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sentence {
+    /// Unique in the corpus: the passage's id, `/`, and the sentence's number in the passage from 0.
+    pub id: String,
+    /// The passage that it stands in.
+    pub passage_id: String,
+    /// The document's title; may be empty.
+    pub title: String,
+    /// The sentence.
+    pub text: String,
+}
+
+impl Item for Sentence {
+    fn id(&self) -> &str {
+        &self.id
+    }
+}
+
+/// The sentences of `limit` live passages, drawn without replacement by `seed`, or of all, in the
+/// order in which they stand in the corpus. With the same seed a smaller sample is part of every
+/// larger one.
+///
+/// # Errors
+/// A passage that cannot be read.
+pub fn sample_sentences(
+    corpus: &Corpus,
+    limit: Option<usize>,
+    seed: u64,
+) -> Result<Vec<Sentence>, CorpusError> {
+    let segments = corpus.segments().iter();
+    let passages = segments.flat_map(|one| one.live().ones().map(move |ordinal| (one, ordinal)));
+    let mut found = Vec::new();
+    for (segment, ordinal) in sample(passages.collect(), limit.unwrap_or(usize::MAX), seed) {
+        found.extend(sentences_of(&segment.passage(ordinal)?));
+    }
+    Ok(found)
+}
+
+fn sentences_of(passage: &Passage) -> impl Iterator<Item = Sentence> {
+    let found = sentences(&passage.text).into_iter().enumerate();
+    found.map(|(number, text)| Sentence {
+        id: format!("{}/{number}", passage.id),
+        passage_id: passage.id.to_string(),
+        title: passage.title.clone(),
+        text: text.to_owned(),
+    })
+}

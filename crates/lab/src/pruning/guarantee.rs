@@ -1,0 +1,197 @@
+//! The largest ratio that keeps answers findable: at the given confidence, at most a given share of the
+//! questions lose the golden answer that they find in the whole corpus.
+//!
+//! The ratios are tried in rising order, and the first at which the guarantee is not shown to be kept
+//! ends the search (fixed-sequence testing, as for thresholds in `ken_policy`). A question is lost from
+//! the first ratio on at which its search finds no golden answer.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use ken_corpus::Selection;
+use ken_eval::statistics::number;
+use ken_index::{Index, IndexError, Mode, Query};
+use ken_policy::{Calibration, Goal, Observation, Policy, Signal, calibrate};
+use ken_probe::covers;
+use rayon::prelude::*;
+use serde::Serialize;
+
+use super::error::PruningError;
+use super::order::{Scored, count};
+
+/// Ratios are whole hundredths.
+const STEPS: u32 = 100;
+
+/// The smallest ratio that is tried.
+pub(crate) const MIN_RATIO: f64 = 0.01;
+
+/// A question, and the answers that its search should find.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CoverageQuestion {
+    /// The question.
+    pub text: String,
+    /// Its embedding: `[dimensions]`; `None` where only words are searched.
+    pub vector: Option<Vec<f32>>,
+    /// Its golden answers.
+    pub golden_answers: Vec<String>,
+}
+
+/// What is guaranteed, and how passages are found.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Guarantee {
+    /// The share of questions that may lose their answer, in `(0, 1)`.
+    pub max_loss: f64,
+    /// One less than the chance that the guarantee is broken, in `(0, 1)`.
+    pub confidence: f64,
+    /// How passages are searched.
+    pub mode: Mode,
+    /// How many are found.
+    pub k: usize,
+    /// How many passages can go at most.
+    pub most: usize,
+}
+
+/// The ratio that the questions support.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct GuaranteedRatio {
+    /// The largest ratio that keeps the guarantee; `None` where none does.
+    pub ratio: Option<f64>,
+    /// The share of questions that find a golden answer in the whole corpus.
+    pub coverage: f64,
+    /// The share that lose it at that ratio.
+    pub loss: f64,
+    /// What that share is at most, with the confidence guaranteed.
+    pub loss_bound: f64,
+    /// Questions.
+    pub questions: usize,
+    /// Questions without golden answers, which were left out.
+    pub left_out: usize,
+    /// Where no ratio keeps the guarantee: about how many questions in all would be needed, if further
+    /// ones are like these; `None` where no number would do.
+    pub needed: Option<usize>,
+}
+
+/// Finds the largest ratio. `progress` is given the hundredths that were tried; `None` where `cancel`
+/// was raised.
+///
+/// # Shapes
+/// `order`: the candidates in the order in which they go.
+///
+/// # Errors
+/// No question with golden answers, or a corpus that cannot be searched.
+pub fn largest_ratio(
+    index: &Index,
+    candidates: &Selection,
+    order: &[Scored],
+    asked: &[CoverageQuestion],
+    guarantee: Guarantee,
+    progress: &mut dyn FnMut(u32),
+    cancel: &AtomicBool,
+) -> Result<Option<GuaranteedRatio>, PruningError> {
+    let scorable: Vec<&CoverageQuestion> = asked
+        .iter()
+        .filter(|asked| covers("", &asked.golden_answers).is_some())
+        .collect();
+    if scorable.is_empty() {
+        return Err(PruningError::NoGoldenAnswers {
+            questions: asked.len(),
+        });
+    }
+    let find = |selection: &Selection, open: &[usize]| -> Result<Vec<bool>, IndexError> {
+        let covered = open
+            .par_iter()
+            .map(|&at| covered(index, selection, scorable[at], guarantee));
+        covered.collect()
+    };
+    let everything: Vec<usize> = (0..scorable.len()).collect();
+    let at_first = find(candidates, &everything)?;
+    let mut lost_at: Vec<Option<u32>> = vec![None; scorable.len()];
+    let mut left = candidates.clone();
+    let (mut gone, mut tried) = (0, 0);
+    let mut chosen = chosen(&at_first, &lost_at, guarantee);
+    for step in 1..STEPS {
+        progress(step);
+        if cancel.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        let goes = count(f64::from(step) / f64::from(STEPS), order.len());
+        if goes > guarantee.most {
+            break;
+        }
+        for one in &order[gone..goes] {
+            left.remove(one.segment as usize, one.ordinal as usize);
+        }
+        let open: Vec<usize> = (0..scorable.len())
+            .filter(|&at| at_first[at] && lost_at[at].is_none())
+            .collect();
+        if goes > gone {
+            for (at, covered) in open.iter().zip(find(&left, &open)?) {
+                if !covered {
+                    lost_at[*at] = Some(step);
+                }
+            }
+        }
+        gone = goes;
+        let now = self::chosen(&at_first, &lost_at, guarantee);
+        let accepted = now.policy.threshold().is_some_and(|threshold| {
+            let lost = lost_at.iter().flatten();
+            lost.map(|&step| f64::from(step))
+                .all(|lost| lost <= threshold)
+        });
+        if !accepted {
+            if tried == 0 {
+                chosen = now;
+            }
+            break;
+        }
+        (chosen, tried) = (now, step);
+    }
+    Ok(Some(GuaranteedRatio {
+        ratio: (tried > 0).then(|| f64::from(tried) / f64::from(STEPS)),
+        coverage: at_first.iter().filter(|covered| **covered).count() as f64
+            / scorable.len() as f64,
+        loss: chosen.loss(),
+        loss_bound: chosen.bound,
+        questions: scorable.len(),
+        left_out: asked.len() - scorable.len(),
+        needed: chosen.needed,
+    }))
+}
+
+/// The calibration over the steps so far. A question that is not lost is an observation at every step,
+/// so it counts at the first.
+fn chosen(at_first: &[bool], lost_at: &[Option<u32>], guarantee: Guarantee) -> Calibration {
+    let observations: Vec<Observation> = at_first
+        .iter()
+        .zip(lost_at)
+        .map(|(&covered, lost)| {
+            let with = number(covered);
+            let without = if lost.is_some() { 0.0 } else { with };
+            Observation::of(f64::from(lost.unwrap_or(1)), without, with)
+        })
+        .collect();
+    let goal = Goal::Guarantee {
+        max_loss: guarantee.max_loss,
+        confidence: guarantee.confidence,
+    };
+    // The step stands for a signal, whichever.
+    let policy = Policy::above(Signal::CERTAINTY, None);
+    calibrate(&policy, None, 0, &observations, goal)
+}
+
+/// Whether a passage that is found holds a golden answer.
+fn covered(
+    index: &Index,
+    selection: &Selection,
+    asked: &CoverageQuestion,
+    guarantee: Guarantee,
+) -> Result<bool, IndexError> {
+    let query = Query {
+        text: &asked.text,
+        vector: asked.vector.as_deref(),
+    };
+    let hits = index.search(&query, guarantee.mode, guarantee.k, Some(selection))?;
+    let mut holds = hits
+        .iter()
+        .map(|hit| covers(&hit.passage.text, &asked.golden_answers));
+    Ok(holds.any(|holds| holds == Some(true)))
+}

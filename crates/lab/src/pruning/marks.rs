@@ -1,0 +1,59 @@
+//! The file that names passages to prune, a line of JSON each.
+
+use std::io::Write;
+use std::path::Path;
+
+use ken_corpus::{PassageId, PruneMark};
+use ken_eval::json_line;
+use ken_storage::{AtomicFile, StorageError};
+use serde::{Deserialize, Serialize};
+
+use super::error::PruningError;
+
+/// One line of it.
+#[derive(Serialize, Deserialize)]
+struct MarkLine {
+    passage_id: PassageId,
+    #[serde(default)]
+    score: f64,
+    #[serde(default)]
+    reason: String,
+}
+
+/// Reads the passages that a file names.
+///
+/// # Errors
+/// A file that cannot be read, or a line that names none.
+pub fn read_marks(path: &Path) -> Result<Vec<PruneMark>, PruningError> {
+    let lines = json_line::read("read", path, |line, source| PruningError::BadMark {
+        path: path.to_owned(),
+        line,
+        source,
+    })?;
+    let marks = lines.into_iter().map(|line: MarkLine| PruneMark {
+        passage_id: line.passage_id,
+        score: line.score,
+        reason: line.reason,
+    });
+    Ok(marks.collect())
+}
+
+/// Writes such a file.
+///
+/// # Errors
+/// A file that cannot be written.
+pub fn write_marks(path: &Path, marks: &[PruneMark]) -> Result<(), PruningError> {
+    let mut file = AtomicFile::output(path)?;
+    for mark in marks {
+        let line = MarkLine {
+            passage_id: mark.passage_id.clone(),
+            score: mark.score,
+            reason: mark.reason.clone(),
+        };
+        serde_json::to_writer(&mut file, &line)
+            .map_err(std::io::Error::from)
+            .and_then(|()| file.write_all(b"\n"))
+            .map_err(StorageError::new("write", path))?;
+    }
+    Ok(file.commit()?)
+}

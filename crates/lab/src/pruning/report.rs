@@ -1,0 +1,320 @@
+//! What pruning does to answers, bytes and search time, measured on copies of a corpus.
+
+use std::path::{Path, PathBuf};
+
+use ken_corpus::{CorpusError, join};
+use ken_eval::bootstrap::{DRAWS, interval};
+use ken_eval::compare::{Difference, grouped_by};
+use ken_eval::dataset::Question;
+use ken_eval::record::Record;
+use ken_eval::statistics::{mean, number, wilson_interval};
+use ken_eval::summary::summarize;
+use serde::Serialize;
+
+/// What is measured at one ratio. Values are `None` where no question counts for them; intervals are at
+/// 95 %.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PrunedRow {
+    /// How passages were scored; `unpruned` where none went.
+    pub method: &'static str,
+    /// Under which policy the questions were answered.
+    pub policy: String,
+    /// The ratio.
+    pub ratio: f64,
+    /// Passages that are left.
+    pub passages: u64,
+    /// Passages that are gone.
+    pub pruned: usize,
+    /// The share of questions for which a golden answer is in a passage that the model reads.
+    pub coverage: Option<f64>,
+    /// The share of exact matches.
+    pub em: Option<f64>,
+    /// Its Wilson interval, low and high.
+    pub em_interval: Option<[f64; 2]>,
+    /// What pruning does to it: against the same policy over the whole corpus.
+    pub vs_unpruned: Difference,
+    /// Against always retrieving from the whole corpus.
+    pub vs_always_unpruned: Difference,
+    /// The mean F1.
+    pub f1: Option<f64>,
+    /// The share of answers in which a golden answer stands.
+    pub contains: Option<f64>,
+    /// Its Wilson interval, low and high.
+    pub contains_interval: Option<[f64; 2]>,
+    /// The share of questions that retrieved.
+    pub retrieval_ratio: Option<f64>,
+    /// All files of the corpus, compacted.
+    pub bytes: u64,
+    /// Half of all searches take at most this long, in milliseconds.
+    pub search_p50_ms: Option<f64>,
+    /// 95% of them.
+    pub search_p95_ms: Option<f64>,
+    /// Half of all questions take at most this long in all, in milliseconds.
+    pub total_p50_ms: Option<f64>,
+    /// 95% of them.
+    pub total_p95_ms: Option<f64>,
+    /// The same by the values of a field of the questions' metadata.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub by: Vec<PrunedGroup>,
+}
+
+/// What is measured at one ratio of the questions with one value of a field.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PrunedGroup {
+    /// The value; a dash where a question has none.
+    pub value: String,
+    /// Questions.
+    pub n: usize,
+    /// As of the row.
+    pub coverage: Option<f64>,
+    /// As of the row.
+    pub em: Option<f64>,
+    /// As of the row.
+    pub em_interval: Option<[f64; 2]>,
+    /// As of the row.
+    pub vs_unpruned: Difference,
+    /// As of the row.
+    pub vs_always_unpruned: Difference,
+    /// As of the row.
+    pub contains: Option<f64>,
+    /// As of the row.
+    pub retrieval_ratio: Option<f64>,
+}
+
+/// From what questions are answered: which passages are gone from it, and what is left.
+#[derive(Debug, Clone, Copy)]
+pub struct Pruned {
+    /// How passages were scored.
+    pub method: &'static str,
+    /// The ratio.
+    pub ratio: f64,
+    /// How many are gone.
+    pub pruned: usize,
+    /// How many are left.
+    pub passages: u64,
+    /// All files of what is left, compacted.
+    pub bytes: u64,
+}
+
+/// The same questions answered from the whole corpus.
+///
+/// # Shapes
+/// Each `[questions]`.
+#[derive(Debug, Clone, Copy)]
+pub struct Unpruned<'a> {
+    /// Under the policy of the report.
+    pub same: &'a [Record],
+    /// Always retrieving.
+    pub always: &'a [Record],
+}
+
+impl PrunedRow {
+    /// From how the questions were answered from a copy under a policy; `by` is the field to break it down by.
+    ///
+    /// # Shapes
+    /// `questions`, `answers`: `[questions]`, in the same order.
+    #[must_use]
+    pub fn new(
+        pruned: Pruned,
+        policy: &str,
+        (questions, answers): (&[Question], &[Record]),
+        unpruned: Unpruned<'_>,
+        by: Option<&str>,
+        seed: u64,
+    ) -> Self {
+        let summary = summarize(policy, answers);
+        let search = summary.latency_ms.stages.get("search");
+        let compared: Vec<Compared<'_>> = answers
+            .iter()
+            .zip(unpruned.same.iter().zip(unpruned.always))
+            .map(|(record, (same, always))| Compared {
+                record,
+                ahead: [same, always].map(|other| number(record.em) - number(other.em)),
+            })
+            .collect();
+        let groups = by.map(|field| grouped_by(field, questions, &compared));
+        let group = |(value, compared): (String, Vec<Compared<'_>>)| {
+            PrunedGroup::new(value, policy, &compared, seed)
+        };
+        let [vs_unpruned, vs_always_unpruned] = differences(&compared, seed);
+        Self {
+            method: pruned.method,
+            policy: policy.to_owned(),
+            ratio: pruned.ratio,
+            passages: pruned.passages,
+            pruned: pruned.pruned,
+            coverage: summary.gold_coverage,
+            em: summary.em,
+            em_interval: summary.em_interval,
+            vs_unpruned,
+            vs_always_unpruned,
+            f1: summary.f1,
+            contains: summary.contains,
+            contains_interval: wilson_interval(
+                answers.iter().filter(|answer| answer.contains).count(),
+                answers.len(),
+            ),
+            retrieval_ratio: summary.retrieval_ratio,
+            bytes: pruned.bytes,
+            search_p50_ms: search.and_then(|latency| latency.p50),
+            search_p95_ms: search.and_then(|latency| latency.p95),
+            total_p50_ms: summary.latency_ms.p50,
+            total_p95_ms: summary.latency_ms.p95,
+            by: groups.into_iter().flatten().map(group).collect(),
+        }
+    }
+}
+
+impl PrunedGroup {
+    fn new(value: String, policy: &str, compared: &[Compared<'_>], seed: u64) -> Self {
+        let records: Vec<Record> = compared.iter().map(|one| one.record.clone()).collect();
+        let summary = summarize(policy, &records);
+        let [vs_unpruned, vs_always_unpruned] = differences(compared, seed);
+        Self {
+            value,
+            n: summary.n,
+            coverage: summary.gold_coverage,
+            em: summary.em,
+            em_interval: summary.em_interval,
+            vs_unpruned,
+            vs_always_unpruned,
+            contains: summary.contains,
+            retrieval_ratio: summary.retrieval_ratio,
+        }
+    }
+}
+
+/// An answer, and by how much its exact match is ahead of that over the whole corpus: under the same
+/// policy, and always retrieving.
+#[derive(Debug, Clone, Copy)]
+struct Compared<'a> {
+    record: &'a Record,
+    ahead: [f64; 2],
+}
+
+/// The mean differences, paired by question.
+fn differences(compared: &[Compared<'_>], seed: u64) -> [Difference; 2] {
+    [0, 1].map(|other| {
+        let ahead: Vec<f64> = compared.iter().map(|one| one.ahead[other]).collect();
+        Difference {
+            em: mean(&ahead),
+            interval: interval(&ahead, DRAWS, seed, mean),
+        }
+    })
+}
+
+/// A copy of a corpus, removed when it is dropped.
+pub struct CorpusCopy(PathBuf);
+
+impl CorpusCopy {
+    /// In the place of one that a killed run left.
+    ///
+    /// # Errors
+    /// An old copy that cannot be removed, a corpus that cannot be read, a folder that cannot be written.
+    pub fn new(corpus: &Path, place: PathBuf) -> Result<Self, CorpusError> {
+        ken_storage::remove(&place)?;
+        let copy = Self(place);
+        join(&copy.0, &[corpus.to_owned()], &mut |_| {})?;
+        Ok(copy)
+    }
+
+    /// Its folder.
+    #[must_use]
+    pub fn dir(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for CorpusCopy {
+    fn drop(&mut self) {
+        // What cannot be removed now is removed by the next run.
+        let _ = ken_storage::remove(&self.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn answer(em: bool) -> Record {
+        Record {
+            em,
+            contains: true,
+            ..Record::default()
+        }
+    }
+
+    fn question(kind: &str) -> Question {
+        serde_json::from_value(json!({
+            "id": "q",
+            "question": "Q?",
+            "golden_answers": ["a"],
+            "metadata": {"kind": kind},
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn a_ratio_is_held_against_the_whole_corpus_under_both_policies() {
+        let pruned = Pruned {
+            method: "random",
+            ratio: 0.5,
+            pruned: 3,
+            passages: 3,
+            bytes: 900,
+        };
+        let right = |pattern: [bool; 4]| pattern.map(answer).to_vec();
+        let answers = right([true, true, false, false]);
+        let same = right([true, false, true, true]);
+        let always = right([true, true, true, true]);
+        let questions = ["a", "a", "b", "b"].map(question);
+        let unpruned = Unpruned {
+            same: &same,
+            always: &always,
+        };
+        let row = PrunedRow::new(
+            pruned,
+            "router",
+            (&questions, &answers),
+            unpruned,
+            Some("kind"),
+            1,
+        );
+        assert_eq!((row.em, row.contains), (Some(0.5), Some(1.0)));
+        assert_eq!(row.vs_unpruned.em, Some(-0.25));
+        assert_eq!(row.vs_always_unpruned.em, Some(-0.5));
+        for (interval, middle) in [
+            (row.em_interval, 0.5),
+            (row.vs_unpruned.interval, -0.25),
+            (row.vs_always_unpruned.interval, -0.5),
+        ] {
+            let [low, high] = interval.unwrap();
+            assert!(low < middle && middle < high, "{interval:?}");
+        }
+        let groups: Vec<(&str, usize, Option<f64>, Option<f64>)> = row
+            .by
+            .iter()
+            .map(|group| {
+                (
+                    group.value.as_str(),
+                    group.n,
+                    group.em,
+                    group.vs_unpruned.em,
+                )
+            })
+            .collect();
+        let expected = [
+            ("a", 2, Some(1.0), Some(0.5)),
+            ("b", 2, Some(0.0), Some(-1.0)),
+        ];
+        assert_eq!(groups, expected);
+        let alone = Unpruned {
+            same: &answers,
+            always: &answers,
+        };
+        let itself = PrunedRow::new(pruned, "always", (&questions, &answers), alone, None, 1);
+        assert_eq!(itself.vs_unpruned.interval, Some([0.0, 0.0]));
+        assert!(itself.by.is_empty());
+    }
+}

@@ -1,0 +1,177 @@
+//! The score of each passage: the mastery that a pruner predicts, chance, or its similarity to one that
+//! remains.
+
+use std::sync::atomic::AtomicBool;
+
+use ken_answer::{PassageFeatures, chance};
+use ken_corpus::Corpus;
+use ken_eval::run::in_memory;
+use ken_index::{IndexError, RowBuffer};
+use ken_language::LanguageModel;
+use ken_policy::Head;
+use rayon::prelude::*;
+
+use super::error::PruningError;
+use super::near_duplicates::by_similarity;
+use super::order::{Scored, Work, id_of};
+use super::vectors::{PassageVectors, READ_TOGETHER, StoredVectors};
+
+/// Fewest passages that one thread scores in one go.
+const CHUNK: usize = 1024;
+
+/// Passages between two looks at whether to stop.
+const BATCH: usize = 64 * CHUNK;
+
+/// By what passages are pruned.
+#[derive(Clone, Copy)]
+pub enum Method<'a> {
+    /// The mastery that a pruner predicts.
+    Pruner {
+        /// The pruner.
+        head: &'a Head,
+        /// The model that reads passages for it, where it needs one.
+        reader: Option<&'a dyn LanguageModel>,
+    },
+    /// Measured mastery alone: see [`super::measured_first`].
+    Measured,
+    /// At random, the same for one seed.
+    Random {
+        /// The seed.
+        seed: u64,
+    },
+    /// Of passages that say nearly the same, all but one; by their embeddings.
+    NearDuplicates,
+}
+
+impl Method<'_> {
+    /// As it is called on the command line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Pruner { .. } => "pruner",
+            Self::Measured => "measured",
+            Self::Random { .. } => "random",
+            Self::NearDuplicates => "near-duplicates",
+        }
+    }
+}
+
+/// Scores every candidate: the larger, the sooner it is to go. `progress` is given how many are done, and all;
+/// `None` where `cancel` was raised before the last. Sixteen bytes a passage are held, and no vectors.
+///
+/// # Errors
+/// A pruner that takes other vectors, a corpus without candidates, or one that cannot be read.
+pub fn scored(
+    method: Method<'_>,
+    work: Work<'_>,
+    progress: &mut dyn FnMut(usize, usize),
+    cancel: &AtomicBool,
+) -> Result<Option<Vec<Scored>>, PruningError> {
+    let all = work.unscored();
+    if all.is_empty() {
+        return Err(PruningError::NoPassages);
+    }
+    match method {
+        Method::Measured => Ok(Some(unmeasured(all))),
+        Method::Pruner { head, reader } => {
+            if let Some(view) = PassageFeatures::of(head.input) {
+                let model = check_reader(head, reader)?;
+                let vectors = PassageVectors::Read { model, view };
+                return read(head, &vectors, work.corpus(), all, progress, cancel);
+            }
+            check(head, work.corpus())?;
+            let stored = StoredVectors::open(work.corpus())?;
+            let score = |one: &Scored, buffer: &mut RowBuffer| {
+                let (segment, ordinal) = (one.segment as usize, one.ordinal as usize);
+                Ok(applied(head, stored.borrow(segment, ordinal, buffer)?))
+            };
+            in_batches(all, &score, progress, cancel)
+        }
+        Method::Random { seed } => {
+            let score = |one: &Scored, _: &mut RowBuffer| {
+                Ok(chance(seed, id_of(work.corpus(), one)?.as_str()) as f32)
+            };
+            in_batches(all, &score, progress, cancel)
+        }
+        Method::NearDuplicates => by_similarity(work, all, progress, cancel),
+    }
+}
+
+/// A passage without a label has the score NaN, and goes last.
+fn unmeasured(mut all: Vec<Scored>) -> Vec<Scored> {
+    all.iter_mut().for_each(|one| one.score = f32::NAN);
+    all
+}
+
+/// Makes sure that the model at hand is the one that read the passages when the pruner was learned.
+fn check_reader<'a>(
+    head: &Head,
+    reader: Option<&'a dyn LanguageModel>,
+) -> Result<&'a dyn LanguageModel, PruningError> {
+    let expected = head.measured_on.reader.as_deref().unwrap_or_default();
+    let received = reader.map_or("none", LanguageModel::fingerprint);
+    reader
+        .filter(|_| expected == received)
+        .ok_or_else(|| PruningError::OtherReader {
+            expected: expected.to_owned(),
+            received: received.to_owned(),
+        })
+}
+
+/// Scores passages that a model has to read, some at a time.
+fn read(
+    head: &Head,
+    vectors: &PassageVectors<'_>,
+    corpus: &Corpus,
+    all: Vec<Scored>,
+    progress: &mut dyn FnMut(usize, usize),
+    cancel: &AtomicBool,
+) -> Result<Option<Vec<Scored>>, PruningError> {
+    let scores = in_memory(&all, READ_TOGETHER, progress, cancel, |batch| {
+        let places = batch
+            .iter()
+            .map(|one| (one.segment as usize, one.ordinal as usize));
+        let found = vectors.of(corpus, &places.collect::<Vec<_>>())?;
+        Ok::<_, PruningError>(found.iter().map(|vector| applied(head, vector)).collect())
+    })?;
+    Ok(scores.map(|scores| with_scores(all, scores)))
+}
+
+fn applied(head: &Head, vector: &[f32]) -> f32 {
+    head.apply(vector).map_or(f32::NAN, |number| number as f32)
+}
+
+fn with_scores(mut all: Vec<Scored>, scores: Vec<f32>) -> Vec<Scored> {
+    for (one, score) in all.iter_mut().zip(scores) {
+        one.score = score;
+    }
+    all
+}
+
+/// Makes sure that a pruner takes the vectors that the corpus has.
+fn check(head: &Head, corpus: &Corpus) -> Result<(), PruningError> {
+    let embedder = corpus.embedder();
+    let expected = head.measured_on.embedder.clone().unwrap_or_default();
+    if expected == embedder.fingerprint && head.dimensions() == embedder.dimensions {
+        return Ok(());
+    }
+    Err(PruningError::OtherEmbedder {
+        expected,
+        received: embedder.fingerprint.clone(),
+    })
+}
+
+/// Gives every passage its score, many at once.
+fn in_batches(
+    all: Vec<Scored>,
+    score: &(dyn Fn(&Scored, &mut RowBuffer) -> Result<f32, IndexError> + Sync),
+    progress: &mut dyn FnMut(usize, usize),
+    cancel: &AtomicBool,
+) -> Result<Option<Vec<Scored>>, PruningError> {
+    let scores = in_memory(&all, BATCH, progress, cancel, |batch| {
+        let each = batch.par_iter().with_min_len(CHUNK);
+        let scores = each.map_init(RowBuffer::default, |buffer, one| score(one, buffer));
+        scores.collect::<Result<Vec<f32>, IndexError>>()
+    })?;
+    Ok(scores.map(|scores| with_scores(all, scores)))
+}

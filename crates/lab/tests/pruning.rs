@@ -1,0 +1,533 @@
+//! Pruning a corpus on a model with a known boundary: what goes is what is known, ratios are exact, and
+//! a guarantee is kept or refused.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+#[path = "../../eval/tests/fixture/mod.rs"]
+mod fixture;
+
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use ken_corpus::{Corpus, PlaceMark, Selection, Writer};
+use ken_eval::Fold;
+use ken_index::{Index, Mode};
+use ken_lab::heads::LearnOptions;
+use ken_lab::heads::pruner::{PrunerReport, learn_pruner, pruner_labels};
+use ken_lab::mastery::AnsweredPair;
+use ken_lab::pruning::{
+    Basis, CoverageQuestion, Guarantee, GuaranteedRatio, Method, PassageVectors, REASON, Scored,
+    StoredVectors, Work, candidates, count, largest_ratio, order, scored,
+};
+use ken_lab::{LearnError, MasteryRecord};
+use ken_language::{Embedder, Role};
+use ken_policy::Head;
+use ken_testing::FnEmbedder;
+use ken_train::heads::{HeadOptions, Shape};
+use serde_json::json;
+use tempfile::TempDir;
+
+use fixture::ingested;
+
+/// Trades of which the model knows the masters, and others. A third of all passages is known.
+const KNOWN: [&str; 2] = ["clockmaker", "baker"];
+const UNKNOWN: [&str; 4] = ["miller", "smith", "keeper", "weaver"];
+const TOWNS: usize = 50;
+
+const OPTIONS: LearnOptions = LearnOptions {
+    head: HeadOptions {
+        shape: Shape::Logistic,
+        seed: 5,
+    },
+    held_out: Fold {
+        share: 0.3,
+        number: 0,
+    },
+};
+
+/// Has no wish to stop.
+fn go_on(_: usize, _: usize) -> ControlFlow<()> {
+    ControlFlow::Continue(())
+}
+
+/// Every passage with its document's id, its words, and whether the model knows it.
+fn passages() -> Vec<(String, String, bool)> {
+    let trades = KNOWN.iter().chain(&UNKNOWN).enumerate();
+    let each = trades.flat_map(|(number, trade)| {
+        (0..TOWNS).map(move |town| {
+            let text = format!("The {trade} of town{town} is Master{number}x{town}.");
+            (format!("d{number}-{town}"), text, number < KNOWN.len())
+        })
+    });
+    each.collect()
+}
+
+fn take_in(folder: &TempDir, passages: &[(String, String, bool)]) -> Corpus {
+    let documents = passages
+        .iter()
+        .map(|(id, text, _)| json!({"id": id, "contents": text}));
+    ingested(folder, "corpus", documents, &FnEmbedder::bag_of_words())
+}
+
+/// What labeling would have measured, of three questions a sentence.
+fn records(passages: &[(String, String, bool)]) -> Vec<MasteryRecord> {
+    let each = passages.iter().enumerate().map(|(number, (id, text, known))| {
+        // One in ten is measured wrong.
+        let mastery = if *known == (number % 10 != 3) { 1.0 } else { f64::from(number as u32 % 2) / 3.0 };
+        serde_json::from_value(json!({
+            "id": format!("{id}#0/0"), "passage_id": format!("{id}#0"), "title": "", "sentence": text,
+            "mastery": mastery, "interval": null, "pairs": [], "wanted": 3,
+            "dropped": {"unwritten": 0, "unsupported": 0, "given_away": 0, "other_answer": 0,
+                        "repeated": 0, "invalid": 0},
+            "error": null,
+            "fingerprint": {"model": "table", "writer": "table", "corpus": "c", "prompt": "p"},
+        }))
+        .unwrap()
+    });
+    each.collect()
+}
+
+fn stored(corpus: &Corpus) -> [PassageVectors<'static>; 1] {
+    [PassageVectors::Stored(StoredVectors::open(corpus).unwrap())]
+}
+
+fn learned(corpus: &Corpus) -> (Head, PrunerReport) {
+    let labels = pruner_labels(&records(&passages())).unwrap();
+    learn_pruner(&labels, corpus, &stored(corpus), OPTIONS, &mut go_on).unwrap()
+}
+
+fn ordered(index: &Index, candidates: &Selection, method: Method<'_>) -> Vec<Scored> {
+    let work = Work { index, candidates };
+    let mut done = 0;
+    let scored = scored(method, work, &mut |n, _| done = n, &AtomicBool::new(false))
+        .unwrap()
+        .unwrap();
+    assert_eq!(done, candidates.total());
+    order(index.corpus(), scored).unwrap()
+}
+
+fn ids(corpus: &Corpus, order: &[Scored]) -> Vec<String> {
+    let id = |one: &Scored| {
+        let segment = &corpus.segments()[one.segment as usize];
+        segment.passage(one.ordinal as usize).unwrap().doc_id
+    };
+    order.iter().map(id).collect()
+}
+
+/// The share of passages that the model knows.
+fn known_share(corpus: &Corpus, order: &[Scored]) -> f64 {
+    let known: BTreeSet<String> = passages()
+        .into_iter()
+        .filter(|one| one.2)
+        .map(|one| one.0)
+        .collect();
+    let gone = ids(corpus, order);
+    gone.iter().filter(|id| known.contains(*id)).count() as f64 / gone.len() as f64
+}
+
+#[test]
+fn what_goes_is_what_is_known() {
+    let folder = tempfile::tempdir().unwrap();
+    let index = Index::open(Arc::new(take_in(&folder, &passages()))).unwrap();
+    let corpus = index.corpus();
+    let (head, report) = learned(corpus);
+    assert!(
+        report.measured.rank_correlation.unwrap() > 0.5,
+        "{report:?}"
+    );
+    let [low, high] = report.measured.rank_correlation_interval.unwrap();
+    assert!(
+        low < report.measured.rank_correlation.unwrap() && high < 1.0,
+        "{report:?}"
+    );
+    assert!(
+        report.measured.squared_error.unwrap()
+            < 0.85 * report.measured.squared_error_of_mean.unwrap(),
+        "{report:?}"
+    );
+    let all = candidates(corpus).unwrap();
+    assert_eq!(all.total(), passages().len());
+    // At the share that is known indeed.
+    let goes = count(1.0 / 3.0, all.total());
+    assert_eq!(goes, 100);
+    let by_head = ordered(
+        &index,
+        &all,
+        Method::Pruner {
+            head: &head,
+            reader: None,
+        },
+    );
+    let known = known_share(corpus, &by_head[..goes]);
+    assert!(known >= 0.85, "{known}");
+    let by_lot = ordered(&index, &all, Method::Random { seed: 1 });
+    let known = known_share(corpus, &by_lot[..goes]);
+    assert!((0.2..0.5).contains(&known), "{known}");
+    assert_eq!(by_lot, ordered(&index, &all, Method::Random { seed: 1 }));
+    assert_ne!(by_lot, ordered(&index, &all, Method::Random { seed: 2 }));
+}
+
+#[test]
+fn equal_scores_go_by_their_ids_however_the_corpus_lies() {
+    let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let mut backwards = passages();
+    backwards.reverse();
+    let mut all = Vec::new();
+    for (folder, passages) in [(&folder, passages()), (&other, backwards)] {
+        let index = Index::open(Arc::new(take_in(folder, &passages))).unwrap();
+        let (head, _) = learned(index.corpus());
+        let selection = candidates(index.corpus()).unwrap();
+        let work = Work {
+            index: &index,
+            candidates: &selection,
+        };
+        let scored = scored(
+            Method::Pruner {
+                head: &head,
+                reader: None,
+            },
+            work,
+            &mut |_, _| {},
+            &AtomicBool::new(false),
+        );
+        let mut scored = scored.unwrap().unwrap();
+        for one in &mut scored {
+            one.score = (one.score * 4.0).round();
+        }
+        scored[0].score = f32::NAN;
+        let order = order(index.corpus(), scored).unwrap();
+        assert!(
+            order.last().unwrap().score.is_nan(),
+            "what is no number goes last"
+        );
+        let ids = ids(index.corpus(), &order);
+        all.push(
+            ids.into_iter()
+                .filter(|id| id != "d0-0" && id != "d5-49")
+                .collect::<Vec<_>>(),
+        );
+    }
+    assert_eq!(all[0], all[1]);
+}
+
+#[test]
+fn of_passages_that_say_the_same_all_but_one_go() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut passages: Vec<(String, String, bool)> = passages().into_iter().take(40).collect();
+    for copy in 0..2 {
+        let (_, text, known) = passages[7].clone();
+        passages.push((format!("copy{copy}"), text, known));
+    }
+    let index = Index::open(Arc::new(take_in(&folder, &passages))).unwrap();
+    let all = candidates(index.corpus()).unwrap();
+    let order = ordered(&index, &all, Method::NearDuplicates);
+    let gone = ids(index.corpus(), &order);
+    let first: BTreeSet<&str> = gone[..2].iter().map(String::as_str).collect();
+    assert_eq!(first, BTreeSet::from(["copy0", "copy1"]));
+    assert_eq!(
+        gone.iter().collect::<BTreeSet<_>>().len(),
+        42,
+        "every passage has its place"
+    );
+}
+
+#[test]
+fn earlier_marks_by_score_are_replaced_and_others_stay() {
+    let folder = tempfile::tempdir().unwrap();
+    let corpus = take_in(&folder, &passages());
+    let dir = corpus.dir().to_owned();
+    let (head, _) = learned(&corpus);
+    drop(corpus);
+    let by_hand = ken_corpus::PruneMark {
+        passage_id: ken_corpus::PassageId("d0-0#0".to_owned()),
+        score: 1.0,
+        reason: "by hand".to_owned(),
+    };
+    Writer::open(&dir).unwrap().prune(vec![by_hand]).unwrap();
+    let prune = |ratio: f64| {
+        let mut writer = Writer::open(&dir).unwrap();
+        let index = Index::open(Arc::new(Corpus::open(&dir).unwrap())).unwrap();
+        let all = candidates(index.corpus()).unwrap();
+        let order = ordered(
+            &index,
+            &all,
+            Method::Pruner {
+                head: &head,
+                reader: None,
+            },
+        );
+        let marks: Vec<PlaceMark> = order[..count(ratio, order.len())]
+            .iter()
+            .map(|one| PlaceMark {
+                segment: one.segment as usize,
+                ordinal: one.ordinal as usize,
+                score: f64::from(one.score),
+            })
+            .collect();
+        writer.replace_pruned(REASON, REASON, &marks).unwrap();
+        (order.len(), Corpus::open(&dir).unwrap().passage_count())
+    };
+    assert_eq!(prune(0.5), (299, 150));
+    assert_eq!(prune(0.5), (299, 150), "the same again");
+    assert_eq!(prune(0.1), (299, 270));
+    assert_eq!(prune(0.0), (299, 299));
+    // Labels of passages that were pruned still teach.
+    prune(0.5);
+    learned(&Corpus::open(&dir).unwrap());
+}
+
+fn asked(passages: &[(String, String, bool)]) -> Vec<CoverageQuestion> {
+    let each = passages.iter().map(|(_, text, _)| {
+        let (question, answer) = text.trim_end_matches('.').split_once(" is ").unwrap();
+        let text = format!("who is {}?", question.to_lowercase());
+        CoverageQuestion {
+            vector: Some(
+                FnEmbedder::bag_of_words()
+                    .embed(&[&text], Role::Query)
+                    .unwrap()
+                    .remove(0),
+            ),
+            text,
+            golden_answers: vec![answer.to_owned()],
+        }
+    });
+    each.collect()
+}
+
+fn largest(
+    index: &Index,
+    order: &[Scored],
+    asked: &[CoverageQuestion],
+    max_loss: f64,
+) -> GuaranteedRatio {
+    largest_of(index, order, order.len(), asked, max_loss)
+}
+
+/// Where no more than `most` can go.
+fn largest_of(
+    index: &Index,
+    order: &[Scored],
+    most: usize,
+    asked: &[CoverageQuestion],
+    max_loss: f64,
+) -> GuaranteedRatio {
+    let guarantee = Guarantee {
+        max_loss,
+        confidence: 0.95,
+        mode: Mode::Lexical,
+        k: 1,
+        most,
+    };
+    let all = candidates(index.corpus()).unwrap();
+    let cancel = AtomicBool::new(false);
+    largest_ratio(index, &all, order, asked, guarantee, &mut |_| {}, &cancel)
+        .unwrap()
+        .unwrap()
+}
+
+#[test]
+fn the_largest_ratio_keeps_the_guarantee_on_every_question_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let index = Index::open(Arc::new(take_in(&folder, &passages()))).unwrap();
+    let (head, _) = learned(index.corpus());
+    let all = candidates(index.corpus()).unwrap();
+    let by_head = ordered(
+        &index,
+        &all,
+        Method::Pruner {
+            head: &head,
+            reader: None,
+        },
+    );
+    // Of what the model does not know, which is what is asked.
+    let unknown: Vec<_> = passages().into_iter().filter(|one| !one.2).collect();
+    let kept = largest(&index, &by_head, &asked(&unknown), 0.05);
+    assert_eq!((kept.questions, kept.coverage), (200, 1.0));
+    let ratio = kept.ratio.unwrap();
+    assert!((0.2..0.4).contains(&ratio), "{kept:?}");
+    assert!(
+        kept.loss <= kept.loss_bound && kept.loss_bound <= 0.05,
+        "{kept:?}"
+    );
+    // Counted by hand: what is gone at that ratio and was asked.
+    let gone = ids(index.corpus(), &by_head[..count(ratio, by_head.len())]);
+    let lost = unknown.iter().filter(|one| gone.contains(&one.0)).count();
+    assert!((kept.loss - lost as f64 / 200.0).abs() < 1e-12, "{kept:?}");
+    // No more go than can, and the ratio is one of all passages.
+    let most = by_head.len() / 10;
+    let kept = largest_of(&index, &by_head, most, &asked(&unknown), 0.05);
+    assert_eq!(kept.ratio, Some(0.1), "{kept:?}");
+    // By lot every hundredth loses a hundredth.
+    let by_lot = ordered(&index, &all, Method::Random { seed: 1 });
+    let ratio = largest(&index, &by_lot, &asked(&unknown), 0.05)
+        .ratio
+        .unwrap_or(0.0);
+    assert!(ratio <= 0.05, "{ratio}");
+}
+
+#[test]
+fn a_guarantee_that_cannot_be_kept_says_how_many_questions_would_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let index = Index::open(Arc::new(take_in(&folder, &passages()))).unwrap();
+    let all = candidates(index.corpus()).unwrap();
+    let by_lot = ordered(&index, &all, Method::Random { seed: 1 });
+    let few = asked(&passages()[250..280]);
+    let kept = largest(&index, &by_lot, &few, 0.01);
+    assert_eq!(kept.ratio, None);
+    // Without a loss among them, 0.99^n <= 0.05.
+    assert_eq!(kept.needed, Some(299), "{kept:?}");
+    let mut open = few.clone();
+    open.iter_mut()
+        .for_each(|asked| asked.golden_answers.clear());
+    let guarantee = Guarantee {
+        max_loss: 0.1,
+        confidence: 0.9,
+        mode: Mode::Lexical,
+        k: 1,
+        most: by_lot.len(),
+    };
+    let cancel = AtomicBool::new(false);
+    let error = largest_ratio(
+        &index,
+        &all,
+        &by_lot,
+        &open,
+        guarantee,
+        &mut |_| {},
+        &cancel,
+    );
+    assert_eq!(error.unwrap_err().kind(), "no_golden_answers");
+    let stopped = AtomicBool::new(true);
+    let stopped = largest_ratio(
+        &index,
+        &all,
+        &by_lot,
+        &few,
+        guarantee,
+        &mut |_| {},
+        &stopped,
+    );
+    assert_eq!(stopped.unwrap(), None);
+}
+
+#[test]
+fn labels_of_something_else_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let corpus = take_in(&folder, &passages());
+    let refused = |change: &dyn Fn(&mut Vec<MasteryRecord>)| {
+        let mut records = records(&passages());
+        change(&mut records);
+        let labels = pruner_labels(&records);
+        labels
+            .and_then(|labels| {
+                learn_pruner(&labels, &corpus, &stored(&corpus), OPTIONS, &mut go_on)
+            })
+            .unwrap_err()
+    };
+    let check = |error: LearnError, kind: &str, hint: &str| {
+        assert_eq!(error.kind(), kind, "{error}");
+        assert!(
+            error.remedy().unwrap().mentions(hint),
+            "{:?}",
+            error.remedy()
+        );
+    };
+    check(
+        refused(&|records| records[3].sentence = "Other words.".to_owned()),
+        "other_corpus",
+        "LabelMastery",
+    );
+    check(
+        refused(&|records| records[3].passage_id = "gone#0".to_owned()),
+        "other_corpus",
+        "LabelMastery",
+    );
+    check(
+        refused(&|records| records[3].fingerprint.model = "other".to_owned()),
+        "several_models",
+        "one model",
+    );
+    check(
+        refused(&|records| records.truncate(12)),
+        "too_few_labels",
+        "limit",
+    );
+    check(
+        refused(&|records| records.iter_mut().for_each(|one| one.mastery = Some(1.0))),
+        "one_value",
+        "limit",
+    );
+    check(
+        refused(&|records| records.iter_mut().for_each(|one| one.mastery = None)),
+        "no_labels",
+        "writer",
+    );
+
+    let (mut head, _) = learned(&corpus);
+    head.measured_on.embedder = Some("another".to_owned());
+    let index = Index::open(Arc::new(corpus)).unwrap();
+    let all = candidates(index.corpus()).unwrap();
+    let work = Work {
+        index: &index,
+        candidates: &all,
+    };
+    let error = scored(
+        Method::Pruner {
+            head: &head,
+            reader: None,
+        },
+        work,
+        &mut |_, _| {},
+        &AtomicBool::new(false),
+    )
+    .unwrap_err();
+    assert_eq!(error.kind(), "other_pruner");
+    assert!(error.remedy().unwrap().mentions("TrainPruner"));
+}
+
+#[test]
+fn questions_that_made_the_labels_guarantee_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let passages = passages();
+    let corpus = take_in(&folder, &passages);
+    let asked = asked(&passages);
+    let (taught, others) = asked.split_at(asked.len() / 3);
+    let records: Vec<MasteryRecord> = records(&passages)
+        .into_iter()
+        .enumerate()
+        .map(|(number, mut record)| {
+            if let Some(asked) = taught.get(number) {
+                record.pairs.push(AnsweredPair {
+                    question: asked.text.clone(),
+                    answer: "a".to_owned(),
+                    prediction: "a".to_owned(),
+                    correct: true,
+                    validity: None,
+                });
+            }
+            record
+        })
+        .collect();
+    let labels = pruner_labels(&records).unwrap();
+    let (head, _) = learn_pruner(&labels, &corpus, &stored(&corpus), OPTIONS, &mut go_on).unwrap();
+    // Whether the labels are at hand or only the pruner that was learned from them.
+    for basis in [
+        Basis::new(None, Some(labels.clone())).unwrap(),
+        Basis::new(Some(head), None).unwrap(),
+    ] {
+        basis.check_questions(others).unwrap();
+        let error = basis.check_questions(&asked).unwrap_err();
+        assert_eq!(error.kind(), "taught_questions");
+        assert!(
+            error.to_string().contains(&taught.len().to_string()),
+            "{error}"
+        );
+        assert!(error.remedy().unwrap().mentions("held_out"), "{error}");
+        assert_eq!(
+            basis.taught(asked.iter().map(|one| one.text.as_str())),
+            taught.len()
+        );
+    }
+}

@@ -1,0 +1,475 @@
+//! A decoder's files, opened: its architecture, weights, tokenizer and chat
+//! template. Computes nothing.
+
+use std::path::Path;
+
+use candle_core::Tensor;
+use ken_language::Prompt;
+
+use crate::decoder::adapter::Adapter;
+use crate::decoder::config::DecoderConfig;
+use crate::decoder::error::DecoderError;
+use crate::decoder::files::file_names::CONFIG_FILE;
+use crate::decoder::files::gguf::GgufFile;
+use crate::decoder::files::origin::Origin;
+use crate::decoder::files::replacement;
+use crate::decoder::files::stored::Stored;
+use crate::decoder::files::weights::{NormForm, Part, WeightFile, Weights};
+use crate::decoder::sources::tokens::SourceTokens;
+use crate::decoder::text::chat::ChatTemplate;
+use crate::decoder::text::prompt_form::PromptForm;
+use crate::decoder::text::read_as::ReadAs;
+use crate::decoder::text::tokenizer::{self, Reading, TextTokenizer};
+use crate::fingerprint::{extended, of_files};
+use crate::small_file::{self, MOST_SETTINGS_BYTES};
+
+/// A decoder's files, opened, from which it is loaded, or trained further.
+pub struct Checkpoint {
+    pub(in crate::decoder) config: DecoderConfig,
+    pub(in crate::decoder) weights: Weights,
+    pub(in crate::decoder) tokenizer: TextTokenizer,
+    pub(in crate::decoder) chat: Option<ChatTemplate>,
+    pub(in crate::decoder) end_tokens: Vec<u32>,
+    pub(in crate::decoder) prompt_form: PromptForm,
+    /// What it was trained for, where ken did that.
+    pub(in crate::decoder) origin: Option<Origin>,
+    pub(in crate::decoder) fingerprint: String,
+}
+
+impl Checkpoint {
+    /// Opens a `.gguf` file, or a folder with `config.json`, safetensors and `tokenizer.json`, and an
+    /// adapter on top.
+    ///
+    /// # Errors
+    /// A file that is missing, broken or truncated; an architecture, quantization or tokenizer that
+    /// is not supported; an adapter that was made for another model.
+    pub fn open(path: &Path, adapter: Option<&Path>) -> Result<Self, DecoderError> {
+        let base = if path.is_dir() {
+            Self::open_folder(path)
+        } else {
+            Self::open_gguf(path)
+        }?;
+        let opened = match adapter {
+            Some(folder) => base.adapted(Adapter::open(folder)?)?,
+            None => base,
+        };
+        if let Some(sources) = opened.sources() {
+            // A file that anybody may have changed names them.
+            opened.config.known(sources.all())?;
+        }
+        Ok(opened)
+    }
+
+    fn open_gguf(path: &Path) -> Result<Self, DecoderError> {
+        let (config, file) = gguf_headers(path)?;
+        let metadata = file.metadata();
+        let beside = path.with_file_name("tokenizer.json");
+        let (tokenizer, of_tokenizer) = if beside.exists() {
+            let content = tokenizer::read(&beside)?;
+            (TextTokenizer::from_json(&beside, &content)?, content)
+        } else {
+            (TextTokenizer::from_gguf(&metadata)?, Vec::new())
+        };
+        let chat = ChatTemplate::from_gguf(&metadata)?;
+        let mut end_tokens: Vec<u32> = ["eos", "eot", "eom"]
+            .iter()
+            .filter_map(|kind| metadata.optional_number(&format!("tokenizer.ggml.{kind}_token_id")))
+            .map(|id| id as u32)
+            .collect();
+        add_known_end_tokens(&tokenizer, &mut end_tokens);
+        // Everything else that affects answers is in the file too.
+        let fingerprint = extended(&of_files(&[file.file()])?, &[&of_tokenizer]);
+        Ok(Self {
+            config,
+            weights: Weights::new(WeightFile::Gguf(file)),
+            tokenizer,
+            chat,
+            end_tokens,
+            prompt_form: PromptForm::default(),
+            origin: None,
+            fingerprint,
+        })
+    }
+
+    fn open_folder(folder: &Path) -> Result<Self, DecoderError> {
+        let (config, file) = folder_headers(folder)?;
+        let config_path = folder.join(CONFIG_FILE);
+        let prompt_form = PromptForm::from_hugging_face(&config_path)?;
+        let origin = Origin::read(folder)?;
+        let tokenizer_path = folder.join("tokenizer.json");
+        let of_tokenizer = tokenizer::read(&tokenizer_path)?;
+        let tokenizer = TextTokenizer::from_json(&tokenizer_path, &of_tokenizer)?;
+        let chat = ChatTemplate::from_folder(folder)?;
+        let mut end_tokens = end_tokens_of_folder(folder);
+        add_known_end_tokens(&tokenizer, &mut end_tokens);
+        let template = chat.as_ref().map(|chat| (chat.source(), chat.ends()));
+        let told = format!("{} {template:?} {end_tokens:?}", config.told());
+        let parts: [&[u8]; 2] = [told.as_bytes(), &of_tokenizer];
+        let mut fingerprint = extended(&of_files(&file.files())?, &parts);
+        if prompt_form != PromptForm::default() {
+            // The same weights answer otherwise.
+            fingerprint = extended(&fingerprint, &[prompt_form.name().as_bytes()]);
+        }
+        if let Some(sources) = origin.as_ref().and_then(|origin| origin.sources.as_ref()) {
+            fingerprint = extended(&fingerprint, &[format!("{sources:?}").as_bytes()]);
+        }
+        Ok(Self {
+            config,
+            weights: Weights::new(file),
+            tokenizer,
+            chat,
+            end_tokens,
+            prompt_form,
+            origin,
+            fingerprint,
+        })
+    }
+
+    /// The model with an adapter on top, which makes it another model.
+    fn adapted(self, adapter: Adapter) -> Result<Self, DecoderError> {
+        let modules: Vec<(String, [usize; 2])> = matrices(&self.config)
+            .into_iter()
+            .map(|(layer, part, shape)| (part.module(layer), shape))
+            .collect();
+        adapter.check(&self.fingerprint, &modules, &self.config)?;
+        let fingerprint = extended(&self.fingerprint, &[adapter.fingerprint().as_bytes()]);
+        let prompt_form = adapter.origin().map_or(self.prompt_form, |o| o.prompt);
+        Ok(Self {
+            prompt_form,
+            origin: adapter.origin().cloned().or(self.origin),
+            weights: self.weights.with(adapter),
+            fingerprint,
+            ..self
+        })
+    }
+
+    /// The architecture.
+    #[must_use]
+    pub fn config(&self) -> &DecoderConfig {
+        &self.config
+    }
+
+    /// Identifies the weights, an adapter's included, and what else affects answers.
+    #[must_use]
+    pub fn fingerprint(&self) -> &str {
+        &self.fingerprint
+    }
+
+    /// Whether the embedding is the output projection too.
+    #[must_use]
+    pub fn is_tied(&self) -> bool {
+        !self.weights.has_output()
+    }
+
+    /// Where it was read from, if that is a folder.
+    pub(in crate::decoder) fn folder(&self) -> Option<&Path> {
+        self.weights.folder()
+    }
+
+    /// The tokens that end what it writes.
+    #[must_use]
+    pub fn end_tokens(&self) -> &[u32] {
+        &self.end_tokens
+    }
+
+    /// How prompts with instruction and examples are put before it.
+    #[must_use]
+    pub fn prompt_form(&self) -> PromptForm {
+        self.prompt_form
+    }
+
+    /// How the model reads prompts where a caller chose `chosen`, and its fingerprint then:
+    /// measurements made with one form must not be used with another.
+    ///
+    /// # Errors
+    /// A conversation, where the model has no chat template.
+    pub(in crate::decoder) fn read_as(
+        &self,
+        chosen: Option<ReadAs>,
+    ) -> Result<(ReadAs, String), DecoderError> {
+        let own = ReadAs::Text(self.prompt_form);
+        let read_as = chosen.unwrap_or(own);
+        if read_as == ReadAs::Chat && self.chat.is_none() {
+            return Err(DecoderError::NoChatTemplate);
+        }
+        let fingerprint = match read_as == own {
+            true => self.fingerprint.clone(),
+            false => extended(&self.fingerprint, &[read_as.name().as_bytes()]),
+        };
+        Ok((read_as, fingerprint))
+    }
+
+    /// What it was trained for last; `None` where another program trained it.
+    #[must_use]
+    pub fn origin(&self) -> Option<&Origin> {
+        self.origin.as_ref()
+    }
+
+    /// The tokens by which it chooses a source, where it was trained to.
+    #[must_use]
+    pub fn sources(&self) -> Option<&SourceTokens> {
+        self.origin.as_ref()?.sources.as_ref()
+    }
+
+    /// The tokens of a prompt in a form, and of what a model is to write after it, as a model that
+    /// answers reads and writes them: the output follows a space and ends with the line. One that
+    /// chooses its source reads knowledge between its marks, whatever the form.
+    ///
+    /// # Errors
+    /// A text that the tokenizer refuses, a token that the model does not know.
+    pub fn example(
+        &self,
+        prompt: &Prompt,
+        form: PromptForm,
+        output: &str,
+    ) -> Result<(Vec<u32>, Vec<u32>), DecoderError> {
+        if let (Some(tokens), Some(sourced)) = (self.sources(), &prompt.sourced) {
+            let read = self.sourced(tokens, sourced)?;
+            return Ok((read.concat(), self.output(output)?));
+        }
+        let (shared, rest) = form.text(prompt);
+        self.continued(&format!("{shared}{rest}"), &completion(output))
+    }
+
+    /// The tokens of an output as it follows its prompt, see [`Checkpoint::example`].
+    ///
+    /// # Errors
+    /// As [`Checkpoint::example`].
+    pub fn output(&self, output: &str) -> Result<Vec<u32>, DecoderError> {
+        let tokens = self
+            .tokenizer
+            .encode_continuation(&completion(output), Reading::Plain)?;
+        self.config.known(tokens)
+    }
+
+    /// The tokens of a text, and of another that continues it.
+    ///
+    /// # Errors
+    /// As [`Checkpoint::example`].
+    pub fn continued(
+        &self,
+        text: &str,
+        continuation: &str,
+    ) -> Result<(Vec<u32>, Vec<u32>), DecoderError> {
+        let text = self.tokenizer.encode(text, Reading::Plain, true)?;
+        let continuation = self
+            .tokenizer
+            .encode_continuation(continuation, Reading::Plain)?;
+        Ok((self.config.known(text)?, self.config.known(continuation)?))
+    }
+
+    /// All weights in 32 bits under their Hugging Face names, an adapter's merged in. One tensor at
+    /// a time is read; files that were changed meanwhile are an error at the end.
+    pub fn tensors(&self) -> impl Iterator<Item = Result<(String, Tensor), DecoderError>> + '_ {
+        let config = &self.config;
+        let dense = |stored: Result<Option<Stored>, DecoderError>| {
+            stored?.map(|stored| stored.dense()).transpose()
+        };
+        let ends = [
+            "model.embed_tokens.weight",
+            "model.norm.weight",
+            "lm_head.weight",
+        ];
+        let ends = ends.into_iter().filter_map(move |name| {
+            let tensor = match name {
+                "model.norm.weight" => self.weights.norm(config, NormForm::HuggingFace).map(Some),
+                "lm_head.weight" => dense(self.weights.output(config)),
+                _ => dense(self.weights.embedding(config).map(Some)),
+            };
+            tensor
+                .transpose()
+                .map(|tensor| Ok((name.to_owned(), tensor?)))
+        });
+        let matrices = matrices(config).into_iter().map(|(layer, part, shape)| {
+            let tensor = self.weights.matrix(config, layer, part, shape)?.dense()?;
+            Ok((format!("{}.weight", part.module(layer)), tensor))
+        });
+        let norms = norms(config).into_iter().map(|(layer, part, width)| {
+            let form = NormForm::HuggingFace;
+            let tensor = self
+                .weights
+                .block_norm(config.family, layer, part, width, form)?;
+            Ok((format!("{}.weight", part.module(layer)), tensor))
+        });
+        let biases = biases(config).into_iter().map(|(layer, part, width)| {
+            let tensor = self.weights.bias(layer, part, width)?;
+            Ok((format!("{}.bias", part.module(layer)), tensor))
+        });
+        let unchanged = std::iter::once_with(|| self.weights.check_unchanged().err().map(Err));
+        ends.chain(matrices)
+            .chain(norms)
+            .chain(biases)
+            .chain(unchanged.flatten())
+    }
+}
+
+/// The architecture of a decoder and its weights, from the headers of its files: nothing of the size of
+/// the weights is read.
+pub(in crate::decoder) fn headers(path: &Path) -> Result<(DecoderConfig, Weights), DecoderError> {
+    let (config, file) = match path.is_dir() {
+        true => folder_headers(path)?,
+        false => {
+            let (config, file) = gguf_headers(path)?;
+            (config, WeightFile::Gguf(file))
+        }
+    };
+    Ok((config, Weights::new(file)))
+}
+
+fn gguf_headers(path: &Path) -> Result<(DecoderConfig, GgufFile), DecoderError> {
+    let is_gguf = path
+        .extension()
+        .is_some_and(|e| e.eq_ignore_ascii_case("gguf"));
+    if path.exists() && !is_gguf {
+        return Err(DecoderError::NotAModel {
+            path: path.to_path_buf(),
+        });
+    }
+    let file = GgufFile::open(path)?;
+    let metadata = file.metadata();
+    let vocabulary = file
+        .shape("token_embd.weight")
+        .and_then(|shape| shape.first().copied());
+    let vocabulary = vocabulary.ok_or_else(|| DecoderError::MissingTensor {
+        path: path.to_path_buf(),
+        name: "token_embd.weight".to_owned(),
+    })?;
+    let factors = ["rope_freqs.weight", "rope_factors_short.weight"]
+        .into_iter()
+        .find(|name| file.shape(name).is_some())
+        .map(|name| -> Result<Vec<f32>, DecoderError> {
+            let tensor = file.tensor(name)?.dequantize(&candle_core::Device::Cpu)?;
+            Ok(tensor.flatten_all()?.to_vec1()?)
+        })
+        .transpose()?;
+    let config = DecoderConfig::from_gguf(&metadata, vocabulary, factors)?;
+    config.check_tensors(path, file.tensors())?;
+    Ok((config, file))
+}
+
+fn folder_headers(folder: &Path) -> Result<(DecoderConfig, WeightFile), DecoderError> {
+    let config_path = folder.join(CONFIG_FILE);
+    if !config_path.exists() {
+        let path = folder.to_path_buf();
+        return Err(match replacement::is_begun(folder) {
+            true => DecoderError::Incomplete {
+                path,
+                missing: CONFIG_FILE,
+            },
+            false => DecoderError::NotAModel { path },
+        });
+    }
+    let config = DecoderConfig::from_hugging_face(&config_path)?;
+    let file = WeightFile::open_safetensors(folder)?;
+    config.check_tensors(&config_path, file.tensors())?;
+    Ok((config, file))
+}
+
+/// An output as it follows its prompt.
+fn completion(output: &str) -> String {
+    format!(" {output}\n")
+}
+
+/// The projections of all blocks, `(layer, part, [rows, columns])`, as they are stored.
+pub(in crate::decoder) fn matrices(config: &DecoderConfig) -> Vec<(usize, Part, [usize; 2])> {
+    let (hidden, width) = (config.hidden, config.intermediate);
+    let queries = config.heads * config.head_width;
+    let keys = config.kv_heads * config.head_width;
+    let mut parts = match config.family.fuses_projections() {
+        true => vec![
+            (Part::QueryKeyValue, [queries + 2 * keys, hidden]),
+            (Part::GateUp, [2 * width, hidden]),
+        ],
+        false => vec![
+            (Part::Query, [queries, hidden]),
+            (Part::Key, [keys, hidden]),
+            (Part::Value, [keys, hidden]),
+            (Part::Gate, [width, hidden]),
+            (Part::Up, [width, hidden]),
+        ],
+    };
+    parts.extend([
+        (Part::AttentionOutput, [hidden, queries]),
+        (Part::Down, [hidden, width]),
+    ]);
+    in_each_layer(config, &parts)
+}
+
+/// The norms of all blocks, `(layer, part, width)`.
+pub(in crate::decoder) fn norms(config: &DecoderConfig) -> Vec<(usize, Part, usize)> {
+    let (family, hidden) = (config.family, config.hidden);
+    let mut parts = vec![
+        (Part::AttentionNorm, hidden),
+        (Part::feed_forward_norm(family), hidden),
+    ];
+    if family.norms_outputs() {
+        parts.extend([
+            (Part::PostAttentionNorm, hidden),
+            (Part::PostFeedForwardNorm, hidden),
+        ]);
+    }
+    if family.norms_heads() {
+        parts.extend([
+            (Part::QueryNorm, config.head_width),
+            (Part::KeyNorm, config.head_width),
+        ]);
+    }
+    in_each_layer(config, &parts)
+}
+
+/// The biases of all blocks, `(layer, part, width)`.
+pub(in crate::decoder) fn biases(config: &DecoderConfig) -> Vec<(usize, Part, usize)> {
+    let queries = config.heads * config.head_width;
+    let keys = config.kv_heads * config.head_width;
+    match config.family.has_biases() {
+        true => in_each_layer(
+            config,
+            &[
+                (Part::Query, queries),
+                (Part::Key, keys),
+                (Part::Value, keys),
+            ],
+        ),
+        false => Vec::new(),
+    }
+}
+
+/// The parts of every block, with what is known of each.
+fn in_each_layer<T: Copy>(config: &DecoderConfig, parts: &[(Part, T)]) -> Vec<(usize, Part, T)> {
+    (0..config.layers)
+        .flat_map(|layer| parts.iter().map(move |&(part, known)| (layer, part, known)))
+        .collect()
+}
+
+/// Chat formats end a turn by tokens that not every checkpoint declares as an end.
+fn add_known_end_tokens(tokenizer: &TextTokenizer, end_tokens: &mut Vec<u32>) {
+    let known = [
+        "<|im_end|>",
+        "<|eot_id|>",
+        "<|end|>",
+        "<|endoftext|>",
+        "<|end_of_text|>",
+        "<end_of_turn>",
+    ];
+    end_tokens.extend(known.iter().filter_map(|token| tokenizer.id(token)));
+    end_tokens.sort_unstable();
+    end_tokens.dedup();
+}
+
+/// The end tokens that `generation_config.json` or `config.json` names: one id or several.
+fn end_tokens_of_folder(folder: &Path) -> Vec<u32> {
+    ["generation_config.json", "config.json"]
+        .iter()
+        .filter_map(|name| small_file::text(&folder.join(name), MOST_SETTINGS_BYTES).ok())
+        .filter_map(|text| serde_json::from_str::<serde_json::Value>(&text).ok())
+        .find_map(|config| match config.get("eos_token_id")? {
+            serde_json::Value::Array(ids) => Some(
+                ids.iter()
+                    .filter_map(|id| id.as_u64())
+                    .map(|id| id as u32)
+                    .collect(),
+            ),
+            id => Some(vec![id.as_u64()? as u32]),
+        })
+        .unwrap_or_default()
+}

@@ -1,0 +1,332 @@
+//! Exporting a decoder to a folder in the Hugging Face layout: configuration, tokenizer and weights in
+//! one file, as vLLM, transformers and ken load them.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io::ErrorKind;
+use std::path::Path;
+use std::str::FromStr;
+
+use candle_core::{DType, Tensor};
+use safetensors::tensor::TensorView;
+use serde_json::{Value, json};
+
+use crate::decoder::config::family::Family;
+use crate::decoder::config::{GLOBAL, LOCAL, LayerKind, LocalLayers, RopeScaling};
+use crate::decoder::error::DecoderError;
+use crate::decoder::files::checkpoint::Checkpoint;
+use crate::decoder::files::file_names::{CONFIG_FILE, COPIED, ORIGIN_FILE, WEIGHTS_FILE};
+use crate::decoder::files::origin::Origin;
+use crate::decoder::files::replacement::Replacement;
+use crate::decoder::text::prompt_form::{FIELD, PromptForm};
+use crate::decoder::text::text_part;
+use crate::kernels::UnknownName;
+use crate::small_file::{self, MOST_SETTINGS_BYTES};
+
+/// The precision in which weights are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum StoredAs {
+    /// In 32 bits.
+    #[default]
+    F32,
+    /// In 16 bits.
+    F16,
+    /// In 16 bits with the range of 32.
+    Bf16,
+}
+
+impl StoredAs {
+    const ALL: [Self; 3] = [Self::F32, Self::F16, Self::Bf16];
+
+    fn dtype(self) -> DType {
+        match self {
+            Self::F32 => DType::F32,
+            Self::F16 => DType::F16,
+            Self::Bf16 => DType::BF16,
+        }
+    }
+
+    /// As transformers calls it.
+    fn torch(self) -> &'static str {
+        match self {
+            Self::F32 => "float32",
+            Self::F16 => "float16",
+            Self::Bf16 => "bfloat16",
+        }
+    }
+}
+
+impl fmt::Display for StoredAs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::F32 => "f32",
+            Self::F16 => "f16",
+            Self::Bf16 => "bf16",
+        })
+    }
+}
+
+impl FromStr for StoredAs {
+    type Err = UnknownName;
+
+    fn from_str(name: &str) -> Result<Self, UnknownName> {
+        UnknownName::find("precision", &Self::ALL, name)
+    }
+}
+
+impl Checkpoint {
+    /// Writes the model into a folder, made where it is missing, with an adapter's weights merged
+    /// in. `learned` replaces weights of the same Hugging Face name.
+    ///
+    /// What was in the folder is replaced in the order that [`Replacement`] states: wherever the
+    /// writing ends, the folder opens as the old model or as the new one, or is refused as incomplete.
+    ///
+    /// # Errors
+    /// Weights that cannot be read, files that cannot be written.
+    pub fn write(
+        &self,
+        folder: &Path,
+        stored: StoredAs,
+        learned: &BTreeMap<String, Tensor>,
+    ) -> Result<(), DecoderError> {
+        self.write_trained(folder, stored, learned, self.origin.as_ref())
+    }
+
+    /// As [`Checkpoint::write`], with this record of what the model was trained for, or none.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn write_trained(
+        &self,
+        folder: &Path,
+        stored: StoredAs,
+        learned: &BTreeMap<String, Tensor>,
+        origin: Option<&Origin>,
+    ) -> Result<(), DecoderError> {
+        let mut files = Replacement::begin(folder)?;
+        if let Some(origin) = origin {
+            files.stage(ORIGIN_FILE, &origin.json()?)?;
+        }
+        match self.folder() {
+            None => self.stage_tokenizer(&mut files)?,
+            // Its own folder has them already.
+            Some(source) if source == folder => COPIED.iter().for_each(|name| files.keep(name)),
+            Some(source) => {
+                for name in COPIED {
+                    stage_copy(&mut files, source, name)?;
+                }
+            }
+        }
+        let mut config = match self.folder() {
+            Some(source) => read_json(&source.join(CONFIG_FILE))?,
+            None => self.config_json(),
+        };
+        // Of a multimodal model only the text part is written.
+        if let Some(text) = text_part::config(&config) {
+            config = text.clone();
+            config["architectures"] = json!([self.architecture()]);
+        }
+        // Older tools read the one, newer the other.
+        config["torch_dtype"] = json!(stored.torch());
+        config["dtype"] = json!(stored.torch());
+        config[FIELD] = match self.prompt_form() {
+            PromptForm::Examples => Value::Null,
+            form => json!(form.name()),
+        };
+        if config[FIELD].is_null()
+            && let Some(fields) = config.as_object_mut()
+        {
+            fields.remove(FIELD);
+        }
+        files.stage(CONFIG_FILE, config.to_string().as_bytes())?;
+        self.stage_weights(&mut files, stored, learned)?;
+        files.commit()
+    }
+
+    fn stage_weights(
+        &self,
+        files: &mut Replacement,
+        stored: StoredAs,
+        learned: &BTreeMap<String, Tensor>,
+    ) -> Result<(), DecoderError> {
+        let mut held: Vec<(String, Vec<usize>, Vec<u8>)> = Vec::new();
+        for named in self.tensors() {
+            let (name, tensor) = named?;
+            let tensor = learned.get(&name).unwrap_or(&tensor);
+            let bytes = bytes(&tensor.to_dtype(stored.dtype())?)?;
+            held.push((name, tensor.dims().to_vec(), bytes));
+        }
+        let kind = match stored {
+            StoredAs::F32 => safetensors::Dtype::F32,
+            StoredAs::F16 => safetensors::Dtype::F16,
+            StoredAs::Bf16 => safetensors::Dtype::BF16,
+        };
+        let path = Path::new(WEIGHTS_FILE);
+        let refuse = |reason: String| DecoderError::io(path, std::io::Error::other(reason));
+        let views = held
+            .iter()
+            .map(|(name, shape, bytes)| {
+                TensorView::new(kind, shape.clone(), bytes).map(|view| (name.as_str(), view))
+            })
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(|e| refuse(e.to_string()))?;
+        let metadata = [("format".to_owned(), "pt".to_owned())].into();
+        let content =
+            safetensors::serialize(views, Some(metadata)).map_err(|e| refuse(e.to_string()))?;
+        files.stage(WEIGHTS_FILE, &content)
+    }
+
+    fn stage_tokenizer(&self, files: &mut Replacement) -> Result<(), DecoderError> {
+        files.stage("tokenizer.json", self.tokenizer.json()?.as_bytes())?;
+        let mut settings = json!({
+            "tokenizer_class": "PreTrainedTokenizerFast",
+            "model_max_length": self.config.context,
+        });
+        if let Some(chat) = &self.chat {
+            settings["chat_template"] = json!(chat.source());
+            let (beginning, end) = chat.ends();
+            for (key, token) in [("bos_token", beginning), ("eos_token", end)] {
+                if !token.is_empty() {
+                    settings[key] = json!(token);
+                }
+            }
+        }
+        files.stage("tokenizer_config.json", settings.to_string().as_bytes())
+    }
+
+    /// The name of its architecture in transformers.
+    fn architecture(&self) -> &'static str {
+        match self.config.family {
+            Family::Llama if self.config.sliding_window.is_some() => "MistralForCausalLM",
+            Family::Llama => "LlamaForCausalLM",
+            Family::Qwen2 => "Qwen2ForCausalLM",
+            Family::Qwen3 => "Qwen3ForCausalLM",
+            Family::Phi3 => "Phi3ForCausalLM",
+            Family::Gemma3 => "Gemma3ForCausalLM",
+        }
+    }
+
+    /// The `config.json` of a model that came without one.
+    fn config_json(&self) -> Value {
+        let config = &self.config;
+        let model_type = match config.family {
+            Family::Llama if config.sliding_window.is_some() => "mistral",
+            Family::Llama => "llama",
+            Family::Qwen2 => "qwen2",
+            Family::Qwen3 => "qwen3",
+            Family::Phi3 => "phi3",
+            Family::Gemma3 => "gemma3_text",
+        };
+        let mut json = json!({
+            "architectures": [self.architecture()],
+            "model_type": model_type,
+            "vocab_size": config.vocabulary,
+            "hidden_size": config.hidden,
+            "intermediate_size": config.intermediate,
+            "num_hidden_layers": config.layers,
+            "num_attention_heads": config.heads,
+            "num_key_value_heads": config.kv_heads,
+            "head_dim": config.head_width,
+            "rms_norm_eps": config.norm_epsilon,
+            "rope_theta": config.rope_base,
+            "max_position_embeddings": config.context,
+            "tie_word_embeddings": self.is_tied(),
+            "attention_bias": config.family.has_biases(),
+            "eos_token_id": self.end_tokens,
+        });
+        let activation = config.activation.name();
+        match config.family {
+            Family::Gemma3 => {
+                json["hidden_activation"] = json!(activation);
+                // A whole number in every GGUF file, and transformers wants one.
+                json["query_pre_attn_scalar"] = json!(config.query_scalar as u64);
+            }
+            Family::Llama | Family::Qwen2 | Family::Qwen3 | Family::Phi3 => {
+                json["hidden_act"] = json!(activation);
+            }
+        }
+        if let Some(window) = &config.sliding_window {
+            json["sliding_window"] = json!(window.tokens);
+            if window.layers != LocalLayers::All {
+                let kind = |layer| match config.layer_kind(layer) {
+                    LayerKind::Global => GLOBAL,
+                    LayerKind::Local => LOCAL,
+                };
+                json["layer_types"] = (0..config.layers).map(kind).collect();
+            }
+            if let Some(base) = window.rope_base {
+                json["rope_local_base_freq"] = json!(base);
+            }
+        }
+        match &config.rope_scaling {
+            RopeScaling::None => {}
+            RopeScaling::Linear { factor } => {
+                json["rope_scaling"] = json!({"rope_type": "linear", "factor": factor});
+            }
+            RopeScaling::Llama3 {
+                factor,
+                low_freq_factor,
+                high_freq_factor,
+                original_context,
+            } => {
+                json["rope_scaling"] = json!({
+                    "rope_type": "llama3",
+                    "factor": factor,
+                    "low_freq_factor": low_freq_factor,
+                    "high_freq_factor": high_freq_factor,
+                    "original_max_position_embeddings": original_context,
+                });
+            }
+            RopeScaling::PerFrequency { factors, magnitude } => {
+                json["rope_scaling"] = json!({
+                    "rope_type": "longrope",
+                    "short_factor": factors,
+                    "long_factor": factors,
+                });
+                if *magnitude != 1.0 {
+                    json["rope_scaling"]["attention_factor"] = json!(magnitude);
+                }
+                json["original_max_position_embeddings"] = json!(config.context);
+            }
+        }
+        json
+    }
+}
+
+/// A tensor's numbers as they are stored.
+fn bytes(tensor: &Tensor) -> Result<Vec<u8>, DecoderError> {
+    let flat = tensor.flatten_all()?;
+    Ok(match tensor.dtype() {
+        DType::F16 => {
+            let numbers: Vec<half::f16> = flat.to_vec1()?;
+            numbers.iter().flat_map(|x| x.to_le_bytes()).collect()
+        }
+        DType::BF16 => {
+            let numbers: Vec<half::bf16> = flat.to_vec1()?;
+            numbers.iter().flat_map(|x| x.to_le_bytes()).collect()
+        }
+        _ => {
+            let numbers: Vec<f32> = flat.to_vec1()?;
+            numbers.iter().flat_map(|x| x.to_le_bytes()).collect()
+        }
+    })
+}
+
+/// Takes over a file of another folder, where that has it.
+fn stage_copy(files: &mut Replacement, source: &Path, name: &str) -> Result<(), DecoderError> {
+    let path = source.join(name);
+    match ken_storage::open_linked(&path) {
+        Ok(mut from) => files.stage_by(name, |to| std::io::copy(&mut from, to).map(|_| ())),
+        Err(error) if error.source.kind() == ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn read_json(path: &Path) -> Result<Value, DecoderError> {
+    let text = small_file::text(path, MOST_SETTINGS_BYTES)
+        .map_err(|source| DecoderError::io(path, source))?;
+    serde_json::from_str(&text).map_err(|e| DecoderError::InvalidConfig {
+        path: path.to_path_buf(),
+        reason: e.to_string(),
+    })
+}

@@ -1,0 +1,311 @@
+//! Reading GGUF: header, metadata, and tensors one by one by position. Knows nothing of the graph.
+
+use std::io::{Cursor, Error, ErrorKind, Read, Result as IoResult, Seek, SeekFrom};
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+use candle_core::Device;
+use candle_core::quantized::{GgmlDType, QTensor, gguf_file};
+use ken_storage::ReadAt;
+
+use crate::decoder::error::DecoderError;
+use crate::decoder::files::gguf_header;
+use crate::decoder::files::stored::block_type;
+use crate::decoder::graph::block_matrix::BlockMatrix;
+
+/// An open GGUF file.
+pub(in crate::decoder) struct GgufFile {
+    file: Arc<ReadAt>,
+    content: gguf_file::Content,
+}
+
+impl GgufFile {
+    /// Opens the file and checks that every tensor lies within it, and none upon another.
+    ///
+    /// # Errors
+    /// An unreadable, broken or truncated file, or a tensor type that is not supported.
+    pub(in crate::decoder) fn open(path: &Path) -> Result<Self, DecoderError> {
+        let file = ReadAt::open_linked(path).map_err(|e| DecoderError::io(path, e.source))?;
+        let corrupt = |reason: String| DecoderError::Corrupt {
+            path: path.to_path_buf(),
+            format: "GGUF",
+            reason,
+        };
+        // Lengths and counts are checked before anything of their size is allocated.
+        let head_bytes = gguf_header::length(&mut Reader::new(&file))
+            .map_err(|error| corrupt(error.to_string()))?;
+        let head = file.bytes(0..head_bytes)?.unwrap_or_default();
+        let content = gguf_file::Content::read(&mut Cursor::new(&head[..])).map_err(|e| {
+            let reason = first_line(&e);
+            if reason.contains("unknown dtype") {
+                DecoderError::UnknownQuantization {
+                    path: path.to_path_buf(),
+                    reason,
+                }
+            } else {
+                corrupt(reason)
+            }
+        })?;
+        drop(head);
+        let mut places: Vec<(Range<u64>, &String)> = content
+            .tensor_infos
+            .iter()
+            .map(|(name, info)| (place(info, content.tensor_data_offset), name))
+            .collect();
+        places.sort_by_key(|(place, _)| (place.start, place.end));
+        let expected = places.iter().map(|(place, _)| place.end).max();
+        let (expected, received) = (expected.unwrap_or(0), file.length());
+        if expected > received {
+            return Err(DecoderError::Truncated {
+                path: path.to_path_buf(),
+                expected,
+                received,
+            });
+        }
+        let overlapping = places
+            .windows(2)
+            .find(|pair| pair[0].0.end > pair[1].0.start);
+        if let Some([(_, one), (_, other)]) = overlapping {
+            let reason = format!("the tensors `{one}` and `{other}` overlap");
+            return Err(corrupt(reason));
+        }
+        Ok(Self {
+            file: Arc::new(file),
+            content,
+        })
+    }
+
+    pub(in crate::decoder) fn path(&self) -> &Path {
+        self.file.path()
+    }
+
+    /// The file itself.
+    pub(in crate::decoder) fn file(&self) -> &ReadAt {
+        &self.file
+    }
+
+    /// How many tensors it holds.
+    pub(in crate::decoder) fn tensors(&self) -> usize {
+        self.content.tensor_infos.len()
+    }
+
+    pub(in crate::decoder) fn metadata(&self) -> Metadata<'_> {
+        Metadata {
+            path: self.file.path(),
+            content: &self.content,
+        }
+    }
+
+    /// The shape of a tensor, rows first; `None` where the file has no such tensor.
+    pub(in crate::decoder) fn shape(&self, name: &str) -> Option<&[usize]> {
+        self.content
+            .tensor_infos
+            .get(name)
+            .map(|info| info.shape.dims())
+    }
+
+    /// The type in which a tensor is stored; `None` where the file has no such tensor.
+    pub(in crate::decoder) fn dtype(&self, name: &str) -> Option<GgmlDType> {
+        let info = self.content.tensor_infos.get(name)?;
+        Some(info.ggml_dtype)
+    }
+
+    /// A matrix that is stored in blocks of a type that there are kernels for; `None` of any other.
+    ///
+    /// # Errors
+    /// A missing tensor.
+    pub(in crate::decoder) fn blocks(
+        &self,
+        name: &str,
+    ) -> Result<Option<BlockMatrix>, DecoderError> {
+        let info = self.info(name)?;
+        let &[rows, inputs] = info.shape.dims() else {
+            return Ok(None);
+        };
+        Ok(block_type(info.ggml_dtype).map(|block| BlockMatrix {
+            file: Arc::clone(&self.file),
+            start: place(info, self.content.tensor_data_offset).start,
+            dtype: info.ggml_dtype,
+            block,
+            rows,
+            inputs,
+            paired: None,
+        }))
+    }
+
+    fn info(&self, name: &str) -> Result<&gguf_file::TensorInfo, DecoderError> {
+        let info = self.content.tensor_infos.get(name);
+        info.ok_or_else(|| DecoderError::MissingTensor {
+            path: self.path().to_path_buf(),
+            name: name.to_owned(),
+        })
+    }
+
+    /// Reads a tensor as it is stored.
+    ///
+    /// # Errors
+    /// A missing tensor or one that cannot be decoded.
+    pub(in crate::decoder) fn tensor(&self, name: &str) -> Result<QTensor, DecoderError> {
+        self.info(name)?;
+        self.content
+            .tensor(&mut Reader::new(&self.file), name, &Device::Cpu)
+            .map_err(|e| DecoderError::Corrupt {
+                path: self.path().to_path_buf(),
+                format: "GGUF",
+                reason: format!("tensor `{name}`: {}", first_line(&e)),
+            })
+    }
+}
+
+/// Where a tensor lies in its file; to the end of all files, where that is beyond reason.
+fn place(info: &gguf_file::TensorInfo, data: u64) -> Range<u64> {
+    let start = data.saturating_add(info.offset);
+    let mut dimensions = info.shape.dims().iter();
+    let elements = dimensions.try_fold(1u64, |n, &d| n.checked_mul(d as u64));
+    let end = elements
+        .map(|n| n.div_ceil(info.ggml_dtype.block_size() as u64))
+        .and_then(|blocks| blocks.checked_mul(info.ggml_dtype.type_size() as u64))
+        .and_then(|bytes| bytes.checked_add(start));
+    start..end.unwrap_or(u64::MAX)
+}
+
+/// A file as candle and the check of the header read it: from front to end, and from a position on.
+struct Reader<'a> {
+    file: &'a ReadAt,
+    at: u64,
+}
+
+impl<'a> Reader<'a> {
+    fn new(file: &'a ReadAt) -> Self {
+        Self { file, at: 0 }
+    }
+}
+
+impl Read for Reader<'_> {
+    fn read(&mut self, bytes: &mut [u8]) -> IoResult<usize> {
+        let left = self.file.length().saturating_sub(self.at);
+        let count = (bytes.len() as u64).min(left) as usize;
+        self.file.read_into(self.at, &mut bytes[..count])?;
+        self.at += count as u64;
+        Ok(count)
+    }
+}
+
+impl Seek for Reader<'_> {
+    fn seek(&mut self, to: SeekFrom) -> IoResult<u64> {
+        let at = match to {
+            SeekFrom::Start(at) => Some(at),
+            SeekFrom::End(by) => self.file.length().checked_add_signed(by),
+            SeekFrom::Current(by) => self.at.checked_add_signed(by),
+        };
+        self.at = at.ok_or_else(|| Error::from(ErrorKind::InvalidInput))?;
+        Ok(self.at)
+    }
+}
+
+/// candle appends a backtrace to its messages; people want the first line.
+fn first_line(error: &candle_core::Error) -> String {
+    error
+        .to_string()
+        .lines()
+        .next()
+        .unwrap_or_default()
+        .to_owned()
+}
+
+/// Typed access to GGUF metadata.
+#[derive(Clone, Copy)]
+pub(in crate::decoder) struct Metadata<'a> {
+    path: &'a Path,
+    content: &'a gguf_file::Content,
+}
+
+impl<'a> Metadata<'a> {
+    pub(in crate::decoder) fn path(&self) -> &'a Path {
+        self.path
+    }
+
+    pub(in crate::decoder) fn optional_number(&self, key: &str) -> Option<f64> {
+        self.content.metadata.get(key).and_then(number)
+    }
+
+    pub(in crate::decoder) fn optional_string(&self, key: &str) -> Option<&'a str> {
+        match self.content.metadata.get(key) {
+            Some(gguf_file::Value::String(text)) => Some(text),
+            _ => None,
+        }
+    }
+
+    pub(in crate::decoder) fn optional_bool(&self, key: &str) -> Option<bool> {
+        match self.content.metadata.get(key) {
+            Some(gguf_file::Value::Bool(value)) => Some(*value),
+            _ => None,
+        }
+    }
+
+    pub(in crate::decoder) fn strings(&self, key: &str) -> Option<Vec<&'a str>> {
+        self.array(key)?
+            .iter()
+            .map(|value| match value {
+                gguf_file::Value::String(text) => Some(text.as_str()),
+                _ => None,
+            })
+            .collect()
+    }
+
+    pub(in crate::decoder) fn numbers(&self, key: &str) -> Option<Vec<f64>> {
+        self.array(key)?.iter().map(number).collect()
+    }
+
+    pub(in crate::decoder) fn booleans(&self, key: &str) -> Option<Vec<bool>> {
+        self.array(key)?
+            .iter()
+            .map(|value| match value {
+                gguf_file::Value::Bool(value) => Some(*value),
+                _ => None,
+            })
+            .collect()
+    }
+
+    pub(in crate::decoder) fn number(&self, key: &str) -> Result<f64, DecoderError> {
+        self.optional_number(key).ok_or_else(|| self.missing(key))
+    }
+
+    pub(in crate::decoder) fn string(&self, key: &str) -> Result<&'a str, DecoderError> {
+        self.optional_string(key).ok_or_else(|| self.missing(key))
+    }
+
+    fn array(&self, key: &str) -> Option<&'a [gguf_file::Value]> {
+        match self.content.metadata.get(key) {
+            Some(gguf_file::Value::Array(values)) => Some(values),
+            _ => None,
+        }
+    }
+
+    fn missing(&self, key: &str) -> DecoderError {
+        DecoderError::Corrupt {
+            path: self.path.to_path_buf(),
+            format: "GGUF",
+            reason: format!("the metadata key `{key}` is missing"),
+        }
+    }
+}
+
+/// A GGUF number of any integer or floating type, as `f64`.
+fn number(value: &gguf_file::Value) -> Option<f64> {
+    use gguf_file::Value;
+    Some(match value {
+        Value::U8(n) => f64::from(*n),
+        Value::I8(n) => f64::from(*n),
+        Value::U16(n) => f64::from(*n),
+        Value::I16(n) => f64::from(*n),
+        Value::U32(n) => f64::from(*n),
+        Value::I32(n) => f64::from(*n),
+        Value::U64(n) => *n as f64,
+        Value::I64(n) => *n as f64,
+        Value::F32(n) => f64::from(*n),
+        Value::F64(n) => *n,
+        Value::Bool(_) | Value::String(_) | Value::Array(_) => return None,
+    })
+}

@@ -1,0 +1,168 @@
+//! Writing an untrained decoder: a folder with configuration, tokenizer and random
+//! weights, as [`crate::decoder::Decoder`] loads it. It trains nothing, and draws no random numbers itself.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use safetensors::tensor::{Dtype, TensorView};
+use serde_json::{Value, json};
+
+use crate::decoder::error::DecoderError;
+use crate::decoder::files::file_names::{CONFIG_FILE, WEIGHTS_FILE};
+use crate::decoder::files::replacement::Replacement;
+use crate::decoder::text::prompt_form::{FIELD, PromptForm};
+
+/// Standard deviation of the weights (GPT-2).
+const SPREAD: f32 = 0.02;
+const NORM_EPSILON: f64 = 1e-5;
+const ROPE_BASE: f64 = 10_000.0;
+
+/// A decoder of the Llama family with as many key as query heads, and with one matrix for embedding
+/// and output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Untrained {
+    /// Entries in the vocabulary.
+    pub vocabulary: usize,
+    /// Width of the residual stream.
+    pub hidden: usize,
+    /// Width of the feed-forward layer.
+    pub intermediate: usize,
+    /// Number of blocks.
+    pub layers: usize,
+    /// Heads; divides `hidden`.
+    pub heads: usize,
+    /// The most tokens that a prompt and its answer may have together.
+    pub context: usize,
+    /// The token that begins and ends a text.
+    pub end_token: u32,
+    /// The form in which it reads prompts.
+    pub prompt: PromptForm,
+}
+
+/// The weights of one tensor: its name, its shape, and by how much it is spread about what value.
+struct Drawn {
+    name: String,
+    shape: Vec<usize>,
+    mean: f32,
+    spread: f32,
+}
+
+impl Untrained {
+    /// How many weights it has.
+    #[must_use]
+    pub fn parameters(&self) -> usize {
+        let numbers = |drawn: &Drawn| drawn.shape.iter().product::<usize>();
+        self.tensors().iter().map(numbers).sum()
+    }
+
+    /// Writes `config.json`, `tokenizer.json` and `model.safetensors` into a folder, which is made.
+    /// `normal` gives numbers of mean 0 and variance 1; the same numbers give the same weights.
+    /// What writes into the residual stream starts smaller, the more blocks there are (GPT-2).
+    ///
+    /// # Errors
+    /// A folder or file that cannot be written.
+    pub fn write(
+        &self,
+        folder: &Path,
+        tokenizer: &Value,
+        normal: &mut dyn FnMut() -> f32,
+    ) -> Result<(), DecoderError> {
+        let mut files = Replacement::begin(folder)?;
+        for (name, value) in [(CONFIG_FILE, &self.config()), ("tokenizer.json", tokenizer)] {
+            files.stage(name, format!("{value:#}\n").as_bytes())?;
+        }
+        let tensors = self.tensors();
+        let data: BTreeMap<&str, (&[usize], Vec<u8>)> = tensors
+            .iter()
+            .map(|drawn| {
+                let count = drawn.shape.iter().product();
+                let mut bytes = Vec::with_capacity(4 * count);
+                for _ in 0..count {
+                    // A norm's weights are all the same.
+                    let number = match drawn.spread {
+                        0.0 => drawn.mean,
+                        spread => drawn.mean + spread * normal(),
+                    };
+                    bytes.extend_from_slice(&number.to_le_bytes());
+                }
+                (drawn.name.as_str(), (drawn.shape.as_slice(), bytes))
+            })
+            .collect();
+        let path = folder.join(WEIGHTS_FILE);
+        let corrupt = |error: safetensors::SafeTensorError| DecoderError::Corrupt {
+            path: path.clone(),
+            format: "safetensors",
+            reason: error.to_string(),
+        };
+        let views = data
+            .iter()
+            .map(|(name, (shape, bytes))| {
+                let view = TensorView::new(Dtype::F32, shape.to_vec(), bytes);
+                Ok((*name, view.map_err(corrupt)?))
+            })
+            .collect::<Result<Vec<_>, DecoderError>>()?;
+        let format = [("format".to_owned(), "pt".to_owned())].into();
+        let bytes = safetensors::serialize(views, Some(format)).map_err(corrupt)?;
+        files.stage(WEIGHTS_FILE, &bytes)?;
+        files.commit()
+    }
+
+    fn tensors(&self) -> Vec<Drawn> {
+        let (hidden, wide) = (self.hidden, self.intermediate);
+        let residual = SPREAD / (2.0 * self.layers as f32).sqrt();
+        let drawn = |name: &str, shape: &[usize], mean: f32, spread: f32| Drawn {
+            name: format!("model.{name}.weight"),
+            shape: shape.to_vec(),
+            mean,
+            spread,
+        };
+        let mut tensors = vec![
+            drawn("embed_tokens", &[self.vocabulary, hidden], 0.0, SPREAD),
+            drawn("norm", &[hidden], 1.0, 0.0),
+        ];
+        for layer in 0..self.layers {
+            for (part, shape, mean, spread) in [
+                ("input_layernorm", &[hidden][..], 1.0, 0.0),
+                ("self_attn.q_proj", &[hidden, hidden], 0.0, SPREAD),
+                ("self_attn.k_proj", &[hidden, hidden], 0.0, SPREAD),
+                ("self_attn.v_proj", &[hidden, hidden], 0.0, SPREAD),
+                ("self_attn.o_proj", &[hidden, hidden], 0.0, residual),
+                ("post_attention_layernorm", &[hidden], 1.0, 0.0),
+                ("mlp.gate_proj", &[wide, hidden], 0.0, SPREAD),
+                ("mlp.up_proj", &[wide, hidden], 0.0, SPREAD),
+                ("mlp.down_proj", &[hidden, wide], 0.0, residual),
+            ] {
+                tensors.push(drawn(
+                    &format!("layers.{layer}.{part}"),
+                    shape,
+                    mean,
+                    spread,
+                ));
+            }
+        }
+        tensors
+    }
+
+    fn config(&self) -> Value {
+        let mut config = json!({
+            "architectures": ["LlamaForCausalLM"],
+            "model_type": "llama",
+            "vocab_size": self.vocabulary,
+            "hidden_size": self.hidden,
+            "intermediate_size": self.intermediate,
+            "num_hidden_layers": self.layers,
+            "num_attention_heads": self.heads,
+            "num_key_value_heads": self.heads,
+            "hidden_act": "silu",
+            "rms_norm_eps": NORM_EPSILON,
+            "rope_theta": ROPE_BASE,
+            "max_position_embeddings": self.context,
+            "tie_word_embeddings": true,
+            "bos_token_id": self.end_token,
+            "eos_token_id": self.end_token,
+            "torch_dtype": "float32",
+        });
+        config[FIELD] = self.prompt.name().into();
+        config
+    }
+}

@@ -1,0 +1,492 @@
+//! Finding the weights of a decoder under their names in GGUF and in safetensors, and bringing
+//! them into the one layout that the graph uses: rotary pairs half a head apart, query, key and
+//! value projections fused, gate and up projections apart.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use candle_core::{Device, Tensor};
+use ken_storage::ReadAt;
+use safetensors::tensor::TensorInfo;
+
+use crate::decoder::adapter::Adapter;
+use crate::decoder::config::DecoderConfig;
+use crate::decoder::config::family::Family;
+use crate::decoder::error::DecoderError;
+use crate::decoder::files::gguf::GgufFile;
+use crate::decoder::files::shards::{loaded, refusal, safetensors_files};
+use crate::decoder::files::stored::{Stored, block_type};
+use crate::decoder::graph::block_matrix::BlockMatrix;
+use crate::decoder::text::text_part;
+use crate::kernels::quantized::BlockType;
+use crate::tensor_file::TensorFile;
+
+/// One weight of a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::decoder) enum Part {
+    AttentionNorm,
+    Query,
+    Key,
+    Value,
+    QueryKeyValue,
+    QueryNorm,
+    KeyNorm,
+    AttentionOutput,
+    PostAttentionNorm,
+    FeedForwardNorm,
+    /// [`Part::FeedForwardNorm`] under the name that it has beside [`Part::PostAttentionNorm`].
+    PreFeedForwardNorm,
+    PostFeedForwardNorm,
+    Gate,
+    Up,
+    GateUp,
+    Down,
+}
+
+impl Part {
+    fn hugging_face(self) -> &'static str {
+        match self {
+            Self::AttentionNorm => "input_layernorm",
+            Self::Query => "self_attn.q_proj",
+            Self::Key => "self_attn.k_proj",
+            Self::Value => "self_attn.v_proj",
+            Self::QueryKeyValue => "self_attn.qkv_proj",
+            Self::QueryNorm => "self_attn.q_norm",
+            Self::KeyNorm => "self_attn.k_norm",
+            Self::AttentionOutput => "self_attn.o_proj",
+            // Named after its place: elsewhere than in Gemma it stands before the feed-forward layer.
+            Self::PostAttentionNorm | Self::FeedForwardNorm => "post_attention_layernorm",
+            Self::PreFeedForwardNorm => "pre_feedforward_layernorm",
+            Self::PostFeedForwardNorm => "post_feedforward_layernorm",
+            Self::Gate => "mlp.gate_proj",
+            Self::Up => "mlp.up_proj",
+            Self::GateUp => "mlp.gate_up_proj",
+            Self::Down => "mlp.down_proj",
+        }
+    }
+
+    /// The norm before the feed-forward layer.
+    pub(in crate::decoder) fn feed_forward_norm(family: Family) -> Self {
+        match family.norms_outputs() {
+            true => Self::PreFeedForwardNorm,
+            false => Self::FeedForwardNorm,
+        }
+    }
+
+    /// The name of the module that holds it, as Hugging Face and PEFT write it.
+    pub(in crate::decoder) fn module(self, layer: usize) -> String {
+        format!("model.layers.{layer}.{}", self.hugging_face())
+    }
+
+    fn gguf(self) -> &'static str {
+        match self {
+            Self::AttentionNorm => "attn_norm",
+            Self::Query => "attn_q",
+            Self::Key => "attn_k",
+            Self::Value => "attn_v",
+            Self::QueryKeyValue => "attn_qkv",
+            Self::QueryNorm => "attn_q_norm",
+            Self::KeyNorm => "attn_k_norm",
+            Self::AttentionOutput => "attn_output",
+            Self::PostAttentionNorm => "post_attention_norm",
+            Self::FeedForwardNorm | Self::PreFeedForwardNorm => "ffn_norm",
+            Self::PostFeedForwardNorm => "post_ffw_norm",
+            Self::Gate => "ffn_gate",
+            // Phi-3's fused gate and up projection goes by the name of the up projection.
+            Self::Up | Self::GateUp => "ffn_up",
+            Self::Down => "ffn_down",
+        }
+    }
+}
+
+/// The stored weights, and an adapter on top of them.
+pub(in crate::decoder) struct Weights {
+    file: WeightFile,
+    adapter: Option<Adapter>,
+}
+
+/// The files of weights.
+pub(in crate::decoder) enum WeightFile {
+    Gguf(GgufFile),
+    Safetensors {
+        folder: PathBuf,
+        files: Vec<TensorFile>,
+        /// Which of the files holds a tensor, and under which name; the last one, where several do.
+        holders: HashMap<String, (usize, String)>,
+    },
+}
+
+/// How the weight of a norm is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::decoder) enum NormForm {
+    /// As rows are multiplied by it.
+    Whole,
+    /// As Hugging Face stores it, see [`Family::norm_offset`].
+    HuggingFace,
+}
+
+impl WeightFile {
+    /// Opens `model.safetensors`, or every shard that `model.safetensors.index.json` names.
+    pub(in crate::decoder) fn open_safetensors(folder: &Path) -> Result<Self, DecoderError> {
+        let mut files = Vec::new();
+        let mut holders = HashMap::new();
+        for path in safetensors_files(folder)? {
+            let file = TensorFile::open(&path).map_err(|error| refusal(&path, error))?;
+            for name in file.names() {
+                holders.insert(text_part::bare_name(&name), (files.len(), name));
+            }
+            files.push(file);
+        }
+        Ok(Self::Safetensors {
+            folder: folder.to_path_buf(),
+            files,
+            holders,
+        })
+    }
+
+    /// The files that it consists of.
+    pub(in crate::decoder) fn files(&self) -> Vec<&ReadAt> {
+        match self {
+            Self::Gguf(file) => vec![file.file()],
+            Self::Safetensors { files, .. } => files.iter().map(TensorFile::file).collect(),
+        }
+    }
+
+    /// How many tensors it holds.
+    pub(in crate::decoder) fn tensors(&self) -> usize {
+        match self {
+            Self::Gguf(file) => file.tensors(),
+            Self::Safetensors { holders, .. } => holders.len(),
+        }
+    }
+
+    fn path(&self) -> &Path {
+        match self {
+            Self::Gguf(file) => file.path(),
+            Self::Safetensors { folder, .. } => folder,
+        }
+    }
+
+    fn block_name(&self, layer: usize, part: Part, suffix: &str) -> String {
+        match self {
+            Self::Gguf(_) => format!("blk.{layer}.{}.{suffix}", part.gguf()),
+            Self::Safetensors { .. } => format!("{}.{suffix}", part.module(layer)),
+        }
+    }
+
+    fn shape(&self, name: &str) -> Option<Vec<usize>> {
+        match self {
+            Self::Gguf(file) => file.shape(name).map(<[usize]>::to_vec),
+            Self::Safetensors { files, holders, .. } => {
+                held(files, holders, name).map(|(_, info)| info.shape.clone())
+            }
+        }
+    }
+
+    /// The name of the type in which a matrix is stored, and its blocks' type, where these stay as
+    /// they are.
+    fn stored_type(
+        &self,
+        name: &str,
+        shape: [usize; 2],
+    ) -> Result<(String, Option<BlockType>), DecoderError> {
+        self.check_shape(name, &shape)?;
+        let found = match self {
+            Self::Gguf(file) => file.dtype(name).map(|dtype| {
+                let name = format!("{dtype:?}").replace('K', "_K");
+                (name, block_type(dtype))
+            }),
+            Self::Safetensors { files, holders, .. } => {
+                held(files, holders, name).map(|(_, info)| (format!("{:?}", info.dtype), None))
+            }
+        };
+        // It was there when its shape was checked.
+        found.ok_or_else(|| self.missing(name))
+    }
+
+    fn missing(&self, name: &str) -> DecoderError {
+        DecoderError::MissingTensor {
+            path: self.path().to_path_buf(),
+            name: name.to_owned(),
+        }
+    }
+
+    fn check_shape(&self, name: &str, expected: &[usize]) -> Result<(), DecoderError> {
+        let received = self.shape(name).ok_or_else(|| self.missing(name))?;
+        if received == expected {
+            Ok(())
+        } else {
+            Err(DecoderError::WrongShape {
+                path: self.path().to_path_buf(),
+                name: name.to_owned(),
+                received,
+                expected: expected.to_vec(),
+            })
+        }
+    }
+
+    /// A tensor in f32, of the given shape.
+    fn dense(&self, name: &str, shape: &[usize]) -> Result<Tensor, DecoderError> {
+        self.check_shape(name, shape)?;
+        match self {
+            Self::Gguf(file) => Ok(file.tensor(name)?.dequantize(&Device::Cpu)?),
+            Self::Safetensors { files, holders, .. } => {
+                match held(files, holders, name) {
+                    Some((file, info)) => loaded(file, info),
+                    // It was there when its shape was checked.
+                    None => Err(self.missing(name)),
+                }
+            }
+        }
+    }
+
+    /// The weight of a norm in a form.
+    fn norm(
+        &self,
+        name: &str,
+        width: usize,
+        family: Family,
+        form: NormForm,
+    ) -> Result<Tensor, DecoderError> {
+        let stored = self.dense(name, &[width])?;
+        let added = match (self, form) {
+            (Self::Safetensors { .. }, NormForm::Whole) => family.norm_offset(),
+            (Self::Gguf(_), NormForm::HuggingFace) => -family.norm_offset(),
+            (Self::Safetensors { .. }, NormForm::HuggingFace)
+            | (Self::Gguf(_), NormForm::Whole) => 0.0,
+        };
+        match added == 0.0 {
+            true => Ok(stored),
+            false => Ok((stored + added)?),
+        }
+    }
+
+    /// A matrix as it is stored. `paired`: the width of heads, where llama.cpp stores the rows of
+    /// rotary pairs side by side.
+    fn stored(
+        &self,
+        name: &str,
+        shape: [usize; 2],
+        paired: Option<usize>,
+    ) -> Result<Stored, DecoderError> {
+        match self {
+            Self::Gguf(file) => {
+                self.check_shape(name, &shape)?;
+                if let Some(matrix) = file.blocks(name)? {
+                    return Ok(Stored::blocks(BlockMatrix { paired, ..matrix }));
+                }
+                let weights = file.tensor(name)?.dequantize(&Device::Cpu)?;
+                Ok(Stored::Dense(match paired {
+                    Some(head_width) => halve_rotary_pairs(&weights, head_width)?,
+                    None => weights,
+                }))
+            }
+            Self::Safetensors { .. } => self.dense(name, &shape).map(Stored::Dense),
+        }
+    }
+}
+
+/// The file that holds a tensor, and what it says of it.
+fn held<'a>(
+    files: &'a [TensorFile],
+    holders: &HashMap<String, (usize, String)>,
+    name: &str,
+) -> Option<(&'a TensorFile, &'a TensorInfo)> {
+    let (holder, stored) = holders.get(name)?;
+    let file = files.get(*holder)?;
+    Some((file, file.info(stored)?))
+}
+
+impl Weights {
+    /// Weights without an adapter.
+    pub(in crate::decoder) fn new(file: WeightFile) -> Self {
+        Self {
+            file,
+            adapter: None,
+        }
+    }
+
+    /// The same weights with what an adapter adds to them.
+    pub(in crate::decoder) fn with(self, adapter: Adapter) -> Self {
+        Self {
+            adapter: Some(adapter),
+            ..self
+        }
+    }
+
+    /// Refuses files that have changed since they were opened.
+    pub(in crate::decoder) fn check_unchanged(&self) -> Result<(), DecoderError> {
+        let files = self.file.files();
+        Ok(files.into_iter().try_for_each(ReadAt::check_unchanged)?)
+    }
+
+    /// Their folder; `None` where they are in a GGUF file.
+    pub(in crate::decoder) fn folder(&self) -> Option<&Path> {
+        match &self.file {
+            WeightFile::Gguf(_) => None,
+            WeightFile::Safetensors { folder, .. } => Some(folder),
+        }
+    }
+
+    /// Whether the model has an output projection of its own.
+    pub(in crate::decoder) fn has_output(&self) -> bool {
+        self.file.shape(self.output_name()).is_some()
+    }
+
+    fn output_name(&self) -> &'static str {
+        match &self.file {
+            WeightFile::Gguf(_) => "output.weight",
+            WeightFile::Safetensors { .. } => "lm_head.weight",
+        }
+    }
+
+    fn embedding_name(&self) -> &'static str {
+        match &self.file {
+            WeightFile::Gguf(_) => "token_embd.weight",
+            WeightFile::Safetensors { .. } => "model.embed_tokens.weight",
+        }
+    }
+
+    /// The bias of a block's projection, `[width]`.
+    pub(in crate::decoder) fn bias(
+        &self,
+        layer: usize,
+        part: Part,
+        width: usize,
+    ) -> Result<Tensor, DecoderError> {
+        let name = self.file.block_name(layer, part, "bias");
+        self.file.dense(&name, &[width])
+    }
+
+    /// The weight of a block's norm, `[width]`.
+    pub(in crate::decoder) fn block_norm(
+        &self,
+        family: Family,
+        layer: usize,
+        part: Part,
+        width: usize,
+        form: NormForm,
+    ) -> Result<Tensor, DecoderError> {
+        let name = self.file.block_name(layer, part, "weight");
+        self.file.norm(&name, width, family, form)
+    }
+
+    /// One projection of a block, with what was learned on top of it. Shape `[rows, columns]`.
+    pub(in crate::decoder) fn matrix(
+        &self,
+        config: &DecoderConfig,
+        layer: usize,
+        part: Part,
+        shape: [usize; 2],
+    ) -> Result<Stored, DecoderError> {
+        let name = self.file.block_name(layer, part, "weight");
+        let paired = config.family == Family::Llama && matches!(part, Part::Query | Part::Key);
+        let paired = paired.then_some(config.head_width);
+        let stored = self.file.stored(&name, shape, paired)?;
+        match &self.adapter {
+            Some(adapter) => adapter.added_to(stored, &part.module(layer)),
+            None => Ok(stored),
+        }
+    }
+
+    /// The projections `parts` of a block, stacked into one. Each part is `(part, rows)`.
+    pub(in crate::decoder) fn projection(
+        &self,
+        config: &DecoderConfig,
+        layer: usize,
+        parts: &[(Part, usize)],
+        columns: usize,
+    ) -> Result<Stored, DecoderError> {
+        let parts = parts
+            .iter()
+            .map(|&(part, rows)| self.matrix(config, layer, part, [rows, columns]))
+            .collect::<Result<Vec<_>, DecoderError>>()?;
+        Stored::stacked(parts)
+    }
+
+    /// The token embedding `[vocabulary, hidden]`.
+    pub(in crate::decoder) fn embedding(
+        &self,
+        config: &DecoderConfig,
+    ) -> Result<Stored, DecoderError> {
+        let shape = [config.vocabulary, config.hidden];
+        let table = self.file.stored(self.embedding_name(), shape, None)?;
+        match &self.adapter {
+            Some(adapter) => adapter.with_rows(table),
+            None => Ok(table),
+        }
+    }
+
+    /// The type in which a projection is stored, and that in which its blocks stay in memory.
+    pub(in crate::decoder) fn matrix_type(
+        &self,
+        layer: usize,
+        part: Part,
+        shape: [usize; 2],
+    ) -> Result<(String, Option<BlockType>), DecoderError> {
+        let name = self.file.block_name(layer, part, "weight");
+        self.file.stored_type(&name, shape)
+    }
+
+    /// The rank of what an adapter adds to a projection; `None` where it adds nothing.
+    pub(in crate::decoder) fn added_rank(&self, layer: usize, part: Part) -> Option<usize> {
+        self.adapter.as_ref()?.rank_of(&part.module(layer))
+    }
+
+    /// How many rows of the embedding an adapter replaces.
+    pub(in crate::decoder) fn replaced_rows(&self) -> usize {
+        self.adapter.as_ref().map_or(0, Adapter::rows)
+    }
+
+    /// The same of the token embedding.
+    pub(in crate::decoder) fn embedding_type(
+        &self,
+        shape: [usize; 2],
+    ) -> Result<(String, Option<BlockType>), DecoderError> {
+        self.file.stored_type(self.embedding_name(), shape)
+    }
+
+    /// The same of the output projection, if the model has one of its own.
+    pub(in crate::decoder) fn output_type(
+        &self,
+        shape: [usize; 2],
+    ) -> Result<Option<(String, Option<BlockType>)>, DecoderError> {
+        let stored = || self.file.stored_type(self.output_name(), shape);
+        self.has_output().then(stored).transpose()
+    }
+
+    /// The weight of the final norm, `[hidden]`.
+    pub(in crate::decoder) fn norm(
+        &self,
+        config: &DecoderConfig,
+        form: NormForm,
+    ) -> Result<Tensor, DecoderError> {
+        let name = match &self.file {
+            WeightFile::Gguf(_) => "output_norm.weight",
+            WeightFile::Safetensors { .. } => "model.norm.weight",
+        };
+        self.file.norm(name, config.hidden, config.family, form)
+    }
+
+    /// The output projection `[vocabulary, hidden]`, where the model has one of its own and does
+    /// not use the embedding again.
+    pub(in crate::decoder) fn output(
+        &self,
+        config: &DecoderConfig,
+    ) -> Result<Option<Stored>, DecoderError> {
+        if !self.has_output() {
+            return Ok(None);
+        }
+        let shape = [config.vocabulary, config.hidden];
+        let stored = self.file.stored(self.output_name(), shape, None);
+        stored.map(Some)
+    }
+}
+
+/// llama.cpp stores the rows of Llama's query and key projections so that a rotary pair is side by
+/// side; the graph wants them as Hugging Face stores them, see [`BlockMatrix::paired`].
+fn halve_rotary_pairs(weights: &Tensor, head_width: usize) -> Result<Tensor, DecoderError> {
+    let (rows, inputs) = weights.dims2()?;
+    let pairs = weights.reshape((rows / head_width, head_width / 2, 2, inputs))?;
+    Ok(pairs.transpose(1, 2)?.reshape((rows, inputs))?)
+}

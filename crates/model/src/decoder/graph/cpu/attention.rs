@@ -1,0 +1,195 @@
+//! Attention of new tokens to all that their sequences hold. Query heads that share a key head are
+//! computed together.
+
+use std::cell::RefCell;
+
+use rayon::prelude::*;
+
+use super::segment::{CpuSequence, Segment};
+use crate::decoder::graph::backend::{AttentionLayer, Run, Sequence};
+use crate::kernels::attention::{self, Keys, Query, Scratch};
+use crate::kernels::norms::rms_norm_inlined;
+use crate::kernels::rows::{Rows, task_rows};
+use crate::kernels::wide::widest;
+
+/// Cosines and sines, each `[rows, half]`.
+pub(in crate::decoder) struct Rotation {
+    pub(super) cos: Vec<f32>,
+    pub(super) sin: Vec<f32>,
+    pub(super) half: usize,
+}
+
+/// Rows that one task works on.
+const TASK_ROWS: usize = 16;
+
+thread_local! {
+    static SCRATCH: RefCell<Scratch> = RefCell::default();
+}
+
+/// Norms, where the model has them, and rotates the queries and keys of every row.
+pub(super) fn rotate(
+    projected: &mut Rows,
+    layer: &AttentionLayer<'_, Vec<f32>>,
+    rotation: &Rotation,
+) {
+    let heads = layer.heads;
+    let (half, width) = (rotation.half, heads.width);
+    let projected_width = projected.width;
+    projected
+        .numbers
+        .par_chunks_mut(projected.width)
+        .zip(rotation.cos.par_chunks(half))
+        .zip(rotation.sin.par_chunks(half))
+        .with_min_len(task_rows(projected_width))
+        .for_each(|((row, cos), sin)| {
+            widest(
+                #[inline(always)]
+                || {
+                    let rotated = &mut row[..(heads.queries + heads.keys) * width];
+                    for (index, head) in rotated.chunks_mut(width).enumerate() {
+                        if let Some(norms) = layer.norms {
+                            let weight = if index < heads.queries {
+                                &norms.query
+                            } else {
+                                &norms.key
+                            };
+                            rms_norm_inlined(head, weight, heads.epsilon);
+                        }
+                        let (first, second) = head.split_at_mut(half);
+                        for (((x, y), &cos), &sin) in first.iter_mut().zip(second).zip(cos).zip(sin)
+                        {
+                            (*x, *y) = (*x * cos - *y * sin, *y * cos + *x * sin);
+                        }
+                    }
+                },
+            );
+        });
+}
+
+/// Stores every row's keys and values after those of its sequence.
+pub(super) fn store(
+    projected: &Rows,
+    layer: &AttentionLayer<'_, Vec<f32>>,
+    runs: &mut [Run<'_, CpuSequence>],
+) {
+    let heads = layer.heads;
+    let width = heads.width;
+    let mut first = 0;
+    for run in runs {
+        let segment = run.sequence.own();
+        segment.reserve(run.tokens);
+        for ahead in 0..run.tokens {
+            let keys_values = &projected.row(first + ahead)[heads.queries * width..];
+            let (keys, values) = keys_values.split_at(heads.keys * width);
+            for (head, (key, value)) in keys.chunks(width).zip(values.chunks(width)).enumerate() {
+                segment.write(layer.index, head, ahead, key, value);
+            }
+        }
+        first += run.tokens;
+    }
+}
+
+/// Rows of one sequence that follow one another, and where their results go.
+struct Task<'a> {
+    sequence: &'a CpuSequence,
+    /// The first row's index among all rows.
+    first: usize,
+    /// The first row's position in the sequence.
+    position: usize,
+    out: &'a mut [f32],
+}
+
+/// Lets every row attend to its sequence up to itself.
+pub(super) fn attend(
+    projected: &Rows,
+    layer: &AttentionLayer<'_, Vec<f32>>,
+    runs: &[Run<'_, CpuSequence>],
+) -> Rows {
+    let heads = layer.heads;
+    let width = heads.queries * heads.width;
+    let mut out = Rows::zeros(projected.count(), width);
+    let mut tasks = Vec::new();
+    let mut left = out.numbers.as_mut_slice();
+    let mut first = 0;
+    for run in runs {
+        let mut done = 0;
+        while done < run.tokens {
+            let rows = TASK_ROWS.min(run.tokens - done);
+            let (mine, others) = left.split_at_mut(rows * width);
+            left = others;
+            tasks.push(Task {
+                sequence: run.sequence,
+                first: first + done,
+                position: run.sequence.length() + done,
+                out: mine,
+            });
+            done += rows;
+        }
+        first += run.tokens;
+    }
+    tasks
+        .par_iter_mut()
+        .for_each(|task| SCRATCH.with_borrow_mut(|scratch| task.run(projected, layer, scratch)));
+    out
+}
+
+impl Task<'_> {
+    fn run(
+        &mut self,
+        projected: &Rows,
+        layer: &AttentionLayer<'_, Vec<f32>>,
+        scratch: &mut Scratch,
+    ) {
+        let heads = layer.heads;
+        let width = heads.width;
+        let rows = self.out.len() / (heads.queries * width);
+        let group = heads.queries / heads.keys;
+        let length = self.position + rows;
+        let segments = self.sequence.segments();
+        for key_head in 0..heads.keys {
+            let keys = self.keys(&segments, layer.index, key_head, length);
+            let queries: Vec<Query<'_>> = (0..rows * group)
+                .map(|index| {
+                    let (row, head) = (index / group, key_head * group + index % group);
+                    let to = self.position + row + 1;
+                    Query {
+                        numbers: &projected.row(self.first + row)[head * width..][..width],
+                        out: (row * heads.queries + head) * width,
+                        from: layer.window.map_or(0, |window| to.saturating_sub(window)),
+                        to,
+                    }
+                })
+                .collect();
+            attention::attend(&queries, &keys, heads.scale, width, scratch, self.out);
+        }
+    }
+
+    /// The segments as a head reads them. The last one holds tokens that are not counted yet.
+    fn keys<'a>(
+        &self,
+        segments: &[&'a Segment],
+        layer: usize,
+        head: usize,
+        length: usize,
+    ) -> Vec<Keys<'a>> {
+        let last = segments.len() - 1;
+        let mut offset = 0;
+        segments
+            .iter()
+            .enumerate()
+            .map(|(index, segment)| {
+                let keys = Keys {
+                    cache: segment.head(layer, head),
+                    offset,
+                    length: if index == last {
+                        length - offset
+                    } else {
+                        segment.length()
+                    },
+                };
+                offset += keys.length;
+                keys
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,81 @@
+//! The hidden states of prompts.
+
+use crate::decoder::Decoder;
+use crate::decoder::error::DecoderError;
+use crate::decoder::scheduler::shared_prefix::shared_lengths;
+use crate::decoder::scheduler::{Job, Message, Work};
+use crate::decoder::text::prompt::Prompt;
+
+/// What was read of a prompt.
+#[derive(Debug, Clone, Default)]
+pub(in crate::decoder) struct ReadState {
+    /// The residual stream at its last token.
+    pub(in crate::decoder) residual: Vec<f32>,
+    /// The natural-log probabilities of the tokens asked for.
+    pub(in crate::decoder) logprobs: Vec<f32>,
+}
+
+impl Decoder {
+    /// The residual stream at the last token of each prompt, after layer `layer`, not
+    /// normalized; 0 is the token's embedding.
+    ///
+    /// # Shapes
+    /// Returns `[prompts][hidden]`.
+    ///
+    /// # Errors
+    /// A layer that the model does not have, a prompt that does not fit into the context, a full queue
+    /// of callers.
+    pub fn hidden(&self, prompts: &[&Prompt], layer: usize) -> Result<Vec<Vec<f32>>, DecoderError> {
+        let states = self.states(prompts, layer, |_| Work::State(layer))?;
+        Ok(states.into_iter().map(|state| state.residual).collect())
+    }
+
+    /// The residual streams of prompts after a layer, and the log probabilities that the work asks for.
+    pub(in crate::decoder) fn states(
+        &self,
+        prompts: &[&Prompt],
+        layer: usize,
+        work: impl Fn(usize) -> Work,
+    ) -> Result<Vec<ReadState>, DecoderError> {
+        let layers = self.config.layers;
+        if layer > layers {
+            return Err(DecoderError::NoSuchLayer { layer, layers });
+        }
+        let context = self.context_tokens();
+        for prompt in prompts {
+            let received = prompt.tokens().len();
+            if received > context {
+                return Err(DecoderError::ContextExceeded { received, context });
+            }
+        }
+        let jobs = prompts.iter().zip(shared_lengths(prompts)).enumerate();
+        let jobs = jobs.map(|(index, (prompt, shared))| Job {
+            prompt: (*prompt).clone(),
+            shared,
+            work: work(index),
+        });
+        let mut states = vec![ReadState::default(); prompts.len()];
+        if states.is_empty() {
+            return Ok(states);
+        }
+        let call = self.scheduler.call(jobs.collect())?;
+        for _ in 0..prompts.len() {
+            let message = call.wait(&self.cancel)?;
+            if let Message::State {
+                request,
+                state,
+                logprobs,
+            } = message
+            {
+                if !state.iter().all(|number| number.is_finite()) {
+                    return Err(DecoderError::NotFinite);
+                }
+                states[request] = ReadState {
+                    residual: state,
+                    logprobs,
+                };
+            }
+        }
+        Ok(states)
+    }
+}

@@ -1,0 +1,405 @@
+//! The forward pass: tokens in, hidden states and logits out. One graph serves every family and
+//! every backend.
+
+pub(in crate::decoder) mod backend;
+pub(in crate::decoder) mod block_matrix;
+pub(in crate::decoder) mod cpu;
+pub(in crate::decoder) mod hidden;
+pub(in crate::decoder) mod runtime;
+use std::sync::Arc;
+
+use candle_core::Tensor;
+use rayon::prelude::*;
+
+use crate::decoder::config::{Activation, DecoderConfig, LayerKind, Rotary};
+use crate::decoder::error::DecoderError;
+use crate::decoder::files::weights::{NormForm, Part, Weights};
+use crate::decoder::graph::backend::{AttentionLayer, Backend, HeadNorms, Heads, Run, Sequence};
+
+type Result<T> = std::result::Result<T, DecoderError>;
+
+/// A decoder's weights in the layout of the forward pass, and what computes with them.
+pub(in crate::decoder) struct Graph<B: Backend> {
+    backend: B,
+    network: Arc<Network<B>>,
+}
+
+/// A decoder's weights in the layout of the forward pass.
+struct Network<B: Backend> {
+    layers: usize,
+    heads: Heads,
+    epsilon: f32,
+    activation: Activation,
+    /// What embeddings are multiplied by.
+    embedding_scale: f32,
+    /// How queries and keys are rotated in global layers, and how in local ones.
+    global: Rotary,
+    local: Rotary,
+    embedding: B::Table,
+    blocks: Vec<Block<B>>,
+    norm: B::Vector,
+    output: B::Matrix,
+}
+
+struct Block<B: Backend> {
+    kind: LayerKind,
+    /// A token attends to at most this many tokens, itself included.
+    window: Option<usize>,
+    attention_norm: B::Vector,
+    query_key_value: B::Matrix,
+    query_key_value_bias: Option<B::Vector>,
+    head_norms: Option<HeadNorms<B::Vector>>,
+    attention_output: B::Matrix,
+    /// The norm of what attention gives.
+    post_attention_norm: Option<B::Vector>,
+    feed_forward_norm: B::Vector,
+    gate_and_up: B::Matrix,
+    down: B::Matrix,
+    /// The norm of what the feed-forward layer gives.
+    post_feed_forward_norm: Option<B::Vector>,
+}
+
+/// Cosines and sines of the rows of a batch, in global and in local layers; `None` where local layers
+/// rotate as global ones do, or there are none.
+struct Rotations<R> {
+    global: R,
+    local: Option<R>,
+}
+
+impl<R> Rotations<R> {
+    fn of(&self, kind: LayerKind) -> &R {
+        match (kind, &self.local) {
+            (LayerKind::Local, Some(local)) => local,
+            _ => &self.global,
+        }
+    }
+}
+
+/// New tokens of one sequence.
+pub(in crate::decoder) struct Input<'a, S> {
+    pub(in crate::decoder) tokens: &'a [u32],
+    pub(in crate::decoder) sequence: &'a mut S,
+}
+
+impl<B: Backend> Graph<B> {
+    /// Reads all weights; blocks are read in parallel.
+    ///
+    /// # Errors
+    /// A missing, misshapen or unreadable tensor.
+    pub(in crate::decoder) fn load(
+        config: &DecoderConfig,
+        weights: &Weights,
+        backend: B,
+    ) -> Result<Self> {
+        let heads = Heads {
+            queries: config.heads,
+            keys: config.kv_heads,
+            width: config.head_width,
+            scale: 1.0 / (config.query_scalar as f32).sqrt(),
+            epsilon: config.norm_epsilon,
+        };
+        let embedding = backend.table(weights.embedding(config)?)?;
+        let output = match weights.output(config)? {
+            Some(own) => backend.matrix(own)?,
+            None => backend.tied_output(&embedding)?,
+        };
+        let blocks = (0..config.layers)
+            .into_par_iter()
+            .map(|layer| Block::load(&backend, config, weights, layer))
+            .collect::<Result<Vec<_>>>()?;
+        let network = Network {
+            layers: config.layers,
+            heads,
+            epsilon: config.norm_epsilon,
+            activation: config.activation,
+            embedding_scale: config.embedding_scale,
+            global: config.rotary(LayerKind::Global),
+            local: config.rotary(LayerKind::Local),
+            embedding,
+            norm: backend.vector(&weights.norm(config, NormForm::Whole)?)?,
+            blocks,
+            output,
+        };
+        Ok(Self {
+            network: Arc::new(network),
+            backend,
+        })
+    }
+
+    /// The same weights with another way to compute.
+    pub(in crate::decoder) fn sharing(&self, backend: B) -> Self {
+        Self {
+            backend,
+            network: Arc::clone(&self.network),
+        }
+    }
+
+    /// Whether a projection fulfils a condition.
+    pub(in crate::decoder) fn any_matrix(&self, condition: impl Fn(&B::Matrix) -> bool) -> bool {
+        let of_block = |block: &Block<B>| {
+            [
+                &block.query_key_value,
+                &block.attention_output,
+                &block.gate_and_up,
+                &block.down,
+            ]
+            .into_iter()
+            .any(&condition)
+        };
+        condition(&self.network.output) || self.network.blocks.iter().any(of_block)
+    }
+
+    /// An empty sequence with capacity for some tokens.
+    pub(in crate::decoder) fn empty(&self, capacity: usize) -> Result<B::Sequence> {
+        self.backend
+            .empty(self.network.layers, &self.network.heads, capacity)
+    }
+
+    /// Reads new tokens after those of their sequences, all in one batch, and returns the final,
+    /// normalized hidden states of the selected rows, concatenated. Rows are numbered across all
+    /// inputs.
+    pub(in crate::decoder) fn forward(
+        &self,
+        inputs: &mut [Input<'_, B::Sequence>],
+        selected: &[usize],
+    ) -> Result<Vec<f32>> {
+        let (x, _) = self.run(inputs, selected, self.network.blocks.len(), None)?;
+        let x = self
+            .backend
+            .norm(&x, &self.network.norm, self.network.epsilon)?;
+        self.backend.download(x)
+    }
+
+    /// As [`Graph::forward`], but returns the residual stream after layer `layer`, not
+    /// normalized. The sequences cannot be used afterwards.
+    pub(in crate::decoder) fn residual(
+        &self,
+        inputs: &mut [Input<'_, B::Sequence>],
+        selected: &[usize],
+        layer: usize,
+    ) -> Result<Vec<f32>> {
+        let (x, _) = self.run(inputs, selected, layer, None)?;
+        self.backend.download(x)
+    }
+
+    /// As [`Graph::forward`], each row followed by its residual stream after layer `layer`.
+    ///
+    /// # Shapes
+    /// Returns `[selected, 2 * hidden]`.
+    pub(in crate::decoder) fn forward_with_residual(
+        &self,
+        inputs: &mut [Input<'_, B::Sequence>],
+        selected: &[usize],
+        layer: usize,
+    ) -> Result<Vec<f32>> {
+        let (x, residual) = self.run(inputs, selected, self.network.blocks.len(), Some(layer))?;
+        let x = self
+            .backend
+            .norm(&x, &self.network.norm, self.network.epsilon)?;
+        let last = self.backend.download(x)?;
+        let residual = residual.map(|x| self.backend.download(x)).transpose()?;
+        let residual = residual.unwrap_or_default();
+        let width = (last.len() / selected.len().max(1)).max(1);
+        let rows = last.chunks(width).zip(residual.chunks(width));
+        Ok(rows
+            .flat_map(|(last, residual)| [last, residual].concat())
+            .collect())
+    }
+
+    /// The residual stream of the selected rows after the first `blocks` blocks, and after the first
+    /// `between` where that is requested too.
+    fn run(
+        &self,
+        inputs: &mut [Input<'_, B::Sequence>],
+        wanted: &[usize],
+        blocks: usize,
+        between: Option<usize>,
+    ) -> Result<(B::Rows, Option<B::Rows>)> {
+        let backend = &self.backend;
+        let tokens: Vec<u32> = inputs.iter().flat_map(|i| i.tokens).copied().collect();
+        let rotations = self.rotations(inputs)?;
+        let mut runs: Vec<Run<'_, B::Sequence>> = inputs
+            .iter_mut()
+            .map(|input| Run {
+                tokens: input.tokens.len(),
+                sequence: input.sequence,
+            })
+            .collect();
+        let mut x = backend.embed(&self.network.embedding, &tokens)?;
+        if self.network.embedding_scale != 1.0 {
+            x = backend.scale(x, self.network.embedding_scale)?;
+        }
+        if blocks == 0 {
+            x = backend.select(&x, wanted)?;
+        }
+        let mut kept = match between {
+            Some(0) => Some(backend.select(&x, wanted)?),
+            _ => None,
+        };
+        for (layer, block) in self.network.blocks[..blocks].iter().enumerate() {
+            // After the last attention no row needs the others.
+            let selected = (layer + 1 == blocks).then_some(wanted);
+            x = block.forward(self, layer, x, &rotations, &mut runs, selected)?;
+            if between == Some(layer + 1) {
+                let left: Vec<usize> = (0..wanted.len()).collect();
+                let rows = if selected.is_some() {
+                    left.as_slice()
+                } else {
+                    wanted
+                };
+                kept = Some(backend.select(&x, rows)?);
+            }
+        }
+        for run in runs {
+            run.sequence.advance(run.tokens);
+        }
+        Ok((x, kept))
+    }
+
+    /// Rows, normalized where there is a norm for them.
+    fn normed(&self, x: B::Rows, norm: Option<&B::Vector>) -> Result<B::Rows> {
+        match norm {
+            Some(weight) => self.backend.norm(&x, weight, self.network.epsilon),
+            None => Ok(x),
+        }
+    }
+
+    /// The logits of what comes next.
+    ///
+    /// # Shapes
+    /// `hidden`: `[rows, hidden]`, normalized; returns `[rows, vocabulary]`.
+    pub(in crate::decoder) fn logits(&self, hidden: Vec<f32>, width: usize) -> Result<Vec<f32>> {
+        let hidden = self.backend.upload(hidden, width)?;
+        let logits = self.backend.project(&hidden, &self.network.output)?;
+        self.backend.download(logits)
+    }
+
+    fn rotations(&self, inputs: &[Input<'_, B::Sequence>]) -> Result<Rotations<B::Rotation>> {
+        let (global, local) = (&self.network.global, &self.network.local);
+        let of_local = (local != global).then(|| self.rotation(inputs, local));
+        Ok(Rotations {
+            global: self.rotation(inputs, global)?,
+            local: of_local.transpose()?,
+        })
+    }
+
+    fn rotation(&self, inputs: &[Input<'_, B::Sequence>], rotary: &Rotary) -> Result<B::Rotation> {
+        let half = rotary.half();
+        let rows: usize = inputs.iter().map(|input| input.tokens.len()).sum();
+        let (mut cos, mut sin) = (
+            Vec::with_capacity(rows * half),
+            Vec::with_capacity(rows * half),
+        );
+        for input in inputs {
+            let start = input.sequence.length();
+            for position in start..start + input.tokens.len() {
+                rotary.turn(position, &mut cos, &mut sin);
+            }
+        }
+        self.backend.rotation(cos, sin, half)
+    }
+}
+
+impl<B: Backend> Block<B> {
+    fn load(backend: &B, config: &DecoderConfig, weights: &Weights, layer: usize) -> Result<Self> {
+        let queries = config.heads * config.head_width;
+        let keys = config.kv_heads * config.head_width;
+        let (family, width) = (config.family, config.intermediate);
+        let (attention_parts, gate_and_up_parts) = if family.fuses_projections() {
+            (
+                vec![(Part::QueryKeyValue, queries + 2 * keys)],
+                vec![(Part::GateUp, 2 * width)],
+            )
+        } else {
+            (
+                vec![
+                    (Part::Query, queries),
+                    (Part::Key, keys),
+                    (Part::Value, keys),
+                ],
+                vec![(Part::Gate, width), (Part::Up, width)],
+            )
+        };
+        let norm = |part, width| -> Result<B::Vector> {
+            backend.vector(&weights.block_norm(family, layer, part, width, NormForm::Whole)?)
+        };
+        let query_key_value_bias = if family.has_biases() {
+            let biases = attention_parts
+                .iter()
+                .map(|&(part, rows)| weights.bias(layer, part, rows))
+                .collect::<Result<Vec<_>>>()?;
+            Some(backend.vector(&Tensor::cat(&biases, 0)?)?)
+        } else {
+            None
+        };
+        let head_norms = if family.norms_heads() {
+            Some(HeadNorms {
+                query: norm(Part::QueryNorm, config.head_width)?,
+                key: norm(Part::KeyNorm, config.head_width)?,
+            })
+        } else {
+            None
+        };
+        let of_output = |part| {
+            let wanted = family.norms_outputs();
+            wanted.then(|| norm(part, config.hidden)).transpose()
+        };
+        let kind = config.layer_kind(layer);
+        let matrix = |parts: &[(Part, usize)], columns| -> Result<B::Matrix> {
+            backend.matrix(weights.projection(config, layer, parts, columns)?)
+        };
+        Ok(Self {
+            kind,
+            window: config.window(kind),
+            attention_norm: norm(Part::AttentionNorm, config.hidden)?,
+            query_key_value: matrix(&attention_parts, config.hidden)?,
+            query_key_value_bias,
+            head_norms,
+            attention_output: matrix(&[(Part::AttentionOutput, config.hidden)], queries)?,
+            post_attention_norm: of_output(Part::PostAttentionNorm)?,
+            feed_forward_norm: norm(Part::feed_forward_norm(family), config.hidden)?,
+            gate_and_up: matrix(&gate_and_up_parts, config.hidden)?,
+            down: matrix(&[(Part::Down, config.hidden)], config.intermediate)?,
+            post_feed_forward_norm: of_output(Part::PostFeedForwardNorm)?,
+        })
+    }
+
+    /// # Shapes
+    /// `x`: `[rows, hidden]`; returns the same, or only the rows in `selected`.
+    fn forward(
+        &self,
+        graph: &Graph<B>,
+        index: usize,
+        mut x: B::Rows,
+        rotations: &Rotations<B::Rotation>,
+        runs: &mut [Run<'_, B::Sequence>],
+        selected: Option<&[usize]>,
+    ) -> Result<B::Rows> {
+        let backend = &graph.backend;
+        let normalized = backend.norm(&x, &self.attention_norm, graph.network.epsilon)?;
+        let mut projected = backend.project(&normalized, &self.query_key_value)?;
+        if let Some(bias) = &self.query_key_value_bias {
+            projected = backend.add_bias(projected, bias)?;
+        }
+        let layer = AttentionLayer {
+            index,
+            heads: &graph.network.heads,
+            window: self.window,
+            norms: self.head_norms.as_ref(),
+        };
+        let mut attended = backend.attend(projected, &layer, rotations.of(self.kind), runs)?;
+        if let Some(rows) = selected {
+            (x, attended) = (backend.select(&x, rows)?, backend.select(&attended, rows)?);
+        }
+        let network = &graph.network;
+        let attended = backend.project(&attended, &self.attention_output)?;
+        let attended = graph.normed(attended, self.post_attention_norm.as_ref())?;
+        let x = backend.add(x, &attended)?;
+        let normalized = backend.norm(&x, &self.feed_forward_norm, network.epsilon)?;
+        let gate_and_up = backend.project(&normalized, &self.gate_and_up)?;
+        let gated = backend.gate(gate_and_up, network.activation)?;
+        let gated = backend.project(&gated, &self.down)?;
+        let gated = graph.normed(gated, self.post_feed_forward_norm.as_ref())?;
+        backend.add(x, &gated)
+    }
+}

@@ -1,0 +1,295 @@
+//! Generating continuations token by token: many prompts, and many samples of each.
+
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+use ken_language::{Finish, GenerateOptions, Piece, Progress, Sampling};
+
+use crate::decoder::Decoder;
+use crate::decoder::error::DecoderError;
+use crate::decoder::scheduler::shared_prefix::shared_lengths;
+use crate::decoder::scheduler::{Call, Job, Message, Work, Written};
+use crate::decoder::text::prompt::Prompt;
+
+/// A request for continuations of a tokenized prompt.
+pub type GenerateRequest<'a> = ken_language::GenerateRequest<'a, Prompt>;
+
+/// A generated answer.
+#[derive(Debug, Clone)]
+pub struct Generation {
+    /// The text, without the stop string.
+    pub text: String,
+    /// The generated tokens, without the end token.
+    pub tokens: Vec<u32>,
+    /// Natural-log probability of each token at temperature 1, then of the end token if there was one:
+    /// `[tokens]` or `[tokens + 1]`.
+    pub logprobs: Vec<f32>,
+    /// Entropy in nats of what each of these was chosen from, at temperature 1.
+    pub entropies: Vec<f32>,
+    /// Of each of these how far the probability is above that of the runner-up, at temperature 1.
+    /// `None` of what was not chosen greedily.
+    pub margins: Option<Vec<f32>>,
+    /// Why it ended.
+    pub finish: Finish,
+    /// Tokens of the prompt.
+    pub prompt_tokens: usize,
+    /// Time to read the prompt; its share where others were computed with it.
+    pub prompt_time: Duration,
+    /// Time to generate the answer.
+    pub write_time: Duration,
+}
+
+impl Decoder {
+    /// Continues one prompt. `on_text` receives the text piece by piece as soon as it can no
+    /// longer change, and may cancel.
+    ///
+    /// # Errors
+    /// As [`Decoder::generate_many`].
+    pub fn generate(
+        &self,
+        prompt: &Prompt,
+        options: &GenerateOptions,
+        on_text: &mut dyn FnMut(&str) -> ControlFlow<()>,
+    ) -> Result<Generation, DecoderError> {
+        let request = GenerateRequest {
+            prompt,
+            samples: 1,
+            options,
+        };
+        let answers = self.generate_many(&[request], &mut |progress| match progress {
+            Progress::Text(piece) => on_text(piece.text),
+            Progress::Reading { .. } => ControlFlow::Continue(()),
+        })?;
+        answers
+            .into_iter()
+            .flatten()
+            .next()
+            .ok_or(DecoderError::NoSamples)
+    }
+
+    /// Continues prompts, in one batch with what other callers ask for, as much at a time as memory
+    /// allows. The texts do not depend on the batch. `on_progress` is called on the caller's own
+    /// thread: with the tokens read of each prompt, also while it waits, and with each text piece by
+    /// piece as soon as it can no longer change. It may cancel what it is called with.
+    ///
+    /// # Shapes
+    /// Returns `[requests][samples]`.
+    ///
+    /// # Errors
+    /// A prompt that fills the context, a request for no sample, a full queue of callers, weights that
+    /// give no numbers.
+    pub fn generate_many(
+        &self,
+        requests: &[GenerateRequest<'_>],
+        on_progress: &mut dyn FnMut(Progress<'_>) -> ControlFlow<()>,
+    ) -> Result<Vec<Vec<Generation>>, DecoderError> {
+        let context = self.context_tokens();
+        for request in requests {
+            let received = request.prompt.tokens().len();
+            if received >= context {
+                return Err(DecoderError::ContextExceeded { received, context });
+            }
+            if request.samples == 0 {
+                return Err(DecoderError::NoSamples);
+            }
+        }
+        let mut answers: Vec<Answer> = requests.iter().map(Answer::new).collect();
+        let asked = answers.iter_mut().zip(requests).enumerate();
+        let asked = asked.filter(|(_, (_, request))| request.options.max_tokens > 0);
+        let mut asked: Vec<Asked<'_>> = asked
+            .map(|(index, (answer, request))| Asked {
+                index,
+                request,
+                answer,
+            })
+            .collect();
+        if !asked.is_empty() {
+            let call = self.scheduler.call(jobs(&asked, context))?;
+            receive(&call, &mut asked, on_progress)?;
+        }
+        let texts = answers.into_iter().map(|answer| answer.texts);
+        Ok(texts.collect())
+    }
+}
+
+/// The answers to a request.
+struct Answer {
+    texts: Vec<Generation>,
+    /// Whether each is still being written.
+    open: Vec<bool>,
+    /// Tokens of the prompt that have been read.
+    read: usize,
+}
+
+/// A request of which something is to be written.
+struct Asked<'a> {
+    /// Its index among all.
+    index: usize,
+    request: &'a GenerateRequest<'a>,
+    answer: &'a mut Answer,
+}
+
+/// What the scheduler is asked for.
+fn jobs(asked: &[Asked<'_>], context: usize) -> Vec<Job> {
+    let prompts: Vec<&Prompt> = asked.iter().map(|asked| asked.request.prompt).collect();
+    let jobs = asked.iter().zip(shared_lengths(&prompts));
+    let job = |(asked, shared): (&Asked<'_>, _)| {
+        let GenerateRequest {
+            prompt,
+            samples,
+            options,
+        } = *asked.request;
+        Job {
+            prompt: prompt.clone(),
+            shared,
+            work: Work::Write {
+                samples,
+                sampling: options.sampling,
+                stop: options.stop.as_slice().into(),
+                most: options.max_tokens.min(context - prompt.tokens().len()),
+            },
+        }
+    };
+    jobs.map(job).collect()
+}
+
+/// Takes what is written until all texts have ended.
+fn receive(
+    call: &Call,
+    asked: &mut [Asked<'_>],
+    on_progress: &mut dyn FnMut(Progress<'_>) -> ControlFlow<()>,
+) -> Result<(), DecoderError> {
+    let mut open: usize = asked.iter().map(|asked| asked.request.samples).sum();
+    while open > 0 {
+        match call.next()? {
+            Some(Message::Read { request, tokens }) => {
+                asked[request].answer.read = tokens;
+                open -= asked[request].ask(call, request, on_progress);
+            }
+            Some(Message::Wrote(texts)) => {
+                for written in texts {
+                    open -= asked[written.request].take(call, written, on_progress);
+                }
+                call.seen();
+            }
+            // Nothing else is sent for a text.
+            Some(_) => {}
+            None => {
+                for (request, asked) in asked.iter_mut().enumerate() {
+                    open -= asked.ask(call, request, on_progress);
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+impl Asked<'_> {
+    /// Says how much of the prompt has been read. Returns how many texts that ended.
+    fn ask(
+        &mut self,
+        call: &Call,
+        job: usize,
+        on_progress: &mut dyn FnMut(Progress<'_>) -> ControlFlow<()>,
+    ) -> usize {
+        let progress = Progress::Reading {
+            request: self.index,
+            read: self.answer.read,
+            tokens: self.request.prompt.tokens().len(),
+        };
+        let open = self.answer.open.iter().filter(|open| **open).count();
+        if open == 0 || on_progress(progress).is_continue() {
+            return 0;
+        }
+        call.cancel(job, None);
+        for sample in 0..self.answer.texts.len() {
+            self.answer.end(sample, Finish::Cancelled);
+        }
+        open
+    }
+
+    /// Takes what was written of a text. Returns 1 where that ended it.
+    fn take(
+        &mut self,
+        call: &Call,
+        written: Written,
+        on_progress: &mut dyn FnMut(Progress<'_>) -> ControlFlow<()>,
+    ) -> usize {
+        let Written { sample, .. } = written;
+        // What was written before a cancellation was heard does not count.
+        if !self.answer.open[sample] {
+            return 0;
+        }
+        let text = &mut self.answer.texts[sample];
+        text.take(&written);
+        let mut tell = |text: &str| {
+            let piece = Piece {
+                request: self.index,
+                sample,
+                text,
+            };
+            !text.is_empty() && on_progress(Progress::Text(piece)).is_break()
+        };
+        let broken_off = tell(&written.piece);
+        match written.end {
+            _ if broken_off => {
+                call.cancel(written.request, Some(sample));
+                self.answer.end(sample, Finish::Cancelled);
+            }
+            None => return 0,
+            Some(end) => {
+                // There is nothing left to cancel.
+                let _ = tell(&end.last_piece);
+                text.text = end.text;
+                self.answer.end(sample, end.finish);
+            }
+        }
+        1
+    }
+}
+
+impl Answer {
+    fn new(request: &GenerateRequest<'_>) -> Self {
+        let greedy = request.options.sampling == Sampling::Greedy;
+        let text = Generation {
+            text: String::new(),
+            tokens: Vec::new(),
+            logprobs: Vec::new(),
+            entropies: Vec::new(),
+            margins: greedy.then(Vec::new),
+            finish: Finish::Length,
+            prompt_tokens: request.prompt.tokens().len(),
+            prompt_time: Duration::ZERO,
+            write_time: Duration::ZERO,
+        };
+        Self {
+            texts: vec![text; request.samples],
+            open: vec![true; request.samples],
+            read: 0,
+        }
+    }
+
+    /// Ends a text that has not ended.
+    fn end(&mut self, sample: usize, finish: Finish) {
+        if std::mem::take(&mut self.open[sample]) {
+            self.texts[sample].finish = finish;
+        }
+    }
+}
+
+impl Generation {
+    fn take(&mut self, written: &Written) {
+        let choice = written.choice;
+        if written.is_text {
+            self.tokens.push(choice.token);
+        }
+        self.text.push_str(&written.piece);
+        self.logprobs.push(choice.logprob);
+        self.entropies.push(choice.entropy);
+        if let Some(margins) = &mut self.margins {
+            margins.extend(choice.margin);
+        }
+        self.prompt_time = written.prompt_time;
+        self.write_time = written.write_time;
+    }
+}

@@ -1,0 +1,81 @@
+//! Escaping the special tokens that people and documents wrote: each is marked before the chat
+//! template is filled in, so that it is read as ordinary text and only the template's own are markup.
+
+use crate::decoder::error::DecoderError;
+use crate::decoder::text::chat::Message;
+use crate::decoder::text::tokenizer::{Reading, TextTokenizer};
+
+/// Enclose a special token in a message. Unicode reserves both as noncharacters.
+const OPEN: char = '\u{fdd0}';
+const CLOSE: char = '\u{fdd1}';
+
+/// The messages with the special tokens in their contents escaped.
+pub(in crate::decoder) fn escaped(
+    messages: &[Message],
+    tokenizer: &TextTokenizer,
+) -> Result<Vec<Message>, DecoderError> {
+    let escape = |message: &Message| {
+        let content = message.content.replace([OPEN, CLOSE], "");
+        let mut escaped = String::with_capacity(content.len());
+        let mut copied = 0;
+        for span in tokenizer.special_spans(&content)? {
+            escaped.push_str(&content[copied..span.start]);
+            escaped.push(OPEN);
+            escaped.push_str(&content[span.clone()]);
+            escaped.push(CLOSE);
+            copied = span.end;
+        }
+        escaped.push_str(&content[copied..]);
+        Ok(Message::new(message.role, escaped))
+    };
+    messages.iter().map(escape).collect()
+}
+
+/// The token ids of a text with markup: special tokens are read as such, except escaped ones.
+pub(in crate::decoder) fn encode(
+    text: &str,
+    tokenizer: &TextTokenizer,
+) -> Result<Vec<u32>, DecoderError> {
+    let mut tokens = Vec::new();
+    for (part, reading) in parts(text) {
+        if !part.is_empty() {
+            tokens.extend(tokenizer.encode(part, reading, false)?);
+        }
+    }
+    Ok(tokens)
+}
+
+/// The text cut at the marks, each part with how it is to be read.
+fn parts(text: &str) -> Vec<(&str, Reading)> {
+    let (before, mut rest) = text.split_once(OPEN).unwrap_or((text, ""));
+    let mut parts = vec![(before, Reading::Markup)];
+    while !rest.is_empty() {
+        let (inside, after) = rest.split_once(CLOSE).unwrap_or((rest, ""));
+        let (outside, next) = after.split_once(OPEN).unwrap_or((after, ""));
+        parts.extend([(inside, Reading::Plain), (outside, Reading::Markup)]);
+        rest = next;
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_escaped_is_plain() {
+        let text = format!("<a>x{OPEN}<b>{CLOSE}{OPEN}<c>{CLOSE}y");
+        assert_eq!(
+            parts(&text),
+            [
+                ("<a>x", Reading::Markup),
+                ("<b>", Reading::Plain),
+                ("", Reading::Markup),
+                ("<c>", Reading::Plain),
+                ("y", Reading::Markup),
+            ]
+        );
+        assert_eq!(parts("<a>"), [("<a>", Reading::Markup)]);
+        assert_eq!(parts(""), [("", Reading::Markup)]);
+    }
+}

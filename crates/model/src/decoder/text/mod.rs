@@ -1,0 +1,11 @@
+//! What a model reads and writes: tokens, chat templates, the forms of prompts.
+
+pub(in crate::decoder) mod chat;
+pub(in crate::decoder) mod escaping;
+pub(in crate::decoder) mod prompt;
+pub(in crate::decoder) mod prompt_form;
+pub(in crate::decoder) mod read_as;
+pub(in crate::decoder) mod streamed_text;
+pub(in crate::decoder) mod template;
+pub(in crate::decoder) mod text_part;
+pub(in crate::decoder) mod tokenizer;

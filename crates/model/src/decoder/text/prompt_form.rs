@@ -1,0 +1,114 @@
+//! The form in which a decoder reads prompts as text: whole, or without instruction and worked examples. The
+//! `config.json` of a checkpoint says which of the two it was trained for.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::path::Path;
+use std::str::FromStr;
+
+use ken_language::Prompt;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::decoder::error::DecoderError;
+use crate::kernels::UnknownName;
+use crate::small_file::{self, MOST_SETTINGS_BYTES};
+
+/// The field of `config.json`. Tools that train or convert a checkpoint keep fields that they do not
+/// know, so it stays with the model.
+pub(in crate::decoder) const FIELD: &str = "ken_prompt";
+
+impl fmt::Display for PromptForm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for PromptForm {
+    type Err = UnknownName;
+
+    fn from_str(name: &str) -> Result<Self, UnknownName> {
+        UnknownName::find("form", &[Self::Examples, Self::Bare], name)
+    }
+}
+
+/// The form in which a decoder reads prompts as text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PromptForm {
+    /// Instruction, worked examples, input: for models that were trained on all kinds of text.
+    #[default]
+    Examples,
+    /// The input alone: for models that were trained on just such inputs, and whose context is
+    /// short.
+    Bare,
+}
+
+impl PromptForm {
+    /// As the form is written in `config.json`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Examples => "examples",
+            Self::Bare => "bare",
+        }
+    }
+
+    /// A prompt in this form: the prefix that all prompts of its kind share, and the rest.
+    #[must_use]
+    pub fn text(self, prompt: &Prompt) -> (String, Cow<'_, str>) {
+        match self {
+            Self::Examples => prompt.text(),
+            Self::Bare => (String::new(), prompt.rest()),
+        }
+    }
+
+    /// Reads the form from a `config.json`, and nothing else of it; [`PromptForm::Examples`] where the
+    /// file does not say.
+    ///
+    /// # Errors
+    /// A form that does not exist.
+    pub(in crate::decoder) fn from_hugging_face(path: &Path) -> Result<Self, DecoderError> {
+        let text =
+            small_file::text(path, MOST_SETTINGS_BYTES).map_err(|e| DecoderError::io(path, e))?;
+        let invalid = |reason: String| DecoderError::InvalidConfig {
+            path: path.to_path_buf(),
+            reason,
+        };
+        let config: Value = serde_json::from_str(&text).map_err(|e| invalid(e.to_string()))?;
+        match config.get(FIELD) {
+            None | Some(Value::Null) => Ok(Self::default()),
+            Some(form) => Self::deserialize(form).map_err(|_| {
+                invalid(format!(
+                    "`{FIELD}` is {form}; it can be \"examples\" or \"bare\""
+                ))
+            }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(config: &str) -> Result<PromptForm, DecoderError> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("config.json");
+        std::fs::write(&path, config).unwrap();
+        PromptForm::from_hugging_face(&path)
+    }
+
+    #[test]
+    fn the_form_is_read_from_the_configuration() {
+        assert_eq!(read("{}").unwrap(), PromptForm::Examples);
+        for form in [PromptForm::Examples, PromptForm::Bare] {
+            let config = format!("{{\"{FIELD}\": \"{}\"}}", form.name());
+            assert_eq!(read(&config).unwrap(), form);
+        }
+        let error = read("{\"ken_prompt\": \"short\"}").unwrap_err().to_string();
+        assert!(
+            error.contains("\"short\"") && error.contains("\"bare\""),
+            "{error}"
+        );
+    }
+}

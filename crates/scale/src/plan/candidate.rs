@@ -1,0 +1,283 @@
+//! Set-ups that were measured, with what each answers and costs.
+
+use std::collections::BTreeMap;
+use std::str::FromStr;
+
+use ken_answer::Policy;
+use ken_eval::record::Record;
+use ken_eval::split::{AboutSubject, half};
+use ken_eval::statistics::{mean, number, percentile};
+use serde::Serialize;
+
+use super::prices::Prices;
+use super::quantity::Quantity;
+use crate::study::{Cell, Condition, Curve, Measured, StudiedCondition, StudiedModel};
+
+/// A set-up that was measured.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Candidate {
+    /// Its name: the model, `@`, the scale, and what else of it differs from others.
+    pub name: String,
+    /// The model.
+    pub model: String,
+    /// The condition.
+    #[serde(flatten)]
+    pub condition: Condition,
+    /// The policy.
+    pub policy: String,
+    /// Accuracy over all questions.
+    pub accuracy: BTreeMap<&'static str, f64>,
+    /// Costs that are known.
+    pub costs: BTreeMap<&'static str, f64>,
+    /// What each question is answered; none where only averages are known.
+    #[serde(skip)]
+    pub answers: Vec<Answered>,
+}
+
+/// How right a set-up answers a question.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Answered {
+    /// The half that the question belongs to: set-ups are chosen on the first and reported on the second.
+    pub half: usize,
+    em: f64,
+    f1: f64,
+    contains: f64,
+}
+
+impl Answered {
+    /// The accuracy of the answer; nothing of what is a cost.
+    #[must_use]
+    pub fn accuracy(&self, quantity: Quantity) -> f64 {
+        match quantity {
+            Quantity::Em => self.em,
+            Quantity::F1 => self.f1,
+            Quantity::Contains => self.contains,
+            _ => f64::NAN,
+        }
+    }
+}
+
+/// The half that set-ups are chosen on.
+pub(crate) const CHOOSING: usize = 0;
+
+/// The half that they are reported on.
+pub(crate) const REPORTING: usize = 1;
+
+impl Candidate {
+    /// A quantity over all questions; `None` where it is not known.
+    #[must_use]
+    pub fn value(&self, quantity: Quantity) -> Option<f64> {
+        let known = match quantity.is_accuracy() {
+            true => &self.accuracy,
+            false => &self.costs,
+        };
+        known.get(quantity.name()).copied()
+    }
+
+    /// A quantity as set-ups are chosen by: accuracy on the first half of the questions where there are
+    /// single answers.
+    #[must_use]
+    pub(crate) fn value_for_choice(&self, quantity: Quantity) -> Option<f64> {
+        if !quantity.is_accuracy() || self.answers.is_empty() {
+            return self.value(quantity);
+        }
+        mean(&self.on_half(quantity, CHOOSING))
+    }
+
+    /// How right the questions of a half are answered.
+    #[must_use]
+    pub(crate) fn on_half(&self, quantity: Quantity, half: usize) -> Vec<f64> {
+        let of_it = self.answers.iter().filter(|one| one.half == half);
+        of_it.map(|one| one.accuracy(quantity)).collect()
+    }
+
+    /// What it costs beside all else: of two that are equal, the one with fewer parameters is taken, and
+    /// then the one with fewer shards and the shorter prompts.
+    #[must_use]
+    pub(super) fn size(&self) -> [f64; 3] {
+        let known = |quantity| self.value(quantity).unwrap_or(f64::INFINITY);
+        [Quantity::Parameters, Quantity::Shards, Quantity::Tokens].map(known)
+    }
+}
+
+/// The set-ups of a table of scores, of one data set.
+#[must_use]
+pub fn candidates_of_table(curves: &[Curve], dataset: &str) -> Vec<Candidate> {
+    let of_it = curves.iter().filter(|curve| curve.dataset == dataset);
+    let each = of_it.flat_map(|curve| {
+        curve.scores.iter().map(|(&n, scores)| Candidate {
+            name: format!("{}@{n}", curve.model),
+            model: curve.model.clone(),
+            condition: Condition {
+                n,
+                ..Condition::FROM_MEMORY
+            },
+            policy: policy_at(n).to_string(),
+            accuracy: [("em", scores.em), ("f1", scores.f1)].into(),
+            costs: [
+                ("parameters", curve.parameters as f64),
+                ("shards", f64::from(n)),
+            ]
+            .into(),
+            answers: Vec::new(),
+        })
+    });
+    each.collect()
+}
+
+/// The set-ups of a study, of one data set: every complete cell, and every policy over it.
+#[must_use]
+pub fn candidates_of_study(measured: &Measured, dataset: &str, prices: &Prices) -> Vec<Candidate> {
+    let manifest = &measured.manifest;
+    let naming = Naming::of(measured);
+    let mut candidates = Vec::new();
+    for (cell, records) in &measured.cells {
+        let model = &manifest.models[&cell.model];
+        let conditions = &mut manifest.conditions.iter();
+        let Some(condition) = conditions.find(|one| one.condition == cell.condition) else {
+            continue;
+        };
+        if cell.dataset != dataset {
+            continue;
+        }
+        let timed = &manifest.datasets[dataset].timed;
+        let mut add = |policy: Policy, records: &[Record]| {
+            let policy = policy.to_string();
+            let costs = costs(model, condition, records, timed);
+            let accuracy = |value: fn(&Record) -> f64| {
+                mean(&records.iter().map(value).collect::<Vec<_>>()).unwrap_or_default()
+            };
+            candidates.push(Candidate {
+                name: naming.name(cell, &policy),
+                model: cell.model.clone(),
+                condition: cell.condition,
+                policy,
+                accuracy: [
+                    ("em", accuracy(|one| number(one.em))),
+                    ("f1", accuracy(|one| one.f1)),
+                    ("contains", accuracy(|one| number(one.contains))),
+                ]
+                .into(),
+                costs: prices.added(costs),
+                answers: answers(records, manifest.seed),
+            });
+        };
+        add(policy_at(cell.condition.n), records);
+        if cell.condition.n == 0 {
+            continue;
+        }
+        for policy in &manifest.policies {
+            let policy = Policy::from_str(policy).ok();
+            if let Some((policy, records)) =
+                policy.and_then(|p| Some((p, measured.under(p, cell)?)))
+            {
+                add(policy, &records);
+            }
+        }
+    }
+    candidates
+}
+
+fn policy_at(n: u32) -> Policy {
+    match n {
+        0 => Policy::NEVER,
+        _ => Policy::ALWAYS,
+    }
+}
+
+fn answers(records: &[Record], seed: u64) -> Vec<Answered> {
+    let each = records.iter().map(|one| Answered {
+        half: half(seed, one.subject()),
+        em: number(one.em),
+        f1: one.f1,
+        contains: number(one.contains),
+    });
+    each.collect()
+}
+
+/// What answering as in these records costs a question.
+fn costs(
+    model: &StudiedModel,
+    condition: &StudiedCondition,
+    records: &[Record],
+    timed: &[String],
+) -> BTreeMap<&'static str, f64> {
+    let tokens = |one: &Record| (one.tokens.prompt + one.tokens.completion) as f64;
+    let mean_of =
+        |value: &dyn Fn(&Record) -> f64| mean(&records.iter().map(value).collect::<Vec<_>>());
+    let longest = records.iter().map(tokens).fold(0.0, f64::max);
+    let memory = model
+        .weight_bytes
+        .zip(model.bytes_per_token)
+        .map(|(weights, token)| {
+            weights as f64 + token as f64 * longest + condition.index_bytes as f64
+        });
+    // Only those that were answered one at a time have times of their own.
+    let alone = records.iter().filter(|one| timed.contains(&one.id));
+    let times: Vec<f64> = alone
+        .filter_map(|one| one.timing_ms.get("total").copied())
+        .collect();
+    let tokens = mean_of(&tokens);
+    let known = [
+        (Quantity::Parameters, Some(model.parameters as f64)),
+        (Quantity::Shards, Some(f64::from(condition.condition.n))),
+        (Quantity::Memory, memory),
+        (Quantity::Disk, Some(condition.disk_bytes as f64)),
+        (Quantity::P50, percentile(&times, 50.0)),
+        (Quantity::P95, percentile(&times, 95.0)),
+        (Quantity::Tokens, tokens),
+        (Quantity::ModelCalls, mean_of(&|one| one.calls.model as f64)),
+        (
+            Quantity::RetrieverCalls,
+            mean_of(&|one| one.calls.retriever as f64),
+        ),
+        (
+            Quantity::Flop,
+            tokens.map(|tokens| 2.0 * model.parameters as f64 * tokens),
+        ),
+    ];
+    let known = known.into_iter();
+    known
+        .filter_map(|(quantity, value)| Some((quantity.name(), value?)))
+        .collect()
+}
+
+/// What a name has to tell, since it differs within the study.
+struct Naming {
+    k: bool,
+    pruned: bool,
+    order: bool,
+}
+
+impl Naming {
+    fn of(measured: &Measured) -> Self {
+        let retrievals: Vec<_> = measured.scales().into_keys().collect();
+        let differs = |of: fn(&crate::study::Retrieval) -> String| {
+            retrievals.iter().any(|one| of(one) != of(&retrievals[0]))
+        };
+        Self {
+            k: differs(|one| one.k.to_string()),
+            pruned: differs(|one| one.pruned.to_string()),
+            order: differs(|one| one.order.to_string()),
+        }
+    }
+
+    fn name(&self, cell: &Cell, policy: &str) -> String {
+        let mut name = format!("{}@{}", cell.model, cell.condition.n);
+        if cell.condition.n == 0 {
+            return name;
+        }
+        let retrieval = cell.condition.retrieval;
+        let parts = [
+            self.k.then(|| format!("k={}", retrieval.k)),
+            self.pruned.then(|| format!("pruned={}", retrieval.pruned)),
+            (self.order && retrieval.order != Default::default())
+                .then(|| retrieval.order.to_string()),
+            (policy != "always").then(|| policy.to_owned()),
+        ];
+        for part in parts.into_iter().flatten() {
+            name += &format!(":{part}");
+        }
+        name
+    }
+}

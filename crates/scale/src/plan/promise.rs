@@ -1,0 +1,288 @@
+//! The cheapest set-up that is promised to lose little against another one.
+//!
+//! On the first half of the questions a walk is laid out: from the reference down to what is cheaper, along
+//! the set-ups than which no other is as cheap and as accurate. On the second half each step is tested
+//! in this order, and the first that fails ends the walk. Since the walk does not depend on the second
+//! half, and nothing behind a failure is looked at, the promise holds for the set-up that is chosen
+//! with the confidence of a single test (fixed-sequence testing; Angelopoulos et al. 2021, Learn then
+//! Test).
+//!
+//! A step is tested by betting that its mean loss is less than what may be lost (Waudby-Smith and Ramdas
+//! 2024): were it not, no bet could multiply its stake by more than 1 / (1 - confidence) but with a
+//! probability of 1 - confidence. That holds for any number of questions and for losses of any
+//! distribution, gains counted as negative losses. How much is staked is chosen on the first half.
+
+use ken_eval::statistics::mean;
+use serde::Serialize;
+
+use super::candidate::{CHOOSING, Candidate, REPORTING};
+use super::choose::{better, front};
+use super::quantity::Quantity;
+
+/// What is promised.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Promise {
+    /// The accuracy that is compared.
+    pub accuracy: Quantity,
+    /// The cost that is to be low.
+    pub cost: Quantity,
+    /// The accuracy that may be lost, between 0 and 1.
+    pub max_loss: f64,
+    /// The probability that the promise holds, between 0 and 1.
+    pub confidence: f64,
+}
+
+/// A step of the walk.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Step {
+    /// The set-up.
+    pub name: String,
+    /// Its cost.
+    pub cost: f64,
+    /// The mean loss on the second half of the questions.
+    pub loss: f64,
+    /// What the stake became: at least 1 / (1 - confidence) where the step passes.
+    pub evidence: f64,
+    /// Whether it passes.
+    pub passes: bool,
+    /// Where it fails: roughly how many questions like those of the first half, in all, it would take to
+    /// pass; `None` if no number would do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub needed: Option<usize>,
+}
+
+/// The walk, as far as it was gone, and where it ended.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Walk<'c> {
+    /// The last set-up that passed; the reference where none did.
+    #[serde(skip)]
+    pub chosen: &'c Candidate,
+    /// The steps that were tested; only the last may fail.
+    pub steps: Vec<Step>,
+}
+
+/// Walks from the reference to what is cheaper.
+#[must_use]
+pub fn walk<'c>(
+    candidates: &'c [Candidate],
+    reference: &'c Candidate,
+    promise: Promise,
+) -> Walk<'c> {
+    let Promise {
+        accuracy,
+        cost,
+        confidence,
+        ..
+    } = promise;
+    let dear = reference.value(cost).unwrap_or(f64::INFINITY);
+    let cheaper = candidates.iter().filter(|one| {
+        one.value(cost).is_some_and(|value| value <= dear) && !std::ptr::eq(*one, reference)
+    });
+    let mut path = front(
+        &cheaper.collect::<Vec<_>>(),
+        accuracy,
+        cost,
+        Candidate::value_for_choice,
+    );
+    // From dear to cheap.
+    path.sort_by(|one, other| better(other, one, cost));
+    let mut chosen = reference;
+    let mut steps = Vec::new();
+    for candidate in path {
+        let losses = |half| losses(reference, candidate, accuracy, half);
+        let (before, tested) = (losses(CHOOSING), losses(REPORTING));
+        let stake = stake(&before, before.len(), promise.max_loss);
+        let evidence = evidence(&tested, promise.max_loss, stake);
+        let passes = evidence >= 1.0 / (1.0 - confidence);
+        steps.push(Step {
+            name: candidate.name.clone(),
+            cost: candidate.value(cost).unwrap_or_default(),
+            loss: mean(&tested).unwrap_or_default(),
+            evidence,
+            passes,
+            needed: match passes {
+                true => None,
+                false => needed(&before, promise),
+            },
+        });
+        if !passes {
+            break;
+        }
+        chosen = candidate;
+    }
+    Walk { chosen, steps }
+}
+
+/// What a set-up loses against another on each question of a half, from -1 to 1.
+fn losses(
+    reference: &Candidate,
+    candidate: &Candidate,
+    accuracy: Quantity,
+    half: usize,
+) -> Vec<f64> {
+    let (before, after) = (
+        reference.on_half(accuracy, half),
+        candidate.on_half(accuracy, half),
+    );
+    before
+        .iter()
+        .zip(&after)
+        .map(|(before, after)| before - after)
+        .collect()
+}
+
+/// Stakes that are tried.
+const STAKES: u32 = 200;
+
+/// How much is staked on each question: what would have grown most on `questions` with losses like these
+/// and half a loss more, since what never failed on a few questions may fail on the next.
+fn stake(losses: &[f64], questions: usize, max_loss: f64) -> f64 {
+    let grown = |stake: f64| {
+        let of_these = growth(losses, max_loss, stake) * questions as f64;
+        of_these + 0.5 * growth(&[1.0], max_loss, stake)
+    };
+    // Above this, a whole loss would turn the stake negative.
+    let most = 1.0 / (1.0 - max_loss);
+    let stakes = (0..STAKES).map(|step| most * f64::from(step) / f64::from(STAKES));
+    stakes
+        .max_by(|one, other| grown(*one).total_cmp(&grown(*other)))
+        .unwrap_or_default()
+}
+
+/// The mean logarithm by which a question multiplies what is staked.
+fn growth(losses: &[f64], max_loss: f64, stake: f64) -> f64 {
+    let each = losses
+        .iter()
+        .map(|loss| (stake * (max_loss - loss)).ln_1p());
+    mean(&each.collect::<Vec<_>>()).unwrap_or_default()
+}
+
+/// What a stake of 1 becomes.
+fn evidence(losses: &[f64], max_loss: f64, stake: f64) -> f64 {
+    (growth(losses, max_loss, stake) * losses.len() as f64).exp()
+}
+
+/// More questions than anybody has.
+const MOST_NEEDED: usize = 1 << 30;
+
+/// How many questions in all, half of them to choose on, would do if they are like these.
+fn needed(losses: &[f64], promise: Promise) -> Option<usize> {
+    let enough = |questions: &usize| {
+        let stake = stake(losses, *questions, promise.max_loss);
+        let grown = growth(losses, promise.max_loss, stake) * *questions as f64;
+        grown >= (1.0 / (1.0 - promise.confidence)).ln()
+    };
+    let doubled = std::iter::successors(Some(1_usize), |most| most.checked_mul(2));
+    let most = doubled
+        .take_while(|most| *most <= MOST_NEEDED)
+        .find(enough)?;
+    let (mut low, mut high) = (most / 2, most);
+    while low + 1 < high {
+        let middle = low.midpoint(high);
+        match enough(&middle) {
+            true => high = middle,
+            false => low = middle,
+        }
+    }
+    Some(2 * high)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ken_random::unit;
+
+    fn drawn(state: &mut u64, n: usize, lost: f64, gained: f64) -> Vec<f64> {
+        let one = |chance: f64| match chance {
+            c if c < lost => 1.0,
+            c if c < lost + gained => -1.0,
+            _ => 0.0,
+        };
+        (0..n).map(|_| one(unit(state))).collect()
+    }
+
+    /// The share of tests that pass where exactly `max_loss` is lost, or less.
+    fn passing(lost: f64, gained: f64, n: usize, max_loss: f64) -> f64 {
+        let (mut state, mut passed, times) = (11, 0, 2000);
+        for _ in 0..times {
+            let before = drawn(&mut state, n, lost, gained);
+            let stake = stake(&before, n, max_loss);
+            let evidence = evidence(&drawn(&mut state, n, lost, gained), max_loss, stake);
+            passed += usize::from(evidence >= 20.0);
+        }
+        passed as f64 / f64::from(times)
+    }
+
+    #[test]
+    fn what_loses_too_much_passes_no_oftener_than_it_may() {
+        // Three standard deviations above 0.05 in 2,000 tests.
+        let most = 0.05 + 3.0 * (0.05 * 0.95 / 2000.0_f64).sqrt();
+        for (lost, gained) in [(0.02, 0.0), (0.05, 0.03), (0.12, 0.10), (0.3, 0.28)] {
+            for n in [20, 150, 400] {
+                let share = passing(lost, gained, n, 0.02);
+                assert!(
+                    share <= most,
+                    "{lost} lost and {gained} gained of {n}: {share}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn losses_between_whole_ones_keep_the_promise_as_well() {
+        // As of F1: anything from -1 to 1, and `max_loss` on average.
+        let most = 0.05 + 3.0 * (0.05 * 0.95 / 2000.0_f64).sqrt();
+        let mut state = 7;
+        for (width, n) in [(0.1, 150), (0.6, 150), (0.95, 400)] {
+            let mut losses = || -> Vec<f64> {
+                (0..n)
+                    .map(|_| 0.02 + width * (2.0 * unit(&mut state) - 1.0))
+                    .collect()
+            };
+            let passed = (0..2000)
+                .filter(|_| {
+                    let stake = stake(&losses(), n, 0.02);
+                    evidence(&losses(), 0.02, stake) >= 20.0
+                })
+                .count();
+            assert!(passed as f64 <= most * 2000.0, "{width}, {n}: {passed}");
+        }
+    }
+
+    #[test]
+    fn what_loses_little_is_found_to() {
+        assert!(passing(0.0, 0.0, 180, 0.02) > 0.99);
+        assert!(passing(0.0, 0.05, 150, 0.02) > 0.8);
+        assert!(passing(0.01, 0.01, 600, 0.05) > 0.9);
+    }
+
+    #[test]
+    fn a_stake_never_turns_negative() {
+        for losses in [vec![], vec![-1.0; 30], vec![1.0; 30], vec![0.0; 300]] {
+            let stake = stake(&losses, losses.len(), 0.02);
+            assert!(evidence(&[1.0; 5], 0.02, stake) >= 0.0);
+            assert!(stake * (1.0 - 0.02) < 1.0, "{stake}");
+        }
+        assert_eq!(stake(&[1.0; 30], 30, 0.02), 0.0);
+    }
+
+    #[test]
+    fn how_many_are_needed_is_about_what_passes() {
+        let promise = Promise {
+            accuracy: Quantity::Em,
+            cost: Quantity::Memory,
+            max_loss: 0.02,
+            confidence: 0.95,
+        };
+        // Even a few questions tell how many would do.
+        for few in [4, 60] {
+            let needed = needed(&vec![0.0; few], promise).unwrap();
+            let passes = |half: usize| {
+                let losses = vec![0.0; half];
+                evidence(&losses, 0.02, stake(&losses, half, 0.02)) >= 20.0
+            };
+            assert!(passes(needed / 2) && !passes(needed / 2 - 1), "{needed}");
+        }
+        assert_eq!(needed(&[0.5; 60], promise), None);
+    }
+}

@@ -1,0 +1,300 @@
+//! What is told of a study: n\*, the measures at each scale, the fronts, and where its time went; as data and as a
+//! report with its figures.
+
+mod breakdown;
+mod figures;
+mod policies;
+mod tables;
+
+use std::path::Path;
+
+use ken_eval::record::Record;
+use ken_eval::write_report;
+use ken_report::Report;
+use ken_storage::{create_dir_all, replace};
+use serde::Serialize;
+
+use crate::plan::{Candidate, Prices, Quantity, candidates_of_study, candidates_of_table, front};
+use crate::study::{
+    Cell, Compensation, Condition, Curve, Measure, Measured, Outcome, Retrieval, ScaleMeasures,
+    ScalingError, StudyTime, compensations, known_rate,
+};
+pub use breakdown::{StudyBreakdown, StudyGroup};
+pub use policies::PolicyOutcome;
+
+/// All that is told.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct StudyReport {
+    /// n\* for all pairs of models.
+    pub compensation: Vec<CompensationOf>,
+    /// The measures of each model by scale.
+    pub series: Vec<Series>,
+    /// What policies answer under each condition; empty where only always and never were measured and
+    /// nothing was pruned.
+    pub policies: Vec<PolicyOutcome>,
+    /// The cells that are missing; n\* is then a bound where they matter.
+    pub missing: Vec<Cell>,
+    /// The set-ups than which no other is both as accurate and as cheap, by accuracy and cost.
+    pub fronts: Vec<Front>,
+    /// Where the time went; `None` of a table.
+    pub time: Option<StudyTime>,
+    /// The series and policies by the values of a field of the questions' metadata, where one is asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by: Option<StudyBreakdown>,
+    /// The seed of the intervals.
+    pub seed: u64,
+}
+
+/// n\* of a pair under one way of retrieving.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CompensationOf {
+    /// n\*.
+    #[serde(flatten)]
+    pub compensation: Compensation,
+    /// How passages were retrieved; `None` of a table.
+    pub retrieval: Option<Retrieval>,
+}
+
+/// One model on one data set, under one way of retrieving.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Series {
+    /// The data set.
+    pub dataset: String,
+    /// The model.
+    pub model: String,
+    /// Its parameters.
+    pub parameters: u64,
+    /// How passages were retrieved; `None` of a table.
+    pub retrieval: Option<Retrieval>,
+    /// The known rate: exact match without retrieval.
+    pub known: Measure,
+    /// The measures at each scale, rising.
+    pub scales: Vec<ScaleMeasures>,
+}
+
+/// The set-ups on a front.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Front {
+    /// The data set.
+    pub dataset: String,
+    /// The accuracy.
+    pub accuracy: Quantity,
+    /// The cost.
+    pub cost: Quantity,
+    /// The set-ups from cheap to dear: names, costs and accuracy.
+    pub on_front: Vec<Placed>,
+    /// All others.
+    pub behind: Vec<Placed>,
+}
+
+/// A set-up by two of its numbers.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Placed {
+    /// Its name.
+    pub name: String,
+    /// Its cost.
+    pub cost: f64,
+    /// Its accuracy.
+    pub accuracy: f64,
+}
+
+/// The costs that fronts are told for.
+const FRONTS: [Quantity; 5] = [
+    Quantity::Memory,
+    Quantity::P50,
+    Quantity::Tokens,
+    Quantity::Parameters,
+    Quantity::Shards,
+];
+
+impl StudyReport {
+    /// Of what a study measured.
+    #[must_use]
+    pub fn of_study(measured: &Measured) -> Self {
+        let mut compensation = Vec::new();
+        for retrieval in measured.scales().into_keys() {
+            let found = compensations(&measured.curves(retrieval)).into_iter();
+            compensation.extend(found.map(|compensation| CompensationOf {
+                compensation,
+                retrieval: Some(retrieval),
+            }));
+        }
+        let datasets = measured.manifest.datasets.keys();
+        let fronts = datasets.flat_map(|dataset| {
+            fronts(
+                dataset,
+                &candidates_of_study(measured, dataset, &Prices::default()),
+            )
+        });
+        Self {
+            compensation,
+            series: series(measured),
+            policies: policies::outcomes(measured),
+            missing: measured.missing.clone(),
+            fronts: fronts.collect(),
+            time: Some(measured.time),
+            by: None,
+            seed: measured.manifest.seed,
+        }
+    }
+
+    /// Of a table of scores.
+    #[must_use]
+    pub fn of_table(curves: &[Curve]) -> Self {
+        let of_pair = |compensation| CompensationOf {
+            compensation,
+            retrieval: None,
+        };
+        let series = curves.iter().map(|curve| {
+            let value = |value: f64| Measure {
+                value: Some(value),
+                interval: None,
+            };
+            let scales = curve.scores.iter().filter(|(n, _)| **n > 0);
+            let scales = scales.map(|(&n, scores)| ScaleMeasures {
+                em: value(scores.em),
+                f1: value(scores.f1),
+                ..ScaleMeasures::unknown(n)
+            });
+            let known = curve.scores.get(&0).map(|scores| value(scores.em));
+            Series {
+                dataset: curve.dataset.clone(),
+                model: curve.model.clone(),
+                parameters: curve.parameters,
+                retrieval: None,
+                known: known.unwrap_or_default(),
+                scales: scales.collect(),
+            }
+        });
+        let mut datasets: Vec<&str> = curves.iter().map(|curve| curve.dataset.as_str()).collect();
+        datasets.dedup();
+        let fronts = datasets
+            .iter()
+            .flat_map(|dataset| fronts(dataset, &candidates_of_table(curves, dataset)));
+        let mut series: Vec<Series> = series.collect();
+        series.sort_by_key(|one| one.parameters);
+        Self {
+            compensation: compensations(curves).into_iter().map(of_pair).collect(),
+            series,
+            policies: Vec::new(),
+            missing: Vec::new(),
+            fronts: fronts.collect(),
+            time: None,
+            by: None,
+            seed: 0,
+        }
+    }
+
+    /// The data sets, in order.
+    pub(crate) fn datasets(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = self.series.iter().map(|one| one.dataset.as_str()).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
+    /// The report for people.
+    #[must_use]
+    pub fn report(&self, title: &str) -> Report {
+        tables::report(title, self)
+    }
+
+    /// Writes `report.html`, `page.json` and `report.json` into a folder, which is made.
+    ///
+    /// # Errors
+    /// A folder or file that cannot be written.
+    pub fn write(&self, report: &Report, folder: &Path) -> Result<(), ScalingError> {
+        create_dir_all(folder)?;
+        write_report(report, folder)?;
+        let json = serde_json::to_string_pretty(self)
+            .map_err(std::io::Error::from)
+            .map_err(ken_storage::StorageError::new("write", folder))?;
+        Ok(replace(&folder.join("report.json"), json.as_bytes())?)
+    }
+}
+
+/// All models on all data sets, under each way of retrieving.
+fn series(measured: &Measured) -> Vec<Series> {
+    let mut series = Vec::new();
+    for (retrieval, scales) in measured.scales() {
+        for dataset in measured.manifest.datasets.keys() {
+            for model in measured.manifest.models_by_size() {
+                let place = (dataset.as_str(), model, retrieval);
+                series.push(series_of(measured, place, &scales, measured.manifest.seed));
+            }
+        }
+    }
+    series
+}
+
+/// The records of a model at rising scales, each beside those before it.
+fn series_of(
+    measured: &Measured,
+    (dataset, model, retrieval): (&str, &str, Retrieval),
+    scales: &[u32],
+    seed: u64,
+) -> Series {
+    let at = |n: u32| measured.records(dataset, model, Condition { n, retrieval });
+    let memory = measured.records(dataset, model, Condition::FROM_MEMORY);
+    let mut before = memory;
+    let mut of_scales = Vec::new();
+    for &n in scales {
+        let Some(now) = at(n) else { continue };
+        of_scales.push(match (memory, before) {
+            (Some(memory), Some(before)) => {
+                let outcomes = outcomes(memory, before, now);
+                ScaleMeasures::of(n, &outcomes, seed)
+            }
+            // Without the answers from memory, only what needs none of them.
+            _ => ScaleMeasures::alone(n, &outcomes(now, now, now), seed),
+        });
+        before = memory.and(Some(now));
+    }
+    let known =
+        memory.map(|memory| Measure::of(&outcomes(memory, memory, memory), seed, known_rate));
+    Series {
+        dataset: dataset.to_owned(),
+        model: model.to_owned(),
+        parameters: measured.manifest.models[model].parameters,
+        retrieval: Some(retrieval),
+        known: known.unwrap_or_default(),
+        scales: of_scales,
+    }
+}
+
+fn outcomes(memory: &[Record], before: &[Record], now: &[Record]) -> Vec<Outcome> {
+    let each = memory.iter().zip(before).zip(now);
+    each.map(|((memory, before), now)| Outcome::of(memory, before, now))
+        .collect()
+}
+
+fn fronts(dataset: &str, candidates: &[Candidate]) -> Vec<Front> {
+    let all: Vec<&Candidate> = candidates.iter().collect();
+    let accuracy = Quantity::Em;
+    let placed = |one: &Candidate, cost: Quantity| {
+        let (cost, accuracy) = one.value(cost).zip(one.value(accuracy))?;
+        let name = one.name.clone();
+        Some(Placed {
+            name,
+            cost,
+            accuracy,
+        })
+    };
+    let of_cost = |cost: Quantity| {
+        let on_front = front(&all, accuracy, cost, Candidate::value);
+        let is_on_it = |one: &&&Candidate| on_front.iter().any(|on_it| std::ptr::eq(*on_it, **one));
+        let behind = all.iter().filter(|one| !is_on_it(one));
+        Front {
+            dataset: dataset.to_owned(),
+            accuracy,
+            cost,
+            on_front: on_front
+                .iter()
+                .filter_map(|one| placed(one, cost))
+                .collect(),
+            behind: behind.filter_map(|one| placed(one, cost)).collect(),
+        }
+    };
+    let each = FRONTS.into_iter().map(of_cost);
+    each.filter(|front| !front.on_front.is_empty()).collect()
+}

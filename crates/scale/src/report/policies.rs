@@ -1,0 +1,146 @@
+//! What each policy answers under each condition of a study, and what it loses: against always retrieving
+//! from the whole corpus, and against itself there (Zero-RAG, Tables 1 to 3, 5 and 7).
+
+use std::str::FromStr;
+
+use ken_answer::Policy;
+use ken_eval::record::Record;
+use ken_eval::statistics::{mean, number};
+use serde::Serialize;
+
+use crate::study::{Cell, Condition, Measure, Measured, PruneRatio, Retrieval};
+
+/// A policy under a condition.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PolicyOutcome {
+    /// The data set.
+    pub dataset: String,
+    /// The model.
+    pub model: String,
+    /// Active shards.
+    pub n: u32,
+    /// How passages were retrieved.
+    pub retrieval: Retrieval,
+    /// The policy.
+    pub policy: String,
+    /// Exact match.
+    pub em: Measure,
+    /// Token F1.
+    pub f1: Measure,
+    /// The share of answers that contain a golden answer.
+    pub contains: Measure,
+    /// The share of questions that retrieve.
+    pub retrieves: Measure,
+    /// Tokens a question.
+    pub tokens: Measure,
+    /// What exact match gains over always retrieving from the whole corpus.
+    pub against_always: Measure,
+    /// What exact match gains over the same policy with the whole corpus; none where this is the whole.
+    pub against_whole: Measure,
+}
+
+/// A question under a policy and under what it is compared with.
+#[derive(Clone, Copy)]
+struct Compared<'r> {
+    now: &'r Record,
+    before: &'r Record,
+}
+
+/// All policies of a study beside always retrieving, where there are any or the corpus was pruned.
+pub(super) fn outcomes(measured: &Measured) -> Vec<PolicyOutcome> {
+    let manifest = &measured.manifest;
+    let retrievals = measured.scales();
+    let is_pruned = retrievals.keys().any(|one| one.pruned != PruneRatio::NONE);
+    if manifest.policies.is_empty() && !is_pruned {
+        return Vec::new();
+    }
+    let named = manifest.policies.iter();
+    let named = named.filter_map(|name| Policy::from_str(name).ok());
+    let policies: Vec<Policy> = std::iter::once(Policy::ALWAYS).chain(named).collect();
+    let mut all = Vec::new();
+    for (&retrieval, scales) in &retrievals {
+        for &n in scales {
+            let datasets = manifest.datasets.keys();
+            let models = manifest.models_by_size();
+            for (dataset, &model) in
+                datasets.flat_map(|dataset| models.iter().map(move |model| (dataset, model)))
+            {
+                let cell = |retrieval| Cell {
+                    dataset: dataset.clone(),
+                    model: model.to_owned(),
+                    condition: Condition { n, retrieval },
+                };
+                let whole = Retrieval {
+                    pruned: PruneRatio::NONE,
+                    ..retrieval
+                };
+                let always = under(measured, Policy::ALWAYS, &cell(whole));
+                for &policy in &policies {
+                    let Some(now) = under(measured, policy, &cell(retrieval)) else {
+                        continue;
+                    };
+                    let same = match retrieval.pruned {
+                        PruneRatio::NONE => None,
+                        _ => under(measured, policy, &cell(whole)),
+                    };
+                    let place = (cell(retrieval), policy);
+                    let before = (always.as_deref(), same.as_deref());
+                    all.push(outcome(place, &now, before, manifest.seed));
+                }
+            }
+        }
+    }
+    all
+}
+
+/// The records of a policy, whether its answers are a cell's own or composed of two cells.
+fn under(measured: &Measured, policy: Policy, cell: &Cell) -> Option<Vec<Record>> {
+    if policy == Policy::ALWAYS {
+        measured.cells.get(cell).cloned()
+    } else {
+        measured.under(policy, cell)
+    }
+}
+
+fn outcome(
+    (cell, policy): (Cell, Policy),
+    now: &[Record],
+    (always, same): (Option<&[Record]>, Option<&[Record]>),
+    seed: u64,
+) -> PolicyOutcome {
+    let records: Vec<&Record> = now.iter().collect();
+    let measure = |of: fn(&Record) -> f64| {
+        Measure::of(&records, seed, |some| {
+            mean(&some.iter().map(|one| of(one)).collect::<Vec<_>>())
+        })
+    };
+    let gain = |before: Option<&[Record]>| {
+        let Some(before) = before else {
+            return Measure::default();
+        };
+        let pairs = now.iter().zip(before);
+        let pairs: Vec<_> = pairs
+            .map(|(now, before)| Compared { now, before })
+            .collect();
+        Measure::of(&pairs, seed, |some| {
+            let gained = some
+                .iter()
+                .map(|one| number(one.now.em) - number(one.before.em));
+            mean(&gained.collect::<Vec<_>>())
+        })
+    };
+    PolicyOutcome {
+        dataset: cell.dataset,
+        model: cell.model,
+        n: cell.condition.n,
+        retrieval: cell.condition.retrieval,
+        policy: policy.to_string(),
+        em: measure(|one| number(one.em)),
+        f1: measure(|one| one.f1),
+        contains: measure(|one| number(one.contains)),
+        retrieves: measure(|one| number(one.calls.retriever > 0)),
+        tokens: measure(|one| (one.tokens.prompt + one.tokens.completion) as f64),
+        against_always: gain(always),
+        against_whole: gain(same),
+    }
+}

@@ -1,0 +1,209 @@
+//! What a search found for the questions of a data set: kept once, and read by all models.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use ken_answer::{Found, Pipeline, QuestionPrompt, RerankCost, Retriever, SearchResult};
+use ken_corpus::{Passage, PassageId};
+use ken_eval::dataset::Question;
+use ken_eval::record::Failure;
+use ken_eval::record_of_question;
+use ken_eval::results::ResultsFile;
+use ken_eval::run::{Outcome, Run, RunError, Work};
+use ken_index::Mode;
+use ken_language::fingerprint_of_texts;
+use serde::{Deserialize, Serialize};
+use serde_json::Map;
+
+use super::condition::Condition;
+use super::error::ScalingError;
+
+/// What was found for a question.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Evidence {
+    /// The question's id.
+    pub id: String,
+    /// The question.
+    pub question: String,
+    /// The passages, or the chunks of them that were kept, best first.
+    pub passages: Vec<FoundPassage>,
+    /// Its share of the time to embed questions.
+    pub embed_ms: f64,
+    /// The time of its search.
+    pub search_ms: f64,
+    /// Its share of the time to rerank; `None` where nothing was reranked.
+    pub rerank_ms: Option<f64>,
+    /// Why nothing could be searched.
+    pub error: Option<Failure>,
+}
+
+/// A passage, or a chunk of one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FoundPassage {
+    /// The passage's id.
+    pub id: String,
+    /// Its document's id.
+    pub doc: String,
+    /// Its document's title.
+    pub title: String,
+    /// Its text, or that of the chunk.
+    pub text: String,
+    /// Which characters of the passage the chunk is.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub chunk: Option<Range<usize>>,
+    /// How well it fits.
+    pub score: f32,
+}
+
+record_of_question! { Evidence, Retrieve, [question] }
+
+impl Evidence {
+    fn of(question: &Question) -> Self {
+        Self {
+            id: question.id.clone(),
+            question: question.question.clone(),
+            ..Self::default()
+        }
+    }
+
+    fn new(question: &Question, found: Found) -> Self {
+        let ms = |time: Duration| time.as_secs_f64() * 1000.0;
+        let passages = found.results.into_iter().map(|one| FoundPassage {
+            id: one.passage.id.0,
+            doc: one.passage.doc_id,
+            title: one.passage.title,
+            text: one.text,
+            chunk: one.chunk,
+            score: one.score,
+        });
+        Self {
+            passages: passages.collect(),
+            embed_ms: ms(found.embed_time),
+            search_ms: ms(found.search_time),
+            rerank_ms: found.rerank.map(|rerank| ms(rerank.time)),
+            ..Self::of(question)
+        }
+    }
+
+    /// Milliseconds that finding it took.
+    #[must_use]
+    pub fn ms(&self) -> f64 {
+        self.embed_ms + self.search_ms + self.rerank_ms.unwrap_or_default()
+    }
+
+    /// Tells which passages, or chunks of them, were found, in their order.
+    #[must_use]
+    pub(super) fn passages_told(&self) -> String {
+        let told = |one: &FoundPassage| match &one.chunk {
+            Some(chunk) => format!("{}[{}..{}]", one.id, chunk.start, chunk.end),
+            None => one.id.clone(),
+        };
+        self.passages
+            .iter()
+            .map(told)
+            .collect::<Vec<_>>()
+            .join("\n")
+    }
+
+    fn found(&self) -> Found {
+        let time = |ms: f64| Duration::from_secs_f64(ms.max(0.0) / 1000.0);
+        let results = self.passages.iter().map(|one| SearchResult {
+            passage: Passage {
+                id: PassageId(one.id.clone()),
+                doc_id: one.doc.clone(),
+                title: one.title.clone(),
+                text: one.text.clone(),
+                metadata: Map::new(),
+            },
+            text: one.text.clone(),
+            chunk: one.chunk.clone(),
+            score: one.score,
+        });
+        Found {
+            results: results.collect(),
+            embed_time: time(self.embed_ms),
+            search_time: time(self.search_ms),
+            rerank: self.rerank_ms.map(|ms| RerankCost {
+                time: time(ms),
+                tokens: 0,
+            }),
+        }
+    }
+}
+
+/// The file of what is found for a data set under a condition, below the folder of the study.
+#[must_use]
+pub fn evidence_file(dataset: &str, condition: &Condition) -> PathBuf {
+    let name = format!("{condition}.jsonl");
+    ["evidence", dataset, &name].iter().collect()
+}
+
+/// Searches for every one of `questions` of which the file does not hold yet what was found.
+///
+/// # Errors
+/// Those of a [`Run`].
+pub fn find_evidence(
+    retriever: &Retriever,
+    mode: Mode,
+    k: usize,
+    questions: &[Question],
+    file: &mut ResultsFile<Evidence>,
+    mut run: Run<'_>,
+) -> Result<Outcome<Evidence>, RunError> {
+    let work = Work {
+        batch: &mut |questions: &[&Question]| {
+            let texts: Vec<&str> = questions.iter().map(|one| one.question.trim()).collect();
+            let found = questions.iter().zip(retriever.find(&texts, mode, k)?);
+            Ok(found
+                .map(|(question, found)| Ok(Evidence::new(question, found)))
+                .collect())
+        },
+        failed: &|question, error| Evidence {
+            error: Some(Failure::of(error)),
+            ..Evidence::of(question)
+        },
+        is_complete: &|_| true,
+    };
+    run.keep(questions, file, work)
+}
+
+/// What was found as a pipeline takes it, by question.
+#[must_use]
+pub fn as_found(evidence: &[Evidence]) -> HashMap<String, Found> {
+    let searched = evidence.iter().filter(|one| one.error.is_none());
+    searched
+        .map(|one| (one.question.trim().to_owned(), one.found()))
+        .collect()
+}
+
+/// Which of the passages found a model reads, by question; nothing of a question that does not fit.
+///
+/// # Errors
+/// A model that cannot count tokens.
+pub fn passages_read(
+    pipeline: &Pipeline,
+    questions: &[Question],
+) -> Result<Vec<Vec<bool>>, ScalingError> {
+    let prompt = |question: &Question| {
+        let found = pipeline.evidence(&[QuestionPrompt::open(question.question.trim())]);
+        match found {
+            Ok(found) => Ok(found.iter().flatten().map(|one| one.in_prompt).collect()),
+            Err(error) if error.concerns_question() => Ok(Vec::new()),
+            Err(error) => Err(error.into()),
+        }
+    };
+    questions.iter().map(prompt).collect()
+}
+
+/// Tells which passages are read, in the settings of cells.
+#[must_use]
+pub fn told(read: &[Vec<bool>]) -> String {
+    let mark = |read: &bool| if *read { '1' } else { '0' };
+    let lines = read
+        .iter()
+        .map(|of_question| of_question.iter().map(mark).collect::<String>());
+    let lines: Vec<String> = lines.collect();
+    fingerprint_of_texts(&lines.iter().map(String::as_str).collect::<Vec<_>>())
+}

@@ -1,0 +1,242 @@
+//! What a study is made of: the file `study.json` of its folder. Grids of one study on several machines
+//! are joined by joining these.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use ken_eval::dataset::Question;
+use ken_eval::results::RunSettings;
+use ken_language::fingerprint_of_texts;
+use ken_storage::{StorageError, create_dir_all, replace};
+use serde::{Deserialize, Serialize};
+
+use super::condition::{Cell, Condition};
+use super::error::ScalingError;
+
+/// The file's name.
+const FILE: &str = "study.json";
+/// The folders of a study, which hold all other records.
+const FOLDERS: [&str; 3] = ["cells", "evidence", "signals"];
+
+/// A study.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// The corpus, as it was named.
+    pub corpus: String,
+    /// Tells what it holds, all shards together.
+    pub corpus_fingerprint: String,
+    /// What all cells have in common.
+    pub settings: RunSettings,
+    /// Of each data set, the first questions that are answered one at a time, so that their times are
+    /// those of single questions.
+    pub timed: usize,
+    /// The seed of all that is drawn.
+    pub seed: u64,
+    /// The data sets, by name.
+    pub datasets: BTreeMap<String, Dataset>,
+    /// The models, by name.
+    pub models: BTreeMap<String, StudiedModel>,
+    /// The conditions.
+    pub conditions: Vec<StudiedCondition>,
+    /// Policies beside always and never.
+    pub policies: BTreeSet<String>,
+}
+
+/// The questions of a data set.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Dataset {
+    /// The file.
+    pub file: PathBuf,
+    /// How many.
+    pub questions: usize,
+    /// Tells whether they are the same.
+    pub fingerprint: String,
+    /// The ids of those that are answered one at a time.
+    pub timed: Vec<String>,
+}
+
+impl Dataset {
+    /// Of the questions of a file, `timed` of which are answered one at a time.
+    #[must_use]
+    pub fn of(file: &Path, questions: &[Question], timed: usize) -> Self {
+        let mut texts: Vec<&str> = Vec::new();
+        for question in questions {
+            texts.extend([question.id.as_str(), &question.question]);
+            texts.extend(question.golden_answers.iter().map(String::as_str));
+            texts.push("");
+        }
+        Self {
+            file: file.to_owned(),
+            questions: questions.len(),
+            fingerprint: fingerprint_of_texts(&texts),
+            timed: questions
+                .iter()
+                .take(timed)
+                .map(|one| one.id.clone())
+                .collect(),
+        }
+    }
+}
+
+/// A model and how large it is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StudiedModel {
+    /// Its reference.
+    pub reference: String,
+    /// Its adapter, where it has one.
+    pub adapter: Option<PathBuf>,
+    /// What tells whether it is the same.
+    pub fingerprint: String,
+    /// Its parameters; embeddings that are the output projection too count once.
+    pub parameters: u64,
+    /// Bytes of memory that its weights take; `None` behind an endpoint.
+    pub weight_bytes: Option<u64>,
+    /// Bytes of memory that the keys and values of a token take; `None` behind an endpoint.
+    pub bytes_per_token: Option<u64>,
+}
+
+/// A condition and how large what it searches is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StudiedCondition {
+    /// The condition.
+    #[serde(flatten)]
+    pub condition: Condition,
+    /// Passages searched.
+    pub passages: u64,
+    /// Bytes of the index, which stay in memory where there is enough.
+    pub index_bytes: u64,
+    /// Bytes on disk.
+    pub disk_bytes: u64,
+}
+
+impl Manifest {
+    /// That of a folder; `None` where there is none yet.
+    ///
+    /// # Errors
+    /// A file that cannot be read or is none; anything of a study in the folder that is a link or no file.
+    pub fn read_any(folder: &Path) -> Result<Option<Self>, ScalingError> {
+        for name in FOLDERS {
+            ken_storage::check_tree(&folder.join(name))?;
+        }
+        let path = folder.join(FILE);
+        match ken_storage::read(&path) {
+            Ok(bytes) => match serde_json::from_slice(&bytes) {
+                Ok(manifest) => Ok(Some(manifest)),
+                Err(cause) => Err(ScalingError::BrokenManifest {
+                    path,
+                    reason: cause.to_string(),
+                }),
+            },
+            Err(cause) if cause.source.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(cause) => Err(cause.into()),
+        }
+    }
+
+    /// That of the folder of a study.
+    ///
+    /// # Errors
+    /// A folder of something else; a file that cannot be read or is none.
+    pub fn read(folder: &Path) -> Result<Self, ScalingError> {
+        let folder_of_other = || ScalingError::NotAStudy {
+            path: folder.to_owned(),
+        };
+        Self::read_any(folder)?.ok_or_else(folder_of_other)
+    }
+
+    /// Writes it into a folder, which is made.
+    ///
+    /// # Errors
+    /// A folder or file that cannot be written.
+    pub fn write(&self, folder: &Path) -> Result<(), ScalingError> {
+        create_dir_all(folder)?;
+        let path = folder.join(FILE);
+        let text = serde_json::to_string_pretty(self)
+            .map_err(std::io::Error::from)
+            .map_err(StorageError::new("write", &path))?;
+        Ok(replace(&path, text.as_bytes())?)
+    }
+
+    /// Both as one study: all data sets, models and conditions of either.
+    ///
+    /// # Errors
+    /// What is the same in one study and differs: settings, questions, a model of the same name.
+    pub fn joined(mut self, other: Self) -> Result<Self, ScalingError> {
+        if self.corpus_fingerprint != other.corpus_fingerprint {
+            let (was, now) = (self.corpus, other.corpus);
+            return Err(ScalingError::OtherCorpus { was, now });
+        }
+        let timed = |one: &Self| format!("{} of seed {}", one.timed, one.seed);
+        if timed(&self) != timed(&other) {
+            let (was, now) = (timed(&self), timed(&other));
+            return Err(ScalingError::OtherSetting {
+                name: "timed".to_owned(),
+                was,
+                now,
+            });
+        }
+        for name in self.settings.keys().chain(other.settings.keys()) {
+            let value = |settings: &RunSettings| settings.get(name).cloned().unwrap_or_default();
+            let (was, now) = (value(&self.settings), value(&other.settings));
+            if was != now {
+                return Err(ScalingError::OtherSetting {
+                    name: name.clone(),
+                    was,
+                    now,
+                });
+            }
+        }
+        for (name, dataset) in other.datasets {
+            let known = self
+                .datasets
+                .entry(name.clone())
+                .or_insert_with(|| dataset.clone());
+            if known.fingerprint != dataset.fingerprint {
+                return Err(ScalingError::OtherQuestions { dataset: name });
+            }
+        }
+        for (name, model) in other.models {
+            let known = self
+                .models
+                .entry(name.clone())
+                .or_insert_with(|| model.clone());
+            if known.fingerprint != model.fingerprint || known.parameters != model.parameters {
+                let (one, other) = (known.reference.clone(), model.reference);
+                return Err(ScalingError::SameModel { name, one, other });
+            }
+        }
+        for condition in other.conditions {
+            let is_it = |known: &&mut StudiedCondition| known.condition == condition.condition;
+            match self.conditions.iter_mut().find(is_it) {
+                Some(known) => *known = condition,
+                None => self.conditions.push(condition),
+            }
+        }
+        self.conditions.sort_by_key(|one| one.condition);
+        self.policies.extend(other.policies);
+        Ok(self)
+    }
+
+    /// All cells of the grid.
+    #[must_use]
+    pub fn cells(&self) -> Vec<Cell> {
+        let mut cells = Vec::new();
+        for dataset in self.datasets.keys() {
+            for model in self.models.keys() {
+                cells.extend(self.conditions.iter().map(|one| Cell {
+                    dataset: dataset.clone(),
+                    model: model.clone(),
+                    condition: one.condition,
+                }));
+            }
+        }
+        cells
+    }
+
+    /// The names of the models, from small to large.
+    #[must_use]
+    pub(crate) fn models_by_size(&self) -> Vec<&str> {
+        let mut models: Vec<(&String, &StudiedModel)> = self.models.iter().collect();
+        models.sort_by_key(|(_, model)| model.parameters);
+        models.into_iter().map(|(name, _)| name.as_str()).collect()
+    }
+}

@@ -1,0 +1,267 @@
+//! What a corpus scale does to the answers of a model, question by question against the answers without
+//! retrieval ("Less LLM, More Documents", section 5.2).
+
+use ken_eval::bootstrap::interval;
+use ken_eval::record::Record;
+use ken_eval::statistics::{mean, number, share};
+use serde::Serialize;
+
+/// Resamples of an interval. A report has hundreds of them, and more draws would change their third
+/// decimal only.
+const DRAWS: usize = 1000;
+
+/// One question at a scale, beside its answer without retrieval and that at the scale before.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Outcome {
+    /// Whether it is answered right without retrieval.
+    pub known: bool,
+    /// Whether it was answered right at the scale before.
+    pub before: bool,
+    /// Whether it is answered right.
+    pub right: bool,
+    /// Its F1.
+    pub f1: f64,
+    /// Whether the answer contains a golden answer.
+    pub contains: bool,
+    /// Whether a passage that is read holds a golden answer.
+    pub covered: Option<bool>,
+}
+
+impl Outcome {
+    /// Of a question's records: without retrieval, at the scale before, and at this one.
+    #[must_use]
+    pub fn of(memory: &Record, before: &Record, now: &Record) -> Self {
+        Self {
+            known: memory.em,
+            before: before.em,
+            right: now.em,
+            f1: now.f1,
+            contains: now.contains,
+            covered: now.gold_covered,
+        }
+    }
+}
+
+/// A number with its 95 % bootstrap interval, low and high; `None` where no question counts for it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct Measure {
+    /// The number.
+    pub value: Option<f64>,
+    /// Its interval.
+    pub interval: Option<[f64; 2]>,
+}
+
+impl Measure {
+    /// Of a statistic of questions.
+    pub fn of<T: Copy>(
+        questions: &[T],
+        seed: u64,
+        statistic: impl Fn(&[T]) -> Option<f64>,
+    ) -> Self {
+        Self {
+            value: statistic(questions),
+            interval: interval(questions, DRAWS, seed, statistic),
+        }
+    }
+}
+
+/// All measures at one scale.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ScaleMeasures {
+    /// The scale in shards.
+    pub n: u32,
+    /// Exact match.
+    pub em: Measure,
+    /// Token F1.
+    pub f1: Measure,
+    /// The share of answers that contain a golden answer.
+    pub contains: Measure,
+    /// Gold-answer coverage: the share of questions for which a passage that is read holds a golden
+    /// answer.
+    pub coverage: Measure,
+    /// CB@n: of the questions that are answered wrong without retrieval, the share answered right.
+    pub benefited: Measure,
+    /// Δn: what the share gains over the scale before.
+    pub gain: Measure,
+    /// H@n: of the questions that are answered right without retrieval, the share answered wrong.
+    pub harmed: Measure,
+    /// The paper's utilization ratio: CB@n over coverage. Coverage does not bound it: a question may
+    /// be answered right without a passage that holds the answer.
+    pub utilization: Measure,
+    /// Of the questions that are answered wrong without retrieval and covered, the share answered right.
+    pub use_of_covered: Measure,
+}
+
+impl ScaleMeasures {
+    /// Nothing is known of a scale.
+    #[must_use]
+    pub fn unknown(n: u32) -> Self {
+        let unknown = Measure::default();
+        Self {
+            n,
+            em: unknown,
+            f1: unknown,
+            contains: unknown,
+            coverage: unknown,
+            benefited: unknown,
+            gain: unknown,
+            harmed: unknown,
+            utilization: unknown,
+            use_of_covered: unknown,
+        }
+    }
+
+    /// What needs no answers without retrieval.
+    #[must_use]
+    pub fn alone(n: u32, questions: &[Outcome], seed: u64) -> Self {
+        let all = Self::of(n, questions, seed);
+        Self {
+            em: all.em,
+            f1: all.f1,
+            contains: all.contains,
+            coverage: all.coverage,
+            ..Self::unknown(n)
+        }
+    }
+
+    /// Of the questions at a scale.
+    #[must_use]
+    pub fn of(n: u32, questions: &[Outcome], seed: u64) -> Self {
+        let measure =
+            |statistic: fn(&[Outcome]) -> Option<f64>| Measure::of(questions, seed, statistic);
+        Self {
+            n,
+            em: measure(em),
+            f1: measure(|all| mean(&all.iter().map(|one| one.f1).collect::<Vec<_>>())),
+            contains: measure(|all| share(all.iter().map(|one| one.contains))),
+            coverage: measure(coverage),
+            benefited: measure(benefited),
+            gain: measure(gain),
+            harmed: measure(harmed),
+            utilization: measure(utilization),
+            use_of_covered: measure(use_of_covered),
+        }
+    }
+}
+
+fn em(all: &[Outcome]) -> Option<f64> {
+    share(all.iter().map(|one| one.right))
+}
+
+/// The known rate K: exact match without retrieval.
+#[must_use]
+pub fn known_rate(all: &[Outcome]) -> Option<f64> {
+    share(all.iter().map(|one| one.known))
+}
+
+fn coverage(all: &[Outcome]) -> Option<f64> {
+    share(all.iter().filter_map(|one| one.covered))
+}
+
+fn benefited(all: &[Outcome]) -> Option<f64> {
+    share(all.iter().filter(|one| !one.known).map(|one| one.right))
+}
+
+fn gain(all: &[Outcome]) -> Option<f64> {
+    let unknown = all.iter().filter(|one| !one.known);
+    let gains = unknown.map(|one| number(one.right) - number(one.before));
+    mean(&gains.collect::<Vec<_>>())
+}
+
+fn harmed(all: &[Outcome]) -> Option<f64> {
+    share(all.iter().filter(|one| one.known).map(|one| !one.right))
+}
+
+fn utilization(all: &[Outcome]) -> Option<f64> {
+    let covered = coverage(all).filter(|covered| *covered > 0.0)?;
+    Some(benefited(all)? / covered)
+}
+
+fn use_of_covered(all: &[Outcome]) -> Option<f64> {
+    let given = all
+        .iter()
+        .filter(|one| !one.known && one.covered == Some(true));
+    share(given.map(|one| one.right))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The same questions at rising scales: whether each is known, and whether it is answered right and
+    /// covered at each scale.
+    fn questions() -> impl Strategy<Value = Vec<(bool, Vec<(bool, bool)>)>> {
+        (1_usize..6).prop_flat_map(|scales| {
+            let at_scales = proptest::collection::vec((any::<bool>(), any::<bool>()), scales);
+            proptest::collection::vec((any::<bool>(), at_scales), 1..40)
+        })
+    }
+
+    fn outcomes(questions: &[(bool, Vec<(bool, bool)>)], scale: usize) -> Vec<Outcome> {
+        let each = questions.iter().map(|(known, scales)| Outcome {
+            known: *known,
+            before: if scale == 0 {
+                *known
+            } else {
+                scales[scale - 1].0
+            },
+            right: scales[scale].0,
+            covered: Some(scales[scale].1),
+            ..Outcome::default()
+        });
+        each.collect()
+    }
+
+    proptest! {
+        #[test]
+        fn exact_match_is_put_together_of_what_is_known_harmed_and_benefited(questions in questions()) {
+            for scale in 0..questions[0].1.len() {
+                let all = outcomes(&questions, scale);
+                let known = known_rate(&all).unwrap();
+                let (kept, won) = (1.0 - harmed(&all).unwrap_or(0.0), benefited(&all).unwrap_or(0.0));
+                let expected = known * kept + (1.0 - known) * won;
+                prop_assert!((em(&all).unwrap() - expected).abs() < 1e-12);
+            }
+        }
+
+        #[test]
+        fn what_each_scale_gains_adds_up_to_what_is_benefited(questions in questions()) {
+            let scales = questions[0].1.len();
+            let all: Vec<Vec<Outcome>> = (0..scales).map(|scale| outcomes(&questions, scale)).collect();
+            let gains: Option<Vec<f64>> = all.iter().map(|at| gain(at)).collect();
+            if let Some(gains) = gains {
+                let last = benefited(&all[scales - 1]).unwrap();
+                prop_assert!((gains.iter().sum::<f64>() - last).abs() < 1e-12);
+            }
+        }
+
+        #[test]
+        fn of_covered_questions_no_more_than_all_are_used(questions in questions()) {
+            let all = outcomes(&questions, 0);
+            if let Some(used) = use_of_covered(&all) {
+                prop_assert!((0.0..=1.0).contains(&used));
+            }
+        }
+    }
+
+    #[test]
+    fn the_papers_ratio_can_exceed_one() {
+        let answered_anyway = Outcome {
+            right: true,
+            covered: Some(false),
+            ..Outcome::default()
+        };
+        let covered = Outcome {
+            right: true,
+            covered: Some(true),
+            ..Outcome::default()
+        };
+        let all = [answered_anyway, covered];
+        assert_eq!(utilization(&all), Some(2.0));
+        assert_eq!(use_of_covered(&all), Some(1.0));
+        let measures = ScaleMeasures::of(1, &all, 0);
+        assert_eq!(measures.harmed.value, None);
+        assert_eq!(measures.em.interval, Some([1.0, 1.0]));
+    }
+}

@@ -1,0 +1,33 @@
+//! Studies of corpus scale and model size: a full grid of models and corpus scales over the same
+//! questions ("Less LLM, More Documents").
+//!
+//! A study is a folder: `manifest` says what it is made of, `evidence` what was found once for all models,
+//! `cell` how each cell is answered. `measured` reads it back; `measures` and `compensation` are what
+//! is told of it, which [`crate::report`] puts together. `table` reads the scores of a study that was run
+//! elsewhere.
+
+mod cell;
+mod compensation;
+mod condition;
+mod curve;
+mod error;
+mod evidence;
+mod join;
+mod manifest;
+mod measured;
+mod measures;
+mod table;
+
+pub use cell::{CellWork, KnownAnswers};
+pub use compensation::{ByMetric, Compensation, MissingScale, compensations};
+pub use condition::{Cell, Condition, NotARatio, Order, PruneRatio, Retrieval};
+pub use curve::{Curve, Metric, Scores};
+pub use error::ScalingError;
+pub use evidence::{
+    Evidence, FoundPassage, as_found, evidence_file, find_evidence, passages_read, told,
+};
+pub use join::join;
+pub use manifest::{Dataset, Manifest, StudiedCondition, StudiedModel};
+pub use measured::{Measured, PASSAGES_READ, StudyTime, signals_file};
+pub use measures::{Measure, Outcome, ScaleMeasures, known_rate};
+pub use table::{TableError, read_table};
