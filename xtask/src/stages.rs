@@ -15,7 +15,7 @@ pub(crate) fn test_fast(root: &Path) -> Result<()> {
     let started = Instant::now();
     checks(root)?;
     stage("tests", || {
-        cargo(root, None, &["test", "--workspace", "--features", SPANS])
+        cargo(root, None, &["test", "--workspace", "--features", EXTRAS])
     })?;
     passed(started);
     Ok(())
@@ -37,14 +37,14 @@ pub(crate) fn test(root: &Path) -> Result<()> {
 }
 
 /// What no build has unless it is asked for, so that it is checked and tested here.
-const SPANS: &str = "ken-server/otel";
+const EXTRAS: &str = "ken/milvus,ken-server/otel";
 
 /// All tests: those that are otherwise ignored too, but for measurements and what runs at length.
 const WHOLE: &[&str] = &[
     "test",
     "--workspace",
     "--features",
-    SPANS,
+    EXTRAS,
     "--",
     "--include-ignored",
     "--skip",
@@ -65,12 +65,9 @@ fn checks(root: &Path) -> Result<()> {
     })?;
     stage("tidy", || report(&tidy::findings(root)?))?;
     stage("lints", || {
-        clippy(root, &format!("--workspace --features {SPANS}"))
+        clippy(root, &format!("--workspace --features {EXTRAS}"))
     })?;
-    // And without spans, as by default.
-    stage("lints without Milvus", || {
-        clippy(root, "-p ken --no-default-features")
-    })
+    stage("lints of the default build", || clippy(root, "-p ken"))
 }
 
 /// Clippy's warnings in all targets of some packages are errors.

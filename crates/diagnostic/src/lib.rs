@@ -113,6 +113,7 @@ pub enum Action {
     /// Merge this adapter into its model.
     MergeAdapter(String),
     BuildForCuda,
+    BuildWithMilvus,
     Evaluate,
     Probe,
     ProbeWithCorpus,

@@ -19,7 +19,7 @@ pub enum MilvusError {
     #[error("{address} cannot be used: this program was built without Milvus")]
     #[diagnostic(
         kind = "built_without_milvus",
-        remedy = "build it with its feature `milvus`, which is on by default"
+        remedy = "build ken with its client: <BuildWithMilvus>"
     )]
     NoClient { address: String },
     #[error("no Milvus server answers at {server}: {reason}")]

@@ -44,6 +44,7 @@ fn command(action: &Action) -> String {
         Action::ExportModel => "ken model export",
         Action::ListModels => "ken model list",
         Action::BuildForCuda => "cargo install --path crates/ken --features cuda",
+        Action::BuildWithMilvus => "cargo install --path crates/ken --features milvus",
         Action::Evaluate => "ken eval",
         Action::Probe => "ken probe QUESTIONS --out FILE",
         Action::ProbeWithCorpus => "ken probe QUESTIONS --corpus DIR",
