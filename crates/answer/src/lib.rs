@@ -48,7 +48,7 @@ pub use prompt::truncate::SPARE_TOKENS;
 pub use retrieve::back_end::BackEnd;
 pub use retrieve::rerank::{Rerank, Reranker, Reranking, UnknownRerank};
 pub use retrieve::search_result::SearchResult;
-pub use retrieve::{Found, RerankCost, Retriever};
+pub use retrieve::{RerankCost, Retriever, SearchOutcome};
 pub use steps::route::chance;
 pub use steps::verbalize::VERBALIZED_TOKENS;
 pub use steps::vouch::signals_of_abstention;

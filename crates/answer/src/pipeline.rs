@@ -16,7 +16,7 @@ use crate::conversation::{Exchange, Standalone, standalone};
 use crate::error::AnswerError;
 use crate::measure::routing_models::RoutingModels;
 use crate::prompt::{self, QuestionPrompt};
-use crate::retrieve::{Found, Retriever};
+use crate::retrieve::{Retriever, SearchOutcome};
 use crate::style::Style;
 
 /// How questions are answered.
@@ -88,7 +88,7 @@ pub struct Pipeline {
     pub extra_corpora: BTreeMap<String, Retriever>,
     /// What was found before, by the question without white space around it: this is read instead of
     /// being searched again, at the time that it took then.
-    pub found: HashMap<String, Found>,
+    pub found: HashMap<String, SearchOutcome>,
 }
 
 impl Pipeline {

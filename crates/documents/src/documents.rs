@@ -15,7 +15,7 @@ use crate::place::Place;
 use crate::record::{Contents, Record};
 use crate::source::Source;
 use crate::watch::Watch;
-use crate::{html, jsonl, markdown, mediawiki, parquet, pdf, separated};
+use crate::{delimited, html, jsonl, markdown, mediawiki, parquet, pdf};
 use ken_corpus::Document;
 
 /// The progress of reading, in bytes of the files on disk.
@@ -180,8 +180,8 @@ fn records(
             pdf::contents(&source()?.read_bytes()?, &file.path, watch)?,
         ),
         Format::JsonLines => Box::new(jsonl::records(source()?)),
-        Format::Csv => Box::new(separated::records(source()?, b',')?),
-        Format::Tsv => Box::new(separated::records(source()?, b'\t')?),
+        Format::Csv => Box::new(delimited::records(source()?, b',')?),
+        Format::Tsv => Box::new(delimited::records(source()?, b'\t')?),
         Format::Parquet => Box::new(parquet::records(file, Arc::clone(bytes_read), watch)?),
         Format::MediaWiki => Box::new(mediawiki::records(source()?)?),
     })

@@ -20,6 +20,7 @@
 
 mod budget;
 mod compression;
+mod delimited;
 mod documents;
 mod error;
 mod fields;
@@ -35,7 +36,6 @@ mod parquet;
 mod pdf;
 mod place;
 mod record;
-mod separated;
 mod source;
 mod watch;
 

@@ -20,7 +20,7 @@ pub struct Hit {
 
 /// A search result by the place of its passage.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Found {
+pub struct RankedPlace {
     /// The number of its segment among those of the corpus.
     pub segment: usize,
     /// The ordinal of the passage in it.
@@ -105,7 +105,7 @@ impl Index {
         mode: Mode,
         k: usize,
         selection: Option<&Selection>,
-    ) -> Result<Vec<Found>, IndexError> {
+    ) -> Result<Vec<RankedPlace>, IndexError> {
         let segments = self.corpus.segments();
         let is_live = |place: Place| {
             let (segment, ordinal) = (place.segment as usize, place.ordinal as usize);
@@ -123,7 +123,7 @@ impl Index {
                 .map_or(0, |segment| segment.live_passage_count()),
         };
         let ranking = self.rankings.rank(query, mode, k, &is_live, &live_count)?;
-        let found = ranking.into_iter().map(|candidate| Found {
+        let found = ranking.into_iter().map(|candidate| RankedPlace {
             segment: candidate.place.segment as usize,
             ordinal: candidate.place.ordinal as usize,
             score: candidate.score,

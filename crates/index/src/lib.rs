@@ -30,7 +30,7 @@ mod write;
 pub use dense::{DenseLayout, DenseSearch, RowBuffer, SegmentVectors, VectorSet, VectorType};
 pub use error::IndexError;
 pub use fuse::{fused_depth, reciprocal_rank};
-pub use index::{Found, Hit, Index};
+pub use index::{Hit, Index, RankedPlace};
 pub use mode::{Mode, UnknownMode};
 pub use recall::{Recall, UnknownRecall};
 pub use search::Query;

@@ -16,7 +16,7 @@ use std::process::ExitCode;
 
 use clap::{ArgMatches, FromArgMatches};
 
-use arguments::labeling::LabelVerb;
+use arguments::label::LabelVerb;
 use arguments::model::{ModelArguments, ModelVerb};
 use arguments::{Arguments, GlobalFlags, Verb};
 use config::Settings;

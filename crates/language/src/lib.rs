@@ -2,8 +2,8 @@
 //! requests and responses, and the token by which work that nobody waits for ends. Implementations are elsewhere, for models on this machine and behind
 //! endpoints. It loads no model, and knows no tensors and no network.
 
-mod bound;
 mod cancel;
+mod cancellation;
 mod embedder;
 mod error;
 mod fingerprint;
@@ -14,11 +14,11 @@ mod prompt;
 mod request;
 mod response;
 mod source_chooser;
-mod sourced;
+mod source_prompts;
 mod thoughts;
 
-pub use bound::{bound_embedder, bound_model, bound_scorer};
 pub use cancel::{CancelToken, Cancelled};
+pub use cancellation::{bound_embedder, bound_model, bound_scorer};
 pub use embedder::{Embedder, Role};
 pub use error::{Fault, ModelError, ServerFault};
 pub use fingerprint::fingerprint_of_texts;
@@ -29,5 +29,5 @@ pub use prompt::{Examples, Prompt, Reply, WorkedExample};
 pub use request::{GenerateOptions, GenerateRequest, Piece, Progress, Sampling, ScoreRequest};
 pub use response::{Finish, Generation, Score, softmax, total};
 pub use source_chooser::{DoesNotChoose, SourceChoice, SourceChooser};
-pub use sourced::{Knowledge, Sourced};
+pub use source_prompts::{Knowledge, Sourced};
 pub use thoughts::Thoughts;

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use crate::sourced::Sourced;
+use crate::source_prompts::Sourced;
 
 /// An input and the output expected for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -31,7 +31,7 @@ mod error;
 mod index_kind;
 #[cfg(any(test, not(feature = "client")))]
 mod no_client;
-mod pushed;
+mod push_report;
 mod token;
 
 #[cfg(feature = "client")]
@@ -64,5 +64,5 @@ pub use index_kind::{IndexKind, UnknownIndexKind};
 pub use no_client::{Collection, push};
 #[cfg(feature = "client")]
 pub use push::push;
-pub use pushed::{Progress, Pushed};
+pub use push_report::{Progress, Pushed};
 pub use token::Token;

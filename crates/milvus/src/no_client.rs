@@ -11,7 +11,7 @@ use ken_index::{Hit, Mode, Query};
 use crate::address::MilvusAddress;
 use crate::error::MilvusError;
 use crate::index_kind::IndexKind;
-use crate::pushed::{Progress, Pushed};
+use crate::push_report::{Progress, Pushed};
 use crate::token::Token;
 
 #[derive(Clone)]

@@ -23,7 +23,7 @@ use crate::error::MilvusError;
 use crate::identity::{Identity, state};
 use crate::index_kind::IndexKind;
 use crate::literal::id_in;
-use crate::pushed::{Progress, Pushed};
+use crate::push_report::{Progress, Pushed};
 use crate::row::{Row, columns, digest};
 use crate::schema::{DIGEST, ID, PRUNED, partition};
 use crate::sweep::{of_shard, sweep};

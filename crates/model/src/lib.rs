@@ -10,8 +10,8 @@ mod memory;
 pub mod remote;
 mod small_file;
 mod tensor_file;
+mod tokenization;
 mod tokenizer_growth;
-mod tokenizing;
 
 pub use kernels::{Precision, UnknownName};
 pub use memory::available_memory;

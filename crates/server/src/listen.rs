@@ -12,15 +12,15 @@ use hyper_util::server::graceful::GracefulShutdown;
 use socket2::SockRef;
 
 use crate::access::caller::Access;
+use crate::connections::connection::Peer;
 use crate::connections::places::Places;
-use crate::connections::serving::Peer;
-use crate::connections::stalled::Stalling;
-use crate::connections::{HEAD_WITHIN, files, serving};
+use crate::connections::write_timeout::Stalling;
+use crate::connections::{HEAD_WITHIN, connection, files};
 use crate::log::Entry;
 use crate::routes::router;
 use crate::service::library::worker;
 use crate::service::live::{Configured, Live};
-use crate::service::served::Served;
+use crate::service::resources::Served;
 
 /// The most connections that the system makes before they are accepted, where it lets a server have as many. Whoever
 /// finds no room there tries again after 1, 3, 7, 15 seconds and so on, long after there is some.
@@ -171,7 +171,7 @@ async fn accept(
             let _ = tokio::time::timeout(LOOK, places.freed()).await;
         };
         let Some(place) = place else { break };
-        let service = serving::service(routes.clone(), Arc::clone(&place), Peer(peer.ip()));
+        let service = connection::service(routes.clone(), Arc::clone(&place), Peer(peer.ip()));
         let stream = TokioIo::new(Stalling::new(stream, READ_WITHIN));
         let connection = connections.watch(server.serve_connection(stream, service));
         tokio::spawn(async move {

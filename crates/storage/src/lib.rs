@@ -18,35 +18,35 @@
 mod append;
 mod atomic;
 mod blocks;
-mod checked;
-mod contained;
 mod error;
+mod file_bytes;
 mod folder;
 mod lock;
-mod mapped;
 mod not_plain;
+mod panics;
 mod plain;
 mod read_at;
 mod remedy;
+mod verified_folder;
 
 pub use append::AppendFile;
 pub use atomic::{AtomicFile, output, replace, replace_private};
 pub use blocks::{BLOCK_BYTES, Blocks, Sums, block_sum};
-pub use checked::CheckedFolder;
-pub use contained::contained;
 pub use error::StorageError;
+pub use file_bytes::{Mapped, Watch};
 pub use folder::{
     create_dir_all, create_plain_dir_all, create_private_dir_all, is_dir, names, remove, rename,
     sync_dir, sync_tree,
 };
 pub use lock::try_lock;
-pub use mapped::{Mapped, Watch};
+pub use panics::contained;
 pub use plain::{
     append, check_below, check_plain, check_tree, create, inside, open, open_linked, open_with,
     read, read_beside,
 };
 pub use read_at::ReadAt;
 pub use remedy::{io_kind, io_remedy, not_plain_remedy};
+pub use verified_folder::CheckedFolder;
 
 /// Files up to this size are read into memory as a whole instead of being mapped or read by
 /// position.

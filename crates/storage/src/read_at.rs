@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use crate::mapped::checked_length;
+use crate::file_bytes::checked_length;
 use crate::plain::{open, open_linked};
 use crate::{Blocks, HEAP_BYTES, StorageError};
 

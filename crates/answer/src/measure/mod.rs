@@ -60,7 +60,7 @@ impl<'a> Open<'a> {
 
 /// That evidence was found.
 #[derive(Clone, Copy)]
-pub(crate) struct Found<'a> {
+pub(crate) struct EvidenceContext<'a> {
     /// What was measured without it: `[questions]`.
     pub(crate) without: &'a [Measurements],
 }
@@ -84,7 +84,7 @@ impl Measuring<'_> {
         questions: &[QuestionPrompt<'_>],
         prompts: &[Prompt],
         mut all: Vec<Measurements>,
-        found: Option<Found<'_>>,
+        found: Option<EvidenceContext<'_>>,
     ) -> Result<Vec<Measurements>, AnswerError> {
         let steps = signals.iter().flat_map(|signal| match found {
             Some(_) => signal.steps_of_review(),

@@ -4,7 +4,7 @@ use ken_language::Prompt;
 use ken_policy::{Measurements, Signal, Step};
 use ken_probe::SampleOptions;
 
-use super::{Found, Measuring};
+use super::{EvidenceContext, Measuring};
 use crate::answer::Retrieved;
 use crate::draft::Draft;
 use crate::error::AnswerError;
@@ -59,7 +59,7 @@ impl Pipeline {
             prompt::from_evidence(*question, &read)
         });
         let prompts: Vec<Prompt> = prompts.collect();
-        let found = Some(Found { without });
+        let found = Some(EvidenceContext { without });
         self.measure_by(signals, questions, &prompts, before, found)
     }
 
@@ -69,7 +69,7 @@ impl Pipeline {
         questions: &[QuestionPrompt<'_>],
         prompts: &[Prompt],
         before: Vec<Measurements>,
-        found: Option<Found<'_>>,
+        found: Option<EvidenceContext<'_>>,
     ) -> Result<Vec<Measurements>, AnswerError> {
         let measuring = Measuring {
             model: self.model.as_ref(),
@@ -109,7 +109,7 @@ impl Pipeline {
                 .collect(),
             false => without.clone(),
         };
-        let found = with_evidence.then_some(Found { without: &without });
+        let found = with_evidence.then_some(EvidenceContext { without: &without });
         let measured = self.measure_by(signals, &questions, &prompts, before.clone(), found)?;
         for ((&index, before), measured) in indices.iter().zip(before).zip(measured) {
             let draft = &mut drafts[index];

@@ -27,7 +27,7 @@ pub struct Retriever {
 
 /// What was found for a question.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Found {
+pub struct SearchOutcome {
     /// The passages, or the chunks of them that were kept, best first.
     pub results: Vec<SearchResult>,
     /// Its share of the time to embed all questions.
@@ -38,7 +38,7 @@ pub struct Found {
     pub rerank: Option<RerankCost>,
 }
 
-impl Found {
+impl SearchOutcome {
     /// What finding it took in all.
     #[must_use]
     pub fn time(&self) -> Duration {
@@ -179,7 +179,12 @@ impl Retriever {
     ///
     /// # Errors
     /// As [`Retriever::search`].
-    pub fn find(&self, queries: &[&str], mode: Mode, k: usize) -> Result<Vec<Found>, AnswerError> {
+    pub fn find(
+        &self,
+        queries: &[&str],
+        mode: Mode,
+        k: usize,
+    ) -> Result<Vec<SearchOutcome>, AnswerError> {
         let Some(reranking) = &self.reranking else {
             return self.find_passages(queries, mode, k);
         };
@@ -217,7 +222,7 @@ impl Retriever {
         queries: &[&str],
         mode: Mode,
         k: usize,
-    ) -> Result<Vec<Found>, AnswerError> {
+    ) -> Result<Vec<SearchOutcome>, AnswerError> {
         if queries.iter().any(|query| query.trim().is_empty()) {
             return Err(AnswerError::EmptyQuestion);
         }
@@ -242,7 +247,7 @@ impl Retriever {
                     vector: vectors.get(index).map(Vec::as_slice),
                 };
                 let hits = self.back_end.search(&query, mode, k)?;
-                Ok(Found {
+                Ok(SearchOutcome {
                     results: hits.into_iter().map(SearchResult::passage).collect(),
                     embed_time,
                     search_time: started.elapsed(),
@@ -254,7 +259,7 @@ impl Retriever {
 }
 
 /// The ids of the passages that were found, with their scores.
-fn scored(found: &Found) -> Vec<(&str, f32)> {
+fn scored(found: &SearchOutcome) -> Vec<(&str, f32)> {
     let results = found.results.iter();
     results
         .map(|hit| (hit.passage.id.0.as_str(), hit.score))

@@ -12,7 +12,7 @@ use crate::draft::Draft;
 use crate::error::AnswerError;
 use crate::pipeline::{Event, Pipeline};
 use crate::prompt::{self, QuestionPrompt};
-use crate::retrieve::Found;
+use crate::retrieve::SearchOutcome;
 
 impl Pipeline {
     /// The passages that questions are answered from where they retrieve, best first; those that
@@ -106,7 +106,7 @@ impl Pipeline {
         &self,
         corpus: Option<&str>,
         questions: &[&str],
-    ) -> Result<Vec<(Found, Duration)>, AnswerError> {
+    ) -> Result<Vec<(SearchOutcome, Duration)>, AnswerError> {
         let before = questions.iter().map(|question| {
             let found = self.found.get(*question)?;
             Some((found.clone(), found.time()))

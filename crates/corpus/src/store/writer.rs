@@ -9,13 +9,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use super::admission::{check_settings, lock, publish_interrupted, refuse_foreign_folder};
 use super::collect::{collect, remove_unpublished};
 use super::error::CorpusError;
-use super::known::{Known, Place};
 use super::layout;
 use super::manifest::{self, Change, FORMAT, Manifest, SegmentManifest};
 use super::marks::{Marks, PrunedMark};
+use super::published_documents::{Known, Place};
 use super::segment::Segment;
 use super::settings::Settings;
-use super::staged::StagedSegment;
+use super::staged_segment::StagedSegment;
 use super::verify;
 use crate::passage::PassageId;
 

@@ -2,7 +2,7 @@
 //! that are no articles, and redirects, are skipped.
 
 mod entity;
-mod line_counted;
+mod line_counter;
 mod namespaces;
 mod tag;
 mod tidy;
@@ -16,7 +16,7 @@ use quick_xml::errors::Error as XmlError;
 use quick_xml::events::{BytesRef, BytesStart, Event};
 use serde_json::{Map, Value};
 
-use self::line_counted::LineCounted;
+use self::line_counter::LineCounted;
 use self::namespaces::Namespaces;
 use crate::budget::Halt;
 use crate::error::ReadError;

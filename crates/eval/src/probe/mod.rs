@@ -5,18 +5,18 @@
 //! each becomes a [`ProbeRecord`] in a results file, and [`summarize_probe`] averages those. The
 //! estimators themselves are in `ken_probe`.
 
+mod batch;
 mod evidence;
 mod record;
 mod report;
 mod run;
-mod sampled;
 mod summary;
 
+pub use batch::Probe;
 pub use evidence::ProbedEvidence;
 pub use record::drawn_of;
 pub use record::{Conditions, Effects, Fingerprints, ProbeAnswer, ProbeRecord, ProbeSample};
 pub(crate) use report::distributions;
 pub use report::probe_report;
 pub use run::probe;
-pub use sampled::Probe;
 pub use summary::{EffectShares, ProbeSummary, summarize_probe};

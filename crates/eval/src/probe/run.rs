@@ -3,8 +3,8 @@
 
 use ken_probe::{Correctness, Grouping};
 
+use super::batch::Probe;
 use super::record::ProbeRecord;
-use super::sampled::Probe;
 use crate::dataset::Question;
 use crate::results::ResultsFile;
 use crate::run::{Outcome, Run, RunError, Work};

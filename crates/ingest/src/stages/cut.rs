@@ -9,13 +9,13 @@ use std::sync::mpsc::{Receiver, SyncSender};
 use ken_corpus::{Known, segment_unless, titled};
 use ken_language::{Embedder, Role};
 
-use super::{BATCH_PASSAGES, Found};
+use super::{BATCH_PASSAGES, NewDocument};
 use crate::known_vectors::KnownVectors;
 use crate::{Cut, IngestError};
 
 /// A document with the texts of its passages.
 pub(crate) struct CutDocument {
-    pub(crate) found: Found,
+    pub(crate) found: NewDocument,
     pub(crate) texts: Vec<String>,
     /// The vector of each text, if known.
     pub(crate) vectors: Vec<Option<Vec<f32>>>,
@@ -60,7 +60,7 @@ const TOKENIZED_BYTES: usize = 1 << 20;
 /// Cuts documents, and passes them on once they make a batch to embed. Returns whether it was
 /// stopped.
 pub(crate) fn cut(
-    found: Receiver<Result<Found, IngestError>>,
+    found: Receiver<Result<NewDocument, IngestError>>,
     cut: Cut,
     embedder: &dyn Embedder,
     known: &Known,
@@ -102,7 +102,7 @@ pub(crate) fn cut(
 
 /// Cuts a document into passages; `None` if it was stopped.
 fn cut_document(
-    found: Found,
+    found: NewDocument,
     cut: Cut,
     embedder: &dyn Embedder,
     known: &mut KnownVectors,

@@ -16,7 +16,7 @@ use ken_documents::ReadProgress;
 pub(crate) use cut::{CutDocument, cut};
 pub(crate) use embed::embed;
 pub(crate) use publish::{Embedded, Publisher};
-pub(crate) use read::{Found, read};
+pub(crate) use read::{NewDocument, read};
 
 /// Passages embedded at a time.
 pub(crate) const BATCH_PASSAGES: usize = 256;

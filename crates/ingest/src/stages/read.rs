@@ -27,7 +27,7 @@ pub(crate) struct Seen {
 }
 
 /// A document to ingest.
-pub(crate) struct Found {
+pub(crate) struct NewDocument {
     pub(crate) document: Document,
     /// Its shard.
     pub(crate) shard: u32,
@@ -44,7 +44,7 @@ pub(crate) fn read(
     mut split: Split,
     on_broken: Option<&(dyn Fn(&ReadError) + Sync)>,
     cancel: &AtomicBool,
-    out: &SyncSender<Result<Found, IngestError>>,
+    out: &SyncSender<Result<NewDocument, IngestError>>,
 ) -> Seen {
     let mut seen = Seen {
         read: documents.progress(),
@@ -93,7 +93,7 @@ pub(crate) fn read(
             seen.other_shards += 1;
             continue;
         };
-        let found = Found {
+        let found = NewDocument {
             document,
             shard,
             replaces: state != DocumentState::New,

@@ -1,20 +1,20 @@
 //! The command line: the verbs, their flags and their help. It parses words into values and decides
 //! nothing; `config` adds what the file and the environment say.
 
-pub(crate) mod answering;
-pub(crate) mod calibrating;
+pub(crate) mod answer;
+pub(crate) mod calibrate;
 pub(crate) mod corpus;
 pub(crate) mod datastore;
 #[cfg(test)]
-mod documented;
-pub(crate) mod labeling;
+mod help;
+pub(crate) mod label;
 pub(crate) mod model;
-pub(crate) mod probing;
-pub(crate) mod pruning;
-pub(crate) mod serving;
-pub(crate) mod studying;
-pub(crate) mod training;
-pub(crate) mod tuning;
+pub(crate) mod probe;
+pub(crate) mod prune;
+pub(crate) mod serve;
+pub(crate) mod study;
+pub(crate) mod train;
+pub(crate) mod tune;
 pub(crate) mod world;
 
 use std::fmt::Write;
@@ -109,29 +109,29 @@ pub(crate) struct GlobalFlags {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
     /// See ken work on a small corpus, under three policies
-    Demo(answering::DemoArguments),
+    Demo(answer::DemoArguments),
     /// Ingest documents into a corpus
     Ingest(corpus::IngestArguments),
     /// Find passages in a corpus
     Search(corpus::SearchArguments),
     /// Answer questions, with citations and the reason for the route
-    Ask(answering::AskArguments),
+    Ask(answer::AskArguments),
     /// Serve OpenAI's API over your documents
-    Serve(serving::ServeArguments),
+    Serve(serve::ServeArguments),
     /// Measure what the model knows, and what evidence changes
-    Probe(probing::ProbeArguments),
+    Probe(probe::ProbeArguments),
     /// Label questions by their best source, or sentences by mastery
-    Label(labeling::LabelArguments),
+    Label(label::LabelArguments),
     /// Evaluate a policy on questions, or compare several
-    Eval(answering::EvalArguments),
+    Eval(answer::EvalArguments),
     /// Choose a policy's threshold, with a guarantee if you want one
-    Calibrate(calibrating::CalibrateArguments),
+    Calibrate(calibrate::CalibrateArguments),
     /// Measure models against corpus scales
-    Study(studying::StudyArguments),
+    Study(study::StudyArguments),
     /// Choose model, corpus scale and policy for a budget or an accuracy
-    Plan(studying::PlanArguments),
+    Plan(study::PlanArguments),
     /// Train a router, a gate, a pruner or a language model
-    Train(training::TrainArguments),
+    Train(train::TrainArguments),
     /// Build and edit the datastore of a model that chooses its source
     Datastore(datastore::DatastoreArguments),
     /// Fetch, list, check and export models
@@ -139,7 +139,7 @@ pub(crate) enum Verb {
     /// Inspect, check and change a corpus
     Corpus(corpus::CorpusArguments),
     /// Prune what the model already knows from a corpus
-    Prune(pruning::PruneArguments),
+    Prune(prune::PruneArguments),
     /// Show what is installed, cached and reachable
     Doctor(DoctorArguments),
     /// Generate a world, and measure exactly what a model knows of it

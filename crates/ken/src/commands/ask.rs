@@ -7,7 +7,7 @@ use ken_answer::{Answer, AnswerError, Event, Pipeline, QuestionPrompt};
 use ken_policy::Source;
 use ken_probe::letter;
 
-use crate::arguments::answering::AskArguments;
+use crate::arguments::answer::AskArguments;
 use crate::failure::{self, Failure, Result};
 use crate::interrupt;
 use crate::output;

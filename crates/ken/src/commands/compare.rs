@@ -9,8 +9,8 @@ use ken_eval::{ProbeRecord, Question, RunSettings, check_sampling, read_results,
 use ken_lab::heads::gate::cross_fitted_worth;
 use serde::Serialize;
 
-use crate::arguments::answering::EvalArguments;
-use crate::commands::{provenance, records, taught};
+use crate::arguments::answer::EvalArguments;
+use crate::commands::{provenance, records, training_questions};
 use crate::failure::{Failure, Result};
 use crate::output;
 use crate::session::Session;
@@ -22,7 +22,7 @@ struct Compared<'a> {
     comparison: &'a Comparison,
     /// What was taught some of the questions.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    taught: Vec<taught::Taught>,
+    taught: Vec<training_questions::Taught>,
 }
 
 /// Compares policies on questions.
@@ -53,7 +53,7 @@ pub(crate) fn run(
     let policies: Vec<Policy> = policies.iter().map(|one| pipeline.resolved(*one)).collect();
     let policies = &policies[..];
     let held_out = arguments.held_out;
-    let taught = taught::taught(questions, held_out, &pipeline, policies, session)?;
+    let taught = training_questions::taught(questions, held_out, &pipeline, policies, session)?;
     let folder = records::out(arguments.out.as_ref(), &arguments.questions, "policies");
     let name = arguments.questions.file_name().unwrap_or_default();
     let mut settings = session.settings.identity(&pipeline);
@@ -89,7 +89,7 @@ pub(crate) fn run(
             "gate: none is named, so each half of the questions is weighed by one trained on the other half",
         )?;
     }
-    taught::show(&taught)
+    training_questions::show(&taught)
 }
 
 /// The records of probing from which a run of these settings need not measure again: where other evidence was read than

@@ -16,7 +16,7 @@ use ken_policy::Source;
 use ken_probe::score;
 use serde::Serialize;
 
-use crate::arguments::answering::DemoArguments;
+use crate::arguments::answer::DemoArguments;
 use crate::failure::{Context, Failure, Result};
 use crate::output;
 use crate::progress::{Display, Unit};

@@ -9,8 +9,8 @@ use ken_eval::{
 };
 use serde::Serialize;
 
-use crate::arguments::answering::EvalArguments;
-use crate::commands::{compare, records, taught};
+use crate::arguments::answer::EvalArguments;
+use crate::commands::{compare, records, training_questions};
 use crate::failure::{Failure, Result};
 use crate::output::{self, share};
 use crate::session::Session;
@@ -30,7 +30,7 @@ struct Evaluated {
     against: Option<Paired>,
     /// What was taught some of the questions.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    taught: Vec<taught::Taught>,
+    taught: Vec<training_questions::Taught>,
 }
 
 /// The questions with one value of a field.
@@ -90,7 +90,7 @@ pub(crate) fn run(arguments: &EvalArguments, session: &Session<'_>) -> Result<()
     let pipeline = session.setup().pipeline()?;
     let policies = [session.settings.policy];
     let held_out = arguments.held_out;
-    let taught = taught::taught(&questions, held_out, &pipeline, &policies, session)?;
+    let taught = training_questions::taught(&questions, held_out, &pipeline, &policies, session)?;
     let policy = pipeline.resolved(session.settings.policy).to_string();
     let what = format!("{policy}.results.jsonl");
     let out = records::out(arguments.out.as_ref(), &arguments.questions, &what);
@@ -198,7 +198,7 @@ fn show(evaluated: &Evaluated, out: &Path) -> Result<()> {
     }
     rows.push(("per question", out.display().to_string()));
     output::pairs(rows)?;
-    taught::show(taught)?;
+    training_questions::show(taught)?;
     if by.is_empty() {
         return Ok(());
     }

@@ -8,7 +8,7 @@ use ken_lab::{Labeling, NamedCorpus, SourceSummary, label_sources, summarize_sou
 use ken_language::LanguageModel;
 use ken_setup::{CorpusSource, Setup};
 
-use crate::arguments::labeling::SourcesArguments;
+use crate::arguments::label::SourcesArguments;
 use crate::commands::records;
 use crate::failure::Result;
 use crate::output::{self, share};

@@ -12,7 +12,7 @@ use ken_lab::{
 use ken_probe::Correctness;
 use ken_probe::mastery::WriteOptions;
 
-use crate::arguments::labeling::MasteryArguments;
+use crate::arguments::label::MasteryArguments;
 use crate::commands::records;
 use crate::failure::{Failure, Result};
 use crate::output;

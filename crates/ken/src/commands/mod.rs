@@ -26,6 +26,6 @@ mod score;
 pub(crate) mod search;
 pub(crate) mod serve;
 pub(crate) mod study;
-mod taught;
 pub(crate) mod train;
+mod training_questions;
 pub(crate) mod world;

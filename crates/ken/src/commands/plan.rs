@@ -11,7 +11,7 @@ use ken_scale::study::{Manifest, Measured, Order, PruneRatio, read_table};
 use ken_setup::Key;
 use serde_json::json;
 
-use crate::arguments::studying::PlanArguments;
+use crate::arguments::study::PlanArguments;
 use crate::commands::provenance::for_a_shell;
 use crate::commands::study::is_table;
 use crate::failure::{Failure, Result};

@@ -11,7 +11,7 @@ use ken_eval::{
 use ken_language::{Embedder, LanguageModel};
 use ken_probe::{Grouping, SampleOptions};
 
-use crate::arguments::probing::ProbeArguments;
+use crate::arguments::probe::ProbeArguments;
 use crate::commands::{provenance, records};
 use crate::failure::{Failure, Result};
 use crate::output;

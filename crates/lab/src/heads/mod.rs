@@ -9,14 +9,14 @@ pub mod gate;
 mod head;
 mod layers;
 pub mod pruner;
-mod recorded;
 pub mod router;
+mod scores;
 mod target;
 
 pub use error::LearnError;
 pub use head::{CandidateLoss, HeadReport};
 pub use layers::LayerChoice;
-pub use recorded::{
+pub use scores::{
     Taught, assessor_scores, check_model, choice_scores, question_vectors, router_scores, taught,
 };
 pub use target::Target;

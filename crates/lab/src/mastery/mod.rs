@@ -7,14 +7,14 @@
 //! and counting pairs is done by `ken_probe::mastery`. [`mastery_of_probed`] reuses questions that were
 //! probed already.
 
-mod labeling;
-mod probed;
+mod from_probe;
+mod label;
 mod record;
 mod sentences;
 mod summary;
 
-pub use labeling::{MasteryWork, label_mastery};
-pub use probed::{MasteryOfProbed, mastery_of_probed};
+pub use from_probe::{MasteryOfProbed, mastery_of_probed};
+pub use label::{MasteryWork, label_mastery};
 pub use record::{AnsweredPair, MasteryFingerprints, MasteryRecord};
 pub use sentences::{Sentence, sample_sentences};
 pub use summary::{Distribution, MasterySummary, summarize_mastery};

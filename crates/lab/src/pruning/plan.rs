@@ -11,8 +11,8 @@ use ken_policy::{Head, digest_of};
 
 use super::error::PruningError;
 use super::guarantee::{CoverageQuestion, Guarantee, GuaranteedRatio, MIN_RATIO, largest_ratio};
-use super::measured::measured_first;
 use super::order::{Scored, Work, count, order};
+use super::precedence::measured_first;
 use super::score::{Method, scored};
 use super::{REASON, candidates};
 use crate::heads::pruner::PrunerLabels;

@@ -7,8 +7,8 @@ mod curriculum;
 mod error;
 mod fine_tune;
 mod folder;
-mod given;
 mod noise_tolerant;
+mod prompt_file;
 mod self_route;
 
 pub use boundary::{TaughtBoundary, boundary_curriculum, taught_boundary};
@@ -16,10 +16,10 @@ pub use curriculum::{Curriculum, Stage, objectives};
 pub use error::TuneError;
 pub use fine_tune::{FineTuning, TuneReport, fine_tune, finish};
 pub use folder::{CHECKPOINT, stopped, write_history};
-pub use given::read_examples;
 pub use noise_tolerant::{
     TaughtNoiseTolerance, known_questions, noise_tolerant_curriculum, split_noise_tolerant,
 };
+pub use prompt_file::read_examples;
 pub use self_route::{
     SecondStage, TaughtRouting, best_threshold, record_threshold, routing_texts,
     self_route_curriculum, taught_routing,

@@ -14,7 +14,7 @@ use crate::decoder::error::DecoderError;
 use crate::decoder::files::file_names::{SETTINGS_FILE, TENSORS_FILE};
 use crate::decoder::files::origin::Origin;
 use crate::decoder::files::shards::loaded;
-use crate::decoder::files::stored::{Replaced, Stored, Update};
+use crate::decoder::files::stored_weights::{Replaced, Stored, Update};
 use crate::decoder::text::text_part;
 use crate::fingerprint::{extended, of_files};
 use crate::small_file::{self, MOST_SETTINGS_BYTES};

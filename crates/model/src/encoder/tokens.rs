@@ -9,8 +9,8 @@ use tokenizers::utils::truncation::{
 use tokenizers::{Encoding, PostProcessor, Tokenizer};
 
 use super::error::EncoderError;
+use crate::tokenization::tokenizing;
 use crate::tokenizer_growth;
-use crate::tokenizing::tokenizing;
 
 /// The bytes of a text that are tokenized first, for each token that the model reads. Few texts have longer
 /// tokens; of these, more is tokenized.

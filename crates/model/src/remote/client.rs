@@ -19,9 +19,9 @@ use super::address::parse_base_url;
 use super::cancellable::{ResponseBody, send_cancellable};
 use super::endpoint::Endpoint;
 use super::error::{Failure, RemoteError};
+use super::error_response::Refused;
 use super::json::{self, MAX_VALUES, ParseError};
 use super::limits::ERROR_BODY_BYTES;
-use super::refused::Refused;
 
 /// Characters of a response that an error message shows.
 const SHOWN_CHARACTERS: usize = 300;

@@ -7,9 +7,9 @@ use ken_language::{CancelToken, Embedder, ModelError, Role, fingerprint_of_texts
 use serde_json::{Value, json};
 
 use super::client::Client;
-use super::concurrent::map_concurrent;
 use super::endpoint::Endpoint;
 use super::error::{Failure, RemoteError};
+use super::in_flight::map_concurrent;
 use super::limits::MAX_DIMENSIONS;
 use crate::encoder::{Prefixes, normalize};
 

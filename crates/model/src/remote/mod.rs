@@ -6,16 +6,18 @@
 mod address;
 mod cancellable;
 mod client;
-mod concurrent;
 mod detokenize;
 mod embedder;
 mod endpoint;
 mod error;
+mod error_response;
+mod in_flight;
 mod json;
 mod limits;
 mod max_tokens;
 mod model;
-mod refused;
+#[doc(hidden)]
+pub mod parsers;
 mod response;
 mod route;
 mod score;
@@ -24,8 +26,6 @@ mod server_sent_events;
 mod settings;
 mod stream;
 mod tokens;
-#[doc(hidden)]
-pub mod untrusted;
 
 pub use address::origin;
 pub use embedder::RemoteEmbedder;

@@ -13,10 +13,10 @@ use ken_language::{
 };
 
 use super::client::Client;
-use super::concurrent::for_each_concurrent;
 use super::detokenize::Emitted;
 use super::endpoint::Endpoint;
 use super::error::{Failure, RemoteError};
+use super::in_flight::for_each_concurrent;
 use super::max_tokens::Allowance;
 use super::response::{Choice, Usage, completions};
 use super::route::{CompletionRequest, Route, Unsupported, body, whole_text};

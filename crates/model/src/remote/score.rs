@@ -17,8 +17,8 @@ use ken_language::{Prompt, Score, ScoreRequest};
 use serde_json::{Value, json};
 
 use super::client::Client;
-use super::concurrent::map_concurrent;
 use super::error::RemoteError;
+use super::in_flight::map_concurrent;
 use super::limits;
 use super::route::whole_text;
 

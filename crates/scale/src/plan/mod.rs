@@ -5,19 +5,19 @@
 mod buys;
 mod candidate;
 mod choose;
-mod made;
 mod prices;
 mod project;
 mod promise;
 mod quantity;
 mod report;
+mod result;
 
 pub use buys::{Buy, buys, gain};
 pub use candidate::{Answered, Candidate, candidates_of_study, candidates_of_table};
 pub use choose::{Bounds, Constraint, Unmet, choose, front};
-pub use made::{Goal, Plan, PlanError, Promised};
 pub use prices::{NotAPrice, Prices};
 pub use project::{Projection, project};
 pub use promise::{Promise, Step, Walk, walk};
 pub use quantity::{Bound, Quantity, UnknownQuantity};
 pub use report::plan_report;
+pub use result::{Goal, Plan, PlanError, Promised};

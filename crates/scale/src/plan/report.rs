@@ -4,10 +4,10 @@ use ken_report::{Cell, Column, Measure as Of, Report, Section, Table, measures};
 
 use super::buys::Buy;
 use super::candidate::Candidate;
-use super::made::{Plan, Promised};
 use super::project::Projection;
 use super::promise::{Promise, Step};
 use super::quantity::Quantity;
+use super::result::{Plan, Promised};
 use crate::study::Measure;
 
 /// The report of a plan that was made for a data set, of so many set-ups.

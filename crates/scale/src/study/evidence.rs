@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use ken_answer::{Found, Pipeline, QuestionPrompt, RerankCost, Retriever, SearchResult};
+use ken_answer::{Pipeline, QuestionPrompt, RerankCost, Retriever, SearchOutcome, SearchResult};
 use ken_corpus::{Passage, PassageId};
 use ken_eval::dataset::Question;
 use ken_eval::record::Failure;
@@ -68,7 +68,7 @@ impl Evidence {
         }
     }
 
-    fn new(question: &Question, found: Found) -> Self {
+    fn new(question: &Question, found: SearchOutcome) -> Self {
         let ms = |time: Duration| time.as_secs_f64() * 1000.0;
         let passages = found.results.into_iter().map(|one| FoundPassage {
             id: one.passage.id.0,
@@ -107,7 +107,7 @@ impl Evidence {
             .join("\n")
     }
 
-    fn found(&self) -> Found {
+    fn found(&self) -> SearchOutcome {
         let time = |ms: f64| Duration::from_secs_f64(ms.max(0.0) / 1000.0);
         let results = self.passages.iter().map(|one| SearchResult {
             passage: Passage {
@@ -121,7 +121,7 @@ impl Evidence {
             chunk: one.chunk.clone(),
             score: one.score,
         });
-        Found {
+        SearchOutcome {
             results: results.collect(),
             embed_time: time(self.embed_ms),
             search_time: time(self.search_ms),
@@ -171,7 +171,7 @@ pub fn find_evidence(
 
 /// What was found as a pipeline takes it, by question.
 #[must_use]
-pub fn as_found(evidence: &[Evidence]) -> HashMap<String, Found> {
+pub fn as_found(evidence: &[Evidence]) -> HashMap<String, SearchOutcome> {
     let searched = evidence.iter().filter(|one| one.error.is_none());
     searched
         .map(|one| (one.question.trim().to_owned(), one.found()))

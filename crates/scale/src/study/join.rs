@@ -8,7 +8,7 @@ use super::condition::Cell;
 use super::error::ScalingError;
 use super::evidence::evidence_file;
 use super::manifest::Manifest;
-use super::measured::signals_file;
+use super::records::signals_file;
 
 /// Joins the folders of some studies into `out`, which may be a study already; returns the whole and
 /// the cells that have no records in any of them.

@@ -14,8 +14,8 @@ mod error;
 mod evidence;
 mod join;
 mod manifest;
-mod measured;
 mod measures;
+mod records;
 mod table;
 
 pub use cell::{CellWork, KnownAnswers};
@@ -28,6 +28,6 @@ pub use evidence::{
 };
 pub use join::join;
 pub use manifest::{Dataset, Manifest, StudiedCondition, StudiedModel};
-pub use measured::{Measured, PASSAGES_READ, StudyTime, signals_file};
 pub use measures::{Measure, Outcome, ScaleMeasures, known_rate};
+pub use records::{Measured, PASSAGES_READ, StudyTime, signals_file};
 pub use table::{TableError, read_table};

@@ -13,7 +13,7 @@ use super::protocol::{Message, Sent, respond, too_long};
 use crate::access::caller::Access;
 use crate::routes::address::Addresses;
 use crate::service::answers::Request;
-use crate::service::served::Served;
+use crate::service::resources::Served;
 use crate::spans::Parent;
 use crate::wire::body::LARGEST;
 

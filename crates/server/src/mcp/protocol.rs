@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::tools;
 use crate::routes::address::Addresses;
 use crate::service::answers::Request;
-use crate::service::served::Served;
+use crate::service::resources::Served;
 
 /// The versions that are spoken, oldest first.
 const VERSIONS: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];

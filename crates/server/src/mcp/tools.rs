@@ -13,7 +13,7 @@ use crate::access::keys::Scope;
 use crate::routes::address::Addresses;
 use crate::routes::{ask, corpora, knows, search};
 use crate::service::answers::Request;
-use crate::service::served::Served;
+use crate::service::resources::Served;
 use crate::wire::ken::{
     AskRequest, AskResponse, KnowsRequest, KnowsResponse, Options, SearchRequest,
 };
@@ -38,7 +38,7 @@ struct SearchArguments {
 
 /// What was found, best first.
 #[derive(Debug, Serialize, JsonSchema)]
-struct Found {
+struct SearchResults {
     results: Vec<FoundPassage>,
 }
 
@@ -109,7 +109,7 @@ struct KnowsArguments {
 /// All tools.
 pub(super) fn described() -> Value {
     json!([
-        tool::<SearchArguments, Found>("search", "Find passages in the user's documents",),
+        tool::<SearchArguments, SearchResults>("search", "Find passages in the user's documents",),
         tool::<FetchArguments, Fetched>("fetch", "Read a passage that `search` found"),
         tool::<AskArguments, AskResponse>(
             "ask",
@@ -210,7 +210,7 @@ async fn find(
     request: &Request,
     addresses: &Addresses,
     arguments: Value,
-) -> Result<Found, Refusal> {
+) -> Result<SearchResults, Refusal> {
     let asked: SearchArguments = taken(arguments)?;
     let searched = SearchRequest {
         query: asked.query,
@@ -236,7 +236,7 @@ async fn find(
             text: fits.then_some(hit.text),
         });
     }
-    Ok(Found { results })
+    Ok(SearchResults { results })
 }
 
 async fn fetch(

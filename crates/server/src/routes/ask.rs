@@ -7,7 +7,7 @@ use super::reply::Reply;
 use super::stream::whole;
 use crate::service::answers::{Completion, Request, start};
 use crate::service::options::{RequestOptions, SamplingOptions};
-use crate::service::served::Served;
+use crate::service::resources::Served;
 use crate::wire::ken::{AskRequest, AskResponse};
 use crate::wire::refusal::Refusal;
 

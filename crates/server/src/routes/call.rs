@@ -14,7 +14,7 @@ use super::permission::Permission;
 use crate::access::caller::{Access, Caller};
 use crate::service::answers::Request;
 use crate::service::live::Live;
-use crate::service::served::Served;
+use crate::service::resources::Served;
 use crate::service::work;
 use crate::wire::body;
 use crate::wire::page::Page;

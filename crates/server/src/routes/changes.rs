@@ -16,7 +16,7 @@ use crate::service::clock::unix_seconds;
 use crate::service::library::job::{Job, Work};
 use crate::service::library::new_id;
 use crate::service::library::stores::MadeCorpus;
-use crate::service::served::Served;
+use crate::service::resources::Served;
 use crate::wire::jobs::{CorpusDetails, JobObject, MakeCorpus, PastState, Rollback};
 use crate::wire::ken::CorpusSummary;
 use crate::wire::prune::PruningObject;

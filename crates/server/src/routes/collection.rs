@@ -10,7 +10,7 @@ use crate::access::caller::Caller;
 use crate::service::collection::{Collection, Item};
 use crate::service::evals::EvalQuestion;
 use crate::service::library::new_id;
-use crate::service::served::Served;
+use crate::service::resources::Served;
 use crate::wire::files::Deleted;
 use crate::wire::refusal::Refusal;
 use crate::wire::traces::LONGEST_QUESTION;

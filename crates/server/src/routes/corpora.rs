@@ -59,7 +59,7 @@ pub(crate) async fn passage(
 /// # Errors
 /// A corpus or passage that is not there or not for the caller.
 pub(crate) async fn read(
-    served: &std::sync::Arc<crate::service::served::Served>,
+    served: &std::sync::Arc<crate::service::resources::Served>,
     corpus: String,
     id: String,
     request: &Request,

@@ -10,7 +10,7 @@ use super::reply::Reply;
 use crate::service::cancel::Cancel;
 use crate::service::gate::Gate;
 use crate::service::options::SearchOptions;
-use crate::service::served::Served;
+use crate::service::resources::Served;
 use crate::service::{policies, readable, work};
 use crate::wire::embeddings::{EmbeddingsRequest, EmbeddingsResponse, Input, Role};
 use crate::wire::refusal::Refusal;

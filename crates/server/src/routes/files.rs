@@ -11,7 +11,7 @@ use crate::service::clock::unix_seconds;
 use crate::service::library::files::{FileRecord, START};
 use crate::service::library::job::{Job, Work};
 use crate::service::library::{Library, new_id};
-use crate::service::served::Served;
+use crate::service::resources::Served;
 use crate::service::work::blocking;
 use crate::wire::files::{Deleted, FileObject};
 use crate::wire::page::Listed;

@@ -11,7 +11,7 @@ use super::reply::Reply;
 use crate::access::caller::Caller;
 use crate::service::answers::{Request, milliseconds};
 use crate::service::options::RequestOptions;
-use crate::service::served::Served;
+use crate::service::resources::Served;
 use crate::service::shadow::stated;
 use crate::service::{policies, readable, work};
 use crate::wire::guarantee::GuaranteeState;

@@ -19,7 +19,7 @@ use crate::service::answers::{AnswerEvent, Completion, start};
 use crate::service::clock::unix_seconds;
 use crate::service::options::{RequestOptions, SamplingOptions};
 use crate::service::policies;
-use crate::service::served::Served;
+use crate::service::resources::Served;
 use crate::wire::ken::{Citation, Trace};
 use crate::wire::others;
 use crate::wire::refusal::Refusal;

@@ -9,7 +9,7 @@ use super::call::{Call, JsonBody};
 use super::reply::Reply;
 use crate::service::answers::{Request, milliseconds};
 use crate::service::options::SearchOptions;
-use crate::service::served::Served;
+use crate::service::resources::Served;
 use crate::service::{readable, work};
 use crate::wire::ken::{Retrieved, SearchRequest, SearchResponse};
 use crate::wire::refusal::Refusal;

@@ -13,7 +13,7 @@ use crate::service::library::stores::{MadeCorpus, StoreFile};
 use crate::service::library::{Library, new_id};
 use crate::service::options::SearchOptions;
 use crate::service::readable;
-use crate::service::served::Served;
+use crate::service::resources::Served;
 use crate::service::work;
 use crate::wire::files::{
     AttachFile, Deleted, FileCounts, FoundText, MakeVectorStore, Queries, SearchVectorStore,

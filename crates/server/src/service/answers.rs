@@ -18,7 +18,7 @@ use super::gate::Ticket;
 use super::options::RequestOptions;
 use super::policies;
 use super::readable;
-use super::served::Served;
+use super::resources::Served;
 use super::shadow::{self, ShadowCheck};
 use super::traces::TraceEvent;
 use super::traces::trace_record::TraceRecord;

@@ -3,7 +3,7 @@
 
 use super::clock::unix_seconds;
 use super::evals::EvalQuestion;
-use super::served::Served;
+use super::resources::Served;
 use super::shadow::judge;
 use super::traces::trace_record::{Feedback, Rating, TraceRecord};
 use super::traces::{TraceEvent, unknown};

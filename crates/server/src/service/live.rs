@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, TryLockError};
 use ken_setup::{FetchProgress, Settings, Setup, SetupError};
 
 use super::corpora::addresses;
-use super::opening::{OpenError, Opening};
-use super::served::Served;
+use super::resources::Served;
+use super::setup::{OpenError, Opening};
 use crate::log::Entry;
 
 /// How the settings are read again.

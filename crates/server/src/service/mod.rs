@@ -11,17 +11,17 @@ pub(crate) mod data_folder;
 pub(crate) mod evals;
 pub(crate) mod feedback;
 pub(crate) mod gate;
-#[cfg(test)]
-mod interleaved;
 pub(crate) mod judge;
 pub(crate) mod library;
 pub(crate) mod live;
-pub(crate) mod opening;
 pub(crate) mod options;
 pub(crate) mod policies;
 pub(crate) mod readable;
 pub(crate) mod record;
-pub(crate) mod served;
+pub(crate) mod resources;
+#[cfg(test)]
+mod schedules;
+pub(crate) mod setup;
 pub(crate) mod shadow;
 pub(crate) mod studies;
 pub(crate) mod traces;

@@ -14,7 +14,7 @@ use ken_language::Sampling;
 
 use super::corpora::Opened;
 use super::policies;
-use super::served::Served;
+use super::resources::Served;
 use crate::access::caller::Caller;
 use crate::wire::ken::{Options, SearchRequest};
 use crate::wire::refusal::Refusal;

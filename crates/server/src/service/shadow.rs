@@ -14,7 +14,7 @@ use ken_policy::Promise;
 use super::cancel::Cancel;
 use super::gate::{Load, Place};
 use super::judge::{Dispute, Judged};
-use super::served::Served;
+use super::resources::Served;
 use super::traces::TraceEvent;
 use super::watch::comparison::Compared;
 use super::watch::{Drawn, Drift, Standing, Test, TestOutcome, Watch};
@@ -168,11 +168,14 @@ fn compare(served: &Served, look: &ShadowCheck, place: Place) -> (Outcome, Optio
 type Answering<'a> = dyn FnMut(Policy, Option<Abstention>) -> Result<Answer, AnswerError> + 'a;
 
 /// What is to be put to the tests, if anything, and what a judge is to read, if it is to be asked.
-type Found = (Option<Compared>, Option<Vec<Retrieved>>);
+type OtherAnswer = (Option<Compared>, Option<Vec<Retrieved>>);
 
 /// Answers with retrieval, and, where the answer that was given is of another kind, without. A judge is asked where
 /// both answers differ.
-fn with_retrieval(look: &ShadowCheck, answer: &mut Answering<'_>) -> Result<Found, AnswerError> {
+fn with_retrieval(
+    look: &ShadowCheck,
+    answer: &mut Answering<'_>,
+) -> Result<OtherAnswer, AnswerError> {
     let without = match look.is_as_probed() && look.pipeline.settings.abstain.is_none() {
         true => look.answer.clone(),
         false => answer(Policy::NEVER, None)?.answer,
@@ -189,7 +192,7 @@ fn as_given(
     look: &ShadowCheck,
     is_judged: bool,
     answer: &mut Answering<'_>,
-) -> Result<Found, AnswerError> {
+) -> Result<OtherAnswer, AnswerError> {
     let given = match look.is_as_probed() {
         true => Some(look.answer.clone()),
         false => {

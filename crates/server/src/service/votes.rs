@@ -10,7 +10,7 @@ use ken_language::bound_model;
 
 use super::corrections::Correction;
 use super::live::Live;
-use super::served::Served;
+use super::resources::Served;
 use super::work::{self, blocking};
 use crate::access::caller::Caller;
 use crate::wire::corrections::{Neighbor, Votes};

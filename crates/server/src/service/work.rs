@@ -7,7 +7,7 @@ use tokio::sync::mpsc::unbounded_channel;
 
 use super::cancel::Cancel;
 use super::gate::{Gate, Place};
-use super::served::Served;
+use super::resources::Served;
 use crate::wire::refusal::Refusal;
 
 /// How long work that looks at the deadline by itself has to say that it ended. Who waits for an endpoint that is

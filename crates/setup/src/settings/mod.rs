@@ -5,7 +5,7 @@
 mod address;
 mod define;
 mod keys;
-mod named;
+mod named_servers;
 mod source;
 mod table;
 mod values;
@@ -19,7 +19,7 @@ use ken_corpus::Active;
 pub use address::CorpusAddress;
 pub use define::Setting;
 pub use keys::{KeySource, Keys};
-pub use named::{Named, NamedBy};
+pub use named_servers::{Named, NamedBy};
 pub use source::CorpusSource;
 pub use table::{Key, Settings};
 pub use values::{Bytes, count, seed};

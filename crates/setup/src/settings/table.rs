@@ -17,7 +17,7 @@ use serde::{Serialize, Serializer};
 use super::address::CorpusAddress;
 use super::define::{Setting, settings};
 use super::keys::Keys;
-use super::named::Named;
+use super::named_servers::Named;
 use super::source::CorpusSource;
 use super::values::{Bytes, OrAuto, Value};
 use crate::error::SetupError;

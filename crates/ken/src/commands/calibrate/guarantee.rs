@@ -10,7 +10,7 @@ use ken_policy::{
 };
 
 use super::{Chosen, is_of_two};
-use crate::arguments::calibrating::CalibrateArguments;
+use crate::arguments::calibrate::CalibrateArguments;
 use crate::failure::{Failure, Result};
 
 /// Makes sure that a guarantee can be written for what is asked.

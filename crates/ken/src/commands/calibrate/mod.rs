@@ -10,7 +10,7 @@ use ken_eval::{
 use ken_policy::{Calibration, Goal, Policy, Rule, Signal, calibrate};
 
 use self::scores::{scores, scores_with_evidence};
-use crate::arguments::calibrating::CalibrateArguments;
+use crate::arguments::calibrate::CalibrateArguments;
 use crate::failure::{Failure, Result};
 use crate::session::Session;
 

@@ -9,7 +9,7 @@ use ken_lab::heads::gate::gate_scores;
 use ken_lab::heads::{assessor_scores, choice_scores, router_scores, taught};
 use ken_policy::{Goal, Input};
 
-use crate::arguments::calibrating::CalibrateArguments;
+use crate::arguments::calibrate::CalibrateArguments;
 use crate::failure::{Failure, Result};
 use crate::progress::counting;
 use crate::session::Session;

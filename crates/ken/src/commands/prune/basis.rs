@@ -9,7 +9,7 @@ use ken_policy::{Head, Purpose};
 
 use std::path::Path;
 
-use crate::arguments::pruning::{PruneBasis, PruneMethod};
+use crate::arguments::prune::{PruneBasis, PruneMethod};
 use crate::failure::{Failure, Result};
 use crate::progress::counting;
 use crate::session::Session;

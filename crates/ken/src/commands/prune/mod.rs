@@ -19,7 +19,7 @@ use ken_language::Role;
 use ken_setup::Settings;
 use serde_json::json;
 
-use crate::arguments::pruning::{PruneApplyArguments, PruneBasis, PruneVerb};
+use crate::arguments::prune::{PruneApplyArguments, PruneBasis, PruneVerb};
 use crate::commands::corpus_info::show_info;
 use crate::commands::records;
 use crate::failure::{Failure, Result};

@@ -16,8 +16,8 @@ use ken_setup::{CorpusAddress, Settings, Setup};
 use serde_json::json;
 
 use super::{basis, questions};
-use crate::arguments::pruning::PruneReportArguments;
-use crate::commands::taught::{self, Taught};
+use crate::arguments::prune::PruneReportArguments;
+use crate::commands::training_questions::{self, Taught};
 use crate::commands::{provenance, records};
 use crate::failure::Result;
 use crate::output;

@@ -4,7 +4,7 @@ use ken_server::{Grant, KeyRecord, Keys, KeysError};
 use serde_json::json;
 use time::{Duration, OffsetDateTime};
 
-use crate::arguments::serving::{KeyVerb, MakeKeyArguments};
+use crate::arguments::serve::{KeyVerb, MakeKeyArguments};
 use crate::failure::Result;
 use crate::output;
 use crate::session::Session;

@@ -19,7 +19,7 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use self::intake::Documents;
-use crate::arguments::serving::{ServeArguments, ServeVerb};
+use crate::arguments::serve::{ServeArguments, ServeVerb};
 use crate::failure::{Failure, Result};
 use crate::output;
 use crate::session::{Session, fetch_progress, warn_once};

@@ -16,15 +16,15 @@ use ken_scale::study::{
 use ken_setup::{CorpusAddress, Settings, Setup};
 
 use super::grid::{QuestionSet, retrievals, settings_of};
-use crate::arguments::pruning::{PruneBasis, PruneMethod};
-use crate::arguments::studying::StudyRunArguments;
+use crate::arguments::prune::{PruneBasis, PruneMethod};
+use crate::arguments::study::StudyRunArguments;
 use crate::commands::prune::{basis, pruned_copy};
 use crate::commands::records;
 use crate::failure::{Failure, Result};
 use crate::session::Session;
 
 /// What was found under one condition for one data set.
-pub(super) struct Found {
+pub(super) struct EvidenceFile {
     pub(super) condition: Condition,
     pub(super) dataset: usize,
     /// The file.
@@ -33,7 +33,7 @@ pub(super) struct Found {
     pub(super) identity: RunSettings,
 }
 
-impl Found {
+impl EvidenceFile {
     /// Reads it.
     pub(super) fn evidence(&self) -> Result<Vec<Evidence>> {
         Ok(read_results(&self.path)?)
@@ -45,7 +45,7 @@ pub(super) fn find(
     arguments: &StudyRunArguments,
     sets: &[QuestionSet],
     session: &Session<'_>,
-) -> Result<(Vec<StudiedCondition>, Vec<Found>)> {
+) -> Result<(Vec<StudiedCondition>, Vec<EvidenceFile>)> {
     let (mut conditions, mut all) = (Vec::new(), Vec::new());
     if arguments.scales.0.contains(&0) {
         conditions.push(StudiedCondition {
@@ -93,7 +93,7 @@ pub(super) fn find(
                     let identity = searched.identity(&retriever, condition, session.settings);
                     for (dataset, set) in sets.iter().enumerate() {
                         let path = kept(set, condition, &retriever, &identity, arguments, session)?;
-                        all.push(Found {
+                        all.push(EvidenceFile {
                             condition,
                             dataset,
                             path,

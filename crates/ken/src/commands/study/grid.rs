@@ -10,7 +10,7 @@ use ken_policy::Rule;
 use ken_scale::study::{Dataset, Order, Retrieval, ScalingError, StudiedModel};
 use ken_setup::{Settings, Setup};
 
-use crate::arguments::studying::{NamedModel, StudyRunArguments};
+use crate::arguments::study::{NamedModel, StudyRunArguments};
 use crate::commands::records;
 use crate::failure::{Failure, Result};
 use crate::session::Session;

@@ -7,7 +7,7 @@ mod run;
 
 use ken_scale::study::join;
 
-use crate::arguments::studying::{StudyJoinArguments, StudyVerb};
+use crate::arguments::study::{StudyJoinArguments, StudyVerb};
 use crate::failure::Result;
 use crate::output;
 use crate::session::Session;

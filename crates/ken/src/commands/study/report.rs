@@ -6,7 +6,7 @@ use ken_eval::RunSettings;
 use ken_scale::report::{StudyBreakdown, StudyReport};
 use ken_scale::study::{Measured, read_table};
 
-use crate::arguments::studying::StudyReportArguments;
+use crate::arguments::study::StudyReportArguments;
 use crate::commands::provenance;
 use crate::failure::{Failure, Result};
 use crate::output;

@@ -14,10 +14,10 @@ use ken_scale::study::{
 };
 use ken_setup::{Settings, Setup};
 
-use super::evidence::{self, Found};
+use super::evidence::{self, EvidenceFile};
 use super::grid::{self, QuestionSet, settings_of};
 use super::report;
-use crate::arguments::studying::{NamedModel, StudyRunArguments};
+use crate::arguments::study::{NamedModel, StudyRunArguments};
 use crate::commands::records;
 use crate::failure::Result;
 use crate::session::Session;
@@ -89,7 +89,7 @@ fn pipeline(
 fn marks(
     model: &NamedModel,
     opened: &Arc<dyn LanguageModel>,
-    found: &[Found],
+    found: &[EvidenceFile],
     sets: &[QuestionSet],
     session: &Session<'_>,
 ) -> Result<Vec<Marks>> {
@@ -108,7 +108,7 @@ fn compare(
     expected: &[Marks],
     model: &NamedModel,
     read: &[Marks],
-    found: &[Found],
+    found: &[EvidenceFile],
     sets: &[QuestionSet],
 ) -> Result<()> {
     for ((expected, read), found) in expected.iter().zip(read).zip(found) {
@@ -136,7 +136,7 @@ fn compare(
 fn answer(
     model: &NamedModel,
     read: &[Marks],
-    found: &[Found],
+    found: &[EvidenceFile],
     sets: &[QuestionSet],
     arguments: &StudyRunArguments,
     session: &Session<'_>,

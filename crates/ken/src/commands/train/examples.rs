@@ -3,7 +3,7 @@
 use ken_lab::tuning::{Curriculum, read_examples};
 
 use super::fit::{fit, tuning};
-use crate::arguments::tuning::TrainExamplesArguments;
+use crate::arguments::tune::TrainExamplesArguments;
 use crate::failure::Result;
 use crate::session::Session;
 

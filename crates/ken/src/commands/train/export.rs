@@ -11,7 +11,7 @@ use ken_storage::{create_dir_all, output};
 use serde_json::{Value, json};
 
 use super::{kbm, noise_tolerant, self_route};
-use crate::arguments::training::TrainVerb;
+use crate::arguments::train::TrainVerb;
 use crate::failure::Result;
 use crate::output;
 use crate::session::Session;

@@ -7,7 +7,7 @@ use ken_lab::tuning::{Curriculum, FineTuning, TuneReport, fine_tune, finish};
 use ken_model::decoder::Checkpoint;
 use ken_train::{LoraSettings, Progress, Schedule, TrainSettings};
 
-use crate::arguments::tuning::TuningFlags;
+use crate::arguments::tune::TuningFlags;
 use crate::failure::{Failure, Result};
 use crate::output;
 use crate::progress::{Display, Unit};

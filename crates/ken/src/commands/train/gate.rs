@@ -7,7 +7,7 @@ use ken_lab::heads::gate::{GateMeasures, GateReport, gate_labels, learn_gate};
 use ken_policy::Input;
 
 use super::head::{Kind, Row, learning, options, trained};
-use crate::arguments::training::{GateSource, TrainGateArguments};
+use crate::arguments::train::{GateSource, TrainGateArguments};
 use crate::failure::Result;
 use crate::output::{self, share};
 use crate::session::Session;

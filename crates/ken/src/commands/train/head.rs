@@ -12,7 +12,7 @@ use ken_train::heads::{HeadOptions, Watch};
 use serde::Serialize;
 use serde_json::json;
 
-use crate::arguments::training::HeadFlags;
+use crate::arguments::train::HeadFlags;
 use crate::failure::Result;
 use crate::output;
 use crate::progress::Display;

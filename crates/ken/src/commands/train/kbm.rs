@@ -5,7 +5,7 @@ use ken_lab::tuning::{TaughtBoundary, boundary_curriculum, taught_boundary};
 use ken_lab::{AssessorExampleOptions, Labels};
 
 use super::fit::{fit, tuning};
-use crate::arguments::tuning::{KbmExampleFlags, TrainKbmArguments};
+use crate::arguments::tune::{KbmExampleFlags, TrainKbmArguments};
 use crate::failure::Result;
 use crate::session::Session;
 

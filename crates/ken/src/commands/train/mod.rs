@@ -13,7 +13,7 @@ mod self_route;
 
 pub(crate) use fit::drawn;
 
-use crate::arguments::training::TrainVerb;
+use crate::arguments::train::TrainVerb;
 use crate::failure::Result;
 use crate::session::Session;
 

@@ -8,7 +8,7 @@ use ken_lab::{NoiseTolerant, noise_tolerant};
 use ken_policy::digest_of;
 
 use super::fit::{fit, tuning};
-use crate::arguments::tuning::{NoiseTolerantFlags, TrainNoiseTolerantArguments};
+use crate::arguments::tune::{NoiseTolerantFlags, TrainNoiseTolerantArguments};
 use crate::commands::records;
 use crate::failure::Result;
 use crate::progress::Display;

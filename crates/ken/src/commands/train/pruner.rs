@@ -8,7 +8,7 @@ use ken_lab::heads::pruner::{PrunerMeasures, PrunerReport, learn_pruner, pruner_
 use ken_lab::pruning::{PassageVectors, StoredVectors};
 
 use super::head::{Kind, Row, learning, options, trained, with_interval};
-use crate::arguments::training::{PassageSource, TrainPrunerArguments};
+use crate::arguments::train::{PassageSource, TrainPrunerArguments};
 use crate::failure::Result;
 use crate::output::{self, share};
 use crate::session::Session;

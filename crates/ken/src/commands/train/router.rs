@@ -15,7 +15,7 @@ use ken_policy::{Head, Input, MeasuredOn};
 use serde_json::json;
 
 use super::head::{Kind, Row, learning, options, trained, with_interval};
-use crate::arguments::training::{ControlSource, TrainRouterArguments, VectorSource};
+use crate::arguments::train::{ControlSource, TrainRouterArguments, VectorSource};
 use crate::failure::{Failure, Result};
 use crate::output::{self, share};
 use crate::progress::counting;

@@ -15,7 +15,7 @@ use ken_language::LanguageModel;
 use ken_model::decoder::Checkpoint;
 
 use super::fit::{fit_and, tuning};
-use crate::arguments::tuning::{SelfRouteExampleFlags, TrainSelfRouteArguments, TuningFlags};
+use crate::arguments::tune::{SelfRouteExampleFlags, TrainSelfRouteArguments, TuningFlags};
 use crate::failure::Result;
 use crate::session::Session;
 

@@ -13,7 +13,7 @@ use crate::decoder::files::file_names::CONFIG_FILE;
 use crate::decoder::files::gguf::GgufFile;
 use crate::decoder::files::origin::Origin;
 use crate::decoder::files::replacement;
-use crate::decoder::files::stored::Stored;
+use crate::decoder::files::stored_weights::Stored;
 use crate::decoder::files::weights::{NormForm, Part, WeightFile, Weights};
 use crate::decoder::sources::tokens::SourceTokens;
 use crate::decoder::text::chat::ChatTemplate;

@@ -11,7 +11,7 @@ use ken_storage::ReadAt;
 
 use crate::decoder::error::DecoderError;
 use crate::decoder::files::gguf_header;
-use crate::decoder::files::stored::block_type;
+use crate::decoder::files::stored_weights::block_type;
 use crate::decoder::graph::block_matrix::BlockMatrix;
 
 /// An open GGUF file.

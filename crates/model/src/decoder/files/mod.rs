@@ -10,7 +10,7 @@ pub(in crate::decoder) mod origin;
 pub(in crate::decoder) mod replacement;
 pub(in crate::decoder) mod shards;
 pub(in crate::decoder) mod size;
-pub(in crate::decoder) mod stored;
+pub(in crate::decoder) mod stored_weights;
 pub(in crate::decoder) mod tensors;
 pub(in crate::decoder) mod untrained;
 pub(in crate::decoder) mod weights;

@@ -9,7 +9,7 @@ use candle_nn::rotary_emb::rope_slow;
 
 use crate::decoder::config::Activation;
 use crate::decoder::error::DecoderError;
-use crate::decoder::files::stored::Stored;
+use crate::decoder::files::stored_weights::Stored;
 use crate::decoder::graph::backend::{AttentionLayer, Backend, Heads, Run, Sequence};
 
 type Result<T> = std::result::Result<T, DecoderError>;

@@ -15,7 +15,7 @@ use crate::decoder::config::family::Family;
 use crate::decoder::error::DecoderError;
 use crate::decoder::files::gguf::GgufFile;
 use crate::decoder::files::shards::{loaded, refusal, safetensors_files};
-use crate::decoder::files::stored::{Stored, block_type};
+use crate::decoder::files::stored_weights::{Stored, block_type};
 use crate::decoder::graph::block_matrix::BlockMatrix;
 use crate::decoder::text::text_part;
 use crate::kernels::quantized::BlockType;

@@ -7,7 +7,7 @@ use candle_core::Tensor;
 
 use crate::decoder::config::Activation;
 use crate::decoder::error::DecoderError;
-use crate::decoder::files::stored::Stored;
+use crate::decoder::files::stored_weights::Stored;
 
 type Result<T> = std::result::Result<T, DecoderError>;
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::batch::{Active, Batch, MOST_BRANCHES};
 use super::job::{CallId, Job, Place, Work};
 use super::prefixes::PrefixId;
-use super::reading::{Depth, Found, Goal, Lane, Reading, Wanted};
+use super::reading::{Depth, Goal, Lane, Outputs, Reading, Wanted};
 use super::turns;
 use crate::decoder::graph::backend::Backend;
 use crate::decoder::text::prompt::Course;
@@ -160,7 +160,7 @@ impl<B: Backend> Batch<B> {
                     wanted: Wanted::Nothing,
                     read: 0,
                     sequence: None,
-                    found: Found::default(),
+                    found: Outputs::default(),
                     time: Duration::ZERO,
                 });
                 id
@@ -184,7 +184,7 @@ impl<B: Backend> Batch<B> {
             wanted,
             read: 0,
             sequence: None,
-            found: Found::default(),
+            found: Outputs::default(),
             time: Duration::ZERO,
         });
         self.active

@@ -20,7 +20,7 @@ mod texts;
 mod turns;
 
 #[cfg(test)]
-mod interleaved;
+mod schedules;
 #[cfg(test)]
 pub(in crate::decoder) mod tests;
 

@@ -63,9 +63,9 @@ impl Wanted {
     }
 }
 
-/// What was found.
+/// What the model made of the tokens.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(super) struct Outputs {
     pub(super) logits: Vec<f32>,
     pub(super) logprobs: Vec<f32>,
     pub(super) state: Vec<f32>,
@@ -86,7 +86,7 @@ pub(super) struct Reading<S> {
     pub(super) read: usize,
     /// `None` until what it follows has been read.
     pub(super) sequence: Option<S>,
-    pub(super) found: Found,
+    pub(super) found: Outputs,
     pub(super) time: Duration,
 }
 
@@ -143,7 +143,7 @@ pub(super) enum Value {
     Logprobs(Vec<f32>),
 }
 
-impl Found {
+impl Outputs {
     pub(super) fn take(&mut self, value: Value) {
         match value {
             Value::Logits(logits) => self.logits = logits,

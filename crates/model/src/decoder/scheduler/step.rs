@@ -9,7 +9,7 @@ use super::branch::{Branch, ReadPrompt};
 use super::job::{CallId, Message, Place, Work};
 use super::pass::{Computer, Piece, in_pool};
 use super::prefixes::PrefixId;
-use super::reading::{Depth, Found, Goal, Lane, Reading, Wanted};
+use super::reading::{Depth, Goal, Lane, Outputs, Reading, Wanted};
 use super::turns;
 use crate::decoder::error::DecoderError;
 use crate::decoder::graph::backend::{Backend, Sequence};
@@ -252,7 +252,7 @@ impl<B: Backend> Batch<B> {
         &mut self,
         place: Place,
         sequence: Arc<B::Sequence>,
-        found: Found,
+        found: Outputs,
         time: Duration,
     ) {
         let Some(active) = self.active.get_mut(&place) else {
@@ -312,7 +312,7 @@ impl<B: Backend> Batch<B> {
                             wanted: Wanted::Each(after.to_vec()),
                             read: 0,
                             sequence: Some(sequence),
-                            found: Found::default(),
+                            found: Outputs::default(),
                             time: Duration::ZERO,
                         }),
                         Err(error) => failed = Some(error),

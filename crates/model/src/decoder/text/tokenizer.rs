@@ -23,8 +23,8 @@ use tokenizers::{
 use crate::decoder::error::DecoderError;
 use crate::decoder::files::gguf::Metadata;
 use crate::small_file::{self, MOST_TOKENIZER_BYTES};
+use crate::tokenization::tokenizing;
 use crate::tokenizer_growth;
-use crate::tokenizing::tokenizing;
 
 /// GGUF's token types, as far as they matter here.
 const NORMAL: f64 = 1.0;

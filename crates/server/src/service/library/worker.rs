@@ -18,7 +18,7 @@ use crate::service::answers::milliseconds;
 use crate::service::corpora::Opened;
 use crate::service::live::Live;
 use crate::service::record::RecordError;
-use crate::service::served::Served;
+use crate::service::resources::Served;
 use crate::wire::refusal::Refusal;
 
 /// How often it is looked whether the server ends.

@@ -37,7 +37,7 @@ pub(crate) struct Studies {
 }
 
 /// Something in it.
-struct Found {
+struct Entry {
     told: StudyObject,
     /// Where each of its files is, in the order in which they are told.
     places: Vec<PathBuf>,
@@ -62,7 +62,7 @@ impl Studies {
         let mut all: Vec<StudyObject> = self
             .entries()?
             .iter()
-            .filter_map(Found::read)
+            .filter_map(Entry::read)
             .map(|found| found.told)
             .collect();
         all.sort_by(|one, other| one.name.cmp(&other.name));
@@ -76,7 +76,7 @@ impl Studies {
     pub(crate) fn file(&self, name: &str, file: &str) -> Result<Content, Refusal> {
         let entries = self.entries()?;
         let entry = entries.iter().find(|entry| entry.file_name() == name);
-        let found = entry.and_then(Found::read).ok_or_else(|| {
+        let found = entry.and_then(Entry::read).ok_or_else(|| {
             Refusal::not_found("unknown_study", format!("there is no study {name:?}"))
         })?;
         let place = found.told.files.iter().position(|one| one.name == file);
@@ -126,7 +126,7 @@ fn read(path: &Path) -> Result<Vec<u8>, StorageError> {
     }
 }
 
-impl Found {
+impl Entry {
     /// What an entry of the folder is; `None` where it is nothing that is known here, a link, or gone by now.
     fn read(entry: &DirEntry) -> Option<Self> {
         let name = entry.file_name().into_string().ok()?;

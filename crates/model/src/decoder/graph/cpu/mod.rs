@@ -15,7 +15,7 @@ use rayon::prelude::*;
 
 use crate::decoder::config::Activation;
 use crate::decoder::error::DecoderError;
-use crate::decoder::files::stored::{Replaced, Stored, Update};
+use crate::decoder::files::stored_weights::{Replaced, Stored, Update};
 use crate::decoder::graph::backend::{AttentionLayer, Backend, Heads, Run};
 use crate::decoder::graph::block_matrix::BlockMatrix;
 

@@ -6,7 +6,7 @@
 //! build much of little are looked at before they run. Those that models' templates have no use
 //! for are not there.
 
-mod rewritten;
+mod rewrite;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -63,11 +63,11 @@ pub(in crate::decoder) fn render(
 }
 
 fn render_here(source: &str, context: Value, given: usize) -> Result<String, Error> {
-    rewritten::check_length(source)?;
+    rewrite::check_length(source)?;
     let budget = Arc::new(Budget::new(source.len() + given));
     let environment = environment(&budget);
-    let parsed = parse(source, "chat", SyntaxConfig, rewritten::WHITESPACE)?;
-    let spending = rewritten::statement(&parsed)?;
+    let parsed = parse(source, "chat", SyntaxConfig, rewrite::WHITESPACE)?;
+    let spending = rewrite::statement(&parsed)?;
     let mut code = CodeGenerator::new("chat", source);
     code.compile_stmt(&spending);
     let (instructions, blocks) = code.finish();
@@ -234,11 +234,9 @@ fn environment(budget: &Arc<Budget>) -> Environment<'static> {
         escape_formatter(out, state, value)
     });
     let of_operands = budget.clone();
-    environment.add_function(rewritten::SPEND, move |value: Value| {
-        of_operands.spend(value)
-    });
+    environment.add_function(rewrite::SPEND, move |value: Value| of_operands.spend(value));
     let of_products = budget.clone();
-    environment.add_function(rewritten::PRODUCT, move |a: Value, b: Value| {
+    environment.add_function(rewrite::PRODUCT, move |a: Value, b: Value| {
         product(&of_products, &a, &b)
     });
     let raise = |message: String| -> Result<String, Error> { Err(refused(message)) };

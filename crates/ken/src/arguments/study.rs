@@ -368,7 +368,7 @@ impl FromStr for Scales {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arguments::answering::asking;
+    use crate::arguments::answer::asking;
 
     #[test]
     fn models_are_named_and_may_have_adapters() {

@@ -10,7 +10,7 @@ use ken_lab::{LayerChoice, Target};
 use ken_train::heads::Shape;
 
 use super::folder;
-use super::tuning::{
+use super::tune::{
     TrainExamplesArguments, TrainKbmArguments, TrainNoiseTolerantArguments, TrainSelfRouteArguments,
 };
 use crate::config::{Flag, Key, MODEL, count, flags, open_share};

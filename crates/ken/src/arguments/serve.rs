@@ -5,7 +5,7 @@ use std::num::{NonZeroU32, NonZeroU64};
 use clap::{Arg, Args, Subcommand};
 use ken_server::Scope;
 
-use super::answering::asking;
+use super::answer::asking;
 use crate::config::{Flag, Key, advanced, count};
 
 /// All settings that an answer depends on, and those of the server.
