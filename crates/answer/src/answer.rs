@@ -127,6 +127,15 @@ impl Retrieved {
             in_prompt: false,
         }
     }
+
+    /// Keeps a part of the text, given by its bytes.
+    pub(crate) fn keep(&mut self, window: Range<usize>) {
+        let before = self.chunk.as_ref().map_or(0, |chunk| chunk.start);
+        let start = before + self.text[..window.start].chars().count();
+        let text = self.text[window].to_owned();
+        self.chunk = Some(start..start + text.chars().count());
+        self.text = text;
+    }
 }
 
 /// What the model wrote of what it knows.

@@ -9,25 +9,35 @@ use crate::segment::{Segmentation, SegmentationError};
 /// How documents are cut into passages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cut {
-    /// Records are passages already and stay whole; other documents are cut into 100 words, as is
-    /// usual for retrieval corpora.
+    /// Records are passages already and stay whole, unless the embedder reads less; other documents are cut into whole
+    /// sentences of at most 100 words together, the length that is usual for retrieval corpora.
     Auto,
     /// Every document the same way.
     Every(Segmentation),
 }
 
 impl Cut {
+    /// How documents that are no passages already are cut by default.
+    pub const PARTS: Segmentation = Segmentation::Sentences { size: 100 };
+
     /// The segmentation for one document.
     #[must_use]
     pub fn of(self, document: &Document) -> Segmentation {
         match self {
             Self::Auto if document.record => Segmentation::Whole,
-            Self::Auto => Segmentation::Words {
-                size: 100,
-                overlap: 0,
-            },
+            Self::Auto => Self::PARTS,
             Self::Every(segmentation) => segmentation,
         }
+    }
+
+    /// Whether a passage of it that is longer than the embedder reads is cut again. Whole texts and single sentences
+    /// stay what they are called.
+    #[must_use]
+    pub fn cuts_long(self) -> bool {
+        !matches!(
+            self,
+            Self::Every(Segmentation::Whole | Segmentation::Sentence)
+        )
     }
 }
 

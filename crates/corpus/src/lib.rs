@@ -18,6 +18,8 @@
 mod cut;
 mod document;
 mod filter;
+mod halve;
+mod pack;
 mod passage;
 mod segment;
 mod sentence;
@@ -26,6 +28,7 @@ mod store;
 pub use cut::Cut;
 pub use document::{Digest, Document};
 pub use filter::{Comparison, Filter, FilterError, Selection, number_in};
+pub use halve::halve;
 pub use passage::{Passage, PassageId, titled};
 pub use segment::{Segmentation, SegmentationError, segment, segment_unless};
 pub use sentence::sentences;

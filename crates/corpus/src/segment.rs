@@ -8,6 +8,7 @@ use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
 
+use crate::pack::pack;
 use crate::sentence::sentences_unless;
 
 /// How documents are cut into passages.
@@ -17,6 +18,11 @@ pub enum Segmentation {
     Whole,
     /// One sentence a passage: `sentence`.
     Sentence,
+    /// As many whole sentences as have at most `size` words: `sentences:100`. Words are counted as below.
+    Sentences {
+        /// The most words of a passage, at least 1. A sentence with more is cut.
+        size: usize,
+    },
     /// Windows of `size` words, each sharing `overlap` words with the one before: `words:100`,
     /// `words:100/20`. A Chinese or Japanese character counts as a word.
     Words {
@@ -38,11 +44,11 @@ pub enum Segmentation {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, ken_diagnostic::Diagnostic)]
 #[allow(missing_docs)] // the messages say what variants and fields are
 #[diagnostic(
-    remedy = "write whole, sentence, words:SIZE[/OVERLAP] or tokens:SIZE[/OVERLAP], e.g. words:100/20"
+    remedy = "write whole, sentence, sentences:WORDS, words:SIZE[/OVERLAP] or tokens:SIZE[/OVERLAP], e.g. sentences:100"
 )]
 pub enum SegmentationError {
     #[error(
-        "unknown segmentation {given:?} (whole, sentence, words:N[/M] and tokens:N[/M] are known)"
+        "unknown segmentation {given:?} (whole, sentence, sentences:N, words:N[/M] and tokens:N[/M] are known)"
     )]
     #[diagnostic(kind = "unknown_segmentation")]
     Unknown { given: String },
@@ -60,6 +66,7 @@ impl fmt::Display for Segmentation {
         let (unit, size, overlap) = match self {
             Self::Whole => return f.write_str("whole"),
             Self::Sentence => return f.write_str("sentence"),
+            Self::Sentences { size } => return write!(f, "sentences:{size}"),
             Self::Words { size, overlap } => ("words", size, overlap),
             Self::Tokens { size, overlap } => ("tokens", size, overlap),
         };
@@ -99,6 +106,7 @@ impl FromStr for Segmentation {
             return Err(SegmentationError::OverlapNotLess { size, overlap });
         }
         match unit {
+            "sentences" if !numbers.contains('/') => Ok(Self::Sentences { size }),
             "words" => Ok(Self::Words { size, overlap }),
             "tokens" => Ok(Self::Tokens { size, overlap }),
             _ => Err(unknown()),
@@ -131,6 +139,9 @@ pub fn segment_unless<'t>(
     let pieces = match segmentation {
         Segmentation::Whole => vec![text],
         Segmentation::Sentence => sentences_unless(text, stop)?,
+        Segmentation::Sentences { size } => {
+            pack(text, &sentences_unless(text, stop)?, size, &word_starts)
+        }
         Segmentation::Words { size, overlap } => windows(text, word_starts(text), size, overlap),
         Segmentation::Tokens { size, overlap } => {
             windows(text, token_starts(text, token_spans(text)), size, overlap)
@@ -290,6 +301,7 @@ mod tests {
         for text in [
             "whole",
             "sentence",
+            "sentences:100",
             "words:100",
             "words:100/20",
             "tokens:256/32",
@@ -305,6 +317,7 @@ mod tests {
             ("words:x", "wrong_segmentation_number"),
             ("words:5/-1", "wrong_segmentation_number"),
             ("words:5/5", "overlap_not_less"),
+            ("sentences:5/1", "unknown_segmentation"),
         ] {
             assert_eq!(
                 text.parse::<Segmentation>().unwrap_err().kind(),
@@ -329,6 +342,7 @@ mod tests {
             for how in [
                 Segmentation::Whole,
                 Segmentation::Sentence,
+                Segmentation::Sentences { size },
                 Segmentation::Words { size, overlap: 0 },
                 Segmentation::Tokens { size, overlap: 0 },
             ] {

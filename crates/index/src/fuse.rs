@@ -1,21 +1,100 @@
-//! Reciprocal rank fusion: one ranking out of several, by ranks alone.
+//! One ranking out of the dense and the lexical one.
 //!
-//! Cormack, Clarke and Büttcher, "Reciprocal rank fusion outperforms Condorcet and individual
-//! rank learning methods" (SIGIR 2009): the score of a passage d is Σᵣ 1 / (60 + r(d)) over the
-//! rankings r that hold it, where r(d) counts from 1. The scores of the rankings play no part, so
-//! that cosines and BM25 need no common scale.
+//! Ranks alone say little: a passage that is somewhere in both lists, by a function word and by chance, beats the best
+//! of one. So scores are added, each made comparable first.
+//!
+//! - Dense: how many standard deviations a cosine is above what passages have by chance ([`Spread`]), a sixth of
+//!   that. Of N passages without any relation to the query the nearest is about √(2 ln N) deviations above the mean; the
+//!   less the best one exceeds that, the less all of them count, down to nothing. So an embedder that does not
+//!   know the language of a corpus leaves the ranking to the words.
+//! - Lexical: the BM25 score divided by the geometric mean of the best score and of the most that a passage could have for
+//!   the query, terms included that the corpus does not hold. So a passage with all words of the query
+//!   counts, and one that is best by a few of them counts less.
+//!
+//! Where scores are not comparable, as in Milvus, ranks are fused: Cormack, Clarke and Büttcher, "Reciprocal rank fusion
+//! outperforms Condorcet and individual rank learning methods" (SIGIR 2009): the score of a passage d is
+//! Σᵣ 1 / (60 + r(d)) over the rankings r that hold it, where r(d) counts from 1.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 
+use crate::dense::Spread;
+use crate::top_k::{Candidate, Place};
+
 /// The constant of the paper, which dampens the weight of the first ranks.
 const K: f64 = 60.0;
+
+/// Deviations above the mean that count as much as the best that words can say.
+const DEVIATIONS: f32 = 6.0;
+
+/// The best cosine counts fully from the second of these multiples of √(2 ln N) deviations on, and not at all below the
+/// first.
+const CHANCE: [f32; 2] = [0.8, 1.2];
+
+/// What is taken where a corpus is too small to tell: the usual spread of embedders whose cosines are 0 by chance.
+const USUAL: Spread = Spread {
+    mean: 0.0,
+    deviation: 0.1,
+};
 
 /// How many results of each ranking are fused for the best `k`: enough that a passage in the middle
 /// of both can outrank one at the top of either.
 #[must_use]
 pub fn fused_depth(k: usize) -> usize {
     k.saturating_mul(10).max(100)
+}
+
+/// The rankings of a query, each best first, with what makes their scores comparable.
+pub(crate) struct Rankings<'a> {
+    pub(crate) dense: &'a [Candidate],
+    pub(crate) lexical: &'a [Candidate],
+    /// What the corpus has by chance; `None` where it is too small to tell.
+    pub(crate) spread: Option<Spread>,
+    /// Passages of the corpus.
+    pub(crate) passages: usize,
+    /// The most that a lexical score could be.
+    pub(crate) most_lexical: f32,
+}
+
+/// The best `k` by the sum of both scores, best first; of equal sums the one that comes earlier in the corpus. A passage
+/// that only one ranking holds has the last score of the dense one, or none of the lexical one.
+pub(crate) fn by_scores(rankings: &Rankings<'_>, k: usize) -> Vec<Candidate> {
+    let Rankings { dense, lexical, .. } = rankings;
+    let spread = rankings.spread.unwrap_or(USUAL);
+    let above = |score: f32| (score - spread.mean) / spread.deviation;
+    let (best, last) = match (dense.first(), dense.last()) {
+        (Some(best), Some(last)) => (above(best.score), above(last.score)),
+        _ => (0.0, 0.0),
+    };
+    let trust = match rankings.spread {
+        Some(_) => {
+            let chance = (2.0 * (rankings.passages.max(2) as f32).ln()).sqrt();
+            let [none, full] = CHANCE;
+            ((best / chance - none) / (full - none)).clamp(0.0, 1.0)
+        }
+        None => 1.0,
+    };
+    let most = lexical.first().map_or(0.0, |best| best.score);
+    let unit = (most * rankings.most_lexical.max(most)).sqrt();
+    let mut scores: HashMap<Place, f32> = lexical
+        .iter()
+        .map(|found| (found.place, trust * last / DEVIATIONS))
+        .collect();
+    for found in *dense {
+        scores.insert(found.place, trust * above(found.score) / DEVIATIONS);
+    }
+    if unit > 0.0 {
+        for found in *lexical {
+            *scores.entry(found.place).or_default() += found.score / unit;
+        }
+    }
+    let mut fused: Vec<Candidate> = scores
+        .into_iter()
+        .map(|(place, score)| Candidate { score, place })
+        .collect();
+    fused.sort_unstable_by(|one, other| other.cmp(one));
+    fused.truncate(k);
+    fused
 }
 
 /// Fuses `rankings`, each best first, and returns the best `k` with their scores, best first.
@@ -47,6 +126,86 @@ pub fn reciprocal_rank<T: Ord + Hash + Clone>(rankings: &[Vec<T>], k: usize) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn ranking(scores: &[(u32, f32)]) -> Vec<Candidate> {
+        let candidate = |&(ordinal, score): &(u32, f32)| Candidate {
+            score,
+            place: Place {
+                segment: 0,
+                ordinal,
+            },
+        };
+        scores.iter().map(candidate).collect()
+    }
+
+    fn fused(rankings: &Rankings<'_>) -> Vec<(u32, f32)> {
+        let fused = by_scores(rankings, 10).into_iter();
+        fused
+            .map(|found| (found.place.ordinal, found.score))
+            .collect()
+    }
+
+    #[test]
+    fn a_sum_is_of_both_scores() {
+        let rankings = Rankings {
+            dense: &ranking(&[(1, 0.7), (2, 0.4)]),
+            lexical: &ranking(&[(2, 4.0), (3, 1.0)]),
+            spread: Some(Spread {
+                mean: 0.1,
+                deviation: 0.1,
+            }),
+            passages: 7,
+            most_lexical: 9.0,
+        };
+        // The best is 6 deviations above the mean, 3 times what chance gives 7 passages; words count in sixths.
+        let [one, two, three] = fused(&rankings)[..] else {
+            panic!("three passages");
+        };
+        assert_eq!((one.0, two.0, three.0), (2, 1, 3));
+        assert!((one.1 - (0.5 + 4.0 / 6.0)).abs() < 1e-5, "{one:?}");
+        assert!((two.1 - 1.0).abs() < 1e-5, "{two:?}");
+        assert!((three.1 - (0.5 + 1.0 / 6.0)).abs() < 1e-5, "{three:?}");
+    }
+
+    #[test]
+    fn what_is_no_nearer_than_by_chance_leaves_it_to_the_words() {
+        let rankings = Rankings {
+            dense: &ranking(&[(1, 0.45), (2, 0.44), (3, 0.43)]),
+            lexical: &ranking(&[(3, 2.0), (2, 1.0)]),
+            spread: Some(Spread {
+                mean: 0.3,
+                deviation: 0.05,
+            }),
+            passages: 2000,
+            most_lexical: 4.0,
+        };
+        let order: Vec<u32> = fused(&rankings)
+            .into_iter()
+            .map(|(place, _)| place)
+            .collect();
+        assert_eq!(order, [3, 2, 1]);
+    }
+
+    #[test]
+    fn without_words_the_order_is_the_dense_one() {
+        let rankings = Rankings {
+            dense: &ranking(&[(4, 0.6), (1, 0.2)]),
+            lexical: &[],
+            spread: None,
+            passages: 2,
+            most_lexical: 0.0,
+        };
+        let order: Vec<u32> = fused(&rankings)
+            .into_iter()
+            .map(|(place, _)| place)
+            .collect();
+        assert_eq!(order, [4, 1]);
+        let nothing = Rankings {
+            dense: &[],
+            ..rankings
+        };
+        assert!(by_scores(&nothing, 3).is_empty());
+    }
 
     #[test]
     fn scores_are_those_of_the_formula() {

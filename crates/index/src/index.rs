@@ -14,7 +14,7 @@ pub struct Hit {
     /// The passage.
     pub passage: Passage,
     /// The larger, the more relevant. The scale depends on the mode: the cosine in [-1, 1], BM25
-    /// from 0 up, or the fused score in (0, 2/61].
+    /// from 0 up, or the sum of both, each made comparable.
     pub score: f32,
 }
 

@@ -1,11 +1,10 @@
-//! Search over a corpus: dense search, exact or by a graph, BM25, and both fused by reciprocal
-//! rank.
+//! Search over a corpus: dense search, exact or by a graph, BM25, and both fused.
 //!
 //! Each segment of the corpus carries its own immutable index: [`SegmentWriter`] writes it into a
 //! segment that is being staged, [`Index`] searches all segments of a published generation. This
 //! crate takes vectors; it never computes one and never loads a model.
 //!
-//! The documentation of `ken-ingest` shows how a corpus is made and searched. Fusion by itself:
+//! The documentation of `ken-ingest` shows how a corpus is made and searched. Fusion by ranks, for searches elsewhere:
 //!
 //! ```
 //! let dense = vec!["bell", "tower"];

@@ -14,7 +14,7 @@ pub enum Mode {
     Dense,
     /// By BM25 over title and text. Needs only the query's text.
     Lexical,
-    /// By reciprocal rank fusion of the dense and the lexical ranking. Needs the query's vector.
+    /// By the sum of the dense and the lexical score, each made comparable. Needs the query's vector.
     #[default]
     Hybrid,
 }

@@ -3,10 +3,12 @@
 //! This works on the folders of segments and on places; the corpus knows which passages are live,
 //! and what they say.
 
+use std::sync::OnceLock;
+
 use ken_storage::CheckedFolder;
 
-use crate::dense::{self, DenseIndex, Effort};
-use crate::fuse::{fused_depth, reciprocal_rank};
+use crate::dense::{self, Background, DenseIndex, Effort};
+use crate::fuse::{self, by_scores, fused_depth};
 use crate::lexical::LexicalIndex;
 use crate::top_k::{Candidate, Place};
 use crate::{IndexError, Mode, Recall};
@@ -47,6 +49,8 @@ pub(crate) struct Rankings {
     lexical: LexicalIndex,
     dimensions: usize,
     pub(crate) recall: Recall,
+    /// Read with the first hybrid search.
+    background: OnceLock<Background>,
 }
 
 impl Rankings {
@@ -64,6 +68,7 @@ impl Rankings {
             lexical: LexicalIndex::open(segments.iter().copied())?,
             dimensions,
             recall: Recall::default(),
+            background: OnceLock::new(),
         })
     }
 
@@ -87,14 +92,24 @@ impl Rankings {
                 let vector = query.checked_vector(mode, self.dimensions)?;
                 let depth = fused_depth(k);
                 let (dense, lexical) = rayon::join(|| dense(vector, depth), || lexical(depth));
-                let places = |ranking: Vec<Candidate>| ranking.into_iter().map(|c| c.place);
-                let rankings = [places(dense?).collect(), places(lexical?).collect()];
-                let fused = reciprocal_rank(&rankings, k).into_iter();
-                Ok(fused
-                    .map(|(place, score)| Candidate { score, place })
-                    .collect())
+                let rankings = fuse::Rankings {
+                    dense: &dense?,
+                    lexical: &lexical?,
+                    spread: self.background()?.spread(vector),
+                    passages: self.lexical.passages(),
+                    most_lexical: self.lexical.most(query.text)?,
+                };
+                Ok(by_scores(&rankings, k))
             }
         }
+    }
+
+    fn background(&self) -> Result<&Background, IndexError> {
+        if let Some(background) = self.background.get() {
+            return Ok(background);
+        }
+        let read = Background::read(&self.dense)?;
+        Ok(self.background.get_or_init(|| read))
     }
 }
 

@@ -7,12 +7,14 @@ use std::time::Duration;
 use ken_language::LanguageModel;
 use ken_policy::{Policy, Source};
 
+use super::window::best_window;
 use crate::answer::Retrieved;
 use crate::draft::Draft;
 use crate::error::AnswerError;
 use crate::pipeline::{Event, Pipeline};
+use crate::prompt::truncate::SPARE_TOKENS;
 use crate::prompt::{self, QuestionPrompt};
-use crate::retrieve::SearchOutcome;
+use crate::retrieve::{Retriever, SearchOutcome};
 
 impl Pipeline {
     /// The passages that questions are answered from where they retrieve, best first; those that
@@ -86,7 +88,15 @@ impl Pipeline {
                 let question = self.model.count_tokens(draft.question.question)?;
                 limit.saturating_sub(question).min(wanted)
             };
-            fit(self.model.as_ref(), &mut draft.retrieved, budget)?;
+            let corpus = draft.corpus.as_deref();
+            let retriever = corpus.and_then(|name| self.extra_corpora.get(name));
+            fit(
+                self.model.as_ref(),
+                retriever.or(self.retriever()),
+                draft.question.question,
+                &mut draft.retrieved,
+                budget,
+            )?;
             if draft.go_on {
                 draft.go_on = watch(index, Event::Retrieved(&draft.retrieved)).is_continue();
             }
@@ -124,10 +134,15 @@ impl Pipeline {
     }
 }
 
-/// Marks the passages that go into the prompt: down the ranking, each one that still fits into
-/// `budget` tokens.
+/// The fewest tokens of a part of a passage that are worth reading.
+const LEAST_WINDOW: usize = 48;
+
+/// Marks the passages that go into the prompt, down the ranking, and of one that is too long reads the part that fits
+/// the question best: what is left of `budget` is shared with those after it.
 fn fit(
     model: &dyn LanguageModel,
+    retriever: Option<&Retriever>,
+    question: &str,
     retrieved: &mut [Retrieved],
     budget: usize,
 ) -> Result<(), AnswerError> {
@@ -140,10 +155,23 @@ fn fit(
             .for_each(|passage| passage.in_prompt = true);
         return Ok(());
     }
-    let mut left = budget;
+    let (mut left, count) = (budget, retrieved.len());
     let mut number = 1;
-    for passage in retrieved {
-        let tokens = model.count_tokens(&prompt::numbered(number, passage))?;
+    for (index, passage) in retrieved.iter_mut().enumerate() {
+        let mut tokens = model.count_tokens(&prompt::numbered(number, passage))?;
+        if tokens > left {
+            let heading = tokens.saturating_sub(model.count_tokens(&passage.text)?);
+            let share = (left / (count - index)).saturating_sub(heading + SPARE_TOKENS);
+            if share < LEAST_WINDOW {
+                continue;
+            }
+            let window = best_window(model, retriever, question, &passage.text, share)?;
+            if window.is_empty() {
+                continue;
+            }
+            passage.keep(window);
+            tokens = model.count_tokens(&prompt::numbered(number, passage))?;
+        }
         if tokens <= left {
             passage.in_prompt = true;
             left -= tokens;

@@ -7,4 +7,5 @@ pub(crate) mod route;
 pub(crate) mod text;
 pub(crate) mod verbalize;
 pub(crate) mod vouch;
+mod window;
 mod write;

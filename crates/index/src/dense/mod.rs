@@ -1,6 +1,7 @@
 //! Dense search: the vectors of a corpus with the largest dot product with the query, each segment
 //! by the index that suits its size.
 
+mod background;
 mod exact;
 mod graph;
 mod layout;
@@ -16,6 +17,7 @@ use ken_storage::CheckedFolder;
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
+pub(crate) use self::background::{Background, Spread};
 use self::graph::{Graph, Quantization, SegmentQuery};
 pub use self::layout::{DenseLayout, DenseSearch, VectorType};
 pub use self::vector_set::VectorSet;

@@ -150,6 +150,29 @@ impl LexicalIndex {
             .map(TopK::into_ranking)
     }
 
+    /// The most that a passage could score for a text: a term that is repeated without end, in a passage of no length,
+    /// counts its inverse document frequency times 1 + k1. Terms that no passage holds count too.
+    pub(crate) fn most(&self, text: &str) -> Result<f32, IndexError> {
+        const K1: f32 = 1.2;
+        let passages = self.passages as f32;
+        let terms = self.query_terms(text);
+        let frequencies = tantivy_call(Path::new(FOLDER), || {
+            terms.iter().map(|term| self.doc_freq(term)).collect()
+        });
+        self.parts.iter().try_for_each(|part| part.files.sound())?;
+        let frequencies: Vec<u64> = frequencies?;
+        let rarities = frequencies.iter().map(|&held| {
+            let held = held as f32;
+            (1.0 + (passages - held + 0.5) / (held + 0.5)).ln()
+        });
+        Ok((1.0 + K1) * rarities.sum::<f32>())
+    }
+
+    /// Passages, replaced ones included.
+    pub(crate) fn passages(&self) -> usize {
+        self.passages as usize
+    }
+
     fn query_terms(&self, text: &str) -> Vec<Term> {
         let terms = query_terms(text).into_iter();
         terms

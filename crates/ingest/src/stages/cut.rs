@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender};
 
-use ken_corpus::{Known, segment_unless, titled};
+use ken_corpus::{Known, Segmentation, halve, segment_unless, titled};
 use ken_language::{Embedder, Role};
 
 use super::{BATCH_PASSAGES, NewDocument};
@@ -132,12 +132,24 @@ fn cut_document(
         spans
     };
     let text = &found.document.text;
-    let texts = segment_unless(text, cut.of(&found.document), &token_spans, &stop);
+    let is_long = |text: &str| is_long(text, &found.document.title, embedder);
+    let mut segmentation = cut.of(&found.document);
+    if segmentation == Segmentation::Whole && cut.cuts_long() && is_long(text)? {
+        segmentation = Cut::PARTS;
+    }
+    let texts = segment_unless(text, segmentation, &token_spans, &stop);
     if let Some(error) = failure.take() {
         return Err(error.into());
     }
     let Some(texts) = texts else {
         return Ok(None);
+    };
+    let texts = match cut.cuts_long() {
+        true => match cut_long(texts, &is_long, &stop)? {
+            Some(texts) => texts,
+            None => return Ok(None),
+        },
+        false => texts,
     };
     let mut document = CutDocument {
         vectors: vec![None; texts.len()],
@@ -149,14 +161,63 @@ fn cut_document(
     if document.found.replaces {
         document.take_known(known)?;
     }
-    for text in &document.texts {
-        if stop() {
-            return Ok(None);
+    // Others have been cut until none is.
+    if !cut.cuts_long() {
+        for text in &document.texts {
+            if stop() {
+                return Ok(None);
+            }
+            let text = document.embedded_text(text);
+            document.longer += usize::from(embedder.is_cut(&text, Role::Passage)?);
         }
-        let text = document.embedded_text(text);
-        document.longer += usize::from(embedder.is_cut(&text, Role::Passage)?);
     }
     Ok(Some(document))
+}
+
+/// Halves texts that are too long until none is. `None` if it was stopped.
+fn cut_long<'t>(
+    texts: Vec<&'t str>,
+    is_long: &dyn Fn(&str) -> Result<bool, IngestError>,
+    stop: &dyn Fn() -> bool,
+) -> Result<Option<Vec<&'t str>>, IngestError> {
+    let mut cut = Vec::with_capacity(texts.len());
+    let mut open: Vec<&str> = Vec::new();
+    for text in texts {
+        open.push(text);
+        while let Some(text) = open.pop() {
+            if stop() {
+                return Ok(None);
+            }
+            match if is_long(text)? { halve(text) } else { None } {
+                Some((first, second)) => open.extend([second.trim(), first.trim()]),
+                None => cut.extend((!text.is_empty()).then_some(text)),
+            }
+        }
+    }
+    Ok(Some(cut))
+}
+
+/// Whether a passage is longer than the embedder reads, or too long for any, since its words are.
+fn is_long(text: &str, title: &str, embedder: &dyn Embedder) -> Result<bool, IngestError> {
+    /// Characters of passages in scripts without spaces, and of what is no language.
+    const MOST_CHARACTERS: usize = 2000;
+    /// In languages with spaces words have half as many on average.
+    const LONG_WORDS: usize = 12;
+    let characters = text.chars().take(TOKENIZED_BYTES).count();
+    let words = text.split_whitespace().count();
+    if characters > MOST_CHARACTERS && characters > LONG_WORDS * words {
+        return Ok(true);
+    }
+    // What is this long is cut at any rate, and need not be tokenized for that.
+    if text.len() >= TOKENIZED_BYTES {
+        return Ok(true);
+    }
+    // A title that fills the embedder by itself is no reason to cut the text.
+    let titled = titled(title, text);
+    Ok(embedder.is_cut(&titled, Role::Passage)?
+        && (title.is_empty()
+            || embedder.is_cut(text, Role::Passage)?
+            || !embedder.is_cut(title, Role::Passage)?))
 }
 
 /// The parts of a text, each of at most `bytes`, split before spaces where there are any.

@@ -116,7 +116,7 @@ fn show(report: &Report, session: &Session<'_>) -> Result<()> {
     }
     if report.longer_than_embedder > 0 {
         output::line(format!(
-            "{} passages are longer than the embedder reads; --segment words:100 would cut them",
+            "{} passages are longer than the embedder reads; --segment auto would cut them",
             report.longer_than_embedder
         ))?;
     }

@@ -182,8 +182,8 @@ settings! {
     /// Random seed
     seed: u64, "SEED" = "0";
 
-    /// How to segment documents: auto, whole, sentence, words:N[/M] or tokens:N[/M]. M is the overlap;
-    /// auto means whole for records (JSON Lines, CSV, TSV, Parquet) and words:100 for all else
+    /// How to segment documents: auto, whole, sentence, sentences:N, words:N[/M] or tokens:N[/M]. M is the
+    /// overlap; auto means whole for records (JSON Lines, CSV, TSV, Parquet) and sentences:100 for all else
     #[serde(serialize_with = "as_text")]
     segment: Cut, "HOW" = "auto", see "[segmentations](cli.md#segmentations)";
 

@@ -177,7 +177,7 @@ fn by_embedder(
 }
 
 /// The cosine of two vectors; NaN where one of them has no direction.
-fn cosine(a: &[f32], b: &[f32]) -> f32 {
+pub(crate) fn cosine(a: &[f32], b: &[f32]) -> f32 {
     let dot = |a: &[f32], b: &[f32]| -> f32 { a.iter().zip(b).map(|(a, b)| a * b).sum() };
     dot(a, b) / (dot(a, a) * dot(b, b)).sqrt()
 }

@@ -1,20 +1,25 @@
 //! Text to the terms of the lexical index, the same way for passages and queries.
 //!
-//! Terms are words by Unicode's word boundaries, lower-cased, without accents, in compatibility
-//! form (full-width letters become plain ones), and stemmed by the Snowball stemmer of the main
-//! language of their script: Latin words as English, Cyrillic ones as Russian, and so on. Scripts
-//! written without spaces (Chinese, Japanese, Thai and others) become overlapping bigrams of
-//! characters, since neither single characters nor whole runs tell passages apart. There are no
-//! stop words: BM25 already gives frequent words little weight, and some queries consist of nothing
-//! else.
+//! Terms are words by Unicode's word boundaries, folded (`fold`) and stemmed by the Snowball stemmer of the main
+//! language of their script: Latin words as English, Cyrillic ones as Russian, and so on. What is written in several ways
+//! gets the terms of all of them: `Wi-Fi` is also `wifi`, `max_pressure` also `maxpressure`, `12,500` also `12500`,
+//! `getPumpStatus` also `get`, `pump` and `status`; and names that end or begin with signs, `C++`, `C#`, `.NET`, are also terms as
+//! they stand. Scripts written without spaces (Chinese, Japanese, Thai and others), and Korean, whose particles are part of the
+//! word, become overlapping bigrams of characters, since neither single characters nor whole runs tell passages apart;
+//! passages have their single characters as well, for queries of one. There are no stop words: BM25 already gives
+//! frequent words little weight, and some queries consist of nothing else.
+
+mod fold;
+mod words;
 
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use frostem::{Algorithm, Stemmer};
 use tantivy::tokenizer::{TextAnalyzer, Token, TokenStream, Tokenizer};
-use unicode_normalization::UnicodeNormalization;
 use unicode_segmentation::UnicodeSegmentation;
+
+use fold::fold;
+use words::{Compound, Joint, camel_parts, stem};
 
 /// The longest term, in characters. Longer words are cut, so that a page of base64 does not
 /// become the largest part of the dictionary.
@@ -41,9 +46,9 @@ const LONGEST_CHARACTER: usize = LONGEST_TERM / 2;
 /// The terms of a passage in the lexical index: those of its title, twice, and of its text.
 #[must_use]
 pub fn passage_terms(title: &str, text: &str) -> Vec<String> {
-    let title: Vec<String> = terms(title).collect();
+    let title: Vec<String> = terms(title, Side::Passage).collect();
     let twice = title.iter().cloned().chain(title.iter().cloned());
-    twice.chain(terms(text)).collect()
+    twice.chain(terms(text, Side::Passage)).collect()
 }
 
 /// The distinct terms of a query, in its order: at most the first 512 in the first MiB of the text.
@@ -54,7 +59,7 @@ pub fn query_terms(text: &str) -> Vec<String> {
         end -= 1;
     }
     let mut seen = std::collections::HashSet::new();
-    terms(&text[..end])
+    terms(&text[..end], Side::Query)
         .filter(|term| seen.insert(term.clone()))
         .take(QUERY_TERMS)
         .collect()
@@ -69,7 +74,7 @@ impl Tokenizer for Terms {
 
     fn token_stream<'a>(&'a mut self, text: &'a str) -> TermStream {
         TermStream {
-            terms: terms(text),
+            terms: terms(text, Side::Passage),
             token: Token::default(),
         }
     }
@@ -102,14 +107,25 @@ impl TokenStream for TermStream {
     }
 }
 
-fn terms(text: &str) -> TermsOf {
+/// What terms are made for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Side {
+    /// To be found: characters of a run are terms, and their bigrams.
+    Passage,
+    /// To find: the bigrams of a run say more than its characters, so these are left out.
+    Query,
+}
+
+fn terms(text: &str, side: Side) -> TermsOf {
     TermsOf {
         text: fold(text),
+        side,
         at: 0,
         piece: 0,
         is_unspaced: false,
         last: None,
         is_alone: false,
+        compound: Compound::default(),
         ready: VecDeque::new(),
     }
 }
@@ -118,6 +134,7 @@ fn terms(text: &str) -> TermsOf {
 struct TermsOf {
     /// Folded.
     text: String,
+    side: Side,
     /// What is before is done.
     at: usize,
     /// The end of the piece between two word boundaries in which that is.
@@ -128,6 +145,8 @@ struct TermsOf {
     last: Option<Range<usize>>,
     /// Whether it is the only one.
     is_alone: bool,
+    /// The words that are also written as one.
+    compound: Compound,
     ready: VecDeque<String>,
 }
 
@@ -141,6 +160,7 @@ impl Iterator for TermsOf {
             }
             if self.at == self.text.len() {
                 self.end_run();
+                self.ready.extend(self.compound.end());
             }
         }
         self.ready.pop_front()
@@ -158,6 +178,12 @@ impl TermsOf {
             if !self.is_unspaced {
                 self.end_run();
             }
+            if self.is_unspaced || !piece.contains(char::is_alphanumeric) {
+                match piece {
+                    "-" | "\u{2010}" | "\u{2011}" => self.compound.join(Joint::Hyphen),
+                    _ => self.ready.extend(self.compound.end()),
+                }
+            }
         }
         match self.is_unspaced {
             true => self.extend_run(),
@@ -167,24 +193,63 @@ impl TermsOf {
 
     fn take_word(&mut self) {
         let rest = &self.text[self.at..self.piece];
-        let (word, taken) = match rest.char_indices().find(|(_, letter)| joins_words(*letter)) {
-            Some((end, sign)) => (&rest[..end], end + sign.len_utf8()),
-            None => (rest, rest.len()),
+        let (word, sign) = match rest.char_indices().find(|(_, letter)| joins_words(*letter)) {
+            Some((end, sign)) => (&rest[..end], Some(sign)),
+            None => (rest, None),
         };
+        let end = self.at + word.len();
         if word.contains(char::is_alphanumeric) {
-            let word: String = word.chars().take(LONGEST_TERM).collect();
-            self.ready.push_back(stem(&word));
+            let cut: String = word.chars().take(LONGEST_TERM).collect();
+            let lower = cut.to_lowercase();
+            self.ready.push_back(stem(&lower));
+            self.ready
+                .extend(camel_parts(&cut).map(|part| stem(&part.to_lowercase())));
+            self.ready.extend(self.with_signs(&lower, end));
+            self.ready.extend(self.compound.push(&lower));
+            match sign {
+                Some('_') => self.compound.join(Joint::Hyphen),
+                Some(sign) if self.groups_digits(word, end + sign.len_utf8()) => {
+                    self.compound.join(Joint::Digits);
+                }
+                Some(_) => self.ready.extend(self.compound.end()),
+                None => {}
+            }
         }
-        self.at += taken;
+        self.at = end + sign.map_or(0, char::len_utf8);
     }
 
-    /// Turns characters of a run into overlapping bigrams.
+    /// A name with the signs that belong to it: up to two of `+` and `#` behind it, or the point before it.
+    fn with_signs(&self, word: &str, end: usize) -> Option<String> {
+        let behind = &self.text[end..];
+        let signs = behind.bytes().take_while(|sign| b"+#".contains(sign));
+        let signs = signs.take(3).count();
+        if (1..=2).contains(&signs) && !behind[signs..].starts_with(char::is_alphanumeric) {
+            return Some(format!("{word}{}", &behind[..signs]));
+        }
+        let mut before = self.text[..self.at].chars().rev();
+        let is_point = before.next() == Some('.');
+        (is_point && before.next().is_none_or(char::is_whitespace)).then(|| format!(".{word}"))
+    }
+
+    /// Whether a sign between these digits and what begins at `next` parts thousands.
+    fn groups_digits(&self, digits: &str, next: usize) -> bool {
+        let is_digit = |byte: &u8| byte.is_ascii_digit();
+        let behind = self.text[next..].bytes();
+        self.compound.takes_digits(digits)
+            && digits.bytes().all(|byte| byte.is_ascii_digit())
+            && behind.take(4).take_while(is_digit).count() == 3
+    }
+
+    /// Turns characters of a run into overlapping bigrams, and of a passage into terms of their own.
     fn extend_run(&mut self) {
         for character in self.text[self.at..self.piece].graphemes(true) {
             let own = self.at..self.at + shortened(character).len();
             if let Some(last) = &self.last {
                 let bigram = [&self.text[last.clone()], &self.text[own.clone()]].concat();
                 self.ready.push_back(bigram);
+            }
+            if self.side == Side::Passage {
+                self.ready.push_back(self.text[own.clone()].to_owned());
             }
             self.is_alone = self.last.is_none();
             self.last = Some(own);
@@ -195,10 +260,11 @@ impl TermsOf {
         }
     }
 
-    /// Ends a run; a single character is a term itself.
+    /// Ends a run; of a query, a single character is a term itself.
     fn end_run(&mut self) {
         if let Some(last) = self.last.take()
             && self.is_alone
+            && self.side == Side::Query
         {
             self.ready.push_back(self.text[last].to_owned());
         }
@@ -211,53 +277,12 @@ fn shortened(character: &str) -> &str {
     end.map_or(character, |(end, _)| &character[..end])
 }
 
-/// The stem of a word, where there is a stemmer for its script.
-fn stem(word: &str) -> String {
-    let algorithm = match word.chars().find(|c| c.is_alphabetic()) {
-        Some('a'..='z' | '\u{df}'..='\u{24f}') => Algorithm::English,
-        Some('\u{370}'..='\u{3ff}') => Algorithm::Greek,
-        Some('\u{400}'..='\u{52f}') => Algorithm::Russian,
-        Some('\u{600}'..='\u{6ff}') => Algorithm::Arabic,
-        Some('\u{900}'..='\u{97f}') => Algorithm::Hindi,
-        Some('\u{b80}'..='\u{bff}') => Algorithm::Tamil,
-        _ => return word.to_owned(),
-    };
-    let stem = Stemmer::new(algorithm).stem(word);
-    // Some reduce a word that is all suffix to nothing.
-    if stem.is_empty() {
-        word.to_owned()
-    } else {
-        stem.into_owned()
-    }
-}
-
-/// Compatibility form, lower case, no accents. Marks that are more than an accent (the vowels of
-/// Indic scripts, the voicing of kana, the breve that makes another letter of a Cyrillic one) stay.
-fn fold(text: &str) -> String {
-    if text.is_ascii() {
-        return text.to_ascii_lowercase();
-    }
-    let mut under = ' ';
-    let mut is_accent = |c: char| {
-        let is_mark = ('\u{300}'..='\u{36f}').contains(&c);
-        if !is_mark {
-            under = c;
-        }
-        is_mark && !(c == '\u{306}' && matches!(under, '\u{400}'..='\u{52f}'))
-    };
-    text.nfkd()
-        .flat_map(char::to_lowercase)
-        .filter(|&c| !is_accent(c))
-        .nfc()
-        .collect()
-}
-
 /// Punctuation that Unicode keeps inside a word: `it's`, `example.com`, `snake_case`, `1,000`.
 fn joins_words(c: char) -> bool {
     c.is_ascii_punctuation() || matches!(c, '\u{b7}' | '\u{2018}' | '\u{2019}' | '\u{203f}')
 }
 
-/// Letters of scripts without spaces between words.
+/// Letters of scripts without spaces between words, and Korean syllables, since particles follow a noun without one.
 fn is_unspaced(c: char) -> bool {
     matches!(c,
         '\u{e00}'..='\u{eff}' // Thai, Lao
@@ -267,6 +292,7 @@ fn is_unspaced(c: char) -> bool {
         | '\u{3041}'..='\u{30ff}' // kana
         | '\u{31f0}'..='\u{31ff}' // small kana
         | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' // Han
+        | '\u{ac00}'..='\u{d7a3}' // Hangul
         | '\u{20000}'..='\u{3ffff}' // rarer Han
     ) && c.is_alphanumeric()
 }
@@ -277,34 +303,17 @@ mod tests {
     use proptest::prelude::*;
 
     fn terms(text: &str) -> Vec<String> {
-        super::terms(text).collect()
+        super::terms(text, Side::Query).collect()
     }
 
-    /// All terms at once.
-    fn terms_at_once(text: &str) -> Vec<String> {
-        fn end(terms: &mut Vec<String>, run: &mut Vec<&str>) {
-            if let [alone] = run[..] {
-                terms.push(alone.to_owned());
-            }
-            terms.extend(run.windows(2).map(<[&str]>::concat));
-            run.clear();
-        }
-        let text = fold(text);
-        let (mut terms, mut run) = (Vec::new(), Vec::new());
-        for piece in text.split_word_bounds() {
-            if piece.starts_with(is_unspaced) {
-                run.extend(piece.graphemes(true).map(shortened));
-                continue;
-            }
-            end(&mut terms, &mut run);
-            let words = piece.split(joins_words);
-            let words = words.filter(|word| word.contains(char::is_alphanumeric));
-            terms.extend(
-                words.map(|word| stem(&word.chars().take(LONGEST_TERM).collect::<String>())),
-            );
-        }
-        end(&mut terms, &mut run);
-        terms
+    fn of_passage(text: &str) -> Vec<String> {
+        super::terms(text, Side::Passage).collect()
+    }
+
+    /// Whether a query of one text finds a passage of the other by all of its terms.
+    fn finds(query: &str, passage: &str) -> bool {
+        let passage = of_passage(passage);
+        terms(query).iter().all(|term| passage.contains(term))
     }
 
     #[test]
@@ -323,7 +332,19 @@ mod tests {
         assert_eq!(
             terms("Einstein's well-known snake_case, example.com (1,000)!"),
             [
-                "einstein", "s", "well", "known", "snake", "case", "exampl", "com", "1", "000"
+                "einstein",
+                "s",
+                "well",
+                "known",
+                "wellknown",
+                "snake",
+                "case",
+                "snakecas",
+                "exampl",
+                "com",
+                "1",
+                "000",
+                "1000"
             ]
         );
         assert_eq!(terms("— … !? \u{200b}"), [""; 0]);
@@ -339,8 +360,68 @@ mod tests {
     }
 
     #[test]
+    fn passages_have_their_single_characters_too() {
+        assert_eq!(of_passage("北京大"), ["北", "北京", "京", "京大", "大"]);
+        assert!(finds("水", "海水很冷") && finds("冷", "海水很冷"));
+    }
+
+    #[test]
+    fn a_korean_noun_finds_itself_with_a_particle() {
+        assert_eq!(terms("한국어 문서"), ["한국", "국어", "문서"]);
+        for (noun, sentence) in [
+            ("펌프", "펌프가 열린다"),
+            ("문서", "이 문서에는"),
+            ("물", "물은 차다"),
+        ] {
+            assert!(finds(noun, sentence), "{noun}");
+        }
+    }
+
+    #[test]
+    fn what_is_written_in_several_ways_finds_itself() {
+        for (one, other) in [
+            ("wifi", "the Wi-Fi at the basin"),
+            ("email", "an e-mail"),
+            ("47110815", "Gasket 4711-0815/B"),
+            ("12500", "12,500 boats"),
+            ("1250000", "1.250.000 euros"),
+            ("get pump status", "Call getPumpStatus"),
+            ("getpumpstatus", "getPumpStatus or get_pump_status"),
+            ("server", "HTTPServer"),
+            ("strasse", "Straße"),
+            ("Lodz", "Łódź"),
+            ("encyclopaedia", "encyclopædia"),
+            ("oeuvre", "œuvre"),
+            ("isik", "ışık"),
+            ("smorrebrod", "smørrebrød"),
+            ("2024", "٢٠٢٤"),
+            ("cooperation", "co\u{ad}opera\u{200b}tion"),
+            ("wellknown", "well\u{2010}known"),
+        ] {
+            assert!(finds(one, other), "{one} in {:?}", of_passage(other));
+        }
+        // A name is not cut where it has no parts, and groups of digits that are no thousands stay apart.
+        assert_eq!(terms("PDFs iOS"), ["pdfs", "io"]);
+        assert_eq!(terms("10.20.30.4"), ["10", "20", "30", "4"]);
+        assert_eq!(
+            terms("1,000 2,000"),
+            ["1", "000", "1000", "2", "000", "2000"]
+        );
+    }
+
+    #[test]
+    fn signs_belong_to_the_names_that_have_them() {
+        assert_eq!(terms("C++ and C#"), ["c", "c++", "and", "c", "c#"]);
+        assert_eq!(terms(".NET"), ["net", ".net"]);
+        assert_eq!(
+            terms("issue#12, 1+1, a.b, end."),
+            ["issu", "12", "1", "1", "a", "b", "end"]
+        );
+        assert!(finds("c#", "The console is written in C#.") && !finds("c#", "c.68_69delAG"));
+    }
+
+    #[test]
     fn each_script_has_its_stems() {
-        assert_eq!(terms("한국어 문서"), ["한국어", "문서"]);
         for (one, other) in [
             ("books", "book"),
             ("книгами", "книга"),
@@ -378,12 +459,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn terms_are_the_same_however_many_are_made_at_once(
-            text in "([a-cA.'_ ]|[海国カなก่ข]|[\u{301}\u{200d}🇩🇪👍é\n]){0,16}",
-            times in 1_usize..200,
+        fn words_are_those_that_text_between_spaces_gives_alone(
+            words in proptest::collection::vec("([a-cA-C.'_+#-]|[0-9,.]|[海국カなก่ข]|[\u{301}\u{200d}🇩🇪👍é]){1,9}", 0..400),
         ) {
-            let text = text.repeat(times);
-            prop_assert_eq!(terms(&text), terms_at_once(&text));
+            // A long text is worked through in pieces, which shows in none of its terms.
+            let apart: Vec<String> = words.iter().flat_map(|word| terms(word)).collect();
+            prop_assert_eq!(terms(&words.join(" ")), apart);
         }
 
         #[test]
