@@ -175,14 +175,15 @@ impl TermsOf {
             let piece = piece.unwrap_or_default();
             self.is_unspaced = piece.starts_with(is_unspaced);
             self.piece = self.at + piece.len();
+            let is_hyphen = matches!(piece, "-" | "\u{2010}" | "\u{2011}");
+            let is_word = !self.is_unspaced && piece.contains(char::is_alphanumeric);
             if !self.is_unspaced {
                 self.end_run();
             }
-            if self.is_unspaced || !piece.contains(char::is_alphanumeric) {
-                match piece {
-                    "-" | "\u{2010}" | "\u{2011}" => self.compound.join(Joint::Hyphen),
-                    _ => self.ready.extend(self.compound.end()),
-                }
+            if is_hyphen {
+                self.compound.join(Joint::Hyphen);
+            } else if !is_word {
+                self.ready.extend(self.compound.end());
             }
         }
         match self.is_unspaced {

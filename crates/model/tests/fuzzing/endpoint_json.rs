@@ -1,7 +1,7 @@
 //! Arbitrary bytes as the JSON of an endpoint: one function for the seeded mutations below and for the
 //! fuzz target.
 
-use ken_model::remote::untrusted::{Answer, json};
+use ken_model::remote::parsers::{Answer, json};
 
 /// Seeds: valid responses of every kind.
 pub(crate) const SEEDS: [&str; 8] = [

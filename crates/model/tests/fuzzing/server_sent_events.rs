@@ -1,7 +1,7 @@
 //! Arbitrary bytes as the server-sent events of an endpoint: one function for the seeded mutations
 //! below and for the fuzz target.
 
-use ken_model::remote::untrusted::server_sent_events;
+use ken_model::remote::parsers::server_sent_events;
 
 /// Seeds: valid streams.
 pub(crate) const SEEDS: [&str; 3] = [

@@ -87,7 +87,7 @@ pub(super) fn run(arguments: &PruneReportArguments, session: &Session<'_>) -> Re
         }));
     }
     output::report(&report)?;
-    taught::show(&taught)?;
+    training_questions::show(&taught)?;
     output::line(format!(
         "{} questions; the corpus is unchanged; answers: {}; report: {}",
         questions.len(),
@@ -106,10 +106,10 @@ fn taught(
 ) -> Result<Vec<Taught>> {
     let asked = questions.iter().map(|question| question.question.as_str());
     let pruner = [("pruner", basis.taught(asked))];
-    let mut all = taught::checked(pruner, held_out, questions.len())?;
+    let mut all = training_questions::checked(pruner, held_out, questions.len())?;
     let pipeline = session.setup().pipeline_by(Arc::clone(model))?;
     let policies = [session.settings.policy];
-    all.extend(taught::taught(
+    all.extend(training_questions::taught(
         questions, held_out, &pipeline, &policies, session,
     )?);
     Ok(all)
