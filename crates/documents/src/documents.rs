@@ -8,9 +8,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::budget::Budget;
+use crate::encoding::Encoding;
 use crate::error::ReadError;
 use crate::files::{InputFile, Origin, Skipped, find_files};
 use crate::format::{Format, stem};
+use crate::notice::Notices;
 use crate::place::Place;
 use crate::record::{Contents, Record};
 use crate::source::Source;
@@ -41,6 +43,7 @@ pub struct Documents {
     bytes_read: Arc<AtomicU64>,
     bytes_total: Option<u64>,
     watch: Watch,
+    encoding: Option<Encoding>,
     /// Whether [`ReadError::Stopped`] was returned.
     ended: bool,
 }
@@ -54,6 +57,8 @@ pub struct ReadOptions {
     /// Reads what links in folders lead to, wherever it is; without it, only what stays in the folder. Links
     /// to folders are never followed.
     pub follow_links: bool,
+    /// The encoding of all text; `None` to find out that of each file.
+    pub encoding: Option<Encoding>,
     /// What one document may cost.
     pub budget: Budget,
     /// Stops the reading, within a document too: the next item is then [`ReadError::Stopped`].
@@ -97,7 +102,9 @@ pub fn read_documents_with(
         watch: Watch {
             budget: options.budget,
             stop: options.stop,
+            notices: Notices::default(),
         },
+        encoding: options.encoding,
         ended: false,
     })
 }
@@ -107,6 +114,12 @@ impl Documents {
     #[must_use]
     pub fn skipped(&self) -> &[Skipped] {
         &self.skipped
+    }
+
+    /// What readers tell of files that they read otherwise than these are; it fills while reading.
+    #[must_use]
+    pub fn notices(&self) -> Notices {
+        self.watch.notices.clone()
     }
 
     /// The progress so far.
@@ -134,13 +147,18 @@ impl Iterator for Documents {
                 return Some(record.and_then(|record| unseen(&mut self.seen, record)));
             }
             let file = self.files.next()?;
-            self.records = open(&file, &self.bytes_read, &self.watch);
+            self.records = open(&file, &self.bytes_read, &self.watch, self.encoding);
         }
     }
 }
 
-fn open(file: &InputFile, bytes_read: &Arc<AtomicU64>, watch: &Watch) -> Records {
-    match records(file, bytes_read, watch) {
+fn open(
+    file: &InputFile,
+    bytes_read: &Arc<AtomicU64>,
+    watch: &Watch,
+    encoding: Option<Encoding>,
+) -> Records {
+    match records(file, bytes_read, watch, encoding) {
         Ok(records) => records,
         // Like files of unknown formats in folders.
         Err(ReadError::UnknownFormat { .. }) if file.origin == Origin::Found => {
@@ -154,8 +172,9 @@ fn records(
     file: &InputFile,
     bytes_read: &Arc<AtomicU64>,
     watch: &Watch,
+    encoding: Option<Encoding>,
 ) -> Result<Records, ReadError> {
-    let source = || Source::open(file, Arc::clone(bytes_read), watch);
+    let source = || Source::open(file, Arc::clone(bytes_read), watch, encoding);
     Ok(match file.format {
         Format::Text => {
             let text = source()?.read_all()?;

@@ -37,8 +37,14 @@ pub enum ReadError {
     ParquetFromStdin,
     /// `byte_offset` counts from 0, after decompression.
     #[error("{place}: invalid UTF-8 at byte {byte_offset} of the file")]
-    #[diagnostic(remedy = "convert the file to UTF-8, e.g. with iconv")]
+    #[diagnostic(
+        remedy = "name its encoding with <encoding>, or convert the file to UTF-8, e.g. with iconv"
+    )]
     InvalidUtf8 { place: Place, byte_offset: u64 },
+    /// It has more NULs or control characters than a text of any encoding.
+    #[error("{path} is no text")]
+    #[diagnostic(remedy = "give its text, or name its encoding with <encoding>")]
+    NoText { path: PathBuf },
     /// The parser's own line number is always 1.
     #[error("{place}: broken JSON: {source}")]
     #[diagnostic(remedy = "each line has to be one JSON object")]

@@ -72,6 +72,8 @@ const LIBRARIES: &[(&str, &[&str])] = &[
     ("ken-world", &["ken"]),
     ("lopdf", &["documents"]),
     ("html5gum", &["documents"]),
+    ("chardetng", &["documents"]),
+    ("encoding_rs", &["documents"]),
     ("pulldown-cmark", &["documents"]),
     ("quick-xml", &["documents"]),
     ("parquet", &["documents", "lab"]),

@@ -102,8 +102,8 @@ fn wrong_records_are_told_by_line_and_passed_over() {
             .collect();
         assert_eq!(ids, ["a", "c"]);
     }
-    let file = b"id,text\na,\"x\"\nb,\"y\nz\xff\"\nc,z\n";
-    let expected = "c.csv:4: invalid UTF-8 at byte 20 of the file";
+    let file = b"id,text\na,\"\xc3\xa4\xc3\xb6\"\nb,\"y\nz\xff\"\nc,z\n";
+    let expected = "c.csv:4: invalid UTF-8 at byte 23 of the file";
     assert_eq!(
         error_of("c.csv", file),
         ("invalid_utf8".to_owned(), expected.to_owned())

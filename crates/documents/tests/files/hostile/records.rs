@@ -305,7 +305,7 @@ pub(crate) fn zstd_with_window(bytes: usize, window_log: u32) -> Vec<u8> {
     let mut encoder = zstd::stream::Encoder::new(Vec::new(), 1).unwrap();
     encoder.long_distance_matching(true).unwrap();
     encoder.window_log(window_log).unwrap();
-    let block = vec![0; 1 << 20];
+    let block = vec![b'x'; 1 << 20];
     let mut left = bytes;
     while left > 0 {
         let count = left.min(block.len());
