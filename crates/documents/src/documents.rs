@@ -10,8 +10,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::budget::Budget;
 use crate::encoding::Encoding;
 use crate::error::ReadError;
+use crate::fields::Shape;
 use crate::files::{InputFile, Origin, Skipped, find_files};
 use crate::format::{Format, stem};
+use crate::names::FieldNames;
 use crate::notice::Notices;
 use crate::place::Place;
 use crate::record::{Contents, Record};
@@ -44,6 +46,7 @@ pub struct Documents {
     bytes_total: Option<u64>,
     watch: Watch,
     encoding: Option<Encoding>,
+    fields: FieldNames,
     /// Whether [`ReadError::Stopped`] was returned.
     ended: bool,
 }
@@ -59,6 +62,8 @@ pub struct ReadOptions {
     pub follow_links: bool,
     /// The encoding of all text; `None` to find out that of each file.
     pub encoding: Option<Encoding>,
+    /// Which fields of records are what, where their names are not known ones.
+    pub fields: FieldNames,
     /// What one document may cost.
     pub budget: Budget,
     /// Stops the reading, within a document too: the next item is then [`ReadError::Stopped`].
@@ -105,6 +110,7 @@ pub fn read_documents_with(
             notices: Notices::default(),
         },
         encoding: options.encoding,
+        fields: options.fields,
         ended: false,
     })
 }
@@ -130,6 +136,61 @@ impl Documents {
             bytes_total: self.bytes_total,
         }
     }
+
+    fn open(&self, file: &InputFile) -> Records {
+        match self.records(file) {
+            Ok(records) => records,
+            // Like files of unknown formats in folders.
+            Err(ReadError::UnknownFormat { .. }) if file.origin == Origin::Found => {
+                Box::new(iter::empty())
+            }
+            Err(error) => Box::new(iter::once(Err(error))),
+        }
+    }
+
+    fn records(&self, file: &InputFile) -> Result<Records, ReadError> {
+        let watch = &self.watch;
+        let bytes_read = || Arc::clone(&self.bytes_read);
+        let source = || Source::open(file, bytes_read(), watch, self.encoding);
+        let shape = || {
+            Arc::new(Shape {
+                names: self.fields.clone(),
+                file: file.id.clone(),
+            })
+        };
+        Ok(match file.format {
+            Format::Text => {
+                let text = source()?.read_all()?;
+                whole(
+                    file,
+                    Contents {
+                        text,
+                        ..Contents::default()
+                    },
+                )
+            }
+            Format::Markdown => {
+                let place = Place::whole(&file.path);
+                whole(
+                    file,
+                    markdown::contents(&source()?.read_all()?, &place, watch)?,
+                )
+            }
+            Format::Html => whole(
+                file,
+                html::contents(&source()?.read_all()?, watch)?,
+            ),
+            Format::Pdf => whole(
+                file,
+                pdf::contents(&source()?.read_bytes()?, &file.path, watch)?,
+            ),
+            Format::JsonLines => Box::new(jsonl::records(source()?, shape())),
+            Format::Csv => Box::new(delimited::records(source()?, b',', shape())?),
+            Format::Tsv => Box::new(delimited::records(source()?, b'\t', shape())?),
+            Format::Parquet => Box::new(parquet::records(file, bytes_read(), watch, shape())?),
+            Format::MediaWiki => Box::new(mediawiki::records(source()?)?),
+        })
+    }
 }
 
 impl Iterator for Documents {
@@ -147,63 +208,9 @@ impl Iterator for Documents {
                 return Some(record.and_then(|record| unseen(&mut self.seen, record)));
             }
             let file = self.files.next()?;
-            self.records = open(&file, &self.bytes_read, &self.watch, self.encoding);
+            self.records = self.open(&file);
         }
     }
-}
-
-fn open(
-    file: &InputFile,
-    bytes_read: &Arc<AtomicU64>,
-    watch: &Watch,
-    encoding: Option<Encoding>,
-) -> Records {
-    match records(file, bytes_read, watch, encoding) {
-        Ok(records) => records,
-        // Like files of unknown formats in folders.
-        Err(ReadError::UnknownFormat { .. }) if file.origin == Origin::Found => {
-            Box::new(iter::empty())
-        }
-        Err(error) => Box::new(iter::once(Err(error))),
-    }
-}
-
-fn records(
-    file: &InputFile,
-    bytes_read: &Arc<AtomicU64>,
-    watch: &Watch,
-    encoding: Option<Encoding>,
-) -> Result<Records, ReadError> {
-    let source = || Source::open(file, Arc::clone(bytes_read), watch, encoding);
-    Ok(match file.format {
-        Format::Text => {
-            let text = source()?.read_all()?;
-            whole(
-                file,
-                Contents {
-                    text,
-                    ..Contents::default()
-                },
-            )
-        }
-        Format::Markdown => {
-            let place = Place::whole(&file.path);
-            whole(
-                file,
-                markdown::contents(&source()?.read_all()?, &place, watch)?,
-            )
-        }
-        Format::Html => whole(file, html::contents(&source()?.read_all()?, watch)?),
-        Format::Pdf => whole(
-            file,
-            pdf::contents(&source()?.read_bytes()?, &file.path, watch)?,
-        ),
-        Format::JsonLines => Box::new(jsonl::records(source()?)),
-        Format::Csv => Box::new(delimited::records(source()?, b',')?),
-        Format::Tsv => Box::new(delimited::records(source()?, b'\t')?),
-        Format::Parquet => Box::new(parquet::records(file, Arc::clone(bytes_read), watch)?),
-        Format::MediaWiki => Box::new(mediawiki::records(source()?)?),
-    })
 }
 
 /// The one document of a file.

@@ -52,25 +52,19 @@ pub enum ReadError {
         place: Place,
         source: serde_json::Error,
     },
-    #[error("{place}: the record has no {}", either(names))]
-    #[diagnostic(remedy = Remedy::from(RECORD))]
-    MissingField {
-        place: Place,
-        names: &'static [&'static str],
-    },
+    #[error("{place}: the record has no {names}")]
+    #[diagnostic(remedy = fields())]
+    MissingField { place: Place, names: String },
     #[error("{place}: the field {field:?} is not {expected}")]
-    #[diagnostic(remedy = Remedy::from(RECORD))]
+    #[diagnostic(remedy = fields())]
     WrongType {
         place: Place,
-        field: &'static str,
+        field: String,
         expected: &'static str,
     },
-    #[error("{place}: the header has no column {}", either(names))]
+    #[error("{place}: the header has no column {names}")]
     #[diagnostic(remedy = columns())]
-    MissingColumn {
-        place: Place,
-        names: &'static [&'static str],
-    },
+    MissingColumn { place: Place, names: String },
     #[error("{place}: the header names the column {name:?} twice")]
     #[diagnostic(remedy = "give each column a name of its own")]
     ColumnTwice { place: Place, name: String },
@@ -171,7 +165,13 @@ fn larger_budget() -> Remedy {
 
 fn columns() -> Remedy {
     let (ids, texts) = (either(ID_NAMES), either(TEXT_NAMES));
-    remedy!("the first line has to name the columns, among them {ids}, and {texts}")
+    remedy!(
+        "the first line has to name the columns, among them {ids}, and {texts}; name others with <field>, e.g. <field> text=body"
+    )
+}
+
+fn fields() -> Remedy {
+    remedy!("{RECORD}; name other fields with <field>, e.g. <field> text=body")
 }
 
 impl ReadError {
@@ -192,6 +192,7 @@ impl ReadError {
                 | Self::MissingField { .. }
                 | Self::WrongType { .. }
                 | Self::FieldCount { .. }
+                | Self::OpenQuote { .. }
                 | Self::DuplicateId { .. }
                 | Self::TooManyParts { .. }
                 | Self::DocumentTooLarge {

@@ -48,5 +48,6 @@ pub use encoding::{Encoding, EncodingError};
 pub use error::ReadError;
 pub use files::{SkipReason, Skipped};
 pub use format::{Format, FormatError};
+pub use names::{FieldName, FieldNameError, FieldNames};
 pub use notice::{Notice, NoticeKind, Notices};
 pub use place::{Part, Place};

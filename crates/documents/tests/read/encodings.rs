@@ -43,7 +43,7 @@ fn files_of_other_encodings_are_decoded_with_a_notice() {
     let text = "Pump nine opens.\n";
     let marked = utf16(&format!("\u{feff}{text}"), true);
     let latin = b"Gr\xf6\xdfere Br\xfccken f\xfchren \xfcber den Flu\xdf.";
-    let table = b"id,text\n1,Gr\xf6\xdfere Br\xfccken f\xfchren \xfcber den Flu\xdf.\n";
+    let table = b"id;text\n9;Gr\xf6\xdfere Br\xfccken f\xfchren \xfcber den Flu\xdf.\n";
     let line = utf16(
         "{\"id\":1,\"text\":\"line\"}\n{\"id\":2,\"text\":\"more\"}\n",
         false,
