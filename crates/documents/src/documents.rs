@@ -13,8 +13,9 @@ use crate::error::ReadError;
 use crate::fields::Shape;
 use crate::files::{InputFile, Origin, Skipped, find_files};
 use crate::format::{Format, stem};
+use crate::html::HtmlPart;
 use crate::names::FieldNames;
-use crate::notice::Notices;
+use crate::notice::{NoticeKind, Notices};
 use crate::place::Place;
 use crate::record::{Contents, Record};
 use crate::source::Source;
@@ -47,6 +48,7 @@ pub struct Documents {
     watch: Watch,
     encoding: Option<Encoding>,
     fields: FieldNames,
+    html: HtmlPart,
     /// Whether [`ReadError::Stopped`] was returned.
     ended: bool,
 }
@@ -64,6 +66,8 @@ pub struct ReadOptions {
     pub encoding: Option<Encoding>,
     /// Which fields of records are what, where their names are not known ones.
     pub fields: FieldNames,
+    /// Which part of HTML pages is read.
+    pub html: HtmlPart,
     /// What one document may cost.
     pub budget: Budget,
     /// Stops the reading, within a document too: the next item is then [`ReadError::Stopped`].
@@ -111,6 +115,7 @@ pub fn read_documents_with(
         },
         encoding: options.encoding,
         fields: options.fields,
+        html: options.html,
         ended: false,
     })
 }
@@ -161,7 +166,7 @@ impl Documents {
         Ok(match file.format {
             Format::Text => {
                 let text = source()?.read_all()?;
-                whole(
+                self.whole(
                     file,
                     Contents {
                         text,
@@ -171,16 +176,16 @@ impl Documents {
             }
             Format::Markdown => {
                 let place = Place::whole(&file.path);
-                whole(
+                self.whole(
                     file,
                     markdown::contents(&source()?.read_all()?, &place, watch)?,
                 )
             }
-            Format::Html => whole(
+            Format::Html => self.whole(
                 file,
-                html::contents(&source()?.read_all()?, watch)?,
+                html::contents(&source()?.read_all()?, self.html, watch)?,
             ),
-            Format::Pdf => whole(
+            Format::Pdf => self.whole(
                 file,
                 pdf::contents(&source()?.read_bytes()?, &file.path, watch)?,
             ),
@@ -190,6 +195,23 @@ impl Documents {
             Format::Parquet => Box::new(parquet::records(file, bytes_read(), watch, shape())?),
             Format::MediaWiki => Box::new(mediawiki::records(source()?)?),
         })
+    }
+
+    /// The one document of a file.
+    fn whole(&self, file: &InputFile, contents: Contents) -> Records {
+        if contents.text.trim().is_empty() {
+            let path = file.path.clone();
+            self.watch.notices.add(path, NoticeKind::WithoutText);
+        }
+        let document = Document {
+            id: file.id.clone(),
+            title: contents.title.unwrap_or_else(|| stem(&file.path)),
+            text: contents.text,
+            metadata: contents.metadata,
+            record: false,
+        };
+        let place = Place::whole(&file.path);
+        Box::new(iter::once(Ok(Record { document, place })))
     }
 }
 
@@ -211,19 +233,6 @@ impl Iterator for Documents {
             self.records = self.open(&file);
         }
     }
-}
-
-/// The one document of a file.
-fn whole(file: &InputFile, contents: Contents) -> Records {
-    let document = Document {
-        id: file.id.clone(),
-        title: contents.title.unwrap_or_else(|| stem(&file.path)),
-        text: contents.text,
-        metadata: contents.metadata,
-        record: false,
-    };
-    let place = Place::whole(&file.path);
-    Box::new(iter::once(Ok(Record { document, place })))
 }
 
 /// Refuses a document that came out over the budget: rows of Parquet and codes of PDF fonts can

@@ -48,6 +48,7 @@ pub use encoding::{Encoding, EncodingError};
 pub use error::ReadError;
 pub use files::{SkipReason, Skipped};
 pub use format::{Format, FormatError};
+pub use html::{HtmlPart, HtmlPartError};
 pub use names::{FieldName, FieldNameError, FieldNames};
 pub use notice::{Notice, NoticeKind, Notices};
 pub use place::{Part, Place};

@@ -31,6 +31,8 @@ pub enum NoticeKind {
         /// as many as its start has.
         malformed: u64,
     },
+    /// It has no text, as a page that only a script fills.
+    WithoutText,
     /// It had NUL bytes, which were left out.
     NulsLeftOut {
         /// How many.
@@ -53,6 +55,7 @@ impl fmt::Display for Notice {
                 formatter,
                 "{path} was read as {encoding}, in which {malformed} characters have no meaning"
             ),
+            NoticeKind::WithoutText => write!(formatter, "{path} has no text"),
             NoticeKind::NulsLeftOut { count } => {
                 write!(formatter, "{path} was read without its {count} NUL bytes")
             }

@@ -73,6 +73,7 @@ const LIBRARIES: &[(&str, &[&str])] = &[
     ("lopdf", &["documents"]),
     ("html5gum", &["documents"]),
     ("chardetng", &["documents"]),
+    ("dom_smoothie", &["documents"]),
     ("encoding_rs", &["documents"]),
     ("pulldown-cmark", &["documents"]),
     ("quick-xml", &["documents"]),

@@ -2,12 +2,16 @@
 //!
 //! It builds no tree and ignores style sheets: an element that only CSS hides is read.
 
+mod article;
 mod elements;
 mod formula;
 mod page;
 mod scope;
 #[cfg(test)]
 mod tests;
+
+use std::fmt;
+use std::str::FromStr;
 
 use html5gum::emitters::callback::{Callback, CallbackEmitter, CallbackEvent};
 use html5gum::{Emitter, ForwardingEmitter, Span, State, Tokenizer, naive_next_state};
@@ -21,20 +25,70 @@ use crate::watch::Watch;
 /// The names of `<meta name=… content=…>` that become metadata.
 const META_NAMES: [&str; 4] = ["description", "author", "keywords", "date"];
 
+/// Which part of a page is read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum HtmlPart {
+    /// Its article, where one can be told; otherwise all of it.
+    #[default]
+    Main,
+    /// All that is visible, with menus, margins and footers.
+    All,
+}
+
+/// No part has this name.
+#[derive(Debug, thiserror::Error)]
+#[error("{0:?} is none of main and all")]
+pub struct HtmlPartError(String);
+
+impl FromStr for HtmlPart {
+    type Err = HtmlPartError;
+
+    fn from_str(name: &str) -> Result<Self, HtmlPartError> {
+        match name {
+            "main" => Ok(Self::Main),
+            "all" => Ok(Self::All),
+            name => Err(HtmlPartError(name.to_owned())),
+        }
+    }
+}
+
+impl fmt::Display for HtmlPart {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Main => "main",
+            Self::All => "all",
+        })
+    }
+}
+
 /// The title element's text, or else the first first-level heading's; the visible text; and what
 /// the page says of itself.
 ///
 /// # Errors
 /// [`ReadError::Stopped`].
-pub(crate) fn contents(html: &str, watch: &Watch) -> Result<Contents, ReadError> {
-    let mut page = Page::default();
-    read_into(&mut page, html, watch)?;
-    let page = page.finish();
+pub(crate) fn contents(html: &str, part: HtmlPart, watch: &Watch) -> Result<Contents, ReadError> {
+    let page = page_of(html, watch)?;
+    let mut text = trimmed(&page.text).to_owned();
+    if part == HtmlPart::Main
+        && let Some(article) = article::article_of(html, &text)
+    {
+        let main = page_of(&article, watch)?;
+        let main = trimmed(&main.text);
+        if article::is_article(main, &text) {
+            text = main.to_owned();
+        }
+    }
     Ok(Contents {
         title: page.title.or(page.main_heading),
-        text: trimmed(&page.text).to_owned(),
+        text,
         metadata: page.metadata,
     })
+}
+
+fn page_of(html: &str, watch: &Watch) -> Result<Finished, ReadError> {
+    let mut page = Page::default();
+    read_into(&mut page, html, watch)?;
+    Ok(page.finish())
 }
 
 /// A text without the space around it; an empty cell at its start stays.

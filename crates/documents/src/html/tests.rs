@@ -2,11 +2,12 @@
 
 use serde_json::{Map, Value};
 
+use super::HtmlPart;
 use crate::record::Contents;
 use crate::watch::Watch;
 
 fn contents(html: &str) -> Contents {
-    super::contents(html, &Watch::default()).unwrap()
+    super::contents(html, HtmlPart::All, &Watch::default()).unwrap()
 }
 
 #[track_caller]
@@ -207,5 +208,84 @@ proptest::proptest! {
         page.inline = true;
         super::read_into(&mut page, &html, &Watch::default()).unwrap();
         page.finish();
+    }
+}
+
+/// A page with a menu, an article and a footer.
+fn page_with_article() -> String {
+    let paragraph = |number: usize| {
+        format!(
+            "<p>The keeper of lock {number} opens the upper gate when the level, which is read twice a day, \
+             is above the mark, and she notes the hour, the weather and the name of the boat in her book.</p>"
+        )
+    };
+    let paragraphs: String = (1..9).map(paragraph).collect();
+    let links: String = (0..20)
+        .map(|n| format!("<li><a href=/{n}>Chapter {n}</a></li>"))
+        .collect();
+    format!(
+        "<html><head><title>Locks</title></head><body><nav><ul>{links}</ul></nav><div class=content><h2>The gates</h2>\
+         {paragraphs}<table><tr><td></td><td>Upper</td></tr><tr><td>Width</td><td></td></tr></table></div>\
+         <footer><a href=/>Prev</a> <a href=/>Next</a></footer></body></html>"
+    )
+}
+
+#[test]
+fn an_article_is_told_from_what_is_around_it() {
+    let read = |html: &str, part| super::contents(html, part, &Watch::default()).unwrap();
+    let html = page_with_article();
+    let main = read(&html, HtmlPart::Main);
+    assert_eq!(main.title.as_deref(), Some("Locks"));
+    assert!(
+        main.text.contains("The keeper of lock 1 opens"),
+        "{}",
+        main.text
+    );
+    assert!(
+        main.text.contains("The keeper of lock 8 opens"),
+        "{}",
+        main.text
+    );
+    assert!(
+        !main.text.contains("Chapter 3") && !main.text.contains("Prev"),
+        "{}",
+        main.text
+    );
+    let all = read(&html, HtmlPart::All);
+    assert!(all.text.contains("Chapter 3") && all.text.contains("Prev"));
+    // Without an article, all is main.
+    let links: String = (0..99)
+        .map(|n| format!("<li><a href=/{n}>Chapter {n}</a></li>"))
+        .collect();
+    assert!(
+        read(&format!("<ul>{links}</ul>"), HtmlPart::Main)
+            .text
+            .contains("Chapter 98")
+    );
+    // So it is where much prose is outside of it.
+    let prose = "One of many long lines that stand beside the article and say something that is not in it. ".repeat(3);
+    let beside = format!(
+        "<div>{}</div>",
+        format!("<span>{prose}</span><br>").repeat(9)
+    );
+    let both = html.replace("<footer>", &format!("{beside}<footer>"));
+    assert!(
+        read(&both, HtmlPart::Main)
+            .text
+            .contains("One of many long lines")
+    );
+}
+
+#[test]
+fn pages_of_which_a_tree_costs_too_much_are_read_as_a_whole() {
+    let prose = page_with_article();
+    for more in [
+        "<div>".repeat(300),
+        "<x>".repeat(300),
+        "<br>".repeat(60_000),
+    ] {
+        let html = prose.replace("<footer>", &format!("{more}<footer>"));
+        let read = super::contents(&html, HtmlPart::Main, &Watch::default()).unwrap();
+        assert!(read.text.contains("Chapter 3"));
     }
 }

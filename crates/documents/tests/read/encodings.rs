@@ -103,9 +103,21 @@ fn what_is_no_text_is_refused_by_name() {
     ]
     .concat();
     let few = [b"log\0".as_slice(), &[b'x'; 200]].concat();
-    let dir = folder(&[("a.txt", &image), ("b.txt", b"next"), ("c.txt", &few)]);
+    let page = b"<title>App</title><div id=root></div><script>start();</script>";
+    let dir = folder(&[
+        ("a.txt", &image),
+        ("b.txt", b"next"),
+        ("c.txt", &few),
+        ("d.html", page),
+    ]);
     let (read, told) = outcome(dir.path(), None);
     assert_eq!(read[..2], ["a.txt is no text", "next"]);
     assert!(read[2].starts_with("logxx"), "{}", read[2]);
-    assert_eq!(told, ["c.txt was read without its 1 NUL bytes"]);
+    assert_eq!(
+        told,
+        [
+            "c.txt was read without its 1 NUL bytes",
+            "d.html has no text"
+        ]
+    );
 }

@@ -77,8 +77,18 @@ pub(super) fn tables(all: &mut Vec<Pattern>) {
         ("short records", "id,text\n", "1\n", ""),
         ("line breaks in quotes", "id,text\n1,\"", "\n", "\"\n"),
         ("quotes that open lines", "id,text\n", "\"a\n", ""),
-        ("quotes that open and go on", "id,text\n", "1,\"a\n\"\"b\n\"c,d\n", ""),
-        ("rows after an open quote", "id,text\n1,\"a\n\"b", "c,\"\n", ""),
+        (
+            "quotes that open and go on",
+            "id,text\n",
+            "1,\"a\n\"\"b\n\"c,d\n",
+            "",
+        ),
+        (
+            "rows after an open quote",
+            "id,text\n1,\"a\n\"b",
+            "c,\"\n",
+            "",
+        ),
     ] {
         add(all, "c.csv", name, move |n| {
             format!("{before}{}{after}", repeated(unit, n)).into()
