@@ -8,9 +8,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::budget::Budget;
+use crate::encoding::Encoding;
 use crate::error::ReadError;
+use crate::fields::Shape;
 use crate::files::{InputFile, Origin, Skipped, find_files};
 use crate::format::{Format, stem};
+use crate::html::HtmlPart;
+use crate::names::FieldNames;
+use crate::notice::{NoticeKind, Notices};
 use crate::place::Place;
 use crate::record::{Contents, Record};
 use crate::source::Source;
@@ -41,6 +46,9 @@ pub struct Documents {
     bytes_read: Arc<AtomicU64>,
     bytes_total: Option<u64>,
     watch: Watch,
+    encoding: Option<Encoding>,
+    fields: FieldNames,
+    html: HtmlPart,
     /// Whether [`ReadError::Stopped`] was returned.
     ended: bool,
 }
@@ -54,6 +62,12 @@ pub struct ReadOptions {
     /// Reads what links in folders lead to, wherever it is; without it, only what stays in the folder. Links
     /// to folders are never followed.
     pub follow_links: bool,
+    /// The encoding of all text; `None` to find out that of each file.
+    pub encoding: Option<Encoding>,
+    /// Which fields of records are what, where their names are not known ones.
+    pub fields: FieldNames,
+    /// Which part of HTML pages is read.
+    pub html: HtmlPart,
     /// What one document may cost.
     pub budget: Budget,
     /// Stops the reading, within a document too: the next item is then [`ReadError::Stopped`].
@@ -97,7 +111,11 @@ pub fn read_documents_with(
         watch: Watch {
             budget: options.budget,
             stop: options.stop,
+            notices: Notices::default(),
         },
+        encoding: options.encoding,
+        fields: options.fields,
+        html: options.html,
         ended: false,
     })
 }
@@ -109,6 +127,12 @@ impl Documents {
         &self.skipped
     }
 
+    /// What readers tell of files that they read otherwise than these are; it fills while reading.
+    #[must_use]
+    pub fn notices(&self) -> Notices {
+        self.watch.notices.clone()
+    }
+
     /// The progress so far.
     #[must_use]
     pub fn progress(&self) -> ReadProgress {
@@ -116,6 +140,78 @@ impl Documents {
             bytes_read: self.bytes_read.load(Ordering::Relaxed),
             bytes_total: self.bytes_total,
         }
+    }
+
+    fn open(&self, file: &InputFile) -> Records {
+        match self.records(file) {
+            Ok(records) => records,
+            // Like files of unknown formats in folders.
+            Err(ReadError::UnknownFormat { .. }) if file.origin == Origin::Found => {
+                Box::new(iter::empty())
+            }
+            Err(error) => Box::new(iter::once(Err(error))),
+        }
+    }
+
+    fn records(&self, file: &InputFile) -> Result<Records, ReadError> {
+        let watch = &self.watch;
+        let bytes_read = || Arc::clone(&self.bytes_read);
+        let source = || Source::open(file, bytes_read(), watch, self.encoding);
+        let shape = || {
+            Arc::new(Shape {
+                names: self.fields.clone(),
+                file: file.id.clone(),
+            })
+        };
+        Ok(match file.format {
+            Format::Text => {
+                let text = source()?.read_all()?;
+                self.whole(
+                    file,
+                    Contents {
+                        text,
+                        ..Contents::default()
+                    },
+                )
+            }
+            Format::Markdown => {
+                let place = Place::whole(&file.path);
+                self.whole(
+                    file,
+                    markdown::contents(&source()?.read_all()?, &place, watch)?,
+                )
+            }
+            Format::Html => self.whole(
+                file,
+                html::contents(&source()?.read_all()?, self.html, watch)?,
+            ),
+            Format::Pdf => self.whole(
+                file,
+                pdf::contents(&source()?.read_bytes()?, &file.path, watch)?,
+            ),
+            Format::JsonLines => Box::new(jsonl::records(source()?, shape())),
+            Format::Csv => Box::new(delimited::records(source()?, b',', shape())?),
+            Format::Tsv => Box::new(delimited::records(source()?, b'\t', shape())?),
+            Format::Parquet => Box::new(parquet::records(file, bytes_read(), watch, shape())?),
+            Format::MediaWiki => Box::new(mediawiki::records(source()?)?),
+        })
+    }
+
+    /// The one document of a file.
+    fn whole(&self, file: &InputFile, contents: Contents) -> Records {
+        if contents.text.trim().is_empty() {
+            let path = file.path.clone();
+            self.watch.notices.add(path, NoticeKind::WithoutText);
+        }
+        let document = Document {
+            id: file.id.clone(),
+            title: contents.title.unwrap_or_else(|| stem(&file.path)),
+            text: contents.text,
+            metadata: contents.metadata,
+            record: false,
+        };
+        let place = Place::whole(&file.path);
+        Box::new(iter::once(Ok(Record { document, place })))
     }
 }
 
@@ -134,70 +230,9 @@ impl Iterator for Documents {
                 return Some(record.and_then(|record| unseen(&mut self.seen, record)));
             }
             let file = self.files.next()?;
-            self.records = open(&file, &self.bytes_read, &self.watch);
+            self.records = self.open(&file);
         }
     }
-}
-
-fn open(file: &InputFile, bytes_read: &Arc<AtomicU64>, watch: &Watch) -> Records {
-    match records(file, bytes_read, watch) {
-        Ok(records) => records,
-        // Like files of unknown formats in folders.
-        Err(ReadError::UnknownFormat { .. }) if file.origin == Origin::Found => {
-            Box::new(iter::empty())
-        }
-        Err(error) => Box::new(iter::once(Err(error))),
-    }
-}
-
-fn records(
-    file: &InputFile,
-    bytes_read: &Arc<AtomicU64>,
-    watch: &Watch,
-) -> Result<Records, ReadError> {
-    let source = || Source::open(file, Arc::clone(bytes_read), watch);
-    Ok(match file.format {
-        Format::Text => {
-            let text = source()?.read_all()?;
-            whole(
-                file,
-                Contents {
-                    text,
-                    ..Contents::default()
-                },
-            )
-        }
-        Format::Markdown => {
-            let place = Place::whole(&file.path);
-            whole(
-                file,
-                markdown::contents(&source()?.read_all()?, &place, watch)?,
-            )
-        }
-        Format::Html => whole(file, html::contents(&source()?.read_all()?, watch)?),
-        Format::Pdf => whole(
-            file,
-            pdf::contents(&source()?.read_bytes()?, &file.path, watch)?,
-        ),
-        Format::JsonLines => Box::new(jsonl::records(source()?)),
-        Format::Csv => Box::new(delimited::records(source()?, b',')?),
-        Format::Tsv => Box::new(delimited::records(source()?, b'\t')?),
-        Format::Parquet => Box::new(parquet::records(file, Arc::clone(bytes_read), watch)?),
-        Format::MediaWiki => Box::new(mediawiki::records(source()?)?),
-    })
-}
-
-/// The one document of a file.
-fn whole(file: &InputFile, contents: Contents) -> Records {
-    let document = Document {
-        id: file.id.clone(),
-        title: contents.title.unwrap_or_else(|| stem(&file.path)),
-        text: contents.text,
-        metadata: contents.metadata,
-        record: false,
-    };
-    let place = Place::whole(&file.path);
-    Box::new(iter::once(Ok(Record { document, place })))
 }
 
 /// Refuses a document that came out over the budget: rows of Parquet and codes of PDF fonts can

@@ -37,8 +37,14 @@ pub enum ReadError {
     ParquetFromStdin,
     /// `byte_offset` counts from 0, after decompression.
     #[error("{place}: invalid UTF-8 at byte {byte_offset} of the file")]
-    #[diagnostic(remedy = "convert the file to UTF-8, e.g. with iconv")]
+    #[diagnostic(
+        remedy = "name its encoding with <encoding>, or convert the file to UTF-8, e.g. with iconv"
+    )]
     InvalidUtf8 { place: Place, byte_offset: u64 },
+    /// It has more NULs or control characters than a text of any encoding.
+    #[error("{path} is no text")]
+    #[diagnostic(remedy = "give its text, or name its encoding with <encoding>")]
+    NoText { path: PathBuf },
     /// The parser's own line number is always 1.
     #[error("{place}: broken JSON: {source}")]
     #[diagnostic(remedy = "each line has to be one JSON object")]
@@ -46,25 +52,19 @@ pub enum ReadError {
         place: Place,
         source: serde_json::Error,
     },
-    #[error("{place}: the record has no {}", either(names))]
-    #[diagnostic(remedy = Remedy::from(RECORD))]
-    MissingField {
-        place: Place,
-        names: &'static [&'static str],
-    },
+    #[error("{place}: the record has no {names}")]
+    #[diagnostic(remedy = fields())]
+    MissingField { place: Place, names: String },
     #[error("{place}: the field {field:?} is not {expected}")]
-    #[diagnostic(remedy = Remedy::from(RECORD))]
+    #[diagnostic(remedy = fields())]
     WrongType {
         place: Place,
-        field: &'static str,
+        field: String,
         expected: &'static str,
     },
-    #[error("{place}: the header has no column {}", either(names))]
+    #[error("{place}: the header has no column {names}")]
     #[diagnostic(remedy = columns())]
-    MissingColumn {
-        place: Place,
-        names: &'static [&'static str],
-    },
+    MissingColumn { place: Place, names: String },
     #[error("{place}: the header names the column {name:?} twice")]
     #[diagnostic(remedy = "give each column a name of its own")]
     ColumnTwice { place: Place, name: String },
@@ -165,7 +165,13 @@ fn larger_budget() -> Remedy {
 
 fn columns() -> Remedy {
     let (ids, texts) = (either(ID_NAMES), either(TEXT_NAMES));
-    remedy!("the first line has to name the columns, among them {ids}, and {texts}")
+    remedy!(
+        "the first line has to name the columns, among them {ids}, and {texts}; name others with <field>, e.g. <field> text=body"
+    )
+}
+
+fn fields() -> Remedy {
+    remedy!("{RECORD}; name other fields with <field>, e.g. <field> text=body")
 }
 
 impl ReadError {
@@ -186,6 +192,7 @@ impl ReadError {
                 | Self::MissingField { .. }
                 | Self::WrongType { .. }
                 | Self::FieldCount { .. }
+                | Self::OpenQuote { .. }
                 | Self::DuplicateId { .. }
                 | Self::TooManyParts { .. }
                 | Self::DocumentTooLarge {

@@ -55,6 +55,11 @@ fn of_extension(extension: &str) -> Option<Format> {
 }
 
 impl Format {
+    /// Whether a file is read record by record, and its encoding has to be known before the first one.
+    pub(crate) fn is_table(self) -> bool {
+        matches!(self, Self::JsonLines | Self::Csv | Self::Tsv)
+    }
+
     /// Whether files of this format are also read compressed. The others have their own
     /// compression.
     fn may_be_compressed(self) -> bool {

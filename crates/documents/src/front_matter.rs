@@ -1,10 +1,167 @@
-//! The subset of YAML that front matter of Markdown files uses: `key: value` and lists, plain or
-//! quoted. Values of several lines or with nested keys are left out.
+//! Front matter of Markdown files: the subset of YAML and of TOML that it uses, plain or quoted values and
+//! lists. Values of several lines or with nested keys are left out.
 
 use serde_json::{Map, Number, Value};
 
-/// The fields, in their order.
-pub(crate) fn fields(yaml: &str) -> Map<String, Value> {
+/// The most words of a key.
+const MOST_WORDS: usize = 3;
+
+/// What a file says of itself before its text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FrontMatter<'t> {
+    None,
+    /// Between lines of `---`.
+    Yaml(&'t str),
+    /// Between lines of `+++`.
+    Toml(&'t str),
+}
+
+impl<'t> FrontMatter<'t> {
+    /// The front matter of a file, and the text after it. What stands between such lines and is neither
+    /// YAML nor TOML is text.
+    pub(crate) fn split(text: &'t str) -> (Self, &'t str) {
+        for (mark, ends) in [("---", &["---", "..."][..]), ("+++", &["+++"])] {
+            let Some((block, rest)) = block(text, mark, ends) else {
+                continue;
+            };
+            if mark == "+++" && is_toml(block) {
+                return (Self::Toml(block), rest);
+            }
+            if mark == "---" && is_yaml(block) {
+                return (Self::Yaml(block), rest);
+            }
+        }
+        (Self::None, text)
+    }
+
+    /// The fields, in their order.
+    pub(crate) fn fields(self) -> Map<String, Value> {
+        match self {
+            Self::None => Map::new(),
+            Self::Yaml(block) => yaml(block),
+            Self::Toml(block) => toml(block),
+        }
+    }
+
+    /// An upper bound on the number of values.
+    pub(crate) fn items(self) -> u64 {
+        let (Self::Yaml(block) | Self::Toml(block)) = self else {
+            return 0;
+        };
+        let breaks = block.bytes().filter(|byte| matches!(byte, b'\n' | b','));
+        breaks.count() as u64
+    }
+}
+
+/// The lines between a first line `mark` and the next line of `ends`, and what follows them.
+fn block<'t>(text: &'t str, mark: &str, ends: &[&str]) -> Option<(&'t str, &'t str)> {
+    let mut lines = text.split_inclusive('\n');
+    let first = lines.next()?;
+    if first.trim_end() != mark {
+        return None;
+    }
+    let start = first.len();
+    let mut at = start;
+    for line in lines {
+        if ends.contains(&line.trim_end()) {
+            return Some((&text[start..at], &text[at + line.len()..]));
+        }
+        at += line.len();
+    }
+    None
+}
+
+/// Whether each line is a key, or belongs to one, or is a comment, and there is a key.
+fn is_yaml(block: &str) -> bool {
+    let mut keys = 0_usize;
+    let mut lines = block.lines().filter(|line| !line.trim().is_empty());
+    let all = lines.all(|line| {
+        if line.starts_with('#') || (keys > 0 && belongs_to_key(line)) {
+            return true;
+        }
+        // A sentence with a colon is no key.
+        let known = key_and_value(line)
+            .is_some_and(|(key, _)| key.split_whitespace().count() <= MOST_WORDS);
+        keys += usize::from(known);
+        // The last line of a value in brackets.
+        known || (keys > 0 && matches!(line.trim_end(), "]" | "}"))
+    });
+    // An empty block is front matter too.
+    all && (keys > 0 || block.trim().is_empty())
+}
+
+/// Whether each line is a key, a table, a part of a list or a comment.
+fn is_toml(block: &str) -> bool {
+    let mut open: Option<&str> = None;
+    block.lines().map(str::trim).all(|line| {
+        if let Some(end) = open {
+            if line.ends_with(end) {
+                open = None;
+            }
+            return true;
+        }
+        if line.is_empty() || line.starts_with(['#', '[']) {
+            return true;
+        }
+        let Some((_, value)) = key_and_toml(line) else {
+            return false;
+        };
+        for mark in ["\"\"\"", "'''"] {
+            if value
+                .strip_prefix(mark)
+                .is_some_and(|rest| !rest.contains(mark))
+            {
+                open = Some(mark);
+            }
+        }
+        if value.starts_with('[') && !value.ends_with(']') {
+            open = Some("]");
+        }
+        true
+    })
+}
+
+/// The fields of TOML before its first table.
+fn toml(block: &str) -> Map<String, Value> {
+    let mut fields = Map::new();
+    let mut lines = block.lines();
+    while let Some(line) = lines.next() {
+        let line = without_comment(line).trim();
+        if line.starts_with('[') {
+            break;
+        }
+        let Some((key, value)) = key_and_toml(line) else {
+            continue;
+        };
+        let mut value = value.to_owned();
+        while value.starts_with('[') && !value.ends_with(']') {
+            let Some(line) = lines.next() else {
+                break;
+            };
+            value.push_str(without_comment(line).trim());
+        }
+        if let Some(value) = list(&value).or_else(|| scalar(&value)) {
+            fields.insert(key.to_owned(), value);
+        }
+    }
+    fields
+}
+
+/// Splits `key = value`.
+fn key_and_toml(line: &str) -> Option<(&str, &str)> {
+    let (key, value) = line.split_once('=')?;
+    let key = key.trim();
+    let bare = |key: &str| {
+        let mut bytes = key.bytes();
+        !key.is_empty()
+            && bytes.all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.'))
+    };
+    let name = unquoted(key).or_else(|| bare(key).then_some(key))?;
+    Some((name, value.trim())).filter(|(_, value)| !value.is_empty())
+}
+
+/// The fields of YAML, in their order.
+fn yaml(yaml: &str) -> Map<String, Value> {
     let mut fields = Map::new();
     let mut lines = yaml.lines().peekable();
     while let Some(line) = lines.next() {
@@ -32,12 +189,6 @@ pub(crate) fn fields(yaml: &str) -> Map<String, Value> {
         }
     }
     fields
-}
-
-/// An upper bound on the number of values.
-pub(crate) fn items(yaml: &str) -> u64 {
-    let breaks = yaml.bytes().filter(|byte| matches!(byte, b'\n' | b','));
-    breaks.count() as u64
 }
 
 /// Splits `key: value`; `None` for comments, and for lines that belong to something else.
@@ -133,7 +284,46 @@ mod tests {
 
     #[track_caller]
     fn check(yaml: &str, json: &str) {
-        assert_eq!(Value::from(fields(yaml)).to_string(), json);
+        assert_eq!(Value::from(super::yaml(yaml)).to_string(), json);
+    }
+
+    #[track_caller]
+    fn splits(text: &str, json: &str, rest: &str) {
+        let (found, after) = FrontMatter::split(text);
+        assert_eq!(Value::from(found.fields()).to_string(), json);
+        assert_eq!(after, rest);
+    }
+
+    #[test]
+    fn toml_is_front_matter() {
+        splits(
+            "+++\ntitle = \"The weir\" # what\ndate = 2024-05-01T10:00:00Z\ntags = [\n  \"a\",\n  'b',\n]\ndraft = false\nweight = 3\n\n[params]\nx = 1\n+++\ntext",
+            r#"{"title":"The weir","date":"2024-05-01T10:00:00Z","tags":["a","b"],"draft":false,"weight":3}"#,
+            "text",
+        );
+        let text = "+++\nno key\n+++\ntext";
+        splits(text, "{}", text);
+    }
+
+    #[test]
+    fn what_is_no_yaml_is_text() {
+        for text in [
+            "---\nA sentence that stands between rules.\n---\nMore.",
+            "---\n\n# A heading\n\nWith text.\n\n---\n",
+            "---\nkey: value\nand a sentence\n---\n",
+            "---\nkey: value\nnever closed",
+            "----\nkey: value\n----\n",
+            "---\n- a list\n---\n",
+        ] {
+            splits(text, "{}", text);
+        }
+        splits("---\nkey: value\n...\nx", r#"{"key":"value"}"#, "x");
+        splits("---\r\nkey: value\r\n---\r\nx", r#"{"key":"value"}"#, "x");
+        splits(
+            "---\n# note\nkey: >\n  folded\n  text\nlist:\n- a\n---\n",
+            r#"{"list":["a"]}"#,
+            "",
+        );
     }
 
     #[test]
@@ -166,7 +356,10 @@ mod tests {
         fn any_text_is_read(parts in prop::collection::vec(prop::sample::select(vec![
             "a", "é", ":", ": ", "\n", "- ", "-", " ", "[", "]", ",", "\"", "'", "#", " #", "|", "{", "1", "~", "\t",
         ]), 0..40)) {
-            fields(&parts.concat());
+            let text = parts.concat();
+            super::yaml(&text);
+            toml(&text);
+            FrontMatter::split(&text);
         }
     }
 }

@@ -1,23 +1,31 @@
 //! JSON Lines: one record a line.
 
+use std::borrow::Cow;
+use std::sync::Arc;
+
 use serde_json::{Map, Value};
 
 use crate::error::ReadError;
-use crate::fields;
+use crate::fields::Shape;
 use crate::place::Place;
 use crate::record::{self, Record};
 use crate::source::Source;
 use crate::watch::Watch;
 use ken_corpus::Document;
 
+/// The digits of the least integers of more than 64 bits.
+const LONG_DIGITS: usize = 19;
+
 /// The records of a file. A broken line is an error, after which the next one is read.
 pub(crate) fn records(
     mut source: Source,
+    shape: Arc<Shape>,
 ) -> impl Iterator<Item = Result<Record, ReadError>> + Send {
-    record::records(move || next_record(&mut source), ReadError::concerns_record)
+    let next = move || next_record(&mut source, &shape);
+    record::records(next, ReadError::concerns_record)
 }
 
-fn next_record(source: &mut Source) -> Result<Option<Record>, ReadError> {
+fn next_record(source: &mut Source, shape: &Shape) -> Result<Option<Record>, ReadError> {
     let start = source.offset;
     let longest = source.name.watch.budget.search();
     loop {
@@ -27,7 +35,7 @@ fn next_record(source: &mut Source) -> Result<Option<Record>, ReadError> {
         };
         let place = source.name.line(line);
         if !text.trim().is_empty() {
-            let document = document(&text, &place, &source.name.watch)?;
+            let document = document(&text, &place, &source.name.watch, shape)?;
             return Ok(Some(Record { document, place }));
         }
         // A small file can decompress to endless empty lines.
@@ -37,18 +45,71 @@ fn next_record(source: &mut Source) -> Result<Option<Record>, ReadError> {
     }
 }
 
-fn document(line: &str, place: &Place, watch: &Watch) -> Result<Document, ReadError> {
+fn document(
+    line: &str,
+    place: &Place,
+    watch: &Watch,
+    shape: &Shape,
+) -> Result<Document, ReadError> {
     let most = watch.budget.parts();
     // A value takes at least one byte, so that shorter lines cannot have too many.
     if line.len() as u64 > most && values(line) > most {
         return Err(watch.too_many(place.clone(), "values"));
     }
     let fields: Map<String, Value> =
-        serde_json::from_str(line).map_err(|source| ReadError::BrokenJson {
-            place: place.clone(),
-            source,
+        serde_json::from_str(&with_long_integers(line)).map_err(|source| {
+            ReadError::BrokenJson {
+                place: place.clone(),
+                source,
+            }
         })?;
-    fields::document(fields, place)
+    shape.document(fields, place)
+}
+
+/// A line in which integers of more than 64 bits are texts, so that they stay as they are written.
+fn with_long_integers(line: &str) -> Cow<'_, str> {
+    let mut out = String::new();
+    // How much of the line is in `out`.
+    let mut copied = 0;
+    let (mut quoted, mut escaped, mut at) = (false, false, 0);
+    let bytes = line.as_bytes();
+    while let Some(&byte) = bytes.get(at) {
+        at += 1;
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = quoted,
+            b'"' => quoted = !quoted,
+            b'-' | b'0'..=b'9' if !quoted => {
+                let start = at - 1;
+                let rest = bytes.get(start..).unwrap_or_default();
+                let ends =
+                    |byte: &u8| !matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E');
+                at = start + rest.iter().position(ends).unwrap_or(rest.len());
+                let number = line.get(start..at).unwrap_or_default();
+                if is_long(number) {
+                    out.push_str(line.get(copied..start).unwrap_or_default());
+                    out.extend(["\"", number, "\""]);
+                    copied = at;
+                }
+            }
+            _ => {}
+        }
+    }
+    if copied == 0 {
+        return Cow::Borrowed(line);
+    }
+    out.push_str(line.get(copied..).unwrap_or_default());
+    Cow::Owned(out)
+}
+
+/// Whether a number is an integer that JSON's readers would round.
+fn is_long(number: &str) -> bool {
+    let digits = number.strip_prefix('-').unwrap_or(number);
+    digits.len() >= LONG_DIGITS
+        && digits.bytes().all(|byte| byte.is_ascii_digit())
+        && !digits.starts_with('0')
+        && number.parse::<i64>().is_err()
+        && number.parse::<u64>().is_err()
 }
 
 /// An upper bound on the number of values in a line of JSON.
@@ -74,7 +135,7 @@ mod tests {
 
     fn read(line: &str) -> Result<Document, ReadError> {
         let place = Place::line(Path::new("c.jsonl"), 17);
-        document(line, &place, &Watch::default())
+        document(line, &place, &Watch::default(), &Shape::default())
     }
 
     #[test]
@@ -102,6 +163,58 @@ mod tests {
             let found = format!("{}|{}|{}|{metadata}", found.id, found.title, found.text);
             assert_eq!(found, expected);
         }
+    }
+
+    #[test]
+    fn long_integers_stay_as_they_are_written() {
+        let line = r#"{"id":12345678901234567890123,"text":"18446744073709551617","n":[-9223372036854775809,18446744073709551615],"x":1.5e300}"#;
+        let found = read(line).unwrap();
+        assert_eq!(found.id, "12345678901234567890123");
+        assert_eq!(found.text, "18446744073709551617");
+        let metadata = r#"{"n":["-9223372036854775809",18446744073709551615],"x":1.5e+300}"#;
+        assert_eq!(Value::from(found.metadata).to_string(), metadata);
+        let next = read(r#"{"id":12345678901234567890124,"text":"x"}"#).unwrap();
+        assert_eq!(next.id, "12345678901234567890124");
+        assert!(read(r#"{"id":12345678901234567890124x,"text":"x"}"#).is_err());
+    }
+
+    #[test]
+    fn fields_of_other_names() {
+        for (line, expected) in [
+            (
+                r#"{"pid":"p","docid":"d","passage":"x"}"#,
+                r#"p||x|{"docid":"d"}"#,
+            ),
+            (r#"{"ID":3,"Title":"T","Text":"x"}"#, "3|T|x|{}"),
+            (
+                r#"{"id":"a","page_content":"x","metadata":{"source":"s"}}"#,
+                r#"a||x|{"source":"s"}"#,
+            ),
+            (
+                r#"{"_id":"k","wikipedia_title":"W","text":["one","two"]}"#,
+                "k||one\ntwo|{\"wikipedia_title\":\"W\"}",
+            ),
+            (
+                r#"{"docid":"d","headings":"h","body":"a\u0000b"}"#,
+                r#"d||ab|{"headings":"h"}"#,
+            ),
+        ] {
+            let found = read(line).unwrap();
+            let metadata = Value::from(found.metadata);
+            let found = format!("{}|{}|{}|{metadata}", found.id, found.title, found.text);
+            assert_eq!(found, expected);
+        }
+    }
+
+    #[test]
+    fn a_field_of_metadata_replaces_none_beside_it() {
+        let found =
+            read(r#"{"id":1,"text":"x","lang":"en","k":1,"metadata":{"lang":"de","k":1,"n":2}}"#);
+        let metadata = Value::from(found.unwrap().metadata);
+        assert_eq!(
+            metadata.to_string(),
+            r#"{"lang":"en","k":1,"metadata.lang":"de","n":2}"#
+        );
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Documents from files, folders and standard input, one at a time.
 //!
 //! The format follows from the file's extension, after that of a compression is removed, or is
-//! named by the caller; each has a module here. Nothing is fetched, and only UTF-8 is read. Readers
-//! write nothing: `ken-corpus` defines what a document is, and which folders are a corpus and are
+//! named by the caller; each has a module here. Nothing is fetched. Text of other encodings than UTF-8 is
+//! decoded, which a notice tells. Readers write nothing: `ken-corpus` defines what a document is, and which folders are a corpus and are
 //! skipped.
 //!
 //! ```
@@ -22,6 +22,7 @@ mod budget;
 mod compression;
 mod delimited;
 mod documents;
+mod encoding;
 mod error;
 mod fields;
 mod files;
@@ -32,6 +33,7 @@ mod jsonl;
 mod markdown;
 mod mediawiki;
 mod names;
+mod notice;
 mod parquet;
 mod pdf;
 mod place;
@@ -42,7 +44,11 @@ mod watch;
 pub use budget::Budget;
 pub use compression::Compression;
 pub use documents::{Documents, ReadOptions, ReadProgress, read_documents, read_documents_with};
+pub use encoding::{Encoding, EncodingError};
 pub use error::ReadError;
 pub use files::{SkipReason, Skipped};
 pub use format::{Format, FormatError};
+pub use html::{HtmlPart, HtmlPartError};
+pub use names::{FieldName, FieldNameError, FieldNames};
+pub use notice::{Notice, NoticeKind, Notices};
 pub use place::{Part, Place};

@@ -1,19 +1,17 @@
 //! The title, the readable text and the front matter of a Markdown file. Code is kept, markup is
-//! not.
+//! not; HTML in it is read by the reader of HTML.
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use serde_json::Value;
 
 use crate::budget::Budget;
 use crate::error::ReadError;
-use crate::front_matter;
+use crate::front_matter::FrontMatter;
+use crate::html::{Finished, Heading, Page, read_into, trimmed};
 use crate::place::Place;
 use crate::record::Contents;
 use crate::watch::Watch;
 
-/// How many consecutive line breaks are kept where something ends. Each end counts them again, so
-/// they have to be few.
-const MOST_BREAKS: usize = 16;
 /// What the parser may keep something of beside the text, about 64 bytes each: line ends and marks.
 const MARKS: &[u8] = b"\n[]<>*_~`\\&!|";
 /// Events between two checks of the stop flag.
@@ -21,6 +19,7 @@ const EVENTS_PER_CHECK: usize = 4096;
 
 /// The front matter's title, or else the first heading; the text, in which a heading that opens the
 /// file is left out as the title, unless nothing follows it; and the front matter less the title.
+/// What is written in HTML is read as in HTML.
 ///
 /// # Errors
 /// [`ReadError::TooDeep`], since the parser looks at all open containers on every line;
@@ -31,10 +30,14 @@ pub(crate) fn contents(
     place: &Place,
     watch: &Watch,
 ) -> Result<Contents, ReadError> {
+    let (front_matter, markdown) = FrontMatter::split(markdown);
     if is_too_deep(markdown) {
         return Err(ReadError::TooDeep {
             place: place.clone(),
         });
+    }
+    if front_matter.items() > watch.budget.parts() {
+        return Err(watch.too_many(place.clone(), "values"));
     }
     let limit = watch.budget.parts().saturating_mul(2);
     let marks = markdown.bytes().filter(|byte| MARKS.contains(byte));
@@ -46,65 +49,8 @@ pub(crate) fn contents(
             limit,
         });
     }
-    let options = Options::ENABLE_TABLES
-        | Options::ENABLE_FOOTNOTES
-        | Options::ENABLE_STRIKETHROUGH
-        | Options::ENABLE_TASKLISTS
-        | Options::ENABLE_YAML_STYLE_METADATA_BLOCKS;
-    let mut text = String::new();
-    let mut title: Option<String> = None;
-    let mut heading_start = 0;
-    // Where the text continues after a heading that opens the file.
-    let mut body_start = 0;
-    let mut in_front_matter = false;
-    let mut front_matter = String::new();
-    for (number, event) in Parser::new_ext(markdown, options).enumerate() {
-        if number.is_multiple_of(EVENTS_PER_CHECK) {
-            watch.check()?;
-        }
-        match event {
-            // The same marks further down are text.
-            Event::Start(Tag::MetadataBlock(_)) => in_front_matter = text.is_empty(),
-            Event::End(TagEnd::MetadataBlock(_)) => in_front_matter = false,
-            Event::Text(lines) if in_front_matter => front_matter.push_str(&lines),
-            Event::Start(Tag::Heading { .. }) => {
-                end_line(&mut text, 2);
-                heading_start = text.len();
-            }
-            Event::End(TagEnd::Heading(_)) => {
-                let heading = text[heading_start..].trim().to_owned();
-                end_line(&mut text, 2);
-                if title.is_none() && !heading.is_empty() {
-                    title = Some(heading);
-                    if heading_start == 0 {
-                        body_start = text.len();
-                    }
-                }
-            }
-            Event::Text(words) | Event::Code(words) => text.push_str(&words),
-            Event::SoftBreak => text.push(' '),
-            Event::HardBreak => text.push('\n'),
-            Event::End(TagEnd::TableCell) => text.push('\t'),
-            Event::End(TagEnd::Item | TagEnd::TableRow | TagEnd::TableHead)
-            | Event::Start(Tag::Item) => end_line(&mut text, 1),
-            Event::End(
-                TagEnd::Paragraph
-                | TagEnd::CodeBlock
-                | TagEnd::Table
-                | TagEnd::BlockQuote(_)
-                | TagEnd::FootnoteDefinition,
-            )
-            | Event::Rule => end_line(&mut text, 2),
-            Event::End(TagEnd::List(_)) => end_line(&mut text, 1),
-            _ => {}
-        }
-    }
-    let body = text[body_start..].trim();
-    let body = if body.is_empty() { text.trim() } else { body };
-    if front_matter::items(&front_matter) > watch.budget.parts() {
-        return Err(watch.too_many(place.clone(), "values"));
-    }
-    let mut metadata = front_matter::fields(&front_matter);
+    let page = page(markdown, watch)?;
+    let mut metadata = front_matter.fields();
     let given = match metadata.get("title") {
         Some(Value::String(given)) => Some(given.clone()),
         _ => None,
@@ -112,16 +58,111 @@ pub(crate) fn contents(
     if given.is_some() {
         metadata.shift_remove("title");
     }
+    let heading = page.first_heading;
     // A heading that is not the title is ordinary text.
-    let body = match &given {
-        Some(given) if title.as_ref() != Some(given) => text.trim(),
-        _ => body,
-    };
+    let is_title = |heading: &Heading| given.as_ref().is_none_or(|given| *given == heading.text);
+    let body = heading
+        .as_ref()
+        .filter(|heading| heading.place.start == 0 && is_title(heading))
+        .and_then(|heading| page.text.get(heading.place.end..))
+        .map(trimmed)
+        .filter(|body| !body.is_empty());
     Ok(Contents {
-        text: body.to_owned(),
-        title: given.or(title),
+        text: body.unwrap_or_else(|| trimmed(&page.text)).to_owned(),
+        title: given.or(heading.map(|heading| heading.text)).or(page.title),
         metadata,
     })
+}
+
+/// The page that the text makes.
+fn page(markdown: &str, watch: &Watch) -> Result<Finished, ReadError> {
+    let options = Options::ENABLE_TABLES
+        | Options::ENABLE_FOOTNOTES
+        | Options::ENABLE_STRIKETHROUGH
+        | Options::ENABLE_TASKLISTS;
+    let mut page = Page::default();
+    // The block of HTML that is being read.
+    let mut html: Option<String> = None;
+    for (number, event) in Parser::new_ext(markdown, options).enumerate() {
+        if number.is_multiple_of(EVENTS_PER_CHECK) {
+            watch.check()?;
+        }
+        match event {
+            Event::Start(Tag::HtmlBlock) => html = Some(String::new()),
+            Event::Html(lines) => match &mut html {
+                Some(html) => html.push_str(&lines),
+                None => read_into(&mut page, &lines, watch)?,
+            },
+            Event::End(TagEnd::HtmlBlock) => {
+                let before = page.length();
+                read_into(&mut page, &html.take().unwrap_or_default(), watch)?;
+                let written = page.length() > before;
+                page.end_paragraph(if written { 2 } else { 0 });
+            }
+            Event::InlineHtml(tag) => {
+                page.inline = true;
+                read_into(&mut page, &tag, watch)?;
+                page.inline = false;
+            }
+            Event::Text(words) => page.text(&words),
+            Event::Code(words) => page.verbatim(&words),
+            Event::SoftBreak => page.text(" "),
+            Event::HardBreak => page.break_lines(1),
+            Event::Rule => page.start_block(b"hr", 2),
+            Event::Start(tag) => start(&mut page, &tag),
+            Event::End(tag) => end(&mut page, tag),
+            _ => {}
+        }
+    }
+    Ok(page.finish())
+}
+
+fn start(page: &mut Page, tag: &Tag<'_>) {
+    match tag {
+        Tag::Paragraph => page.start_block(b"p", 0),
+        Tag::Heading { level, .. } => {
+            page.start_block(b"h1", 2);
+            page.start_heading(*level as u8);
+        }
+        Tag::CodeBlock(_) => {
+            page.start_block(b"pre", 1);
+            page.start_preformatted();
+        }
+        Tag::Item => page.start_block(b"li", 1),
+        Tag::BlockQuote(_) => page.start_block(b"blockquote", 1),
+        Tag::List(_) => page.start_block(b"ul", 0),
+        Tag::Table(_) => {
+            page.start_block(b"table", 0);
+            page.start_table();
+        }
+        Tag::TableHead | Tag::TableRow => page.start_row(),
+        Tag::TableCell => page.start_cell(1, 1),
+        _ => {}
+    }
+}
+
+fn end(page: &mut Page, tag: TagEnd) {
+    match tag {
+        TagEnd::Heading(_) => {
+            page.end_heading();
+            page.end_paragraph(2);
+        }
+        TagEnd::CodeBlock => {
+            page.end_preformatted();
+            page.end_paragraph(2);
+        }
+        TagEnd::Paragraph | TagEnd::BlockQuote(_) | TagEnd::FootnoteDefinition => {
+            page.end_paragraph(2);
+        }
+        TagEnd::Item | TagEnd::List(_) => page.end_paragraph(1),
+        TagEnd::TableCell => {
+            page.end_paragraph(0);
+            page.end_cell();
+        }
+        TagEnd::TableRow | TagEnd::TableHead => page.end_row(),
+        TagEnd::Table => page.end_table(),
+        _ => {}
+    }
 }
 
 /// Whether quotes and lists may be nested too deep. It counts the marks before the text of each
@@ -164,20 +205,6 @@ fn is_too_deep(markdown: &str) -> bool {
         }
         quotes + lists > Budget::DEPTH
     })
-}
-
-/// Ends the text with at least `breaks` line breaks, and not with very many, unless it is empty.
-fn end_line(text: &mut String, breaks: usize) {
-    if text.is_empty() {
-        return;
-    }
-    let solid = text.trim_end_matches(['\n', '\t', ' ']).len();
-    let present = text[solid..].matches('\n').count();
-    text.truncate(solid);
-    text.extend(std::iter::repeat_n(
-        '\n',
-        present.clamp(breaks, MOST_BREAKS),
-    ));
 }
 
 #[cfg(test)]
@@ -300,6 +327,45 @@ mod tests {
         fn no_text_is_refused(markdown in "[#a海 \n`!\\[\\]()|*_>-]{0,60}") {
             contents(&markdown);
         }
+    }
+
+    #[test]
+    fn html_is_read_as_html() {
+        check(
+            "Before.\n\n<table>\n<tr><th>Part</th><th>Torque</th></tr>\n<tr><td>Nut</td><td>9 Nm</td></tr>\n</table>\n\nAfter.\n",
+            None,
+            "Before.\n\nPart\tTorque\nNut\t9 Nm\n\nAfter.",
+        );
+        check(
+            "<h1 align=\"center\">\n  <img src=a.png>\n  The <i>pump</i>\n</h1>\n\n<p align=center>One.</p>\n\nTwo.\n",
+            Some("The pump"),
+            "One.\n\nTwo.",
+        );
+        check(
+            "<details><summary>More</summary>\n\nSome *marked* text.\n\n- a\n- b\n\n</details>\n<!-- c -->\n\nEnd.\n",
+            None,
+            "More\n\nSome marked text.\n\na\nb\n\nEnd.",
+        );
+        check(
+            "<table><tr><td>\n\n**a**\n\n</td><td>\n\nb\n\n</td></tr></table>\n",
+            None,
+            "a\tb",
+        );
+        check("<script>\nlet x;\n</script>\n\nx\n", None, "x");
+    }
+
+    #[test]
+    fn tags_within_a_line() {
+        check("a<br>b<br/>c", None, "a\nb\nc");
+        check("| a<br>b | c |\n|---|---|\n| d | |\n", None, "a\nb\nc\nd");
+        check("10<sup>6</sup> of H<sub>2</sub>O", None, "10^6 of H2O");
+        check("a <span hidden>b</span> c", None, "a c");
+        // A name in angles is no element that swallows what follows it.
+        check(
+            "Run `x` <title> and\n\ngo <svg> on\n\nhome",
+            None,
+            "Run x and\n\ngo\n\nhome",
+        );
     }
 
     #[test]

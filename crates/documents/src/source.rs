@@ -1,5 +1,5 @@
-//! The bytes of one input file: decompressed, without byte order mark, checked to be UTF-8, counted
-//! as they are read from disk, and limited by the budget of a document.
+//! The bytes of one input file: decompressed, decoded to UTF-8, counted as they are read from disk, and
+//! limited by the budget of a document.
 
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::PathBuf;
@@ -8,12 +8,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::budget::Halt;
 use crate::compression::{BUFFER_BYTES, Compression};
+use crate::encoding::{Encoding, Sample, Text, Transcoded, text_of};
 use crate::error::ReadError;
 use crate::files::{InputFile, Origin};
+use crate::format::Format;
+use crate::notice::NoticeKind;
 use crate::place::Place;
 use crate::watch::Watch;
 
-const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+/// How many bytes of a table are looked at for their encoding.
+const SAMPLE_BYTES: usize = BUFFER_BYTES;
 
 /// An open input file.
 pub(crate) struct Source {
@@ -23,6 +27,9 @@ pub(crate) struct Source {
     line: u64,
     /// The offset of the next line, after decompression.
     pub(crate) offset: u64,
+    /// Whether the encoding is known already.
+    decided: bool,
+    format: Format,
 }
 
 /// The file in messages, and what its reading may cost.
@@ -61,11 +68,13 @@ impl Name {
 }
 
 impl Source {
-    /// Opens a file; `bytes_read` counts what is read from disk.
+    /// Opens a file; `bytes_read` counts what is read from disk. `encoding` is that of its text, where it is
+    /// given; of a table, it is found out here.
     pub(crate) fn open(
         file: &InputFile,
         bytes_read: Arc<AtomicU64>,
         watch: &Watch,
+        encoding: Option<Encoding>,
     ) -> Result<Self, ReadError> {
         let mut name = Name {
             path: file.path.clone(),
@@ -88,20 +97,46 @@ impl Source {
         } else {
             decompressed(compressed, &name)?
         };
+        let decided = encoding.is_some();
         let (first, rest) =
-            split_start(reader, BYTE_ORDER_MARK.len()).map_err(|error| name.failed(error))?;
-        let offset = if first == BYTE_ORDER_MARK {
-            reader = rest;
-            BYTE_ORDER_MARK.len() as u64
-        } else {
-            reader = Box::new(Cursor::new(first).chain(rest));
-            0
+            split_start(reader, Encoding::MARK_BYTES).map_err(|error| name.failed(error))?;
+        let mark = match file.format {
+            Format::Pdf => None,
+            _ => Encoding::of_mark(&first),
         };
+        let length = mark.map_or(0, |(_, length)| length);
+        let after_mark = first.get(length..).unwrap_or_default().to_vec();
+        reader = Box::new(Cursor::new(after_mark).chain(rest));
+        let mut told = encoding.or(mark.map(|(encoding, _)| encoding));
+        if told.is_none() && file.format.is_table() {
+            let (sample, rest) =
+                split_start(reader, SAMPLE_BYTES).map_err(|error| name.failed(error))?;
+            let looked_at = Sample {
+                bytes: &sample,
+                complete: sample.len() < SAMPLE_BYTES,
+            };
+            told = looked_at.encoding(file.format == Format::JsonLines);
+            reader = Box::new(Cursor::new(sample).chain(rest));
+        }
+        if let Some(encoding) = told.filter(|&encoding| encoding != Encoding::UTF_8) {
+            reader = Box::new(Transcoded::new(reader, encoding));
+            if !decided {
+                name.watch.notices.add(
+                    name.path.clone(),
+                    NoticeKind::Decoded {
+                        encoding,
+                        malformed: 0,
+                    },
+                );
+            }
+        }
         Ok(Self {
             name,
             reader: Metered::new(reader, watch.clone()),
             line: 0,
-            offset,
+            offset: length as u64,
+            decided: told.is_some(),
+            format: file.format,
         })
     }
 
@@ -165,10 +200,40 @@ impl Source {
         Ok(bytes)
     }
 
-    /// All the text that is left.
+    /// All the text that is left, in whatever encoding it is.
     pub(crate) fn read_all(&mut self) -> Result<String, ReadError> {
         let bytes = self.read_bytes()?;
-        self.name.decode(bytes, 1, self.offset)
+        let Name { path, watch, .. } = &self.name;
+        let text = match text_of(bytes, self.format == Format::Html) {
+            Text::Plain(text) => text,
+            Text::WithoutNuls { text, nuls } => {
+                let kind = NoticeKind::NulsLeftOut { count: nuls };
+                watch.notices.add(path.clone(), kind);
+                text
+            }
+            // The decoded text of a known encoding is UTF-8, whatever it looks like.
+            Text::Decoded { .. } if self.decided => {
+                return Err(ReadError::NoText { path: path.clone() });
+            }
+            Text::Decoded {
+                text,
+                encoding,
+                malformed,
+            } => {
+                let kind = NoticeKind::Decoded {
+                    encoding,
+                    malformed,
+                };
+                watch.notices.add(path.clone(), kind);
+                text
+            }
+            Text::Damaged { bytes } => return self.name.decode(bytes, 1, self.offset),
+            Text::Binary => return Err(ReadError::NoText { path: path.clone() }),
+        };
+        match text.len() as u64 > watch.budget.document_bytes {
+            true => Err(watch.too_large(Place::whole(path))),
+            false => Ok(text),
+        }
     }
 }
 

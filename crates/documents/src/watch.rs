@@ -1,18 +1,21 @@
 //! What every reader checks while it works: whether its document is over the budget, and whether to
-//! stop.
+//! stop; and where it tells what it lost.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::budget::Budget;
 use crate::error::ReadError;
+use crate::notice::Notices;
 use crate::place::Place;
 
-/// The budget, and the flag that stops the reading.
+/// The budget, the flag that stops the reading, and what is told of it.
 #[derive(Clone, Default)]
 pub(crate) struct Watch {
     pub(crate) budget: Budget,
     pub(crate) stop: Arc<AtomicBool>,
+    /// Where readers tell what they read otherwise than it stands in a file.
+    pub(crate) notices: Notices,
 }
 
 impl Watch {

@@ -5,6 +5,7 @@ mod entity;
 mod line_counter;
 mod namespaces;
 mod tag;
+mod template;
 mod tidy;
 mod wikitext;
 
@@ -20,7 +21,6 @@ use self::line_counter::LineCounted;
 use self::namespaces::Namespaces;
 use crate::budget::Halt;
 use crate::error::ReadError;
-use crate::names::ID_NAMES;
 use crate::record::{self, Record};
 use crate::source::{Metered, Name, Source, fill};
 use ken_corpus::Document;
@@ -255,7 +255,7 @@ impl Dump {
         if id.is_empty() {
             return Err(ReadError::MissingField {
                 place,
-                names: &ID_NAMES[..1],
+                names: "id".to_owned(),
             });
         }
         self.name.watch.check()?;

@@ -1,17 +1,20 @@
-//! Wikitext to the plain text of an article: templates, tables, references and markup are dropped,
-//! the labels of links and the headings are kept.
+//! Wikitext to the plain text of an article: tables, references, markup and most templates are dropped,
+//! the labels of links, the headings, and templates that stand for words are kept.
 //!
-//! It expands no templates, so what only a template produces is missing. It reads any text in a
+//! It expands no templates, so what only a template produces is missing, unless the template is known here. It reads any text in a
 //! single pass, whatever is opened and never closed in it.
 
 use super::namespaces::Namespaces;
 use super::tag::{Tag, TagKind};
 use super::tidy::tidy;
-use super::{entity, tag};
+use super::{entity, tag, template};
 
 /// How deep links may be nested: a picture's caption has links, a link's label has none. The bound
 /// keeps the work linear, since closing a link visits its whole content.
 const DEEPEST_LINK: usize = 4;
+
+/// How deep templates may be nested of which something is shown; a wiki expands none that is deeper.
+const DEEPEST_TEMPLATE: usize = 40;
 
 /// How many things may be open at once; each takes many times its size in the text. A wiki expands
 /// no template that is nested deeper than 40.
@@ -212,9 +215,20 @@ impl Scan<'_> {
             for _ in 0..=links {
                 self.pop();
             }
-            self.drop_since(open);
+            self.end_template(open);
         }
         self.at += count;
+    }
+
+    /// Keeps of a template what it shows.
+    fn end_template(&mut self, open: Open) {
+        let shallow = self.open.len() < DEEPEST_TEMPLATE;
+        let body = self.text.get(open.start..).unwrap_or_default();
+        let shown = (shallow && body.len() <= template::LONGEST).then(|| template::shown(body));
+        self.drop_since(open);
+        if let Some(shown) = shown.flatten() {
+            self.text.push_str(&shown);
+        }
     }
 
     fn open_brackets(&mut self) {
@@ -464,6 +478,24 @@ mod tests {
         check("<REF>x</ReF >y", "y");
         check("1 < 2 and 3 > 2, a<b", "1 < 2 and 3 > 2, a<b");
         check("x<sub>2</sub><ref>open", "x2open");
+    }
+
+    #[test]
+    fn templates_that_stand_for_words_are_shown() {
+        check(
+            "The weir is {{convert|5|km|mi|abbr=on}} long{{cite web|url=x}} and holds {{formatnum:1500000}} litres.",
+            "The weir is 5 km long and holds 1,500,000 litres.",
+        );
+        check(
+            "Built {{circa|{{nowrap|''1500''}}}} by {{lang|de|[[Otto|Otto der Große]]}}.",
+            "Built c. 1500 by Otto der Große.",
+        );
+        check(
+            "{{Infobox dam\n| opened = {{start date|1999|1|2}}\n}}x {{coord|1|2}}y",
+            "x y",
+        );
+        let deep = format!("{}x{}", "{{nowrap|".repeat(60), "}}".repeat(60));
+        check(&format!("a {deep}"), "a");
     }
 
     #[test]

@@ -18,9 +18,8 @@ use serde_json::{Map, Value};
 
 use self::claims::{Claims, Group};
 use crate::error::ReadError;
-use crate::fields;
+use crate::fields::Shape;
 use crate::files::InputFile;
-use crate::names::{ID_NAMES, TEXT_NAMES};
 use crate::place::Place;
 use crate::record::Record;
 use crate::watch::Watch;
@@ -32,12 +31,13 @@ pub(crate) fn records(
     file: &InputFile,
     bytes_read: Arc<AtomicU64>,
     watch: &Watch,
+    shape: Arc<Shape>,
 ) -> Result<impl Iterator<Item = Result<Record, ReadError>> + Send + use<>, ReadError> {
     let failed = |error| ReadError::from_io(error, &file.path, None, watch.budget);
     let opened = file.open().map_err(failed)?;
     let length = opened.metadata().map_err(failed)?.len();
     let whole = Place::whole(&file.path);
-    let mut rows = Some(Rows::open(opened, length, whole, watch)?);
+    let mut rows = Some(Rows::open(opened, length, whole, watch, &shape)?);
     let row_count = rows.as_ref().map_or(0, |rows| rows.count);
     let path = file.path.clone();
     let mut number = 0;
@@ -48,7 +48,7 @@ pub(crate) fn records(
         let record: Option<Result<Record, ReadError>> = row.map(|row| {
             let values = row?;
             number += 1;
-            let document = fields::document(values, &place)?;
+            let document = shape.document(values, &place)?;
             Ok(Record { document, place })
         });
         let continues = match &record {
@@ -82,7 +82,13 @@ struct Rows {
 
 impl Rows {
     /// Opens a file if it has the columns that documents need.
-    fn open(file: File, length: u64, whole: Place, watch: &Watch) -> Result<Self, ReadError> {
+    fn open(
+        file: File,
+        length: u64,
+        whole: Place,
+        watch: &Watch,
+        shape: &Shape,
+    ) -> Result<Self, ReadError> {
         let failed = |error| ReadError::from_io(error, &whole.path, None, watch.budget);
         let bounded = Bounded {
             file: file.try_clone().map_err(failed)?,
@@ -100,13 +106,13 @@ impl Rows {
         let metadata = reader.metadata().file_metadata();
         let count = u64::try_from(metadata.num_rows()).unwrap_or(0);
         let columns = metadata.schema().get_fields();
-        for names in [ID_NAMES, TEXT_NAMES] {
-            if !columns.iter().any(|column| names.contains(&column.name())) {
-                return Err(ReadError::MissingColumn {
-                    place: whole,
-                    names,
-                });
-            }
+        let nested = shape.names.has_paths();
+        let names = columns.iter().map(|column| column.name());
+        if let Some(role) = shape.names.missing(names).filter(|_| !nested) {
+            return Err(ReadError::MissingColumn {
+                place: whole,
+                names: shape.names.told(role),
+            });
         }
         let groups = reader.metadata().row_groups().iter().map(Group::of);
         Ok(Self {

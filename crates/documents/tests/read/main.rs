@@ -8,6 +8,7 @@
 
 mod compressed;
 mod dumps;
+mod encodings;
 #[path = "../files/mod.rs"]
 mod files;
 mod hostile;
@@ -184,7 +185,7 @@ fn broken_contents_are_told_by_line() {
     );
     assert_eq!(message, expected);
 
-    let (_, message) = error_of("t.txt", b"ok\nok\nab\xc3");
+    let (_, message) = error_of("t.txt", b"\xc3\xa4\n\xc3\xb6\nab\xc3");
     assert_eq!(message, "t.txt:3: invalid UTF-8 at byte 8 of the file");
 
     let twice = b"{\"id\":\"a\",\"text\":\"x\"}\n{\"id\":\"a\",\"text\":\"y\"}";

@@ -41,7 +41,7 @@ fn what_is_wrong_is_told_by_file_and_row() {
     let good = [("a", "x"), ("b", "y")];
     for (file, kind, message) in [
         (
-            two_columns(["id", "body"], &good),
+            two_columns(["id", "words"], &good),
             "missing_column",
             "p.parquet: the header has no column contents, text, passage or content",
         ),

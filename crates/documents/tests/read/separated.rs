@@ -1,5 +1,6 @@
 //! Comma- and tab-separated files, good and bad.
 
+use ken_documents::{FieldName, ReadOptions, read_documents_with};
 use proptest::prelude::*;
 
 use crate::{documents_of, error_of, folder, owned, read};
@@ -102,8 +103,8 @@ fn wrong_records_are_told_by_line_and_passed_over() {
             .collect();
         assert_eq!(ids, ["a", "c"]);
     }
-    let file = b"id,text\na,\"x\"\nb,\"y\nz\xff\"\nc,z\n";
-    let expected = "c.csv:4: invalid UTF-8 at byte 20 of the file";
+    let file = b"id,text\na,\"\xc3\xa4\xc3\xb6\"\nb,\"y\nz\xff\"\nc,z\n";
+    let expected = "c.csv:4: invalid UTF-8 at byte 23 of the file";
     assert_eq!(
         error_of("c.csv", file),
         ("invalid_utf8".to_owned(), expected.to_owned())
@@ -115,6 +116,103 @@ fn wrong_records_are_told_by_line_and_passed_over() {
         error_of("c.csv", file),
         ("open_quote".to_owned(), expected.to_owned())
     );
+}
+
+#[test]
+fn quotes_that_are_never_closed_swallow_no_rows() {
+    let rows = "1\talpha\n2\t\"Eight bar\" is high\n3\t\"The gate was shut\n4\tdelta\n5\t\"The lock\" held\n6\tzeta\n";
+    let found = documents_of("c.tsv", format!("id\ttext\n{rows}").as_bytes());
+    let texts: Vec<&str> = found.iter().map(|(_, _, text, _)| text.as_str()).collect();
+    assert_eq!(
+        texts,
+        [
+            "alpha",
+            "\"Eight bar\" is high",
+            "\"The gate was shut",
+            "delta",
+            "\"The lock\" held",
+            "zeta"
+        ]
+    );
+    let last = documents_of("c.tsv", b"id\ttext\n1\t\"a\n2\tb\n3\t\"c");
+    assert_eq!(last.len(), 3);
+    assert_eq!((last[0].2.as_str(), last[2].2.as_str()), ("\"a", "\"c"));
+
+    let file = format!("id,text\n{}", rows.replace('\t', ","));
+    let expected = "c.csv:4: a quote of this record is never closed";
+    assert_eq!(
+        error_of("c.csv", file.as_bytes()),
+        ("open_quote".to_owned(), expected.to_owned())
+    );
+    let dir = folder(&[("c.csv", file.as_bytes())]);
+    let ids: Vec<String> = read(dir.path())
+        .into_iter()
+        .flatten()
+        .map(|d| d.id)
+        .collect();
+    assert_eq!(ids, ["1", "2", "4", "5", "6"]);
+
+    // Spaces behind a quote, and a quote in the middle, are no breach.
+    let file = b"id,text\n1,\"a,b\" \n2,c \"d\" e\n";
+    let expected = [("1", "", "a,b", "{}"), ("2", "", "c \"d\" e", "{}")];
+    assert_eq!(documents_of("c.csv", file), owned(&expected));
+}
+
+#[test]
+fn separators_are_found() {
+    let expected = [("1", "", "a,b", r#"{"year":"1999"}"#)];
+    for file in [
+        "id;text;year\n1;a,b;1999\n",
+        "id\ttext\tyear\n1\ta,b\t1999\n",
+        "\n\"id\"|\"text\"|year\n1|a,b|1999\n",
+    ] {
+        for name in ["c.csv", "c.tsv"] {
+            assert_eq!(
+                documents_of(name, file.as_bytes()),
+                owned(&expected),
+                "{file}"
+            );
+        }
+    }
+}
+
+#[test]
+fn columns_are_named_by_the_caller() {
+    for (given, file, expected) in [
+        (
+            &["text=Answer", "id=nr"][..],
+            "nr,text,answer\n1,a,b\n",
+            vec!["1|b"],
+        ),
+        (&["id="], "text\nx\n\ny\n", vec!["c.csv:2|x", "c.csv:4|y"]),
+        (&["id=2", "text=3"], "x;1;a\ny;2;b\n", vec!["1|a", "2|b"]),
+        (
+            &["text=1", "id="],
+            "a\n\"b\nc\"\n",
+            vec!["c.csv:1|a", "c.csv:2|b\nc"],
+        ),
+        (
+            &["text=body"],
+            "id,text\n1,a\n",
+            vec!["c.csv:1: the header has no column \"body\""],
+        ),
+    ] {
+        let dir = folder(&[("c.csv", file.as_bytes())]);
+        let names = given.iter().map(|name| name.parse::<FieldName>().unwrap());
+        let options = ReadOptions {
+            fields: names.collect(),
+            ..ReadOptions::default()
+        };
+        let place = format!("{}/", dir.path().display());
+        let found: Vec<String> = read_documents_with(&[dir.path().to_owned()], options)
+            .unwrap()
+            .map(|document| match document {
+                Ok(document) => format!("{}|{}", document.id, document.text),
+                Err(error) => error.to_string().replace(&place, ""),
+            })
+            .collect();
+        assert_eq!(found, expected);
+    }
 }
 
 /// A field as it is written when it is always quoted.

@@ -26,6 +26,7 @@ pub(crate) fn run(arguments: &IngestArguments, session: &Session<'_>) -> Result<
             document_bytes: session.settings.max_document_bytes.0,
         },
         stop: Arc::clone(session.stop),
+        ..ReadOptions::default()
     };
     let documents = read_documents_with(&arguments.paths, options)?;
     tell_of_skipped(documents.skipped());

@@ -93,10 +93,10 @@ fn a_broken_line_costs_nothing_that_was_published() {
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn documents_that_cannot_be_read() {
     let ken = Ken::new();
-    ken.write("latin.txt", b"caf\xe9");
-    ingested(&ken, "latin.txt").is(
+    ken.write("damaged.txt", b"caf\xc3\xa9 caf\xc3\xa9 \xe9");
+    ingested(&ken, "damaged.txt").is(
         "invalid_utf8",
-        "latin.txt:1: invalid UTF-8 at byte 3",
+        "damaged.txt:1: invalid UTF-8 at byte 12",
         "iconv",
     );
 

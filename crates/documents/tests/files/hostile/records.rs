@@ -76,6 +76,19 @@ pub(super) fn tables(all: &mut Vec<Pattern>) {
         ("carriage returns", "id,text\n", "\r", "1,x\n"),
         ("short records", "id,text\n", "1\n", ""),
         ("line breaks in quotes", "id,text\n1,\"", "\n", "\"\n"),
+        ("quotes that open lines", "id,text\n", "\"a\n", ""),
+        (
+            "quotes that open and go on",
+            "id,text\n",
+            "1,\"a\n\"\"b\n\"c,d\n",
+            "",
+        ),
+        (
+            "rows after an open quote",
+            "id,text\n1,\"a\n\"b",
+            "c,\"\n",
+            "",
+        ),
     ] {
         add(all, "c.csv", name, move |n| {
             format!("{before}{}{after}", repeated(unit, n)).into()
@@ -85,6 +98,15 @@ pub(super) fn tables(all: &mut Vec<Pattern>) {
         let names: String = (0..n / 8).map(|number| format!(",c{number:06x}")).collect();
         format!("id,text{names}\n1,x\n").into()
     });
+    for (name, unit) in [
+        ("open quotes", "1\t\"a\n"),
+        ("open quotes and doubled ones", "1\t\"a\n\"\"\tb\n"),
+        ("quotes that close later", "1\t\"\n\",\"\n"),
+    ] {
+        add(all, "c.tsv", name, move |n| {
+            format!("id\ttext\n{}", repeated(unit, n)).into()
+        });
+    }
     add(all, "c.tsv", "records", |n| {
         let records: String = (0..n / 24)
             .map(|number| format!("{number:09}\tsome words\n"))
@@ -305,7 +327,7 @@ pub(crate) fn zstd_with_window(bytes: usize, window_log: u32) -> Vec<u8> {
     let mut encoder = zstd::stream::Encoder::new(Vec::new(), 1).unwrap();
     encoder.long_distance_matching(true).unwrap();
     encoder.window_log(window_log).unwrap();
-    let block = vec![0; 1 << 20];
+    let block = vec![b'x'; 1 << 20];
     let mut left = bytes;
     while left > 0 {
         let count = left.min(block.len());

@@ -195,6 +195,22 @@ pub(super) fn html(all: &mut Vec<Pattern>) {
         ("titles", "<title>a</title>"),
         ("zeros", "\0"),
         ("doctypes", "<!doctype a "),
+        ("hidden paragraphs", "<p hidden>a"),
+        ("hidden in hidden regions", "<div hidden><b>"),
+        ("formulas in formulas", "<math><mfrac>"),
+        ("powers of powers", "<math><msup><mi>x</mi>"),
+        ("raised text", "<sup>1"),
+        ("cells that reach down", "<td rowspan=9>"),
+        ("wide cells", "<td colspan=99>a"),
+        ("tables in cells", "<table><td>a"),
+        (
+            "paragraphs",
+            "<p>One, two and three words, and so on, of a sentence that goes on and on, as long as it may be, up to its end.</p>",
+        ),
+        (
+            "paragraphs in elements",
+            "<div><p>One, two and three words, and so on, of a sentence that goes on, as long as it may be, up to its end.</p>",
+        ),
     ] {
         add(all, "t.html", name, move |n| repeated(unit, n).into());
     }

@@ -37,6 +37,7 @@ impl Documents {
             format: None,
             budget: self.budget,
             stop: Arc::clone(stop),
+            ..ReadOptions::default()
         };
         let paths: [PathBuf; 1] = [folder.to_owned()];
         read_documents_with(&paths, options).map_err(|error| refused(&error))

@@ -1,0 +1,98 @@
+//! The main content of a page: its article without menus, margins and footers, where it has one.
+//!
+//! A page has an article if its paragraphs say so and nearly all prose is in it. Of manuals with tables, lists of
+//! links and applications all text is kept: what is left out in error is never found again.
+
+use std::collections::HashSet;
+
+use dom_smoothie::{Config, Readability};
+
+use super::elements::is_void;
+use ken_storage::contained;
+
+/// Larger pages, with more tags or deeper ones, are read as a whole: a tree of them takes many times their size,
+/// and its reader cannot be stopped.
+const MOST_BYTES: usize = 4 << 20;
+const MOST_TAGS: usize = 50_000;
+const DEEPEST: usize = 256;
+
+/// Shorter texts are no articles, in bytes.
+const LEAST_TEXT: usize = 500;
+/// A line of prose has at least so many bytes.
+const PROSE: usize = 120;
+/// One part in so many of an article's prose may be outside of it.
+const PROSE_TO_ONE_LEFT_OUT: usize = 5;
+
+/// The HTML of the article of a page whose text is `all`.
+pub(super) fn article_of(html: &str, all: &str) -> Option<String> {
+    if all.len() < LEAST_TEXT || !is_small(html) {
+        return None;
+    }
+    let config = Config {
+        disable_json_ld: true,
+        max_elements_to_parse: MOST_TAGS,
+        ..Config::default()
+    };
+    let article = || {
+        let mut page = Readability::new(html, None, Some(config)).ok()?;
+        if !page.is_probably_readable() {
+            return None;
+        }
+        let article = page.parse().ok()?;
+        Some(article.content.to_string())
+    };
+    // Trees of broken pages are a large field.
+    contained(article).ok().flatten()
+}
+
+/// Whether `main` is the article of a page whose text is `all`: it has the prose of it.
+pub(super) fn is_article(main: &str, all: &str) -> bool {
+    let lines = |text: &str| -> HashSet<String> {
+        let lines = text
+            .lines()
+            .map(|line| line.split_whitespace().collect::<String>());
+        lines.collect()
+    };
+    let kept = lines(main);
+    let is_prose = |line: &&str| line.len() >= PROSE;
+    let prose = main.lines().map(str::trim).filter(is_prose).map(str::len);
+    let prose: usize = prose.sum();
+    let left_out = all.lines().map(str::trim).filter(is_prose).filter(|line| {
+        let bare: String = line.split_whitespace().collect();
+        !kept.contains(&bare)
+    });
+    let left_out: usize = left_out.map(str::len).sum();
+    main.len() >= LEAST_TEXT && prose > 0 && left_out <= prose / PROSE_TO_ONE_LEFT_OUT
+}
+
+/// Whether a tree of the page is affordable.
+fn is_small(html: &str) -> bool {
+    let (mut tags, mut depth) = (0_usize, 0_usize);
+    let mut rest = html;
+    if html.len() > MOST_BYTES {
+        return false;
+    }
+    while let Some((_, after)) = rest.split_once('<') {
+        let (tag, next) = after.split_once('>').unwrap_or((after, ""));
+        rest = next;
+        if tag.starts_with('/') {
+            depth = depth.saturating_sub(1);
+        } else if tag.starts_with(|c: char| c.is_ascii_alphabetic()) {
+            tags += 1;
+            let name = tag.split(|c: char| !c.is_ascii_alphanumeric()).next();
+            let name = name.unwrap_or_default().to_ascii_lowercase();
+            // Those whose end tags are usually left out nest no deeper than what is around them.
+            let ends = matches!(
+                name.as_str(),
+                "p" | "li" | "dt" | "dd" | "tr" | "td" | "th" | "option" | "tbody" | "thead"
+            );
+            if !ends && !tag.ends_with('/') && !is_void(name.as_bytes()) {
+                depth += 1;
+            }
+        }
+        if tags > MOST_TAGS || depth > DEEPEST {
+            return false;
+        }
+    }
+    true
+}

@@ -1,0 +1,445 @@
+//! The text of a page, as it grows from tags and words: lines, cells, headings.
+
+use std::iter;
+use std::mem;
+use std::ops::Range;
+
+use serde_json::{Map, Value};
+
+use super::elements::{ends_foreign_content, heading_level, line_breaks};
+use super::formula::{Formula, Script};
+use super::scope::{Scopes, Start};
+use crate::record::one_line;
+
+/// The columns of a table in which cells that reach down are followed.
+const MOST_COLUMNS: usize = 64;
+/// The most columns that one cell counts as.
+const WIDEST_CELL: u32 = 16;
+
+/// A page so far.
+#[derive(Default)]
+pub(crate) struct Page {
+    text: String,
+    /// Line breaks that are due before the next text, at most 2.
+    breaks: usize,
+    /// Ends of cells that are due before the next text.
+    tabs: usize,
+    /// Whether a space is due before the next text.
+    space: bool,
+    scopes: Scopes,
+    formula: Option<Formula>,
+    script: Option<Script>,
+    preformatted: usize,
+    /// Whether a line break that comes now is none of the preformatted text.
+    preformatted_begins: bool,
+    tables: Vec<Table>,
+    title: Option<String>,
+    in_title: bool,
+    /// Where the open heading starts, and its level.
+    heading_start: Option<(usize, u8)>,
+    /// The first heading of any level.
+    first_heading: Option<Heading>,
+    /// The first heading of the first level.
+    main_heading: Option<String>,
+    pub(super) metadata: Map<String, Value>,
+    /// Whether tags are those within a paragraph of Markdown.
+    pub(crate) inline: bool,
+}
+
+/// A heading, and where it stands in the text.
+#[derive(Debug, Clone)]
+pub(crate) struct Heading {
+    pub(crate) text: String,
+    pub(crate) place: Range<usize>,
+}
+
+/// A table that is being read.
+#[derive(Default)]
+struct Table {
+    row: u32,
+    column: usize,
+    /// Where the open cell starts.
+    cell: Option<usize>,
+    /// Whether the last cell has several lines.
+    tall: bool,
+    /// The columns that the last cell takes beyond its own.
+    wide: u32,
+    /// The last row that a cell above reaches, for each column.
+    reached: Vec<u32>,
+}
+
+/// What a start tag says.
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct Attributes {
+    pub(super) self_closing: bool,
+    pub(super) hidden: bool,
+    pub(super) shadow: bool,
+    pub(super) columns: u32,
+    pub(super) rows: u32,
+}
+
+impl Page {
+    pub(super) fn hidden(&self) -> bool {
+        self.scopes.hidden()
+    }
+
+    /// Whether tags are those of a drawing or a formula, in which nothing is raw text.
+    pub(super) fn in_foreign_content(&self) -> bool {
+        self.scopes.in_drawing() || self.formula.is_some()
+    }
+
+    pub(super) fn start(&mut self, name: &[u8], tag: Attributes) {
+        if self.ends_formula(name) {
+            self.end_formula();
+        }
+        self.scopes.start(
+            name,
+            Start {
+                self_closing: tag.self_closing,
+                hidden: tag.hidden,
+                shadow: tag.shadow,
+                in_formula: self.formula.is_some(),
+                inline: self.inline,
+            },
+        );
+        if self.hidden() {
+            return;
+        }
+        if let Some(formula) = &mut self.formula {
+            if name == b"mspace" {
+                self.text.push(' ');
+            } else {
+                formula.start(name, &mut self.text);
+                if tag.self_closing {
+                    formula.end(name, &mut self.text);
+                }
+            }
+            return;
+        }
+        match name {
+            b"title" if !tag.self_closing && !self.inline => {
+                self.in_title = self.title.is_none();
+                self.title.get_or_insert_default();
+            }
+            b"math" if !tag.self_closing => {
+                self.settle();
+                self.formula = Some(Formula::default());
+            }
+            b"sup" | b"sub" if !tag.self_closing => self.start_script(name == b"sup"),
+            b"a" => {
+                if let Some(script) = &mut self.script {
+                    script.link = true;
+                }
+            }
+            b"pre" if !tag.self_closing => self.start_preformatted(),
+            b"table" => self.start_table(),
+            b"tr" => self.start_row(),
+            b"td" | b"th" => self.start_cell(tag.columns, tag.rows),
+            _ => {}
+        }
+        if !matches!(name, b"table" | b"tr") {
+            self.break_lines(line_breaks(name));
+        }
+        if let Some(level) = heading_level(name).filter(|_| !tag.self_closing) {
+            self.start_heading(level);
+        }
+    }
+
+    pub(super) fn end(&mut self, name: &[u8]) {
+        let closed = self.scopes.end(name);
+        if self.hidden() {
+            return;
+        }
+        if closed {
+            return self.break_lines(line_breaks(name));
+        }
+        if let Some(formula) = &mut self.formula {
+            if name == b"math" || ends_foreign_content(name) {
+                self.end_formula();
+            } else {
+                formula.end(name, &mut self.text);
+                return;
+            }
+        }
+        match name {
+            b"title" => self.in_title = false,
+            b"pre" => self.end_preformatted(),
+            b"sup" | b"sub" => self.end_script(),
+            b"td" | b"th" => self.end_cell(),
+            b"tr" => self.end_row(),
+            b"table" => self.end_table(),
+            _ if heading_level(name).is_some() => self.end_heading(),
+            _ => {}
+        }
+        if !matches!(name, b"table" | b"tr") {
+            self.break_lines(line_breaks(name));
+        }
+    }
+
+    /// Lines break here, at least `count` times; not at the start of a cell.
+    pub(crate) fn break_lines(&mut self, count: usize) {
+        if count == 0 {
+            return;
+        }
+        self.script = None;
+        let cell = self.tables.last().and_then(|table| table.cell);
+        if cell != Some(self.text.len()) {
+            self.breaks = self.breaks.max(count);
+        }
+    }
+
+    /// An element of HTML starts that Markdown spells otherwise.
+    pub(crate) fn start_block(&mut self, name: &[u8], breaks: usize) {
+        self.scopes.end_by(name);
+        self.end_formula();
+        if !self.hidden() {
+            self.break_lines(breaks);
+        }
+    }
+
+    /// A paragraph ends, and with it what its inline tags opened.
+    pub(crate) fn end_paragraph(&mut self, breaks: usize) {
+        self.scopes.end_paragraph();
+        self.end_formula();
+        self.in_title = false;
+        if !self.hidden() {
+            self.break_lines(breaks);
+        }
+    }
+
+    pub(crate) fn start_heading(&mut self, level: u8) {
+        self.heading_start = Some((self.text.len(), level));
+    }
+
+    pub(crate) fn end_heading(&mut self) {
+        let Some((start, level)) = self.heading_start.take() else {
+            return;
+        };
+        let solid = self.text.trim_end().len();
+        self.text.truncate(solid.max(start));
+        let heading = self.text.get(start..).unwrap_or_default().trim();
+        if heading.is_empty() {
+            return;
+        }
+        if level == 1 && self.main_heading.is_none() {
+            self.main_heading = Some(heading.to_owned());
+        }
+        if self.first_heading.is_none() {
+            self.first_heading = Some(Heading {
+                text: heading.to_owned(),
+                place: start..self.text.len(),
+            });
+        }
+    }
+
+    pub(crate) fn start_preformatted(&mut self) {
+        self.preformatted += 1;
+        self.preformatted_begins = true;
+    }
+
+    pub(crate) fn end_preformatted(&mut self) {
+        self.preformatted = self.preformatted.saturating_sub(1);
+    }
+
+    pub(crate) fn start_table(&mut self) {
+        // A table in a cell starts a line of its own.
+        if mem::take(&mut self.tabs) > 0 {
+            self.breaks = self.breaks.max(1);
+        }
+        self.break_lines(2);
+        self.tables.push(Table::default());
+    }
+
+    pub(crate) fn end_table(&mut self) {
+        self.end_row();
+        self.tables.pop();
+        self.break_lines(2);
+    }
+
+    pub(crate) fn start_row(&mut self) {
+        self.end_row();
+        if let Some(table) = self.tables.last_mut() {
+            table.row += 1;
+        }
+    }
+
+    pub(crate) fn end_row(&mut self) {
+        self.end_cell();
+        if let Some(table) = self.tables.last_mut() {
+            table.column = 0;
+            table.wide = 0;
+            table.tall = false;
+        }
+        self.tabs = 0;
+        self.breaks = self.breaks.max(1);
+    }
+
+    /// A cell that takes `columns` columns and `rows` rows.
+    pub(crate) fn start_cell(&mut self, columns: u32, rows: u32) {
+        self.end_cell();
+        if self.tables.is_empty() {
+            self.tables.push(Table::default());
+        }
+        let Some(table) = self.tables.last_mut() else {
+            return;
+        };
+        if table.column > 0 {
+            // A cell of several lines is no value: the next one starts a line, too.
+            self.tabs += usize::from(!table.tall);
+            let wide = usize::try_from(mem::take(&mut table.wide)).unwrap_or_default();
+            self.tabs += wide;
+            table.column += wide;
+        }
+        while table
+            .reached
+            .get(table.column)
+            .is_some_and(|&row| row >= table.row)
+        {
+            table.column += 1;
+            self.tabs += 1;
+        }
+        table.wide = columns.clamp(1, WIDEST_CELL) - 1;
+        if rows > 1 && table.column < MOST_COLUMNS {
+            table
+                .reached
+                .resize(table.reached.len().max(table.column + 1), 0);
+            table.reached[table.column] = table.row.saturating_add(rows - 1);
+        }
+        table.column += 1;
+        table.cell = Some(self.text.len());
+        self.space = false;
+    }
+
+    pub(crate) fn end_cell(&mut self) {
+        let Some(start) = self.tables.last_mut().and_then(|table| table.cell.take()) else {
+            return;
+        };
+        let cell = self.text.get(start..).unwrap_or_default();
+        let tall = cell.trim_start().contains('\n');
+        // Those before an empty cell are still due.
+        if !cell.is_empty() {
+            self.breaks = usize::from(tall);
+        }
+        self.space = false;
+        if let Some(table) = self.tables.last_mut() {
+            table.tall = tall;
+        }
+    }
+
+    fn start_script(&mut self, raised: bool) {
+        let attached = self.breaks == 0 && self.tabs == 0 && !self.space && self.script.is_none();
+        self.script = attached.then_some(Script {
+            raised,
+            start: self.text.len(),
+            link: false,
+        });
+    }
+
+    fn end_script(&mut self) {
+        if let Some(script) = self.script.take()
+            && !self.text.is_empty()
+        {
+            script.finish(&mut self.text);
+        }
+    }
+
+    fn ends_formula(&self, name: &[u8]) -> bool {
+        let Some(formula) = &self.formula else {
+            return false;
+        };
+        line_breaks(name) > 0 || (ends_foreign_content(name) && !formula.in_words())
+    }
+
+    fn end_formula(&mut self) {
+        if let Some(mut formula) = self.formula.take() {
+            formula.finish_all(&mut self.text);
+        }
+    }
+
+    pub(crate) fn text(&mut self, text: &str) {
+        if self.hidden() {
+            return;
+        }
+        if self.in_title {
+            if let Some(title) = &mut self.title {
+                title.push_str(text);
+            }
+            return;
+        }
+        if let Some(formula) = &self.formula {
+            formula.text(text, &mut self.text);
+            return;
+        }
+        if self.preformatted > 0 {
+            let begins = mem::take(&mut self.preformatted_begins);
+            let text = text.strip_prefix('\n').filter(|_| begins).unwrap_or(text);
+            return self.verbatim(text);
+        }
+        self.space |= text.starts_with(|c: char| c.is_ascii_whitespace());
+        for word in text.split_ascii_whitespace() {
+            self.settle();
+            self.text.push_str(word);
+            self.space = true;
+        }
+        self.space = text.ends_with(|c: char| c.is_ascii_whitespace())
+            || (self.space && text.trim_ascii().is_empty());
+    }
+
+    /// Text whose spaces count.
+    pub(crate) fn verbatim(&mut self, text: &str) {
+        if !text.is_empty() && !self.hidden() {
+            self.settle();
+            self.text.push_str(text);
+        }
+    }
+
+    /// Writes the line breaks, ends of cells or the space that are due.
+    fn settle(&mut self) {
+        if self.breaks > 0 && !self.text.is_empty() {
+            let solid = self.text.trim_end_matches([' ', '\t']).len();
+            if self.preformatted == 0 {
+                self.text.truncate(solid);
+            }
+            let present = self.text.bytes().rev().take(self.breaks);
+            let present = present.take_while(|&byte| byte == b'\n').count();
+            self.text
+                .extend(iter::repeat_n('\n', self.breaks - present));
+        }
+        self.text.extend(iter::repeat_n('\t', self.tabs));
+        if self.breaks == 0 && self.tabs == 0 && self.space && !self.text.is_empty() {
+            self.text.push(' ');
+        }
+        self.breaks = 0;
+        self.tabs = 0;
+        self.space = false;
+    }
+
+    pub(crate) fn length(&self) -> usize {
+        self.text.len()
+    }
+
+    /// The title, from its element; the headings; the text.
+    pub(crate) fn finish(mut self) -> Finished {
+        self.end_formula();
+        self.end_heading();
+        Finished {
+            title: self.title.and_then(|title| one_line(&title)),
+            main_heading: self.main_heading,
+            first_heading: self.first_heading,
+            text: self.text,
+            metadata: self.metadata,
+        }
+    }
+}
+
+/// A page that was read.
+pub(crate) struct Finished {
+    /// The title element's text.
+    pub(crate) title: Option<String>,
+    /// The first heading of the first level.
+    pub(crate) main_heading: Option<String>,
+    /// The first heading of any level.
+    pub(crate) first_heading: Option<Heading>,
+    pub(crate) text: String,
+    pub(crate) metadata: Map<String, Value>,
+}

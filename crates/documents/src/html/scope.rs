@@ -1,0 +1,255 @@
+//! Which open elements hide their content: scripts and styles, drawings, choices, and whatever has the
+//! attribute `hidden`. What is never closed hides no more than it does in a browser.
+
+use std::collections::HashMap;
+
+use super::elements::{ends_choices, ends_foreign_content, is_void, key, line_breaks};
+
+/// What hides, and why it ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Up to its end tag.
+    Whole,
+    /// Up to its end tag, or an element of HTML.
+    Drawing,
+    /// HTML within a drawing, which is shown.
+    InDrawing,
+    /// Up to its end tag, or an element that no list of choices holds.
+    Choices,
+    /// Up to its end tag, or an element of HTML; in formulas only.
+    Annotation,
+}
+
+const ELEMENTS: [(&[u8], Kind); 11] = [
+    (b"script", Kind::Whole),
+    (b"style", Kind::Whole),
+    (b"template", Kind::Whole),
+    (b"noscript", Kind::Whole),
+    (b"iframe", Kind::Whole),
+    (b"svg", Kind::Drawing),
+    (b"foreignobject", Kind::InDrawing),
+    (b"select", Kind::Choices),
+    (b"datalist", Kind::Choices),
+    (b"annotation", Kind::Annotation),
+    (b"annotation-xml", Kind::Annotation),
+];
+
+fn element_of(name: &[u8]) -> Option<usize> {
+    ELEMENTS.iter().position(|(known, _)| *known == name)
+}
+
+/// The open elements that decide what is shown.
+#[derive(Default)]
+pub(super) struct Scopes {
+    open: Vec<Scope>,
+    /// How many of each are open, so that no element is searched for in vain.
+    counts: [usize; ELEMENTS.len()],
+    region: Option<Region>,
+}
+
+#[derive(Clone, Copy)]
+struct Scope {
+    element: u8,
+    /// Whether its content is hidden.
+    hidden: bool,
+    /// Whether it ends with the paragraph that it is in.
+    inline: bool,
+}
+
+/// What a start tag says, as far as it matters here.
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct Start {
+    pub(super) self_closing: bool,
+    /// The attribute `hidden`.
+    pub(super) hidden: bool,
+    /// A template that is shown where it stands.
+    pub(super) shadow: bool,
+    /// Whether the tag is in a formula.
+    pub(super) in_formula: bool,
+    /// Whether it ends with the paragraph that it is in.
+    pub(super) inline: bool,
+}
+
+impl Scopes {
+    pub(super) fn hidden(&self) -> bool {
+        self.region.is_some() || self.open.last().is_some_and(|scope| scope.hidden)
+    }
+
+    /// Whether the tags that come are those of a drawing.
+    pub(super) fn in_drawing(&self) -> bool {
+        self.kind() == Some(Kind::Drawing)
+    }
+
+    fn kind(&self) -> Option<Kind> {
+        let last = self.open.last()?;
+        Some(ELEMENTS.get(usize::from(last.element))?.1)
+    }
+
+    /// A start tag.
+    pub(super) fn start(&mut self, name: &[u8], start: Start) {
+        self.end_by(name);
+        if let Some(region) = &mut self.region
+            && region.start(name, start.self_closing)
+        {
+            self.region = None;
+        }
+        if self.region.is_none()
+            && start.hidden
+            && !start.self_closing
+            && !is_void(name)
+            && !matches!(name, b"html" | b"body")
+        {
+            self.region = Some(Region::of(name, start.inline));
+        }
+        if start.self_closing {
+            return;
+        }
+        let Some(element) = element_of(name) else {
+            return;
+        };
+        let outside = self.open.last().is_some_and(|scope| scope.hidden);
+        let hidden = match ELEMENTS[element].1 {
+            Kind::InDrawing if self.in_drawing() => {
+                let below = self.open.len().checked_sub(2);
+                below.is_some_and(|below| self.open[below].hidden)
+            }
+            Kind::InDrawing => return,
+            Kind::Annotation if !start.in_formula => return,
+            Kind::Whole if start.shadow => outside,
+            _ => true,
+        };
+        self.counts[element] += 1;
+        self.open.push(Scope {
+            element: u8::try_from(element).unwrap_or_default(),
+            hidden,
+            inline: start.inline,
+        });
+    }
+
+    /// An element of HTML ends what cannot hold it.
+    pub(super) fn end_by(&mut self, name: &[u8]) {
+        while let Some(kind) = self.kind() {
+            let ends = match kind {
+                Kind::Drawing | Kind::Annotation => ends_foreign_content(name),
+                Kind::Choices => ends_choices(name),
+                Kind::Whole | Kind::InDrawing => false,
+            };
+            if !ends {
+                break;
+            }
+            self.pop();
+        }
+    }
+
+    /// An end tag; true where it closed something of here.
+    pub(super) fn end(&mut self, name: &[u8]) -> bool {
+        let ended = self.region.as_mut().and_then(|region| region.end(name));
+        if ended.is_some() {
+            self.region = None;
+        }
+        let element = element_of(name).filter(|&element| self.counts[element] > 0);
+        let Some(element) = element else {
+            // That of an element around it.
+            self.end_by(name);
+            return ended == Some(true);
+        };
+        while let Some(closed) = self.pop() {
+            if closed == element {
+                break;
+            }
+        }
+        true
+    }
+
+    /// A paragraph ends, and with it what is open of its inline tags.
+    pub(super) fn end_paragraph(&mut self) {
+        while self.open.last().is_some_and(|scope| scope.inline) {
+            self.pop();
+        }
+        self.region.take_if(|region| region.inline);
+    }
+
+    fn pop(&mut self) -> Option<usize> {
+        let element = usize::from(self.open.pop()?.element);
+        self.counts[element] -= 1;
+        Some(element)
+    }
+}
+
+/// An element with the attribute `hidden`, and what is open in it.
+struct Region {
+    /// The names of the open elements, that of the hidden one first.
+    open: Vec<u64>,
+    counts: HashMap<u64, u32>,
+    own: Own,
+    inline: bool,
+}
+
+/// Which start tags end the element though it has no end tag.
+#[derive(Clone, Copy)]
+enum Own {
+    Paragraph,
+    Item,
+    Definition,
+    Row,
+    Cell,
+    Other,
+}
+
+impl Region {
+    fn of(name: &[u8], inline: bool) -> Self {
+        let own = match name {
+            b"p" => Own::Paragraph,
+            b"li" => Own::Item,
+            b"dt" | b"dd" => Own::Definition,
+            b"tr" | b"tbody" | b"thead" | b"tfoot" => Own::Row,
+            b"td" | b"th" => Own::Cell,
+            _ => Own::Other,
+        };
+        Self {
+            open: vec![key(name)],
+            counts: HashMap::from([(key(name), 1)]),
+            own,
+            inline,
+        }
+    }
+
+    fn has(&self, name: &[u8]) -> bool {
+        self.counts.get(&key(name)).is_some_and(|&count| count > 0)
+    }
+
+    /// True where the tag ends the element.
+    fn start(&mut self, name: &[u8], self_closing: bool) -> bool {
+        let part = matches!(name, b"tr" | b"tbody" | b"thead" | b"tfoot");
+        let ends = match self.own {
+            Own::Paragraph => line_breaks(name) > 0 && name != b"br",
+            Own::Item => name == b"li" && !self.has(b"ul") && !self.has(b"ol"),
+            Own::Definition => matches!(name, b"dt" | b"dd") && !self.has(b"dl"),
+            Own::Row => part && !self.has(b"table"),
+            Own::Cell => (part || matches!(name, b"td" | b"th")) && !self.has(b"table"),
+            Own::Other => false,
+        };
+        if !ends && !self_closing && !is_void(name) {
+            self.open.push(key(name));
+            *self.counts.entry(key(name)).or_default() += 1;
+        }
+        ends
+    }
+
+    /// Whether the tag is the element's own, where it ends it: that of one around it does, too.
+    fn end(&mut self, name: &[u8]) -> Option<bool> {
+        if !self.has(name) {
+            let around = line_breaks(name) > 0 && !matches!(name, b"p" | b"br");
+            return around.then_some(false);
+        }
+        while let Some(closed) = self.open.pop() {
+            if let Some(count) = self.counts.get_mut(&closed) {
+                *count = count.saturating_sub(1);
+            }
+            if closed == key(name) {
+                break;
+            }
+        }
+        self.open.is_empty().then_some(true)
+    }
+}

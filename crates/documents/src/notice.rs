@@ -1,0 +1,83 @@
+//! What was read otherwise than it stands in the file, and what was left out of it.
+
+use std::fmt;
+use std::mem;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::encoding::Encoding;
+
+/// So many notices are kept, so that a folder of a million files does not fill the memory.
+const MOST_KEPT: usize = 10_000;
+
+/// Something about one file that its reader should know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Notice {
+    /// The file; `stdin` for standard input.
+    pub path: PathBuf,
+    /// What happened to it.
+    pub kind: NoticeKind,
+}
+
+/// What happened to a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum NoticeKind {
+    /// It was decoded from another encoding than UTF-8.
+    Decoded {
+        /// The encoding.
+        encoding: Encoding,
+        /// How many sequences of bytes were none of the encoding, and became U+FFFD; of a long table,
+        /// as many as its start has.
+        malformed: u64,
+    },
+    /// It has no text, as a page that only a script fills.
+    WithoutText,
+    /// It had NUL bytes, which were left out.
+    NulsLeftOut {
+        /// How many.
+        count: u64,
+    },
+}
+
+impl fmt::Display for Notice {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = self.path.display();
+        match &self.kind {
+            NoticeKind::Decoded {
+                encoding,
+                malformed: 0,
+            } => write!(formatter, "{path} was read as {encoding}"),
+            NoticeKind::Decoded {
+                encoding,
+                malformed,
+            } => write!(
+                formatter,
+                "{path} was read as {encoding}, in which {malformed} characters have no meaning"
+            ),
+            NoticeKind::WithoutText => write!(formatter, "{path} has no text"),
+            NoticeKind::NulsLeftOut { count } => {
+                write!(formatter, "{path} was read without its {count} NUL bytes")
+            }
+        }
+    }
+}
+
+/// The notices of a reading, shared by those who read and those who tell of it.
+#[derive(Debug, Clone, Default)]
+pub struct Notices(Arc<Mutex<Vec<Notice>>>);
+
+impl Notices {
+    /// Takes the notices since the last call, in their order. The first 10,000 that wait are kept.
+    #[must_use]
+    pub fn take(&self) -> Vec<Notice> {
+        mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(crate) fn add(&self, path: PathBuf, kind: NoticeKind) {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.len() < MOST_KEPT {
+            kept.push(Notice { path, kind });
+        }
+    }
+}
