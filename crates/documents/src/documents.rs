@@ -7,15 +7,22 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use crate::archive::Archive;
 use crate::budget::Budget;
 use crate::error::ReadError;
-use crate::files::{InputFile, Origin, Skipped, find_files};
+use crate::files::{Found, InputFile, Origin, Skipped, find_files};
 use crate::format::{Format, stem};
+use crate::markup::{self, Markup};
+use crate::package::Package;
 use crate::place::Place;
-use crate::record::{Contents, Record};
+use crate::record::{Contents, Record, Records};
 use crate::source::Source;
+use crate::unread::Unread;
 use crate::watch::Watch;
-use crate::{delimited, html, jsonl, markdown, mediawiki, parquet, pdf};
+use crate::{
+    delimited, epub, html, json_array, jsonl, mail, markdown, mediawiki, notebook, office, parquet,
+    pdf, rtf,
+};
 use ken_corpus::Document;
 
 /// The progress of reading, in bytes of the files on disk.
@@ -34,6 +41,7 @@ pub struct ReadProgress {
 pub struct Documents {
     files: std::vec::IntoIter<InputFile>,
     skipped: Vec<Skipped>,
+    unread: Unread,
     /// The rest of the file that is being read.
     records: Records,
     /// Digests of the ids so far: 16 bytes each, where the ids themselves could fill the memory.
@@ -60,9 +68,6 @@ pub struct ReadOptions {
     pub stop: Arc<AtomicBool>,
 }
 
-/// The documents of one file. It ends after an error that makes the rest of the file unreadable.
-pub(crate) type Records = Box<dyn Iterator<Item = Result<Record, ReadError>> + Send>;
-
 /// Reads the documents of files and of folders (with all folders in them, sorted by name).
 ///
 /// A text, Markdown, HTML or PDF file is one document, named by its path below the given folder
@@ -86,11 +91,16 @@ pub fn read_documents_with(
     paths: &[PathBuf],
     options: ReadOptions,
 ) -> Result<Documents, ReadError> {
-    let (files, skipped) = find_files(paths, options.format, options.follow_links)?;
+    let Found {
+        files,
+        skipped,
+        unread,
+    } = find_files(paths, options.format, options.follow_links)?;
     Ok(Documents {
         bytes_total: files.iter().map(|file| file.bytes).sum(),
         files: files.into_iter(),
         skipped,
+        unread,
         records: Box::new(iter::empty()),
         seen: HashSet::new(),
         bytes_read: Arc::new(AtomicU64::new(0)),
@@ -103,10 +113,18 @@ pub fn read_documents_with(
 }
 
 impl Documents {
-    /// What the folders hold that is not read: links out of them, and what is no file.
+    /// What the folders hold that is not read: links out of them, what is no file, and folders that may not
+    /// be read.
     #[must_use]
     pub fn skipped(&self) -> &[Skipped] {
         &self.skipped
+    }
+
+    /// The files in folders and archives whose formats are not read. What shows only while files are read, such
+    /// as what is in archives, is in it once they are.
+    #[must_use]
+    pub fn unread(&self) -> Unread {
+        self.unread.clone()
     }
 
     /// The progress so far.
@@ -134,16 +152,17 @@ impl Iterator for Documents {
                 return Some(record.and_then(|record| unseen(&mut self.seen, record)));
             }
             let file = self.files.next()?;
-            self.records = open(&file, &self.bytes_read, &self.watch);
+            self.records = open(&file, &self.bytes_read, &self.unread, &self.watch);
         }
     }
 }
 
-fn open(file: &InputFile, bytes_read: &Arc<AtomicU64>, watch: &Watch) -> Records {
-    match records(file, bytes_read, watch) {
+fn open(file: &InputFile, bytes_read: &Arc<AtomicU64>, unread: &Unread, watch: &Watch) -> Records {
+    match records(file, bytes_read, unread, watch) {
         Ok(records) => records,
         // Like files of unknown formats in folders.
-        Err(ReadError::UnknownFormat { .. }) if file.origin == Origin::Found => {
+        Err(ReadError::UnknownFormat { path }) if file.origin == Origin::Found => {
+            unread.add(&path);
             Box::new(iter::empty())
         }
         Err(error) => Box::new(iter::once(Err(error))),
@@ -153,9 +172,21 @@ fn open(file: &InputFile, bytes_read: &Arc<AtomicU64>, watch: &Watch) -> Records
 fn records(
     file: &InputFile,
     bytes_read: &Arc<AtomicU64>,
+    unread: &Unread,
     watch: &Watch,
 ) -> Result<Records, ReadError> {
     let source = || Source::open(file, Arc::clone(bytes_read), watch);
+    let package = || Package::open(file, bytes_read, watch.budget.work(), watch);
+    let place = Place::whole(&file.path);
+    let light = |markup| {
+        let text = source()?.read_all()?;
+        Ok::<_, ReadError>(whole(file, markup::contents(&text, markup, &place, watch)?))
+    };
+    // The files in an archive are counted with it.
+    let inner = || {
+        let (unread, watch) = (unread.clone(), watch.clone());
+        Box::new(move |file: &InputFile| open(file, &Arc::default(), &unread, &watch))
+    };
     Ok(match file.format {
         Format::Text => {
             let text = source()?.read_all()?;
@@ -167,13 +198,23 @@ fn records(
                 },
             )
         }
-        Format::Markdown => {
-            let place = Place::whole(&file.path);
+        Format::Code => {
+            let text = source()?.read_all()?;
+            let name = file.path.file_name().unwrap_or_default();
+            let title = Some(name.to_string_lossy().into_owned());
             whole(
                 file,
-                markdown::contents(&source()?.read_all()?, &place, watch)?,
+                Contents {
+                    title,
+                    text,
+                    ..Contents::default()
+                },
             )
         }
+        Format::Markdown => whole(
+            file,
+            markdown::contents(&source()?.read_all()?, &place, watch)?,
+        ),
         Format::Html => whole(file, html::contents(&source()?.read_all()?, watch)?),
         Format::Pdf => whole(
             file,
@@ -184,6 +225,38 @@ fn records(
         Format::Tsv => Box::new(delimited::records(source()?, b'\t')?),
         Format::Parquet => Box::new(parquet::records(file, Arc::clone(bytes_read), watch)?),
         Format::MediaWiki => Box::new(mediawiki::records(source()?)?),
+        Format::Docx => whole(file, office::docx(package()?, watch)?),
+        Format::Pptx => whole(file, office::pptx(package()?, watch)?),
+        Format::Xlsx => whole(file, office::xlsx(package()?, watch)?),
+        Format::Odt | Format::Ods | Format::Odp => whole(file, office::odf(package()?, watch)?),
+        Format::Epub => whole(file, epub::contents(package()?, watch)?),
+        Format::Rtf => whole(
+            file,
+            rtf::contents(&source()?.read_bytes()?, &place, watch)?,
+        ),
+        Format::Mail => whole(
+            file,
+            mail::contents(&source()?.read_bytes()?, &place, watch)?,
+        ),
+        Format::Mailbox => Box::new(mail::mailbox(source()?, file.id.clone())),
+        Format::Notebook => whole(
+            file,
+            notebook::contents(&source()?.read_all()?, &place, watch)?,
+        ),
+        Format::ReStructuredText => light(Markup::ReStructuredText)?,
+        Format::Org => light(Markup::Org)?,
+        Format::Tex => light(Markup::Tex)?,
+        Format::AsciiDoc => light(Markup::AsciiDoc)?,
+        Format::Json => Box::new(json_array::records(
+            source()?,
+            file.origin == Origin::Found,
+        )?),
+        Format::Zip => {
+            let limit = watch.budget.search();
+            let package = Package::open(file, bytes_read, limit, watch)?;
+            Box::new(Archive::zip(package, file, unread, inner()))
+        }
+        Format::Tar => Box::new(Archive::tar(source()?, file, unread, inner())),
     })
 }
 

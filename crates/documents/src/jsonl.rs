@@ -37,18 +37,25 @@ fn next_record(source: &mut Source) -> Result<Option<Record>, ReadError> {
     }
 }
 
-fn document(line: &str, place: &Place, watch: &Watch) -> Result<Document, ReadError> {
-    let most = watch.budget.parts();
-    // A value takes at least one byte, so that shorter lines cannot have too many.
-    if line.len() as u64 > most && values(line) > most {
-        return Err(watch.too_many(place.clone(), "values"));
-    }
+/// The document of a record.
+pub(crate) fn document(line: &str, place: &Place, watch: &Watch) -> Result<Document, ReadError> {
+    check_values(line, place, watch)?;
     let fields: Map<String, Value> =
         serde_json::from_str(line).map_err(|source| ReadError::BrokenJson {
             place: place.clone(),
             source,
         })?;
     fields::document(fields, place)
+}
+
+/// Fails where JSON has too many values for a document.
+pub(crate) fn check_values(json: &str, place: &Place, watch: &Watch) -> Result<(), ReadError> {
+    let most = watch.budget.parts();
+    // A value takes at least one byte, so that shorter texts cannot have too many.
+    match json.len() as u64 > most && values(json) > most {
+        true => Err(watch.too_many(place.clone(), "values")),
+        false => Ok(()),
+    }
 }
 
 /// An upper bound on the number of values in a line of JSON.

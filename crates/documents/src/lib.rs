@@ -18,26 +18,39 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod archive;
 mod budget;
 mod compression;
 mod delimited;
 mod documents;
+mod epub;
 mod error;
 mod fields;
 mod files;
 mod format;
 mod front_matter;
 mod html;
+mod json_array;
 mod jsonl;
+mod mail;
 mod markdown;
+mod markup;
 mod mediawiki;
 mod names;
+mod notebook;
+mod office;
+mod package;
 mod parquet;
 mod pdf;
 mod place;
+mod prose;
 mod record;
+mod rtf;
 mod source;
+mod table;
+mod unread;
 mod watch;
+mod xml;
 
 pub use budget::Budget;
 pub use compression::Compression;
@@ -46,3 +59,4 @@ pub use error::ReadError;
 pub use files::{SkipReason, Skipped};
 pub use format::{Format, FormatError};
 pub use place::{Part, Place};
+pub use unread::{Unread, UnreadKind};

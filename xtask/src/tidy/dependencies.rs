@@ -74,6 +74,8 @@ const LIBRARIES: &[(&str, &[&str])] = &[
     ("html5gum", &["documents"]),
     ("pulldown-cmark", &["documents"]),
     ("quick-xml", &["documents"]),
+    ("mail-parser", &["documents"]),
+    ("encoding_rs", &["documents"]),
     ("parquet", &["documents", "lab"]),
     ("candle", &["model", "train"]),
     ("indicatif", &["ken"]),

@@ -6,11 +6,13 @@
     clippy::print_stdout
 )]
 
+mod archives;
 mod compressed;
 mod dumps;
 #[path = "../files/mod.rs"]
 mod files;
 mod hostile;
+mod office;
 mod parquet;
 mod pdf;
 mod separated;
