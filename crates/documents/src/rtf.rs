@@ -103,7 +103,10 @@ pub(crate) fn contents(bytes: &[u8], place: &Place, watch: &Watch) -> Result<Con
 /// What holds up to the end of a group.
 #[derive(Debug, Clone)]
 struct Group {
+    /// Whether what it holds is no text of the document.
     silent: bool,
+    /// Whether its letters are not shown.
+    hidden: bool,
     in_title: bool,
     /// How many characters stand in for one of Unicode.
     substitutes: usize,
@@ -113,9 +116,16 @@ impl Default for Group {
     fn default() -> Self {
         Self {
             silent: false,
+            hidden: false,
             in_title: false,
             substitutes: 1,
         }
+    }
+}
+
+impl Group {
+    fn is_read(&self) -> bool {
+        self.in_title || !(self.silent || self.hidden)
     }
 }
 
@@ -152,7 +162,7 @@ impl Body {
     fn byte(&mut self, byte: u8) {
         if self.skip > 0 {
             self.skip -= 1;
-        } else if !self.group().silent {
+        } else if self.group().is_read() {
             self.bytes.push(byte);
         }
     }
@@ -169,11 +179,11 @@ impl Body {
 
     fn write(&mut self, text: &str) {
         let group = self.group();
-        let (silent, in_title) = (group.silent, group.in_title);
-        match (in_title, silent) {
-            (true, _) => self.title.push_str(text),
-            (false, false) => self.text.push_str(text),
-            (false, true) => {}
+        let (is_read, in_title) = (group.is_read(), group.in_title);
+        match in_title {
+            true => self.title.push_str(text),
+            false if is_read => self.text.push_str(text),
+            false => {}
         }
     }
 
@@ -198,7 +208,9 @@ impl Body {
         after = after.strip_prefix(b" ").unwrap_or(after);
         let name = std::str::from_utf8(name).unwrap_or_default();
         if name == "u" {
-            self.unicode(number.unwrap_or_default());
+            if let Some(number) = number {
+                self.unicode(number);
+            }
             return Ok(after);
         }
         self.flush();
@@ -217,8 +229,9 @@ impl Body {
             }
             // What a file says of itself; only its title is read.
             "info" => self.group().silent = true,
-            "title" => self.group().in_title = true,
-            "v" => self.group().silent = number != Some(0),
+            "title" => self.group().in_title = self.group().silent,
+            "v" => self.group().hidden = number != Some(0),
+            "plain" => self.group().hidden = false,
             "outlinelevel" => {
                 let level = number.and_then(|level| usize::try_from(level).ok());
                 self.level = level.filter(|&level| level < 9).map(|level| level + 1);
@@ -358,7 +371,7 @@ mod tests {
         let contents = read(
             br"{\rtf1\ansi\ansicpg1252{\fonttbl{\f0 Arial;}}{\info{\title Tides}{\author Ito}}{\*\generator x;}
 \pard\outlinelevel0 High water\par
-\pard Caf\'e9 \u8211? {\b bold}\line next\par
+\pard Caf\'e9 \u8211? {\b bold}{\v hidden}\line next\par
 \trowd\cellx1\cellx2\intbl Pump\cell Bar\cell\row
 \trowd\intbl seven\cell 9\cell\row
 \pard Last\u-10179?\u-8704?\par{\header no}{\field{\*\fldinst HYPERLINK}{\fldrslt link}}}",

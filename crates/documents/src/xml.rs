@@ -137,6 +137,19 @@ impl<'x> Xml<'x> {
         }
     }
 
+    /// Begins to read: fails if the root element has another name.
+    pub(crate) fn root(&mut self, name: &str) -> Result<(), ReadError> {
+        while let Some(node) = self.next()? {
+            if let Node::Start(element) = node {
+                return match element.name() == name {
+                    true => Ok(()),
+                    false => Err(self.broken(format!("its main part is no {name}"))),
+                };
+            }
+        }
+        Err(self.broken("its main part is empty".to_owned()))
+    }
+
     /// Skips what the element that was just started holds, up to its end.
     pub(crate) fn skip(&mut self) -> Result<(), ReadError> {
         let outside = self.depth.saturating_sub(1);

@@ -45,7 +45,9 @@ pub(super) fn contents(package: &mut Package, watch: &Watch) -> Result<Contents,
     let text = package.needed(&main)?;
     let place = package.place.clone();
     let mut body = Body::new(&styles, &place, watch);
-    body.read(&mut Xml::new(&text, package.format(), &place, watch))?;
+    let mut xml = Xml::new(&text, package.format(), &place, watch);
+    xml.root("document")?;
+    body.read(&mut xml)?;
     for kind in ["footnotes", "endnotes"] {
         let Some(part) = part(kind) else { continue };
         if let Some(text) = package.text(&part)? {
@@ -188,7 +190,10 @@ impl<'s> Body<'s> {
                     return;
                 };
                 match name {
-                    "pStyle" => paragraph.role = self.styles.role(&value()),
+                    "pStyle" => {
+                        paragraph.role = self.styles.role(&value());
+                        paragraph.is_item |= self.styles.is_item(&value());
+                    }
                     "outlineLvl" => paragraph.role = styles::level(&value()).or(paragraph.role),
                     "numId" => paragraph.is_item = value() != "0",
                     "ilvl" => paragraph.level = value().parse().unwrap_or(0).min(8),

@@ -55,6 +55,7 @@ fn slide_ids(main: &str, package: &mut Package, watch: &Watch) -> Result<Vec<Str
     let text = package.needed(main)?;
     let place = package.place.clone();
     let mut xml = Xml::new(&text, package.format(), &place, watch);
+    xml.root("presentation")?;
     let mut ids = Vec::new();
     while let Some(node) = xml.next()? {
         if let Node::Start(element) = node

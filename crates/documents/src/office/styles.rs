@@ -27,6 +27,8 @@ pub(super) struct Styles(HashMap<String, Style>);
 #[derive(Debug, Default)]
 struct Style {
     role: Option<Role>,
+    /// Whether its paragraphs are items of a list; `None` where the style that it rests on says so.
+    is_item: Option<bool>,
     based_on: Option<String>,
 }
 
@@ -54,6 +56,7 @@ impl Styles {
                         }
                         ("name", Some((_, style))) => style.role = role_of(&value()).or(style.role),
                         ("basedOn", Some((_, style))) => style.based_on = Some(value()),
+                        ("numId", Some((_, style))) => style.is_item = Some(value() != "0"),
                         ("outlineLvl", Some((_, style))) if style.role.is_none() => {
                             style.role = level(&value());
                         }
@@ -73,18 +76,25 @@ impl Styles {
 
     /// What the style of this id, or one that it rests on, makes of a paragraph.
     pub(super) fn role(&self, id: &str) -> Option<Role> {
-        let mut id = id;
-        for _ in 0..LONGEST_CHAIN {
-            // Files without styles name the usual ones.
-            let Some(style) = self.0.get(id) else {
-                return role_of(id);
-            };
-            if style.role.is_some() {
-                return style.role;
-            }
-            id = style.based_on.as_deref()?;
+        // Files without styles name the usual ones.
+        match self.0.contains_key(id) {
+            true => self.chain(id).find_map(|style| style.role),
+            false => role_of(id),
         }
-        None
+    }
+
+    /// Whether paragraphs in the style of this id are items of a list.
+    pub(super) fn is_item(&self, id: &str) -> bool {
+        self.chain(id)
+            .find_map(|style| style.is_item)
+            .unwrap_or_default()
+    }
+
+    /// A style, and those that it rests on.
+    fn chain(&self, id: &str) -> impl Iterator<Item = &Style> {
+        let first = self.0.get(id);
+        let next = |style: &&Style| self.0.get(style.based_on.as_deref()?);
+        std::iter::successors(first, next).take(LONGEST_CHAIN)
     }
 }
 

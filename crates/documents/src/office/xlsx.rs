@@ -65,6 +65,7 @@ impl Book {
         let text = package.needed(main)?;
         let place = package.place.clone();
         let mut xml = Xml::new(&text, package.format(), &place, watch);
+        xml.root("workbook")?;
         let mut book = Self::default();
         while let Some(node) = xml.next()? {
             let Node::Start(element) = node else { continue };

@@ -44,7 +44,7 @@ const CORE: &str = "<cp:coreProperties><dc:title>On &amp; on</dc:title><dc:creat
 pub(crate) fn docx(body: &str) -> Vec<u8> {
     let styles = "<w:styles><w:style w:styleId=\"H2\"><w:name w:val=\"heading 2\"/></w:style>\
                   <w:style w:styleId=\"Own\"><w:basedOn w:val=\"H2\"/></w:style>\
-                  <w:style w:styleId=\"T1\"><w:name w:val=\"toc 1\"/></w:style></w:styles>";
+                  <w:style w:styleId=\"L\"><w:pPr><w:numPr><w:numId w:val=\"1\"/></w:numPr></w:pPr></w:style><w:style w:styleId=\"T1\"><w:name w:val=\"toc 1\"/></w:style></w:styles>";
     let notes = "<w:footnotes><w:footnote w:type=\"separator\" w:id=\"0\"><w:p><w:r><w:separator/></w:r></w:p></w:footnote>\
                  <w:footnote w:id=\"2\"><w:p><w:r><w:t>A note.</w:t></w:r></w:p></w:footnote></w:footnotes>";
     let main = format!("<w:document><w:body>{body}</w:body></w:document>");
@@ -80,7 +80,8 @@ pub(crate) fn pptx() -> Vec<u8> {
     };
     let table = "<p:graphicFrame><a:tbl><a:tr><a:tc><a:p><a:r><a:t>Pump</a:t></a:r></a:p></a:tc><a:tc><a:p><a:r><a:t>Bar</a:t></a:r></a:p></a:tc></a:tr>\
                  <a:tr><a:tc><a:p><a:r><a:t>seven</a:t></a:r></a:p></a:tc><a:tc><a:p><a:r><a:t>9</a:t></a:r></a:p></a:tc></a:tr></a:tbl></p:graphicFrame>";
-    let slide = |shapes: &str| format!("<p:sld><p:cSld><p:spTree>{shapes}</p:spTree></p:cSld></p:sld>");
+    let slide =
+        |shapes: &str| format!("<p:sld><p:cSld><p:spTree>{shapes}</p:spTree></p:cSld></p:sld>");
     let first = slide(&format!(
         "{}{}{}{}",
         shape("title", "Pumps"),
@@ -164,7 +165,9 @@ pub(crate) fn odf(content: &str) -> Vec<u8> {
         ),
         (
             "content.xml",
-            &format!("<office:document-content><office:body>{content}</office:body></office:document-content>"),
+            &format!(
+                "<office:document-content><office:body>{content}</office:body></office:document-content>"
+            ),
         ),
     ])
 }
@@ -183,9 +186,15 @@ pub(crate) fn epub() -> Vec<u8> {
              <item id=\"n\" href=\"nav.xhtml\" properties=\"nav\"/><item id=\"b\" href=\"a%20b.xhtml\"/><item id=\"a\" href=\"z.xhtml\"/></manifest>\
              <spine><itemref idref=\"n\"/><itemref idref=\"a\"/><itemref idref=\"b\"/></spine></package>",
         ),
-        ("OEBPS/a b.xhtml", "<html><body><h1>Two</h1><p>It falls.</p></body></html>"),
+        (
+            "OEBPS/a b.xhtml",
+            "<html><body><h1>Two</h1><p>It falls.</p></body></html>",
+        ),
         ("OEBPS/nav.xhtml", "<html><body>One Two</body></html>"),
-        ("OEBPS/z.xhtml", "<html><head><title>x</title></head><body><h1>One</h1><p>It rises.</p></body></html>"),
+        (
+            "OEBPS/z.xhtml",
+            "<html><head><title>x</title></head><body><h1>One</h1><p>It rises.</p></body></html>",
+        ),
     ])
 }
 

@@ -55,7 +55,10 @@ fn a_broken_file_in_an_archive_costs_itself() {
     for (name, contents) in [("f.zip", zip(&files)), ("f.tar", tar(&files))] {
         let (kind, message) = error_of(name, &contents);
         assert_eq!(kind, "broken_file");
-        assert!(message.starts_with(&format!("{name}/b.docx is a broken docx file")), "{message}");
+        assert!(
+            message.starts_with(&format!("{name}/b.docx is a broken docx file")),
+            "{message}"
+        );
     }
     let (kind, message) = error_of("f.tar", &tar(&files)[..1500]);
     assert_eq!(kind, "broken_file", "{message}");
@@ -92,7 +95,10 @@ fn arrays_of_records() {
     assert_eq!(kind, "missing_field");
     assert!(message.starts_with("r.json:2: "), "{message}");
     assert_eq!(error_of("r.json", b"{\"a\": 1}").0, "unknown_format");
-    assert_eq!(error_of("r.json", b"[{\"id\":1,\"text\":\"a\"}").0, "broken_file");
+    assert_eq!(
+        error_of("r.json", b"[{\"id\":1,\"text\":\"a\"}").0,
+        "broken_file"
+    );
 }
 
 const MESSAGE: &str = "From: Ito <ito@example.org>\r\nTo: b@example.org\r\nSubject: =?utf-8?q?High_w=C3=A4ter?=\r\n\
@@ -115,13 +121,15 @@ fn messages_and_mailboxes() {
         "From ito@example.org Thu Feb 29 10:00:00 2024\n{MESSAGE}\nFrom a Thu Feb 29\n{page}\nFrom ito@example.org\n{MESSAGE}"
     );
     let documents = documents_of("m.mbox", mailbox.as_bytes());
-    let ids: Vec<&str> = documents.iter().map(|document| document.0.as_str()).collect();
+    let ids: Vec<&str> = documents
+        .iter()
+        .map(|document| document.0.as_str())
+        .collect();
     assert_eq!(ids, ["m.mbox/m1@example.org", "m.mbox/2", "m.mbox/3"]);
     assert_eq!(documents[0].2, text);
     assert_eq!(
         documents[1].2,
-        "From: a@example.org\nSubject: Page\n\nIt falls.\nFrom here on"
-            .replace(".\nFrom", ". From")
+        "From: a@example.org\nSubject: Page\n\nIt falls.\n\nFrom here on"
     );
     assert_eq!(error_of("m.eml", b"\n\nno headers").0, "broken_file");
 }

@@ -28,11 +28,12 @@ fn a_word_file_keeps_its_structure() {
             cell("seven"),
             cell("9")
         ),
+        paragraph("L", "an item by its style"),
         paragraph("Own", "Rest"),
         "<w:p><w:r><mc:AlternateContent><mc:Choice><w:txbxContent><w:p><w:r><w:t>In a box</w:t></w:r></w:p></w:txbxContent></mc:Choice>\
          <mc:Fallback><w:txbxContent><w:p><w:r><w:t>In a box</w:t></w:r></w:p></w:txbxContent></mc:Fallback></mc:AlternateContent><w:t>Around</w:t></w:r></w:p>".to_owned(),
     ];
-    let expected = "## Valves\n\nIt opens. [2]\nNext\n\n- an item\n  - below it\n\nPump | Bar\nPump: seven; Bar: 9\n\n## Rest\n\n\
+    let expected = "## Valves\n\nIt opens. [2]\nNext\n\n- an item\n  - below it\n\nPump | Bar\nPump: seven; Bar: 9\n\n- an item by its style\n\n## Rest\n\n\
                     In a box\n\nAround\n\n[2] A note.";
     let metadata = r#"{"author":"I. Ito","created":"2024-05-06T07:08:09Z"}"#;
     assert_eq!(
@@ -73,7 +74,8 @@ fn slides_are_named_and_in_order() {
 
 #[test]
 fn rows_of_a_workbook_name_their_columns() {
-    let expected = "## Sheet: Pumps\n\nPump | Opened on | Load\nPump: seven; Opened on: 2024-02-29; Load: 0.3";
+    let expected =
+        "## Sheet: Pumps\n\nPump | Opened on | Load\nPump: seven; Opened on: 2024-02-29; Load: 0.3";
     assert_eq!(
         documents_of("b.xlsx", &xlsx(ROWS)),
         owned(&[("b.xlsx", "b", expected, "{}")])
@@ -133,15 +135,26 @@ fn chapters_are_in_the_order_of_the_spine() {
 fn broken_packages_are_named() {
     for (name, contents, kind) in [
         ("a.docx", b"no zip".to_vec(), "broken_file"),
-        ("a.docx", b"\xd0\xcf\x11\xe0\xa1\xb1".to_vec(), "broken_file"),
+        (
+            "a.docx",
+            b"\xd0\xcf\x11\xe0\xa1\xb1".to_vec(),
+            "broken_file",
+        ),
         ("a.docx", package(&[("x.xml", "<x/>")]), "broken_file"),
         ("a.pptx", docx(""), "broken_file"),
         ("a.epub", docx(""), "broken_file"),
         ("a.xlsx", Vec::new(), "broken_file"),
-        ("a.odt", package(&[("content.xml", "<a><b></a>")]), "broken_file"),
         (
             "a.odt",
-            package(&[("META-INF/manifest.xml", "<m:encryption-data/>"), ("content.xml", "x")]),
+            package(&[("content.xml", "<a><b></a>")]),
+            "broken_file",
+        ),
+        (
+            "a.odt",
+            package(&[
+                ("META-INF/manifest.xml", "<m:encryption-data/>"),
+                ("content.xml", "x"),
+            ]),
             "encrypted_file",
         ),
         (

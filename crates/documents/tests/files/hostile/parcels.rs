@@ -8,8 +8,18 @@ pub(super) fn office(all: &mut Vec<Pattern>) {
         ("paragraphs", "", "<w:p><w:r><w:t>a</w:t></w:r></w:p>", ""),
         ("paragraphs in paragraphs", "", "<w:p>", ""),
         ("references", "<w:p><w:t>", "&amp;", "</w:t></w:p>"),
-        ("wide cells", "<w:tbl><w:tr>", "<w:tc><w:gridSpan w:val=\"64\"/></w:tc>", "</w:tr></w:tbl>"),
-        ("rows", "<w:tbl>", "<w:tr><w:tc><w:p><w:t>a</w:t></w:p></w:tc><w:tc><w:p><w:t>b</w:t></w:p></w:tc></w:tr>", "</w:tbl>"),
+        (
+            "wide cells",
+            "<w:tbl><w:tr>",
+            "<w:tc><w:gridSpan w:val=\"64\"/></w:tc>",
+            "</w:tr></w:tbl>",
+        ),
+        (
+            "rows",
+            "<w:tbl>",
+            "<w:tr><w:tc><w:p><w:t>a</w:t></w:p></w:tc><w:tc><w:p><w:t>b</w:t></w:p></w:tc></w:tr>",
+            "</w:tbl>",
+        ),
         (
             "merged rows",
             "<w:tbl><w:tr><w:tc><w:p><w:t>a long label that is repeated</w:t></w:p></w:tc></w:tr>",
@@ -22,51 +32,95 @@ pub(super) fn office(all: &mut Vec<Pattern>) {
         });
     }
     add(all, "w.docx", "attributes", |n| {
-        let attributes: String = (0..n / 12).map(|number| format!(" a{number:06}=\"\"")).collect();
+        let attributes: String = (0..n / 12)
+            .map(|number| format!(" a{number:06}=\"\""))
+            .collect();
         docx(&format!("<w:p{attributes}/>"))
     });
     for (name, unit) in [
-        ("rows", "<row><c t=\"s\"><v>0</v></c><c><v>1.5</v></c></row>"),
+        (
+            "rows",
+            "<row><c t=\"s\"><v>0</v></c><c><v>1.5</v></c></row>",
+        ),
         ("last columns", "<row><c r=\"XFD1\"><v>1</v></c></row>"),
         ("one column", "<c r=\"A1\"><v>1</v></c>"),
-        ("last rows", "<row r=\"1048576\"><c t=\"s\"><v>1</v></c><c t=\"s\"><v>0</v></c></row><row/>"),
+        (
+            "last rows",
+            "<row r=\"1048576\"><c t=\"s\"><v>1</v></c><c t=\"s\"><v>0</v></c></row><row/>",
+        ),
     ] {
         add(all, "b.xlsx", name, move |n| xlsx(&repeated(unit, n)));
     }
     for (name, unit) in [
-        ("repeated rows", "<t:table-row t:number-rows-repeated=\"1000000\"><t:table-cell><p>a</p></t:table-cell></t:table-row>"),
-        ("repeated cells", "<t:table-row><t:table-cell t:number-columns-repeated=\"16384\"><p>a</p></t:table-cell></t:table-row>"),
-        ("spaces", "<t:table-row><t:table-cell><p><s t:c=\"99\"/></p></t:table-cell></t:table-row>"),
+        (
+            "repeated rows",
+            "<t:table-row t:number-rows-repeated=\"1000000\"><t:table-cell><p>a</p></t:table-cell></t:table-row>",
+        ),
+        (
+            "repeated cells",
+            "<t:table-row><t:table-cell t:number-columns-repeated=\"16384\"><p>a</p></t:table-cell></t:table-row>",
+        ),
+        (
+            "spaces",
+            "<t:table-row><t:table-cell><p><s t:c=\"99\"/></p></t:table-cell></t:table-row>",
+        ),
     ] {
         add(all, "s.ods", name, move |n| {
-            odf(&format!("<o:spreadsheet><t:table>{}</t:table></o:spreadsheet>", repeated(unit, n)))
+            odf(&format!(
+                "<o:spreadsheet><t:table>{}</t:table></o:spreadsheet>",
+                repeated(unit, n)
+            ))
         });
     }
-    for (name, unit) in [("lists", "<text:list>"), ("words", "a b\n"), ("notes", "<p>a<note><p>b</p></note></p>")] {
+    for (name, unit) in [
+        ("lists", "<text:list>"),
+        ("words", "a b\n"),
+        ("notes", "<p>a<note><p>b</p></note></p>"),
+    ] {
         add(all, "t.odt", name, move |n| odf(&repeated(unit, n)));
     }
     add(all, "b.epub", "one chapter often", |n| {
         let chapters = repeated("<itemref idref=\"a\"/>", n);
         package(&[
-            ("META-INF/container.xml", "<c><rootfile full-path=\"b.opf\"/></c>"),
-            ("b.opf", &format!("<p><item id=\"a\" href=\"a.html\"/>{chapters}</p>")),
+            (
+                "META-INF/container.xml",
+                "<c><rootfile full-path=\"b.opf\"/></c>",
+            ),
+            (
+                "b.opf",
+                &format!("<p><item id=\"a\" href=\"a.html\"/>{chapters}</p>"),
+            ),
             ("a.html", "<p>a few words"),
         ])
     });
 }
 
 pub(super) fn archives(all: &mut Vec<Pattern>) {
-    let names = |n: usize| (0..n / 100).map(|number| format!("{number}.txt")).collect::<Vec<_>>();
+    let names = |n: usize| {
+        (0..n / 100)
+            .map(|number| format!("{number}.txt"))
+            .collect::<Vec<_>>()
+    };
     add(all, "f.zip", "files", move |n| {
         let names = names(n);
-        zip(&names.iter().map(|name| (name.as_str(), &b"a"[..])).collect::<Vec<_>>())
+        zip(&names
+            .iter()
+            .map(|name| (name.as_str(), &b"a"[..]))
+            .collect::<Vec<_>>())
     });
-    add(all, "f.zip", "zeros", |n| zip(&[("a.txt", &vec![b'0'; n]), ("b.txt", b"b")]));
+    add(all, "f.zip", "zeros", |n| {
+        zip(&[("a.txt", &vec![b'0'; n]), ("b.txt", b"b")])
+    });
     add(all, "f.tar", "files", move |n| {
         let names = names(n / 5);
-        tar(&names.iter().map(|name| (name.as_str(), &b"a"[..])).collect::<Vec<_>>())
+        tar(&names
+            .iter()
+            .map(|name| (name.as_str(), &b"a"[..]))
+            .collect::<Vec<_>>())
     });
-    add(all, "f.tar", "long names", |n| tar(&[(&"a".repeat(n.min(60_000)), b"a")]));
+    add(all, "f.tar", "long names", |n| {
+        tar(&[(&"a".repeat(n.min(60_000)), b"a")])
+    });
 }
 
 pub(super) fn mail(all: &mut Vec<Pattern>) {
@@ -74,12 +128,20 @@ pub(super) fn mail(all: &mut Vec<Pattern>) {
     for (name, unit) in [
         ("parts", "--B\n\na\n"),
         ("headers", "Subject: a\n"),
-        ("multiparts", "--B\nContent-Type: multipart/mixed; boundary=B\n\n"),
-        ("messages", "--B\nContent-Type: message/rfc822\n\nSubject: a\n"),
+        (
+            "multiparts",
+            "--B\nContent-Type: multipart/mixed; boundary=B\n\n",
+        ),
+        (
+            "messages",
+            "--B\nContent-Type: message/rfc822\n\nSubject: a\n",
+        ),
         ("messages in messages", "Content-Type: message/rfc822\n\n"),
         ("words", "=?utf-8?q?a?= "),
     ] {
-        add(all, "m.eml", name, move |n| format!("{head}{}", repeated(unit, n)).into());
+        add(all, "m.eml", name, move |n| {
+            format!("{head}{}", repeated(unit, n)).into()
+        });
         add(all, "m.eml", name, move |n| repeated(unit, n).into());
     }
     for (name, unit) in [
@@ -124,7 +186,9 @@ pub(super) fn markup(all: &mut Vec<Pattern>) {
     add(all, "r.json", "one record", |n| {
         format!("[{{\"id\":1,\"text\":\"{}\"}}]", repeated("a", n)).into()
     });
-    add(all, "r.json", "lists in lists", |n| halves("[", "]", n).into());
+    add(all, "r.json", "lists in lists", |n| {
+        halves("[", "]", n).into()
+    });
     for (name, unit) in [
         ("groups", "{"),
         ("control words", "\\b "),
@@ -134,7 +198,9 @@ pub(super) fn markup(all: &mut Vec<Pattern>) {
         ("rows", "a\\cell b\\cell\\row "),
         ("numbers", "\\b99999999999999999999 "),
     ] {
-        add(all, "t.rtf", name, move |n| format!("{{\\rtf1 {}", repeated(unit, n)).into());
+        add(all, "t.rtf", name, move |n| {
+            format!("{{\\rtf1 {}", repeated(unit, n)).into()
+        });
     }
     add(all, "t.ipynb", "cells", |n| {
         let cells = repeated("{\"cell_type\":\"code\",\"source\":[\"a\"]},", n);
