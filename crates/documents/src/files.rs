@@ -351,7 +351,7 @@ mod tests {
         let closed = dir.path().join("closed");
         fs::create_dir(&closed).unwrap();
         fs::write(dir.path().join("own.txt"), "own").unwrap();
-        fs::set_permissions(&closed, fs::Permissions::from_mode(0)).unwrap();
+        fs::set_permissions(&closed, fs::Permissions::from_mode(0o000)).unwrap();
         let refused = fs::read_dir(&closed).is_err();
         let found = find_files(&[dir.path().to_owned()], None, false);
         fs::set_permissions(&closed, fs::Permissions::from_mode(0o755)).unwrap();

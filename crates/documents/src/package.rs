@@ -146,13 +146,18 @@ impl Package {
             }
             Err(error) => return Err(self.broken(error.to_string())),
         };
+        if over && most < self.left {
+            let name = self.archive.name_for_index(index).unwrap_or_default();
+            let part = Place::whole(&self.place.path.join(name));
+            return Err(self.watch.too_large(part));
+        }
         if over {
-            let (path, unit) = (self.path(), "bytes");
-            let limit = if most < self.left { most } else { self.limit };
-            if most == self.left {
-                self.left = 0;
-            }
-            return Err(ReadError::ArchiveTooLarge { path, unit, limit });
+            self.left = 0;
+            return Err(ReadError::ArchiveTooLarge {
+                path: self.path(),
+                unit: "bytes",
+                limit: self.limit,
+            });
         }
         self.left -= bytes.len() as u64;
         Ok(bytes)

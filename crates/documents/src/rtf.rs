@@ -225,7 +225,8 @@ impl Body {
             }
             "ansicpg" => self.encoding = encoding_of(number.unwrap_or_default()),
             "uc" => {
-                self.group().substitutes = usize::try_from(number.unwrap_or(1)).unwrap_or(1).min(16)
+                let count = usize::try_from(number.unwrap_or(1));
+                self.group().substitutes = count.unwrap_or(1).min(16);
             }
             // What a file says of itself; only its title is read.
             "info" => self.group().silent = true,

@@ -9,7 +9,9 @@ use crate::record::{Contents, one_line};
 use crate::watch::Watch;
 
 /// The longest argument of a command that is looked at as a whole, in bytes.
-const LONGEST_ARGUMENT: usize = 4096;
+const LONGEST_ARGUMENT: usize = 1024;
+/// A command is searched for so often before the document.
+const MOST_SEARCHES: usize = 16;
 /// Commands between two checks of the stop flag.
 const COMMANDS_PER_CHECK: usize = 4096;
 
@@ -108,14 +110,10 @@ fn without_remarks(text: &str) -> String {
 
 /// The first argument of the first such command.
 fn argument_of<'t>(command: &str, text: &'t str) -> Option<&'t str> {
-    let mut rest = text;
-    loop {
-        let at = rest.find(command)? + command.len();
-        rest = &rest[at..];
-        if let Some((argument, _)) = argument(rest.trim_start()) {
-            return Some(argument);
-        }
-    }
+    text.split(command)
+        .skip(1)
+        .take(MOST_SEARCHES)
+        .find_map(|rest| Some(argument(rest.trim_start())?.0))
 }
 
 /// The argument in braces that a text begins with, and the rest after it.
@@ -141,16 +139,21 @@ fn argument(text: &str) -> Option<(&str, &str)> {
     None
 }
 
+/// The label in brackets that a text begins with, and the rest after it.
+fn label(text: &str) -> Option<(&str, &str)> {
+    let inside = text.strip_prefix('[')?;
+    let end = inside
+        .bytes()
+        .take(LONGEST_ARGUMENT)
+        .position(|byte| byte == b']')?;
+    Some((&inside[..end], &inside[end + 1..]))
+}
+
 /// A text without the options in brackets that it begins with.
 fn after_options(text: &str) -> &str {
     let mut rest = text.strip_prefix('*').unwrap_or(text);
-    while let Some(inside) = rest.strip_prefix('[') {
-        let end = inside
-            .bytes()
-            .take(LONGEST_ARGUMENT)
-            .position(|byte| byte == b']');
-        let Some(end) = end else { break };
-        rest = &inside[end + 1..];
+    while let Some((_, after)) = label(rest) {
+        rest = after;
     }
     rest
 }
@@ -274,10 +277,7 @@ fn command<'t>(
         "item" => {
             out.push_str("\n- ");
             // The label of an item stands in brackets.
-            let label = after
-                .strip_prefix('[')
-                .and_then(|label| label.split_once(']'));
-            if let Some((label, rest)) = label.filter(|(label, _)| label.len() < LONGEST_ARGUMENT) {
+            if let Some((label, rest)) = label(after) {
                 out.push_str(&plain(label, watch)?);
                 out.push_str(": ");
                 return Ok(rest.trim_start());
@@ -351,7 +351,7 @@ fn symbol<'t>(text: &'t str, out: &mut String) -> &'t str {
             push_accented(mark, letter, out);
             return rest;
         }
-        '[' | ']' => out.push_str("\n"),
+        '[' | ']' => out.push('\n'),
         '(' | ')' => {}
         ',' | ';' | ':' | '!' | ' ' => out.push(' '),
         '-' | '/' => {}

@@ -222,7 +222,7 @@ impl<'s> Body<'s> {
         match name {
             "p" => {
                 if let Some(paragraph) = self.paragraphs.pop() {
-                    self.paragraph(paragraph)?;
+                    self.paragraph(&paragraph)?;
                 }
             }
             "tc" => {
@@ -251,7 +251,7 @@ impl<'s> Body<'s> {
         Ok(())
     }
 
-    fn paragraph(&mut self, paragraph: Paragraph) -> Result<(), ReadError> {
+    fn paragraph(&mut self, paragraph: &Paragraph) -> Result<(), ReadError> {
         let text = paragraph.text.trim();
         if text.is_empty() {
             return Ok(());

@@ -38,6 +38,9 @@ pub(super) fn built_in(id: u32) -> NumberFormat {
 
 /// The format of a code such as `yyyy\-mm\-dd` or `0.0%`.
 pub(super) fn of_code(code: &str) -> NumberFormat {
+    if code.to_ascii_lowercase().contains("general") {
+        return NumberFormat::General;
+    }
     let (mut date, mut time, mut percent, mut duration) = (false, false, false, false);
     let mut minutes_or_months = false;
     let mut characters = code.chars();
@@ -58,12 +61,6 @@ pub(super) fn of_code(code: &str) -> NumberFormat {
             'h' | 'H' | 's' | 'S' => time = true,
             'm' | 'M' => minutes_or_months = true,
             '%' => percent = true,
-            // "General"
-            'G' | 'E' | 'e' if !date && !time => {
-                if code.to_ascii_lowercase().contains("general") {
-                    return NumberFormat::General;
-                }
-            }
             _ => {}
         }
     }

@@ -1,6 +1,8 @@
 //! Presentations: the slides in their order, each with its title as a heading, its texts, its tables and the
 //! speaker's notes.
 
+use std::collections::HashMap;
+
 use super::{properties, relations};
 use crate::error::ReadError;
 use crate::package::Package;
@@ -14,13 +16,16 @@ use crate::xml::{Element, Node, Xml};
 pub(super) fn contents(package: &mut Package, watch: &Watch) -> Result<Contents, ReadError> {
     let main = relations::main_part("ppt/presentation.xml", package, watch)?;
     let relations = relations::of(&main, package, watch)?;
+    let slides: HashMap<&str, &str> = relations
+        .iter()
+        .map(|relation| (relation.id.as_str(), relation.target.as_str()))
+        .collect();
     let (title, metadata) = properties::of("docProps/core.xml", package, watch)?;
     let place = package.place.clone();
     let mut prose = Prose::new(&place, watch);
     let mut first = None;
     for (number, id) in (1..).zip(slide_ids(&main, package, watch)?) {
-        let slide = relations.iter().find(|relation| relation.id == id);
-        let Some(slide) = slide.map(|relation| relation.target.as_str()) else {
+        let Some(&slide) = slides.get(id.as_str()) else {
             continue;
         };
         let shapes = Shapes::read(slide, package, &place, watch)?;

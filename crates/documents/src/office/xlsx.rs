@@ -1,5 +1,7 @@
 //! Workbooks of Excel: the sheets in their order, row by row, with the values that were computed last.
 
+use std::collections::HashMap;
+
 use super::number::{self, Epoch, NumberFormat};
 use super::{properties, relations};
 use crate::error::ReadError;
@@ -35,14 +37,18 @@ pub(super) fn contents(package: &mut Package, watch: &Watch) -> Result<Contents,
     };
     let place = package.place.clone();
     let mut prose = Prose::new(&place, watch);
+    // A sheet that is a chart has no rows.
+    let worksheets: HashMap<&str, &str> = relations
+        .iter()
+        .filter(|relation| relation.kind == "worksheet")
+        .map(|relation| (relation.id.as_str(), relation.target.as_str()))
+        .collect();
     for (name, id) in &book.sheets {
-        let sheet = relations.iter().find(|relation| relation.id == *id);
-        // A sheet that is a chart has no rows.
-        let Some(sheet) = sheet.filter(|relation| relation.kind == "worksheet") else {
+        let Some(sheet) = worksheets.get(id.as_str()) else {
             continue;
         };
         prose.heading(2, &format!("Sheet: {name}"))?;
-        if let Some(text) = package.text(&sheet.target)? {
+        if let Some(text) = package.text(sheet)? {
             let mut xml = Xml::new(&text, package.format(), &place, watch);
             rows(&mut xml, &values, &mut prose)?;
         }
@@ -143,7 +149,7 @@ fn number_formats(
     };
     let place = package.place.clone();
     let mut xml = Xml::new(&text, package.format(), &place, watch);
-    let mut custom = std::collections::HashMap::new();
+    let mut custom = HashMap::new();
     let mut formats = Vec::new();
     let mut in_cells = false;
     while let Some(node) = xml.next()? {

@@ -7,6 +7,7 @@
 )]
 
 mod archives;
+mod bombs;
 mod compressed;
 mod dumps;
 #[path = "../files/mod.rs"]
