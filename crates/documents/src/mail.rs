@@ -163,6 +163,9 @@ fn parse<'m>(bytes: &'m [u8], place: &Place, watch: &Watch) -> Result<Message<'m
     if lines.count() as u64 > most / 16 {
         return Err(watch.too_many(place.clone(), "parts"));
     }
+    if header_values(bytes) > most / 4 {
+        return Err(watch.too_many(place.clone(), "header values"));
+    }
     // Messages in messages are freed one within another.
     let words: [&[u8]; 3] = [b"rfc822", b"/global", b"digest"];
     let named = |word: &&[u8]| {
@@ -182,6 +185,27 @@ fn parse<'m>(bytes: &'m [u8], place: &Place, watch: &Watch) -> Result<Message<'m
             format: Format::Mail,
             reason: "it has no headers of a message".to_owned(),
         })
+}
+
+/// An upper bound on the number of addresses and other values in headers, wherever they stand: the parser keeps
+/// about a hundred bytes for each.
+fn header_values(bytes: &[u8]) -> u64 {
+    let (mut values, mut in_header) = (0, false);
+    for line in bytes.split(|&byte| byte == b'\n') {
+        let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'-';
+        let name = line.iter().take_while(|byte| is_name(byte)).count();
+        let begins = name > 0 && line.get(name) == Some(&b':');
+        in_header = begins
+            || (in_header && line.starts_with(b" "))
+            || (in_header && line.starts_with(b"\t"));
+        if in_header {
+            let marks = line
+                .iter()
+                .filter(|byte| matches!(byte, b',' | b';' | b'<'));
+            values += 1 + marks.count() as u64;
+        }
+    }
+    values
 }
 
 fn message_contents(

@@ -124,6 +124,8 @@ fn depth_is_bounded() {
     assert_eq!(outcome("t.rtf", groups.as_bytes()).0, ["too_deep"]);
     let inner = "Content-Type: message/rfc822\n\n".repeat(600);
     assert_eq!(outcome("m.eml", inner.as_bytes()).0, ["too_many_parts"]);
+    let people = format!("Subject: a\nTo: {}\n\nb", "a@b,".repeat(2000));
+    assert_eq!(outcome("m.eml", people.as_bytes()).0, ["too_many_parts"]);
 }
 
 #[test]

@@ -101,7 +101,9 @@ fn tell_of_skipped(skipped: &[Skipped]) {
         ));
     }
     if let more @ 1.. = skipped.len().saturating_sub(MOST_TOLD) {
-        remark(format_args!("skipped: {more} more links, special files and folders"));
+        remark(format_args!(
+            "skipped: {more} more links, special files and folders"
+        ));
     }
 }
 
