@@ -70,9 +70,9 @@ pub struct ReadOptions {
 
 /// Reads the documents of files and of folders (with all folders in them, sorted by name).
 ///
-/// A text, Markdown, HTML or PDF file is one document, named by its path below the given folder
-/// (with forward slashes), or by its file name where the file itself is given. The other formats
-/// hold many documents. Memory does not grow with a file's length except for single documents,
+/// A text, an office document, a book, a message or a file of code is one document, named by its path below
+/// the given folder (with forward slashes), or by its file name where the file itself is given. Records, dumps,
+/// mailboxes and archives hold many documents. Memory does not grow with a file's length except for single documents,
 /// and a document over its [`Budget`] is an error, after which the next one is read.
 ///
 /// # Errors

@@ -257,11 +257,15 @@ fn relative_id(root: &Path, path: &Path) -> String {
     parts.join("/")
 }
 
+fn text_of(name: &OsStr) -> String {
+    escaped(name.as_encoded_bytes())
+}
+
 /// A name as text. Bytes that are not UTF-8 become `%` and two hexadecimal digits, so that different names
 /// stay different.
-fn text_of(name: &OsStr) -> String {
+pub(crate) fn escaped(name: &[u8]) -> String {
     let mut text = String::new();
-    for chunk in name.as_encoded_bytes().utf8_chunks() {
+    for chunk in name.utf8_chunks() {
         text.push_str(chunk.valid());
         for byte in chunk.invalid() {
             // Writing to a string cannot fail.

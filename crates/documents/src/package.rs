@@ -20,6 +20,9 @@ use crate::watch::Watch;
 /// What a file begins with that Office 97 wrote, or that is encrypted.
 const COMPOUND: &[u8] = b"\xd0\xcf\x11\xe0";
 
+/// What a zip archive begins with.
+const ZIP: &[u8] = b"PK";
+
 /// Files that can be read from any position.
 trait Seekable: Read + Seek + Send {}
 
@@ -73,6 +76,9 @@ impl Package {
         if first == COMPOUND {
             let reason = "it is encrypted, or of the binary format of Office 97".to_owned();
             return Err(broken(reason));
+        }
+        if !first.starts_with(ZIP) {
+            return Err(broken("it does not begin as one".to_owned()));
         }
         // An entry of the directory takes at least 46 bytes, and some hundred in memory.
         let allowance = Arc::new(AtomicU64::new(directory_bytes(watch.budget)));

@@ -76,16 +76,21 @@ fn named(header: &[(usize, String)], column: usize) -> Option<&str> {
     Some(header.get(index.ok()?)?.1.as_str())
 }
 
-/// Whether a row reads like the names of columns.
+/// Whether a row reads like the names of columns: most cells are words, or all but those are years.
 fn is_header(cells: &Row) -> bool {
-    let names = cells.iter().filter(|(_, cell)| !is_number(cell)).count();
     let (Some((first, _)), Some((last, _))) = (cells.first(), cells.last()) else {
         return false;
     };
+    let short = |cell: &str| cell.chars().take(LONGEST_HEADER + 1).count() <= LONGEST_HEADER;
+    let words = cells.iter().filter(|(_, cell)| !is_number(cell)).count();
+    let years = cells.iter().filter(|(_, cell)| is_year(cell)).count();
+    // The corner above the names of rows may be empty.
+    let are_years = words + years == cells.len() && (words > 0 || *first > 0);
+    // A colon makes a cell the label of the one beside it.
     cells
         .iter()
-        .all(|(_, cell)| cell.chars().take(LONGEST_HEADER + 1).count() <= LONGEST_HEADER)
-        && names * 2 >= cells.len()
+        .all(|(_, cell)| short(cell) && !cell.ends_with(':'))
+        && (words * 2 >= cells.len() || are_years)
         && cells.len() * 2 > last.saturating_sub(*first)
 }
 
@@ -94,11 +99,15 @@ fn is_number(cell: &str) -> bool {
     digits > 0 && cell.chars().all(|c| !c.is_alphabetic())
 }
 
+fn is_year(cell: &str) -> bool {
+    cell.len() == 4 && matches!(cell.parse(), Ok(1500..=2500))
+}
+
 fn row_under(header: &Row, cells: &Row) -> String {
     let parts: Vec<String> = cells
         .iter()
         .map(|(column, cell)| match named(header, *column) {
-            Some(name) => format!("{}: {cell}", name.trim_end_matches(':')),
+            Some(name) => format!("{}: {cell}", name),
             None => cell.clone(),
         })
         .collect();
@@ -146,6 +155,19 @@ mod tests {
     #[test]
     fn numbers_are_no_header() {
         check(&[&["1", "2"], &["3", "4"]], "1 | 2\n3 | 4");
+        check(
+            &[&["By:", "Ito"], &["On:", "7 May"]],
+            "By: | Ito\nOn: | 7 May",
+        );
+        check(&[&["1999", "2001"], &["3", "4"]], "1999 | 2001\n3 | 4");
+        check(
+            &[&["Name", "2023", "2024"], &["oil", "1", "2"]],
+            "Name | 2023 | 2024\nName: oil; 2023: 1; 2024: 2",
+        );
+        check(
+            &[&["", "2023", "2024"], &["oil", "1", "2"]],
+            "2023 | 2024\noil; 2023: 1; 2024: 2",
+        );
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use crate::budget::Halt;
 use crate::error::ReadError;
+use crate::files::escaped;
 use crate::format::Format;
 use crate::place::Place;
 use crate::source::Source;
@@ -210,7 +211,7 @@ fn name_of(header: &[u8; BLOCK]) -> String {
 /// The text up to the first zero.
 fn text(bytes: &[u8]) -> String {
     let end = bytes.iter().position(|&byte| byte == 0);
-    String::from_utf8_lossy(&bytes[..end.unwrap_or(bytes.len())]).into_owned()
+    escaped(&bytes[..end.unwrap_or(bytes.len())])
 }
 
 /// A number in octal digits, or in binary where its first bit is set.
