@@ -57,6 +57,15 @@ fn main() -> std::io::Result<()> {
             Some("csv" | "tsv") => "separated",
             Some("jsonl") => "json_lines",
             Some("gz" | "zst" | "bz2") => "compressed",
+            Some("docx" | "pptx" | "xlsx") => "office",
+            Some("odt") => "open_document",
+            Some("epub") => "epub",
+            Some("zip" | "tar") => "archives",
+            Some("eml" | "mbox") => "mail",
+            Some("ipynb") => "notebook",
+            Some("rtf") => "rtf",
+            Some("json") => "json_array",
+            Some("rst" | "org" | "adoc" | "tex") => "light_markup",
             _ => "segmentation",
         };
         write(target, &name, &bytes)?;

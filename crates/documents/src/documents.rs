@@ -10,17 +10,15 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::budget::Budget;
 use crate::encoding::Encoding;
 use crate::error::ReadError;
-use crate::fields::Shape;
-use crate::files::{InputFile, Origin, Skipped, find_files};
-use crate::format::{Format, stem};
+use crate::files::{Found, InputFile, Skipped, find_files};
+use crate::format::Format;
 use crate::html::HtmlPart;
 use crate::names::FieldNames;
-use crate::notice::{NoticeKind, Notices};
-use crate::place::Place;
-use crate::record::{Contents, Record};
-use crate::source::Source;
+use crate::notice::Notices;
+use crate::open::Opener;
+use crate::record::{Record, Records};
+use crate::unread::Unread;
 use crate::watch::Watch;
-use crate::{delimited, html, jsonl, markdown, mediawiki, parquet, pdf};
 use ken_corpus::Document;
 
 /// The progress of reading, in bytes of the files on disk.
@@ -43,12 +41,8 @@ pub struct Documents {
     records: Records,
     /// Digests of the ids so far: 16 bytes each, where the ids themselves could fill the memory.
     seen: HashSet<[u8; 16]>,
-    bytes_read: Arc<AtomicU64>,
     bytes_total: Option<u64>,
-    watch: Watch,
-    encoding: Option<Encoding>,
-    fields: FieldNames,
-    html: HtmlPart,
+    opener: Opener,
     /// Whether [`ReadError::Stopped`] was returned.
     ended: bool,
 }
@@ -74,14 +68,11 @@ pub struct ReadOptions {
     pub stop: Arc<AtomicBool>,
 }
 
-/// The documents of one file. It ends after an error that makes the rest of the file unreadable.
-pub(crate) type Records = Box<dyn Iterator<Item = Result<Record, ReadError>> + Send>;
-
 /// Reads the documents of files and of folders (with all folders in them, sorted by name).
 ///
-/// A text, Markdown, HTML or PDF file is one document, named by its path below the given folder
-/// (with forward slashes), or by its file name where the file itself is given. The other formats
-/// hold many documents. Memory does not grow with a file's length except for single documents,
+/// A text, an office document, a book, a message or a file of code is one document, named by its path below
+/// the given folder (with forward slashes), or by its file name where the file itself is given. Records, dumps,
+/// mailboxes and archives hold many documents. Memory does not grow with a file's length except for single documents,
 /// and a document over its [`Budget`] is an error, after which the next one is read.
 ///
 /// # Errors
@@ -100,118 +91,61 @@ pub fn read_documents_with(
     paths: &[PathBuf],
     options: ReadOptions,
 ) -> Result<Documents, ReadError> {
-    let (files, skipped) = find_files(paths, options.format, options.follow_links)?;
+    let Found {
+        files,
+        skipped,
+        unread,
+    } = find_files(paths, options.format, options.follow_links)?;
     Ok(Documents {
         bytes_total: files.iter().map(|file| file.bytes).sum(),
         files: files.into_iter(),
         skipped,
         records: Box::new(iter::empty()),
         seen: HashSet::new(),
-        bytes_read: Arc::new(AtomicU64::new(0)),
-        watch: Watch {
-            budget: options.budget,
-            stop: options.stop,
-            notices: Notices::default(),
+        opener: Opener {
+            bytes_read: Arc::new(AtomicU64::new(0)),
+            unread,
+            watch: Watch {
+                budget: options.budget,
+                stop: options.stop,
+                notices: Notices::default(),
+            },
+            encoding: options.encoding,
+            fields: options.fields,
+            html: options.html,
         },
-        encoding: options.encoding,
-        fields: options.fields,
-        html: options.html,
         ended: false,
     })
 }
 
 impl Documents {
-    /// What the folders hold that is not read: links out of them, and what is no file.
+    /// What the folders hold that is not read: links out of them, what is no file, and folders that may not
+    /// be read.
     #[must_use]
     pub fn skipped(&self) -> &[Skipped] {
         &self.skipped
     }
 
+    /// The files in folders and archives whose formats are not read. What shows only while files are read, such
+    /// as what is in archives, is in it once they are.
+    #[must_use]
+    pub fn unread(&self) -> Unread {
+        self.opener.unread.clone()
+    }
+
     /// What readers tell of files that they read otherwise than these are; it fills while reading.
     #[must_use]
     pub fn notices(&self) -> Notices {
-        self.watch.notices.clone()
+        self.opener.watch.notices.clone()
     }
 
     /// The progress so far.
     #[must_use]
     pub fn progress(&self) -> ReadProgress {
         ReadProgress {
-            bytes_read: self.bytes_read.load(Ordering::Relaxed),
+            bytes_read: self.opener.bytes_read.load(Ordering::Relaxed),
             bytes_total: self.bytes_total,
         }
-    }
-
-    fn open(&self, file: &InputFile) -> Records {
-        match self.records(file) {
-            Ok(records) => records,
-            // Like files of unknown formats in folders.
-            Err(ReadError::UnknownFormat { .. }) if file.origin == Origin::Found => {
-                Box::new(iter::empty())
-            }
-            Err(error) => Box::new(iter::once(Err(error))),
-        }
-    }
-
-    fn records(&self, file: &InputFile) -> Result<Records, ReadError> {
-        let watch = &self.watch;
-        let bytes_read = || Arc::clone(&self.bytes_read);
-        let source = || Source::open(file, bytes_read(), watch, self.encoding);
-        let shape = || {
-            Arc::new(Shape {
-                names: self.fields.clone(),
-                file: file.id.clone(),
-            })
-        };
-        Ok(match file.format {
-            Format::Text => {
-                let text = source()?.read_all()?;
-                self.whole(
-                    file,
-                    Contents {
-                        text,
-                        ..Contents::default()
-                    },
-                )
-            }
-            Format::Markdown => {
-                let place = Place::whole(&file.path);
-                self.whole(
-                    file,
-                    markdown::contents(&source()?.read_all()?, &place, watch)?,
-                )
-            }
-            Format::Html => self.whole(
-                file,
-                html::contents(&source()?.read_all()?, self.html, watch)?,
-            ),
-            Format::Pdf => self.whole(
-                file,
-                pdf::contents(&source()?.read_bytes()?, &file.path, watch)?,
-            ),
-            Format::JsonLines => Box::new(jsonl::records(source()?, shape())),
-            Format::Csv => Box::new(delimited::records(source()?, b',', shape())?),
-            Format::Tsv => Box::new(delimited::records(source()?, b'\t', shape())?),
-            Format::Parquet => Box::new(parquet::records(file, bytes_read(), watch, shape())?),
-            Format::MediaWiki => Box::new(mediawiki::records(source()?)?),
-        })
-    }
-
-    /// The one document of a file.
-    fn whole(&self, file: &InputFile, contents: Contents) -> Records {
-        if contents.text.trim().is_empty() {
-            let path = file.path.clone();
-            self.watch.notices.add(path, NoticeKind::WithoutText);
-        }
-        let document = Document {
-            id: file.id.clone(),
-            title: contents.title.unwrap_or_else(|| stem(&file.path)),
-            text: contents.text,
-            metadata: contents.metadata,
-            record: false,
-        };
-        let place = Place::whole(&file.path);
-        Box::new(iter::once(Ok(Record { document, place })))
     }
 }
 
@@ -220,17 +154,17 @@ impl Iterator for Documents {
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
-            if let Err(stopped) = self.watch.check() {
+            if let Err(stopped) = self.opener.watch.check() {
                 // Once: nothing follows it.
                 return (!mem::replace(&mut self.ended, true)).then_some(Err(stopped));
             }
             if let Some(record) = self.records.next() {
-                let record = record.and_then(|record| within_budget(record, &self.watch));
+                let record = record.and_then(|record| within_budget(record, &self.opener.watch));
                 self.ended |= matches!(record, Err(ReadError::Stopped));
                 return Some(record.and_then(|record| unseen(&mut self.seen, record)));
             }
             let file = self.files.next()?;
-            self.records = self.open(&file);
+            self.records = self.opener.open(&file);
         }
     }
 }

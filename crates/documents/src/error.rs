@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 
 use crate::budget::{Budget, Halt};
 use crate::compression::{self, Compression};
-use crate::format::KNOWN;
+use crate::format::{Format, KNOWN};
 use crate::names::{ID_NAMES, TEXT_NAMES, either};
 use crate::place::Place;
+use crate::unread::Unread;
 use ken_diagnostic::{Remedy, remedy};
 use ken_storage::{io_kind, io_remedy};
 
@@ -22,9 +23,9 @@ pub enum ReadError {
     #[error("{path} does not exist")]
     #[diagnostic(remedy = "check the spelling of the path")]
     MissingPath { path: PathBuf },
-    #[error("{path} holds no documents")]
+    #[error("{path} holds no documents{}", besides(unread))]
     #[diagnostic(remedy = "the known formats are {KNOWN}")]
-    NoDocuments { path: PathBuf },
+    NoDocuments { path: PathBuf, unread: Unread },
     #[error("{path} is of no known format")]
     #[diagnostic(remedy = "the known formats are {KNOWN}")]
     UnknownFormat { path: PathBuf },
@@ -95,6 +96,26 @@ pub enum ReadError {
     #[error("{path} has no text on its {pages} pages")]
     #[diagnostic(remedy = "where it is scanned, recognize its text first, e.g. with ocrmypdf")]
     PdfWithoutText { path: PathBuf, pages: usize },
+    /// `format` is what the file should be.
+    #[error("{path} is a broken {format} file: {reason}")]
+    #[diagnostic(remedy = "open the file in the program that wrote it, and save it again")]
+    BrokenFile {
+        path: PathBuf,
+        format: Format,
+        reason: String,
+    },
+    #[error("{path} is encrypted")]
+    #[diagnostic(remedy = "save it without a password")]
+    EncryptedFile { path: PathBuf },
+    #[error("{path} holds more than {limit} {unit} after decompression")]
+    #[diagnostic(
+        remedy = "give more with <max_document_bytes>, or unpack the file and leave out what is not needed"
+    )]
+    ArchiveTooLarge {
+        path: PathBuf,
+        unit: &'static str,
+        limit: u64,
+    },
     #[error("{place}: the document id {id:?} was read before")]
     #[diagnostic(
         remedy = "give each record an id of its own; ingest two folders with equal file names by their parent folder"
@@ -148,6 +169,14 @@ pub enum ReadError {
     #[error("cannot read {path}: {source}")]
     #[diagnostic(kind = io_kind(source), remedy = io_remedy(source, path))]
     Io { path: PathBuf, source: io::Error },
+}
+
+/// What a folder without documents holds instead.
+fn besides(unread: &Unread) -> String {
+    match unread.to_string() {
+        files if files.is_empty() => String::new(),
+        files => format!("; it holds files that are not read: {files}"),
+    }
 }
 
 fn by_compression(compression: Compression, kinds: [&'static str; 3]) -> &'static str {

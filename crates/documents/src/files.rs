@@ -1,14 +1,18 @@
 //! Finding the files to read, in a stable order. It opens none of them.
 
-use std::fmt;
+use std::ffi::OsStr;
+use std::fmt::{self, Write};
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
+
+use bytes::Bytes;
 
 use crate::budget::Budget;
 use crate::compression::Compression;
 use crate::error::ReadError;
 use crate::format::{Format, compression_of, format_of};
+use crate::unread::Unread;
 use ken_corpus::Corpus;
 
 /// The path that means standard input.
@@ -27,6 +31,8 @@ pub(crate) struct InputFile {
     pub(crate) origin: Origin,
     /// The length on disk; `None` where it is not a regular file.
     pub(crate) bytes: Option<u64>,
+    /// The bytes of a file in an archive, which is not on disk.
+    pub(crate) content: Option<Bytes>,
 }
 
 /// Why a file is read.
@@ -68,6 +74,8 @@ pub enum SkipReason {
     LinkToFolder,
     /// It is a link that leads nowhere.
     LinkToNothing,
+    /// The system does not let it be read.
+    Unreadable,
     /// It is neither a file nor a folder.
     Special,
 }
@@ -78,64 +86,76 @@ impl fmt::Display for SkipReason {
             Self::LinkOutside => "it is a link out of the folder",
             Self::LinkToFolder => "it is a link to a folder",
             Self::LinkToNothing => "it is a link that leads nowhere",
+            Self::Unreadable => "it may not be read",
             Self::Special => "it is a pipe, a socket or a device",
         })
     }
 }
 
+/// What the given paths hold.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    pub(crate) files: Vec<InputFile>,
+    /// What is skipped in folders.
+    pub(crate) skipped: Vec<Skipped>,
+    /// The files in folders whose formats are not read.
+    pub(crate) unread: Unread,
+}
+
 /// All files below the given paths: the paths in their order, each folder sorted by name; and what is
 /// skipped in folders.
 ///
-/// In folders, hidden files, unknown extensions and folders that are a corpus are passed over; links to
-/// folders, links that lead out of the folder, unless these are to be followed, and what is neither file
-/// nor folder are skipped. A file given by name must have a known extension, unless a format is given; the
-/// path `-` is standard input, for which a format must be given.
+/// In folders, hidden files and folders that are a corpus are passed over, and files of unknown extensions
+/// are counted; links to folders, links that lead nowhere or out of the folder, unless the latter are to be
+/// followed, what is neither file nor folder, and folders that may not be read are skipped. A file given by
+/// name must have a known extension, unless a format is given; the path `-` is standard input, for which a
+/// format must be given.
 pub(crate) fn find_files(
     paths: &[PathBuf],
     given: Option<Format>,
     follow_links: bool,
-) -> Result<(Vec<InputFile>, Vec<Skipped>), ReadError> {
-    let mut files = Vec::new();
-    let mut skipped = Vec::new();
+) -> Result<Found, ReadError> {
+    let mut found = Found::default();
     for path in paths {
         if path.as_os_str() == STDIN {
-            files.push(stdin(given)?);
+            found.files.push(stdin(given)?);
             continue;
         }
+        let unreadable = |source| ReadError::from_io(source, path, None, Budget::default());
         let metadata = fs::metadata(path).map_err(|source| match source.kind() {
             io::ErrorKind::NotFound => ReadError::MissingPath { path: path.clone() },
-            _ => ReadError::from_io(source, path, None, Budget::default()),
+            _ => unreadable(source),
         })?;
         if metadata.is_dir() {
             let folder = Folder {
                 root: path,
                 follow_links,
             };
-            let before = files.len();
-            folder.collect(path, &mut files, &mut skipped)?;
-            if files.len() == before {
-                return Err(ReadError::NoDocuments { path: path.clone() });
+            let before = found.files.len();
+            folder.collect(path, &mut found).map_err(unreadable)?;
+            if found.files.len() == before {
+                return Err(ReadError::NoDocuments {
+                    path: path.clone(),
+                    unread: found.unread,
+                });
             }
         } else {
             let (format, compression) = given
                 .map(|format| (format, compression_of(path, format)))
                 .or_else(|| format_of(path))
                 .ok_or_else(|| ReadError::UnknownFormat { path: path.clone() })?;
-            files.push(InputFile {
+            found.files.push(InputFile {
                 path: path.clone(),
-                id: path
-                    .file_name()
-                    .unwrap_or_default()
-                    .to_string_lossy()
-                    .into_owned(),
+                id: text_of(path.file_name().unwrap_or_default()),
                 format,
                 compression,
                 origin: Origin::Named,
                 bytes: metadata.is_file().then_some(metadata.len()),
+                content: None,
             });
         }
     }
-    Ok((files, skipped))
+    Ok(found)
 }
 
 fn stdin(given: Option<Format>) -> Result<InputFile, ReadError> {
@@ -151,6 +171,7 @@ fn stdin(given: Option<Format>) -> Result<InputFile, ReadError> {
         compression: None,
         origin: Origin::Stdin,
         bytes: None,
+        content: None,
     })
 }
 
@@ -161,56 +182,54 @@ struct Folder<'p> {
 }
 
 impl Folder<'_> {
-    fn collect(
-        &self,
-        folder: &Path,
-        files: &mut Vec<InputFile>,
-        skipped: &mut Vec<Skipped>,
-    ) -> Result<(), ReadError> {
-        let unreadable = |source| ReadError::from_io(source, folder, None, Budget::default());
-        let mut entries = fs::read_dir(folder)
-            .and_then(Iterator::collect::<io::Result<Vec<_>>>)
-            .map_err(unreadable)?;
+    /// Adds what a folder holds; fails if it cannot be listed.
+    fn collect(&self, folder: &Path, found: &mut Found) -> io::Result<()> {
+        let mut unlisted = None;
+        let mut entries: Vec<fs::DirEntry> = fs::read_dir(folder)?
+            .map_while(|entry| entry.map_err(|error| unlisted = Some(error)).ok())
+            .collect();
         entries.sort_unstable_by_key(fs::DirEntry::file_name);
         for entry in entries {
-            let path = entry.path();
-            if entry.file_name().to_string_lossy().starts_with('.') {
-                continue;
-            }
-            // A link to a folder is not a folder by this type, so links cannot form a cycle.
-            let found = entry.file_type().map_err(unreadable)?;
-            if found.is_dir() {
-                if !Corpus::exists(&path) {
-                    self.collect(&path, files, skipped)?;
-                }
-                continue;
-            }
-            let format = format_of(&path);
-            if format.is_none() && !found.is_symlink() {
-                continue;
-            }
-            match (self.place(&path), format) {
-                (Ok((place, bytes)), Some((format, compression))) => files.push(InputFile {
-                    id: relative_id(self.root, &path),
-                    format,
-                    compression,
-                    origin: Origin::Found,
-                    bytes: Some(bytes),
-                    path: place,
-                }),
-                // Of other formats, only folders are missed.
-                (Err(reason), format) if format.is_some() || reason == SkipReason::LinkToFolder => {
-                    skipped.push(Skipped { path, reason });
-                }
-                _ => {}
+            if !entry.file_name().as_encoded_bytes().starts_with(b".") {
+                self.add(&entry, found);
             }
         }
-        Ok(())
+        unlisted.map_or(Ok(()), Err)
+    }
+
+    /// Adds an entry of a folder, with all in it. Whatever is wrong with it concerns no other entry.
+    fn add(&self, entry: &fs::DirEntry, found: &mut Found) {
+        let path = entry.path();
+        // A link to a folder is not a folder by this type, so links cannot form a cycle.
+        let kind = entry.file_type();
+        if kind.as_ref().is_ok_and(fs::FileType::is_dir) {
+            if !Corpus::exists(&path) && self.collect(&path, found).is_err() {
+                let reason = SkipReason::Unreadable;
+                found.skipped.push(Skipped { path, reason });
+            }
+            return;
+        }
+        match (self.place(&path), format_of(&path)) {
+            (Ok((place, bytes)), Some((format, compression))) => found.files.push(InputFile {
+                id: relative_id(self.root, &path),
+                format,
+                compression,
+                origin: Origin::Found,
+                bytes: Some(bytes),
+                path: place,
+                content: None,
+            }),
+            (Ok(_), None) => found.unread.add(&path),
+            (Err(reason), _) => found.skipped.push(Skipped { path, reason }),
+        }
     }
 
     /// Where a file is to be read, and its length.
     fn place(&self, path: &Path) -> Result<(PathBuf, u64), SkipReason> {
-        let metadata = fs::metadata(path).map_err(|_| SkipReason::LinkToNothing)?;
+        let metadata = fs::metadata(path).map_err(|_| match path.is_symlink() {
+            true => SkipReason::LinkToNothing,
+            false => SkipReason::Unreadable,
+        })?;
         if metadata.is_dir() {
             return Err(SkipReason::LinkToFolder);
         }
@@ -233,9 +252,27 @@ fn relative_id(root: &Path, path: &Path) -> String {
     let below = path.strip_prefix(root).unwrap_or(path);
     let parts: Vec<_> = below
         .components()
-        .map(|part| part.as_os_str().to_string_lossy())
+        .map(|part| text_of(part.as_os_str()))
         .collect();
     parts.join("/")
+}
+
+fn text_of(name: &OsStr) -> String {
+    escaped(name.as_encoded_bytes())
+}
+
+/// A name as text. Bytes that are not UTF-8 become `%` and two hexadecimal digits, so that different names
+/// stay different.
+pub(crate) fn escaped(name: &[u8]) -> String {
+    let mut text = String::new();
+    for chunk in name.utf8_chunks() {
+        text.push_str(chunk.valid());
+        for byte in chunk.invalid() {
+            // Writing to a string cannot fail.
+            let _ = write!(text, "%{byte:02X}");
+        }
+    }
+    text
 }
 
 #[cfg(unix)]
@@ -256,9 +293,10 @@ mod tests {
         let at = |name: &str| root.join(name);
         symlink("../own.txt", at("deep/near.txt")).unwrap();
         symlink("../../outside/secret.txt", at("deep/leak.txt")).unwrap();
-        symlink("../outside/secret.txt", at("leak.rst")).unwrap();
+        symlink("../outside/secret.txt", at("leak.doc")).unwrap();
         symlink("../outside", at("folder")).unwrap();
         symlink("nowhere", at("gone.txt")).unwrap();
+        symlink("nowhere", at("gone")).unwrap();
         symlink("self.txt", at("self.txt")).unwrap();
         let made = std::process::Command::new("mkfifo")
             .arg(at("pipe.txt"))
@@ -268,7 +306,7 @@ mod tests {
         symlink("docs", dir.path().join("given")).unwrap();
         let given = dir.path().join("given");
         let found = |follow_links| {
-            let (files, skipped) =
+            let Found { files, skipped, .. } =
                 find_files(std::slice::from_ref(&given), None, follow_links).unwrap();
             let ids: Vec<String> = files.into_iter().map(|file| file.id).collect();
             let skipped = skipped.into_iter().map(|one| {
@@ -279,6 +317,7 @@ mod tests {
         };
         let others = [
             ("folder", SkipReason::LinkToFolder),
+            ("gone", SkipReason::LinkToNothing),
             ("gone.txt", SkipReason::LinkToNothing),
             ("pipe.txt", SkipReason::Special),
             ("self.txt", SkipReason::LinkToNothing),
@@ -286,8 +325,12 @@ mod tests {
         .map(|(name, reason)| (name.to_owned(), reason));
         let (ids, skipped) = found(false);
         assert_eq!(ids, ["deep/near.txt", "own.txt"]);
-        let leak = ("deep/leak.txt".to_owned(), SkipReason::LinkOutside);
-        assert_eq!(skipped, [&[leak], &others[..]].concat());
+        let leak = |name: &str| (name.to_owned(), SkipReason::LinkOutside);
+        let mut expected = vec![leak("deep/leak.txt")];
+        expected.extend_from_slice(&others[..3]);
+        expected.push(leak("leak.doc"));
+        expected.extend_from_slice(&others[3..]);
+        assert_eq!(skipped, expected);
         let (ids, skipped) = found(true);
         assert_eq!(ids, ["deep/leak.txt", "deep/near.txt", "own.txt"]);
         assert_eq!(skipped, others);
@@ -298,9 +341,62 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("own.txt");
         fs::write(&path, "own").unwrap();
-        let (files, _) = find_files(&[dir.path().to_owned()], None, false).unwrap();
+        let Found { files, .. } = find_files(&[dir.path().to_owned()], None, false).unwrap();
         fs::remove_file(&path).unwrap();
         symlink("/etc/hostname", &path).unwrap();
         assert!(files[0].open().is_err());
+    }
+
+    #[test]
+    fn a_folder_that_may_not_be_read_is_skipped_by_name() {
+        use std::os::unix::fs::PermissionsExt;
+
+        let dir = tempfile::tempdir().unwrap();
+        let closed = dir.path().join("closed");
+        fs::create_dir(&closed).unwrap();
+        fs::write(dir.path().join("own.txt"), "own").unwrap();
+        fs::set_permissions(&closed, fs::Permissions::from_mode(0o000)).unwrap();
+        let refused = fs::read_dir(&closed).is_err();
+        let found = find_files(&[dir.path().to_owned()], None, false);
+        fs::set_permissions(&closed, fs::Permissions::from_mode(0o755)).unwrap();
+        let found = found.unwrap();
+        assert_eq!(found.files.len(), 1);
+        // The system lets its administrator read every folder.
+        let expected = refused.then_some(Skipped {
+            path: closed,
+            reason: SkipReason::Unreadable,
+        });
+        assert_eq!(found.skipped, Vec::from_iter(expected));
+    }
+
+    #[test]
+    fn names_that_are_not_utf_8_stay_different() {
+        use std::os::unix::ffi::OsStrExt;
+
+        let dir = tempfile::tempdir().unwrap();
+        for name in [&b"caf\xe9.txt"[..], b"caf\xea.txt", b"ok.txt"] {
+            let written = fs::write(dir.path().join(OsStr::from_bytes(name)), "x");
+            // Some file systems have no such names.
+            if written.is_err() {
+                return;
+            }
+        }
+        let found = find_files(&[dir.path().to_owned()], None, false).unwrap();
+        let ids: Vec<String> = found.files.into_iter().map(|file| file.id).collect();
+        assert_eq!(ids, ["caf%E9.txt", "caf%EA.txt", "ok.txt"]);
+    }
+
+    #[test]
+    fn files_of_unknown_formats_are_counted() {
+        let dir = tempfile::tempdir().unwrap();
+        for name in ["own.txt", "a.DOC", "b.doc", "c.png", "Makefile", ".hidden"] {
+            fs::write(dir.path().join(name), "x").unwrap();
+        }
+        let found = find_files(&[dir.path().to_owned()], None, false).unwrap();
+        assert_eq!(found.files.len(), 1);
+        assert_eq!(
+            found.unread.to_string(),
+            "2 .doc, 1 .png, 1 without extension"
+        );
     }
 }

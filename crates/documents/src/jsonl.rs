@@ -45,17 +45,14 @@ fn next_record(source: &mut Source, shape: &Shape) -> Result<Option<Record>, Rea
     }
 }
 
-fn document(
+/// The document of a record.
+pub(crate) fn document(
     line: &str,
     place: &Place,
     watch: &Watch,
     shape: &Shape,
 ) -> Result<Document, ReadError> {
-    let most = watch.budget.parts();
-    // A value takes at least one byte, so that shorter lines cannot have too many.
-    if line.len() as u64 > most && values(line) > most {
-        return Err(watch.too_many(place.clone(), "values"));
-    }
+    check_values(line, place, watch)?;
     let fields: Map<String, Value> =
         serde_json::from_str(&with_long_integers(line)).map_err(|source| {
             ReadError::BrokenJson {
@@ -110,6 +107,16 @@ fn is_long(number: &str) -> bool {
         && !digits.starts_with('0')
         && number.parse::<i64>().is_err()
         && number.parse::<u64>().is_err()
+}
+
+/// Fails where JSON has too many values for a document.
+pub(crate) fn check_values(json: &str, place: &Place, watch: &Watch) -> Result<(), ReadError> {
+    let most = watch.budget.parts();
+    // A value takes at least one byte, so that shorter texts cannot have too many.
+    match json.len() as u64 > most && values(json) > most {
+        true => Err(watch.too_many(place.clone(), "values")),
+        false => Ok(()),
+    }
 }
 
 /// An upper bound on the number of values in a line of JSON.

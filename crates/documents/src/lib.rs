@@ -18,28 +18,42 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod archive;
 mod budget;
 mod compression;
 mod delimited;
 mod documents;
 mod encoding;
+mod epub;
 mod error;
 mod fields;
 mod files;
 mod format;
 mod front_matter;
 mod html;
+mod json_array;
 mod jsonl;
+mod mail;
 mod markdown;
+mod markup;
 mod mediawiki;
 mod names;
 mod notice;
+mod notebook;
+mod office;
+mod open;
+mod package;
 mod parquet;
 mod pdf;
 mod place;
+mod prose;
 mod record;
+mod rtf;
 mod source;
+mod table;
+mod unread;
 mod watch;
+mod xml;
 
 pub use budget::Budget;
 pub use compression::Compression;
@@ -52,3 +66,4 @@ pub use html::{HtmlPart, HtmlPartError};
 pub use names::{FieldName, FieldNameError, FieldNames};
 pub use notice::{Notice, NoticeKind, Notices};
 pub use place::{Part, Place};
+pub use unread::{Unread, UnreadKind};

@@ -12,6 +12,9 @@ pub(crate) struct Record {
     pub(crate) place: Place,
 }
 
+/// The documents of one file. It ends after an error that makes the rest of the file unreadable.
+pub(crate) type Records = Box<dyn Iterator<Item = Result<Record, ReadError>> + Send>;
+
 /// The contents of a file that is one document.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Contents {

@@ -81,9 +81,10 @@ impl Source {
             compression: file.compression,
             watch: watch.clone(),
         };
-        let inner: Box<dyn Read + Send> = match file.origin {
-            Origin::Stdin => Box::new(io::stdin()),
-            Origin::Named | Origin::Found => {
+        let inner: Box<dyn Read + Send> = match (&file.content, file.origin) {
+            (Some(content), _) => Box::new(Cursor::new(content.clone())),
+            (None, Origin::Stdin) => Box::new(io::stdin()),
+            (None, Origin::Named | Origin::Found) => {
                 Box::new(file.open().map_err(|error| name.failed(error))?)
             }
         };
@@ -169,6 +170,18 @@ impl Source {
         }
         let text = self.name.decode(bytes, self.line, start)?;
         Ok(Some((self.line, text)))
+    }
+
+    /// The bytes of the next line with its line break, and its number; `None` at the end.
+    pub(crate) fn next_bytes(&mut self) -> io::Result<Option<(u64, Vec<u8>)>> {
+        let mut bytes = Vec::new();
+        self.reader.read_until(b'\n', &mut bytes)?;
+        self.offset += bytes.len() as u64;
+        if bytes.is_empty() {
+            return Ok(None);
+        }
+        self.line += 1;
+        Ok(Some((self.line, bytes)))
     }
 
     /// Skips the rest of a line; false where its end is out of reach.

@@ -77,6 +77,8 @@ const LIBRARIES: &[(&str, &[&str])] = &[
     ("encoding_rs", &["documents"]),
     ("pulldown-cmark", &["documents"]),
     ("quick-xml", &["documents"]),
+    ("mail-parser", &["documents"]),
+    ("encoding_rs", &["documents"]),
     ("parquet", &["documents", "lab"]),
     ("candle", &["model", "train"]),
     ("indicatif", &["ken"]),

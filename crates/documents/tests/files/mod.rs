@@ -2,6 +2,7 @@
 #![allow(dead_code)] // Each test program uses a part of them.
 
 pub(crate) mod hostile;
+pub(crate) mod packages;
 pub(crate) mod packed;
 pub(crate) mod pages;
 pub(crate) mod table;

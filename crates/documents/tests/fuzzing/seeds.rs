@@ -5,12 +5,16 @@ use parquet::basic::Compression;
 
 use crate::files::hostile::patterns;
 use crate::files::hostile::records::{drawing, lines, zstd_with_window};
+use crate::files::packages::{ROWS, docx, epub, odf, paragraph, pptx, tar, xlsx, zip};
 use crate::files::packed::{bzip2, gzip, zstd};
 use crate::files::pages::two_pages;
 use crate::files::table::four_rows;
 
 /// About how many bytes a hostile file has.
 const HOSTILE_BYTES: usize = 4096;
+
+const MESSAGE: &[u8] = b"From: a <b@c.d>\nSubject: =?utf-8?q?e?=\nMessage-ID: <f@g>\nContent-Type: multipart/mixed; boundary=B\n\n\
+    --B\nContent-Type: text/plain; charset=latin1\n\nh\n--B\nContent-Type: text/html\n\n<p>i\n--B\nContent-Type: message/rfc822\n\nSubject: j\n\nk\n--B--\n";
 
 type Seed = (&'static str, Vec<u8>);
 
@@ -38,6 +42,23 @@ pub(crate) fn small() -> Vec<Seed> {
         ("c.parquet", four_rows(Compression::UNCOMPRESSED)),
         ("s.parquet", four_rows(Compression::SNAPPY)),
         ("p.pdf", page),
+        ("w.docx", docx(&paragraph("H2", "a &amp; b"))),
+        ("p.pptx", pptx()),
+        ("b.xlsx", xlsx(ROWS)),
+        ("t.odt", odf("<text:h>a</text:h><table:table><table:table-row><table:table-cell><text:p>b</text:p></table:table-cell></table:table-row></table:table>")),
+        ("b.epub", epub()),
+        ("f.zip", zip(&[("a.txt", b"a"), ("b/c.md", b"# b"), ("d.csv", b"id,text\n1,a")])),
+        ("f.tar", tar(&[("a.txt", b"a"), ("b/c.md", b"# b")])),
+        ("m.eml", MESSAGE.to_vec()),
+        ("m.mbox", [b"From a\n", MESSAGE, b"\nFrom b\nSubject: c\n\nd\n"].concat()),
+        ("n.ipynb", br##"{"nbformat":4,"cells":[{"cell_type":"markdown","source":["# a"]},{"cell_type":"code","source":"b","outputs":[{"text":"c"}]}]}"##.to_vec()),
+        ("t.rtf", br"{\rtf1\ansi{\info{\title a}}\outlinelevel0 b\par\pard c\'e9\u8211?\cell d\cell\row}".to_vec()),
+        ("r.json", br#"[{"id":1,"text":"a"},{"id":"b","text":"c"}]"#.to_vec()),
+        ("t.rst", b"a\n=\n\n.. note:: b\n\n`c <d>`_ ``e``\n\nf\n---\n".to_vec()),
+        ("t.org", b"#+TITLE: a\n* TODO b :c:\n:PROPERTIES:\n:END:\n[[d][e]]\n".to_vec()),
+        ("t.adoc", b"= a\n:b: c\n\n== d\n----\ne\n----\n".to_vec()),
+        ("t.tex", b"\\title{a}\\begin{document}\\section{b}$c$ \\emph{d}\\item e \\'{e} % f\n\\end{document}".to_vec()),
+        ("t.py", b"a = 1\n".to_vec()),
     ]
 }
 

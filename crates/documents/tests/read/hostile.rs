@@ -16,9 +16,9 @@ use crate::files::pages::{pdf, stream};
 use crate::files::table::two_columns;
 use crate::{folder, read};
 
-const SMALL: u64 = 64 << 10;
+pub(crate) const SMALL: u64 = 64 << 10;
 
-fn read_within(bytes: u64, path: &Path) -> Vec<Result<Document, ReadError>> {
+pub(crate) fn read_within(bytes: u64, path: &Path) -> Vec<Result<Document, ReadError>> {
     let options = ReadOptions {
         budget: Budget {
             document_bytes: bytes,

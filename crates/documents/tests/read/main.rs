@@ -6,12 +6,15 @@
     clippy::print_stdout
 )]
 
+mod archives;
+mod bombs;
 mod compressed;
 mod dumps;
 mod encodings;
 #[path = "../files/mod.rs"]
 mod files;
 mod hostile;
+mod office;
 mod parquet;
 mod pdf;
 mod separated;

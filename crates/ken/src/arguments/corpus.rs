@@ -48,7 +48,7 @@ pub(crate) struct IngestArguments {
     #[arg(value_name = "PATH", required = true)]
     pub(crate) paths: Vec<PathBuf>,
 
-    /// Format of stdin and of the files given: txt, md, html, pdf, jsonl, csv, tsv, parquet or xml
+    /// Format of stdin and of the files given, by its usual extension, e.g. txt, md, docx or jsonl; code for source code
     ///
     /// Without it, the extension of a file determines its format; stdin needs it.
     #[arg(long, value_name = "FORMAT")]

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
-use ken_documents::{Budget, ReadError, ReadOptions, SkipReason, Skipped, read_documents_with};
+use ken_documents::{
+    Budget, ReadError, ReadOptions, SkipReason, Skipped, Unread, read_documents_with,
+};
 use ken_ingest::{Ingest, Report, ingest};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::arguments::corpus::IngestArguments;
 use crate::failure::{Failure, Result};
@@ -30,6 +32,10 @@ pub(crate) fn run(arguments: &IngestArguments, session: &Session<'_>) -> Result<
     };
     let documents = read_documents_with(&arguments.paths, options)?;
     tell_of_skipped(documents.skipped());
+    let left_out = LeftOut {
+        skipped: documents.skipped().len(),
+        unread: documents.unread(),
+    };
     let embedder = session.setup().embedder(&session.settings.embedder)?;
     let reference = session.setup().embedder_name()?;
     let work = Ingest {
@@ -47,7 +53,7 @@ pub(crate) fn run(arguments: &IngestArguments, session: &Session<'_>) -> Result<
         let mut display = Display::new();
         ingest(work, &mut |step| display.show_ingest(&step), session.stop)?
     };
-    show(&report, session)?;
+    show(&report, &left_out, session)?;
     if report.interrupted {
         let message = format!(
             "stopped after {} new and {} replaced documents, which are published",
@@ -58,13 +64,37 @@ pub(crate) fn run(arguments: &IngestArguments, session: &Session<'_>) -> Result<
     Ok(())
 }
 
+/// What folders and archives hold that is not read.
+struct LeftOut {
+    /// Links, special files, and folders that may not be read.
+    skipped: usize,
+    /// Files whose formats are not read.
+    unread: Unread,
+}
+
+impl LeftOut {
+    /// The files that are not read, by extension.
+    fn unread(&self) -> Value {
+        let kinds = self.unread.kinds().into_iter();
+        kinds
+            .map(|kind| {
+                json!({
+                    "extension": kind.extension,
+                    "files": kind.files,
+                    "example": kind.example.to_string_lossy(),
+                })
+            })
+            .collect()
+    }
+}
+
 /// Tells of what the folders hold that is not read.
 fn tell_of_skipped(skipped: &[Skipped]) {
     for Skipped { path, reason } in skipped.iter().take(MOST_TOLD) {
         let remedy = match reason {
             SkipReason::LinkOutside => "; --follow-links reads what it leads to",
             SkipReason::LinkToFolder => "; name that folder to read it",
-            SkipReason::LinkToNothing | SkipReason::Special => "",
+            SkipReason::LinkToNothing | SkipReason::Special | SkipReason::Unreadable => "",
         };
         remark(format_args!(
             "skipped: {}: {reason}{remedy}",
@@ -72,7 +102,9 @@ fn tell_of_skipped(skipped: &[Skipped]) {
         ));
     }
     if let more @ 1.. = skipped.len().saturating_sub(MOST_TOLD) {
-        remark(format_args!("skipped: {more} more links and special files"));
+        remark(format_args!(
+            "skipped: {more} more links, special files and folders"
+        ));
     }
 }
 
@@ -81,7 +113,7 @@ fn warn(error: &ReadError) {
     remark(format_args!("skipped: {error}"));
 }
 
-fn show(report: &Report, session: &Session<'_>) -> Result<()> {
+fn show(report: &Report, left_out: &LeftOut, session: &Session<'_>) -> Result<()> {
     if session.json {
         // An interrupted run ends in an error object instead.
         if report.interrupted {
@@ -96,6 +128,8 @@ fn show(report: &Report, session: &Session<'_>) -> Result<()> {
                 "unchanged": report.unchanged,
             },
             "broken": report.broken,
+            "skipped": left_out.skipped,
+            "unread": left_out.unread(),
             "other_shards": report.other_shards,
             "passages": report.passages,
             "reused": report.reused,
@@ -108,6 +142,10 @@ fn show(report: &Report, session: &Session<'_>) -> Result<()> {
     ))?;
     if report.broken > 0 {
         output::line(format!("{} documents could not be read", report.broken))?;
+    }
+    let unread = left_out.unread.to_string();
+    if !unread.is_empty() {
+        output::line(format!("files of formats that are not read: {unread}"))?;
     }
     if report.other_shards > 0 {
         output::line(format!(

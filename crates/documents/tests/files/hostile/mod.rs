@@ -1,6 +1,7 @@
 //! Files of any length by which readers were, or could be, brought to take far more time or memory
 //! than the file has bytes; and plain random ones beside them.
 
+mod parcels;
 pub(crate) mod records;
 mod texts;
 
@@ -97,5 +98,9 @@ pub(crate) fn patterns() -> Vec<Pattern> {
     records::dumps(&mut all);
     records::pages(&mut all);
     records::packed(&mut all);
+    parcels::office(&mut all);
+    parcels::archives(&mut all);
+    parcels::mail(&mut all);
+    parcels::markup(&mut all);
     all
 }

@@ -1,0 +1,187 @@
+//! JSON arrays of records, element by element, so that an array may have any length.
+
+use std::io::BufRead;
+use std::sync::Arc;
+
+use crate::budget::Halt;
+use crate::error::ReadError;
+use crate::fields::Shape;
+use crate::format::Format;
+use crate::jsonl;
+use crate::record::{self, Record};
+use crate::source::{Source, line_breaks};
+
+/// The records of a file. A broken one is an error, after which the next one is read.
+///
+/// # Errors
+/// [`ReadError::UnknownFormat`] where the file is no array, nor records one after another, and where
+/// `in_folder` and the first element is no record.
+pub(crate) fn records(
+    source: Source,
+    in_folder: bool,
+    shape: Arc<Shape>,
+) -> Result<impl Iterator<Item = Result<Record, ReadError>> + Send, ReadError> {
+    let mut elements = Elements {
+        source,
+        shape,
+        line: 1,
+        in_array: false,
+        started: false,
+    };
+    let first = elements.next_record();
+    let is_none = match &first {
+        Err(error) => error.concerns_record() && (in_folder || !elements.in_array),
+        Ok(None) => !elements.in_array,
+        Ok(Some(_)) => false,
+    };
+    if is_none {
+        return Err(ReadError::UnknownFormat {
+            path: elements.source.name.path.clone(),
+        });
+    }
+    let mut first = Some(first);
+    let next = move || match first.take() {
+        Some(first) => first,
+        None => elements.next_record(),
+    };
+    Ok(record::records(next, ReadError::concerns_record))
+}
+
+/// The elements of an array, or values one after another.
+struct Elements {
+    source: Source,
+    shape: Arc<Shape>,
+    line: u64,
+    in_array: bool,
+    started: bool,
+}
+
+/// Where in a value a byte stands.
+#[derive(Default)]
+struct Scan {
+    depth: usize,
+    quoted: bool,
+    escaped: bool,
+}
+
+impl Scan {
+    /// Whether the value ends before this byte, or with it.
+    fn end(&mut self, byte: u8) -> Option<End> {
+        match byte {
+            _ if self.escaped => self.escaped = false,
+            b'\\' => self.escaped = self.quoted,
+            b'"' => self.quoted = !self.quoted,
+            _ if self.quoted => {}
+            b'{' | b'[' => self.depth += 1,
+            b'}' | b']' if self.depth == 0 => return Some(End::Before),
+            b'}' | b']' => {
+                self.depth -= 1;
+                return (self.depth == 0).then_some(End::With);
+            }
+            b',' | b' ' | b'\n' | b'\r' | b'\t' if self.depth == 0 => return Some(End::Before),
+            _ => {}
+        }
+        None
+    }
+}
+
+#[derive(Clone, Copy)]
+enum End {
+    Before,
+    With,
+}
+
+impl Elements {
+    fn next_record(&mut self) -> Result<Option<Record>, ReadError> {
+        self.source.reader.renew();
+        if !self.begin()? {
+            return Ok(None);
+        }
+        let place = self.source.name.line(self.line);
+        let text = self.element()?;
+        let document = jsonl::document(&text, &place, &self.source.name.watch, &self.shape)?;
+        Ok(Some(Record { document, place }))
+    }
+
+    /// Skips what stands before the next element; false where there is none.
+    fn begin(&mut self) -> Result<bool, ReadError> {
+        loop {
+            let Some(&byte) = self.fill()?.first() else {
+                return match self.in_array {
+                    true => Err(ReadError::BrokenFile {
+                        path: self.source.name.path.clone(),
+                        format: Format::Json,
+                        reason: "it ends within its array".to_owned(),
+                    }),
+                    false => Ok(false),
+                };
+            };
+            match byte {
+                b'\n' => self.line += 1,
+                b' ' | b'\r' | b'\t' | b',' => {}
+                b'[' if !self.started => self.in_array = true,
+                b']' if self.in_array => return Ok(false),
+                _ => {
+                    self.started = true;
+                    return Ok(true);
+                }
+            }
+            self.started |= byte == b'[';
+            self.source.reader.consume(1);
+        }
+    }
+
+    /// The text of an element.
+    fn element(&mut self) -> Result<String, ReadError> {
+        let start = self.line;
+        let mut scan = Scan::default();
+        let mut bytes = Some(Vec::new());
+        loop {
+            let filled = match self.source.reader.fill_buf() {
+                Ok([]) => break,
+                Ok(filled) => filled,
+                Err(error) if Halt::of(&error) == Some(Halt::OverBudget) => {
+                    if bytes.take().is_none() {
+                        return Err(self.too_large(start, true));
+                    }
+                    self.source.reader.search();
+                    continue;
+                }
+                Err(error) => return Err(self.source.name.failed(error)),
+            };
+            let end = filled
+                .iter()
+                .enumerate()
+                .find_map(|(index, &byte)| Some((index, scan.end(byte)?)));
+            let count = match end {
+                None => filled.len(),
+                Some((index, End::Before)) => index,
+                Some((index, End::With)) => index + 1,
+            };
+            self.line += line_breaks(&filled[..count]);
+            if let Some(bytes) = &mut bytes {
+                bytes.extend_from_slice(&filled[..count]);
+            }
+            // A mark that closes nothing is an element of its own, so that each takes a byte at least.
+            let count = count.max(usize::from(bytes.as_ref().is_some_and(Vec::is_empty)));
+            self.source.reader.consume(count);
+            if end.is_some() {
+                break;
+            }
+        }
+        match bytes {
+            Some(bytes) => self.source.name.decode(bytes, start, 0),
+            None => Err(self.too_large(start, false)),
+        }
+    }
+
+    fn too_large(&self, line: u64, rest_lost: bool) -> ReadError {
+        let limit = self.source.name.watch.budget.document_bytes;
+        ReadError::too_large(self.source.name.line(line), limit, rest_lost)
+    }
+
+    fn fill(&mut self) -> Result<&[u8], ReadError> {
+        let Source { name, reader, .. } = &mut self.source;
+        reader.fill_buf().map_err(|error| name.failed(error))
+    }
+}

@@ -1,0 +1,36 @@
+//! Plain text with light markup: reStructuredText, Org, TeX and AsciiDoc. Headings become lines with a `#` for
+//! each level, marks that only a program reads are taken away, and the rest stays as it is written.
+
+mod asciidoc;
+mod org;
+mod rst;
+mod tex;
+
+use crate::error::ReadError;
+use crate::place::Place;
+use crate::record::Contents;
+use crate::watch::Watch;
+
+/// A language of light markup.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Markup {
+    ReStructuredText,
+    Org,
+    Tex,
+    AsciiDoc,
+}
+
+/// The document of a file.
+pub(crate) fn contents(
+    text: &str,
+    markup: Markup,
+    place: &Place,
+    watch: &Watch,
+) -> Result<Contents, ReadError> {
+    match markup {
+        Markup::ReStructuredText => rst::contents(text, place, watch),
+        Markup::Org => org::contents(text, place, watch),
+        Markup::Tex => tex::contents(text, place, watch),
+        Markup::AsciiDoc => asciidoc::contents(text, place, watch),
+    }
+}

@@ -1,0 +1,329 @@
+//! Word files: paragraphs, headings by their styles, lists, tables, text boxes, notes. Deleted text, field
+//! codes, headers and footers are left out.
+
+use super::styles::{self, Role, Styles};
+use super::{properties, relations};
+use crate::error::ReadError;
+use crate::package::Package;
+use crate::place::Place;
+use crate::prose::Prose;
+use crate::record::Contents;
+use crate::table::{self, Row};
+use crate::watch::Watch;
+use crate::xml::{Element, Node, Xml};
+
+/// A cell spans at most so many columns.
+const WIDEST: usize = 64;
+
+/// The longest text of a cell that is repeated in the rows beside it, in bytes.
+const LONGEST_LABEL: usize = 256;
+
+/// What is left out with all in it: text that was deleted or moved away, and what stands in for
+/// something that is read.
+const LEFT_OUT: [&str; 7] = [
+    "del",
+    "moveFrom",
+    "Fallback",
+    "instrText",
+    "delText",
+    "delInstrText",
+    "pPrChange",
+];
+
+pub(super) fn contents(package: &mut Package, watch: &Watch) -> Result<Contents, ReadError> {
+    let main = relations::main_part("word/document.xml", package, watch)?;
+    let relations = relations::of(&main, package, watch)?;
+    let part = |kind: &str| {
+        let relation = relations.iter().find(|relation| relation.kind == kind);
+        relation.map(|relation| relation.target.clone())
+    };
+    let styles = match part("styles") {
+        Some(part) => Styles::read(&part, package, watch)?,
+        None => Styles::default(),
+    };
+    let (title, metadata) = properties::of("docProps/core.xml", package, watch)?;
+    let text = package.needed(&main)?;
+    let place = package.place.clone();
+    let mut body = Body::new(&styles, &place, watch);
+    let mut xml = Xml::new(&text, package.format(), &place, watch);
+    xml.root("document")?;
+    body.read(&mut xml)?;
+    for kind in ["footnotes", "endnotes"] {
+        let Some(part) = part(kind) else { continue };
+        if let Some(text) = package.text(&part)? {
+            body.in_notes = Some(Note::new(kind));
+            body.read(&mut Xml::new(&text, package.format(), &place, watch))?;
+        }
+    }
+    let title = title.or(body.title);
+    Ok(body.prose.finish(title, metadata))
+}
+
+/// A document so far.
+struct Body<'s> {
+    styles: &'s Styles,
+    prose: Prose,
+    title: Option<String>,
+    /// The open paragraphs: one in a text box is open within another.
+    paragraphs: Vec<Paragraph>,
+    /// The open tables.
+    tables: Vec<Table>,
+    /// How many cells there were.
+    cells: u64,
+    /// Where notes are read, the open one.
+    in_notes: Option<Note>,
+    place: Place,
+    watch: &'s Watch,
+}
+
+#[derive(Default)]
+struct Paragraph {
+    text: String,
+    role: Option<Role>,
+    is_item: bool,
+    /// How deep a list it is in, from 0.
+    level: usize,
+    /// How many tables were open where it begins.
+    tables: usize,
+}
+
+#[derive(Default)]
+struct Table {
+    rows: Vec<Row>,
+    row: Row,
+    cell: String,
+    /// The column of the open cell, from 0.
+    column: usize,
+    /// How many columns the open cell spans.
+    span: usize,
+    /// Whether the open cell continues the one above it.
+    continues: bool,
+}
+
+/// A footnote or an endnote.
+struct Note {
+    /// What its mark begins with.
+    mark: &'static str,
+    id: String,
+}
+
+impl Note {
+    fn new(kind: &str) -> Self {
+        Self {
+            mark: mark_of(kind),
+            id: String::new(),
+        }
+    }
+}
+
+/// What the marks of notes begin with, so that footnotes and endnotes stay apart.
+fn mark_of(kind: &str) -> &'static str {
+    if kind.starts_with("end") { "e" } else { "" }
+}
+
+impl<'s> Body<'s> {
+    fn new(styles: &'s Styles, place: &Place, watch: &'s Watch) -> Self {
+        Self {
+            styles,
+            prose: Prose::new(place, watch),
+            cells: 0,
+            place: place.clone(),
+            watch,
+            title: None,
+            paragraphs: Vec::new(),
+            tables: Vec::new(),
+            in_notes: None,
+        }
+    }
+
+    fn read(&mut self, xml: &mut Xml<'_>) -> Result<(), ReadError> {
+        let mut in_text = false;
+        while let Some(node) = xml.next()? {
+            match node {
+                Node::Start(element) if LEFT_OUT.contains(&element.name()) => xml.skip()?,
+                Node::Start(element) => {
+                    in_text = element.name() == "t";
+                    self.start(&element);
+                }
+                Node::Text(text) if in_text => {
+                    if let Some(paragraph) = self.paragraphs.last_mut() {
+                        paragraph.text.push_str(&text);
+                    }
+                }
+                Node::Text(_) => {}
+                Node::End(end) => {
+                    in_text = false;
+                    self.end(end.name())?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn start(&mut self, element: &Element<'_>) {
+        let value = || element.attribute("val").unwrap_or_default();
+        match element.name() {
+            "p" => self.paragraphs.push(Paragraph {
+                tables: self.tables.len(),
+                ..Paragraph::default()
+            }),
+            "tbl" => self.tables.push(Table::default()),
+            "footnote" | "endnote" => {
+                if let Some(note) = &mut self.in_notes {
+                    // The lines that separate notes from the text have a type.
+                    note.id = match element.attribute("type") {
+                        None => element.attribute("id").unwrap_or_default(),
+                        Some(_) => String::new(),
+                    };
+                }
+            }
+            name => {
+                if let Some(table) = self.tables.last_mut() {
+                    match name {
+                        "tc" => table.span = 1,
+                        "gridSpan" => table.span = value().parse().unwrap_or(1).clamp(1, WIDEST),
+                        "vMerge" => table.continues = value() != "restart",
+                        _ => {}
+                    }
+                }
+                let Some(paragraph) = self.paragraphs.last_mut() else {
+                    return;
+                };
+                match name {
+                    "pStyle" => {
+                        paragraph.role = self.styles.role(&value());
+                        paragraph.is_item |= self.styles.is_item(&value());
+                    }
+                    "outlineLvl" => paragraph.role = styles::level(&value()).or(paragraph.role),
+                    "numId" => paragraph.is_item = value() != "0",
+                    "ilvl" => paragraph.level = value().parse().unwrap_or(0).min(8),
+                    "tab" | "ptab" => paragraph.text.push('\t'),
+                    "br" | "cr" => paragraph.text.push('\n'),
+                    "noBreakHyphen" => paragraph.text.push('-'),
+                    "footnoteReference" | "endnoteReference" => {
+                        let id = element.attribute("id").unwrap_or_default();
+                        let mark = mark_of(name);
+                        paragraph.text.push_str(&format!(" [{mark}{id}]"));
+                    }
+                    "docPr" => {
+                        if let Some(words) =
+                            element.attribute("descr").filter(|words| !words.is_empty())
+                        {
+                            paragraph.text.push_str(&format!("[{words}]"));
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    fn end(&mut self, name: &str) -> Result<(), ReadError> {
+        match name {
+            "p" => {
+                if let Some(paragraph) = self.paragraphs.pop() {
+                    self.paragraph(&paragraph)?;
+                }
+            }
+            "tc" => {
+                if let Some(table) = self.tables.last_mut() {
+                    self.cells += 1;
+                    if self.cells > self.watch.budget.parts() {
+                        return Err(self.watch.too_many(self.place.clone(), "cells"));
+                    }
+                    table.end_cell();
+                }
+            }
+            "tr" => {
+                if let Some(table) = self.tables.last_mut() {
+                    let row = std::mem::take(&mut table.row);
+                    table.rows.push(row);
+                    table.column = 0;
+                }
+            }
+            "tbl" => {
+                if let Some(table) = self.tables.pop() {
+                    self.table(&table)?;
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn paragraph(&mut self, paragraph: &Paragraph) -> Result<(), ReadError> {
+        let text = paragraph.text.trim();
+        if text.is_empty() {
+            return Ok(());
+        }
+        // A paragraph that is open around a table, as around a text box with one, is not in it.
+        if paragraph.tables > 0
+            && let Some(table) = self.tables.last_mut()
+        {
+            if !table.cell.is_empty() {
+                table.cell.push('\n');
+            }
+            table.cell.push_str(text);
+            return Ok(());
+        }
+        if let Some(note) = &mut self.in_notes {
+            let id = std::mem::take(&mut note.id);
+            let mark = note.mark;
+            return match id.is_empty() {
+                true => self.prose.paragraph(text),
+                false => self.prose.paragraph(&format!("[{mark}{id}] {text}")),
+            };
+        }
+        match paragraph.role {
+            Some(Role::Title) => {
+                self.title.get_or_insert_with(|| text.to_owned());
+                self.prose.heading(1, text)
+            }
+            Some(Role::Heading(level)) => self.prose.heading(level, text),
+            Some(Role::Contents) => Ok(()),
+            None if paragraph.is_item => {
+                let indent = "  ".repeat(paragraph.level);
+                self.prose.line_as_is(&format!("{indent}- {text}"))
+            }
+            None => self.prose.paragraph(text),
+        }
+    }
+
+    /// Writes a table; one within a cell becomes text of that cell.
+    fn table(&mut self, table: &Table) -> Result<(), ReadError> {
+        self.prose.check()?;
+        match self.tables.last_mut() {
+            None => table::write(&table.rows, &mut self.prose),
+            Some(outer) => {
+                for row in &table.rows {
+                    outer.cell.push('\n');
+                    let cells: Vec<&str> = row.iter().map(|(_, cell)| cell.as_str()).collect();
+                    outer.cell.push_str(&cells.join(" "));
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+impl Table {
+    fn end_cell(&mut self) {
+        let text = std::mem::take(&mut self.cell);
+        let above = self.rows.last().and_then(|row| {
+            let index = row.binary_search_by_key(&self.column, |(column, _)| *column);
+            row.get(index.ok()?)
+        });
+        let text = match above {
+            // A label beside several rows holds for each of them.
+            Some((_, above))
+                if self.continues && text.is_empty() && above.len() <= LONGEST_LABEL =>
+            {
+                above.clone()
+            }
+            _ => text,
+        };
+        self.continues = false;
+        self.row.push((self.column, text));
+        self.column += self.span.max(1);
+    }
+}

@@ -1,0 +1,207 @@
+//! Numbers of a workbook as it shows them: dates, times and percentages by the format of their cell, others
+//! without the noise of binary fractions.
+
+/// How a cell shows its number.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum NumberFormat {
+    #[default]
+    General,
+    Percent,
+    Date,
+    DateTime,
+    Time,
+    /// Hours beyond a day are not wrapped.
+    Duration,
+}
+
+/// The day that a workbook counts from.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Epoch {
+    /// Day 1 is 1900-01-01, and 1900 is taken for a leap year.
+    #[default]
+    Of1900,
+    /// Day 0 is 1904-01-01.
+    Of1904,
+}
+
+/// The formats that have a number and no code in the file.
+pub(super) fn built_in(id: u32) -> NumberFormat {
+    match id {
+        9 | 10 => NumberFormat::Percent,
+        14..=17 | 27..=31 | 36 | 50..=54 | 57 | 58 => NumberFormat::Date,
+        18..=21 | 32..=35 | 45 | 47 | 55 | 56 => NumberFormat::Time,
+        22 => NumberFormat::DateTime,
+        46 => NumberFormat::Duration,
+        _ => NumberFormat::General,
+    }
+}
+
+/// The format of a code such as `yyyy\-mm\-dd` or `0.0%`.
+pub(super) fn of_code(code: &str) -> NumberFormat {
+    if code.to_ascii_lowercase().contains("general") {
+        return NumberFormat::General;
+    }
+    let (mut date, mut time, mut percent, mut duration) = (false, false, false, false);
+    let mut minutes_or_months = false;
+    let mut characters = code.chars();
+    while let Some(character) = characters.next() {
+        match character {
+            '"' => drop(characters.by_ref().find(|&c| c == '"')),
+            '\\' | '_' | '*' => drop(characters.next()),
+            '[' => {
+                let inner: String = characters.by_ref().take_while(|&c| c != ']').collect();
+                duration |= !inner.is_empty()
+                    && inner
+                        .chars()
+                        .all(|c| matches!(c, 'h' | 'H' | 'm' | 'M' | 's' | 'S'));
+            }
+            // The second part is for negative numbers.
+            ';' => break,
+            'y' | 'Y' | 'd' | 'D' => date = true,
+            'h' | 'H' | 's' | 'S' => time = true,
+            'm' | 'M' => minutes_or_months = true,
+            '%' => percent = true,
+            _ => {}
+        }
+    }
+    match (date, time || duration, minutes_or_months) {
+        (true, true, _) => NumberFormat::DateTime,
+        (true, false, _) | (false, false, true) if !duration => NumberFormat::Date,
+        _ if duration => NumberFormat::Duration,
+        (_, true, _) => NumberFormat::Time,
+        _ if percent => NumberFormat::Percent,
+        _ => NumberFormat::General,
+    }
+}
+
+/// A number as it is written in the file, as its cell shows it.
+pub(super) fn shown(written: &str, format: NumberFormat, epoch: Epoch) -> String {
+    let written = written.trim();
+    let Ok(number) = written.parse::<f64>() else {
+        return written.to_owned();
+    };
+    if !number.is_finite() {
+        return written.to_owned();
+    }
+    match format {
+        NumberFormat::General => plain(number, written),
+        NumberFormat::Percent => format!("{}%", rounded(number * 100.0)),
+        _ => moment(number, format, epoch).unwrap_or_else(|| plain(number, written)),
+    }
+}
+
+fn plain(number: f64, written: &str) -> String {
+    // Integers stay as they are written, however long they are.
+    let digits = written.strip_prefix('-').unwrap_or(written);
+    if digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return written.to_owned();
+    }
+    rounded(number)
+}
+
+/// A number with 15 significant digits, as programs of spreadsheets show at most.
+fn rounded(number: f64) -> String {
+    let rounded: f64 = format!("{number:.14e}").parse().unwrap_or(number);
+    match rounded != 0.0 && !(1e-9..1e21).contains(&rounded.abs()) {
+        true => format!("{rounded:e}"),
+        false => rounded.to_string(),
+    }
+}
+
+fn moment(number: f64, format: NumberFormat, epoch: Epoch) -> Option<String> {
+    // The year 9999 ends before.
+    if !(0.0..2_958_466.0).contains(&number) {
+        return None;
+    }
+    // Below 2^38, so exact.
+    let seconds = (number * 86_400.0).round() as u64;
+    let (days, seconds) = (seconds / 86_400, seconds % 86_400);
+    let (hours, minutes, rest) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    let hours = match format {
+        NumberFormat::Duration => hours + days * 24,
+        _ => hours,
+    };
+    let time = match rest {
+        0 => format!("{hours:02}:{minutes:02}"),
+        rest => format!("{hours:02}:{minutes:02}:{rest:02}"),
+    };
+    Some(match format {
+        NumberFormat::Date if seconds == 0 => date(days, epoch),
+        NumberFormat::Time | NumberFormat::Duration => time,
+        _ if days == 0 && epoch == Epoch::Of1900 => time,
+        _ if seconds == 0 => date(days, epoch),
+        _ => format!("{} {time}", date(days, epoch)),
+    })
+}
+
+/// A day of the Gregorian calendar as year, month and day.
+fn date(days: u64, epoch: Epoch) -> String {
+    // Days from 0000-03-01, so that leap days end the years.
+    let days = match epoch {
+        // Day 60 is 1900-02-29, which there was not.
+        Epoch::Of1900 if days >= 60 => days + 693_899,
+        Epoch::Of1900 => days + 693_900,
+        Epoch::Of1904 => days + 695_361,
+    };
+    let (era, day) = (days / 146_097, days % 146_097);
+    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let shifted = (5 * day + 2) / 153;
+    let (month, year) = match shifted < 10 {
+        true => (shifted + 3, era * 400 + year),
+        false => (shifted - 9, era * 400 + year + 1),
+    };
+    let day = day - (153 * shifted + 2) / 5 + 1;
+    format!("{year:04}-{month:02}-{day:02}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers() {
+        let shown = |written| shown(written, NumberFormat::General, Epoch::Of1900);
+        assert_eq!(shown("0.30000000000000004"), "0.3");
+        assert_eq!(shown("12345678901234567890"), "12345678901234567890");
+        assert_eq!(shown("-7"), "-7");
+        assert_eq!(shown("1.5E+3"), "1500");
+        assert_eq!(shown("1e300"), "1e300");
+        assert_eq!(shown("x"), "x");
+        assert_eq!(shown("NaN"), "NaN");
+    }
+
+    #[test]
+    fn dates_and_times() {
+        let at = |written, format| shown(written, format, Epoch::Of1900);
+        assert_eq!(at("1", NumberFormat::Date), "1900-01-01");
+        assert_eq!(at("61", NumberFormat::Date), "1900-03-01");
+        assert_eq!(at("45351", NumberFormat::Date), "2024-02-29");
+        assert_eq!(at("45351.75", NumberFormat::DateTime), "2024-02-29 18:00");
+        assert_eq!(at("0.5", NumberFormat::Time), "12:00");
+        assert_eq!(at("1.5", NumberFormat::Duration), "36:00");
+        assert_eq!(at("-1", NumberFormat::Date), "-1");
+        assert_eq!(at("0.155", NumberFormat::Percent), "15.5%");
+        let of_1904 = shown("0", NumberFormat::Date, Epoch::Of1904);
+        assert_eq!(of_1904, "1904-01-01");
+    }
+
+    #[test]
+    fn codes() {
+        for (code, format) in [
+            ("General", NumberFormat::General),
+            ("#,##0.00", NumberFormat::General),
+            ("0.0%", NumberFormat::Percent),
+            ("yyyy\\-mm\\-dd", NumberFormat::Date),
+            ("d/m/yy h:mm", NumberFormat::DateTime),
+            ("hh:mm:ss", NumberFormat::Time),
+            ("[h]:mm", NumberFormat::Duration),
+            ("mmm", NumberFormat::Date),
+            ("0 \"days\"", NumberFormat::General),
+            ("[Red]0.00", NumberFormat::General),
+            ("[$-409]d-mmm-yy", NumberFormat::Date),
+        ] {
+            assert_eq!(of_code(code), format, "{code}");
+        }
+    }
+}

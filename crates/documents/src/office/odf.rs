@@ -1,0 +1,360 @@
+//! OpenDocument: texts, workbooks and presentations, all of one vocabulary. Deleted text, the lines of
+//! indexes and remarks are left out.
+
+use super::properties;
+use crate::error::ReadError;
+use crate::format::Format;
+use crate::package::Package;
+use crate::place::Place;
+use crate::prose::Prose;
+use crate::record::{Contents, one_line};
+use crate::table::{self, Row, Table};
+use crate::watch::Watch;
+use crate::xml::{Element, Node, Xml};
+
+/// A sheet has no more columns.
+const MOST_COLUMNS: usize = 16_384;
+/// A row or a cell is repeated at most so many times; what stands there more often is filled for its looks.
+const MOST_REPEATS: usize = 1000;
+/// At most so many spaces are written at once.
+const MOST_SPACES: usize = 64;
+
+/// What is left out with all in it.
+const LEFT_OUT: [&str; 9] = [
+    "tracked-changes",
+    "annotation",
+    "table-of-content",
+    "alphabetical-index",
+    "user-index",
+    "illustration-index",
+    "forms",
+    "scripts",
+    "covered-table-cell",
+];
+
+pub(super) fn contents(package: &mut Package, watch: &Watch) -> Result<Contents, ReadError> {
+    let manifest = package.text("META-INF/manifest.xml")?;
+    if manifest.is_some_and(|manifest| manifest.contains("encryption-data")) {
+        let path = package.place.path.clone();
+        return Err(ReadError::EncryptedFile { path });
+    }
+    let (title, metadata) = properties::of("meta.xml", package, watch)?;
+    let text = package.needed("content.xml")?;
+    let place = package.place.clone();
+    let mut body = Body::new(package.format(), &place, watch);
+    body.read(&mut Xml::new(&text, package.format(), &place, watch))?;
+    body.prose.block();
+    for note in &body.notes {
+        body.prose.paragraph(note)?;
+    }
+    let mut contents = body.prose.finish(title.or(body.title), metadata);
+    // The name of a sheet, which every workbook has, says little as a title.
+    contents.title = contents.title.filter(|title| !title.starts_with("Sheet: "));
+    Ok(contents)
+}
+
+/// A document so far.
+struct Body<'s> {
+    format: Format,
+    prose: Prose,
+    /// The title of the first slide.
+    title: Option<String>,
+    paragraphs: Vec<Paragraph>,
+    /// The depth of the list that is open.
+    lists: usize,
+    /// Whether the next paragraph begins an item.
+    item: bool,
+    /// The open tables, the outermost of a workbook among them.
+    tables: Vec<Open>,
+    slides: usize,
+    /// The texts of footnotes, in order.
+    notes: Vec<String>,
+    /// The mark and the text of the open note.
+    note: Option<(String, String)>,
+    in_citation: bool,
+    cells: u64,
+    place: Place,
+    watch: &'s Watch,
+}
+
+#[derive(Default)]
+struct Paragraph {
+    text: String,
+    /// Of a heading, from 1.
+    level: Option<usize>,
+}
+
+/// An open table.
+#[derive(Default)]
+struct Open {
+    /// Of a table in a text.
+    rows: Vec<Row>,
+    /// Of a sheet, which is written row by row.
+    sheet: Option<Table>,
+    row: Row,
+    column: usize,
+    cell: String,
+    /// Of the texts in `row`.
+    row_bytes: usize,
+    row_repeats: usize,
+    cell_repeats: usize,
+}
+
+impl<'s> Body<'s> {
+    fn new(format: Format, place: &Place, watch: &'s Watch) -> Self {
+        Self {
+            format,
+            prose: Prose::new(place, watch),
+            title: None,
+            paragraphs: Vec::new(),
+            lists: 0,
+            item: false,
+            tables: Vec::new(),
+            slides: 0,
+            notes: Vec::new(),
+            note: None,
+            in_citation: false,
+            cells: 0,
+            place: place.clone(),
+            watch,
+        }
+    }
+
+    fn read(&mut self, xml: &mut Xml<'_>) -> Result<(), ReadError> {
+        while let Some(node) = xml.next()? {
+            match node {
+                Node::Start(element) if LEFT_OUT.contains(&element.name()) => {
+                    if element.name() == "covered-table-cell"
+                        && let Some(table) = self.tables.last_mut()
+                    {
+                        table.column += repeats(&element, "number-columns-repeated", MOST_COLUMNS);
+                    }
+                    xml.skip()?;
+                }
+                Node::Start(element) if matches!(element.name(), "title" | "desc") => {
+                    let words = one_line(&xml.text()?);
+                    if let (Some(paragraph), Some(words)) = (self.paragraphs.last_mut(), words) {
+                        paragraph.text.push_str(&format!("[{words}]"));
+                    }
+                }
+                Node::Start(element) => self.start(&element)?,
+                Node::Text(text) if self.in_citation => {
+                    if let Some((mark, _)) = &mut self.note {
+                        mark.push_str(&text);
+                    }
+                }
+                Node::Text(text) => {
+                    if let Some(paragraph) = self.paragraphs.last_mut() {
+                        push_words(&text, &mut paragraph.text);
+                    }
+                }
+                Node::End(end) => self.end(end.name())?,
+            }
+        }
+        Ok(())
+    }
+
+    fn start(&mut self, element: &Element<'_>) -> Result<(), ReadError> {
+        match element.name() {
+            "p" => self.paragraphs.push(Paragraph::default()),
+            "h" => {
+                let level = element.attribute("outline-level");
+                let level = level.and_then(|level| level.parse().ok());
+                self.paragraphs.push(Paragraph {
+                    level: Some(level.unwrap_or(1)),
+                    ..Paragraph::default()
+                });
+            }
+            "s" => {
+                let count = repeats_of(element.attribute("c"), MOST_SPACES);
+                self.push(&" ".repeat(count));
+            }
+            "tab" => self.push("\t"),
+            "line-break" => self.push("\n"),
+            "list" => self.lists += 1,
+            "list-item" | "list-header" => self.item = true,
+            "note" => self.note = Some(Default::default()),
+            "note-citation" => self.in_citation = true,
+            "page" => {
+                self.slides += 1;
+                let name = element.attribute("name").unwrap_or_default();
+                // The names that programs give, as "page3", say nothing.
+                let usual = ["page", "Slide", "Folie", "Diapo"];
+                let given = !usual.iter().any(|usual| name.starts_with(usual));
+                let heading = match given && !name.is_empty() {
+                    true => format!("Slide {}: {name}", self.slides),
+                    false => format!("Slide {}", self.slides),
+                };
+                self.prose.heading(2, &heading)?;
+            }
+            "notes" => self.prose.paragraph("Notes:")?,
+            "table" => {
+                let sheet = self.format == Format::Ods && self.tables.is_empty();
+                if sheet {
+                    let name = element.attribute("name").unwrap_or_default();
+                    self.prose.heading(2, &format!("Sheet: {name}"))?;
+                    self.prose.block();
+                }
+                self.tables.push(Open {
+                    sheet: sheet.then(Table::default),
+                    ..Open::default()
+                });
+            }
+            "table-row" => {
+                if let Some(table) = self.tables.last_mut() {
+                    table.row.clear();
+                    (table.column, table.row_bytes) = (0, 0);
+                    table.row_repeats = repeats(element, "number-rows-repeated", MOST_REPEATS);
+                }
+            }
+            "table-cell" => {
+                if let Some(table) = self.tables.last_mut() {
+                    table.cell.clear();
+                    table.cell_repeats = repeats(element, "number-columns-repeated", MOST_COLUMNS);
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, name: &str) -> Result<(), ReadError> {
+        match name {
+            "p" | "h" => {
+                if let Some(paragraph) = self.paragraphs.pop() {
+                    self.paragraph(&paragraph)?;
+                }
+            }
+            "list" => self.lists = self.lists.saturating_sub(1),
+            "note-citation" => self.in_citation = false,
+            "note" => {
+                if let Some((mark, text)) = self.note.take() {
+                    let mark = mark.trim();
+                    self.push(&format!(" [{mark}]"));
+                    self.notes.push(format!("[{mark}] {}", text.trim()));
+                }
+            }
+            "table-cell" => self.end_cell()?,
+            "table-row" => self.end_row()?,
+            "table" => {
+                if let Some(table) = self.tables.pop() {
+                    match self.tables.last_mut() {
+                        None => table::write(&table.rows, &mut self.prose)?,
+                        Some(outer) => {
+                            for row in &table.rows {
+                                let cells: Vec<&str> =
+                                    row.iter().map(|(_, cell)| cell.as_str()).collect();
+                                outer.cell.push('\n');
+                                outer.cell.push_str(&cells.join(" "));
+                            }
+                        }
+                    }
+                    self.prose.block();
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, words: &str) {
+        if let Some(paragraph) = self.paragraphs.last_mut() {
+            paragraph.text.push_str(words);
+        }
+    }
+
+    fn paragraph(&mut self, paragraph: &Paragraph) -> Result<(), ReadError> {
+        let text = paragraph.text.trim();
+        if text.is_empty() {
+            return Ok(());
+        }
+        if let Some((_, note)) = &mut self.note {
+            note.push_str(text);
+            note.push('\n');
+            return Ok(());
+        }
+        if let Some(table) = self.tables.last_mut() {
+            if !table.cell.is_empty() {
+                table.cell.push('\n');
+            }
+            table.cell.push_str(text);
+            return Ok(());
+        }
+        if self.slides == 1 && self.title.is_none() {
+            self.title = one_line(text);
+        }
+        if let Some(level) = paragraph.level {
+            return self.prose.heading(level, text);
+        }
+        if self.lists > 0 && std::mem::take(&mut self.item) {
+            let indent = "  ".repeat(self.lists.min(9) - 1);
+            return self.prose.line_as_is(&format!("{indent}- {text}"));
+        }
+        self.prose.paragraph(text)
+    }
+
+    fn end_cell(&mut self) -> Result<(), ReadError> {
+        let Some(table) = self.tables.last_mut() else {
+            return Ok(());
+        };
+        let text = std::mem::take(&mut table.cell);
+        let columns = std::mem::take(&mut table.cell_repeats).max(1);
+        if !text.is_empty() {
+            let copies = columns.min(MOST_REPEATS);
+            self.cells += copies as u64;
+            if self.cells > self.watch.budget.parts() {
+                return Err(self.watch.too_many(self.place.clone(), "cells"));
+            }
+            table.row_bytes += copies * text.len();
+            self.prose.admit(table.row_bytes)?;
+            for copy in 0..copies {
+                table.row.push((table.column + copy, text.clone()));
+            }
+        }
+        table.column = (table.column + columns).min(MOST_COLUMNS);
+        Ok(())
+    }
+
+    fn end_row(&mut self) -> Result<(), ReadError> {
+        let Some(table) = self.tables.last_mut() else {
+            return Ok(());
+        };
+        let row = std::mem::take(&mut table.row);
+        let repeats = std::mem::take(&mut table.row_repeats).max(1);
+        // Empty rows say nothing more when they are repeated.
+        let repeats = if row.is_empty() { 1 } else { repeats };
+        self.cells += (row.len() * (repeats - 1)) as u64;
+        if self.cells > self.watch.budget.parts() {
+            return Err(self.watch.too_many(self.place.clone(), "cells"));
+        }
+        match &mut table.sheet {
+            Some(sheet) => {
+                for _ in 0..repeats {
+                    sheet.row(&row, &mut self.prose)?;
+                }
+            }
+            None => table.rows.push(row),
+        }
+        Ok(())
+    }
+}
+
+fn repeats(element: &Element<'_>, name: &str, most: usize) -> usize {
+    repeats_of(element.attribute(name), most)
+}
+
+fn repeats_of(written: Option<String>, most: usize) -> usize {
+    let count = written.and_then(|count| count.parse().ok());
+    count.unwrap_or(1).clamp(1, most)
+}
+
+/// Appends text of which white space is one space, as OpenDocument has it.
+fn push_words(text: &str, out: &mut String) {
+    let blank = |c: char| matches!(c, ' ' | '\t' | '\n' | '\r');
+    for (number, word) in text.split(blank).enumerate() {
+        if number > 0 && !out.ends_with([' ', '\n', '\t']) && !out.is_empty() {
+            out.push(' ');
+        }
+        out.push_str(word);
+    }
+}

@@ -1,0 +1,255 @@
+//! Presentations: the slides in their order, each with its title as a heading, its texts, its tables and the
+//! speaker's notes.
+
+use std::collections::HashMap;
+
+use super::{properties, relations};
+use crate::error::ReadError;
+use crate::package::Package;
+use crate::place::Place;
+use crate::prose::Prose;
+use crate::record::{Contents, one_line};
+use crate::table::{self, Row};
+use crate::watch::Watch;
+use crate::xml::{Element, Node, Xml};
+
+pub(super) fn contents(package: &mut Package, watch: &Watch) -> Result<Contents, ReadError> {
+    let main = relations::main_part("ppt/presentation.xml", package, watch)?;
+    let relations = relations::of(&main, package, watch)?;
+    let slides: HashMap<&str, &str> = relations
+        .iter()
+        .map(|relation| (relation.id.as_str(), relation.target.as_str()))
+        .collect();
+    let (title, metadata) = properties::of("docProps/core.xml", package, watch)?;
+    let place = package.place.clone();
+    let mut prose = Prose::new(&place, watch);
+    let mut first = None;
+    for (number, id) in (1..).zip(slide_ids(&main, package, watch)?) {
+        let Some(&slide) = slides.get(id.as_str()) else {
+            continue;
+        };
+        let shapes = Shapes::read(slide, package, &place, watch)?;
+        first = first.or_else(|| shapes.title.clone());
+        let heading = match &shapes.title {
+            Some(title) => format!("Slide {number}: {title}"),
+            None => format!("Slide {number}"),
+        };
+        prose.heading(2, &heading)?;
+        shapes.write(&mut prose)?;
+        for relation in relations::of(slide, package, watch)? {
+            match relation.kind.as_str() {
+                "notesSlide" => {
+                    let notes = Shapes::read(&relation.target, package, &place, watch)?;
+                    if !notes.blocks.is_empty() {
+                        prose.paragraph("Notes:")?;
+                        notes.write(&mut prose)?;
+                    }
+                }
+                "diagramData" => {
+                    Shapes::read(&relation.target, package, &place, watch)?.write(&mut prose)?;
+                }
+                _ => {}
+            }
+        }
+    }
+    Ok(prose.finish(title.or(first), metadata))
+}
+
+/// The slides in their order, by the ids of their relations.
+fn slide_ids(main: &str, package: &mut Package, watch: &Watch) -> Result<Vec<String>, ReadError> {
+    let text = package.needed(main)?;
+    let place = package.place.clone();
+    let mut xml = Xml::new(&text, package.format(), &place, watch);
+    xml.root("presentation")?;
+    let mut ids = Vec::new();
+    while let Some(node) = xml.next()? {
+        if let Node::Start(element) = node
+            && element.name() == "sldId"
+        {
+            ids.extend(element.prefixed("r:id"));
+        }
+    }
+    Ok(ids)
+}
+
+/// What stands on a slide.
+#[derive(Default)]
+struct Shapes {
+    title: Option<String>,
+    blocks: Vec<Block>,
+}
+
+enum Block {
+    Paragraph(String),
+    Item(usize, String),
+    Table(Vec<Row>),
+}
+
+/// What a shape is for.
+#[derive(Default, Clone, Copy, PartialEq)]
+enum Purpose {
+    #[default]
+    Text,
+    Title,
+    Body,
+    /// Date, footer, number, or the picture of the slide in its notes.
+    Frame,
+}
+
+impl Shapes {
+    fn read(
+        part: &str,
+        package: &mut Package,
+        place: &Place,
+        watch: &Watch,
+    ) -> Result<Self, ReadError> {
+        let mut reading = Reading::default();
+        let Some(text) = package.text(part)? else {
+            return Ok(reading.shapes);
+        };
+        let mut xml = Xml::new(&text, package.format(), place, watch);
+        while let Some(node) = xml.next()? {
+            match node {
+                // It stands in for what is read.
+                Node::Start(element) if element.name() == "Fallback" => xml.skip()?,
+                Node::Start(element) => reading.start(&element),
+                Node::Text(text) if reading.in_text => reading.paragraph.push_str(&text),
+                Node::Text(_) => {}
+                Node::End(end) => reading.end(end.name()),
+            }
+            if reading.cells > watch.budget.parts() {
+                return Err(watch.too_many(place.clone(), "cells"));
+            }
+        }
+        Ok(reading.shapes)
+    }
+
+    fn write(&self, prose: &mut Prose) -> Result<(), ReadError> {
+        for block in &self.blocks {
+            match block {
+                Block::Paragraph(text) => prose.paragraph(text)?,
+                Block::Item(level, text) => {
+                    prose.line_as_is(&format!("{}- {text}", "  ".repeat(*level)))?;
+                }
+                Block::Table(rows) => table::write(rows, prose)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A slide while it is read.
+#[derive(Default)]
+struct Reading {
+    shapes: Shapes,
+    purpose: Purpose,
+    paragraph: String,
+    level: usize,
+    in_text: bool,
+    table: Option<Vec<Row>>,
+    cell: String,
+    cells: u64,
+}
+
+impl Reading {
+    fn start(&mut self, element: &Element<'_>) {
+        self.in_text = element.name() == "t";
+        match element.name() {
+            "sp" => self.purpose = Purpose::Text,
+            "ph" => {
+                let kind = element.attribute("type").unwrap_or_default();
+                self.purpose = match kind.as_str() {
+                    "title" | "ctrTitle" => Purpose::Title,
+                    "sldNum" | "dt" | "ftr" | "hdr" | "sldImg" => Purpose::Frame,
+                    "subTitle" => Purpose::Text,
+                    _ => Purpose::Body,
+                };
+            }
+            "p" => {
+                self.paragraph.clear();
+                self.level = 0;
+            }
+            "pPr" => {
+                let level = element.attribute("lvl").unwrap_or_default();
+                self.level = level.parse().unwrap_or(0).min(8);
+            }
+            "br" => self.paragraph.push('\n'),
+            "tab" => self.paragraph.push('\t'),
+            "tbl" => self.table = Some(Vec::new()),
+            "tr" => {
+                if let Some(rows) = &mut self.table {
+                    rows.push(Row::new());
+                }
+            }
+            "tc" => {
+                self.cell.clear();
+                self.cells += 1;
+            }
+            "cNvPr" => {
+                let words = element
+                    .attribute("descr")
+                    .and_then(|words| one_line(&words));
+                let words = words.filter(|_| self.purpose == Purpose::Text && self.table.is_none());
+                if let Some(words) = words {
+                    self.shapes
+                        .blocks
+                        .push(Block::Paragraph(format!("[{words}]")));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, name: &str) {
+        self.in_text = false;
+        match name {
+            "p" => self.end_paragraph(),
+            "tc" => {
+                // The cells that a wide one covers are written, too.
+                if let Some(row) = self.table.as_mut().and_then(|rows| rows.last_mut()) {
+                    row.push((row.len(), std::mem::take(&mut self.cell)));
+                }
+            }
+            "tbl" => {
+                if let Some(rows) = self.table.take() {
+                    self.shapes.blocks.push(Block::Table(rows));
+                }
+            }
+            "sp" => self.purpose = Purpose::Text,
+            _ => {}
+        }
+    }
+
+    fn end_paragraph(&mut self) {
+        let text = std::mem::take(&mut self.paragraph);
+        let text = text.trim();
+        if text.is_empty() {
+            return;
+        }
+        if self.table.is_some() {
+            if !self.cell.is_empty() {
+                self.cell.push('\n');
+            }
+            self.cell.push_str(text);
+            return;
+        }
+        match self.purpose {
+            Purpose::Frame => {}
+            Purpose::Title => {
+                let title = self.shapes.title.get_or_insert_default();
+                if !title.is_empty() {
+                    title.push(' ');
+                }
+                title.push_str(&one_line(text).unwrap_or_default());
+            }
+            Purpose::Body => {
+                let item = Block::Item(self.level, text.to_owned());
+                self.shapes.blocks.push(item);
+            }
+            Purpose::Text => {
+                let paragraph = Block::Paragraph(text.to_owned());
+                self.shapes.blocks.push(paragraph);
+            }
+        }
+    }
+}

@@ -1,0 +1,401 @@
+//! Rich Text Format: paragraphs, headings by their outline level, tables. Pictures, embedded objects, field
+//! codes, headers and footers are left out.
+
+use encoding_rs::{Encoding, WINDOWS_1252};
+use serde_json::Map;
+
+use crate::budget::Budget;
+use crate::error::ReadError;
+use crate::format::Format;
+use crate::place::Place;
+use crate::prose::Prose;
+use crate::record::{Contents, one_line};
+use crate::table::{Row, Table};
+use crate::watch::Watch;
+
+/// Groups whose content is no text of the document.
+const LEFT_OUT: [&str; 20] = [
+    "fonttbl",
+    "colortbl",
+    "stylesheet",
+    "pict",
+    "object",
+    "header",
+    "headerl",
+    "headerr",
+    "headerf",
+    "footer",
+    "footerl",
+    "footerr",
+    "footerf",
+    "fldinst",
+    "themedata",
+    "datastore",
+    "listtable",
+    "listoverridetable",
+    "rsidtbl",
+    "xmlnstbl",
+];
+
+/// Control words between two checks of the stop flag.
+const WORDS_PER_CHECK: usize = 4096;
+
+/// The document of a file.
+pub(crate) fn contents(bytes: &[u8], place: &Place, watch: &Watch) -> Result<Contents, ReadError> {
+    if !bytes.trim_ascii_start().starts_with(b"{\\rtf") {
+        return Err(ReadError::BrokenFile {
+            path: place.path.clone(),
+            format: Format::Rtf,
+            reason: "it does not begin as one".to_owned(),
+        });
+    }
+    let mut body = Body {
+        encoding: WINDOWS_1252,
+        groups: vec![Group::default()],
+        bytes: Vec::new(),
+        skip: 0,
+        high: None,
+        text: String::new(),
+        title: String::new(),
+        level: None,
+        row: Row::new(),
+        cell: String::new(),
+        table: None,
+        prose: Prose::new(place, watch),
+    };
+    let mut rest = bytes;
+    let mut words = 0_usize;
+    while let Some((&first, after)) = rest.split_first() {
+        rest = after;
+        match first {
+            b'{' => {
+                body.flush();
+                if body.groups.len() > Budget::DEPTH {
+                    let place = place.clone();
+                    return Err(ReadError::TooDeep { place });
+                }
+                let group = body.group().clone();
+                body.groups.push(group);
+            }
+            b'}' => {
+                body.flush();
+                if body.groups.len() > 1 {
+                    body.groups.pop();
+                }
+            }
+            b'\\' => {
+                words += 1;
+                if words.is_multiple_of(WORDS_PER_CHECK) {
+                    watch.check()?;
+                }
+                rest = body.control(rest)?;
+            }
+            b'\r' | b'\n' => {}
+            byte => body.byte(byte),
+        }
+    }
+    body.flush();
+    body.paragraph()?;
+    let title = one_line(&body.title);
+    Ok(body.prose.finish(title, Map::new()))
+}
+
+/// What holds up to the end of a group.
+#[derive(Debug, Clone)]
+struct Group {
+    /// Whether what it holds is no text of the document.
+    silent: bool,
+    /// Whether its letters are not shown.
+    hidden: bool,
+    in_title: bool,
+    /// How many characters stand in for one of Unicode.
+    substitutes: usize,
+}
+
+impl Default for Group {
+    fn default() -> Self {
+        Self {
+            silent: false,
+            hidden: false,
+            in_title: false,
+            substitutes: 1,
+        }
+    }
+}
+
+impl Group {
+    fn is_read(&self) -> bool {
+        self.in_title || !(self.silent || self.hidden)
+    }
+}
+
+/// A document so far.
+struct Body {
+    encoding: &'static Encoding,
+    /// The open groups, never none.
+    groups: Vec<Group>,
+    /// Text that is not decoded yet.
+    bytes: Vec<u8>,
+    /// How many substitutes are still to be left out.
+    skip: usize,
+    /// The first half of a character that takes two.
+    high: Option<u16>,
+    text: String,
+    title: String,
+    /// Of the paragraph, if it is a heading.
+    level: Option<usize>,
+    row: Row,
+    cell: String,
+    table: Option<Table>,
+    prose: Prose,
+}
+
+impl Body {
+    fn group(&mut self) -> &mut Group {
+        if self.groups.is_empty() {
+            self.groups.push(Group::default());
+        }
+        let last = self.groups.len() - 1;
+        &mut self.groups[last]
+    }
+
+    fn byte(&mut self, byte: u8) {
+        if self.skip > 0 {
+            self.skip -= 1;
+        } else if self.group().is_read() {
+            self.bytes.push(byte);
+        }
+    }
+
+    /// Decodes what was read.
+    fn flush(&mut self) {
+        if !self.bytes.is_empty() {
+            let bytes = std::mem::take(&mut self.bytes);
+            let (text, _) = self.encoding.decode_without_bom_handling(&bytes);
+            self.write(&text);
+        }
+        self.skip = 0;
+    }
+
+    fn write(&mut self, text: &str) {
+        let group = self.group();
+        let (is_read, in_title) = (group.is_read(), group.in_title);
+        match in_title {
+            true => self.title.push_str(text),
+            false if is_read => self.text.push_str(text),
+            false => {}
+        }
+    }
+
+    /// A control word or symbol; `rest` begins after the backslash. The rest after it.
+    fn control<'b>(&mut self, rest: &'b [u8]) -> Result<&'b [u8], ReadError> {
+        let length = rest
+            .iter()
+            .take_while(|byte| byte.is_ascii_alphabetic())
+            .count();
+        let (name, mut after) = rest.split_at(length);
+        if name.is_empty() {
+            return Ok(self.symbol(rest));
+        }
+        let digits = after
+            .iter()
+            .enumerate()
+            .take_while(|(index, byte)| byte.is_ascii_digit() || (*index == 0 && **byte == b'-'))
+            .count();
+        let number = std::str::from_utf8(&after[..digits]).ok();
+        let number = number.and_then(|number| number.parse::<i64>().ok());
+        after = &after[digits..];
+        after = after.strip_prefix(b" ").unwrap_or(after);
+        let name = std::str::from_utf8(name).unwrap_or_default();
+        if name == "u" {
+            if let Some(number) = number {
+                self.unicode(number);
+            }
+            return Ok(after);
+        }
+        self.flush();
+        if LEFT_OUT.contains(&name) {
+            self.group().silent = true;
+            return Ok(after);
+        }
+        match name {
+            "bin" => {
+                let count = usize::try_from(number.unwrap_or_default()).unwrap_or_default();
+                return Ok(after.get(count..).unwrap_or_default());
+            }
+            "ansicpg" => self.encoding = encoding_of(number.unwrap_or_default()),
+            "uc" => {
+                let count = usize::try_from(number.unwrap_or(1));
+                self.group().substitutes = count.unwrap_or(1).min(16);
+            }
+            // What a file says of itself; only its title is read.
+            "info" => self.group().silent = true,
+            "title" => self.group().in_title = self.group().silent,
+            "v" => self.group().hidden = number != Some(0),
+            "plain" => self.group().hidden = false,
+            "outlinelevel" => {
+                let level = number.and_then(|level| usize::try_from(level).ok());
+                self.level = level.filter(|&level| level < 9).map(|level| level + 1);
+            }
+            "pard" => self.level = None,
+            "par" | "sect" | "page" if !self.group().silent => self.paragraph()?,
+            "line" => self.write("\n"),
+            "tab" => self.write("\t"),
+            "cell" | "nestcell" if !self.group().silent => {
+                self.cell.push_str(&std::mem::take(&mut self.text));
+                let column = self.row.len();
+                self.row.push((column, std::mem::take(&mut self.cell)));
+            }
+            "row" if !self.group().silent => {
+                let row = std::mem::take(&mut self.row);
+                if self.table.is_none() {
+                    self.prose.block();
+                }
+                self.table
+                    .get_or_insert_default()
+                    .row(&row, &mut self.prose)?;
+            }
+            _ => {
+                let marks = [
+                    ("emdash", "—"),
+                    ("endash", "–"),
+                    ("lquote", "‘"),
+                    ("rquote", "’"),
+                    ("ldblquote", "“"),
+                    ("rdblquote", "”"),
+                    ("bullet", "•"),
+                    ("emspace", " "),
+                    ("enspace", " "),
+                ];
+                if let Some((_, mark)) = marks.iter().find(|(word, _)| *word == name) {
+                    self.write(mark);
+                }
+            }
+        }
+        Ok(after)
+    }
+
+    fn symbol<'b>(&mut self, rest: &'b [u8]) -> &'b [u8] {
+        let Some((&mark, after)) = rest.split_first() else {
+            return rest;
+        };
+        match mark {
+            b'\'' => {
+                let digits = after
+                    .get(..2)
+                    .and_then(|digits| std::str::from_utf8(digits).ok());
+                let byte = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
+                if let Some(byte) = byte {
+                    self.byte(byte);
+                    return after.get(2..).unwrap_or_default();
+                }
+            }
+            b'\\' | b'{' | b'}' => self.byte(mark),
+            b'~' => self.byte(b' '),
+            b'_' => self.byte(b'-'),
+            // A group that only some programs know.
+            b'*' => {
+                self.flush();
+                self.group().silent = true;
+            }
+            b'\r' | b'\n' => self.byte(b'\n'),
+            _ => {}
+        }
+        after
+    }
+
+    /// A character by its number, which is signed and of 16 bits.
+    fn unicode(&mut self, number: i64) {
+        // Bytes before it are decoded first; those after it stand in for it.
+        self.flush();
+        self.skip = self.group().substitutes;
+        let skip = self.skip;
+        let unit = u16::try_from(number.rem_euclid(1 << 16)).unwrap_or_default();
+        let units = match self.high.take() {
+            Some(high) => vec![high, unit],
+            None if (0xd800..0xdc00).contains(&unit) => {
+                self.high = Some(unit);
+                return;
+            }
+            None => vec![unit],
+        };
+        let text = String::from_utf16_lossy(&units);
+        self.write(&text);
+        self.skip = skip;
+    }
+
+    fn paragraph(&mut self) -> Result<(), ReadError> {
+        let text = std::mem::take(&mut self.text);
+        // A paragraph within a row is part of a cell.
+        if !self.row.is_empty() {
+            self.cell.push_str(&text);
+            self.cell.push('\n');
+            return Ok(());
+        }
+        if text.trim().is_empty() {
+            return Ok(());
+        }
+        if self.table.take().is_some() {
+            self.prose.block();
+        }
+        match self.level {
+            Some(level) => self.prose.heading(level, &text),
+            None => self.prose.paragraph(&text),
+        }
+    }
+}
+
+fn encoding_of(code_page: i64) -> &'static Encoding {
+    let label = match code_page {
+        932 => "shift_jis".to_owned(),
+        936 => "gbk".to_owned(),
+        949 => "euc-kr".to_owned(),
+        950 => "big5".to_owned(),
+        65001 => "utf-8".to_owned(),
+        other => format!("windows-{other}"),
+    };
+    Encoding::for_label(label.as_bytes()).unwrap_or(WINDOWS_1252)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    fn read(rtf: &[u8]) -> Result<Contents, ReadError> {
+        contents(rtf, &Place::whole(Path::new("t.rtf")), &Watch::default())
+    }
+
+    #[test]
+    fn a_file() {
+        let contents = read(
+            br"{\rtf1\ansi\ansicpg1252{\fonttbl{\f0 Arial;}}{\info{\title Tides}{\author Ito}}{\*\generator x;}
+\pard\outlinelevel0 High water\par
+\pard Caf\'e9 \u8211? {\b bold}{\v hidden}\line next\par
+\trowd\cellx1\cellx2\intbl Pump\cell Bar\cell\row
+\trowd\intbl seven\cell 9\cell\row
+\pard Last\u-10179?\u-8704?\par{\header no}{\field{\*\fldinst HYPERLINK}{\fldrslt link}}}",
+        )
+        .unwrap();
+        assert_eq!(contents.title.as_deref(), Some("Tides"));
+        assert_eq!(
+            contents.text,
+            "# High water\n\nCafé – bold\nnext\n\nPump | Bar\nPump: seven; Bar: 9\n\nLast😀\n\nlink"
+        );
+    }
+
+    #[test]
+    fn code_pages() {
+        let contents = read(br"{\rtf1\ansi\ansicpg1251 \'cf\'f0\'e8\'e2\'e5\'f2}").unwrap();
+        assert_eq!(contents.text, "Привет");
+    }
+
+    #[test]
+    fn what_is_broken() {
+        assert!(read(b"{\\html}").is_err());
+        assert!(read(&[b"{\\rtf1", &b"{".repeat(200)[..]].concat()).is_err());
+        assert_eq!(read(b"{\\rtf1 a\\bin99999 b\\'").unwrap().text, "a");
+        assert_eq!(read(b"{\\rtf1 a}}}}b\\u").unwrap().text, "ab");
+    }
+}

@@ -1,0 +1,189 @@
+//! Tables as lines: each row says the headers of its cells, so that it can be understood alone.
+
+use crate::error::ReadError;
+use crate::prose::Prose;
+use crate::record::one_line;
+
+/// The longest header of a column, in characters.
+const LONGEST_HEADER: usize = 80;
+
+/// The cells of a row that hold something, by their columns from 0, in order.
+pub(crate) type Row = Vec<(usize, String)>;
+
+/// What is known of a table after its rows so far.
+#[derive(Debug, Default)]
+pub(crate) struct Table {
+    /// The headers of the columns; `None` before they are known, none where the table has no header.
+    header: Option<Row>,
+    /// Whether an empty row came last, after which another table may begin.
+    gap: bool,
+}
+
+impl Table {
+    /// Writes a row. The first row of at least two cells that read like names is the header: it becomes a
+    /// line, and its cells stand before those of the rows below it.
+    pub(crate) fn row(&mut self, cells: &Row, prose: &mut Prose) -> Result<(), ReadError> {
+        let cells: Row = cells
+            .iter()
+            .filter_map(|(column, cell)| Some((*column, one_line(cell)?)))
+            .collect();
+        if cells.is_empty() {
+            self.gap = true;
+            return Ok(());
+        }
+        if std::mem::take(&mut self.gap) && !self.spans(&cells) {
+            self.header = None;
+            prose.block();
+        }
+        match &self.header {
+            Some(header) => prose.line(&row_under(header, &cells)),
+            None => {
+                prose.line(&joined(&cells))?;
+                // A single cell above a table is its title.
+                if cells.len() > 1 {
+                    let header = if is_header(&cells) { cells } else { Row::new() };
+                    self.header = Some(header);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Whether all cells of a row stand under a header.
+    fn spans(&self, cells: &Row) -> bool {
+        let header = self.header.as_deref().unwrap_or_default();
+        cells
+            .iter()
+            .all(|(column, _)| named(header, *column).is_some())
+    }
+}
+
+/// Writes a whole table as a block.
+pub(crate) fn write(rows: &[Row], prose: &mut Prose) -> Result<(), ReadError> {
+    prose.block();
+    let mut table = Table::default();
+    for row in rows {
+        table.row(row, prose)?;
+        table.gap = false;
+    }
+    prose.block();
+    Ok(())
+}
+
+/// The header of a column.
+fn named(header: &[(usize, String)], column: usize) -> Option<&str> {
+    let index = header.binary_search_by_key(&column, |(column, _)| *column);
+    Some(header.get(index.ok()?)?.1.as_str())
+}
+
+/// Whether a row reads like the names of columns: most cells are words, or all but those are years.
+fn is_header(cells: &Row) -> bool {
+    let (Some((first, _)), Some((last, _))) = (cells.first(), cells.last()) else {
+        return false;
+    };
+    let short = |cell: &str| cell.chars().take(LONGEST_HEADER + 1).count() <= LONGEST_HEADER;
+    let words = cells.iter().filter(|(_, cell)| !is_number(cell)).count();
+    let years = cells.iter().filter(|(_, cell)| is_year(cell)).count();
+    // The corner above the names of rows may be empty.
+    let are_years = words + years == cells.len() && (words > 0 || *first > 0);
+    // A colon makes a cell the label of the one beside it.
+    cells
+        .iter()
+        .all(|(_, cell)| short(cell) && !cell.ends_with(':'))
+        && (words * 2 >= cells.len() || are_years)
+        && cells.len() * 2 > last.saturating_sub(*first)
+}
+
+fn is_number(cell: &str) -> bool {
+    let digits = cell.chars().filter(char::is_ascii_digit).count();
+    digits > 0 && cell.chars().all(|c| !c.is_alphabetic())
+}
+
+fn is_year(cell: &str) -> bool {
+    cell.len() == 4 && matches!(cell.parse(), Ok(1500..=2500))
+}
+
+fn row_under(header: &Row, cells: &Row) -> String {
+    let parts: Vec<String> = cells
+        .iter()
+        .map(|(column, cell)| match named(header, *column) {
+            Some(name) => format!("{}: {cell}", name),
+            None => cell.clone(),
+        })
+        .collect();
+    parts.join(if header.is_empty() { " | " } else { "; " })
+}
+
+fn joined(cells: &Row) -> String {
+    let cells: Vec<&str> = cells.iter().map(|(_, cell)| cell.as_str()).collect();
+    cells.join(" | ")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::place::Place;
+    use crate::watch::Watch;
+
+    #[track_caller]
+    fn check(rows: &[&[&str]], expected: &str) {
+        let mut prose = Prose::new(&Place::whole(Path::new("x")), &Watch::default());
+        let mut table = Table::default();
+        for row in rows {
+            let cells = row.iter().map(|cell| (*cell).to_owned());
+            let cells: Row = cells.enumerate().collect();
+            table.row(&cells, &mut prose).unwrap();
+        }
+        let text = prose.finish(None, serde_json::Map::new()).text;
+        assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn rows_repeat_their_header() {
+        check(
+            &[&["Pump", "Bar"], &["seven", "9"], &["eight", ""]],
+            "Pump | Bar\nPump: seven; Bar: 9\nPump: eight",
+        );
+        check(
+            &[&["Report", ""], &["", "2023", "Unit"], &["Oil", "4", "l"]],
+            "Report\n2023 | Unit\nOil; 2023: 4; Unit: l",
+        );
+    }
+
+    #[test]
+    fn numbers_are_no_header() {
+        check(&[&["1", "2"], &["3", "4"]], "1 | 2\n3 | 4");
+        check(
+            &[&["By:", "Ito"], &["On:", "7 May"]],
+            "By: | Ito\nOn: | 7 May",
+        );
+        check(&[&["1999", "2001"], &["3", "4"]], "1999 | 2001\n3 | 4");
+        check(
+            &[&["Name", "2023", "2024"], &["oil", "1", "2"]],
+            "Name | 2023 | 2024\nName: oil; 2023: 1; 2024: 2",
+        );
+        check(
+            &[&["", "2023", "2024"], &["oil", "1", "2"]],
+            "2023 | 2024\noil; 2023: 1; 2024: 2",
+        );
+    }
+
+    #[test]
+    fn after_a_gap_another_table_may_begin() {
+        check(
+            &[
+                &["A", "B"],
+                &["1", "2"],
+                &[],
+                &["3", "4"],
+                &[],
+                &["", "", "C", "D"],
+                &["", "", "5", "6"],
+            ],
+            "A | B\nA: 1; B: 2\nA: 3; B: 4\n\n\
+             C | D\nC: 5; D: 6",
+        );
+    }
+}

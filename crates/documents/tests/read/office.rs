@@ -1,0 +1,170 @@
+//! Office documents and books.
+
+use crate::files::packages::{ROWS, docx, epub, odf, package, paragraph, pptx, xlsx};
+use crate::{documents_of, error_of, owned};
+
+/// The text of the only document of a file.
+#[track_caller]
+fn text_of(name: &str, contents: &[u8]) -> String {
+    let documents = documents_of(name, contents);
+    assert_eq!(documents.len(), 1);
+    documents.into_iter().next().unwrap().2
+}
+
+#[test]
+fn a_word_file_keeps_its_structure() {
+    let cell = |text: &str| format!("<w:tc>{}</w:tc>", paragraph("", text));
+    let body = [
+        paragraph("T1", "Valves 7"),
+        paragraph("H2", "Valves"),
+        "<w:p><w:r><w:t xml:space=\"preserve\">It </w:t></w:r><w:r><w:t>opens.</w:t><w:footnoteReference w:id=\"2\"/></w:r>\
+         <w:del><w:r><w:delText>never</w:delText></w:r></w:del><w:r><w:br/><w:t>Next</w:t></w:r></w:p>".to_owned(),
+        "<w:p><w:pPr><w:numPr><w:ilvl w:val=\"0\"/><w:numId w:val=\"3\"/></w:numPr></w:pPr><w:r><w:t>an item</w:t></w:r></w:p>".to_owned(),
+        "<w:p><w:pPr><w:numPr><w:ilvl w:val=\"1\"/><w:numId w:val=\"3\"/></w:numPr></w:pPr><w:r><w:t>below it</w:t></w:r></w:p>".to_owned(),
+        format!(
+            "<w:tbl><w:tr>{}{}</w:tr><w:tr>{}{}</w:tr></w:tbl>",
+            cell("Pump"),
+            cell("Bar"),
+            cell("seven"),
+            cell("9")
+        ),
+        paragraph("L", "an item by its style"),
+        paragraph("Own", "Rest"),
+        "<w:p><w:r><mc:AlternateContent><mc:Choice><w:txbxContent><w:p><w:r><w:t>In a box</w:t></w:r></w:p></w:txbxContent></mc:Choice>\
+         <mc:Fallback><w:txbxContent><w:p><w:r><w:t>In a box</w:t></w:r></w:p></w:txbxContent></mc:Fallback></mc:AlternateContent><w:t>Around</w:t></w:r></w:p>".to_owned(),
+    ];
+    let expected = "## Valves\n\nIt opens. [2]\nNext\n\n- an item\n  - below it\n\nPump | Bar\nPump: seven; Bar: 9\n\n- an item by its style\n\n## Rest\n\n\
+                    In a box\n\nAround\n\n[2] A note.";
+    let metadata = r#"{"author":"I. Ito","created":"2024-05-06T07:08:09Z"}"#;
+    assert_eq!(
+        documents_of("w.docx", &docx(&body.concat())),
+        owned(&[("w.docx", "On & on", expected, metadata)])
+    );
+}
+
+#[test]
+fn a_label_beside_several_rows_holds_for_each() {
+    let row = |merge: &str, label: &str, value: &str| {
+        format!(
+            "<w:tr><w:tc><w:tcPr>{merge}</w:tcPr>{}</w:tc><w:tc>{}</w:tc></w:tr>",
+            paragraph("", label),
+            paragraph("", value)
+        )
+    };
+    let table = [
+        row("", "Deck", "Pump"),
+        row("<w:vMerge w:val=\"restart\"/>", "Upper", "seven"),
+        row("<w:vMerge/>", "", "eight"),
+    ];
+    let body = format!("<w:tbl>{}</w:tbl>", table.concat());
+    assert_eq!(
+        text_of("w.docx", &docx(&body)),
+        "Deck | Pump\nDeck: Upper; Pump: seven\nDeck: Upper; Pump: eight\n\n[2] A note."
+    );
+}
+
+#[test]
+fn slides_are_named_and_in_order() {
+    let expected = "## Slide 1: Pumps\n\n- They are old.\n\nPump | Bar\nPump: seven; Bar: 9\n\nNotes:\n\n- Say it twice.\n\n## Slide 2: Valves";
+    assert_eq!(
+        documents_of("p.pptx", &pptx()),
+        owned(&[("p.pptx", "Pumps", expected, "{}")])
+    );
+}
+
+#[test]
+fn rows_of_a_workbook_name_their_columns() {
+    let expected =
+        "## Sheet: Pumps\n\nPump | Opened on | Load\nPump: seven; Opened on: 2024-02-29; Load: 0.3";
+    assert_eq!(
+        documents_of("b.xlsx", &xlsx(ROWS)),
+        owned(&[("b.xlsx", "b", expected, "{}")])
+    );
+}
+
+#[test]
+fn open_documents_are_read_alike() {
+    let text = "<office:text><text:h text:outline-level=\"2\">Valves</text:h><text:p>It<text:s text:c=\"2\"/>opens\n  wide.\
+                <text:note><text:note-citation>1</text:note-citation><text:note-body><text:p>A note.</text:p></text:note-body></text:note></text:p>\
+                <text:list><text:list-item><text:p>an item</text:p></text:list-item></text:list>\
+                <text:p><office:annotation><text:p>remark</text:p></office:annotation>End</text:p></office:text>";
+    assert_eq!(
+        documents_of("t.odt", &odf(text)),
+        owned(&[(
+            "t.odt",
+            "On on",
+            "## Valves\n\nIt  opens wide. [1]\n\n- an item\n\nEnd\n\n[1] A note.",
+            "{}"
+        )])
+    );
+    let cell = |text: &str| format!("<table:table-cell><text:p>{text}</text:p></table:table-cell>");
+    let sheet = format!(
+        "<office:spreadsheet><table:table table:name=\"Pumps\"><table:table-row>{}{}<table:table-cell table:number-columns-repeated=\"16000\"/></table:table-row>\
+         <table:table-row>{}{}</table:table-row><table:table-row table:number-rows-repeated=\"1048000\"><table:table-cell/></table:table-row></table:table></office:spreadsheet>",
+        cell("Pump"),
+        cell("Bar"),
+        cell("seven"),
+        cell("9")
+    );
+    assert_eq!(
+        text_of("s.ods", &odf(&sheet)),
+        "## Sheet: Pumps\n\nPump | Bar\nPump: seven; Bar: 9"
+    );
+    let slides = "<office:presentation><draw:page draw:name=\"page1\"><draw:frame><draw:text-box><text:p>Pumps</text:p></draw:text-box></draw:frame>\
+                  <presentation:notes><text:p>Twice.</text:p></presentation:notes></draw:page></office:presentation>";
+    assert_eq!(
+        text_of("p.odp", &odf(slides)),
+        "## Slide 1\n\nPumps\n\nNotes:\n\nTwice."
+    );
+}
+
+#[test]
+fn chapters_are_in_the_order_of_the_spine() {
+    assert_eq!(
+        documents_of("b.epub", &epub()),
+        owned(&[(
+            "b.epub",
+            "Tides",
+            "One\n\nIt rises.\n\nTwo\n\nIt falls.",
+            r#"{"author":"I. Ito"}"#
+        )])
+    );
+}
+
+#[test]
+fn broken_packages_are_named() {
+    for (name, contents, kind) in [
+        ("a.docx", b"no zip".to_vec(), "broken_file"),
+        (
+            "a.docx",
+            b"\xd0\xcf\x11\xe0\xa1\xb1".to_vec(),
+            "broken_file",
+        ),
+        ("a.docx", package(&[("x.xml", "<x/>")]), "broken_file"),
+        ("a.pptx", docx(""), "broken_file"),
+        ("a.epub", docx(""), "broken_file"),
+        ("a.xlsx", Vec::new(), "broken_file"),
+        (
+            "a.odt",
+            package(&[("content.xml", "<a><b></a>")]),
+            "broken_file",
+        ),
+        (
+            "a.odt",
+            package(&[
+                ("META-INF/manifest.xml", "<m:encryption-data/>"),
+                ("content.xml", "x"),
+            ]),
+            "encrypted_file",
+        ),
+        (
+            "a.docx",
+            docx("</w:body></w:document><!DOCTYPE x [<!ENTITY y \"z\">]><w:document><w:body>"),
+            "broken_file",
+        ),
+    ] {
+        let (found, message) = error_of(name, &contents);
+        assert_eq!(found, kind, "{message}");
+        assert!(message.starts_with(name), "{message}");
+    }
+}

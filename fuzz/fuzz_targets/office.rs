@@ -1,0 +1,21 @@
+//! Any bytes as a Word file, a presentation and a workbook: reading must end in documents and typed errors.
+
+#![no_main]
+
+// Each target uses a part of it.
+#[allow(dead_code)]
+#[path = "../../crates/documents/tests/fuzzing/body.rs"]
+mod body;
+
+use std::sync::LazyLock;
+
+use body::Place;
+use libfuzzer_sys::fuzz_target;
+
+static PLACE: LazyLock<Place> = LazyLock::new(Place::new);
+
+fuzz_target!(|bytes: &[u8]| {
+    for name in ["w.docx", "p.pptx", "b.xlsx"] {
+        PLACE.read(name, bytes);
+    }
+});
