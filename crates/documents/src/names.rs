@@ -219,10 +219,11 @@ impl FieldNames {
 
     /// Whether columns of these names are enough for documents; otherwise which one is missing.
     pub(crate) fn missing<'n>(&self, names: impl Iterator<Item = &'n str> + Clone) -> Option<Role> {
-        [Role::Id, Role::Text].into_iter().find(|&role| {
-            let needed = role == Role::Text || !self.numbers_records();
-            needed && self.find(role, names.clone()).is_none()
-        })
+        let has_id = self.numbers_records() || self.find(Role::Id, names.clone()).is_some();
+        match has_id {
+            true => self.find(Role::Text, names).is_none().then_some(Role::Text),
+            false => Some(Role::Id),
+        }
     }
 }
 

@@ -18,10 +18,12 @@ const DEEPEST: usize = 256;
 
 /// Shorter texts are no articles, in bytes.
 const LEAST_TEXT: usize = 500;
-/// A line of prose has at least so many bytes.
+/// A line of an article's prose has at least so many bytes.
 const PROSE: usize = 120;
+/// A line that is left out counts as prose from so many bytes on: shorter ones announce other pages.
+const PROSE_LEFT_OUT: usize = 200;
 /// One part in so many of an article's prose may be outside of it.
-const PROSE_TO_ONE_LEFT_OUT: usize = 5;
+const PROSE_TO_ONE_LEFT_OUT: usize = 3;
 
 /// The HTML of the article of a page whose text is `all`.
 pub(super) fn article_of(html: &str, all: &str) -> Option<String> {
@@ -54,10 +56,14 @@ pub(super) fn is_article(main: &str, all: &str) -> bool {
         lines.collect()
     };
     let kept = lines(main);
-    let is_prose = |line: &&str| line.len() >= PROSE;
-    let prose = main.lines().map(str::trim).filter(is_prose).map(str::len);
-    let prose: usize = prose.sum();
-    let left_out = all.lines().map(str::trim).filter(is_prose).filter(|line| {
+    let long = main
+        .lines()
+        .map(str::trim)
+        .filter(|line| line.len() >= PROSE);
+    let prose: usize = long.map(str::len).sum();
+    // Rows of tables count as well.
+    let counts = |line: &&str| line.len() >= PROSE_LEFT_OUT || line.contains('\t');
+    let left_out = all.lines().map(str::trim).filter(counts).filter(|line| {
         let bare: String = line.split_whitespace().collect();
         !kept.contains(&bare)
     });
