@@ -92,9 +92,22 @@ pub enum ReadError {
     #[error("{path} is an encrypted PDF")]
     #[diagnostic(remedy = "remove the password, e.g. with qpdf --decrypt")]
     EncryptedPdf { path: PathBuf },
-    #[error("{path} has no text on its {pages} pages")]
-    #[diagnostic(remedy = "where it is scanned, recognize its text first, e.g. with ocrmypdf")]
-    PdfWithoutText { path: PathBuf, pages: usize },
+    /// `unread`: how many characters it draws in fonts that do not say what these mean.
+    #[error(
+        "{path} has no text on its {pages} pages{}",
+        match unread {
+            0 => String::new(),
+            unread => format!(" that can be read: its fonts do not say what {unread} characters mean"),
+        }
+    )]
+    #[diagnostic(
+        remedy = "recognize the text of its pages first, e.g. with ocrmypdf (--force-ocr where they show text)"
+    )]
+    PdfWithoutText {
+        path: PathBuf,
+        pages: usize,
+        unread: usize,
+    },
     #[error("{place}: the document id {id:?} was read before")]
     #[diagnostic(
         remedy = "give each record an id of its own; ingest two folders with equal file names by their parent folder"
