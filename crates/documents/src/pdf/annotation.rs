@@ -39,7 +39,9 @@ pub(super) fn annotations(pdf: &Pdf, page: ObjectId) -> impl Iterator<Item = &Di
 /// How an annotation looks: by its own drawing, or by its text where it has none.
 pub(super) fn look<'a>(pdf: &'a Pdf, annotation: &'a Dictionary) -> Look<'a> {
     let flags = annotation.get_deref(b"F", pdf).and_then(Object::as_i64);
-    let kind = annotation.get_deref(b"Subtype", pdf).and_then(Object::as_name);
+    let kind = annotation
+        .get_deref(b"Subtype", pdf)
+        .and_then(Object::as_name);
     let kind = kind.unwrap_or_default();
     if flags.unwrap_or(0) & HIDDEN != 0 || kind == b"Popup" {
         return Look::Nothing;
@@ -89,7 +91,10 @@ fn placed(pdf: &Pdf, form: &Stream, [left, low, right, high]: [f32; 4]) -> Matri
     let Some([x0, y0, x1, y1]) = corners(pdf, &form.dict, b"BBox") else {
         return Matrix::shift(left, low);
     };
-    let own = form.dict.get_deref(b"Matrix", pdf).and_then(Object::as_array);
+    let own = form
+        .dict
+        .get_deref(b"Matrix", pdf)
+        .and_then(Object::as_array);
     let own = own.map_or(Matrix::IDENTITY, |own| Matrix::read(pdf, own));
     let points = [(x0, y0), (x0, y1), (x1, y0), (x1, y1)].map(|(x, y)| own.point(x, y));
     let least = |of: fn(&(f32, f32)) -> f32| points.iter().map(of).fold(f32::MAX, f32::min);
@@ -108,7 +113,9 @@ fn value(pdf: &Pdf, field: &Dictionary) -> Option<String> {
         if let Ok(value) = field.get_deref(b"V", pdf) {
             return match value {
                 Object::Array(values) => {
-                    let values = values.iter().filter_map(|value| pdf.dereference(value).ok());
+                    let values = values
+                        .iter()
+                        .filter_map(|value| pdf.dereference(value).ok());
                     let values: Vec<String> = values.filter_map(|(_, value)| text(value)).collect();
                     Some(values.join("\n"))
                 }

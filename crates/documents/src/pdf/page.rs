@@ -225,9 +225,12 @@ impl<'a> Drawing<'a, '_, '_> {
             return;
         }
         let named = || self.resource(resources, b"Properties", operands.get(1..)?);
-        let properties = operands.get(1).and_then(|properties| properties.as_dict().ok());
+        let properties = operands
+            .get(1)
+            .and_then(|properties| properties.as_dict().ok());
         let properties = properties.or_else(|| named()?.as_dict().ok());
-        let text = properties.and_then(|properties| properties.get_deref(b"ActualText", self.pdf).ok());
+        let text =
+            properties.and_then(|properties| properties.get_deref(b"ActualText", self.pdf).ok());
         let text = text.and_then(|text| decode_text_string(text).ok());
         self.replacement = text.map(|text| Replacement {
             text,
@@ -275,7 +278,8 @@ impl<'a> Drawing<'a, '_, '_> {
             Look::Text(text, lines) => {
                 self.work.write(text.len())?;
                 for (line, from, to) in lines {
-                    self.layout.write(text.get(line).unwrap_or_default(), from, to);
+                    self.layout
+                        .write(text.get(line).unwrap_or_default(), from, to);
                 }
                 Ok(())
             }
@@ -355,13 +359,14 @@ impl<'a> Drawing<'a, '_, '_> {
             self.unread += usize::from(glyph.text.is_none());
             let step = |pen: &mut Matrix, length: f32| {
                 let shift = match is_vertical {
-                    true => Matrix::shift(0.0, -length),
+                    true => Matrix::shift(0.0, length),
                     false => Matrix::shift(length * state.stretch, 0.0),
                 };
                 *pen = shift.then(*pen);
             };
             let from = position(*pen, state, is_vertical);
-            step(pen, glyph.width * state.size);
+            let down = if is_vertical { -1.0 } else { 1.0 };
+            step(pen, down * glyph.width * state.size);
             let to = position(*pen, state, is_vertical);
             match &mut self.replacement {
                 Some(replacement) => {
@@ -397,9 +402,13 @@ impl<'a> Drawing<'a, '_, '_> {
 /// The position of the pen on the page, and where writing goes from it.
 fn position(pen: Matrix, state: &State, is_vertical: bool) -> Pen {
     let [a, b, c, d, x, y] = pen.then(state.page).0;
+    // A negative size or scaling turns the writing around.
     let (right, up) = match is_vertical {
-        true => (-c, -d),
-        false => (a, b),
+        true => (-c * state.size, -d * state.size),
+        false => {
+            let along = state.size * state.stretch;
+            (a * along, b * along)
+        }
     };
     let length = right.hypot(up);
     let direction = if length > 0.0 {

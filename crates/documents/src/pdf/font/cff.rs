@@ -79,7 +79,11 @@ fn table(file: &[u8]) -> Option<&[u8]> {
 /// A big-endian number of some bytes.
 fn number(bytes: &[u8], at: usize, length: usize) -> Option<usize> {
     let bytes = bytes.get(at..at.checked_add(length)?)?;
-    Some(bytes.iter().fold(0, |number, &byte| number << 8 | usize::from(byte)))
+    Some(
+        bytes
+            .iter()
+            .fold(0, |number, &byte| number << 8 | usize::from(byte)),
+    )
 }
 
 /// A list of byte strings.
@@ -138,7 +142,9 @@ fn operators(mut bytes: &[u8]) -> HashMap<u16, Vec<i64>> {
         let mut take = |count: usize| {
             let (taken, rest) = bytes.split_at(count.min(bytes.len()));
             bytes = rest;
-            taken.iter().fold(0, |number: i64, &byte| number << 8 | i64::from(byte))
+            taken
+                .iter()
+                .fold(0, |number: i64, &byte| number << 8 | i64::from(byte))
         };
         match first {
             12 => {
@@ -151,7 +157,10 @@ fn operators(mut bytes: &[u8]) -> HashMap<u16, Vec<i64>> {
             28 => operands.push(take(2)),
             29 => operands.push(take(4)),
             30 => {
-                while bytes.first().is_some_and(|byte| byte & 0xf != 0xf && byte >> 4 != 0xf) {
+                while bytes
+                    .first()
+                    .is_some_and(|byte| byte & 0xf != 0xf && byte >> 4 != 0xf)
+                {
                     bytes = &bytes[1..];
                 }
                 bytes = bytes.get(1..).unwrap_or_default();
@@ -279,7 +288,11 @@ mod tests {
         };
         let operand = |number: usize| [29, 0, 0, (number >> 8) as u8, number as u8];
         let top = |start: usize| {
-            let places = [start, start + charset.len(), start + charset.len() + encoding.len()];
+            let places = [
+                start,
+                start + charset.len(),
+                start + charset.len() + encoding.len(),
+            ];
             let mut top = Vec::new();
             for (place, operator) in places.into_iter().zip([15, 16, 17]) {
                 top.extend(operand(place));
@@ -288,11 +301,21 @@ mod tests {
             top
         };
         let start = frame(&top(0)).len();
-        [frame(&top(start)), charset.to_vec(), encoding.to_vec(), glyphs].concat()
+        [
+            frame(&top(start)),
+            charset.to_vec(),
+            encoding.to_vec(),
+            glyphs,
+        ]
+        .concat()
     }
 
     fn codes(encoding: &[u8]) -> Vec<(u8, String)> {
-        let mut codes: Vec<_> = read(&program(encoding)).unwrap().encoding.into_iter().collect();
+        let mut codes: Vec<_> = read(&program(encoding))
+            .unwrap()
+            .encoding
+            .into_iter()
+            .collect();
         codes.sort();
         codes
     }

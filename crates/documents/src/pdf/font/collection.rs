@@ -90,7 +90,11 @@ mod tests {
             let map = collections.codes(name.as_bytes()).unwrap();
             let (_, glyph) = code(&map, bytes).unwrap();
             let characters = collections.characters(ordering(&map).unwrap()).unwrap();
-            assert_eq!(text(&characters, glyph).as_deref(), Some(expected), "{name}");
+            assert_eq!(
+                text(&characters, glyph).as_deref(),
+                Some(expected),
+                "{name}"
+            );
         }
         assert!(collections.codes(b"Some-H").is_none());
     }

@@ -9,7 +9,9 @@ use lopdf::{Dictionary, Document as Pdf, Object};
 use super::cmap::CMap;
 use super::collection::{self, Collections};
 use super::token::number_of;
-use super::{FONT_BYTES, Glyph, WIDTH_UNIT, array, cff, name, number, program, to_unicode};
+use super::{
+    FONT_BYTES, Glyph, WIDTH_UNIT, array, cff, name, number, program, to_unicode, truetype,
+};
 
 /// How many widths of a font are read; more than one for each code would be redundant.
 const MOST_WIDTHS: usize = 1 << 17;
@@ -68,7 +70,13 @@ impl Composite {
         let characters = if is_unicode {
             Characters::OfCodes
         } else {
-            characters(pdf, descendant, &codes, map.characters.is_empty(), collections)
+            characters(
+                pdf,
+                descendant,
+                &codes,
+                map.characters.is_empty(),
+                collections,
+            )
         };
         let mut widths = HashMap::new();
         let mut usual_width = 1000.0;
@@ -110,11 +118,15 @@ impl Composite {
                 (length.min(text.len().max(1)), Some(glyph))
             }
             Codes::Own(own, base) => {
-                let known = base.as_deref().and_then(|base| collection::code(base, text));
+                let known = base
+                    .as_deref()
+                    .and_then(|base| collection::code(base, text));
                 let length = own.length(text).or_else(|| known.map(|(length, _)| length));
                 let length = length.unwrap_or(two).clamp(1, text.len().max(1));
                 let code = number_of(text.get(..length).unwrap_or_default());
-                let of_base = known.filter(|&(of, _)| of == length).map(|(_, glyph)| glyph);
+                let of_base = known
+                    .filter(|&(of, _)| of == length)
+                    .map(|(_, glyph)| glyph);
                 (length, own.glyph(code, length).or(of_base))
             }
         };
@@ -202,11 +214,36 @@ fn characters(
         return Characters::OfCollection(collection);
     }
     // The program is read only where it is needed: those of large fonts are large.
-    let program = descendant.filter(|_| has_no_map).and_then(|font| program(pdf, font));
-    match program.and_then(|program| cff::read(&program)) {
-        Some(program) if !program.glyphs.is_empty() => Characters::OfGlyphs(program.glyphs),
+    let glyphs = descendant
+        .filter(|_| has_no_map)
+        .map(|font| glyphs(pdf, font));
+    match glyphs {
+        Some(glyphs) if !glyphs.is_empty() => Characters::OfGlyphs(glyphs),
         _ => Characters::Unknown,
     }
+}
+
+/// The characters of glyphs, by their numbers in the file, as the font's program names them.
+fn glyphs(pdf: &Pdf, font: &Dictionary) -> Vec<String> {
+    let Some(program) = program(pdf, font) else {
+        return Vec::new();
+    };
+    let by_name = || cff::read(&program).map(|program| program.glyphs);
+    let glyphs = truetype::glyphs(&program)
+        .or_else(by_name)
+        .unwrap_or_default();
+    let map = font
+        .get_deref(b"CIDToGIDMap", pdf)
+        .and_then(Object::as_stream);
+    let map = map.and_then(|map| map.get_plain_content_with_limit(FONT_BYTES));
+    let Ok(map) = map else {
+        return glyphs;
+    };
+    let numbers = map.chunks_exact(2).take(1 << 16).map(number_of);
+    let glyph = |number: u32| glyphs.get(usize::try_from(number).ok()?).cloned();
+    numbers
+        .map(|number| glyph(number).unwrap_or_default())
+        .collect()
 }
 
 /// The widths of glyphs: `first [width …]` or `first last width`.

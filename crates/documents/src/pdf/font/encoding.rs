@@ -43,7 +43,16 @@ pub(super) fn characters(pdf: &Pdf, font: &Dictionary) -> Vec<String> {
     };
     let mut codes = base(pdf, font, named);
     if let Some(entries) = entries {
-        differ(pdf, entries, &mut codes);
+        // Names of drawings, which Type 3 fonts have, are arbitrary: there the base says more.
+        let is_arbitrary = named.is_some() && is_of_type(font, b"Type3");
+        differ(pdf, entries, &mut codes, is_arbitrary);
+    }
+    // What nothing else is known of is the space in all encodings.
+    if let Some(space) = codes
+        .get_mut(usize::from(b' '))
+        .filter(|text| text.is_empty())
+    {
+        space.push(' ');
     }
     codes
 }
@@ -59,7 +68,11 @@ fn base(pdf: &Pdf, font: &Dictionary, named: Option<&[u8]>) -> Vec<String> {
     if program.is_none() && has(b"Dingbats") {
         return dingbats();
     }
-    let known = [&b"WinAnsiEncoding"[..], b"MacRomanEncoding", b"MacExpertEncoding"];
+    let known = [
+        &b"WinAnsiEncoding"[..],
+        b"MacRomanEncoding",
+        b"MacExpertEncoding",
+    ];
     if let Some(named) = named.filter(|named| known.contains(named)) {
         return glyph_name::encoding(&String::from_utf8_lossy(named));
     }
@@ -90,7 +103,8 @@ fn built_in(program: &[u8]) -> Option<HashMap<u8, String>> {
     Some(encoding).filter(|encoding| !encoding.is_empty())
 }
 
-fn differ(pdf: &Pdf, entries: &Dictionary, codes: &mut [String]) {
+/// Applies the differences. One that names no glyph, by which gaps are filled, changes nothing.
+fn differ(pdf: &Pdf, entries: &Dictionary, codes: &mut [String], is_arbitrary: bool) {
     let differences = super::array(pdf, entries, b"Differences");
     let mut named = Vec::new();
     let mut code = 0_i64;
@@ -100,7 +114,9 @@ fn differ(pdf: &Pdf, entries: &Dictionary, codes: &mut [String]) {
         };
         match entry {
             Object::Name(name) => {
-                named.push((code, String::from_utf8_lossy(name)));
+                if name != b".notdef" {
+                    named.push((code, String::from_utf8_lossy(name)));
+                }
                 code = code.saturating_add(1);
             }
             number => code = number.as_i64().unwrap_or(code),
@@ -108,11 +124,16 @@ fn differ(pdf: &Pdf, entries: &Dictionary, codes: &mut [String]) {
     }
     let numbering = Numbering::of(named.iter().map(|(_, name)| name.as_ref()));
     for (code, name) in named {
-        let place = usize::try_from(code).ok().and_then(|code| codes.get_mut(code));
+        let place = usize::try_from(code)
+            .ok()
+            .and_then(|code| codes.get_mut(code));
         if let Some(place) = place {
-            *place = glyph_name::characters(&name)
-                .or_else(|| numbering?.character(&name))
-                .unwrap_or_default();
+            let known = glyph_name::characters(&name);
+            match known.or_else(|| numbering?.character(&name)) {
+                Some(text) => *place = text,
+                None if is_arbitrary => {}
+                None => place.clear(),
+            }
         }
     }
 }
@@ -162,7 +183,9 @@ impl Numbering {
 
 /// The letters at the start of a name, and the digits after them.
 fn parts(name: &str) -> Option<(&str, &str)> {
-    let mut starts = [1, 2].into_iter().filter_map(|at| name.split_at_checked(at));
+    let mut starts = [1, 2]
+        .into_iter()
+        .filter_map(|at| name.split_at_checked(at));
     starts.find(|(start, digits)| {
         let number = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
         let letters = start.bytes().all(|letter| letter.is_ascii_alphabetic());
@@ -186,7 +209,11 @@ fn symbol() -> Vec<String> {
 fn dingbats() -> Vec<String> {
     let mut codes = vec![String::new(); 256];
     for code in (0x21..=0x7e).chain(0xa1..=0xef) {
-        let first = if code < 0x80 { 0x2701 - 0x21 } else { 0x2761 - 0xa1 };
+        let first = if code < 0x80 {
+            0x2701 - 0x21
+        } else {
+            0x2761 - 0xa1
+        };
         let character = char::from_u32(first + code).unwrap_or_default();
         codes[code as usize] = character.to_string();
     }
@@ -203,11 +230,20 @@ mod tests {
     #[test]
     fn fonts_of_signs() {
         let symbol = symbol();
-        assert_eq!([&symbol[0x61], &symbol[0x7e], &symbol[0xb3]], ["α", "∼", "≥"]);
-        assert_eq!([&symbol[0xd1], &symbol[0xe5], &symbol[0xfe]], ["∇", "∑", "⎭"]);
+        assert_eq!(
+            [&symbol[0x61], &symbol[0x7e], &symbol[0xb3]],
+            ["α", "∼", "≥"]
+        );
+        assert_eq!(
+            [&symbol[0xd1], &symbol[0xe5], &symbol[0xfe]],
+            ["∇", "∑", "⎭"]
+        );
         assert!(symbol[0xf0].is_empty() && symbol[0x80].is_empty());
         let dingbats = dingbats();
-        assert_eq!([&dingbats[0x34], &dingbats[0x6c], &dingbats[0xd8]], ["✔", "●", "➘"]);
+        assert_eq!(
+            [&dingbats[0x34], &dingbats[0x6c], &dingbats[0xd8]],
+            ["✔", "●", "➘"]
+        );
     }
 
     #[test]
@@ -216,9 +252,15 @@ mod tests {
             let numbering = Numbering::of(names.iter().copied());
             numbering.and_then(|numbering| numbering.character(name))
         };
-        assert_eq!(character(&["g65", ".notdef", "g66"], "g65").as_deref(), Some("A"));
+        assert_eq!(
+            character(&["g65", ".notdef", "g66"], "g65").as_deref(),
+            Some("A")
+        );
         assert_eq!(character(&["G41", "G4A"], "G41").as_deref(), Some("A"));
-        assert_eq!(character(&["C0065", "C0066"], "C0065").as_deref(), Some("A"));
+        assert_eq!(
+            character(&["C0065", "C0066"], "C0065").as_deref(),
+            Some("A")
+        );
         assert_eq!(character(&["g65", "x66"], "g65"), None);
         assert_eq!(character(&["g65", "mystery", "enigma"], "g65"), None);
         assert_eq!(character(&["g1", "g2"], "g1"), None);

@@ -9,6 +9,7 @@ mod glyph_name;
 mod simple;
 mod standard;
 mod token;
+mod truetype;
 mod type1;
 
 use std::borrow::Cow;
@@ -115,7 +116,9 @@ impl Font {
 
 /// A font's own map to Unicode, which takes precedence over its encoding; and its size in bytes.
 fn to_unicode(pdf: &Pdf, font: &Dictionary) -> (CMap, usize) {
-    let stream = font.get_deref(b"ToUnicode", pdf).and_then(Object::as_stream);
+    let stream = font
+        .get_deref(b"ToUnicode", pdf)
+        .and_then(Object::as_stream);
     let text = stream.and_then(|stream| stream.get_plain_content_with_limit(FONT_BYTES));
     let text = text.unwrap_or_default();
     (CMap::read(&text), text.len())
@@ -123,7 +126,11 @@ fn to_unicode(pdf: &Pdf, font: &Dictionary) -> (CMap, usize) {
 
 /// The program of a font, from its descriptor.
 fn program(pdf: &Pdf, font: &Dictionary) -> Option<Vec<u8>> {
-    let descriptor = font.get_deref(b"FontDescriptor", pdf).ok()?.as_dict().ok()?;
+    let descriptor = font
+        .get_deref(b"FontDescriptor", pdf)
+        .ok()?
+        .as_dict()
+        .ok()?;
     let files = [&b"FontFile3"[..], b"FontFile", b"FontFile2"];
     let file = files
         .iter()

@@ -62,7 +62,9 @@ fn widths(pdf: &Pdf, font: &Dictionary, characters: &[String]) -> Vec<f32> {
             .map_or(WIDTH_UNIT, |unit| number(pdf, unit)),
         false => WIDTH_UNIT,
     };
-    let descriptor = font.get_deref(b"FontDescriptor", pdf).and_then(Object::as_dict);
+    let descriptor = font
+        .get_deref(b"FontDescriptor", pdf)
+        .and_then(Object::as_dict);
     let entry = |key: &[u8]| descriptor.as_ref().ok()?.get_deref(key, pdf).ok();
     let flags = entry(b"Flags").and_then(|flags| flags.as_i64().ok());
     let flags = flags.unwrap_or(0);

@@ -151,7 +151,11 @@ mod tests {
             ("Unknown", '€', 556),
             ("Helvetica", '語', OTHER),
         ] {
-            assert_eq!(width(name, false, false, character), expected, "{name} {character}");
+            assert_eq!(
+                width(name, false, false, character),
+                expected,
+                "{name} {character}"
+            );
         }
         assert_eq!(width("Unknown", true, false, 'i'), 600);
         assert_eq!(width("Unknown", false, true, 'i'), 278);

@@ -75,7 +75,9 @@ fn spaced(runs: &[&Run]) -> String {
 /// The least gap that is a space: more than those between letters, where these are set apart.
 fn least_space(text: &str, gaps: &[(usize, f32)]) -> f32 {
     let letters = text.chars().filter(|&character| character != ' ').count();
-    let is_word = text.chars().all(|character| character.is_alphabetic() || character == ' ');
+    let is_word = text
+        .chars()
+        .all(|character| character.is_alphabetic() || character == ' ');
     if letters < FEWEST_APART || !is_word {
         return SPACE;
     }
@@ -98,8 +100,13 @@ fn logical(text: String) -> String {
     if !text.chars().any(is_turned) {
         return text;
     }
-    let turned = text.chars().filter(|&character| is_turned(character)).count();
-    let others = text.chars().filter(|&character| bidi_class(character) == BidiClass::L);
+    let turned = text
+        .chars()
+        .filter(|&character| is_turned(character))
+        .count();
+    let others = text
+        .chars()
+        .filter(|&character| bidi_class(character) == BidiClass::L);
     let base = match turned >= others.count() {
         true => unicode_bidi::Level::rtl(),
         false => unicode_bidi::Level::ltr(),

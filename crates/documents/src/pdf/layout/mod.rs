@@ -111,7 +111,9 @@ fn joined(text: &str) -> String {
         let hyphen = characters.next().unwrap_or_default();
         let after = characters.as_str();
         joined.push_str(before);
-        let next = after.strip_prefix('\n').and_then(|line| line.chars().next());
+        let next = after
+            .strip_prefix('\n')
+            .and_then(|line| line.chars().next());
         let is_divided = joined.chars().next_back().is_some_and(char::is_lowercase)
             && next.is_some_and(char::is_lowercase);
         let is_soft = hyphen == '\u{ad}';
@@ -184,7 +186,10 @@ mod tests {
 
     #[test]
     fn all_hyphens_join_the_halves_of_a_word() {
-        assert_eq!(joined("ex-\nam ex\u{2010}\nam ex\u{ad}\nam"), "exam exam exam");
+        assert_eq!(
+            joined("ex-\nam ex\u{2010}\nam ex\u{ad}\nam"),
+            "exam exam exam"
+        );
         assert_eq!(joined("a\u{ad}b x\u{ad}\nY 7-\n8 a-b"), "ab xY 7-\n8 a-b");
         assert_eq!(joined("-\n\u{ad}\n-"), "-\n\n-");
     }
@@ -207,7 +212,11 @@ mod tests {
 
     #[test]
     fn what_is_drawn_twice_for_bold_is_once() {
-        let lines = [("bold text", 0.0, 0.0), ("bold text", 0.4, 0.0), ("too too", 0.0, -12.0)];
+        let lines = [
+            ("bold text", 0.0, 0.0),
+            ("bold text", 0.4, 0.0),
+            ("too too", 0.0, -12.0),
+        ];
         assert_eq!(laid_out(&lines), "bold text\ntoo too");
         let mut layout = Layout::default();
         for (at, character) in "Test".chars().enumerate() {
@@ -240,7 +249,11 @@ mod tests {
 
     #[test]
     fn pages_drawn_from_the_bottom_read_from_the_top() {
-        let lines = [("third", 0.0, 0.0), ("second", 0.0, 12.0), ("first", 0.0, 24.0)];
+        let lines = [
+            ("third", 0.0, 0.0),
+            ("second", 0.0, 12.0),
+            ("first", 0.0, 24.0),
+        ];
         assert_eq!(laid_out(&lines), "first\nsecond\nthird");
     }
 
@@ -281,14 +294,21 @@ mod tests {
 
     #[test]
     fn tables_are_read_by_rows() {
-        let cells = [["pump", "bar", "year"], ["four", "9", "1971"], ["seven", "12", "1980"]];
+        let cells = [
+            ["pump", "bar", "year"],
+            ["four", "9", "1971"],
+            ["seven", "12", "1980"],
+        ];
         let mut by_columns = Vec::new();
         for column in 0..3 {
             for (row, cells) in cells.iter().enumerate() {
                 by_columns.push((cells[column], 60.0 * column as f32, -12.0 * row as f32));
             }
         }
-        assert_eq!(laid_out(&by_columns), "pump bar year\nfour 9 1971\nseven 12 1980");
+        assert_eq!(
+            laid_out(&by_columns),
+            "pump bar year\nfour 9 1971\nseven 12 1980"
+        );
     }
 
     #[test]
@@ -301,12 +321,19 @@ mod tests {
             ("closes", 60.0, -24.0),
             ("never", 60.0, -36.0),
         ];
-        assert_eq!(laid_out(&strings), "pump opens at\nnine bar\nvalve closes\nnever");
+        assert_eq!(
+            laid_out(&strings),
+            "pump opens at\nnine bar\nvalve closes\nnever"
+        );
     }
 
     #[test]
     fn superscripts_stay_on_their_line() {
-        let strings = [("area of 5 m", 0.0, 0.0), ("more", 70.0, 0.0), ("2", 55.0, 3.5)];
+        let strings = [
+            ("area of 5 m", 0.0, 0.0),
+            ("more", 70.0, 0.0),
+            ("2", 55.0, 3.5),
+        ];
         assert_eq!(laid_out(&strings), "area of 5 m2 more");
     }
 

@@ -75,7 +75,9 @@ fn row<'a>(runs: &[(usize, &'a Run)]) -> Row<'a> {
     runs.sort_by(|(_, a), (_, b)| a.start.total_cmp(&b.start));
     let size = runs.iter().map(|(_, run)| run.size).fold(0.0, f32::max);
     // That of most of it: marks above and below are short.
-    let longest = runs.iter().max_by(|(_, a), (_, b)| (a.end - a.start).total_cmp(&(b.end - b.start)));
+    let longest = runs
+        .iter()
+        .max_by(|(_, a), (_, b)| (a.end - a.start).total_cmp(&(b.end - b.start)));
     let place = longest.map_or(0.0, |(_, run)| run.place);
     let mut pieces: Vec<Piece<'a>> = Vec::new();
     for (drawn, run) in runs {
