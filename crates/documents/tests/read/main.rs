@@ -13,6 +13,8 @@ mod files;
 mod hostile;
 mod parquet;
 mod pdf;
+mod pdf_fonts;
+mod pdf_pages;
 mod separated;
 mod stdin;
 
