@@ -25,15 +25,13 @@ pub(super) enum Look<'a> {
     Text(String, Vec<(Range<usize>, Pen, Pen)>),
 }
 
-/// The annotations of a page.
-pub(super) fn annotations(pdf: &Pdf, page: ObjectId) -> impl Iterator<Item = &Dictionary> {
+/// The annotations of a page, as they are listed.
+pub(super) fn annotations(pdf: &Pdf, page: ObjectId) -> &[Object] {
     let list = pdf
         .get_dictionary(page)
         .and_then(|page| page.get_deref(b"Annots", pdf))
         .and_then(Object::as_array);
-    let list = list.map_or(&[][..], Vec::as_slice);
-    let entries = list.iter().filter_map(|entry| pdf.dereference(entry).ok());
-    entries.filter_map(|(_, entry)| entry.as_dict().ok())
+    list.map_or(&[][..], Vec::as_slice)
 }
 
 /// How an annotation looks: by its own drawing, or by its text where it has none.

@@ -262,10 +262,14 @@ impl<'a> Drawing<'a, '_, '_> {
     /// Draws what a form field, a note or a stamp looks like.
     fn annotation(
         &mut self,
-        annotation: &'a Dictionary,
+        annotation: &'a Object,
         resources: &[&'a Dictionary],
     ) -> Result<(), ReadError> {
-        self.work.step()?;
+        // Many pages may have one long list.
+        self.work.draw(0)?;
+        let Ok((_, Object::Dictionary(annotation))) = self.pdf.dereference(annotation) else {
+            return Ok(());
+        };
         match annotation::look(self.pdf, annotation) {
             Look::Nothing => Ok(()),
             Look::Form(form, page) => {

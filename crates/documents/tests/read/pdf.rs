@@ -13,7 +13,8 @@ fn text_of_all_pages_and_forms() {
         "BT /U 10 Tf 0 0 Td <00010002001000110012> Tj <0099> Tj ET",
     );
     let expected = "Some words\nand example ©\n\nNew\nest\n\nFar\n\nin a form\n\n語fiabc";
-    let metadata = r#"{"author":"É","created":"2020-01-02T03:04:05Z","pages":2,"unread_characters":1}"#;
+    let metadata =
+        r#"{"author":"É","created":"2020-01-02T03:04:05Z","pages":2,"unread_characters":1}"#;
     let title = "A (PDF)";
     assert_eq!(
         documents_of("a.pdf", &file),

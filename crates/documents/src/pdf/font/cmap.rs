@@ -8,6 +8,8 @@ use super::token::{Token, Tokens, number_of};
 
 /// The most characters of a map; more than one for each code would be redundant.
 const MOST_CHARACTERS: usize = 1 << 17;
+/// The most spaces of codes, which are compared with each code that is drawn.
+const MOST_SPACES: usize = 32;
 /// The most ranges of codes.
 const MOST_RANGES: usize = 1 << 16;
 
@@ -18,7 +20,7 @@ pub(super) struct CMap {
     spaces: Vec<(Vec<u8>, Vec<u8>)>,
     /// The characters of codes.
     pub(super) characters: HashMap<u32, String>,
-    /// Codes of some length from a lowest to a highest, and the glyph of the lowest.
+    /// Codes of some length from a lowest to a highest, and the glyph of the lowest; sorted.
     glyphs: Vec<(usize, u32, u32, u32)>,
     /// The map that this one completes.
     pub(super) base: Option<Vec<u8>>,
@@ -96,6 +98,7 @@ impl CMap {
                 entry.clear();
             }
         }
+        map.glyphs.sort_unstable();
         map
     }
 
@@ -103,7 +106,7 @@ impl CMap {
         match (section, entry) {
             (Section::Spaces, [Token::Text(low), Token::Text(high)]) => {
                 let lengths = (1..=4).contains(&low.len()) && low.len() == high.len();
-                if lengths && self.spaces.len() < 256 {
+                if lengths && self.spaces.len() < MOST_SPACES {
                     self.spaces.push((low.clone(), high.clone()));
                 }
             }
@@ -187,10 +190,11 @@ impl CMap {
 
     /// The glyph of a code of some length.
     pub(super) fn glyph(&self, code: u32, length: usize) -> Option<u32> {
-        let fits = |&&(of, low, high, _): &&(usize, u32, u32, u32)| {
-            of == length && (low..=high).contains(&code)
-        };
-        let &(_, low, _, glyph) = self.glyphs.iter().find(fits)?;
+        let end = self
+            .glyphs
+            .partition_point(|&(of, low, ..)| (of, low) <= (length, code));
+        let &(of, low, high, glyph) = self.glyphs.get(end.checked_sub(1)?)?;
+        (of == length && code <= high).then_some(())?;
         glyph.checked_add(code - low)
     }
 

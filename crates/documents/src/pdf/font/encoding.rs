@@ -6,6 +6,8 @@ use lopdf::{Dictionary, Document as Pdf, Object};
 
 use super::{cff, glyph_name, is_of_type, name, program, type1};
 
+/// How many entries of an encoding are read; more than two for each code would be redundant.
+const MOST_DIFFERENCES: usize = 1024;
 /// The codes of the font Symbol from 0x20 and from 0xa0.
 const SYMBOL: [(u8, &str); 2] = [
     (
@@ -108,7 +110,7 @@ fn differ(pdf: &Pdf, entries: &Dictionary, codes: &mut [String], is_arbitrary: b
     let differences = super::array(pdf, entries, b"Differences");
     let mut named = Vec::new();
     let mut code = 0_i64;
-    for entry in differences {
+    for entry in differences.iter().take(MOST_DIFFERENCES) {
         let Ok((_, entry)) = pdf.dereference(entry) else {
             continue;
         };

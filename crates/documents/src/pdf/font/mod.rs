@@ -57,11 +57,11 @@ impl<'a> Fonts<'a> {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(place) => {
                 let font = match is_of_type(dictionary, b"Type0") {
-                    true => Font::Composite(Composite::read(
+                    true => Font::Composite(Box::new(Composite::read(
                         self.pdf,
                         dictionary,
                         &mut self.collections,
-                    )),
+                    ))),
                     false => Font::Simple(Simple::read(self.pdf, dictionary)),
                 };
                 work.draw(font.cost())?;
@@ -74,7 +74,7 @@ impl<'a> Fonts<'a> {
 /// One font.
 pub(super) enum Font {
     Simple(Simple),
-    Composite(Composite),
+    Composite(Box<Composite>),
 }
 
 /// One code of a text.
