@@ -3,6 +3,7 @@
 
 use parquet::basic::Compression;
 
+use crate::files::font::fonts;
 use crate::files::hostile::patterns;
 use crate::files::hostile::records::{drawing, lines, zstd_with_window};
 use crate::files::packed::{bzip2, gzip, zstd};
@@ -38,6 +39,7 @@ pub(crate) fn small() -> Vec<Seed> {
         ("c.parquet", four_rows(Compression::UNCOMPRESSED)),
         ("s.parquet", four_rows(Compression::SNAPPY)),
         ("p.pdf", page),
+        ("fonts.pdf", fonts()),
     ]
 }
 

@@ -96,3 +96,9 @@ fn pages_without_text_are_counted() {
         found.3
     );
 }
+
+#[test]
+fn fonts_of_several_kinds_on_one_page() {
+    let found = documents_of("p.pdf", &crate::files::font::fonts()).remove(0);
+    assert_eq!(found.2, "look\nfiA A\na0באé x", "{}", found.3);
+}

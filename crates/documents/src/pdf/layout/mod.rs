@@ -293,6 +293,47 @@ mod tests {
     }
 
     #[test]
+    fn numbers_of_lines_stand_apart() {
+        let text = [
+            "The lamp of the buoy is lit at dusk, if the keep-",
+            "er is there. It stands at the mouth of the river,",
+            "where the water is two fathoms deep at the lowest",
+            "tides of the year, and boats of the harbour pass",
+            "on its western side, as they have done since then.",
+        ];
+        let numbers = ["1", "2", "3", "4", "5"];
+        let mut lines = Vec::new();
+        for (at, (text, number)) in text.iter().zip(numbers).enumerate() {
+            lines.push((*text, 0.0, -12.0 * at as f32));
+            lines.push((number, 300.0, -12.0 * at as f32));
+        }
+        let expected = text.join("\n").replace("keep-\n", "keep");
+        assert_eq!(laid_out(&lines), format!("{expected}\n1\n2\n3\n4\n5"));
+    }
+
+    #[test]
+    fn text_beside_a_table_is_read_by_itself() {
+        let long = |text: &str| format!("{text} and so on to the end of the line");
+        let row = |at: usize| -12.0 * at as f32;
+        let (left, right): (Vec<_>, Vec<_>) = (0..5)
+            .map(|at| (long(&format!("left {at}")), long(&format!("right {at}"))))
+            .unzip();
+        let mut strings = Vec::new();
+        for at in 0..5 {
+            strings.push((left[at].as_str(), 0.0, row(at)));
+            strings.push((right[at].as_str(), 230.0, row(at)));
+            strings.push(("year", 460.0, row(at)));
+            strings.push(("bar", 500.0, row(at)));
+        }
+        let expected = [
+            left.join("\n"),
+            right.join("\n"),
+            ["year bar"; 5].join("\n"),
+        ];
+        assert_eq!(laid_out(&strings), expected.join("\n"));
+    }
+
+    #[test]
     fn tables_are_read_by_rows() {
         let cells = [
             ["pump", "bar", "year"],

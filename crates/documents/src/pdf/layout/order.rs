@@ -12,6 +12,9 @@ const GUTTER: f32 = 0.7;
 /// Columns of text have lines of this many characters, and this many lines at least.
 const COLUMN_CHARACTERS: usize = 18;
 const COLUMN_LINES: usize = 3;
+/// Text beside a table has longer lines, and more of them.
+const TEXT_CHARACTERS: usize = 30;
+const TEXT_LINES: usize = 5;
 /// Lists in columns have shorter lines, but more of them, and are drawn column by column.
 const LIST_CHARACTERS: usize = 8;
 const LIST_LINES: usize = 12;
@@ -163,28 +166,9 @@ fn arrange<'a>(rows: Vec<Row<'a>>, depth: usize, lines: &mut Vec<Line<'a>>) {
 /// Appends the lines of a block.
 fn finish<'a>(block: Vec<Row<'a>>, cover: &Cover, depth: usize, lines: &mut Vec<Line<'a>>) {
     if cover.columns() > 1 && depth < DEEPEST {
-        if is_in_columns(&block, cover) {
-            let mut columns: Vec<Vec<Row<'a>>> = Vec::new();
-            columns.resize_with(cover.columns(), Vec::new);
-            for row in block {
-                let Row {
-                    pieces,
-                    place,
-                    size,
-                } = row;
-                for piece in pieces {
-                    let column = cover.column(&piece);
-                    let Some(column) = columns.get_mut(column) else {
-                        continue;
-                    };
-                    match column.last_mut() {
-                        Some(row) if row.place == place => row.pieces.push(piece),
-                        _ => column.push(row_of(piece, place, size)),
-                    }
-                }
-            }
-            for column in columns {
-                arrange(column, depth + 1, lines);
+        if let Some(groups) = groups(&block, cover) {
+            for group in parted(block, cover, &groups) {
+                arrange(group, depth + 1, lines);
             }
             return;
         }
@@ -199,6 +183,25 @@ fn finish<'a>(block: Vec<Row<'a>>, cover: &Cover, depth: usize, lines: &mut Vec<
     }));
 }
 
+/// The rows of each group of columns.
+fn parted<'a>(block: Vec<Row<'a>>, cover: &Cover, groups: &[usize]) -> Vec<Vec<Row<'a>>> {
+    let mut parts: Vec<Vec<Row<'a>>> = Vec::new();
+    parts.resize_with(groups.last().map_or(0, |last| last + 1), Vec::new);
+    for row in block {
+        for piece in row.pieces {
+            let group = groups.get(cover.column(&piece));
+            let Some(part) = group.and_then(|&group| parts.get_mut(group)) else {
+                continue;
+            };
+            match part.last_mut() {
+                Some(last) if last.place == row.place => last.pieces.push(piece),
+                _ => part.push(row_of(piece, row.place, row.size)),
+            }
+        }
+    }
+    parts
+}
+
 fn row_of(piece: Piece<'_>, place: f32, size: f32) -> Row<'_> {
     Row {
         pieces: vec![piece],
@@ -207,26 +210,82 @@ fn row_of(piece: Piece<'_>, place: f32, size: f32) -> Row<'_> {
     }
 }
 
-/// Whether the columns of a block are read one after the other, and not its rows.
-fn is_in_columns(block: &[Row<'_>], cover: &Cover) -> bool {
-    let mut characters: Vec<Vec<usize>> = vec![Vec::new(); cover.columns()];
-    let mut drawn: Vec<(usize, usize)> = vec![(usize::MAX, 0); cover.columns()];
-    for piece in block.iter().flat_map(|row| &row.pieces) {
-        let column = cover.column(piece);
-        characters[column].push(piece.characters());
-        let (first, last) = drawn[column];
-        drawn[column] = (first.min(piece.drawn), last.max(piece.drawn));
+/// What a column of a block holds.
+#[derive(Default)]
+struct Column {
+    /// The characters of its pieces.
+    characters: Vec<usize>,
+    /// The numbers among its pieces.
+    numbers: Vec<u32>,
+    /// The first and the last of its pieces in the order of drawing.
+    drawn: Option<(usize, usize)>,
+}
+
+impl Column {
+    fn add(&mut self, piece: &Piece<'_>) {
+        self.characters.push(piece.characters());
+        if let [run] = piece.runs.as_slice() {
+            self.numbers.extend(run.text.trim().parse::<u32>().ok());
+        }
+        let (first, last) = self.drawn.unwrap_or((piece.drawn, piece.drawn));
+        self.drawn = Some((first.min(piece.drawn), last.max(piece.drawn)));
     }
-    let all_have = |lines: usize, least: usize| {
-        characters.iter().all(|column| {
-            let mut column = column.clone();
-            column.sort_unstable();
-            column.len() >= lines && column[column.len() / 2] >= least
-        })
+
+    /// Whether it has so many lines, half of them of so many characters.
+    fn has(&self, lines: usize, least: usize) -> bool {
+        let long = self.characters.iter().filter(|&&count| count >= least);
+        self.characters.len() >= lines && 2 * long.count() >= self.characters.len()
+    }
+
+    /// Whether it numbers the lines beside it.
+    fn counts(&self) -> bool {
+        let steps = self.numbers.windows(2);
+        let even = steps.filter(|pair| pair[0].checked_add(1) == Some(pair[1]));
+        let even = even.count() + 1;
+        even >= COLUMN_LINES && 5 * even >= 4 * self.characters.len()
+    }
+}
+
+/// The groups of columns that are read one after the other, by column; `None` where rows are read.
+fn groups(block: &[Row<'_>], cover: &Cover) -> Option<Vec<usize>> {
+    let mut columns: Vec<Column> = Vec::new();
+    columns.resize_with(cover.columns(), Column::default);
+    for piece in block.iter().flat_map(|row| &row.pieces) {
+        if let Some(column) = columns.get_mut(cover.column(piece)) {
+            column.add(piece);
+        }
+    }
+    let all_have = |lines, least| columns.iter().all(|column| column.has(lines, least));
+    let one_by_one = || {
+        let mut pairs = columns
+            .windows(2)
+            .map(|pair| (pair[0].drawn, pair[1].drawn));
+        pairs.all(|(left, right)| left.map(|(_, last)| last) < right.map(|(first, _)| first))
     };
-    let one_by_one = drawn.windows(2).all(|pair| pair[0].1 < pair[1].0);
-    all_have(COLUMN_LINES, COLUMN_CHARACTERS)
-        || (one_by_one && all_have(LIST_LINES, LIST_CHARACTERS))
+    if all_have(COLUMN_LINES, COLUMN_CHARACTERS)
+        || (all_have(LIST_LINES, LIST_CHARACTERS) && one_by_one())
+    {
+        return Some((0..columns.len()).collect());
+    }
+    // Columns of text beside others: these are read on their own, as rows.
+    let is_text = |column: &Column| column.has(TEXT_LINES, TEXT_CHARACTERS);
+    let texts = columns.iter().filter(|column| is_text(column)).count();
+    let others_count = columns
+        .iter()
+        .all(|column| is_text(column) || column.counts());
+    if texts < 2 && !(texts == 1 && others_count) {
+        return None;
+    }
+    let mut group = 0;
+    let mut groups = vec![0];
+    for pair in columns.windows(2) {
+        let is_same = pair
+            .iter()
+            .all(|column| !is_text(column) && !column.counts());
+        group += usize::from(!is_same);
+        groups.push(group);
+    }
+    Some(groups)
 }
 
 /// Whether the pieces of a block are drawn from top to bottom, but for cells of several lines
