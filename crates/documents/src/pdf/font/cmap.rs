@@ -111,7 +111,7 @@ impl CMap {
                 }
             }
             (Section::Characters, [code, target]) => {
-                if let Some(code) = code.number() {
+                if let (Some(code), Token::Text(_) | Token::Name(_)) = (code.number(), target) {
                     self.insert(code, units(target), 0);
                 }
             }
@@ -156,9 +156,11 @@ impl CMap {
             // No range is longer than 65,536.
             *last = last.wrapping_add(u16::try_from(offset).unwrap_or(0));
         }
+        // What is said to mean nothing is known, other than what means no character.
+        let is_nothing = units.is_empty();
         let mut text = String::from_utf16_lossy(&units);
         text.retain(|character| !matches!(character, '\0' | char::REPLACEMENT_CHARACTER));
-        if !text.is_empty() && self.characters.len() < MOST_CHARACTERS {
+        if (is_nothing || !text.is_empty()) && self.characters.len() < MOST_CHARACTERS {
             self.characters.insert(code, text);
         }
     }
@@ -213,7 +215,7 @@ fn units(target: &Token<'_>) -> Vec<u16> {
             .map(|pair| u16::from_be_bytes([pair[0], pair[1]]))
             .collect(),
         Token::Name(name) => characters(&String::from_utf8_lossy(name))
-            .unwrap_or_default()
+            .unwrap_or_else(|| "\0".to_owned())
             .encode_utf16()
             .collect(),
         _ => Vec::new(),
@@ -239,7 +241,7 @@ mod tests {
     fn odd_entries_cost_themselves_alone() {
         let text = "/CMapName /My Font,0 def 9 beginbfchar % a comment\r<01> <0041>\n<02> <>\n<03> <0>\
                     <04> /eacute <05> /mystery <06> <D83DDE00> <0 7> <00 42> def <08> <43>";
-        let expected = [(1, "A"), (4, "é"), (6, "😀"), (7, "B"), (8, "C")];
+        let expected = [(1, "A"), (2, ""), (4, "é"), (6, "😀"), (7, "B"), (8, "C")];
         assert_eq!(characters_of(text), owned(&expected));
     }
 
@@ -253,6 +255,7 @@ mod tests {
             (0x12, "fc"),
             (0x20, "A"),
             (0x21, "b"),
+            (0x22, ""),
             (0x23, "C"),
             (0x30, "x"),
         ];

@@ -24,7 +24,8 @@ impl Simple {
         let (mut map, bytes) = to_unicode(pdf, font);
         let mut characters = encoding::characters(pdf, font);
         for (code, own) in (0..).zip(&mut characters) {
-            if let Some(mapped) = map.characters.remove(&code) {
+            let mapped = map.characters.remove(&code);
+            if let Some(mapped) = mapped.filter(|mapped| !mapped.is_empty()) {
                 *own = mapped;
             }
         }

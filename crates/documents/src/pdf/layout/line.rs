@@ -119,13 +119,28 @@ fn logical(text: String) -> String {
     let mut ordered = String::with_capacity(text.len());
     for Range { start, end } in runs {
         let run = text.get(start..end).unwrap_or_default();
-        match levels.get(start).is_some_and(unicode_bidi::Level::is_rtl) {
-            true => ordered.extend(run.chars().rev().map(mirrored)),
-            false => ordered.push_str(run),
+        if !levels.get(start).is_some_and(unicode_bidi::Level::is_rtl) {
+            ordered.push_str(run);
+            continue;
+        }
+        let turned = run.chars().rev();
+        // Some files say how a bracket looks, others which one it is.
+        let mut brackets = turned
+            .clone()
+            .filter(|&character| mirrored(character) != character);
+        match brackets
+            .next()
+            .is_some_and(|first| CLOSING.contains(&first))
+        {
+            true => ordered.extend(turned.map(mirrored)),
+            false => ordered.extend(turned),
         }
     }
     ordered
 }
+
+/// What ends a part in brackets.
+const CLOSING: [char; 5] = [')', ']', '}', '>', '»'];
 
 /// A bracket looks the other way in right-to-left text.
 fn mirrored(character: char) -> char {

@@ -234,6 +234,8 @@ mod tests {
         // As it looks: numbers and Latin words from left to right, brackets open to the left.
         let looks = "123 (םלוע) םולש";
         assert_eq!(laid_out(&[(looks, 0.0, 0.0)]), "שלום (עולם) 123");
+        let named = "123 )םלוע( םולש";
+        assert_eq!(laid_out(&[(named, 0.0, 0.0)]), "שלום (עולם) 123");
         assert_eq!(laid_out(&[("םלוע abc םולש", 0.0, 0.0)]), "שלום abc עולם");
         assert_eq!(laid_out(&[("of the םולש.", 0.0, 0.0)]), "of the שלום.");
         assert_eq!(laid_out(&[(&drawn("مرحبا بكم"), 0.0, 0.0)]), "مرحبا بكم");
