@@ -93,9 +93,22 @@ pub enum ReadError {
     #[error("{path} is an encrypted PDF")]
     #[diagnostic(remedy = "remove the password, e.g. with qpdf --decrypt")]
     EncryptedPdf { path: PathBuf },
-    #[error("{path} has no text on its {pages} pages")]
-    #[diagnostic(remedy = "where it is scanned, recognize its text first, e.g. with ocrmypdf")]
-    PdfWithoutText { path: PathBuf, pages: usize },
+    /// `unread`: how many characters it draws in fonts that do not say what these mean.
+    #[error(
+        "{path} has no text on its {pages} pages{}",
+        match unread {
+            0 => String::new(),
+            unread => format!(" that can be read: its fonts do not say what {unread} characters mean"),
+        }
+    )]
+    #[diagnostic(
+        remedy = "recognize the text of its pages first, e.g. with ocrmypdf (--force-ocr where they show text)"
+    )]
+    PdfWithoutText {
+        path: PathBuf,
+        pages: usize,
+        unread: usize,
+    },
     /// `format` is what the file should be.
     #[error("{path} is a broken {format} file: {reason}")]
     #[diagnostic(remedy = "open the file in the program that wrote it, and save it again")]

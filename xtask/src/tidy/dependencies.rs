@@ -71,6 +71,8 @@ const LIBRARIES: &[(&str, &[&str])] = &[
     ("ken-documents", &["ingest", "ken"]),
     ("ken-world", &["ken"]),
     ("lopdf", &["documents"]),
+    ("hayro", &["documents"]),
+    ("unicode-bidi", &["documents"]),
     ("html5gum", &["documents"]),
     ("chardetng", &["documents"]),
     ("dom_smoothie", &["documents"]),

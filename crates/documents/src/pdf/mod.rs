@@ -1,10 +1,12 @@
-//! PDF: the text of all pages in drawing order, and what the file says of itself.
+//! PDF: the text of all pages in the order of reading, and what the file says of itself.
 //!
-//! It recognizes no text in pictures, and no columns or tables.
+//! It recognizes no text in pictures. What it could not read is counted.
 
+mod annotation;
 mod font;
 mod layout;
 mod load;
+mod matrix;
 mod page;
 mod work;
 
@@ -39,17 +41,21 @@ fn read(bytes: &[u8], path: &Path, watch: &Watch) -> Result<Contents, ReadError>
     let mut fonts = font::Fonts::new(&pdf);
     let mut work = Work::new(path, watch);
     let mut text = String::new();
+    let (mut empty, mut unread) = (0, 0);
     for &page in pages.values() {
         let page = page::text(&pdf, page, &mut fonts, &mut work)?;
-        if !text.is_empty() && !page.is_empty() {
+        if !text.is_empty() && !page.text.is_empty() {
             text.push_str("\n\n");
         }
-        text.push_str(&page);
+        text.push_str(&page.text);
+        empty += usize::from(page.text.is_empty());
+        unread += page.unread;
     }
     if text.is_empty() {
         return Err(ReadError::PdfWithoutText {
             path: path.to_owned(),
             pages: pages.len(),
+            unread,
         });
     }
     let information = information(&pdf);
@@ -73,6 +79,11 @@ fn read(bytes: &[u8], path: &Path, watch: &Watch) -> Result<Contents, ReadError>
         }
     }
     metadata.insert("pages".to_owned(), pages.len().into());
+    for (count, name) in [(empty, "pages_without_text"), (unread, "unread_characters")] {
+        if count > 0 {
+            metadata.insert(name.to_owned(), count.into());
+        }
+    }
     Ok(Contents {
         title: information.and_then(|entries| entry(&pdf, entries, b"Title")),
         text,

@@ -6,21 +6,31 @@ use std::rc::Rc;
 use lopdf::content::Content;
 use lopdf::{
     DecompressError, Dictionary, Document as Pdf, Error as PdfError, Object, ObjectId, Stream,
+    decode_text_string,
 };
 
+use super::annotation::{self, Look, annotations};
 use super::font::{Font, Fonts, number};
 use super::layout::{Layout, Pen};
+use super::matrix::Matrix;
 use super::work::Work;
 use crate::error::ReadError;
 
 /// How deep forms may be nested; a form that draws itself has no end.
 const DEEPEST_FORM: usize = 12;
-/// How many bytes of a text become glyphs at once.
-const GLYPHS_AT_ONCE: usize = 4096;
 /// How many graphics states a page may save.
 const SAVED_STATES: usize = 1000;
 
-/// The text of a page; empty where there is none, or where its content is broken.
+/// What a page holds.
+#[derive(Debug)]
+pub(super) struct PageText {
+    /// Empty where there is none, or where the page's content is broken.
+    pub(super) text: String,
+    /// How many codes it draws whose meaning nothing tells.
+    pub(super) unread: usize,
+}
+
+/// The text of a page, with that of its forms and annotations.
 ///
 /// # Errors
 /// [`ReadError::TooMuchWork`], [`ReadError::DocumentTooLarge`], [`ReadError::Stopped`].
@@ -29,7 +39,7 @@ pub(super) fn text<'a>(
     page: ObjectId,
     fonts: &mut Fonts<'a>,
     work: &mut Work<'_>,
-) -> Result<String, ReadError> {
+) -> Result<PageText, ReadError> {
     let resources = page_resources(pdf, page);
     let content = decompressed(
         pdf.get_page_content_with_limit(page, work.content_left()),
@@ -39,12 +49,20 @@ pub(super) fn text<'a>(
         pdf,
         fonts,
         layout: Layout::default(),
+        unread: 0,
+        replacement: None,
         work,
     };
     if let Some(content) = content {
         drawing.draw(&content, &resources, State::default(), 0)?;
     }
-    Ok(drawing.layout.finish())
+    for annotation in annotations(pdf, page) {
+        drawing.annotation(annotation, &resources)?;
+    }
+    Ok(PageText {
+        text: drawing.layout.finish(),
+        unread: drawing.unread,
+    })
 }
 
 /// Content to draw; `None` where it is broken.
@@ -73,32 +91,6 @@ fn page_resources(pdf: &Pdf, page: ObjectId) -> Vec<&Dictionary> {
         .into_iter()
         .filter_map(|id| pdf.get_dictionary(id).ok());
     own.into_iter().chain(others).collect()
-}
-
-/// A transformation: `x' = a x + c y + e`, `y' = b x + d y + f`.
-#[derive(Debug, Clone, Copy)]
-struct Matrix([f32; 6]);
-
-impl Matrix {
-    const IDENTITY: Self = Self([1.0, 0.0, 0.0, 1.0, 0.0, 0.0]);
-
-    fn shift(x: f32, y: f32) -> Self {
-        Self([1.0, 0.0, 0.0, 1.0, x, y])
-    }
-
-    /// First `self`, then `other`.
-    fn then(self, other: Self) -> Self {
-        let [a, b, c, d, e, f] = self.0;
-        let [oa, ob, oc, od, oe, of] = other.0;
-        Self([
-            a * oa + b * oc,
-            a * ob + b * od,
-            c * oa + d * oc,
-            c * ob + d * od,
-            e * oa + f * oc + oe,
-            e * ob + f * od + of,
-        ])
-    }
 }
 
 /// The part of the graphics state that concerns text.
@@ -132,7 +124,20 @@ struct Drawing<'a, 'f, 'w> {
     pdf: &'a Pdf,
     fonts: &'f mut Fonts<'a>,
     layout: Layout,
+    /// How many codes had no meaning.
+    unread: usize,
+    /// What the content says that it draws, instead of what the codes mean.
+    replacement: Option<Replacement>,
     work: &'f mut Work<'w>,
+}
+
+/// A text that stands for what is drawn up to the end of marked content.
+struct Replacement {
+    text: String,
+    /// How many marks within it are open.
+    open: usize,
+    /// From where to where it is drawn.
+    place: Option<(Pen, Pen)>,
 }
 
 impl<'a> Drawing<'a, '_, '_> {
@@ -162,13 +167,13 @@ impl<'a> Drawing<'a, '_, '_> {
                         state = before;
                     }
                 }
-                "cm" => state.page = self.matrix(operands).then(state.page),
+                "cm" => state.page = Matrix::read(self.pdf, operands).then(state.page),
                 "BT" => {
                     line = Matrix::IDENTITY;
                     pen = line;
                 }
                 "Tm" => {
-                    line = self.matrix(operands);
+                    line = Matrix::read(self.pdf, operands);
                     pen = line;
                 }
                 "Td" => pen = next_line(value(0), value(1)),
@@ -204,10 +209,85 @@ impl<'a> Drawing<'a, '_, '_> {
                         self.form(form, resources, &state, depth + 1)?;
                     }
                 }
+                "BDC" => self.begin_mark(resources, operands),
+                "BMC" => self.begin_mark(resources, &[]),
+                "EMC" => self.end_mark()?,
                 _ => {}
             }
         }
         Ok(())
+    }
+
+    /// Begins marked content, which may say what it draws.
+    fn begin_mark(&mut self, resources: &[&'a Dictionary], operands: &[Object]) {
+        if let Some(replacement) = &mut self.replacement {
+            replacement.open += 1;
+            return;
+        }
+        let named = || self.resource(resources, b"Properties", operands.get(1..)?);
+        let properties = operands
+            .get(1)
+            .and_then(|properties| properties.as_dict().ok());
+        let properties = properties.or_else(|| named()?.as_dict().ok());
+        let text =
+            properties.and_then(|properties| properties.get_deref(b"ActualText", self.pdf).ok());
+        let text = text.and_then(|text| decode_text_string(text).ok());
+        self.replacement = text.map(|text| Replacement {
+            text,
+            open: 0,
+            place: None,
+        });
+    }
+
+    /// Ends marked content.
+    fn end_mark(&mut self) -> Result<(), ReadError> {
+        match self.replacement.take() {
+            Some(mut replacement) if replacement.open > 0 => {
+                replacement.open -= 1;
+                self.replacement = Some(replacement);
+            }
+            Some(Replacement {
+                text,
+                place: Some((from, to)),
+                ..
+            }) => {
+                self.work.write(text.len())?;
+                self.layout.write(&text, from, to);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Draws what a form field, a note or a stamp looks like.
+    fn annotation(
+        &mut self,
+        annotation: &'a Object,
+        resources: &[&'a Dictionary],
+    ) -> Result<(), ReadError> {
+        // Many pages may have one long list.
+        self.work.draw(0)?;
+        let Ok((_, Object::Dictionary(annotation))) = self.pdf.dereference(annotation) else {
+            return Ok(());
+        };
+        match annotation::look(self.pdf, annotation) {
+            Look::Nothing => Ok(()),
+            Look::Form(form, page) => {
+                let state = State {
+                    page,
+                    ..State::default()
+                };
+                self.form(form, resources, &state, 1)
+            }
+            Look::Text(text, lines) => {
+                self.work.write(text.len())?;
+                for (line, from, to) in lines {
+                    self.layout
+                        .write(text.get(line).unwrap_or_default(), from, to);
+                }
+                Ok(())
+            }
+        }
     }
 
     /// Draws a form: a content stream of its own within a page.
@@ -229,7 +309,7 @@ impl<'a> Drawing<'a, '_, '_> {
         let mut state = state.clone();
         let own = |key| form.dict.get_deref(key, self.pdf);
         if let Ok(matrix) = own(b"Matrix").and_then(Object::as_array) {
-            state.page = self.matrix(matrix).then(state.page);
+            state.page = Matrix::read(self.pdf, matrix).then(state.page);
         }
         match own(b"Resources").and_then(Object::as_dict) {
             Ok(own) => self.draw(&content, &[own], state, depth),
@@ -260,40 +340,52 @@ impl<'a> Drawing<'a, '_, '_> {
         pen: &mut Matrix,
     ) -> Result<(), ReadError> {
         let Object::String(text, _) = part else {
-            let step = -number(self.pdf, part) / 1000.0 * state.size * state.stretch;
-            *pen = Matrix::shift(step, 0.0).then(*pen);
+            let step = -number(self.pdf, part) / 1000.0 * state.size;
+            let is_vertical = state.font.as_ref().is_some_and(|font| font.is_vertical());
+            let shift = match is_vertical {
+                true => Matrix::shift(0.0, step),
+                false => Matrix::shift(step * state.stretch, 0.0),
+            };
+            *pen = shift.then(*pen);
             return Ok(());
         };
         let Some(font) = &state.font else {
             return Ok(());
         };
-        // Not all glyphs of a text at once: each holds a string.
-        for glyph in text
-            .chunks(GLYPHS_AT_ONCE)
-            .flat_map(|text| font.glyphs(text))
-        {
+        let is_vertical = font.is_vertical();
+        let mut rest = text.as_slice();
+        while !rest.is_empty() {
+            let (glyph, length) = font.glyph(rest);
+            rest = rest.get(length..).unwrap_or_default();
             self.work.step()?;
-            self.work.write(glyph.text.len())?;
-            let from = position(*pen, state);
-            let mut step = glyph.width * state.size;
-            *pen = Matrix::shift(step * state.stretch, 0.0).then(*pen);
-            let to = position(*pen, state);
-            self.layout.write(&glyph.text, from, to);
-            step = state.character_spacing;
-            if glyph.is_space {
-                step += state.word_spacing;
+            let text = glyph.text.as_deref().unwrap_or_default();
+            self.work.write(text.len())?;
+            self.unread += usize::from(glyph.text.is_none());
+            let step = |pen: &mut Matrix, length: f32| {
+                let shift = match is_vertical {
+                    true => Matrix::shift(0.0, length),
+                    false => Matrix::shift(length * state.stretch, 0.0),
+                };
+                *pen = shift.then(*pen);
+            };
+            let from = position(*pen, state, is_vertical);
+            let down = if is_vertical { -1.0 } else { 1.0 };
+            step(pen, down * glyph.width * state.size);
+            let to = position(*pen, state, is_vertical);
+            match &mut self.replacement {
+                Some(replacement) => {
+                    let (first, _) = replacement.place.unwrap_or((from, to));
+                    replacement.place = Some((first, to));
+                }
+                None => self.layout.write(text, from, to),
             }
-            *pen = Matrix::shift(step * state.stretch, 0.0).then(*pen);
+            let spacing = match glyph.is_space {
+                true => state.character_spacing + state.word_spacing,
+                false => state.character_spacing,
+            };
+            step(pen, spacing);
         }
         Ok(())
-    }
-
-    fn matrix(&self, numbers: &[Object]) -> Matrix {
-        let mut matrix = Matrix::IDENTITY;
-        for (place, object) in matrix.0.iter_mut().zip(numbers) {
-            *place = number(self.pdf, object);
-        }
-        matrix
     }
 
     /// The resource of a kind that the first operand names.
@@ -311,12 +403,20 @@ impl<'a> Drawing<'a, '_, '_> {
     }
 }
 
-/// The position of the pen on the page.
-fn position(pen: Matrix, state: &State) -> Pen {
+/// The position of the pen on the page, and where writing goes from it.
+fn position(pen: Matrix, state: &State, is_vertical: bool) -> Pen {
     let [a, b, c, d, x, y] = pen.then(state.page).0;
-    let length = a.hypot(b);
+    // A negative size or scaling turns the writing around.
+    let (right, up) = match is_vertical {
+        true => (-c * state.size, -d * state.size),
+        false => {
+            let along = state.size * state.stretch;
+            (a * along, b * along)
+        }
+    };
+    let length = right.hypot(up);
     let direction = if length > 0.0 {
-        (a / length, b / length)
+        (right / length, up / length)
     } else {
         (1.0, 0.0)
     };

@@ -3,6 +3,7 @@
 
 use parquet::basic::Compression;
 
+use crate::files::font::fonts;
 use crate::files::hostile::patterns;
 use crate::files::hostile::records::{drawing, lines, zstd_with_window};
 use crate::files::packages::{ROWS, docx, epub, odf, paragraph, pptx, tar, xlsx, zip};
@@ -59,6 +60,7 @@ pub(crate) fn small() -> Vec<Seed> {
         ("t.adoc", b"= a\n:b: c\n\n== d\n----\ne\n----\n".to_vec()),
         ("t.tex", b"\\title{a}\\begin{document}\\section{b}$c$ \\emph{d}\\item e \\'{e} % f\n\\end{document}".to_vec()),
         ("t.py", b"a = 1\n".to_vec()),
+        ("fonts.pdf", fonts()),
     ]
 }
 

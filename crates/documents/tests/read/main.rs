@@ -17,6 +17,8 @@ mod hostile;
 mod office;
 mod parquet;
 mod pdf;
+mod pdf_fonts;
+mod pdf_pages;
 mod separated;
 mod stdin;
 

@@ -6,14 +6,15 @@ use crate::files::pages::two_pages;
 use crate::{documents_of, error_of, owned};
 
 #[test]
-fn text_in_the_order_of_drawing() {
+fn text_of_all_pages_and_forms() {
     let file = two_pages(
         "BT /F 12 Tf 72 700 Td [(Some) -300 (wo) 20 (rds)] TJ 0 -14 Td (and exam-) Tj T* 14 TL T* (ple \\251) Tj \
          0 -40 Td (New) Tj (est) ' ET q 1 0 0 1 0 -300 cm BT /F 12 Tf 1 0 0 1 72 700 Tm (Far) Tj ET Q /Form Do",
         "BT /U 10 Tf 0 0 Td <00010002001000110012> Tj <0099> Tj ET",
     );
     let expected = "Some words\nand example ©\n\nNew\nest\n\nFar\n\nin a form\n\n語fiabc";
-    let metadata = r#"{"author":"É","created":"2020-01-02T03:04:05Z","pages":2}"#;
+    let metadata =
+        r#"{"author":"É","created":"2020-01-02T03:04:05Z","pages":2,"unread_characters":1}"#;
     let title = "A (PDF)";
     assert_eq!(
         documents_of("a.pdf", &file),
@@ -27,7 +28,8 @@ fn without_information_the_title_is_the_files_name() {
     let bare = String::from_utf8_lossy(&file)
         .replace("/Info", "/Ofni")
         .into_bytes();
-    let expected = [("my notes.pdf", "my notes", "x", r#"{"pages":2}"#)];
+    let metadata = r#"{"pages":2,"pages_without_text":1}"#;
+    let expected = [("my notes.pdf", "my notes", "x", metadata)];
     assert_eq!(documents_of("my notes.pdf", &bare), owned(&expected));
 }
 

@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use super::{Pattern, add, halves, repeated};
+use crate::files::font::page;
 use crate::files::packed::{bzip2, gzip, zstd};
 use crate::files::pages::{pdf, stream};
 use crate::files::table::two_columns;
@@ -259,11 +260,36 @@ pub(super) fn pages(all: &mut Vec<Pattern>) {
             "(a-) Tj 0 -14 Td ",
             "ET",
         ),
+        (
+            "places",
+            "BT /F 12 Tf 72 700 Td ",
+            "(a) Tj 97 -3 Td (b) Tj -90 2 Td ",
+            "ET",
+        ),
+        ("gaps", "BT /F 12 Tf 72 700 Td [", "(a) -300 ", "] TJ ET"),
+        (
+            "columns",
+            "BT /F 12 Tf 72 700 Td ",
+            "(some words of a line) Tj 250 0 Td (and others beside it) Tj -250 -14 Td ",
+            "ET",
+        ),
+        (
+            "directions",
+            "BT /F 12 Tf ",
+            "1 .1 -.1 1 9 9 Tm (a) Tj .1 1 -1 .1 99 9 Tm (b) Tj ",
+            "ET",
+        ),
+        ("marked content", TEXT, "/A <</ActualText (a)>> BDC ", ""),
     ] {
         add(all, "p.pdf", name, move |n| {
             drawing(&format!("{before}{}{after}", repeated(unit, n)), "")
         });
     }
+    add(all, "p.pdf", "annotations", |n| {
+        let list = format!("/Annots [{}]", repeated("10 0 R ", n));
+        let note = "<< /Subtype /FreeText /Contents (a note) /Rect [9 9 99 99] >>";
+        page("q Q", &list, &[note.to_owned()])
+    });
     add(all, "p.pdf", "a form drawn often", |n| {
         drawing(
             &format!("{TEXT}{}", repeated("/Form Do ", n / 2)),

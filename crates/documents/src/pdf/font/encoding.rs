@@ -1,0 +1,271 @@
+//! The characters of the 256 codes of a simple font.
+
+use std::collections::HashMap;
+
+use lopdf::{Dictionary, Document as Pdf, Object};
+
+use super::{cff, glyph_name, is_of_type, name, program, type1};
+
+/// How many entries of an encoding are read; more than two for each code would be redundant.
+const MOST_DIFFERENCES: usize = 1024;
+/// The codes of the font Symbol from 0x20 and from 0xa0.
+const SYMBOL: [(u8, &str); 2] = [
+    (
+        0x20,
+        " !∀#∃%&∋()∗+,−./0123456789:;<=>?≅ΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖ[∴]⊥_\u{203e}αβχδεφγηιϕκλμνοπθρστυϖωξψζ{|}∼",
+    ),
+    (
+        0xa0,
+        "€ϒ′≤⁄∞ƒ♣♦♥♠↔←↑→↓°±″≥×∝∂•÷≠≡≈…⏐⎯↵ℵℑℜ℘⊗⊕∅∩∪⊃⊇⊄⊂⊆∈∉∠∇®©™∏√⋅¬∧∨⇔⇐⇑⇒⇓◊〈®©™∑⎛⎜⎝⎡⎢⎣⎧⎨⎩⎪\0〉∫⌠⎮⌡⎞⎟⎠⎤⎥⎦⎫⎬⎭",
+    ),
+];
+/// The codes of the font ZapfDingbats that are out of order.
+const DINGBATS: [(u8, char); 10] = [
+    (0x20, ' '),
+    (0x25, '☎'),
+    (0x2a, '☛'),
+    (0x2b, '☞'),
+    (0x48, '★'),
+    (0x6c, '●'),
+    (0x6e, '■'),
+    (0x73, '▲'),
+    (0x74, '▼'),
+    (0x75, '◆'),
+];
+
+/// The characters of all codes; empty for those without a known meaning.
+///
+/// Each entry counts by itself: a name that says nothing costs its own code alone.
+pub(super) fn characters(pdf: &Pdf, font: &Dictionary) -> Vec<String> {
+    let encoding = font.get_deref(b"Encoding", pdf).ok();
+    let entries = encoding.and_then(|encoding| encoding.as_dict().ok());
+    let named = match entries {
+        Some(entries) => name(pdf, entries, b"BaseEncoding"),
+        None => encoding.and_then(|encoding| encoding.as_name().ok()),
+    };
+    let mut codes = base(pdf, font, named);
+    if let Some(entries) = entries {
+        // Names of drawings, which Type 3 fonts have, are arbitrary: there the base says more.
+        let is_arbitrary = named.is_some() && is_of_type(font, b"Type3");
+        differ(pdf, entries, &mut codes, is_arbitrary);
+    }
+    // What nothing else is known of is the space in all encodings.
+    if let Some(space) = codes
+        .get_mut(usize::from(b' '))
+        .filter(|text| text.is_empty())
+    {
+        space.push(' ');
+    }
+    codes
+}
+
+/// What the codes mean before differences.
+fn base(pdf: &Pdf, font: &Dictionary, named: Option<&[u8]>) -> Vec<String> {
+    let own_name = name(pdf, font, b"BaseFont").unwrap_or_default();
+    let has = |part: &[u8]| own_name.windows(part.len()).any(|found| found == part);
+    let program = program(pdf, font);
+    if program.is_none() && has(b"Symbol") {
+        return symbol();
+    }
+    if program.is_none() && has(b"Dingbats") {
+        return dingbats();
+    }
+    let known = [
+        &b"WinAnsiEncoding"[..],
+        b"MacRomanEncoding",
+        b"MacExpertEncoding",
+    ];
+    if let Some(named) = named.filter(|named| known.contains(named)) {
+        return glyph_name::encoding(&String::from_utf8_lossy(named));
+    }
+    let usual = match is_of_type(font, b"TrueType") {
+        true => "WinAnsiEncoding",
+        false => "StandardEncoding",
+    };
+    let mut codes = glyph_name::encoding(usual);
+    let own = match named {
+        Some(b"StandardEncoding") => None,
+        _ => program.as_deref().and_then(built_in),
+    };
+    if let Some(own) = own {
+        codes = vec![String::new(); 256];
+        for (code, text) in own {
+            codes[usize::from(code)] = text;
+        }
+    }
+    codes
+}
+
+/// The encoding in the font's program.
+fn built_in(program: &[u8]) -> Option<HashMap<u8, String>> {
+    let encoding = match program.starts_with(b"%!") || program.starts_with(&[0x80]) {
+        true => type1::encoding(program)?,
+        false => cff::read(program)?.encoding,
+    };
+    Some(encoding).filter(|encoding| !encoding.is_empty())
+}
+
+/// Applies the differences. One that names no glyph, by which gaps are filled, changes nothing.
+fn differ(pdf: &Pdf, entries: &Dictionary, codes: &mut [String], is_arbitrary: bool) {
+    let differences = super::array(pdf, entries, b"Differences");
+    let mut named = Vec::new();
+    let mut code = 0_i64;
+    for entry in differences.iter().take(MOST_DIFFERENCES) {
+        let Ok((_, entry)) = pdf.dereference(entry) else {
+            continue;
+        };
+        match entry {
+            Object::Name(name) => {
+                if name != b".notdef" {
+                    named.push((code, String::from_utf8_lossy(name)));
+                }
+                code = code.saturating_add(1);
+            }
+            number => code = number.as_i64().unwrap_or(code),
+        }
+    }
+    let numbering = Numbering::of(named.iter().map(|(_, name)| name.as_ref()));
+    for (code, name) in named {
+        let place = usize::try_from(code)
+            .ok()
+            .and_then(|code| codes.get_mut(code));
+        if let Some(place) = place {
+            let known = glyph_name::characters(&name);
+            match known.or_else(|| numbering?.character(&name)) {
+                Some(text) => *place = text,
+                None if is_arbitrary => {}
+                None => place.clear(),
+            }
+        }
+    }
+}
+
+/// How the names of a font's glyphs are numbers of characters: `g65`, `C0065`, `G41`.
+#[derive(Clone, Copy)]
+struct Numbering {
+    base: u32,
+}
+
+impl Numbering {
+    /// How many names have to be numbers.
+    const LEAST: usize = 2;
+
+    fn of<'a>(names: impl Iterator<Item = &'a str>) -> Option<Self> {
+        let mut prefix = None;
+        let (mut count, mut others, mut base) = (0, 0, 10);
+        for name in names {
+            let name = name.split_once('.').map_or(name, |(name, _)| name);
+            if name.is_empty() || glyph_name::characters(name).is_some() {
+                continue;
+            }
+            let Some((start, digits)) = parts(name) else {
+                others += 1;
+                continue;
+            };
+            if *prefix.get_or_insert(start) != start {
+                return None;
+            }
+            if digits.bytes().any(|digit| !digit.is_ascii_digit()) {
+                base = 16;
+            }
+            count += 1;
+        }
+        (count >= Self::LEAST && count > others).then_some(Self { base })
+    }
+
+    fn character(self, name: &str) -> Option<String> {
+        let name = name.split_once('.').map_or(name, |(name, _)| name);
+        let (_, digits) = parts(name)?;
+        let number = u32::from_str_radix(digits, self.base).ok()?;
+        let character = char::from_u32(number)?;
+        let is_plain = matches!(number, 0x20..=0x7e | 0xa0..=0xff);
+        is_plain.then(|| character.to_string())
+    }
+}
+
+/// The letters at the start of a name, and the digits after them.
+fn parts(name: &str) -> Option<(&str, &str)> {
+    let mut starts = [1, 2]
+        .into_iter()
+        .filter_map(|at| name.split_at_checked(at));
+    starts.find(|(start, digits)| {
+        let number = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+        let letters = start.bytes().all(|letter| letter.is_ascii_alphabetic());
+        letters && number && (2..=4).contains(&digits.len())
+    })
+}
+
+fn symbol() -> Vec<String> {
+    let mut codes = vec![String::new(); 256];
+    for (first, characters) in SYMBOL {
+        let places = codes.iter_mut().skip(usize::from(first));
+        for (place, character) in places.zip(characters.chars()) {
+            if character != '\0' {
+                *place = character.to_string();
+            }
+        }
+    }
+    codes
+}
+
+fn dingbats() -> Vec<String> {
+    let mut codes = vec![String::new(); 256];
+    for code in (0x21..=0x7e).chain(0xa1..=0xef) {
+        let first = if code < 0x80 {
+            0x2701 - 0x21
+        } else {
+            0x2761 - 0xa1
+        };
+        let character = char::from_u32(first + code).unwrap_or_default();
+        codes[code as usize] = character.to_string();
+    }
+    for (code, character) in DINGBATS {
+        codes[usize::from(code)] = character.to_string();
+    }
+    codes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fonts_of_signs() {
+        let symbol = symbol();
+        assert_eq!(
+            [&symbol[0x61], &symbol[0x7e], &symbol[0xb3]],
+            ["α", "∼", "≥"]
+        );
+        assert_eq!(
+            [&symbol[0xd1], &symbol[0xe5], &symbol[0xfe]],
+            ["∇", "∑", "⎭"]
+        );
+        assert!(symbol[0xf0].is_empty() && symbol[0x80].is_empty());
+        let dingbats = dingbats();
+        assert_eq!(
+            [&dingbats[0x34], &dingbats[0x6c], &dingbats[0xd8]],
+            ["✔", "●", "➘"]
+        );
+    }
+
+    #[test]
+    fn names_that_are_numbers() {
+        let character = |names: &[&str], name| {
+            let numbering = Numbering::of(names.iter().copied());
+            numbering.and_then(|numbering| numbering.character(name))
+        };
+        assert_eq!(
+            character(&["g65", ".notdef", "g66"], "g65").as_deref(),
+            Some("A")
+        );
+        assert_eq!(character(&["G41", "G4A"], "G41").as_deref(), Some("A"));
+        assert_eq!(
+            character(&["C0065", "C0066"], "C0065").as_deref(),
+            Some("A")
+        );
+        assert_eq!(character(&["g65", "x66"], "g65"), None);
+        assert_eq!(character(&["g65", "mystery", "enigma"], "g65"), None);
+        assert_eq!(character(&["g1", "g2"], "g1"), None);
+        assert_eq!(character(&["é65", "é66"], "é65"), None);
+    }
+}

@@ -1,0 +1,160 @@
+//! The text of a line: spaces between its words, and the order of its letters.
+
+use std::ops::Range;
+
+use unicode_bidi::{BidiClass, BidiInfo, bidi_class};
+
+use super::run::Run;
+
+/// A gap of this share of the font size is a space.
+const SPACE: f32 = 0.1;
+/// Letters are set apart where this share of the gaps between them is wide, and where there are
+/// this many letters at least.
+const APART: f32 = 0.8;
+const FEWEST_APART: usize = 5;
+
+/// A line: pieces with wide gaps between them, from left to right.
+pub(super) struct Line<'a> {
+    pub(super) pieces: Vec<Vec<&'a Run>>,
+    /// Where it stands on the page, growing downwards.
+    pub(super) place: f32,
+    pub(super) size: f32,
+}
+
+/// The text of a line.
+pub(super) fn written(line: &Line<'_>) -> String {
+    let mut text = String::new();
+    for piece in &line.pieces {
+        let piece = spaced(piece);
+        if !text.is_empty() && !text.ends_with(' ') && !piece.starts_with(' ') {
+            text.push(' ');
+        }
+        text.push_str(&piece);
+    }
+    logical(text)
+}
+
+/// The text of runs that follow one another closely, with spaces where there are gaps.
+fn spaced(runs: &[&Run]) -> String {
+    let mut text = String::new();
+    let mut gaps: Vec<(usize, f32)> = Vec::new();
+    let mut last: Option<&Run> = None;
+    for run in runs {
+        if let Some(last) = last {
+            let gap = (run.start - last.end) / run.size.min(last.size).max(0.001);
+            gaps.push((text.len(), gap));
+        }
+        gaps.extend(run.gaps.iter().map(|&(at, gap)| (text.len() + at, gap)));
+        text.push_str(&run.text);
+        last = Some(run);
+    }
+    let least = least_space(&text, &gaps);
+    let mut spaced = String::with_capacity(text.len() + gaps.len());
+    let mut written = 0;
+    let mut push = |part: &str, with_space: bool| {
+        if with_space {
+            spaced.push(' ');
+        }
+        for character in part.chars() {
+            if character != ' ' || !spaced.ends_with(' ') {
+                spaced.push(character);
+            }
+        }
+    };
+    let mut before = false;
+    for (at, gap) in gaps {
+        push(text.get(written..at).unwrap_or_default(), before);
+        let (left, right) = text.split_at_checked(at).unwrap_or_default();
+        before = gap > least && !left.ends_with(' ') && !right.starts_with(' ');
+        written = at;
+    }
+    push(text.get(written..).unwrap_or_default(), before);
+    spaced
+}
+
+/// The least gap that is a space: more than those between letters, where these are set apart.
+fn least_space(text: &str, gaps: &[(usize, f32)]) -> f32 {
+    let letters = text.chars().filter(|&character| character != ' ').count();
+    let is_word = text
+        .chars()
+        .all(|character| character.is_alphabetic() || character == ' ');
+    if letters < FEWEST_APART || !is_word {
+        return SPACE;
+    }
+    let mut wide: Vec<f32> = gaps.iter().map(|&(_, gap)| gap).collect();
+    wide.retain(|&gap| gap > SPACE / 2.0);
+    if (wide.len() as f32) < APART * (letters - 1) as f32 {
+        return SPACE;
+    }
+    wide.sort_by(f32::total_cmp);
+    let usual = wide.get(wide.len() / 2).copied().unwrap_or_default();
+    (1.5 * usual).max(SPACE)
+}
+
+/// A line in the order of reading; it is in the order in which it looks.
+///
+/// The order of looking follows from that of reading by reversing runs of right-to-left text, and
+/// doing the same once more leads back.
+fn logical(text: String) -> String {
+    let is_turned = |character| matches!(bidi_class(character), BidiClass::R | BidiClass::AL);
+    if !text.chars().any(is_turned) {
+        return text;
+    }
+    let turned = text
+        .chars()
+        .filter(|&character| is_turned(character))
+        .count();
+    let others = text
+        .chars()
+        .filter(|&character| bidi_class(character) == BidiClass::L);
+    let base = match turned >= others.count() {
+        true => unicode_bidi::Level::rtl(),
+        false => unicode_bidi::Level::ltr(),
+    };
+    let info = BidiInfo::new(&text, Some(base));
+    let Some(paragraph) = info.paragraphs.first() else {
+        return text;
+    };
+    let (levels, runs) = info.visual_runs(paragraph, 0..text.len());
+    let mut ordered = String::with_capacity(text.len());
+    for Range { start, end } in runs {
+        let run = text.get(start..end).unwrap_or_default();
+        if !levels.get(start).is_some_and(unicode_bidi::Level::is_rtl) {
+            ordered.push_str(run);
+            continue;
+        }
+        let turned = run.chars().rev();
+        // Some files say how a bracket looks, others which one it is.
+        let mut brackets = turned
+            .clone()
+            .filter(|&character| mirrored(character) != character);
+        match brackets
+            .next()
+            .is_some_and(|first| CLOSING.contains(&first))
+        {
+            true => ordered.extend(turned.map(mirrored)),
+            false => ordered.extend(turned),
+        }
+    }
+    ordered
+}
+
+/// What ends a part in brackets.
+const CLOSING: [char; 5] = [')', ']', '}', '>', '»'];
+
+/// A bracket looks the other way in right-to-left text.
+fn mirrored(character: char) -> char {
+    match character {
+        '(' => ')',
+        ')' => '(',
+        '[' => ']',
+        ']' => '[',
+        '{' => '}',
+        '}' => '{',
+        '<' => '>',
+        '>' => '<',
+        '«' => '»',
+        '»' => '«',
+        character => character,
+    }
+}

@@ -1,0 +1,392 @@
+//! From positioned characters to words, lines and paragraphs.
+//!
+//! Characters that follow one another on a line are runs. Once a page is drawn, its runs are
+//! ordered by their places: lines from top to bottom, columns from left to right. Text in another
+//! direction, such as that beside a figure, follows as a whole.
+
+mod line;
+mod order;
+mod run;
+
+use std::collections::HashSet;
+
+use self::line::{Line, written};
+use self::run::{Run, Runs};
+
+/// A step down of this share of the font size is a new paragraph.
+const PARAGRAPH: f32 = 1.75;
+/// How many runs and bytes of text wait to be ordered; a page has a few thousand.
+const MOST_RUNS: usize = 100_000;
+const MOST_BYTES: usize = 4 << 20;
+
+/// A position on the page, and the direction of writing there, of length 1.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Pen {
+    pub(super) x: f32,
+    pub(super) y: f32,
+    pub(super) direction: (f32, f32),
+    /// The font size.
+    pub(super) size: f32,
+}
+
+/// The text of a page so far.
+#[derive(Default)]
+pub(super) struct Layout {
+    runs: Runs,
+    /// What was ordered already, of pages with very many runs.
+    text: String,
+}
+
+impl Layout {
+    /// Writes the characters of one code, from `from` to `to`; none for a code without a meaning.
+    pub(super) fn write(&mut self, characters: &str, from: Pen, to: Pen) {
+        self.runs.write(characters, from, to);
+        if self.runs.len() > MOST_RUNS || self.runs.bytes() > MOST_BYTES {
+            self.order();
+        }
+    }
+
+    /// Orders what was written since the last time.
+    fn order(&mut self) {
+        let runs = std::mem::take(&mut self.runs).finish();
+        let mut directions = Vec::new();
+        let mut seen = HashSet::new();
+        for run in &runs {
+            if seen.insert(run.angle) {
+                directions.push(run.angle);
+            }
+        }
+        let mut groups: Vec<Vec<Run>> = directions.iter().map(|_| Vec::new()).collect();
+        for run in runs {
+            if let Some(at) = directions.iter().position(|&angle| angle == run.angle) {
+                groups[at].push(run);
+            }
+        }
+        for group in groups {
+            let text = paragraphs(&order::lines(&group));
+            if !self.text.is_empty() && !text.is_empty() {
+                self.text.push_str("\n\n");
+            }
+            self.text.push_str(&text);
+        }
+    }
+
+    /// The text, with words that are divided at the end of a line joined.
+    pub(super) fn finish(mut self) -> String {
+        self.order();
+        joined(self.text.trim())
+    }
+}
+
+/// The lines, with an empty one between paragraphs.
+fn paragraphs(lines: &[Line<'_>]) -> String {
+    let mut text = String::new();
+    let mut last: Option<&Line<'_>> = None;
+    for line in lines {
+        let characters = written(line);
+        let characters = characters.trim();
+        if characters.is_empty() {
+            continue;
+        }
+        if let Some(last) = last {
+            let down = line.place - last.place;
+            let is_paragraph = down > PARAGRAPH * last.size.max(line.size);
+            text.push_str(if is_paragraph { "\n\n" } else { "\n" });
+        }
+        text.push_str(characters);
+        last = Some(line);
+    }
+    text
+}
+
+/// The text with words that are divided at the end of a line joined. A soft hyphen elsewhere says
+/// only where a word may be divided.
+fn joined(text: &str) -> String {
+    let mut joined = String::with_capacity(text.len());
+    let mut rest = text;
+    let is_hyphen = |character| matches!(character, '-' | '\u{2010}' | '\u{ad}');
+    while let Some(at) = rest.find(is_hyphen) {
+        let (before, hyphened) = rest.split_at(at);
+        let mut characters = hyphened.chars();
+        let hyphen = characters.next().unwrap_or_default();
+        let after = characters.as_str();
+        joined.push_str(before);
+        let next = after
+            .strip_prefix('\n')
+            .and_then(|line| line.chars().next());
+        let is_divided = joined.chars().next_back().is_some_and(char::is_lowercase)
+            && next.is_some_and(char::is_lowercase);
+        let is_soft = hyphen == '\u{ad}';
+        rest = after;
+        if is_divided || (is_soft && next.is_some_and(char::is_alphabetic)) {
+            rest = &after[1..];
+        } else if !is_soft {
+            joined.push(hyphen);
+        }
+    }
+    joined.push_str(rest);
+    joined
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pen(x: f32, y: f32) -> Pen {
+        Pen {
+            x,
+            y,
+            direction: (1.0, 0.0),
+            size: 10.0,
+        }
+    }
+
+    /// The text of strings at places, with letters of half the font size.
+    fn laid_out(strings: &[(&str, f32, f32)]) -> String {
+        let mut layout = Layout::default();
+        for &(text, x, y) in strings {
+            for (at, character) in text.chars().enumerate() {
+                let x = x + 5.0 * at as f32;
+                layout.write(&character.to_string(), pen(x, y), pen(x + 5.0, y));
+            }
+        }
+        layout.finish()
+    }
+
+    #[test]
+    fn gaps_become_spaces_lines_and_paragraphs() {
+        let mut layout = Layout::default();
+        for (characters, from, to) in [
+            ("ﬁ", pen(0.0, 100.0), pen(5.0, 100.0)),
+            ("ne", pen(5.1, 100.0), pen(15.0, 100.0)),
+            ("or", pen(16.3, 100.5), pen(30.0, 100.5)),
+            ("x", pen(30.5, 103.0), pen(33.0, 103.0)),
+            ("  ex-", pen(0.0, 88.0), pen(20.0, 88.0)),
+            ("am", pen(0.0, 76.0), pen(10.0, 76.0)),
+            ("A-", pen(0.0, 50.0), pen(10.0, 50.0)),
+            ("B ", pen(0.0, 38.0), pen(10.0, 38.0)),
+        ] {
+            layout.write(characters, from, to);
+        }
+        assert_eq!(layout.finish(), "fine orx\nexam\n\nA-\nB");
+    }
+
+    #[test]
+    fn writing_may_run_upwards() {
+        let mut layout = Layout::default();
+        let up = |x: f32, y: f32| Pen {
+            direction: (0.0, 1.0),
+            ..pen(x, y)
+        };
+        layout.write("a", up(0.0, 0.0), up(0.0, 5.0));
+        layout.write("b", up(0.0, 5.0), up(0.0, 10.0));
+        layout.write("c", up(12.0, 0.0), up(12.0, 5.0));
+        assert_eq!(layout.finish(), "ab\nc");
+    }
+
+    #[test]
+    fn all_hyphens_join_the_halves_of_a_word() {
+        assert_eq!(
+            joined("ex-\nam ex\u{2010}\nam ex\u{ad}\nam"),
+            "exam exam exam"
+        );
+        assert_eq!(joined("a\u{ad}b x\u{ad}\nY 7-\n8 a-b"), "ab xY 7-\n8 a-b");
+        assert_eq!(joined("-\n\u{ad}\n-"), "-\n\n-");
+    }
+
+    #[test]
+    fn letters_set_apart_are_a_word() {
+        let mut layout = Layout::default();
+        let mut x = 0.0;
+        for character in "HEADING NUMBER".chars() {
+            if character != ' ' {
+                layout.write(&character.to_string(), pen(x, 0.0), pen(x + 5.0, 0.0));
+                x += 8.0;
+            } else {
+                x += 5.0;
+            }
+        }
+        assert_eq!(layout.finish(), "HEADING NUMBER");
+        assert_eq!(laid_out(&[("a", 0.0, 0.0), ("b", 8.0, 0.0)]), "a b");
+    }
+
+    #[test]
+    fn what_is_drawn_twice_for_bold_is_once() {
+        let lines = [
+            ("bold text", 0.0, 0.0),
+            ("bold text", 0.4, 0.0),
+            ("too too", 0.0, -12.0),
+        ];
+        assert_eq!(laid_out(&lines), "bold text\ntoo too");
+        let mut layout = Layout::default();
+        for (at, character) in "Test".chars().enumerate() {
+            for shift in [0.0, 0.3, 0.0, 0.3] {
+                let x = 5.0 * at as f32 + shift;
+                layout.write(&character.to_string(), pen(x, 0.0), pen(x + 5.0, 0.0));
+            }
+        }
+        assert_eq!(layout.finish(), "Test");
+    }
+
+    #[test]
+    fn right_to_left_text_is_in_its_logical_order() {
+        let drawn = |text: &str| text.chars().rev().collect::<String>();
+        // As it looks: numbers and Latin words from left to right, brackets open to the left.
+        let looks = "123 (םלוע) םולש";
+        assert_eq!(laid_out(&[(looks, 0.0, 0.0)]), "שלום (עולם) 123");
+        let named = "123 )םלוע( םולש";
+        assert_eq!(laid_out(&[(named, 0.0, 0.0)]), "שלום (עולם) 123");
+        assert_eq!(laid_out(&[("םלוע abc םולש", 0.0, 0.0)]), "שלום abc עולם");
+        assert_eq!(laid_out(&[("of the םולש.", 0.0, 0.0)]), "of the שלום.");
+        assert_eq!(laid_out(&[(&drawn("مرحبا بكم"), 0.0, 0.0)]), "مرحبا بكم");
+        // Drawn letter by letter from the right.
+        let letters: Vec<_> = "שלום".chars().map(String::from).collect();
+        let places = letters.iter().zip([15.0, 10.0, 5.0, 0.0]);
+        let strings: Vec<_> = places.map(|(text, x)| (text.as_str(), x, 0.0)).collect();
+        assert_eq!(laid_out(&strings), "שלום");
+        // Forms that letters take within a word, and ligatures.
+        assert_eq!(laid_out(&[("ﺎﺒﺣﺮﻣ", 0.0, 0.0)]), "مرحبا");
+        assert_eq!(laid_out(&[("ﻼﻫ", 0.0, 0.0)]), "هلا");
+    }
+
+    #[test]
+    fn pages_drawn_from_the_bottom_read_from_the_top() {
+        let lines = [
+            ("third", 0.0, 0.0),
+            ("second", 0.0, 12.0),
+            ("first", 0.0, 24.0),
+        ];
+        assert_eq!(laid_out(&lines), "first\nsecond\nthird");
+    }
+
+    const LEFT: [&str; 4] = [
+        "The lamp of buoy four is",
+        "lit before dusk and is put",
+        "out after dawn, unless the",
+        "keeper is away on a trip.",
+    ];
+    const RIGHT: [&str; 4] = [
+        "Boats keep to the west of",
+        "the buoy at low water and",
+        "to the east of it at high",
+        "water, as the chart says.",
+    ];
+
+    fn flowing() -> String {
+        [LEFT.join("\n"), RIGHT.join("\n")].join("\n")
+    }
+
+    #[test]
+    fn columns_are_read_one_after_the_other() {
+        let row = |at: usize| -12.0 * at as f32;
+        let mut by_rows = vec![("A heading over both of the columns of this page", 0.0, 12.0)];
+        for at in 0..4 {
+            by_rows.push((LEFT[at], 0.0, row(at)));
+            by_rows.push((RIGHT[at], 150.0, row(at)));
+        }
+        let heading = by_rows[0].0;
+        assert_eq!(laid_out(&by_rows), format!("{heading}\n{}", flowing()));
+        // Lines at other heights than those beside them.
+        let shifted: Vec<_> = by_rows
+            .iter()
+            .map(|&(text, x, y)| (text, x, if x > 0.0 { y - 4.0 } else { y }))
+            .collect();
+        assert_eq!(laid_out(&shifted), format!("{heading}\n{}", flowing()));
+    }
+
+    #[test]
+    fn numbers_of_lines_stand_apart() {
+        let text = [
+            "The lamp of the buoy is lit at dusk, if the keep-",
+            "er is there. It stands at the mouth of the river,",
+            "where the water is two fathoms deep at the lowest",
+            "tides of the year, and boats of the harbour pass",
+            "on its western side, as they have done since then.",
+        ];
+        let numbers = ["1", "2", "3", "4", "5"];
+        let mut lines = Vec::new();
+        for (at, (text, number)) in text.iter().zip(numbers).enumerate() {
+            lines.push((*text, 0.0, -12.0 * at as f32));
+            lines.push((number, 300.0, -12.0 * at as f32));
+        }
+        let expected = text.join("\n").replace("keep-\n", "keep");
+        assert_eq!(laid_out(&lines), format!("{expected}\n1\n2\n3\n4\n5"));
+    }
+
+    #[test]
+    fn text_beside_a_table_is_read_by_itself() {
+        let long = |text: &str| format!("{text} and so on to the end of the line");
+        let row = |at: usize| -12.0 * at as f32;
+        let (left, right): (Vec<_>, Vec<_>) = (0..5)
+            .map(|at| (long(&format!("left {at}")), long(&format!("right {at}"))))
+            .unzip();
+        let mut strings = Vec::new();
+        for at in 0..5 {
+            strings.push((left[at].as_str(), 0.0, row(at)));
+            strings.push((right[at].as_str(), 230.0, row(at)));
+            strings.push(("year", 460.0, row(at)));
+            strings.push(("bar", 500.0, row(at)));
+        }
+        let expected = [
+            left.join("\n"),
+            right.join("\n"),
+            ["year bar"; 5].join("\n"),
+        ];
+        assert_eq!(laid_out(&strings), expected.join("\n"));
+    }
+
+    #[test]
+    fn tables_are_read_by_rows() {
+        let cells = [
+            ["pump", "bar", "year"],
+            ["four", "9", "1971"],
+            ["seven", "12", "1980"],
+        ];
+        let mut by_columns = Vec::new();
+        for column in 0..3 {
+            for (row, cells) in cells.iter().enumerate() {
+                by_columns.push((cells[column], 60.0 * column as f32, -12.0 * row as f32));
+            }
+        }
+        assert_eq!(
+            laid_out(&by_columns),
+            "pump bar year\nfour 9 1971\nseven 12 1980"
+        );
+    }
+
+    #[test]
+    fn cells_of_several_lines_stay_together_as_they_are_drawn() {
+        let strings = [
+            ("pump", 0.0, 0.0),
+            ("opens at", 60.0, 0.0),
+            ("nine bar", 60.0, -12.0),
+            ("valve", 0.0, -24.0),
+            ("closes", 60.0, -24.0),
+            ("never", 60.0, -36.0),
+        ];
+        assert_eq!(
+            laid_out(&strings),
+            "pump opens at\nnine bar\nvalve closes\nnever"
+        );
+    }
+
+    #[test]
+    fn superscripts_stay_on_their_line() {
+        let strings = [
+            ("area of 5 m", 0.0, 0.0),
+            ("more", 70.0, 0.0),
+            ("2", 55.0, 3.5),
+        ];
+        assert_eq!(laid_out(&strings), "area of 5 m2 more");
+    }
+
+    #[test]
+    fn places_may_be_anything() {
+        let mut layout = Layout::default();
+        for place in [f32::NAN, f32::INFINITY, f32::MIN, f32::MAX, 0.0] {
+            layout.write("x", pen(place, 0.0), pen(0.0, place));
+            layout.write("y", pen(0.0, place), pen(place, place));
+        }
+        assert!(layout.finish().contains('x'));
+    }
+}

@@ -1,0 +1,104 @@
+//! What stands on the pages of PDF files, and in which order.
+
+use crate::documents_of;
+use crate::files::font::{page, simple};
+use crate::files::pages::{stream, two_pages};
+
+fn text(content: &str, entries: &str, objects: &[String]) -> String {
+    documents_of("p.pdf", &page(content, entries, objects))
+        .remove(0)
+        .2
+}
+
+#[test]
+fn narrow_gaps_part_words() {
+    let font = simple("/Encoding /WinAnsiEncoding");
+    for gap in [130, 160, 190, 250, 300] {
+        let content =
+            format!("BT /F 10 Tf 20 100 Td [(The) -{gap} (va) 20 (lve) -{gap} (opens)] TJ ET");
+        let found = text(&content, "", std::slice::from_ref(&font));
+        assert_eq!(found, "The valve opens", "{gap}");
+    }
+}
+
+#[test]
+fn writing_may_be_turned_and_mirrored() {
+    for content in [
+        "BT /F -10 Tf -1 0 0 -1 20 100 Tm (turned twice) Tj ET",
+        "BT /F 10 Tf 0 1 -1 0 20 100 Tm (turned twice) Tj ET",
+        "BT /F -10 Tf 1 0 0 1 200 100 Tm (turned twice) Tj ET",
+    ] {
+        assert_eq!(text(content, "", &[simple("")]), "turned twice");
+    }
+}
+
+#[test]
+fn what_is_said_to_be_drawn_counts() {
+    let content = "BT /F 10 Tf 20 100 Td (o) Tj /Span << /ActualText (ffi) >> BDC (\\001) Tj /P BMC (\\002) Tj EMC EMC (ce) Tj ET";
+    assert_eq!(text(content, "", &[simple("")]), "office");
+}
+
+#[test]
+fn fields_notes_and_stamps_are_read() {
+    let form = |content: &str| {
+        stream(
+            "/Type /XObject /Subtype /Form /BBox [0 0 200 20] /Resources << /Font << /H 5 0 R >> >>",
+            content,
+        )
+    };
+    let objects = vec![
+        simple(""),
+        simple(""),
+        form("/Tx BMC q BT /H 10 Tf 2 6 Td (Tamsin Orrery) Tj ET Q EMC"),
+        "<< /Type /Annot /Subtype /Widget /FT /Tx /V (other) /Rect [180 710 380 730] /AP << /N 12 0 R >> >>".to_owned(),
+        // The value stands in the field around it, and nothing says how it looks.
+        "<< /Type /Annot /Subtype /Widget /Parent 15 0 R /Rect [180 680 380 700] >>".to_owned(),
+        "<< /FT /Tx /V <FEFF005100580034> >>".to_owned(),
+        "<< /Type /Annot /Subtype /FreeText /Contents (a note\rof two lines) /Rect [50 600 200 640] >>".to_owned(),
+        "<< /Type /Annot /Subtype /Stamp /Rect [50 500 250 520] /AS /On /AP << /N << /On 18 0 R /Off 12 0 R >> >> >>".to_owned(),
+        form("BT /H 10 Tf 2 6 Td (Approved) Tj ET"),
+        "<< /Type /Annot /Subtype /FreeText /F 2 /Contents (hidden) /Rect [50 400 200 440] >>".to_owned(),
+        "<< /Type /Annot /Subtype /Popup /Contents (hidden) /Rect [50 400 200 440] >>".to_owned(),
+        "<< /Type /Annot /Subtype /Widget /FT /Btn /V /Off /Rect [50 300 60 310] >>".to_owned(),
+    ];
+    let content = "BT /H 10 Tf 50 716 Td (Holder:) Tj 0 -30 Td (Licence:) Tj ET";
+    let list = "/Annots [13 0 R 14 0 R 16 0 R 17 0 R 19 0 R 20 0 R 21 0 R 99 0 R]";
+    assert_eq!(
+        text(content, list, &objects),
+        "Holder: Tamsin Orrery\n\nLicence: QX4\n\na note\nof two lines\n\nApproved"
+    );
+}
+
+#[test]
+fn hebrew_is_in_its_logical_order() {
+    let map =
+        "1 beginbfrange <05D0> <05EA> <05D0> endbfrange 1 beginbfchar <0020> <0020> endbfchar";
+    let objects = [
+        "<< /Type /Font /Subtype /Type0 /BaseFont /A /Encoding /Identity-H /DescendantFonts [11 0 R] /ToUnicode 12 0 R >>".to_owned(),
+        "<< /Type /Font /Subtype /CIDFontType2 /BaseFont /A /DW 500 >>".to_owned(),
+        stream("", map),
+    ];
+    let drawn: String = "בוקר טוב"
+        .chars()
+        .rev()
+        .map(|c| format!("{:04x}", u32::from(c)))
+        .collect();
+    let content = format!("BT /F 10 Tf 50 700 Td <{drawn}> Tj ET");
+    assert_eq!(text(&content, "", &objects), "בוקר טוב");
+}
+
+#[test]
+fn pages_without_text_are_counted() {
+    let found = documents_of("p.pdf", &two_pages("BT /F 10 Tf (x) Tj ET", "q Q")).remove(0);
+    assert!(
+        found.3.contains(r#""pages":2,"pages_without_text":1"#),
+        "{}",
+        found.3
+    );
+}
+
+#[test]
+fn fonts_of_several_kinds_on_one_page() {
+    let found = documents_of("p.pdf", &crate::files::font::fonts()).remove(0);
+    assert_eq!(found.2, "look\nfiA A\na0באé x", "{}", found.3);
+}
