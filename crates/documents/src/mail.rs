@@ -260,7 +260,9 @@ fn write(
         };
         match &part.body {
             PartType::Text(text) => prose.paragraph(&text.replace("\r\n", "\n"))?,
-            PartType::Html(page) => prose.paragraph(&html::contents(page, HtmlPart::All, watch)?.text)?,
+            PartType::Html(page) => {
+                prose.paragraph(&html::contents(page, HtmlPart::All, watch)?.text)?
+            }
             _ => {}
         }
     }
