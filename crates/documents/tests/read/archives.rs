@@ -132,6 +132,10 @@ fn messages_and_mailboxes() {
         "From: a@example.org\nSubject: Page\n\nIt falls.\n\nFrom here on"
     );
     assert_eq!(error_of("m.eml", b"\n\nno headers").0, "broken_file");
+    let chinese = b"Subject: =?gb2312?B?xOO6ww==?=\nContent-Type: text/plain; charset=gbk\nContent-Transfer-Encoding: base64\n\nxOO6ww==\n";
+    let documents = documents_of("m.eml", chinese);
+    assert_eq!(documents[0].1, "\u{4f60}\u{597d}");
+    assert!(documents[0].2.ends_with("\n\n\u{4f60}\u{597d}"));
 }
 
 #[test]
