@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Arg, Args, Subcommand};
 use ken_corpus::Sharding;
-use ken_documents::Format;
+use ken_documents::{Encoding, FieldName, Format, HtmlPart};
 use ken_index::DenseLayout;
 use ken_milvus::{IndexKind, MilvusAddress};
 
@@ -33,13 +33,15 @@ fn searching() -> Vec<Arg> {
 #[command(arg = folder(), args = flags(INGESTING), after_long_help = "\
 Examples:
   ken ingest notes/ --corpus notes.ken
-  ken ingest handbook.md faq.html --corpus help.ken --segment words:100/20
+  ken ingest handbook.docx faq.html --corpus help.ken --segment words:100/20
+  ken ingest answers.csv --corpus answers.ken --field id=number --field text=body
   curl -s https://example.org/passages.tsv.gz | ken ingest - --format tsv --corpus p.ken
   ken ingest wiki.jsonl --corpus part-3.ken --shards 12 --only-shard 3
 
-Reads .txt, .md, .html, .jsonl, .csv, .tsv and .xml (MediaWiki dumps), each also as .gz, .zst or \
-.bz2, .pdf and .parquet, and directories, recursively. JSON Lines records are {\"id\", \"contents\"} \
-or {\"_id\", \"title\", \"text\"}; tables have columns of these names.
+Reads text, Markdown, HTML, PDF, Office documents, books, mail, notebooks, source code, records (JSON, \
+JSON Lines, CSV, TSV, Parquet), MediaWiki dumps, archives of all these, and directories, recursively. \
+Records are {\"id\", \"contents\"} or {\"_id\", \"title\", \"text\"}, or by other common names, or as \
+--field says.
 
 Re-run it after edits: only changed documents are processed. An interrupted run keeps what was \
 published, and the next one resumes from there.")]
@@ -53,6 +55,22 @@ pub(crate) struct IngestArguments {
     /// Without it, the extension of a file determines its format; stdin needs it.
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Option<Format>,
+
+    /// Field of records that is the id, title, text or metadata: text=body; may be repeated
+    ///
+    /// Without it, common names are known. A table without a header has its columns by number: text=3.
+    #[arg(long, value_name = "ROLE=NAME")]
+    pub(crate) field: Vec<FieldName>,
+
+    /// Encoding of all text, such as windows-1252
+    ///
+    /// Without it, that of each file is found out, and told where it is not UTF-8.
+    #[arg(long, value_name = "ENCODING", help_heading = ADVANCED)]
+    pub(crate) encoding: Option<Encoding>,
+
+    /// What of HTML pages is read: main, the article where a page has one, or all
+    #[arg(long, value_name = "PART", default_value = "main", help_heading = ADVANCED)]
+    pub(crate) html: HtmlPart,
 
     /// Read files outside a folder that links in it lead to
     ///

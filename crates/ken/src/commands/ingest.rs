@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ken_documents::{
-    Budget, ReadError, ReadOptions, SkipReason, Skipped, Unread, read_documents_with,
+    Budget, Notice, Notices, ReadError, ReadOptions, SkipReason, Skipped, Unread, read_documents_with,
 };
 use ken_ingest::{Ingest, Report, ingest};
 use serde_json::{Value, json};
@@ -28,13 +28,16 @@ pub(crate) fn run(arguments: &IngestArguments, session: &Session<'_>) -> Result<
             document_bytes: session.settings.max_document_bytes.0,
         },
         stop: Arc::clone(session.stop),
-        ..ReadOptions::default()
+        encoding: arguments.encoding,
+        fields: arguments.field.iter().cloned().collect(),
+        html: arguments.html,
     };
     let documents = read_documents_with(&arguments.paths, options)?;
     tell_of_skipped(documents.skipped());
     let left_out = LeftOut {
         skipped: documents.skipped().len(),
         unread: documents.unread(),
+        notices: documents.notices(),
     };
     let embedder = session.setup().embedder(&session.settings.embedder)?;
     let reference = session.setup().embedder_name()?;
@@ -53,7 +56,14 @@ pub(crate) fn run(arguments: &IngestArguments, session: &Session<'_>) -> Result<
         let mut display = Display::new();
         ingest(work, &mut |step| display.show_ingest(&step), session.stop)?
     };
-    show(&report, &left_out, session)?;
+    let notices = left_out.notices.take();
+    for notice in notices.iter().take(MOST_TOLD) {
+        remark(format_args!("note: {notice}"));
+    }
+    if let more @ 1.. = notices.len().saturating_sub(MOST_TOLD) {
+        remark(format_args!("note: {more} more files were read otherwise than they are"));
+    }
+    show(&report, &left_out, &notices, session)?;
     if report.interrupted {
         let message = format!(
             "stopped after {} new and {} replaced documents, which are published",
@@ -70,6 +80,8 @@ struct LeftOut {
     skipped: usize,
     /// Files whose formats are not read.
     unread: Unread,
+    /// What readers tell of the files that they read.
+    notices: Notices,
 }
 
 impl LeftOut {
@@ -113,7 +125,12 @@ fn warn(error: &ReadError) {
     remark(format_args!("skipped: {error}"));
 }
 
-fn show(report: &Report, left_out: &LeftOut, session: &Session<'_>) -> Result<()> {
+fn show(
+    report: &Report,
+    left_out: &LeftOut,
+    notices: &[Notice],
+    session: &Session<'_>,
+) -> Result<()> {
     if session.json {
         // An interrupted run ends in an error object instead.
         if report.interrupted {
@@ -130,6 +147,7 @@ fn show(report: &Report, left_out: &LeftOut, session: &Session<'_>) -> Result<()
             "broken": report.broken,
             "skipped": left_out.skipped,
             "unread": left_out.unread(),
+            "notices": notices.iter().map(Notice::to_string).collect::<Vec<_>>(),
             "other_shards": report.other_shards,
             "passages": report.passages,
             "reused": report.reused,

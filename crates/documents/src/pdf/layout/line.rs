@@ -116,24 +116,24 @@ fn logical(text: String) -> String {
         return text;
     };
     let (levels, runs) = info.visual_runs(paragraph, 0..text.len());
+    let parts = runs.iter().map(|Range { start, end }| {
+        let is_turned = levels.get(*start).is_some_and(unicode_bidi::Level::is_rtl);
+        (text.get(*start..*end).unwrap_or_default(), is_turned)
+    });
+    // Some files say how a bracket looks, others which one it is.
+    let turned = parts.clone().filter(|(_, is_turned)| *is_turned);
+    let mut brackets = turned
+        .flat_map(|(part, _)| part.chars().rev())
+        .filter(|&character| mirrored(character) != character);
+    let by_looks = brackets
+        .next()
+        .is_some_and(|first| CLOSING.contains(&first));
     let mut ordered = String::with_capacity(text.len());
-    for Range { start, end } in runs {
-        let run = text.get(start..end).unwrap_or_default();
-        if !levels.get(start).is_some_and(unicode_bidi::Level::is_rtl) {
-            ordered.push_str(run);
-            continue;
-        }
-        let turned = run.chars().rev();
-        // Some files say how a bracket looks, others which one it is.
-        let mut brackets = turned
-            .clone()
-            .filter(|&character| mirrored(character) != character);
-        match brackets
-            .next()
-            .is_some_and(|first| CLOSING.contains(&first))
-        {
-            true => ordered.extend(turned.map(mirrored)),
-            false => ordered.extend(turned),
+    for (part, is_turned) in parts {
+        match (is_turned, by_looks) {
+            (true, true) => ordered.extend(part.chars().rev().map(mirrored)),
+            (true, false) => ordered.extend(part.chars().rev()),
+            (false, _) => ordered.push_str(part),
         }
     }
     ordered

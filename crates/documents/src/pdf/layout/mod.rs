@@ -234,6 +234,8 @@ mod tests {
         // As it looks: numbers and Latin words from left to right, brackets open to the left.
         let looks = "123 (םלוע) םולש";
         assert_eq!(laid_out(&[(looks, 0.0, 0.0)]), "שלום (עולם) 123");
+        let named = "קוחל )4()ב(15 ףיעס";
+        assert_eq!(laid_out(&[(named, 0.0, 0.0)]), "סעיף 15(ב)(4) לחוק");
         let named = "123 )םלוע( םולש";
         assert_eq!(laid_out(&[(named, 0.0, 0.0)]), "שלום (עולם) 123");
         assert_eq!(laid_out(&[("םלוע abc םולש", 0.0, 0.0)]), "שלום abc עולם");
