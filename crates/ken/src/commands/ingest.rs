@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use ken_documents::{
-    Budget, Notice, Notices, ReadError, ReadOptions, SkipReason, Skipped, Unread, read_documents_with,
+    Budget, Notice, Notices, ReadError, ReadOptions, SkipReason, Skipped, Unread,
+    read_documents_with,
 };
 use ken_ingest::{Ingest, Report, ingest};
 use serde_json::{Value, json};
@@ -61,7 +62,9 @@ pub(crate) fn run(arguments: &IngestArguments, session: &Session<'_>) -> Result<
         remark(format_args!("note: {notice}"));
     }
     if let more @ 1.. = notices.len().saturating_sub(MOST_TOLD) {
-        remark(format_args!("note: {more} more files were read otherwise than they are"));
+        remark(format_args!(
+            "note: {more} more files were read otherwise than they are"
+        ));
     }
     show(&report, &left_out, &notices, session)?;
     if report.interrupted {
