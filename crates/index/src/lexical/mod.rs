@@ -36,8 +36,8 @@ use crate::top_k::{Candidate, Place, TopK};
 
 /// The name of the folder of the first part in a segment's folder.
 const FOLDER: &str = "lexical";
-/// The name under which the index asks for our tokenizer.
-const TOKENIZER: &str = "ken";
+/// The name under which the index asks for our tokenizer; another one for every change of what it makes of a text.
+const TOKENIZER: &str = "ken-2";
 
 /// The files that tantivy keeps of a segment.
 const COMPONENTS: [SegmentComponent; 6] = [
@@ -331,7 +331,7 @@ fn read_part(
     let index = Index::open(Files::open(segment, path)?)?;
     let invalid = |reason: String| TantivyError::InvalidArgument(reason);
     if index.schema() != schema().0 {
-        return Err(invalid("it was written with another schema".to_owned()));
+        return Err(invalid("it was written by another version of ken".to_owned()));
     }
     let segments = index.searchable_segments()?;
     let [tantivy_segment] = &segments[..] else {
