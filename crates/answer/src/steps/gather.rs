@@ -161,8 +161,12 @@ fn fit(
         let mut tokens = model.count_tokens(&prompt::numbered(number, passage))?;
         if tokens > left {
             let heading = tokens.saturating_sub(model.count_tokens(&passage.text)?);
-            let share = (left / (count - index)).saturating_sub(heading + SPARE_TOKENS);
-            if share < LEAST_WINDOW {
+            let around = heading + SPARE_TOKENS;
+            let most = left.saturating_sub(around);
+            let share = (left / (count - index)).saturating_sub(around);
+            let share = share.max(LEAST_WINDOW).min(most);
+            // A little of the best passage is better than nothing.
+            if share == 0 || share < LEAST_WINDOW && number > 1 {
                 continue;
             }
             let window = best_window(model, retriever, question, &passage.text, share)?;
