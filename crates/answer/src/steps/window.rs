@@ -166,3 +166,52 @@ fn shares_of_words(question: &str, text: &str, pieces: &[Range<usize>]) -> Vec<f
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use ken_testing::{Fact, TableModel};
+
+    use super::*;
+
+    fn window(question: &str, text: &str, budget: usize) -> String {
+        let fact = Fact {
+            question: question.to_owned(),
+            answer: "Ida".to_owned(),
+            ..Fact::default()
+        };
+        let model = TableModel::new(vec![fact]).unwrap();
+        let window = best_window(&model, None, question, text, budget).unwrap();
+        let text = &text[window];
+        assert!(model.count_tokens(text).unwrap() <= budget, "{text}");
+        text.to_owned()
+    }
+
+    #[test]
+    fn it_is_around_the_sentence_that_has_the_words_of_the_question() {
+        let mut sentences: Vec<String> = (0..400)
+            .map(|number| format!("Buoy number {number} is painted red."))
+            .collect();
+        sentences[300] = "The lamp of the fourth one turns every nine seconds.".to_owned();
+        let text = sentences.join(" ");
+        let found = window("how often does the lamp turn?", &text, 40);
+        assert!(found.contains("every nine seconds"), "{found}");
+        assert!(
+            found.contains("Buoy number 301") && found.contains("Buoy number 299"),
+            "{found}"
+        );
+        // A sentence that does not fit is cut, and of a text without the words the start is read.
+        assert_eq!(
+            window("how often does the lamp turn?", &text, 3),
+            "The lamp of"
+        );
+        assert!(window("who sings?", &text, 12).starts_with("Buoy number 0"));
+        assert_eq!(window("who sings?", "", 12), "");
+    }
+
+    #[test]
+    fn a_text_without_sentences_is_read_in_part_too() {
+        let words: Vec<String> = (0..900).map(|number| format!("word{number}")).collect();
+        let found = window("where is word512?", &words.join(" "), 80);
+        assert!(found.contains("word512"), "{found}");
+    }
+}

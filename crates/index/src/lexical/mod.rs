@@ -331,7 +331,9 @@ fn read_part(
     let index = Index::open(Files::open(segment, path)?)?;
     let invalid = |reason: String| TantivyError::InvalidArgument(reason);
     if index.schema() != schema().0 {
-        return Err(invalid("it was written by another version of ken".to_owned()));
+        return Err(invalid(
+            "it was written by another version of ken".to_owned(),
+        ));
     }
     let segments = index.searchable_segments()?;
     let [tantivy_segment] = &segments[..] else {
