@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ken_language::{CancelToken, Embedder, ModelError, Role, fingerprint_of_texts};
 use serde_json::{Value, json};
@@ -13,7 +14,7 @@ use super::in_flight::map_concurrent;
 use super::limits::MAX_DIMENSIONS;
 use crate::encoder::{Prefixes, normalize};
 
-/// Texts in one request.
+/// Texts in one request, unless the server takes fewer.
 const BATCH_SIZE: usize = 64;
 
 /// An embedder behind an OpenAI-compatible endpoint. Its prefixes are those of the family that the
@@ -26,6 +27,8 @@ pub struct RemoteEmbedder {
     fingerprint: String,
     /// 0 until it is known.
     dimensions: usize,
+    /// The most texts of a request that the server has not refused.
+    batch_size: Arc<AtomicUsize>,
 }
 
 impl RemoteEmbedder {
@@ -61,13 +64,15 @@ impl RemoteEmbedder {
             prefixes,
             fingerprint,
             dimensions: 0,
+            batch_size: Arc::new(AtomicUsize::new(BATCH_SIZE)),
         }
     }
 
     /// The embeddings of texts, several batches at a time.
     fn embed_all(&self, texts: &[&str], role: Role) -> Result<Vec<Vec<f32>>, RemoteError> {
         let prefix = self.prefixes.of_role(role);
-        let batches: Vec<&[&str]> = texts.chunks(BATCH_SIZE).collect();
+        let batch_size = self.batch_size.load(Ordering::Relaxed);
+        let batches: Vec<&[&str]> = texts.chunks(batch_size).collect();
         let work = |batch: usize| {
             let texts: Vec<String> = batches[batch]
                 .iter()
@@ -77,10 +82,24 @@ impl RemoteEmbedder {
                     text => text,
                 })
                 .collect();
-            self.request(&texts)
+            self.request_in_parts(&texts)
         };
         let embeddings = map_concurrent(self.client.concurrency(), batches.len(), work)?;
         Ok(embeddings.flatten().collect())
+    }
+
+    /// The embeddings of one batch, which is halved as long as the server refuses it for what may be its size.
+    fn request_in_parts(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, RemoteError> {
+        match self.request(texts) {
+            Err(error) if texts.len() > 1 && error.may_be_for_size() => {
+                let (first, second) = texts.split_at(texts.len().div_ceil(2));
+                let mut embeddings = self.request_in_parts(first)?;
+                self.batch_size.fetch_min(first.len(), Ordering::Relaxed);
+                embeddings.extend(self.request_in_parts(second)?);
+                Ok(embeddings)
+            }
+            embeddings => embeddings,
+        }
     }
 
     /// The embeddings of one batch, of length 1.

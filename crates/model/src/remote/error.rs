@@ -164,6 +164,17 @@ impl RemoteError {
         matches!(self, Self::Status { status, .. } if refusals.contains(status))
     }
 
+    /// Whether a smaller request of the same kind may be taken.
+    pub(super) fn may_be_for_size(&self) -> bool {
+        matches!(
+            self,
+            Self::Status {
+                status: 400 | 413 | 422,
+                ..
+            }
+        )
+    }
+
     /// Whether the endpoint rejected a request because of the parameter `name`.
     pub(super) fn rejects(&self, name: &str) -> bool {
         match self {

@@ -73,6 +73,25 @@ fn embeddings_come_in_the_order_of_the_texts_and_of_length_1() {
 }
 
 #[test]
+fn a_batch_that_the_server_refuses_for_its_size_is_halved() {
+    let (server, embedder) = spoiled("tiny", |data, _| {
+        let message = format!("batch size {} > maximum allowed batch size 20", data.len());
+        (data.len() > 20).then(|| Reply::refusal(413, &message))
+    });
+    let texts: Vec<String> = (1..=40).map(|n| "x".repeat(n)).collect();
+    let borrowed: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let embeddings = embedder.embed(&borrowed, Role::Passage).unwrap();
+    for (n, embedding) in (1..).zip(&embeddings) {
+        let told = embedding[0] / embedding[1] * 3.0;
+        assert!((told - n as f32).abs() < 1e-3, "{told} is not {n}");
+    }
+    let before = server.requests("embeddings").len();
+    embedder.embed(&borrowed, Role::Passage).unwrap();
+    // What it takes is known then.
+    assert_eq!(server.requests("embeddings").len() - before, 2);
+}
+
+#[test]
 fn the_family_of_the_model_determines_the_prefixes() {
     let (server, embedder) = spoiled("intfloat/e5-small-v2", |_, _| None);
     embedder.embed(&["a"], Role::Query).unwrap();
