@@ -160,8 +160,8 @@ mod tests {
         };
         assert_eq!(found(&query, Mode::Dense, None), [0, 2, 1]);
         assert_eq!(found(&query, Mode::Lexical, None), [1, 2]);
-        // 2: 1/62 + 1/62; 1: 1/63 + 1/61, which is more; 0: 1/61.
-        assert_eq!(found(&query, Mode::Hybrid, None), [1, 2, 0]);
+        // By vectors 0 has 1.67, 2 has 1 and 1 nothing; by words 1 and 2 have 0.67.
+        assert_eq!(found(&query, Mode::Hybrid, None), [2, 0, 1]);
         assert_eq!(found(&query, Mode::Hybrid, Some(1)), [2, 0]);
     }
 

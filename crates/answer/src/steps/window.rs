@@ -40,7 +40,7 @@ pub(crate) fn best_window(
     let mut window = pieces[best].clone();
     if model.count_tokens(&text[window.clone()])? > budget {
         let kept = truncate(model, &text[window.clone()], budget)?;
-        return Ok(window.start..window.start + kept.len());
+        return Ok(window.start..window.start + kept.trim_end().len());
     }
     // It grows on both sides as long as it fits; what follows a sentence more often explains it than what is before.
     let (mut first, mut last) = (best, best);

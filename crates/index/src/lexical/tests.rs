@@ -1,7 +1,7 @@
 //! Lexical search compared with the formula, and on damaged files.
 
 use super::*;
-use crate::tokenize::passage_terms;
+use crate::tokenize::{passage_terms, query_terms};
 use proptest::prelude::*;
 use std::collections::HashSet;
 use tempfile::TempDir;
@@ -55,7 +55,7 @@ fn reference(
     }
     let count = all.len() as f64;
     let average = all.iter().map(|(_, t)| t.len()).sum::<usize>() as f64 / count;
-    let query: HashSet<String> = terms(query).into_iter().collect();
+    let query: HashSet<String> = query_terms(query).into_iter().collect();
     let mut scores = vec![0.0f64; all.len()];
     for term in &query {
         let holding = all.iter().filter(|(_, t)| t.contains(term)).count() as f64;

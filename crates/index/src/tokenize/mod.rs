@@ -402,7 +402,7 @@ mod tests {
             assert!(finds(one, other), "{one} in {:?}", of_passage(other));
         }
         // A name is not cut where it has no parts, and groups of digits that are no thousands stay apart.
-        assert_eq!(terms("PDFs iOS"), ["pdfs", "io"]);
+        assert_eq!(terms("PDFs iOS"), ["pdfs", "io", "os"]);
         assert_eq!(terms("10.20.30.4"), ["10", "20", "30", "4"]);
         assert_eq!(
             terms("1,000 2,000"),
