@@ -98,7 +98,7 @@ proptest! {
     #[test]
     fn agrees_with_the_formula(
         segments in prop::collection::vec(
-            prop::collection::vec((sentence(0..3), sentence(0..20)), 0..20), 0..4),
+            prop::collection::vec((sentence(0..2), sentence(0..11)), 0..20), 0..4),
         query in sentence(0..6),
         k in 0usize..12,
         dead in 1u32..5,
