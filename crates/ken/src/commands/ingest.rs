@@ -58,14 +58,6 @@ pub(crate) fn run(arguments: &IngestArguments, session: &Session<'_>) -> Result<
         ingest(work, &mut |step| display.show_ingest(&step), session.stop)?
     };
     let notices = left_out.notices.take();
-    for notice in notices.iter().take(MOST_TOLD) {
-        remark(format_args!("note: {notice}"));
-    }
-    if let more @ 1.. = notices.len().saturating_sub(MOST_TOLD) {
-        remark(format_args!(
-            "note: {more} more files were read otherwise than they are"
-        ));
-    }
     show(&report, &left_out, &notices, session)?;
     if report.interrupted {
         let message = format!(
@@ -167,6 +159,12 @@ fn show(
     let unread = left_out.unread.to_string();
     if !unread.is_empty() {
         output::line(format!("files of formats that are not read: {unread}"))?;
+    }
+    for notice in notices.iter().take(MOST_TOLD) {
+        output::line(format!("note: {notice}"))?;
+    }
+    if let more @ 1.. = notices.len().saturating_sub(MOST_TOLD) {
+        output::line(format!("note: {more} more files were not read as they are"))?;
     }
     if report.other_shards > 0 {
         output::line(format!(
