@@ -261,7 +261,7 @@ fn write(
         match &part.body {
             PartType::Text(text) => prose.paragraph(&text.replace("\r\n", "\n"))?,
             PartType::Html(page) => {
-                prose.paragraph(&html::contents(page, HtmlPart::All, watch)?.text)?
+                prose.paragraph(&html::contents(page, HtmlPart::All, watch)?.text)?;
             }
             _ => {}
         }

@@ -66,14 +66,14 @@ pub(super) fn camel_parts(word: &str) -> impl Iterator<Item = &str> {
     let letters: Vec<(usize, char)> = word.char_indices().collect();
     let is = |index: usize, of: fn(char) -> bool| letters.get(index).is_some_and(|&(_, c)| of(c));
     let mut starts = vec![0];
-    for index in 1..letters.len() {
+    for (index, &(start, _)) in letters.iter().enumerate().skip(1) {
         let begins = is(index, char::is_uppercase)
             && (is(index - 1, char::is_lowercase)
                 || is(index - 1, char::is_uppercase)
                     && is(index + 1, char::is_lowercase)
                     && is(index + 2, char::is_lowercase));
         if begins {
-            starts.push(letters[index].0);
+            starts.push(start);
         }
     }
     let ends = starts.iter().copied().skip(1).chain([word.len()]);
