@@ -526,7 +526,7 @@ fn an_interrupted_study_is_resumed() {
 #[test]
 fn a_table_is_reported_without_any_model() {
     let ken = Ken::new();
-    let table = std::path::absolute("../study/tests/fixtures/less-llm-tables.csv").unwrap();
+    let table = std::path::absolute("../scale/tests/fixtures/less-llm-tables.csv").unwrap();
     let report = ken.json(&["study", "report", argument(&table), "--out", "r"]);
     let of = |dataset: &str, smaller: &str, larger: &str| {
         let all = report["compensation"].as_array().unwrap().iter();
