@@ -74,7 +74,7 @@ pub enum ScalingError {
         now: String,
     },
     #[error(
-        "the models of this study would read different passages: of question {question:?} ({condition}), {reader} reads {read} of {found} passages, and {other} {other_read}"
+        "the models of this study would read different passages: of question {question:?} ({condition}), {reader} reads {read} characters of {found} passages, and {other} {other_read}"
     )]
     #[diagnostic(
         kind = "models_read_differently",

@@ -178,18 +178,26 @@ pub fn as_found(evidence: &[Evidence]) -> HashMap<String, SearchOutcome> {
         .collect()
 }
 
-/// Which of the passages found a model reads, by question; nothing of a question that does not fit.
+/// What a model reads of the passages found, by question and passage: `None` for one that it does not read; nothing of a
+/// question that does not fit.
+pub type PassagesRead = Vec<Vec<Option<String>>>;
+
+/// What a model reads of the passages found for questions.
 ///
 /// # Errors
 /// A model that cannot count tokens.
 pub fn passages_read(
     pipeline: &Pipeline,
     questions: &[Question],
-) -> Result<Vec<Vec<bool>>, ScalingError> {
+) -> Result<PassagesRead, ScalingError> {
     let prompt = |question: &Question| {
         let found = pipeline.evidence(&[QuestionPrompt::open(question.question.trim())]);
         match found {
-            Ok(found) => Ok(found.iter().flatten().map(|one| one.in_prompt).collect()),
+            Ok(found) => Ok(found
+                .into_iter()
+                .flatten()
+                .map(|passage| passage.in_prompt.then_some(passage.text))
+                .collect()),
             Err(error) if error.concerns_question() => Ok(Vec::new()),
             Err(error) => Err(error.into()),
         }
@@ -197,13 +205,13 @@ pub fn passages_read(
     questions.iter().map(prompt).collect()
 }
 
-/// Tells which passages are read, in the settings of cells.
+/// Tells what is read, in the settings of cells.
 #[must_use]
-pub fn told(read: &[Vec<bool>]) -> String {
-    let mark = |read: &bool| if *read { '1' } else { '0' };
-    let lines = read
-        .iter()
-        .map(|of_question| of_question.iter().map(mark).collect::<String>());
-    let lines: Vec<String> = lines.collect();
-    fingerprint_of_texts(&lines.iter().map(String::as_str).collect::<Vec<_>>())
+pub fn told(read: &PassagesRead) -> String {
+    let mut texts = Vec::new();
+    for of_question in read {
+        texts.push("question");
+        texts.extend(of_question.iter().map(|text| text.as_deref().unwrap_or("")));
+    }
+    fingerprint_of_texts(&texts)
 }

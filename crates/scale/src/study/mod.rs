@@ -24,7 +24,8 @@ pub use condition::{Cell, Condition, NotARatio, Order, PruneRatio, Retrieval};
 pub use curve::{Curve, Metric, Scores};
 pub use error::ScalingError;
 pub use evidence::{
-    Evidence, FoundPassage, as_found, evidence_file, find_evidence, passages_read, told,
+    Evidence, FoundPassage, PassagesRead, as_found, evidence_file, find_evidence, passages_read,
+    told,
 };
 pub use join::join;
 pub use manifest::{Dataset, Manifest, StudiedCondition, StudiedModel};

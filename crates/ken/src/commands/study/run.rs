@@ -9,8 +9,8 @@ use ken_eval::compare::{Known, RequiredSignals, SignalWork, measure_signals};
 use ken_eval::{ResultsFile, RunSettings};
 use ken_language::LanguageModel;
 use ken_scale::study::{
-    Cell, CellWork, Condition, Evidence, KnownAnswers, Manifest, PASSAGES_READ, ScalingError,
-    as_found, passages_read, signals_file, told,
+    Cell, CellWork, Condition, Evidence, KnownAnswers, Manifest, PASSAGES_READ, PassagesRead,
+    ScalingError, as_found, passages_read, signals_file, told,
 };
 use ken_setup::{Settings, Setup};
 
@@ -27,7 +27,7 @@ pub(super) fn run(arguments: &StudyRunArguments, session: &Session<'_>) -> Resul
     let sets = grid::question_sets(arguments, session)?;
     let (conditions, found) = evidence::find(arguments, &sets, session)?;
     let mut models = BTreeMap::new();
-    let mut readers: Vec<(&NamedModel, Vec<Marks>)> = Vec::new();
+    let mut readers: Vec<(&NamedModel, Vec<PassagesRead>)> = Vec::new();
     for model in &arguments.model {
         let (opened, studied) = grid::opened(model, arguments, session)?;
         models.insert(model.name.clone(), studied);
@@ -62,9 +62,6 @@ pub(super) fn run(arguments: &StudyRunArguments, session: &Session<'_>) -> Resul
     report::told(&arguments.out(), None, None, session)
 }
 
-/// Which passages a model reads under one condition, by question.
-type Marks = Vec<Vec<bool>>;
-
 /// A pipeline under the settings of one model that reads what was found, or answers from memory.
 fn pipeline(
     model: &Arc<dyn LanguageModel>,
@@ -92,7 +89,7 @@ fn marks(
     found: &[EvidenceFile],
     sets: &[QuestionSet],
     session: &Session<'_>,
-) -> Result<Vec<Marks>> {
+) -> Result<Vec<PassagesRead>> {
     let settings = settings_of(model, session);
     let read = found.iter().map(|one| {
         let evidence = one.evidence()?;
@@ -105,9 +102,9 @@ fn marks(
 /// Refuses a model that would read other passages than the first.
 fn compare(
     first: &NamedModel,
-    expected: &[Marks],
+    expected: &[PassagesRead],
     model: &NamedModel,
-    read: &[Marks],
+    read: &[PassagesRead],
     found: &[EvidenceFile],
     sets: &[QuestionSet],
 ) -> Result<()> {
@@ -115,7 +112,10 @@ fn compare(
         let questions = &sets[found.dataset].questions;
         for ((one, other), question) in expected.iter().zip(read).zip(questions) {
             if one != other {
-                let count = |marks: &[bool]| marks.iter().filter(|read| **read).count();
+                let count = |texts: &[Option<String>]| -> usize {
+                    let texts = texts.iter().flatten();
+                    texts.map(|text| text.chars().count()).sum()
+                };
                 return Err(ScalingError::ReadDifferently {
                     question: question.id.clone(),
                     condition: found.condition.to_string(),
@@ -135,7 +135,7 @@ fn compare(
 /// Has all cells of a model answered, and measures what policies decide by.
 fn answer(
     model: &NamedModel,
-    read: &[Marks],
+    read: &[PassagesRead],
     found: &[EvidenceFile],
     sets: &[QuestionSet],
     arguments: &StudyRunArguments,
