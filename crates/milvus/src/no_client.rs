@@ -86,6 +86,6 @@ mod tests {
         let error = Collection::open(&address, None, Active::All).err().unwrap();
         assert_eq!(error.kind(), "built_without_milvus");
         assert!(error.to_string().starts_with("milvus://box:19530/notes "));
-        assert!(error.remedy().unwrap().mentions("`milvus`"));
+        assert!(error.remedy().unwrap().mentions("BuildWithMilvus"));
     }
 }

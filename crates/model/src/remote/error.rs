@@ -168,10 +168,11 @@ impl RemoteError {
     pub(super) fn may_be_for_size(&self) -> bool {
         matches!(
             self,
-            Self::Status {
-                status: 400 | 413 | 422,
-                ..
-            }
+            Self::ContextExceeded(_)
+                | Self::Status {
+                    status: 400 | 413 | 422,
+                    ..
+                }
         )
     }
 
