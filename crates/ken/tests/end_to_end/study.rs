@@ -477,15 +477,8 @@ fn what_cannot_be_compared_is_refused_before_it_is_answered() {
         .map(|n| json!({"id": format!("long-{n}"), "contents": format!("{long} {n}")}).to_string())
         .collect();
     ken.write("long.jsonl", lines.join("\n"));
-    let whole = [
-        "ingest",
-        "long.jsonl",
-        "--corpus",
-        "w",
-        "--segment",
-        "whole",
-    ];
-    ken.text(&whole);
+    let whole = "ingest long.jsonl --corpus w --segment whole";
+    ken.text(&whole.split(' ').collect::<Vec<_>>());
     let question = "When is the clock of the tower wound, and when is it oiled?";
     let line = json!({"id": "q", "question": question, "golden_answers": ["at noon"]});
     ken.write("q.jsonl", line.to_string());
