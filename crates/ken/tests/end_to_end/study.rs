@@ -477,7 +477,8 @@ fn what_cannot_be_compared_is_refused_before_it_is_answered() {
         .map(|n| json!({"id": format!("long-{n}"), "contents": format!("{long} {n}")}).to_string())
         .collect();
     ken.write("long.jsonl", lines.join("\n"));
-    let whole = "ingest long.jsonl --corpus w --segment whole";
+    fs::remove_dir_all(ken.path("w")).unwrap();
+    let whole = "ingest long.jsonl --corpus w --segment whole --shards 3";
     ken.text(&whole.split(' ').collect::<Vec<_>>());
     let question = "When is the clock of the tower wound, and when is it oiled?";
     let line = json!({"id": "q", "question": question, "golden_answers": ["at noon"]});
