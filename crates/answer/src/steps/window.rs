@@ -122,7 +122,8 @@ fn best_piece(
                 .collect();
             let question = retriever.embedder().embed(&[question], Role::Query)?;
             let vectors = retriever.embedder().embed(&texts, Role::Passage)?;
-            let cosines = vectors.iter().map(|vector| cosine(&question[0], vector));
+            let question = question.first().map_or(&[][..], Vec::as_slice);
+            let cosines = vectors.iter().map(|vector| cosine(question, vector));
             cosines
                 .map(|cosine| if cosine.is_finite() { cosine } else { -1.0 })
                 .collect()

@@ -42,7 +42,7 @@ fn element_of(name: &[u8]) -> Option<usize> {
 #[derive(Default)]
 pub(super) struct Scopes {
     open: Vec<Scope>,
-    /// How many of each are open, so that no element is searched for in vain.
+    /// How many of each are open, so that none is searched for that is not open.
     counts: [usize; ELEMENTS.len()],
     region: Option<Region>,
 }
