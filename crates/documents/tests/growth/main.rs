@@ -94,9 +94,7 @@ fn too_much(pattern: &Pattern, bytes: usize, folder: &Path) -> Vec<String> {
         if second >= SHORTEST {
             for _ in 0..ATTEMPTS {
                 (first, second) = (least(&mut || work(&once)), least(&mut || work(&twice)));
-                if second < SHORTEST
-                    || second.as_secs_f64() <= MOST_GROWTH * first.as_secs_f64()
-                {
+                if second < SHORTEST || second.as_secs_f64() <= MOST_GROWTH * first.as_secs_f64() {
                     first = Duration::MAX;
                     break;
                 }
