@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use ken_corpus::Location;
 use ken_policy::{Calls, Source, Tokens};
 use ken_probe::{Lack, Sample};
 use serde::Serialize;
@@ -82,6 +83,9 @@ pub struct Citation {
     pub doc_id: String,
     /// The document's title.
     pub title: String,
+    /// Where it stands in the document.
+    #[serde(flatten)]
+    pub location: Location,
     /// The text that the model read: the passage's, or that of the chunk.
     pub text: String,
     /// As in [`Retrieved::chunk`].
@@ -102,6 +106,9 @@ pub struct Retrieved {
     pub doc_id: String,
     /// The document's title.
     pub title: String,
+    /// Where it stands in the document.
+    #[serde(flatten)]
+    pub location: Location,
     /// The passage's text, or that of the chunk.
     pub text: String,
     /// Which characters of the passage's text the chunk is; `None` where passages were not cut.
@@ -121,11 +128,18 @@ impl Retrieved {
             passage_id: found.passage.id.0,
             doc_id: found.passage.doc_id,
             title: found.passage.title,
+            location: found.passage.location,
             text: found.text,
             chunk: found.chunk,
             score: found.score,
             in_prompt: false,
         }
+    }
+
+    /// The document's title with the headings over the passage.
+    #[must_use]
+    pub fn full_title(&self) -> String {
+        self.location.titled(&self.title)
     }
 
     /// Keeps a part of the text, given by its bytes.

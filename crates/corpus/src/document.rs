@@ -2,11 +2,13 @@
 
 use serde_json::{Map, Value};
 
+use crate::outline::Outline;
+
 /// The BLAKE3 digest of a document's content.
 pub type Digest = [u8; 32];
 
 /// One text with an id of its own.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Document {
     /// Unique in a corpus: the path below the given folder, or the record's own id.
     pub id: String,
@@ -18,11 +20,15 @@ pub struct Document {
     pub metadata: Map<String, Value>,
     /// True for one record of JSON Lines, CSV, TSV or Parquet: such a text is already a passage.
     pub record: bool,
+    /// Where its pages and sections begin.
+    pub outline: Outline,
+    /// The file that it was read from, if any.
+    pub origin: Option<String>,
 }
 
 impl Document {
-    /// The digest of title, text, metadata and kind: it changes exactly when the document's
-    /// passages may have to change. It ignores the id and the order of metadata keys.
+    /// The digest of title, text, metadata, kind and outline: it changes exactly when the document's
+    /// passages may have to change. It ignores the id, the origin and the order of metadata keys.
     #[must_use]
     pub fn digest(&self) -> Digest {
         let mut hasher = blake3::Hasher::new();
@@ -39,7 +45,22 @@ impl Document {
             part(key.as_bytes());
             part(self.metadata[key].to_string().as_bytes());
         }
+        // Corpora of versions that knew no outlines hold documents without one.
+        let Outline { pages, headings } = &self.outline;
+        for start in pages {
+            part(&start.to_le_bytes());
+        }
+        for heading in headings {
+            part(&[heading.level]);
+            part(&heading.at.to_le_bytes());
+        }
         *hasher.finalize().as_bytes()
+    }
+
+    /// The digest in hexadecimal.
+    #[must_use]
+    pub fn digest_text(&self) -> String {
+        blake3::Hash::from_bytes(self.digest()).to_hex().to_string()
     }
 }
 
@@ -53,7 +74,7 @@ mod tests {
             title: title.into(),
             text: text.into(),
             metadata: serde_json::from_str(metadata).unwrap(),
-            record: false,
+            ..Document::default()
         }
     }
 
@@ -63,13 +84,17 @@ mod tests {
         assert_ne!(base, document("a", "bc", "{}").digest());
         assert_ne!(base, document("ab", "d", "{}").digest());
         assert_ne!(base, document("ab", "c", r#"{"x":1}"#).digest());
+        let mut paged = document("ab", "c", "{}");
+        paged.outline.pages = vec![0];
+        assert_ne!(base, paged.digest());
     }
 
     #[test]
-    fn digest_ignores_the_id_and_the_order_of_metadata() {
+    fn digest_ignores_the_id_the_origin_and_the_order_of_metadata() {
         let one = document("t", "x", r#"{"a":1,"b":2}"#);
         let mut other = document("t", "x", r#"{"b":2,"a":1}"#);
         other.id = "b".into();
+        other.origin = Some("/d/b".into());
         assert_eq!(one.digest(), other.digest());
     }
 }

@@ -19,6 +19,7 @@ mod cut;
 mod document;
 mod filter;
 mod halve;
+mod outline;
 mod pack;
 mod passage;
 mod segment;
@@ -29,12 +30,13 @@ pub use cut::Cut;
 pub use document::{Digest, Document};
 pub use filter::{Comparison, Filter, FilterError, Selection, number_in};
 pub use halve::halve;
-pub use passage::{Passage, PassageId, titled};
+pub use outline::{Heading, Location, Locator, Outline};
+pub use passage::{Passage, PassageId, Piece, titled};
 pub use segment::{Segmentation, SegmentationError, segment, segment_unless};
 pub use sentence::sentences;
 pub use store::{
     Active, Assigner, Backup, ByteProgress, Change, Corpus, CorpusError, CorpusInfo, Damage,
-    DocumentState, EmbedderIdentity, Known, PastGeneration, PlaceMark, PruneMark, Pruned,
-    PrunedDocument, Pruning, Published, Segment, Setting, Settings, ShardInfo, Sharding,
+    DocumentState, EmbedderIdentity, Known, ListedDocument, PastGeneration, PlaceMark, PruneMark,
+    Pruned, PrunedDocument, Pruning, Published, Segment, Setting, Settings, ShardInfo, Sharding,
     StagedSegment, Writer, backup, history, join, verify,
 };

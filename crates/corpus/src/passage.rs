@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::document::Document;
+use crate::outline::Location;
 
 /// Names one passage of a corpus: `{doc_id}#{n}`, where n counts a document's passages from 0.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -39,6 +40,24 @@ impl fmt::Display for PassageId {
     }
 }
 
+/// A piece of a document's text, before it is part of a corpus.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Piece {
+    /// Never empty, never only white space.
+    pub text: String,
+    /// Where it stands.
+    pub location: Location,
+}
+
+impl From<&str> for Piece {
+    fn from(text: &str) -> Self {
+        Self {
+            text: text.to_owned(),
+            location: Location::default(),
+        }
+    }
+}
+
 /// A piece of a document's text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Passage {
@@ -50,6 +69,8 @@ pub struct Passage {
     pub title: String,
     /// Never empty, never only white space.
     pub text: String,
+    /// Where it stands in the document.
+    pub location: Location,
     /// What the source says about the document, besides its title.
     pub metadata: Map<String, Value>,
 }
@@ -57,19 +78,26 @@ pub struct Passage {
 impl Passage {
     /// The passage at `position` (from 0) in `document`.
     #[must_use]
-    pub fn of(document: &Document, position: usize, text: String) -> Self {
+    pub fn of(document: &Document, position: usize, piece: Piece) -> Self {
         Self {
             id: PassageId::new(&document.id, position),
             doc_id: document.id.clone(),
             title: document.title.clone(),
-            text,
+            text: piece.text,
+            location: piece.location.linked(&document.metadata),
             metadata: document.metadata.clone(),
         }
     }
+
+    /// The document's title with the headings over the passage; see [`Location::titled`].
+    #[must_use]
+    pub fn full_title(&self) -> String {
+        self.location.titled(&self.title)
+    }
 }
 
-/// The text of a passage as models see it to embed or compare it: the document's title and the
-/// text.
+/// The text of a passage as models see it to embed or compare it: the document's title, with the
+/// headings over the passage, and the text.
 #[must_use]
 pub fn titled(title: &str, text: &str) -> String {
     match title.is_empty() {

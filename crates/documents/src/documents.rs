@@ -1,16 +1,18 @@
 //! The stream of documents over all given files.
 
 use std::collections::HashSet;
+use std::fs;
 use std::iter;
 use std::mem;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use crate::base_url::BaseUrl;
 use crate::budget::Budget;
 use crate::encoding::Encoding;
 use crate::error::ReadError;
-use crate::files::{Found, InputFile, Skipped, find_files};
+use crate::files::{Found, InputFile, Origin, SkipReason, Skipped, escaped, find_files};
 use crate::format::Format;
 use crate::html::HtmlPart;
 use crate::names::FieldNames;
@@ -39,8 +41,9 @@ pub struct Documents {
     skipped: Vec<Skipped>,
     /// The rest of the file that is being read.
     records: Records,
-    /// Digests of the ids so far: 16 bytes each, where the ids themselves could fill the memory.
-    seen: HashSet<[u8; 16]>,
+    /// That file.
+    origin: Option<String>,
+    seen: ReadIds,
     bytes_total: Option<u64>,
     opener: Opener,
     /// Whether [`ReadError::Stopped`] was returned.
@@ -62,6 +65,8 @@ pub struct ReadOptions {
     pub fields: FieldNames,
     /// Which part of HTML pages is read.
     pub html: HtmlPart,
+    /// Where the documents can be read: it becomes the `url` of those that are whole files and name none themselves.
+    pub base_url: Option<BaseUrl>,
     /// What one document may cost.
     pub budget: Budget,
     /// Stops the reading, within a document too: the next item is then [`ReadError::Stopped`].
@@ -101,7 +106,8 @@ pub fn read_documents_with(
         files: files.into_iter(),
         skipped,
         records: Box::new(iter::empty()),
-        seen: HashSet::new(),
+        origin: None,
+        seen: ReadIds::default(),
         opener: Opener {
             bytes_read: Arc::new(AtomicU64::new(0)),
             unread,
@@ -113,6 +119,7 @@ pub fn read_documents_with(
             encoding: options.encoding,
             fields: options.fields,
             html: options.html,
+            base_url: options.base_url,
         },
         ended: false,
     })
@@ -126,6 +133,13 @@ impl Documents {
         &self.skipped
     }
 
+    /// Whether folders hold anything that may not be read, so that nobody can tell which documents are gone.
+    #[must_use]
+    pub fn has_unreadable(&self) -> bool {
+        let mut reasons = self.skipped.iter().map(|skipped| skipped.reason);
+        reasons.any(|reason| reason == SkipReason::Unreadable)
+    }
+
     /// The files in folders and archives whose formats are not read. What shows only while files are read, such
     /// as what is in archives, is in it once they are.
     #[must_use]
@@ -137,6 +151,12 @@ impl Documents {
     #[must_use]
     pub fn notices(&self) -> Notices {
         self.opener.watch.notices.clone()
+    }
+
+    /// The ids of the documents so far.
+    #[must_use]
+    pub fn into_ids(self) -> ReadIds {
+        self.seen
     }
 
     /// The progress so far.
@@ -161,9 +181,17 @@ impl Iterator for Documents {
             if let Some(record) = self.records.next() {
                 let record = record.and_then(|record| within_budget(record, &self.opener.watch));
                 self.ended |= matches!(record, Err(ReadError::Stopped));
-                return Some(record.and_then(|record| unseen(&mut self.seen, record)));
+                let document = record.and_then(|record| unseen(&mut self.seen, record));
+                return Some(document.map(|document| Document {
+                    origin: self.origin.clone(),
+                    ..document
+                }));
             }
             let file = self.files.next()?;
+            self.origin = match file.origin {
+                Origin::Stdin => None,
+                Origin::Named | Origin::Found => origin_of(&file.path),
+            };
             self.records = self.opener.open(&file);
         }
     }
@@ -182,12 +210,38 @@ fn within_budget(record: Record, watch: &Watch) -> Result<Record, ReadError> {
     }
 }
 
+/// The ids of documents that were read.
+#[derive(Debug, Clone, Default)]
+pub struct ReadIds {
+    /// Digests of 16 bytes: the ids themselves could fill the memory.
+    digests: HashSet<[u8; 16]>,
+}
+
+impl ReadIds {
+    /// Whether a document of this id was read.
+    #[must_use]
+    pub fn contains(&self, id: &str) -> bool {
+        self.digests.contains(&digest_of(id))
+    }
+}
+
+fn digest_of(id: &str) -> [u8; 16] {
+    let mut digest = [0; 16];
+    digest.copy_from_slice(&blake3::hash(id.as_bytes()).as_bytes()[..16]);
+    digest
+}
+
+/// Where a file or folder is, as documents record it: the whole path, through links. `None` where it is gone.
+#[must_use]
+pub fn origin_of(path: &Path) -> Option<String> {
+    let path = fs::canonicalize(path).ok()?;
+    Some(escaped(path.as_os_str().as_encoded_bytes()))
+}
+
 /// Refuses a document whose id was read before.
-fn unseen(seen: &mut HashSet<[u8; 16]>, record: Record) -> Result<Document, ReadError> {
+fn unseen(seen: &mut ReadIds, record: Record) -> Result<Document, ReadError> {
     let Record { document, place } = record;
-    let mut key = [0; 16];
-    key.copy_from_slice(&blake3::hash(document.id.as_bytes()).as_bytes()[..16]);
-    if seen.insert(key) {
+    if seen.digests.insert(digest_of(&document.id)) {
         Ok(document)
     } else {
         Err(ReadError::DuplicateId {

@@ -35,7 +35,8 @@ pub(crate) fn contents(mut package: Package, watch: &Watch) -> Result<Contents, 
             continue;
         };
         // One line of text is no chapter, but may be the title page.
-        prose.paragraph(&html::contents(&chapter, HtmlPart::All, watch)?.text)?;
+        let chapter = html::contents(&chapter, HtmlPart::All, watch)?;
+        prose.part(&chapter.text, &chapter.outline.headings)?;
     }
     Ok(prose.finish(book.title, book.metadata))
 }

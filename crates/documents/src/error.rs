@@ -134,6 +134,15 @@ pub enum ReadError {
         remedy = "give each record an id of its own; ingest two folders with equal file names by their parent folder"
     )]
     DuplicateId { place: Place, id: String },
+    #[error("{path} would replace {other}: both are the document {id:?}")]
+    #[diagnostic(
+        remedy = "ingest both by the folder above them, or rename one; if it has moved, remove it from its old place"
+    )]
+    OtherFile {
+        path: PathBuf,
+        other: PathBuf,
+        id: String,
+    },
     #[error("{path} is cut off: the {compression} data end too early")]
     #[diagnostic(kind = by_compression(*compression, ["truncated_gzip", "truncated_zstd", "truncated_bzip2"]), remedy = "fetch or compress the file again")]
     Truncated {

@@ -73,6 +73,7 @@ impl Shape {
             text: without_nuls(text),
             metadata: fields,
             record: true,
+            ..Document::default()
         })
     }
 

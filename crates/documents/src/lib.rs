@@ -19,6 +19,7 @@
 //! ```
 
 mod archive;
+mod base_url;
 mod budget;
 mod compression;
 mod delimited;
@@ -55,9 +56,12 @@ mod unread;
 mod watch;
 mod xml;
 
+pub use base_url::{BaseUrl, BaseUrlError};
 pub use budget::Budget;
 pub use compression::Compression;
-pub use documents::{Documents, ReadOptions, ReadProgress, read_documents, read_documents_with};
+pub use documents::{
+    Documents, ReadIds, ReadOptions, ReadProgress, origin_of, read_documents, read_documents_with,
+};
 pub use encoding::{Encoding, EncodingError};
 pub use error::ReadError;
 pub use files::{SkipReason, Skipped};

@@ -64,7 +64,8 @@ pub(crate) fn mailbox(
                 .unwrap_or_else(|| format!("Message {number}")),
             text: contents.text,
             metadata: contents.metadata,
-            record: false,
+            outline: contents.outline,
+            ..Document::default()
         };
         Ok(Some(Record { document, place }))
     };

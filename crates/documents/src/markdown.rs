@@ -58,7 +58,7 @@ pub(crate) fn contents(
     if given.is_some() {
         metadata.shift_remove("title");
     }
-    let heading = page.first_heading;
+    let heading = page.first_heading.clone();
     // A heading that is not the title is ordinary text.
     let is_title = |heading: &Heading| given.as_ref().is_none_or(|given| *given == heading.text);
     let body = heading
@@ -67,8 +67,10 @@ pub(crate) fn contents(
         .and_then(|heading| page.text.get(heading.place.end..))
         .map(trimmed)
         .filter(|body| !body.is_empty());
+    let text = body.unwrap_or_else(|| trimmed(&page.text));
     Ok(Contents {
-        text: body.unwrap_or_else(|| trimmed(&page.text)).to_owned(),
+        outline: page.outline_of(text),
+        text: text.to_owned(),
         title: given.or(heading.map(|heading| heading.text)).or(page.title),
         metadata,
     })

@@ -7,7 +7,7 @@ use crate::error::ReadError;
 use crate::format::Format;
 use crate::jsonl;
 use crate::place::Place;
-use crate::prose::Prose;
+use crate::prose::{Prose, marked_headings};
 use crate::record::Contents;
 use crate::watch::Watch;
 
@@ -52,7 +52,7 @@ pub(crate) fn contents(text: &str, place: &Place, watch: &Watch) -> Result<Conte
             _ => {
                 let source = lines(cell.get("source"));
                 title = title.or_else(|| heading(&source));
-                prose.paragraph(&source)?;
+                prose.part(&source, &marked_headings(&source))?;
             }
         }
     }

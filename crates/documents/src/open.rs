@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicU64;
 use ken_corpus::Document;
 
 use crate::archive::Archive;
+use crate::base_url::BaseUrl;
 use crate::encoding::Encoding;
 use crate::error::ReadError;
 use crate::fields::Shape;
@@ -36,6 +37,7 @@ pub(crate) struct Opener {
     pub(crate) encoding: Option<Encoding>,
     pub(crate) fields: FieldNames,
     pub(crate) html: HtmlPart,
+    pub(crate) base_url: Option<BaseUrl>,
 }
 
 impl Opener {
@@ -160,7 +162,11 @@ impl Opener {
     }
 
     /// The one document of a file.
-    fn whole(&self, file: &InputFile, contents: Contents) -> Records {
+    fn whole(&self, file: &InputFile, mut contents: Contents) -> Records {
+        if let Some(base) = &self.base_url {
+            let url = contents.metadata.entry("url");
+            url.or_insert_with(|| base.of(&file.id).into());
+        }
         if contents.text.trim().is_empty() {
             let path = file.path.clone();
             self.watch.notices.add(path, NoticeKind::WithoutText);
@@ -170,7 +176,8 @@ impl Opener {
             title: contents.title.unwrap_or_else(|| stem(&file.path)),
             text: contents.text,
             metadata: contents.metadata,
-            record: false,
+            outline: contents.outline,
+            ..Document::default()
         };
         let place = Place::whole(&file.path);
         Box::new(iter::once(Ok(Record { document, place })))

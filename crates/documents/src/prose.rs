@@ -1,6 +1,7 @@
 //! The text of a document that is put together from headings, paragraphs and tables: headings on lines of
 //! their own with a `#` for each level, a blank line between blocks, and a line for each row of a table.
 
+use ken_corpus::{Heading, Outline};
 use serde_json::{Map, Value};
 
 use crate::error::ReadError;
@@ -14,6 +15,7 @@ const DEEPEST: usize = 6;
 /// A text that grows up to the budget of a document.
 pub(crate) struct Prose {
     text: String,
+    outline: Outline,
     place: Place,
     watch: Watch,
     /// The first heading.
@@ -26,6 +28,7 @@ impl Prose {
     pub(crate) fn new(place: &Place, watch: &Watch) -> Self {
         Self {
             text: String::new(),
+            outline: Outline::default(),
             place: place.clone(),
             watch: watch.clone(),
             heading: None,
@@ -39,11 +42,37 @@ impl Prose {
             return Ok(());
         };
         self.block();
-        let marks = "#".repeat(level.clamp(1, DEEPEST));
-        self.text.push_str(&marks);
+        let level = level.clamp(1, DEEPEST);
+        self.outline.headings.push(Heading {
+            at: self.text.len(),
+            level: level as u8,
+        });
+        self.text.push_str(&"#".repeat(level));
         self.text.push(' ');
         self.text.push_str(&words);
         self.heading.get_or_insert(words);
+        self.check()
+    }
+
+    /// A page, or a slide, begins.
+    pub(crate) fn page(&mut self) {
+        self.block();
+        self.outline.pages.push(self.text.len());
+    }
+
+    /// Paragraphs that were read by themselves, with their headings.
+    pub(crate) fn part(&mut self, text: &str, headings: &[Heading]) -> Result<(), ReadError> {
+        if text.trim().is_empty() {
+            return Ok(());
+        }
+        self.block();
+        let before = self.text.len();
+        let moved = headings.iter().map(|heading| Heading {
+            at: before + heading.at,
+            ..*heading
+        });
+        self.outline.headings.extend(moved);
+        self.text.push_str(text.trim_end());
         self.check()
     }
 
@@ -106,12 +135,31 @@ impl Prose {
 
     /// The document: `title`, or else the first heading, is its title.
     pub(crate) fn finish(self, title: Option<String>, metadata: Map<String, Value>) -> Contents {
+        let text = self.text.trim_start();
         Contents {
             title: title.and_then(|title| one_line(&title)).or(self.heading),
-            text: self.text.trim().to_owned(),
+            outline: self.outline.of_rest(self.text.len() - text.len()),
+            text: text.trim_end().to_owned(),
             metadata,
         }
     }
+}
+
+/// The headings of a text that marks them with `#` as Markdown does, outside of its blocks of code.
+pub(crate) fn marked_headings(text: &str) -> Vec<Heading> {
+    let mut headings = Vec::new();
+    let (mut at, mut in_code) = (0, false);
+    for line in text.split_inclusive('\n') {
+        let level = line.bytes().take_while(|&byte| byte == b'#').count();
+        if line.starts_with("```") {
+            in_code = !in_code;
+        } else if !in_code && (1..=DEEPEST).contains(&level) && line[level..].starts_with(' ') {
+            let level = level as u8;
+            headings.push(Heading { at, level });
+        }
+        at += line.len();
+    }
+    headings
 }
 
 #[cfg(test)]
@@ -132,6 +180,21 @@ mod tests {
         let contents = prose.finish(None, Map::new());
         assert_eq!(contents.title.as_deref(), Some("One two"));
         assert_eq!(contents.text, "## One two\n\na\nb\n\n- c\n- d\n\ne");
+        assert_eq!(contents.outline.headings, [Heading { at: 0, level: 2 }]);
+    }
+
+    #[test]
+    fn parts_and_pages_have_their_places() {
+        let mut prose = Prose::new(&Place::whole(Path::new("x")), &Watch::default());
+        prose.paragraph("\n  first").unwrap();
+        let part = "```\n# no\n```\n# Two\n#x\nb";
+        prose.page();
+        prose.part(part, &marked_headings(part)).unwrap();
+        let contents = prose.finish(None, Map::new());
+        let at = contents.text.find("# Two").unwrap();
+        assert_eq!(contents.outline.headings, [Heading { at, level: 1 }]);
+        assert_eq!(contents.outline.pages, [7]);
+        assert_eq!(contents.text.find("```"), Some(7));
     }
 
     #[test]

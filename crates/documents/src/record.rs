@@ -1,6 +1,6 @@
 //! What readers return.
 
-use ken_corpus::Document;
+use ken_corpus::{Document, Outline};
 use serde_json::{Map, Value};
 
 use crate::error::ReadError;
@@ -21,6 +21,7 @@ pub(crate) struct Contents {
     /// What the file itself says or shows as its title.
     pub(crate) title: Option<String>,
     pub(crate) text: String,
+    pub(crate) outline: Outline,
     /// What the file says of itself, besides the title.
     pub(crate) metadata: Map<String, Value>,
 }

@@ -43,6 +43,7 @@ fn answer(question: &Question) -> Result<Answer, AnswerError> {
         passage_id: format!("{doc}#0"),
         doc_id: doc,
         title: String::new(),
+        location: Default::default(),
         text,
         chunk: None,
         score: 0.5,

@@ -137,11 +137,11 @@ fn add_segment(corpus: &Path, passages: usize, layout: DenseLayout) {
             id: format!("d{}", writer.generation() as usize * passages + number),
             title: String::new(),
             text: random.words(60),
-            metadata: Default::default(),
             record: true,
+            ..Document::default()
         };
         let passages = staged
-            .push(&document, std::slice::from_ref(&document.text))
+            .push(&document, &[document.text.as_str().into()])
             .unwrap();
         index.push(&passages[0], &random.vector()).unwrap();
     }

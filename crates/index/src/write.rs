@@ -57,7 +57,7 @@ impl SegmentWriter {
         }
         self.vectors.push(vector)?;
         self.passages += 1;
-        self.lexical.push(&passage.title, &passage.text)
+        self.lexical.push(&passage.full_title(), &passage.text)
     }
 
     /// Completes the files, and builds a graph of many vectors, which uses all threads and takes

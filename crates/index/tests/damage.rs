@@ -60,11 +60,11 @@ fn publish(dir: &Path, layout: &str) {
                 "The title of document {number}, which is as long as titles of documents are"
             ),
             text: format!("common {}", words.join(" ")),
-            metadata: Default::default(),
             record: true,
+            ..Document::default()
         };
         let passages = staged
-            .push(&document, std::slice::from_ref(&document.text))
+            .push(&document, &[document.text.as_str().into()])
             .unwrap();
         index.push(&passages[0], &vector(&mut random)).unwrap();
     }

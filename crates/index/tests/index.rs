@@ -43,13 +43,13 @@ fn publish_as(dir: &Path, documents: &[(&str, &str, [f32; 2])], layout: DenseLay
             id: id.to_owned(),
             title: String::new(),
             text: text.to_owned(),
-            metadata: Default::default(),
             record: true,
+            ..Document::default()
         };
         if text.is_empty() {
             staged.push(&document, &[]).unwrap();
         } else {
-            passages.extend(staged.push(&document, &[text.to_owned()]).unwrap());
+            passages.extend(staged.push(&document, &[text.into()]).unwrap());
             vectors.extend(vector);
         }
     }
@@ -211,8 +211,9 @@ fn a_large_segment_has_a_graph_that_filters_and_checks_hold_for() {
             text: "text".to_owned(),
             metadata: serde_json::Map::from_iter([("n".to_owned(), n.into())]),
             record: true,
+            ..Document::default()
         };
-        let cut = staged.push(&document, &["text".to_owned()]).unwrap();
+        let cut = staged.push(&document, &["text".into()]).unwrap();
         index.push(&cut[0], &[cos, sin]).unwrap();
         vectors.push([cos, sin]);
     }
@@ -255,10 +256,10 @@ fn vectors_that_do_not_fit_are_not_written() {
         id: "a".to_owned(),
         title: String::new(),
         text: "text".to_owned(),
-        metadata: Default::default(),
         record: true,
+        ..Document::default()
     };
-    let passages = staged.push(&document, &["text".to_owned()]).unwrap();
+    let passages = staged.push(&document, &["text".into()]).unwrap();
     let mut index = SegmentWriter::create(staged.dir(), 2, DenseLayout::default()).unwrap();
     let error = index.push(&passages[0], &[1.0]).unwrap_err();
     assert_eq!(

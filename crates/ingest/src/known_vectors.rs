@@ -38,7 +38,7 @@ impl KnownVectors {
         let mut buffer = RowBuffer::default();
         for ordinal in published.passages {
             let passage = segment.passage(ordinal)?;
-            let text = titled(&passage.title, &passage.text);
+            let text = titled(&passage.full_title(), &passage.text);
             if let Some(vectors) = vectors {
                 found.insert(text, vectors.row(ordinal, &mut buffer)?.to_vec());
             }

@@ -24,6 +24,7 @@
 //!     sharding: None,
 //!     dense: None,
 //!     only_shard: None,
+//!     sync: &[],
 //!     on_broken: None,
 //! };
 //! ingest(run, &mut |_progress| {}, &AtomicBool::new(false))?;
@@ -38,14 +39,17 @@
 mod error;
 mod known_vectors;
 mod merge;
+mod preview;
 mod report;
 mod run;
 mod split;
 mod stages;
+mod sync;
 
 pub use error::IngestError;
 pub use ken_corpus::Cut;
 pub use merge::{CompactProgress, compact};
+pub use preview::{Preview, preview};
 pub use report::Report;
 pub use run::{Ingest, ingest};
 pub use stages::Progress;

@@ -215,14 +215,16 @@ mod tests {
                     id: number.to_string(),
                     title: String::new(),
                     text: format!("text {number}"),
-                    metadata: Default::default(),
                     record: true,
+                    ..Document::default()
                 };
-                let texts = [document.text.clone()];
                 let vector: Vec<f32> = (0..DIMENSIONS)
                     .map(|at| ((number * 31 + at * at * 17) as f32).sin())
                     .collect();
-                for passage in staged.push(&document, &texts).unwrap() {
+                for passage in staged
+                    .push(&document, &[document.text.as_str().into()])
+                    .unwrap()
+                {
                     index.push(&passage, &vector).unwrap();
                 }
             }

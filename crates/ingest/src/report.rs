@@ -5,6 +5,12 @@
 pub struct Report {
     /// New documents.
     pub added: usize,
+    /// New documents with the contents of others that are gone: they were moved.
+    pub moved: usize,
+    /// Documents that were deleted, since they are gone.
+    pub deleted: usize,
+    /// Whether nothing was deleted, since not everything could be read.
+    pub not_synced: bool,
     /// Documents whose passages were replaced.
     pub replaced: usize,
     /// Unchanged documents.

@@ -1,7 +1,7 @@
 //! One run over files: the stages, running concurrently, and the report.
 
 use std::panic::resume_unwind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::sync_channel;
 use std::thread::{self, ScopedJoinHandle};
@@ -15,6 +15,7 @@ use crate::merge::layout;
 use crate::report::Report;
 use crate::split::Split;
 use crate::stages::{self, BATCH_PASSAGES, Embedded, PUBLISH_PASSAGES, Progress, Publisher};
+use crate::sync::Origins;
 use crate::{Cut, IngestError};
 
 /// Documents read ahead: few, since a document can have any length.
@@ -45,6 +46,9 @@ pub struct Ingest<'a> {
     /// Ingests the documents of this shard only, counted from 0. Runs for the other shards have to
     /// read the same documents in the same order, each into a corpus of its own.
     pub only_shard: Option<u32>,
+    /// Folders and files whose documents are deleted from the corpus where they were not read again; none are where
+    /// anything could not be read. Documents that only moved keep their vectors.
+    pub sync: &'a [PathBuf],
     /// Called with the error of each document that cannot be read, which is skipped; `None` to end
     /// the run at the first.
     pub on_broken: Option<&'a (dyn Fn(&ReadError) + Sync)>,
@@ -74,16 +78,21 @@ pub fn ingest(
         cut,
         embedder,
         on_broken,
+        sync,
         ..
     } = run;
     let (known, dimensions) = (writer.known(), embedder.dimensions());
+    let origins = Origins::of(sync);
+    let moves = origins.movable(&known)?;
+    let unreadable = documents.has_unreadable();
     let published = known.clone();
     thread::scope(|scope| {
         let (found, to_cut) = sync_channel(READ_AHEAD);
         let (ready, to_embed) = sync_channel(CUT_AHEAD);
         let (done, to_publish) = sync_channel(WRITE_BEHIND);
-        let reader =
-            scope.spawn(move || stages::read(documents, &known, split, on_broken, cancel, &found));
+        let reader = scope.spawn(move || {
+            stages::read(documents, &known, split, moves, on_broken, cancel, &found)
+        });
         let cutter =
             scope.spawn(move || stages::cut(to_cut, cut, embedder, &published, cancel, &ready));
         let publisher = Publisher::new(writer, dimensions, layout, cancel);
@@ -91,21 +100,30 @@ pub fn ingest(
 
         let stopped = stages::embed(to_embed, embedder, cancel, &done, progress);
         let cutting_stopped = joined(cutter);
-        let seen = joined(reader);
+        let (seen, ids) = joined(reader);
         if stopped.is_ok() {
             // If the receiver is gone, the publisher has an error to report.
             let _ = done.send(Embedded::End);
         }
         drop(done);
         // What is written was read before what is embedded, and so its errors come first.
-        let written = joined(publisher)?;
-        let report = Report {
+        let (written, mut writer) = joined(publisher)?;
+        let mut report = Report {
             unchanged: seen.unchanged,
             broken: seen.broken,
             other_shards: seen.other_shards,
             interrupted: stopped? || cutting_stopped || seen.interrupted,
             ..written
         };
+        let is_whole = !report.interrupted && !unreadable && report.broken == 0;
+        if is_whole {
+            let missing = origins.missing(&writer.known(), &ids)?;
+            if !missing.is_empty() {
+                report.deleted = missing.len().saturating_sub(report.moved);
+                report.generation = writer.delete(&missing)?;
+            }
+        }
+        report.not_synced = !sync.is_empty() && !is_whole;
         progress(Progress {
             read: seen.read,
             documents: seen.documents,

@@ -4,8 +4,10 @@ use std::fmt;
 use std::io::{self, Write};
 use std::ops::Range;
 
+use ken_corpus::Location;
 use ken_report::{Report, aligned};
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::failure::{Failure, ReaderGone, Result};
 use crate::terminal::{self, for_stdout};
@@ -108,6 +110,25 @@ pub(crate) fn place(passage_id: &str, chunk: Option<&Range<usize>>) -> String {
     match chunk {
         Some(Range { start, end }) => format!("{passage_id}[{start}..{end}]"),
         None => passage_id.to_owned(),
+    }
+}
+
+/// What stands in one line before a passage's text: its document's title, the headings over it, its pages.
+pub(crate) fn titled(title: &str, location: &Location) -> String {
+    let titled = location.titled(title);
+    match location.pages() {
+        Some(pages) if titled.is_empty() => pages,
+        Some(pages) => format!("{titled}, {pages}"),
+        None => titled,
+    }
+}
+
+/// Adds where a passage stands to what is shown of it.
+pub(crate) fn add_location(shown: &mut Value, location: &Location) {
+    if let (Some(shown), Ok(Value::Object(known))) =
+        (shown.as_object_mut(), serde_json::to_value(location))
+    {
+        shown.extend(known);
     }
 }
 

@@ -6,12 +6,13 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use ken_corpus::{Active, CorpusInfo, EmbedderIdentity, Filter, Passage, PassageId};
+use ken_corpus::{Active, CorpusInfo, EmbedderIdentity, Filter, Location, Passage, PassageId};
 use ken_index::{Hit, Mode, Query, fused_depth, reciprocal_rank};
 use milvus::v2::prelude::{
     ConsistencyLevel, Ids, LoadCollectionRequest, QueryRequest, ResultRow, ResultValue,
     SearchRequest, SearchVectors,
 };
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::address::MilvusAddress;
@@ -22,7 +23,7 @@ use crate::identity::Identity;
 use crate::literal::id_in;
 use crate::row::query_words;
 use crate::schema::{
-    DOC_ID, ID, METADATA, MOST_HITS, PRUNED, TEXT, TITLE, VECTOR, WORD_COUNTS, partition,
+    DOC_ID, ID, LOCATION, METADATA, MOST_HITS, PRUNED, TEXT, TITLE, VECTOR, WORD_COUNTS, partition,
 };
 use crate::token::Token;
 
@@ -273,7 +274,7 @@ impl Collection {
     fn fetch_where(&self, filter: String, most: usize) -> Result<Vec<Passage>, MilvusError> {
         let request = QueryRequest::builder()
             .filter(filter)
-            .output_fields([ID, DOC_ID, TITLE, TEXT, METADATA])
+            .output_fields([ID, DOC_ID, TITLE, TEXT, LOCATION, METADATA])
             .limit(most as i64)
             .consistency_level(ConsistencyLevel::Bounded);
         let response = self.connection.query("read passages", SHORT, request)?;
@@ -293,6 +294,16 @@ pub(crate) fn load(connection: &Connection) -> Result<(), MilvusError> {
     call!("load the collection" within LONG, connection => load_collection(request))
 }
 
+fn location(row: &ResultRow<'_>) -> Result<Location, String> {
+    match row.get(LOCATION).map_err(|error| error.to_string())? {
+        ResultValue::Json(location) => {
+            Location::deserialize(location).map_err(|error| error.to_string())
+        }
+        ResultValue::Null => Ok(Location::default()),
+        _ => Err("the location is no object".to_owned()),
+    }
+}
+
 fn passage(row: &ResultRow<'_>) -> Result<Passage, String> {
     let text = |name| {
         let text = row.get_str(name).map(str::to_owned);
@@ -303,6 +314,7 @@ fn passage(row: &ResultRow<'_>) -> Result<Passage, String> {
         doc_id: text(DOC_ID)?,
         title: text(TITLE)?,
         text: text(TEXT)?,
+        location: location(row)?,
         metadata: match row.get(METADATA).map_err(|error| error.to_string())? {
             ResultValue::Json(Value::Object(metadata)) => metadata.clone(),
             ResultValue::Null => Map::new(),

@@ -14,8 +14,8 @@ use crate::index_kind::IndexKind;
 /// The name of the property.
 pub(crate) const PROPERTY: &str = "ken";
 
-/// The layout of collections that this version writes and reads.
-const FORMAT: u64 = 1;
+/// The layout of collections that this version writes and reads, and the terms in their lexical index.
+const FORMAT: u64 = 2;
 
 /// How Milvus words that a collection does not exist.
 const NO_COLLECTION: [&str; 2] = ["not found", "not exist"];
@@ -143,7 +143,8 @@ mod tests {
         let kind = |text| Identity::parse(text, "milvus://h:1/c").unwrap_err().kind();
         assert_eq!(kind("hello"), "collection_not_kens");
         assert_eq!(kind("{}"), "collection_not_kens");
-        assert_eq!(kind(r#"{"format": 1}"#), "collection_not_kens");
+        assert_eq!(kind(r#"{"format": 2}"#), "collection_not_kens");
+        assert_eq!(kind(r#"{"format": 1}"#), "other_collection_format");
         assert_eq!(kind(r#"{"format": 9}"#), "other_collection_format");
     }
 }

@@ -8,8 +8,8 @@ use serde_json::{Map, Value};
 use crate::error::MilvusError;
 use crate::facets::Facets;
 use crate::schema::{
-    BOUNDS, DIGEST, DOC_ID, FACETS, ID, LONGEST_ID, LONGEST_TEXT, METADATA, MOST_FACETS, PIECE,
-    PRUNED, TEXT, TITLE, VECTOR, WORDS,
+    BOUNDS, DIGEST, DOC_ID, FACETS, ID, LOCATION, LONGEST_ID, LONGEST_TEXT, METADATA, MOST_FACETS,
+    PIECE, PRUNED, TEXT, TITLE, VECTOR, WORDS,
 };
 
 /// Everything that a collection holds of a passage.
@@ -26,7 +26,8 @@ pub(crate) struct Row {
 pub(crate) fn digest(passage: &Passage, vector: &[f32], pruned: bool) -> String {
     let mut hasher = blake3::Hasher::new();
     let metadata = Value::Object(passage.metadata.clone()).to_string();
-    for part in [&passage.title, &passage.text, &metadata] {
+    let location = location(passage).to_string();
+    for part in [&passage.title, &passage.text, &metadata, &location] {
         hasher.update(&(part.len() as u64).to_le_bytes());
         hasher.update(part.as_bytes());
     }
@@ -35,6 +36,12 @@ pub(crate) fn digest(passage: &Passage, vector: &[f32], pruned: bool) -> String 
         hasher.update(&number.to_le_bytes());
     }
     hasher.finalize().to_hex()[..32].to_owned()
+}
+
+/// Where a passage stands, as JSON.
+fn location(passage: &Passage) -> Value {
+    // Its fields are texts and numbers.
+    serde_json::to_value(&passage.location).unwrap_or_default()
 }
 
 /// The position of a passage when a partition is scanned in pieces.
@@ -58,7 +65,7 @@ impl Row {
     ) -> Result<Self, MilvusError> {
         let row = Self {
             facets: Facets::of(&passage.metadata),
-            words: lexical.then(|| as_words(passage_terms(&passage.title, &passage.text))),
+            words: lexical.then(|| as_words(passage_terms(&passage.full_title(), &passage.text))),
             vector: vector.to_vec(),
             pruned,
             digest,
@@ -75,6 +82,7 @@ impl Row {
             title,
             text,
             metadata,
+            location: _,
         } = &self.passage;
         let metadata = Value::Object(metadata.clone()).to_string();
         let words = self.words.as_ref().map_or(0, String::len);
@@ -85,6 +93,12 @@ impl Row {
             ("text", text.len(), LONGEST_TEXT, "bytes"),
             ("list of words", words, LONGEST_TEXT, "bytes"),
             ("metadata", metadata.len(), LONGEST_TEXT, "bytes"),
+            (
+                "location",
+                self::location(&self.passage).to_string().len(),
+                LONGEST_TEXT,
+                "bytes",
+            ),
             (
                 "metadata",
                 self.bounds().to_string().len(),
@@ -142,6 +156,7 @@ pub(crate) fn columns(rows: Vec<Row>) -> Vec<FieldData> {
         texts(TITLE, &|row| row.passage.title.clone()),
         texts(TEXT, &|row| row.passage.text.clone()),
         texts(DIGEST, &|row| row.digest.clone()),
+        json(LOCATION, &|row| location(&row.passage)),
         json(METADATA, &|row| Value::Object(row.passage.metadata.clone())),
         json(BOUNDS, &Row::bounds),
         FieldData::ArrayVarChar {
@@ -196,6 +211,7 @@ mod tests {
             id: PassageId::new("a.md", 0),
             doc_id: "a.md".to_owned(),
             title: "Tides".to_owned(),
+            location: Default::default(),
             text: text.to_owned(),
             metadata: Map::new(),
         }

@@ -14,6 +14,8 @@ pub(crate) const ID: &str = "id";
 pub(crate) const DOC_ID: &str = "doc_id";
 pub(crate) const TITLE: &str = "title";
 pub(crate) const TEXT: &str = "text";
+/// Where the passage stands in its document.
+pub(crate) const LOCATION: &str = "location";
 pub(crate) const METADATA: &str = "metadata";
 pub(crate) const VECTOR: &str = "vector";
 /// Whether it is left out of every result.
@@ -110,6 +112,7 @@ pub(crate) fn fields(dimensions: u32, lexical: bool) -> CollectionSchema {
         .add_field(text(DOC_ID))
         .add_field(text(TITLE))
         .add_field(text(TEXT))
+        .add_field(field(LOCATION, DataType::Json))
         .add_field(field(METADATA, DataType::Json))
         .add_field(facets)
         .add_field(field(BOUNDS, DataType::Json))

@@ -18,6 +18,7 @@ pub(crate) fn prompt_of(question_prompt: QuestionPrompt<'_>, passages: &[Passage
             passage_id: String::new(),
             doc_id: String::new(),
             title: passage.title.clone(),
+            location: Default::default(),
             text: passage.text.clone(),
             chunk: None,
             score: 0.0,

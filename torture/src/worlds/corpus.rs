@@ -175,6 +175,7 @@ impl Script {
             }),
             dense: None,
             only_shard,
+            sync: &[],
             on_broken: None,
         };
         ingest(work, &mut |_| {}, &AtomicBool::new(false)).map(|_| ())

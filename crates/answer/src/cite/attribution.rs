@@ -34,7 +34,7 @@ impl Attribution {
     /// Attributes sentences to the passages that were read.
     pub(crate) fn new(retrieved: &[Retrieved]) -> Self {
         let read = retrieved.iter().filter(|passage| passage.in_prompt);
-        let text = |passage: &Retrieved| format!("{} {}", passage.title, passage.text);
+        let text = |passage: &Retrieved| format!("{} {}", passage.full_title(), passage.text);
         Self {
             passages: read
                 .map(|passage| words(&text(passage)).into_iter().collect())
@@ -163,6 +163,7 @@ mod tests {
             passage_id: String::new(),
             doc_id: String::new(),
             title: String::new(),
+            location: Default::default(),
             text: text.to_owned(),
             chunk: None,
             score: 0.0,

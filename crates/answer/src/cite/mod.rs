@@ -79,6 +79,7 @@ fn citation(number: usize, passage: &Retrieved, places: Vec<Range<usize>>) -> Ci
         passage_id: passage.passage_id.clone(),
         doc_id: passage.doc_id.clone(),
         title: passage.title.clone(),
+        location: passage.location.clone(),
         text: passage.text.clone(),
         chunk: passage.chunk.clone(),
         places,
@@ -96,12 +97,12 @@ fn compare(answer: &str, retrieved: &[Retrieved]) -> Vec<Citation> {
     }
     let names = |number: usize, _: &Retrieved| answer.contains(&format!("[{number}]"));
     let says = |_: usize, passage: &Retrieved| {
-        let text = words(&format!("{} {}", passage.title, passage.text));
+        let text = words(&format!("{} {}", passage.full_title(), passage.text));
         text.windows(answer_words.len())
             .any(|window| window == answer_words)
     };
     let shares = |_: usize, passage: &Retrieved| {
-        let text: HashSet<String> = words(&format!("{} {}", passage.title, passage.text))
+        let text: HashSet<String> = words(&format!("{} {}", passage.full_title(), passage.text))
             .into_iter()
             .collect();
         let common = answer_words.iter().filter(|word| text.contains(*word));
@@ -159,6 +160,7 @@ mod tests {
             passage_id: id.to_owned(),
             doc_id: id.to_owned(),
             title: String::new(),
+            location: Default::default(),
             text: text.to_owned(),
             chunk: None,
             score: 0.0,

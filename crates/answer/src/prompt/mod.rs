@@ -303,7 +303,7 @@ pub(crate) fn frame(question_prompt: QuestionPrompt<'_>) -> Prompt {
 
 /// A passage as it stands in the prompt.
 pub(crate) fn numbered(number: usize, passage: &Retrieved) -> String {
-    line(number, &passage.title, &passage.text)
+    line(number, &passage.full_title(), &passage.text)
 }
 
 fn line(number: usize, title: &str, text: &str) -> String {
@@ -355,6 +355,7 @@ mod tests {
             passage_id: String::new(),
             doc_id: String::new(),
             title: title.to_owned(),
+            location: Default::default(),
             text: text.to_owned(),
             chunk: None,
             score: 0.0,

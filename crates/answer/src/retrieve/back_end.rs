@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use ken_corpus::{
-    EmbedderIdentity, Filter, Passage, PassageId, PrunedDocument, Pruning, Selection,
+    Corpus, EmbedderIdentity, Filter, Passage, PassageId, PrunedDocument, Pruning, Selection,
 };
 use ken_index::{Hit, Index, Mode, Query};
 use ken_milvus::Collection;
+use serde_json::{Map, Value};
 
 use crate::AnswerError;
 
@@ -132,11 +133,7 @@ impl BackEnd {
             Self::Local(local) => {
                 let found = local.index.corpus().find(&PassageId(id.to_owned()));
                 let found = found.map_err(ken_index::IndexError::from)?;
-                let fits = |passage: &Passage| {
-                    let mut filters = local.filters.iter();
-                    filters.all(|filter| filter.matches(&passage.metadata))
-                };
-                found.filter(fits)
+                found.filter(|passage| self.admits(&passage.metadata))
             }
             Self::Milvus(collection) => collection.find(id)?,
         })
@@ -166,12 +163,26 @@ impl BackEnd {
         };
         let documents = local.index.corpus().pruned_documents();
         let mut documents = documents.map_err(ken_index::IndexError::from)?;
-        let fits = |one: &PrunedDocument| {
-            let mut filters = local.filters.iter();
-            filters.all(|filter| filter.matches(&one.metadata))
-        };
-        documents.retain(fits);
+        documents.retain(|one| self.admits(&one.metadata));
         Ok(documents)
+    }
+
+    /// The corpus on disk; `None` for one in Milvus.
+    #[must_use]
+    pub fn corpus(&self) -> Option<&Corpus> {
+        match self {
+            Self::Local(local) => Some(local.index.corpus()),
+            Self::Milvus(_) => None,
+        }
+    }
+
+    /// Whether a document of a corpus on disk fits the filters, by its metadata.
+    #[must_use]
+    pub fn admits(&self, metadata: &Map<String, Value>) -> bool {
+        match self {
+            Self::Local(local) => local.filters.iter().all(|filter| filter.matches(metadata)),
+            Self::Milvus(_) => true,
+        }
     }
 
     /// The `k` best passages, best first.

@@ -22,6 +22,7 @@ mod backup_note;
 mod checksums;
 mod collect;
 mod corpus;
+mod document_list;
 mod documents;
 mod error;
 mod info;
@@ -44,6 +45,7 @@ mod writer;
 
 pub use backup::{Backup, backup};
 pub use corpus::Corpus;
+pub use document_list::ListedDocument;
 pub use error::CorpusError;
 pub use info::{CorpusInfo, PastGeneration, ShardInfo, history};
 pub use join::join;

@@ -53,11 +53,21 @@ impl Known {
         };
         let segment = &segments[place.segment];
         let known = segment.document(place.ordinal)?.digest;
-        let digest = blake3::Hash::from_bytes(document.digest()).to_hex();
-        Ok(match known == digest.as_str() {
+        Ok(match known == document.digest_text() {
             true => DocumentState::Unchanged(segment.shard()),
             false => DocumentState::Changed(segment.shard()),
         })
+    }
+
+    /// The file that the published document of this id was read from, where that is known.
+    ///
+    /// # Errors
+    /// As [`Known::state_of`].
+    pub fn origin_of(&self, id: &str) -> Result<Option<String>, CorpusError> {
+        let segments = self.read();
+        let place = place_of(&segments, id)?;
+        let record = place.map(|place| segments[place.segment].document(place.ordinal));
+        Ok(record.transpose()?.and_then(|record| record.origin))
     }
 
     /// The published document of this id.

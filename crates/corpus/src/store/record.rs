@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::error::CorpusError;
+use crate::outline::Location;
 use crate::passage::{Passage, PassageId};
 
 /// One line of `documents.jsonl`.
@@ -15,13 +16,16 @@ use crate::passage::{Passage, PassageId};
 pub(super) struct DocumentRecord {
     /// The document's id.
     pub(super) id: String,
-    /// [`crate::Document::digest`] in hexadecimal.
+    /// [`crate::Document::digest_text`].
     pub(super) digest: String,
     /// The document's title; may be empty.
     pub(super) title: String,
     /// Everything else that the source says about the document.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub(super) metadata: Map<String, Value>,
+    /// The file that it was read from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) origin: Option<String>,
 }
 
 /// One line of `passages.jsonl`. Document id, title and metadata come from the document's record.
@@ -31,6 +35,9 @@ pub(super) struct PassageRecord {
     pub(super) id: String,
     /// The passage's text.
     pub(super) text: String,
+    /// Where it stands in the document; the address comes from the document.
+    #[serde(flatten)]
+    pub(super) location: Location,
 }
 
 impl PassageRecord {
@@ -41,6 +48,7 @@ impl PassageRecord {
             doc_id: document.id,
             title: document.title,
             text: self.text,
+            location: self.location.linked(&document.metadata),
             metadata: document.metadata,
         }
     }

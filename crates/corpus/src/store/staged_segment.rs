@@ -16,7 +16,7 @@ use super::marks::{Marks, PrunedMark};
 use super::record::{DocumentRecord, PassageRecord};
 use super::segment::Segment;
 use crate::document::Document;
-use crate::passage::Passage;
+use crate::passage::{Passage, Piece};
 
 /// What becomes of pruned passages when a segment is copied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,7 +70,7 @@ impl StagedSegment {
         Ok(staged)
     }
 
-    /// Adds a document with its passages' texts, in order, and returns them as passages. A document
+    /// Adds a document with the pieces that it was cut into, in order, and returns them as passages. A document
     /// without passages is recorded too, so that it counts as known.
     ///
     /// # Errors
@@ -78,23 +78,23 @@ impl StagedSegment {
     pub fn push(
         &mut self,
         document: &Document,
-        passages: &[String],
+        pieces: &[Piece],
     ) -> Result<Vec<Passage>, CorpusError> {
         self.push_record(&DocumentRecord {
             id: document.id.clone(),
-            digest: blake3::Hash::from_bytes(document.digest())
-                .to_hex()
-                .to_string(),
+            digest: document.digest_text(),
             title: document.title.clone(),
             metadata: document.metadata.clone(),
+            origin: document.origin.clone(),
         })?;
         self.pushed.push(document.id.as_str().into());
-        let mut pushed = Vec::with_capacity(passages.len());
-        for (position, text) in passages.iter().enumerate() {
-            let passage = Passage::of(document, position, text.clone());
+        let mut pushed = Vec::with_capacity(pieces.len());
+        for (position, piece) in pieces.iter().enumerate() {
+            let passage = Passage::of(document, position, piece.clone());
             self.push_passage(&PassageRecord {
                 id: passage.id.0.clone(),
-                text: text.clone(),
+                text: piece.text.clone(),
+                location: piece.location.clone(),
             })?;
             pushed.push(passage);
         }

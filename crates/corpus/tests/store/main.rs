@@ -20,8 +20,8 @@ use std::fs;
 use std::path::Path;
 
 use ken_corpus::{
-    Corpus, Document, DocumentState, EmbedderIdentity, PassageId, PruneMark, Settings, Sharding,
-    Writer,
+    Corpus, Document, DocumentState, EmbedderIdentity, PassageId, Piece, PruneMark, Settings,
+    Sharding, Writer,
 };
 
 fn settings() -> Settings {
@@ -51,17 +51,17 @@ fn document(id: &str, text: &str) -> Document {
         title: format!("Title of {id}"),
         text: text.into(),
         metadata: serde_json::Map::new(),
-        record: false,
+        ..Document::default()
     }
 }
 
 /// The passages of a test's document: its words.
-fn cut(document: &Document) -> Vec<String> {
+fn cut(document: &Document) -> Vec<Piece> {
     document
         .text
         .split(' ')
         .filter(|word| !word.is_empty())
-        .map(str::to_owned)
+        .map(Piece::from)
         .collect()
 }
 

@@ -62,7 +62,8 @@ impl State {
     fn all(&self) -> BTreeMap<String, String> {
         let passages = self.documents.values().flat_map(|document| {
             let ids = (0..).map(|n| PassageId::new(&document.id, n).0);
-            ids.zip(cut(document)).collect::<Vec<_>>()
+            let texts = cut(document).into_iter().map(|piece| piece.text);
+            ids.zip(texts).collect::<Vec<_>>()
         });
         passages.collect()
     }
@@ -230,7 +231,27 @@ proptest! {
                 pruned.extend(document.pruned.into_iter().map(|mark| (mark.passage_id.0, mark.reason)));
             }
             prop_assert_eq!(&pruned, &state.pruned);
+            prop_assert_eq!(&listed(&corpus, false), &state.documents.keys().cloned().collect());
+            prop_assert_eq!(listed(&corpus, false), listed(&corpus, true));
             prop_assert_eq!(verify(dir, &mut |_| {}).unwrap(), []);
         }
+    }
+}
+
+/// The ids of the documents, read in pages of two.
+fn listed(corpus: &Corpus, newest_first: bool) -> BTreeSet<String> {
+    let mut ids: Vec<String> = Vec::new();
+    loop {
+        let page = corpus.documents(ids.last().map(String::as_str), newest_first);
+        let page: Vec<String> = page.take(2).map(|document| document.unwrap().id).collect();
+        if page.is_empty() {
+            let all: Vec<String> = (corpus.documents(None, newest_first))
+                .map(|document| document.unwrap().id)
+                .collect();
+            assert_eq!(ids, all);
+            assert_eq!(corpus.documents(Some("nothing"), newest_first).count(), 0);
+            return ids.into_iter().collect();
+        }
+        ids.extend(page);
     }
 }

@@ -68,7 +68,7 @@ fn a_file_that_is_cut_short_under_a_reader_is_an_error() {
     let mut staged = writer.stage(0).unwrap();
     for n in 0..20 {
         let document = document(&n.to_string(), "");
-        staged.push(&document, std::slice::from_ref(&long)).unwrap();
+        staged.push(&document, &[long.as_str().into()]).unwrap();
     }
     writer.publish(vec![staged]).unwrap();
     drop(writer);

@@ -68,19 +68,21 @@ impl fmt::Display for HtmlPart {
 /// [`ReadError::Stopped`].
 pub(crate) fn contents(html: &str, part: HtmlPart, watch: &Watch) -> Result<Contents, ReadError> {
     let page = page_of(html, watch)?;
-    let mut text = trimmed(&page.text).to_owned();
-    if part == HtmlPart::Main
-        && let Some(article) = article::article_of(html, &text)
-    {
-        let main = page_of(&article, watch)?;
-        let main = trimmed(&main.text);
-        if article::is_article(main, &text) {
-            text = main.to_owned();
-        }
-    }
+    let all = trimmed(&page.text);
+    let article = match part {
+        HtmlPart::Main => article::article_of(html, all),
+        HtmlPart::All => None,
+    };
+    let article = article
+        .map(|article| page_of(&article, watch))
+        .transpose()?;
+    let article = article.filter(|article| article::is_article(trimmed(&article.text), all));
+    let read = article.as_ref().unwrap_or(&page);
+    let text = trimmed(&read.text);
     Ok(Contents {
+        outline: read.outline_of(text),
+        text: text.to_owned(),
         title: page.title.or(page.main_heading),
-        text,
         metadata: page.metadata,
     })
 }

@@ -4,6 +4,7 @@ use std::iter;
 use std::mem;
 use std::ops::Range;
 
+use ken_corpus::Outline;
 use serde_json::{Map, Value};
 
 use super::elements::{ends_foreign_content, heading_level, line_breaks};
@@ -37,6 +38,7 @@ pub(crate) struct Page {
     in_title: bool,
     /// Where the open heading starts, and its level.
     heading_start: Option<(usize, u8)>,
+    headings: Vec<ken_corpus::Heading>,
     /// The first heading of any level.
     first_heading: Option<Heading>,
     /// The first heading of the first level.
@@ -221,6 +223,8 @@ impl Page {
         if heading.is_empty() {
             return;
         }
+        let at = self.text.len() - heading.len();
+        self.headings.push(ken_corpus::Heading { at, level });
         if level == 1 && self.main_heading.is_none() {
             self.main_heading = Some(heading.to_owned());
         }
@@ -426,6 +430,7 @@ impl Page {
             title: self.title.and_then(|title| one_line(&title)),
             main_heading: self.main_heading,
             first_heading: self.first_heading,
+            headings: self.headings,
             text: self.text,
             metadata: self.metadata,
         }
@@ -440,6 +445,20 @@ pub(crate) struct Finished {
     pub(crate) main_heading: Option<String>,
     /// The first heading of any level.
     pub(crate) first_heading: Option<Heading>,
+    /// Where all headings stand.
+    pub(crate) headings: Vec<ken_corpus::Heading>,
     pub(crate) text: String,
     pub(crate) metadata: Map<String, Value>,
+}
+
+impl Finished {
+    /// The outline of a part of the text.
+    pub(crate) fn outline_of(&self, part: &str) -> Outline {
+        let before = (part.as_ptr() as usize).saturating_sub(self.text.as_ptr() as usize);
+        let outline = Outline {
+            pages: Vec::new(),
+            headings: self.headings.clone(),
+        };
+        outline.of_rest(before)
+    }
 }

@@ -1,10 +1,12 @@
 //! TeX and LaTeX: sections as headings, the words of other commands, lists and tables; what is set up before
 //! the document, remarks, labels and the names of sources are left out. Formulas stay as they are written.
 
+use ken_corpus::Outline;
 use serde_json::Map;
 
 use crate::error::ReadError;
 use crate::place::Place;
+use crate::prose::marked_headings;
 use crate::record::{Contents, one_line};
 use crate::watch::Watch;
 
@@ -75,9 +77,14 @@ pub(super) fn contents(text: &str, _: &Place, watch: &Watch) -> Result<Contents,
     if let Some(author) = author {
         metadata.insert("author".to_owned(), author.into());
     }
+    let text = tidy(&written);
     Ok(Contents {
         title: title.or(heading),
-        text: tidy(&written),
+        outline: Outline {
+            pages: Vec::new(),
+            headings: marked_headings(&text),
+        },
+        text,
         metadata,
     })
 }

@@ -275,7 +275,7 @@ impl Dump {
             title: page.title.trim().to_owned(),
             text: article.text,
             metadata,
-            record: false,
+            ..Document::default()
         };
         Ok(Some(Record { document, place }))
     }

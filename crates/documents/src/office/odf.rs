@@ -185,6 +185,7 @@ impl<'s> Body<'s> {
                     true => format!("Slide {}: {name}", self.slides),
                     false => format!("Slide {}", self.slides),
                 };
+                self.prose.page();
                 self.prose.heading(2, &heading)?;
             }
             "notes" => self.prose.paragraph("Notes:")?,

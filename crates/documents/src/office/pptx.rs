@@ -34,6 +34,7 @@ pub(super) fn contents(package: &mut Package, watch: &Watch) -> Result<Contents,
             Some(title) => format!("Slide {number}: {title}"),
             None => format!("Slide {number}"),
         };
+        prose.page();
         prose.heading(2, &heading)?;
         shapes.write(&mut prose)?;
         for relation in relations::of(slide, package, watch)? {

@@ -12,6 +12,7 @@ mod work;
 
 use std::path::Path;
 
+use ken_corpus::Outline;
 use lopdf::{Dictionary, Document as Pdf, Object, decode_text_string};
 use serde_json::Map;
 
@@ -41,12 +42,14 @@ fn read(bytes: &[u8], path: &Path, watch: &Watch) -> Result<Contents, ReadError>
     let mut fonts = font::Fonts::new(&pdf);
     let mut work = Work::new(path, watch);
     let mut text = String::new();
+    let mut starts = Vec::with_capacity(pages.len());
     let (mut empty, mut unread) = (0, 0);
     for &page in pages.values() {
         let page = page::text(&pdf, page, &mut fonts, &mut work)?;
         if !text.is_empty() && !page.text.is_empty() {
             text.push_str("\n\n");
         }
+        starts.push(text.len());
         text.push_str(&page.text);
         empty += usize::from(page.text.is_empty());
         unread += page.unread;
@@ -87,6 +90,10 @@ fn read(bytes: &[u8], path: &Path, watch: &Watch) -> Result<Contents, ReadError>
     Ok(Contents {
         title: information.and_then(|entries| entry(&pdf, entries, b"Title")),
         text,
+        outline: Outline {
+            pages: starts,
+            headings: Vec::new(),
+        },
         metadata,
     })
 }

@@ -15,6 +15,7 @@ mod encodings;
 mod files;
 mod hostile;
 mod office;
+mod outlines;
 mod parquet;
 mod pdf;
 mod pdf_fonts;

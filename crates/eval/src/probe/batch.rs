@@ -496,7 +496,8 @@ fn draft<'q>(
 fn mask_all(evidence: &mut [Retrieved], answers: &[String]) -> usize {
     let mut places = 0;
     for passage in evidence {
-        for text in [&mut passage.title, &mut passage.text] {
+        let heading = &mut passage.location.heading;
+        for text in [&mut passage.title, heading, &mut passage.text] {
             let masked = mask(text, answers);
             places += masked.places;
             *text = masked.text;

@@ -37,7 +37,7 @@ impl Segment {
         let mut writer = SegmentWriter::create(folder.path(), DIMENSIONS, layout).unwrap();
         for number in 0..VECTORS {
             let document = document(&number.to_string(), "text");
-            let passage = Passage::of(&document, 0, document.text.clone());
+            let passage = Passage::of(&document, 0, document.text.as_str().into());
             writer.push(&passage, &vector(number % NODES)).unwrap();
         }
         writer.finish().unwrap();
@@ -172,8 +172,7 @@ impl Asked {
             .enumerate()
         {
             let document = document(&number.to_string(), text);
-            let texts = [(*text).to_owned()];
-            for passage in staged.push(&document, &texts).unwrap() {
+            for passage in staged.push(&document, &[(*text).into()]).unwrap() {
                 index.push(&passage, &vector(number)).unwrap();
             }
         }
@@ -217,6 +216,7 @@ fn document(id: &str, text: &str) -> Document {
         text: text.to_owned(),
         metadata: metadata.as_object().cloned().unwrap(),
         record: true,
+        ..Document::default()
     }
 }
 

@@ -6,18 +6,18 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender};
 
-use ken_corpus::{Known, Segmentation, halve, segment_unless, titled};
+use ken_corpus::{Known, Locator, Piece, Segmentation, halve, segment_unless, titled};
 use ken_language::{Embedder, Role};
 
 use super::{BATCH_PASSAGES, NewDocument};
 use crate::known_vectors::KnownVectors;
 use crate::{Cut, IngestError};
 
-/// A document with the texts of its passages.
+/// A document with the pieces that become its passages.
 pub(crate) struct CutDocument {
     pub(crate) found: NewDocument,
-    pub(crate) texts: Vec<String>,
-    /// The vector of each text, if known.
+    pub(crate) pieces: Vec<Piece>,
+    /// The vector of each piece, if known.
     pub(crate) vectors: Vec<Option<Vec<f32>>>,
     /// How many were known before anything was embedded.
     pub(crate) reused: usize,
@@ -26,10 +26,16 @@ pub(crate) struct CutDocument {
 }
 
 impl CutDocument {
-    /// The text that is embedded for a passage. Embedders truncate long texts, but would tokenize
+    /// A piece's text with its titles.
+    fn titled(&self, piece: &Piece) -> String {
+        let title = piece.location.titled(&self.found.document.title);
+        titled(&title, &piece.text)
+    }
+
+    /// The text that is embedded for a piece. Embedders truncate long texts, but would tokenize
     /// all of them.
-    pub(crate) fn embedded_text(&self, text: &str) -> String {
-        let mut text = titled(&self.found.document.title, text);
+    pub(crate) fn embedded_text(&self, piece: &Piece) -> String {
+        let mut text = self.titled(piece);
         let truncated = parts(&text, TOKENIZED_BYTES).next().map_or(0, str::len);
         text.truncate(truncated);
         text
@@ -43,11 +49,14 @@ impl CutDocument {
 
     /// Takes the vectors of passages that the published version has too.
     fn take_known(&mut self, known: &mut KnownVectors) -> Result<(), IngestError> {
-        let published = known.of_document(&self.found.document.id)?;
-        for (text, vector) in self.texts.iter().zip(&mut self.vectors) {
-            let text = titled(&self.found.document.title, text);
-            *vector = published.get(&text).cloned();
-            self.reused += usize::from(vector.is_some());
+        let Some(id) = &self.found.known_as else {
+            return Ok(());
+        };
+        let published = known.of_document(id)?;
+        for at in 0..self.pieces.len() {
+            let text = self.titled(&self.pieces[at]);
+            self.vectors[at] = published.get(&text).cloned();
+            self.reused += usize::from(self.vectors[at].is_some());
         }
         Ok(())
     }
@@ -77,7 +86,7 @@ pub(crate) fn cut(
             Ok(None) => return true,
             // A document without passages also takes memory.
             Ok(Some(document)) => {
-                passages += document.texts.len().max(1);
+                passages += document.pieces.len().max(1);
                 ready.push(document);
             }
             Err(error) => {
@@ -131,9 +140,19 @@ fn cut_document(
         }
         spans
     };
-    let text = &found.document.text;
-    let is_long = |text: &str| is_long(text, &found.document.title, embedder);
-    let mut segmentation = cut.of(&found.document);
+    let document = &found.document;
+    let text = &document.text;
+    let locator = Locator::new(&document.title, text, &document.outline);
+    // What is cut are slices of the text.
+    let locate = |slice: &str| {
+        let start = slice.as_ptr() as usize - text.as_ptr() as usize;
+        locator.locate(start..start + slice.len())
+    };
+    let is_long = |slice: &str| {
+        let title = locate(slice).titled(&document.title);
+        is_long(slice, &title, embedder)
+    };
+    let mut segmentation = cut.of(document);
     if segmentation == Segmentation::Whole && cut.cuts_long() && is_long(text)? {
         segmentation = Cut::PARTS;
     }
@@ -151,23 +170,26 @@ fn cut_document(
         },
         false => texts,
     };
+    let pieces = texts.into_iter().map(|slice| Piece {
+        text: slice.to_owned(),
+        location: locate(slice),
+    });
+    let pieces: Vec<Piece> = pieces.collect();
     let mut document = CutDocument {
-        vectors: vec![None; texts.len()],
-        texts: texts.into_iter().map(str::to_owned).collect(),
+        vectors: vec![None; pieces.len()],
+        pieces,
         reused: 0,
         longer: 0,
         found,
     };
-    if document.found.replaces {
-        document.take_known(known)?;
-    }
+    document.take_known(known)?;
     // Others have been cut until none is.
     if !cut.cuts_long() {
-        for text in &document.texts {
+        for piece in &document.pieces {
             if stop() {
                 return Ok(None);
             }
-            let text = document.embedded_text(text);
+            let text = document.embedded_text(piece);
             document.longer += usize::from(embedder.is_cut(&text, Role::Passage)?);
         }
     }

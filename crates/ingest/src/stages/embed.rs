@@ -85,7 +85,7 @@ impl Queue {
             .iter()
             .map(|&(at, passage)| {
                 let document = &self.documents[at];
-                document.embedded_text(&document.texts[passage])
+                document.embedded_text(&document.pieces[passage])
             })
             .collect();
         let borrowed: Vec<&str> = texts.iter().map(String::as_str).collect();

@@ -65,7 +65,10 @@ impl<'a> Publisher<'a> {
     }
 
     /// Stages documents, and publishes whenever there are enough, and at the end.
-    pub(crate) fn run(mut self, embedded: Receiver<Embedded>) -> Result<Report, IngestError> {
+    pub(crate) fn run(
+        mut self,
+        embedded: Receiver<Embedded>,
+    ) -> Result<(Report, Writer), IngestError> {
         for message in embedded {
             match message {
                 Embedded::Documents(documents) => {
@@ -76,13 +79,14 @@ impl<'a> Publisher<'a> {
                 Embedded::End => self.publish()?,
             }
         }
-        Ok(self.report)
+        Ok((self.report, self.writer))
     }
 
     fn stage(&mut self, done: &CutDocument) -> Result<(), IngestError> {
-        match done.found.replaces {
-            true => self.report.replaced += 1,
-            false => self.report.added += 1,
+        match (done.found.replaces, &done.found.known_as) {
+            (true, _) => self.report.replaced += 1,
+            (false, Some(_)) => self.report.moved += 1,
+            (false, None) => self.report.added += 1,
         }
         self.report.longer_than_embedder += done.longer;
         self.report.reused += done.reused;
@@ -94,7 +98,7 @@ impl<'a> Publisher<'a> {
                 none.insert(Stage { segment, index })
             }
         };
-        let passages = stage.segment.push(&done.found.document, &done.texts)?;
+        let passages = stage.segment.push(&done.found.document, &done.pieces)?;
         for (passage, vector) in passages.iter().zip(done.vectors.iter().flatten()) {
             stage.index.push(passage, vector)?;
         }

@@ -1,13 +1,15 @@
 //! The first stage: files into the documents that are new or changed.
 
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::SyncSender;
 
 use ken_corpus::{Document, DocumentState, Known};
-use ken_documents::{Documents, ReadError, ReadProgress};
+use ken_documents::{Documents, ReadError, ReadIds, ReadProgress};
 
 use crate::IngestError;
 use crate::split::Split;
+use crate::sync::Moves;
 
 /// The progress of reading.
 #[derive(Debug, Clone, Copy, Default)]
@@ -33,19 +35,22 @@ pub(crate) struct NewDocument {
     pub(crate) shard: u32,
     /// Whether it replaces a document of the same id.
     pub(crate) replaces: bool,
+    /// The id of the published document that has passages of it: its own, or the one that it had before it was moved.
+    pub(crate) known_as: Option<String>,
     /// The progress when it was found.
     pub(crate) seen: Seen,
 }
 
-/// Reads until the end, the first error, cancellation or the end of the next stage.
+/// Reads until the end, the first error, cancellation or the end of the next stage. Returns the ids read as well.
 pub(crate) fn read(
     mut documents: Documents,
     known: &Known,
     mut split: Split,
+    mut moves: Moves,
     on_broken: Option<&(dyn Fn(&ReadError) + Sync)>,
     cancel: &AtomicBool,
     out: &SyncSender<Result<NewDocument, IngestError>>,
-) -> Seen {
+) -> (Seen, ReadIds) {
     let mut seen = Seen {
         read: documents.progress(),
         ..Seen::default()
@@ -57,33 +62,30 @@ pub(crate) fn read(
         }
         let next = documents.next();
         seen.read = documents.progress();
-        let document = match next {
-            Some(Ok(document)) => document,
+        let read = match next {
+            None => break,
             // The documents may have a stop flag other than this run's.
             Some(Err(ReadError::Stopped)) => {
                 seen.interrupted = true;
                 break;
             }
-            Some(Err(error)) => {
-                if let Some(report) = on_broken {
-                    report(&error);
+            Some(read) => read.map_err(IngestError::from),
+        };
+        let related = read.and_then(|document| Ok((state_of(&document, known)?, document)));
+        let (state, document) = match related {
+            Ok(related) => related,
+            Err(error) => {
+                if let (IngestError::Read(error), Some(report)) = (&error, on_broken) {
+                    report(error);
                     seen.broken += 1;
                     continue;
                 }
                 // If the receiver is gone, another error came first.
-                let _ = out.send(Err(error.into()));
+                let _ = out.send(Err(error));
                 break;
             }
-            None => break,
         };
         seen.documents += 1;
-        let state = match known.state_of(&document) {
-            Ok(state) => state,
-            Err(error) => {
-                let _ = out.send(Err(error.into()));
-                break;
-            }
-        };
         let shard = split.shard(&document.id, state);
         if let DocumentState::Unchanged(_) = state {
             seen.unchanged += 1;
@@ -93,15 +95,44 @@ pub(crate) fn read(
             seen.other_shards += 1;
             continue;
         };
+        let replaces = state != DocumentState::New;
+        let known_as = match replaces {
+            true => Some(document.id.clone()),
+            false => moves.take(|| document.digest_text()),
+        };
         let found = NewDocument {
             document,
             shard,
-            replaces: state != DocumentState::New,
+            replaces,
+            known_as,
             seen,
         };
         if out.send(Ok(found)).is_err() {
             break;
         }
     }
-    seen
+    (seen, documents.into_ids())
+}
+
+/// How a document relates to the published ones.
+///
+/// # Errors
+/// [`ReadError::OtherFile`] where it would replace that of another file, which is still there: of two folders that hold
+/// files of the same name. Records have ids of their own.
+fn state_of(document: &Document, known: &Known) -> Result<DocumentState, IngestError> {
+    let state = known.state_of(document)?;
+    if let DocumentState::Changed(_) = state
+        && !document.record
+        && let Some(path) = &document.origin
+        && let Some(other) = known.origin_of(&document.id)?
+        && *path != other
+        && Path::new(&other).exists()
+    {
+        return Err(IngestError::Read(ReadError::OtherFile {
+            path: path.into(),
+            other: other.into(),
+            id: document.id.clone(),
+        }));
+    }
+    Ok(state)
 }

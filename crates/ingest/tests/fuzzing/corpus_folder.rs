@@ -340,6 +340,7 @@ impl Place {
             sharding: Some(Sharding { count: 1, seed: 0 }),
             dense: None,
             only_shard: None,
+            sync: &[],
             on_broken: None,
         };
         ingest(work, &mut |_| {}, &AtomicBool::new(false)).map(|_| ())

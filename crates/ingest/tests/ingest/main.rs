@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod plain;
+mod sync;
 mod trouble;
 
 use std::collections::BTreeMap;
@@ -75,6 +76,7 @@ impl Files {
             sharding: None,
             dense: None,
             only_shard: None,
+            sync: &[],
             on_broken: None,
         };
         ingest(work, progress, cancel)

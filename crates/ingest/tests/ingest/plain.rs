@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use ken_corpus::{
-    DocumentState, EmbedderIdentity, Segmentation, Settings, Sharding, Writer, segment,
+    DocumentState, EmbedderIdentity, Locator, Piece, Segmentation, Settings, Sharding, Writer,
+    segment, titled,
 };
 use ken_documents::read_documents;
 use ken_index::{DenseLayout, SegmentWriter};
@@ -34,15 +35,16 @@ pub(crate) fn ingest(paths: &[PathBuf], corpus: &Path, words: usize) {
         let document = document.unwrap();
         let state = known.state_of(&document).unwrap();
         if !matches!(state, DocumentState::Unchanged(_)) {
-            let texts = segment(&document.text, cut, &|_| Vec::new());
-            let texts: Vec<String> = texts.into_iter().map(str::to_owned).collect();
-            for text in &texts {
-                vectors.extend(match document.title.is_empty() {
-                    true => vector(text),
-                    false => vector(&format!("{}\n{text}", document.title)),
-                });
+            let locator = Locator::new(&document.title, &document.text, &document.outline);
+            let mut pieces = Vec::new();
+            for text in segment(&document.text, cut, &|_| Vec::new()) {
+                let start = text.as_ptr() as usize - document.text.as_ptr() as usize;
+                let location = locator.locate(start..start + text.len());
+                vectors.extend(vector(&titled(&location.titled(&document.title), text)));
+                let text = text.to_owned();
+                pieces.push(Piece { text, location });
             }
-            passages.extend(stage.push(&document, &texts).unwrap());
+            passages.extend(stage.push(&document, &pieces).unwrap());
         }
         let full = passages.len() >= 4096;
         if full || (documents.peek().is_none() && stage.document_count() > 0) {

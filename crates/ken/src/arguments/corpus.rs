@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Arg, Args, Subcommand};
 use ken_corpus::Sharding;
-use ken_documents::{Encoding, FieldName, Format, HtmlPart};
+use ken_documents::{BaseUrl, Encoding, FieldName, Format, HtmlPart};
 use ken_index::DenseLayout;
 use ken_milvus::{IndexKind, MilvusAddress};
 
@@ -34,6 +34,8 @@ fn searching() -> Vec<Arg> {
 Examples:
   ken ingest notes/ --corpus notes.ken
   ken ingest handbook.docx faq.html --corpus help.ken --segment words:100/20
+  ken ingest notes/ --corpus notes.ken --sync --dry-run
+  ken ingest manuals/ --corpus help.ken --base-url https://docs.example.org/manuals/
   ken ingest answers.csv --corpus answers.ken --field id=number --field text=body
   curl -s https://example.org/passages.tsv.gz | ken ingest - --format tsv --corpus p.ken
   ken ingest wiki.jsonl --corpus part-3.ken --shards 12 --only-shard 3
@@ -43,7 +45,7 @@ JSON Lines, CSV, TSV, Parquet), MediaWiki dumps, archives of all these, and dire
 Records are {\"id\", \"contents\"} or {\"_id\", \"title\", \"text\"}, or by other common names, or as \
 --field says.
 
-Re-run it after edits: only changed documents are processed. An interrupted run keeps what was \
+Re-run it after edits: only changed documents are processed, and --sync deletes those that are gone. An interrupted run keeps what was \
 published, and the next one resumes from there.")]
 pub(crate) struct IngestArguments {
     /// Files and directories to ingest; `-` reads stdin
@@ -83,6 +85,22 @@ pub(crate) struct IngestArguments {
     /// They are listed on stderr. Without it, the first one stops the run.
     #[arg(long)]
     pub(crate) skip_broken: bool,
+
+    /// Delete documents whose files or records are gone from the given paths
+    ///
+    /// What was only moved or renamed is not embedded again. Nothing is deleted if anything could not be read.
+    #[arg(long, conflicts_with = "only_shard")]
+    pub(crate) sync: bool,
+
+    /// Show what would change, and change nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+
+    /// Address of the folder on the web: documents link to it and their paths
+    ///
+    /// Citations then lead to the original, and in a PDF to the page. Not for records, whose field url is taken.
+    #[arg(long, value_name = "URL")]
+    pub(crate) base_url: Option<BaseUrl>,
 
     /// Split the documents into N random shards [default: 1]
     ///
@@ -160,6 +178,30 @@ pub(crate) enum CorpusVerb {
 Examples:
   ken corpus info --corpus notes.ken")]
     Info,
+    /// List the documents of a corpus, oldest first
+    #[command(arg = folder(), after_long_help = "\
+Examples:
+  ken corpus list --corpus notes.ken
+  ken corpus list --corpus notes.ken --prefix manuals/ --limit 20
+  ken corpus list --corpus notes.ken --json
+
+With --json, each line is a document with its metadata, and the file that it was read from.")]
+    List {
+        /// Only documents whose ids begin with this
+        #[arg(
+            long,
+            value_name = "TEXT",
+            default_value = "",
+            hide_default_value = true
+        )]
+        prefix: String,
+        /// At most so many documents
+        #[arg(long, value_name = "N")]
+        limit: Option<usize>,
+        /// Only documents after this one
+        #[arg(long, value_name = "ID")]
+        after: Option<String>,
+    },
     /// Check every byte against its checksum
     #[command(arg = folder(), after_long_help = "\
 Examples:

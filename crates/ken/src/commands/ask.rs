@@ -112,7 +112,7 @@ fn show(answer: &Answer) -> Result<()> {
             "  [{}] {}  {}",
             citation.number,
             output::place(&citation.passage_id, citation.chunk.as_ref()),
-            citation.title
+            output::titled(&citation.title, &citation.location)
         ))?;
         output::line(format!("      {}", output::shortened(&citation.text, 200)))?;
     }
@@ -160,7 +160,7 @@ fn show(answer: &Answer) -> Result<()> {
                 "  {mark:>4} {:.4}  {}  {}",
                 passage.score,
                 output::place(&passage.passage_id, passage.chunk.as_ref()),
-                passage.title
+                output::titled(&passage.title, &passage.location)
             ))?;
         }
     }

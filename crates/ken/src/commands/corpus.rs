@@ -5,7 +5,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ken_corpus::{
-    Active, ByteProgress, Corpus, CorpusInfo, Damage, Writer, backup, history, verify,
+    Active, ByteProgress, Corpus, CorpusError, CorpusInfo, Damage, ListedDocument, Writer, backup,
+    history, verify,
 };
 use ken_ingest::compact;
 use ken_setup::CorpusAddress;
@@ -36,6 +37,16 @@ pub(crate) fn run(verb: &CorpusVerb, session: &Session<'_>) -> Result<()> {
             return push::run(corpus, to, *index, session);
         }
         CorpusVerb::Verify { repair, .. } => return check(corpus, *repair, session.json),
+        CorpusVerb::List {
+            prefix,
+            limit,
+            after,
+            ..
+        } => {
+            let corpus = Corpus::open(corpus)?;
+            let documents = corpus.documents(after.as_deref(), false);
+            return list(documents, prefix, limit.unwrap_or(usize::MAX), session.json);
+        }
         CorpusVerb::History => return show_history(corpus, session.json),
         CorpusVerb::Backup { to } => return back_up(corpus, to, session),
         CorpusVerb::Export { to, .. } => return export(corpus, to.as_deref(), session.stop),
@@ -135,6 +146,43 @@ fn described(damage: &Damage) -> String {
     )
 }
 
+fn list(
+    documents: impl Iterator<Item = std::result::Result<ListedDocument, CorpusError>>,
+    prefix: &str,
+    limit: usize,
+    json: bool,
+) -> Result<()> {
+    let chosen = documents.filter(|document| match document {
+        Ok(document) => document.id.starts_with(prefix),
+        Err(_) => true,
+    });
+    for document in chosen.take(limit) {
+        let document = document?;
+        if json {
+            output::json(&json!({
+                "id": document.id,
+                "title": document.title,
+                "passages": document.passages,
+                "pruned": document.pruned,
+                "origin": document.origin,
+                "metadata": document.metadata,
+            }))?;
+            continue;
+        }
+        let passages = match document.passages {
+            1 => "1 passage".to_owned(),
+            passages => format!("{passages} passages"),
+        };
+        let pruned = match document.pruned {
+            0 => String::new(),
+            pruned => format!(", {pruned} pruned"),
+        };
+        let ListedDocument { id, title, .. } = document;
+        output::line(format!("{id}  {title}  ({passages}{pruned})"))?;
+    }
+    Ok(())
+}
+
 fn show_history(corpus: &Path, json: bool) -> Result<()> {
     let mut rows = Vec::new();
     for past in history(corpus)? {
@@ -188,13 +236,14 @@ fn write_passages(
             return Err(Failure::stopped("stopped before the last passage"));
         }
         let passage = passage?;
-        let line = json!({
+        let mut line = json!({
             "id": passage.id,
             "title": passage.title,
             "contents": passage.text,
             "doc_id": passage.doc_id,
             "metadata": passage.metadata,
         });
+        output::add_location(&mut line, &passage.location);
         write(&line.to_string())?;
     }
     Ok(())

@@ -163,6 +163,7 @@ fn fill(
         sharding: None,
         dense: None,
         only_shard: None,
+        sync: &[],
         on_broken: None,
     };
     let mut display = Display::new();

@@ -1,12 +1,13 @@
 //! `ken ingest`: documents into a corpus.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use ken_documents::{
     Budget, Notice, Notices, ReadError, ReadOptions, SkipReason, Skipped, Unread,
     read_documents_with,
 };
-use ken_ingest::{Ingest, Report, ingest};
+use ken_ingest::{Ingest, Preview, Report, ingest, preview};
 use serde_json::{Value, json};
 
 use crate::arguments::corpus::IngestArguments;
@@ -32,6 +33,7 @@ pub(crate) fn run(arguments: &IngestArguments, session: &Session<'_>) -> Result<
         encoding: arguments.encoding,
         fields: arguments.field.iter().cloned().collect(),
         html: arguments.html,
+        base_url: arguments.base_url.clone(),
     };
     let documents = read_documents_with(&arguments.paths, options)?;
     tell_of_skipped(documents.skipped());
@@ -40,6 +42,18 @@ pub(crate) fn run(arguments: &IngestArguments, session: &Session<'_>) -> Result<
         unread: documents.unread(),
         notices: documents.notices(),
     };
+    let sync: &[PathBuf] = match arguments.sync {
+        true => &arguments.paths,
+        false => &[],
+    };
+    let on_broken: Option<&(dyn Fn(&ReadError) + Sync)> = match arguments.skip_broken {
+        true => Some(&warn),
+        false => None,
+    };
+    if arguments.dry_run {
+        let preview = preview(documents, corpus, sync, on_broken, session.stop)?;
+        return show_preview(&preview, session.json);
+    }
     let embedder = session.setup().embedder(&session.settings.embedder)?;
     let reference = session.setup().embedder_name()?;
     let work = Ingest {
@@ -51,7 +65,8 @@ pub(crate) fn run(arguments: &IngestArguments, session: &Session<'_>) -> Result<
         sharding: arguments.sharding(),
         dense: arguments.dense,
         only_shard: arguments.only_shard,
-        on_broken: arguments.skip_broken.then_some(&warn),
+        sync,
+        on_broken,
     };
     let report = {
         let mut display = Display::new();
@@ -120,6 +135,58 @@ fn warn(error: &ReadError) {
     remark(format_args!("skipped: {error}"));
 }
 
+/// What happens to documents, in a line; who syncs nothing sees no zeros for that.
+fn counts(added: usize, moved: usize, replaced: usize, deleted: usize) -> String {
+    let mut counts = format!("{added} documents added");
+    if moved > 0 {
+        counts += &format!(", {moved} moved");
+    }
+    counts += &format!(", {replaced} replaced");
+    if deleted > 0 {
+        counts += &format!(", {deleted} deleted");
+    }
+    counts
+}
+
+fn show_preview(preview: &Preview, json: bool) -> Result<()> {
+    if preview.interrupted {
+        return Err(Failure::stopped("stopped before everything was read"));
+    }
+    if json {
+        return output::json(&json!({
+            "dry_run": true,
+            "added": preview.added,
+            "moved": preview.moved.iter().map(|(old, new)| json!({"from": old, "to": new})).collect::<Vec<_>>(),
+            "replaced": preview.replaced,
+            "deleted": preview.deleted,
+            "unchanged": preview.unchanged,
+            "broken": preview.broken,
+        }));
+    }
+    for (change, ids) in [
+        ("add", &preview.added),
+        ("replace", &preview.replaced),
+        ("delete", &preview.deleted),
+    ] {
+        for id in ids {
+            output::line(format!("{change:<8}{id}"))?;
+        }
+    }
+    for (old, new) in &preview.moved {
+        output::line(format!("move    {old} -> {new}"))?;
+    }
+    let Preview {
+        added,
+        moved,
+        replaced,
+        deleted,
+        unchanged,
+        ..
+    } = preview;
+    let counts = counts(added.len(), moved.len(), replaced.len(), deleted.len());
+    output::line(format!("would be: {counts}, {unchanged} unchanged"))
+}
+
 fn show(
     report: &Report,
     left_out: &LeftOut,
@@ -136,7 +203,9 @@ fn show(
             "generation": report.generation,
             "documents": {
                 "added": report.added,
+                "moved": report.moved,
                 "replaced": report.replaced,
+                "deleted": report.deleted,
                 "unchanged": report.unchanged,
             },
             "broken": report.broken,
@@ -149,10 +218,14 @@ fn show(
             "longer_than_embedder": report.longer_than_embedder,
         }));
     }
+    let changes = counts(report.added, report.moved, report.replaced, report.deleted);
     output::line(format!(
-        "{} documents added, {} replaced, {} unchanged; {} passages written; generation {}",
-        report.added, report.replaced, report.unchanged, report.passages, report.generation
+        "{changes}, {} unchanged; {} passages written; generation {}",
+        report.unchanged, report.passages, report.generation
     ))?;
+    if report.not_synced {
+        output::line("nothing was deleted, since not everything could be read")?;
+    }
     if report.broken > 0 {
         output::line(format!("{} documents could not be read", report.broken))?;
     }

@@ -60,6 +60,7 @@ fn show_json(query: &str, hits: &[SearchResult]) -> Result<()> {
             if let Some(chunk) = &hit.chunk {
                 shown["chunk"] = json!(chunk);
             }
+            output::add_location(&mut shown, &hit.passage.location);
             shown
         })
         .collect();
@@ -73,7 +74,7 @@ fn show(hits: &[SearchResult]) -> Result<()> {
             "{rank:>2}. {:.4}  {}  {}",
             hit.score,
             output::place(passage.id.as_str(), hit.chunk.as_ref()),
-            passage.title
+            output::titled(&passage.title, &passage.location)
         ))?;
         output::line(format!("      {}", output::shortened(&hit.text, 200)))?;
     }

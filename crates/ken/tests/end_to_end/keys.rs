@@ -6,7 +6,7 @@ use std::process::Output;
 
 use ken_corpus::{Document, EmbedderIdentity, Settings, Sharding, Writer};
 use ken_index::{DenseLayout, SegmentWriter};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
 use crate::harness::{Ken, refused};
@@ -227,10 +227,10 @@ fn corpus_of(path: &Path, reference: &str) {
         id: "a".to_owned(),
         title: String::new(),
         text: String::new(),
-        metadata: Map::new(),
         record: true,
+        ..Document::default()
     };
-    for passage in staged.push(&document, &["a passage".to_owned()]).unwrap() {
+    for passage in staged.push(&document, &["a passage".into()]).unwrap() {
         index.push(&passage, &[1.0, 0.0, 0.0]).unwrap();
     }
     index.finish().unwrap();

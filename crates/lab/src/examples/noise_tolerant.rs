@@ -104,7 +104,7 @@ fn holds_answer(question: &Question, passage: &Retrieved) -> bool {
 
 /// Whether the answer stands anywhere in what a prompt shows of a passage.
 fn shows_answer(question: &Question, passage: &Retrieved) -> bool {
-    let shown = format!("{} {}", passage.title, passage.text);
+    let shown = format!("{} {}", passage.full_title(), passage.text);
     covers(&shown, &question.answers_in_words()) == Some(true)
 }
 
@@ -170,6 +170,7 @@ mod tests {
             passage_id: id.to_string(),
             doc_id: id.to_string(),
             title: title.to_owned(),
+            location: Default::default(),
             text: text.to_owned(),
             chunk: None,
             score: 0.0,

@@ -214,7 +214,7 @@ impl Labeling<'_> {
         for (contexts, found) in contexts.iter_mut().zip(found) {
             contexts.extend(found.into_iter().map(|found| Context {
                 source: corpus.name.clone(),
-                title: found.passage.title,
+                title: found.passage.full_title(),
                 text: found.text,
                 passage_id: Some(found.passage.id.0),
                 logprob: f64::NEG_INFINITY,

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 pub struct Context {
     /// `self`, or the name of a corpus.
     pub source: String,
-    /// The title of the passage's document; empty where there is none.
+    /// The title of the passage's document with the headings over it; empty where there is none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub title: String,
     /// What the model wrote, or the passage.

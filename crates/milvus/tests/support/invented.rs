@@ -3,7 +3,9 @@
 
 use std::path::Path;
 
-use ken_corpus::{Document, EmbedderIdentity, PassageId, PruneMark, Settings, Sharding, Writer};
+use ken_corpus::{
+    Document, EmbedderIdentity, Location, PassageId, Piece, PruneMark, Settings, Sharding, Writer,
+};
 use ken_index::{DenseLayout, SegmentWriter};
 use serde_json::{Map, Value, json};
 
@@ -52,6 +54,7 @@ pub(crate) fn document(id: &str, title: &str, metadata: &Value) -> Document {
         text: String::new(),
         metadata: metadata.as_object().cloned().unwrap_or_default(),
         record: true,
+        ..Document::default()
     }
 }
 
@@ -129,7 +132,16 @@ pub(crate) fn publish_with(
             .zip(&shards)
             .filter(|(_, of)| **of == shard);
         for ((document, texts), _) in of_shard {
-            for passage in staged.push(document, texts).unwrap() {
+            let located = |(page, text): (u32, &String)| Piece {
+                text: text.clone(),
+                location: Location {
+                    heading: format!("Part {page}"),
+                    page: Some(page),
+                    ..Location::default()
+                },
+            };
+            let pieces: Vec<Piece> = (1..).zip(texts).map(located).collect();
+            for passage in staged.push(document, &pieces).unwrap() {
                 index.push(&passage, &vector(&passage.id)).unwrap();
             }
         }

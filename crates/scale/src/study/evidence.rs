@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use ken_answer::{Pipeline, QuestionPrompt, RerankCost, Retriever, SearchOutcome, SearchResult};
-use ken_corpus::{Passage, PassageId};
+use ken_corpus::{Location, Passage, PassageId};
 use ken_eval::dataset::Question;
 use ken_eval::record::Failure;
 use ken_eval::record_of_question;
@@ -48,6 +48,9 @@ pub struct FoundPassage {
     pub doc: String,
     /// Its document's title.
     pub title: String,
+    /// Where it stands in the document.
+    #[serde(flatten)]
+    pub location: Location,
     /// Its text, or that of the chunk.
     pub text: String,
     /// Which characters of the passage the chunk is.
@@ -74,6 +77,7 @@ impl Evidence {
             id: one.passage.id.0,
             doc: one.passage.doc_id,
             title: one.passage.title,
+            location: one.passage.location,
             text: one.text,
             chunk: one.chunk,
             score: one.score,
@@ -114,6 +118,7 @@ impl Evidence {
                 id: PassageId(one.id.clone()),
                 doc_id: one.doc.clone(),
                 title: one.title.clone(),
+                location: one.location.clone(),
                 text: one.text.clone(),
                 metadata: Map::new(),
             },

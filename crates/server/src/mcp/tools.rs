@@ -47,8 +47,11 @@ struct SearchResults {
 struct FoundPassage {
     /// By which it can be fetched.
     id: String,
-    /// The document's title, or else its id.
+    /// The document's title, or else its id, and the page where there are pages.
     title: String,
+    /// The headings over the passage, from the outermost.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    heading: String,
     /// Where it can be read.
     url: String,
     /// The text, where it fits.
@@ -70,8 +73,11 @@ struct FetchArguments {
 #[derive(Debug, Serialize, JsonSchema)]
 struct Fetched {
     id: String,
-    /// The document's title, or else its id.
+    /// The document's title, or else its id, and the page where there are pages.
     title: String,
+    /// The headings over the passage, from the outermost.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    heading: String,
     text: String,
     /// Where it can be read.
     url: String,
@@ -231,8 +237,9 @@ async fn find(
         left = if fits { left - tokens } else { 0 };
         results.push(FoundPassage {
             id: format!("{corpus}/{}", hit.passage_id),
-            url: addresses.passage(corpus, &hit.passage_id),
-            title: title(hit.title, &hit.doc_id),
+            url: addresses.passage(corpus, &hit.passage_id, &hit.location),
+            title: hit.location.named(&hit.title, &hit.doc_id),
+            heading: hit.location.heading,
             text: fits.then_some(hit.text),
         });
     }
@@ -253,8 +260,9 @@ async fn fetch(
     let found = corpora::read(served, name, passage, request).await?;
     let most = asked.max_tokens.unwrap_or(TOKENS);
     Ok(Fetched {
-        url: addresses.passage(corpus, &found.passage_id),
-        title: title(found.title, &found.doc_id),
+        url: addresses.passage(corpus, &found.passage_id, &found.location),
+        title: found.location.named(&found.title, &found.doc_id),
+        heading: found.location.heading,
         text: cut(served, found.text, most)?,
         metadata: found.metadata,
         id: asked.id,
@@ -294,13 +302,6 @@ async fn judge(
         policy: asked.policy,
     };
     knows::judge(served, asked, request).await
-}
-
-fn title(title: String, doc_id: &str) -> String {
-    match title.is_empty() {
-        true => doc_id.to_owned(),
-        false => title,
-    }
 }
 
 fn count(served: &Served, text: &str) -> Result<usize, Refusal> {

@@ -2,6 +2,8 @@
 
 use axum::http::{HeaderMap, header};
 
+use crate::wire::ken::Location;
+
 /// Addresses of passages for one client.
 pub(crate) struct Addresses {
     /// `None` where the client does not speak HTTP.
@@ -26,8 +28,11 @@ impl Addresses {
         Self { origin: None }
     }
 
-    /// The address of a passage.
-    pub(crate) fn passage(&self, corpus: &str, passage_id: &str) -> String {
+    /// The address of a passage: where its document is, if that is known, or else at this server.
+    pub(crate) fn passage(&self, corpus: &str, passage_id: &str, location: &Location) -> String {
+        if let Some(url) = &location.url {
+            return url.clone();
+        }
         let (corpus, passage_id) = (escaped(corpus), escaped(passage_id));
         match &self.origin {
             Some(origin) => format!("{origin}/v1/ken/corpora/{corpus}/passages/{passage_id}"),
@@ -58,12 +63,20 @@ mod tests {
     fn addresses_are_those_that_the_client_knows() {
         let mut headers = HeaderMap::new();
         headers.insert(header::HOST, "box:8484".parse().unwrap());
-        let of = |headers: &HeaderMap| Addresses::of(headers).passage("my notes", "a/é.md#0");
+        let of = |headers: &HeaderMap| {
+            Addresses::of(headers).passage("my notes", "a/é.md#0", &Location::default())
+        };
         let path = "/v1/ken/corpora/my%20notes/passages/a/%C3%A9.md%230";
         assert_eq!(of(&headers), format!("http://box:8484{path}"));
         headers.insert("x-forwarded-proto", "https".parse().unwrap());
         assert_eq!(of(&headers), format!("https://box:8484{path}"));
-        let named = Addresses::none().passage("my notes", "a#0");
+        let named = Addresses::none().passage("my notes", "a#0", &Location::default());
         assert_eq!(named, "ken:my%20notes/a%230");
+        let location = Location {
+            url: Some("https://a.example/m.pdf#page=3".to_owned()),
+            ..Location::default()
+        };
+        let known = Addresses::none().passage("my notes", "a#0", &location);
+        assert_eq!(known, "https://a.example/m.pdf#page=3");
     }
 }

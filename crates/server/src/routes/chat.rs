@@ -146,7 +146,11 @@ fn usage(answered: &Completion) -> Usage {
 
 fn annotations(answered: &Completion, addresses: &Addresses) -> Vec<Annotation> {
     let each = cited(answered).into_iter().map(|cited| {
-        let url = addresses.passage(cited.corpus, &cited.citation.passage_id);
+        let url = addresses.passage(
+            cited.corpus,
+            &cited.citation.passage_id,
+            &cited.citation.location,
+        );
         let title = cited.title();
         Annotation::new(cited.place, url, title)
     });

@@ -15,12 +15,15 @@ pub(crate) struct Cited<'a> {
 }
 
 impl Cited<'_> {
-    /// The document's title, or else its id.
+    /// The document's title, or else its id, with the page.
     pub(crate) fn title(&self) -> String {
-        match self.citation.title.as_str() {
-            "" => self.citation.doc_id.clone(),
-            title => title.to_owned(),
-        }
+        let Citation {
+            location,
+            title,
+            doc_id,
+            ..
+        } = self.citation;
+        location.named(title, doc_id)
     }
 }
 

@@ -79,6 +79,7 @@ pub(crate) async fn read(
                 passage_id: passage.id.0,
                 doc_id: passage.doc_id,
                 title: passage.title,
+                location: passage.location.into(),
                 text: passage.text,
                 metadata: passage.metadata,
             })

@@ -297,6 +297,7 @@ impl Reply {
                 doc_id,
                 title,
                 passage_id,
+                location,
                 ..
             } = cited.citation;
             let (file_id, filename) = self.served.file_of(cited.corpus, doc_id, title);
@@ -307,7 +308,7 @@ impl Reply {
                 index: cited.place.end,
                 start_index: cited.place.start,
                 end_index: cited.place.end,
-                url: self.addresses.passage(cited.corpus, passage_id),
+                url: self.addresses.passage(cited.corpus, passage_id, location),
             }
         });
         OutputText::new(answered.text.clone(), each.collect())

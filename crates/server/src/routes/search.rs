@@ -65,6 +65,7 @@ fn hit(found: SearchResult) -> Retrieved {
         passage_id: found.passage.id.0,
         doc_id: found.passage.doc_id,
         title: found.passage.title,
+        location: found.passage.location.into(),
         text: found.text,
         chunk: found.chunk.map(Into::into),
         score: found.score,

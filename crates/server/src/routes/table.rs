@@ -16,11 +16,12 @@ use super::permission::Permission::{self, AnyKey, Everybody};
 use super::reply::{Reply, Text};
 use super::route::Route;
 use super::{
-    access, ask, changes, chat, console, corpora, corrections, embeddings, evals, feedback, files,
-    guarantee, jobs, knows, mcp, models, prune, reload, responses, search, state, studies, traces,
-    vector_stores,
+    access, ask, changes, chat, console, corpora, corrections, documents, embeddings, evals,
+    feedback, files, guarantee, jobs, knows, mcp, models, prune, reload, responses, search, state,
+    studies, traces, vector_stores,
 };
 use crate::access::keys::Scope;
+use crate::wire::documents::{DOCUMENTS, PASSAGES};
 use crate::wire::refusal::Refusal;
 use crate::wire::traces::{FILTERS, PAGE};
 
@@ -136,6 +137,8 @@ table! {
     DELETE "/v1/ken/corpora/{name}" WRITE changes::remove;
     /// Upload documents; those of known ids are replaced
     POST "/v1/ken/corpora/{name}/documents" WRITE changes::upload;
+    /// The documents, newest first
+    GET "/v1/ken/corpora/{name}/documents" SEARCH documents::list, query DOCUMENTS.to_vec();
     /// Delete a document
     DELETE "/v1/ken/corpora/{name}/documents/{*id}" WRITE changes::delete_document;
     /// Bring an earlier generation back, as a new one
@@ -148,6 +151,8 @@ table! {
     GET "/v1/ken/corpora/{name}/pruned" SEARCH prune::list;
     /// The corpora
     GET "/v1/ken/corpora" AnyKey corpora::list;
+    /// The passages of a document, in the order of its text
+    GET "/v1/ken/corpora/{name}/passages" SEARCH documents::passages, query PASSAGES.to_vec();
     /// A passage
     GET "/v1/ken/corpora/{name}/passages/{*id}" SEARCH corpora::passage;
 

@@ -462,6 +462,7 @@ fn cited(citation: ken_answer::Citation) -> Citation {
         passage_id: citation.passage_id,
         doc_id: citation.doc_id,
         title: citation.title,
+        location: citation.location.into(),
         text: citation.text,
         places: citation.places.into_iter().map(Into::into).collect(),
     }
@@ -472,6 +473,7 @@ fn retrieved(found: &ken_answer::Retrieved) -> Retrieved {
         passage_id: found.passage_id.clone(),
         doc_id: found.doc_id.clone(),
         title: found.title.clone(),
+        location: found.location.clone().into(),
         text: found.text.clone(),
         chunk: found.chunk.clone().map(Into::into),
         score: found.score,

@@ -188,9 +188,9 @@ pub(crate) struct UrlCitation {
     start_index: usize,
     /// Behind the last.
     end_index: usize,
-    /// The passage, at this server.
+    /// Where the document is, if that is known, or else the passage at this server.
     url: String,
-    /// The document's title, or else its id.
+    /// The document's title, or else its id, and the page where there are pages.
     title: String,
 }
 

@@ -158,6 +158,51 @@ impl From<Range<usize>> for Span {
     }
 }
 
+/// Where a passage stands in its document, as far as that is known.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct Location {
+    /// The headings over it, from the outermost, with ` > ` between them.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(crate) heading: String,
+    /// The page on which it begins, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) page: Option<u32>,
+    /// The page on which it ends, where that is another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) last_page: Option<u32>,
+    /// Where the document can be read; of a document with pages, that page.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) url: Option<String>,
+}
+
+impl From<ken_corpus::Location> for Location {
+    fn from(location: ken_corpus::Location) -> Self {
+        let ken_corpus::Location {
+            heading,
+            page,
+            last_page,
+            url,
+        } = location;
+        Self {
+            heading,
+            page,
+            last_page,
+            url,
+        }
+    }
+}
+
+impl Location {
+    /// What a passage is called by a document's title, or else its id: with the page, where there are pages.
+    pub(crate) fn named(&self, title: &str, doc_id: &str) -> String {
+        let title = if title.is_empty() { doc_id } else { title };
+        match self.page {
+            Some(page) => format!("{title}, p. {page}"),
+            None => title.to_owned(),
+        }
+    }
+}
+
 /// A passage that an answer rests on.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Citation {
@@ -169,6 +214,9 @@ pub(crate) struct Citation {
     pub(crate) doc_id: String,
     /// The document's title.
     pub(crate) title: String,
+    /// Where it stands.
+    #[serde(flatten)]
+    pub(crate) location: Location,
     /// What the model read.
     pub(crate) text: String,
     /// Where the answer names it, in code points; none where it was found by comparison.
@@ -184,6 +232,9 @@ pub(crate) struct Retrieved {
     pub(crate) doc_id: String,
     /// The document's title.
     pub(crate) title: String,
+    /// Where it stands.
+    #[serde(flatten)]
+    pub(crate) location: Location,
     /// The text that was found.
     pub(crate) text: String,
     /// Which characters of the passage it is, where it is a chunk.
@@ -320,6 +371,9 @@ pub(crate) struct PassageResponse {
     pub(crate) doc_id: String,
     /// The document's title.
     pub(crate) title: String,
+    /// Where it stands.
+    #[serde(flatten)]
+    pub(crate) location: Location,
     /// The text.
     pub(crate) text: String,
     /// What the document says of itself.

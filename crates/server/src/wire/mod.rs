@@ -5,6 +5,7 @@ pub(crate) mod access;
 pub(crate) mod body;
 pub(crate) mod chat;
 pub(crate) mod corrections;
+pub(crate) mod documents;
 pub(crate) mod embeddings;
 pub(crate) mod feedback;
 pub(crate) mod files;

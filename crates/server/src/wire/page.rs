@@ -77,6 +77,29 @@ impl Page {
         Ok(true)
     }
 
+    /// The id of the last item before it.
+    pub(crate) fn after(&self) -> Option<&str> {
+        self.after.as_deref()
+    }
+
+    /// Whether the newest come first.
+    pub(crate) fn newest_first(&self) -> bool {
+        !self.ascending
+    }
+
+    /// The page at the beginning of a list that is in its order, after what is before it.
+    ///
+    /// # Errors
+    /// The first of the list's.
+    pub(crate) fn first<T, E>(
+        &self,
+        list: impl Iterator<Item = Result<T, E>>,
+        id: impl Fn(&T) -> &str,
+    ) -> Result<Listed<T>, E> {
+        let data = list.take(self.limit + 1).collect::<Result<Vec<T>, E>>()?;
+        Ok(self.cut(data, id))
+    }
+
     /// The page of a list that is newest first.
     pub(crate) fn of<T>(&self, mut all: Vec<T>, id: impl Fn(&T) -> &str) -> Listed<T> {
         if self.ascending {
@@ -89,7 +112,10 @@ impl Page {
                 place.map_or(all.len(), |place| place + 1)
             }
         };
-        let mut data = all.split_off(start);
+        self.cut(all.split_off(start), id)
+    }
+
+    fn cut<T>(&self, mut data: Vec<T>, id: impl Fn(&T) -> &str) -> Listed<T> {
         let has_more = data.len() > self.limit;
         data.truncate(self.limit);
         let named = |item: Option<&T>| item.map(|item| id(item).to_owned());

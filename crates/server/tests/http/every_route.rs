@@ -525,6 +525,7 @@ fn pages_are_read_strictly() {
         "/v1/ken/jobs",
         "/v1/ken/traces",
         "/v1/ken/corpora/notes/pruned",
+        "/v1/ken/corpora/notes/documents",
     ] {
         for query in [
             "limit=0",

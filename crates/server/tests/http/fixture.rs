@@ -520,6 +520,7 @@ fn make_corpus(folder: &TempDir, name: &str, documents: &[Value]) {
         sharding: None,
         dense: None,
         only_shard: None,
+        sync: &[],
         on_broken: None,
     };
     ingest(work, &mut |_| {}, &AtomicBool::new(false)).unwrap();

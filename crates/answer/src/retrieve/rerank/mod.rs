@@ -105,7 +105,7 @@ impl Reranking {
         let texts: Vec<Vec<String>> = chunks
             .iter()
             .map(|chunks| {
-                let titled = |chunk: &Chunk<'_>| titled(&chunk.passage.title, chunk.text);
+                let titled = |chunk: &Chunk<'_>| titled(&chunk.passage.full_title(), chunk.text);
                 chunks.iter().map(titled).collect()
             })
             .collect();

@@ -51,6 +51,7 @@ fn found(number: usize, title: &str, text: &str) -> SearchResult {
             id: PassageId::new("d", number),
             doc_id: "d".to_owned(),
             title: title.to_owned(),
+            location: Default::default(),
             text: text.to_owned(),
             metadata: Default::default(),
         },

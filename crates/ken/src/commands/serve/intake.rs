@@ -78,6 +78,7 @@ impl Intake for Documents {
             sharding: None,
             dense: None,
             only_shard: None,
+            sync: &[],
             on_broken: None,
         };
         let mut taken = Taken::default();

@@ -1,0 +1,122 @@
+//! The documents of a corpus, one by one.
+
+use serde_json::{Map, Value};
+
+use super::corpus::Corpus;
+use super::error::CorpusError;
+use super::segment::Segment;
+use crate::passage::{Passage, PassageId};
+
+/// A live document.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ListedDocument {
+    /// Its id.
+    pub id: String,
+    /// [`crate::Document::digest_text`].
+    pub digest: String,
+    /// Its title; may be empty.
+    pub title: String,
+    /// What the source says about it, besides its title.
+    pub metadata: Map<String, Value>,
+    /// The file that it was read from, where that is known.
+    pub origin: Option<String>,
+    /// How many passages it has, pruned ones included.
+    pub passages: usize,
+    /// How many of them are pruned.
+    pub pruned: usize,
+}
+
+impl Corpus {
+    /// The live documents, in the order in which they were added, or the newest first; only those after the one of an
+    /// id, if that is given, and none where it is not there.
+    ///
+    /// # Errors
+    /// As items: [`CorpusError::Damaged`] where a record cannot be read.
+    pub fn documents(
+        &self,
+        after: Option<&str>,
+        newest_first: bool,
+    ) -> Box<dyn Iterator<Item = Result<ListedDocument, CorpusError>> + '_> {
+        let place = match after.map(|id| self.place_of(id)) {
+            None => None,
+            Some(Ok(Some(place))) => Some(place),
+            Some(Ok(None)) => return Box::new(std::iter::empty()),
+            Some(Err(error)) => return Box::new(std::iter::once(Err(error))),
+        };
+        let is_after = move |at: &(usize, usize)| match place {
+            None => true,
+            Some(place) if newest_first => *at < place,
+            Some(place) => *at > place,
+        };
+        let all = self.segments().iter().enumerate();
+        let all = all.flat_map(|(number, segment)| {
+            let documents = segment.live_documents();
+            documents.map(move |document| (number, document))
+        });
+        let listed = |(number, document): (usize, usize)| self.segments()[number].listed(document);
+        if newest_first {
+            // Only where they are, so that this takes little memory.
+            let mut all: Vec<(usize, usize)> = all.filter(is_after).collect();
+            all.reverse();
+            return Box::new(all.into_iter().map(listed));
+        }
+        Box::new(all.filter(is_after).map(listed))
+    }
+
+    /// The passages of a live document, each with whether it is live or pruned, in the order of its text, after the one
+    /// of an id if that is given; `None` where there is no such document.
+    ///
+    /// # Errors
+    /// [`CorpusError::Damaged`] where a record cannot be read, also as items.
+    pub fn passages_of(
+        &self,
+        id: &str,
+        after: Option<&str>,
+    ) -> Result<Option<impl Iterator<Item = Result<(Passage, bool), CorpusError>> + '_>, CorpusError>
+    {
+        let Some((number, document)) = self.place_of(id)? else {
+            return Ok(None);
+        };
+        let segment = &self.segments()[number];
+        let mut passages = segment.passages_of(document)?;
+        if let Some(after) = after {
+            let after = segment.ordinal_of_any(&PassageId(after.to_owned()))?;
+            let after = after.filter(|after| passages.contains(after));
+            passages.start = after.map_or(passages.end, |after| after + 1);
+        }
+        Ok(Some(passages.map(|ordinal| {
+            Ok((segment.passage(ordinal)?, segment.is_live(ordinal)))
+        })))
+    }
+
+    /// The segment and the ordinal of the live document of an id.
+    fn place_of(&self, id: &str) -> Result<Option<(usize, usize)>, CorpusError> {
+        for (number, segment) in self.segments().iter().enumerate() {
+            if let Some(document) = segment.live_document(id)? {
+                return Ok(Some((number, document)));
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl Segment {
+    /// A document.
+    ///
+    /// # Errors
+    /// [`CorpusError::Damaged`] where its record cannot be read.
+    pub fn listed(&self, document: usize) -> Result<ListedDocument, CorpusError> {
+        let record = self.document(document)?;
+        let passages = self.passages_of(document)?;
+        let count = passages.len();
+        Ok(ListedDocument {
+            id: record.id,
+            digest: record.digest,
+            title: record.title,
+            metadata: record.metadata,
+            origin: record.origin,
+            passages: count,
+            pruned: count - self.live().count_ones(passages),
+        })
+    }
+}

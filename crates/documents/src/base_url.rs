@@ -1,0 +1,81 @@
+//! Where a folder of documents can be read on the web.
+
+use std::fmt::Write;
+use std::str::FromStr;
+
+/// The address of a folder, to which the paths of documents are added.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BaseUrl(String);
+
+/// No address of a folder on the web.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, ken_diagnostic::Diagnostic)]
+#[error("{given:?} is no address on the web")]
+#[diagnostic(
+    kind = "no_base_url",
+    remedy = "write it with its scheme, e.g. https://docs.example.org/manuals/"
+)]
+pub struct BaseUrlError {
+    /// What was given.
+    pub given: String,
+}
+
+impl FromStr for BaseUrl {
+    type Err = BaseUrlError;
+
+    fn from_str(given: &str) -> Result<Self, Self::Err> {
+        let host = ["https://", "http://"]
+            .iter()
+            .find_map(|scheme| given.strip_prefix(scheme))
+            .map(|rest| rest.split('/').next().unwrap_or_default());
+        let is_address = host.is_some_and(|host| !host.is_empty())
+            && !given.contains(|c: char| c.is_whitespace() || c.is_control() || "?#".contains(c));
+        match is_address {
+            true => Ok(Self(given.trim_end_matches('/').to_owned())),
+            false => Err(BaseUrlError {
+                given: given.to_owned(),
+            }),
+        }
+    }
+}
+
+impl BaseUrl {
+    /// The address of a document by its path below the folder.
+    pub(crate) fn of(&self, path: &str) -> String {
+        let mut url = format!("{}/", self.0);
+        for byte in path.bytes() {
+            match byte {
+                b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => {
+                    url.push(char::from(byte));
+                }
+                // Writing to a string cannot fail.
+                _ => drop(write!(url, "%{byte:02X}")),
+            }
+        }
+        url
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_added() {
+        let base: BaseUrl = "https://a.example/m//".parse().unwrap();
+        assert_eq!(
+            base.of("b c/é#.pdf"),
+            "https://a.example/m/b%20c/%C3%A9%23.pdf"
+        );
+        for bad in [
+            "",
+            "a.example",
+            "https://",
+            "ftp://a",
+            "http:///x",
+            "https://a/?q",
+            "https://a b",
+        ] {
+            assert!(bad.parse::<BaseUrl>().is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! What a run would change, without embedding or writing anything.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use ken_corpus::{Corpus, ListedDocument};
+use ken_documents::{Documents, ReadError};
+
+use crate::IngestError;
+use crate::sync::{Moves, Origins, is_gone};
+
+/// What a run would change: the ids of documents.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Preview {
+    /// New ones.
+    pub added: Vec<String>,
+    /// Those that would be replaced.
+    pub replaced: Vec<String>,
+    /// Those that were moved: the old id, the new one.
+    pub moved: Vec<(String, String)>,
+    /// Those that would be deleted.
+    pub deleted: Vec<String>,
+    /// How many would stay as they are.
+    pub unchanged: usize,
+    /// How many could not be read; then none would be deleted.
+    pub broken: usize,
+    /// Whether it was stopped; then it is not complete.
+    pub interrupted: bool,
+}
+
+/// What [`ingest`](crate::ingest()) would change in the corpus folder, which need not be there; `sync` and `on_broken` are
+/// as in [`Ingest`](crate::Ingest).
+///
+/// # Errors
+/// A damaged corpus; the first document that cannot be read, unless `on_broken` takes it.
+pub fn preview(
+    mut documents: Documents,
+    corpus: &Path,
+    sync: &[PathBuf],
+    on_broken: Option<&(dyn Fn(&ReadError) + Sync)>,
+    cancel: &AtomicBool,
+) -> Result<Preview, IngestError> {
+    let mut published: HashMap<String, ListedDocument> = HashMap::new();
+    if Corpus::exists(corpus) {
+        for document in Corpus::open(corpus)?.documents(None, false) {
+            let document = document?;
+            published.insert(document.id.clone(), document);
+        }
+    }
+    let origins = Origins::of(sync);
+    let mut moves = Moves::default();
+    for document in published.values() {
+        if origins.hold(document) && is_gone(document) {
+            moves.add(document);
+        }
+    }
+    let unreadable = documents.has_unreadable();
+    let mut preview = Preview::default();
+    loop {
+        if cancel.load(Ordering::Relaxed) {
+            preview.interrupted = true;
+            break;
+        }
+        let document = match documents.next() {
+            None => break,
+            Some(Ok(document)) => document,
+            Some(Err(ReadError::Stopped)) => {
+                preview.interrupted = true;
+                break;
+            }
+            Some(Err(error)) => match on_broken {
+                None => return Err(error.into()),
+                Some(report) => {
+                    report(&error);
+                    preview.broken += 1;
+                    continue;
+                }
+            },
+        };
+        match published.get(&document.id) {
+            Some(known) if known.digest == document.digest_text() => preview.unchanged += 1,
+            Some(_) => preview.replaced.push(document.id),
+            None => match moves.take(|| document.digest_text()) {
+                Some(old) => preview.moved.push((old, document.id)),
+                None => preview.added.push(document.id),
+            },
+        }
+    }
+    if !preview.interrupted && !unreadable && preview.broken == 0 {
+        let read = documents.into_ids();
+        let held = published
+            .into_values()
+            .filter(|document| origins.hold(document));
+        let missing = held.filter(|document| !read.contains(&document.id));
+        let moved = |id: &String| preview.moved.iter().any(|(old, _)| old == id);
+        preview.deleted = missing
+            .map(|document| document.id)
+            .filter(|id| !moved(id))
+            .collect();
+        preview.deleted.sort_unstable();
+    }
+    Ok(preview)
+}

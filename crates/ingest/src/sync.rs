@@ -1,0 +1,86 @@
+//! A corpus in step with folders: what of them it holds, and what is no longer there.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use ken_corpus::{CorpusError, Known, ListedDocument};
+use ken_documents::{ReadIds, origin_of};
+
+/// The folders and files with which a corpus is kept in step.
+pub(crate) struct Origins(Vec<PathBuf>);
+
+impl Origins {
+    pub(crate) fn of(paths: &[PathBuf]) -> Self {
+        let origins = paths.iter().filter_map(|path| origin_of(path));
+        Self(origins.map(PathBuf::from).collect())
+    }
+
+    /// The published documents that were read from them.
+    fn documents(&self, known: &Known) -> Result<Vec<ListedDocument>, CorpusError> {
+        let mut documents = Vec::new();
+        if self.0.is_empty() {
+            return Ok(documents);
+        }
+        for segment in known.segments() {
+            for document in segment.live_documents() {
+                let document = segment.listed(document)?;
+                documents.extend(self.hold(&document).then_some(document));
+            }
+        }
+        Ok(documents)
+    }
+
+    /// Whether a document was read from them.
+    pub(crate) fn hold(&self, document: &ListedDocument) -> bool {
+        let origin = document.origin.as_deref().map(Path::new);
+        origin.is_some_and(|origin| self.0.iter().any(|root| origin.starts_with(root)))
+    }
+
+    /// The ids of the documents whose files are gone, by the digests of their contents: whatever is new with the same
+    /// contents was moved.
+    pub(crate) fn movable(&self, known: &Known) -> Result<Moves, CorpusError> {
+        let documents = self.documents(known)?.into_iter();
+        let gone = documents.filter(is_gone);
+        Ok(Moves(
+            gone.map(|document| (document.digest, document.id))
+                .collect(),
+        ))
+    }
+
+    /// The ids of the documents that were not read again.
+    pub(crate) fn missing(
+        &self,
+        known: &Known,
+        read: &ReadIds,
+    ) -> Result<Vec<String>, CorpusError> {
+        let ids = self
+            .documents(known)?
+            .into_iter()
+            .map(|document| document.id);
+        Ok(ids.filter(|id| !read.contains(id)).collect())
+    }
+}
+
+/// Whether the file of a document is no longer there.
+pub(crate) fn is_gone(document: &ListedDocument) -> bool {
+    let origin = document.origin.as_deref().map(Path::new);
+    origin.is_some_and(|origin| !origin.exists())
+}
+
+/// The ids of documents that may have moved, by the digests of their contents.
+#[derive(Default)]
+pub(crate) struct Moves(HashMap<String, String>);
+
+impl Moves {
+    /// The id that a new document had, which no other then had.
+    pub(crate) fn take(&mut self, digest: impl FnOnce() -> String) -> Option<String> {
+        match self.0.is_empty() {
+            true => None,
+            false => self.0.remove(&digest()),
+        }
+    }
+
+    pub(crate) fn add(&mut self, document: &ListedDocument) {
+        self.0.insert(document.digest.clone(), document.id.clone());
+    }
+}

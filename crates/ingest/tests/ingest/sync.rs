@@ -1,0 +1,204 @@
+//! A corpus that is kept in step with folders.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use ken_corpus::{Corpus, Cut};
+use ken_documents::read_documents;
+use ken_ingest::{Ingest, IngestError, Preview, Report, ingest, preview};
+use ken_testing::FnEmbedder;
+use tempfile::TempDir;
+
+struct Folders(TempDir);
+
+impl Folders {
+    fn new(files: &[(&str, &str)]) -> Self {
+        let folders = Self(tempfile::tempdir().unwrap());
+        for (name, text) in files {
+            folders.write(name, text);
+        }
+        folders
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        let path = self.at(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn preview(&self, paths: &[&str]) -> Preview {
+        let paths: Vec<PathBuf> = paths.iter().map(|path| self.at(path)).collect();
+        let documents = read_documents(&paths).unwrap();
+        let ignored = |_: &ken_documents::ReadError| {};
+        preview(
+            documents,
+            &self.at("corpus"),
+            &paths,
+            Some(&ignored),
+            &AtomicBool::new(false),
+        )
+        .unwrap()
+    }
+
+    fn ingest(&self, paths: &[&str], sync: bool) -> Result<Report, IngestError> {
+        let paths: Vec<PathBuf> = paths.iter().map(|path| self.at(path)).collect();
+        let ignored = |_: &ken_documents::ReadError| {};
+        let work = Ingest {
+            documents: read_documents(&paths).unwrap(),
+            corpus: &self.at("corpus"),
+            cut: "sentence".parse::<Cut>().unwrap(),
+            embedder: &FnEmbedder::hashing(),
+            embedder_reference: "hashing",
+            sharding: None,
+            dense: None,
+            only_shard: None,
+            sync: if sync { &paths } else { &[] },
+            on_broken: sync.then_some(&ignored),
+        };
+        ingest(work, &mut |_| {}, &AtomicBool::new(false))
+    }
+
+    fn ids(&self) -> BTreeSet<String> {
+        let corpus = Corpus::open(&self.at("corpus")).unwrap();
+        let documents = corpus.documents(None, false);
+        documents.map(|document| document.unwrap().id).collect()
+    }
+}
+
+fn set(ids: &[&str]) -> BTreeSet<String> {
+    ids.iter().map(|id| (*id).to_owned()).collect()
+}
+
+#[test]
+fn what_is_gone_is_deleted_and_what_moved_keeps_its_vectors() {
+    let folders = Folders::new(&[
+        ("notes/a.txt", "The pump. It runs."),
+        ("notes/b.txt", "The valve."),
+        (
+            "notes/c.jsonl",
+            "{\"id\": \"r1\", \"contents\": \"one\"}\n{\"id\": \"r2\", \"contents\": \"two\"}\n",
+        ),
+        ("other/z.txt", "Another."),
+    ]);
+    folders.ingest(&["other"], false).unwrap();
+    folders.ingest(&["notes"], true).unwrap();
+    assert_eq!(folders.ids(), set(&["a.txt", "b.txt", "r1", "r2", "z.txt"]));
+
+    fs::rename(folders.at("notes/a.txt"), folders.at("notes/pump.txt")).unwrap();
+    fs::remove_file(folders.at("notes/b.txt")).unwrap();
+    folders.write("notes/c.jsonl", "{\"id\": \"r2\", \"contents\": \"two\"}\n");
+    folders.write("notes/new.txt", "A hose.");
+    // The title of a.txt is its name, so its vectors change with that; its content does too.
+    let planned = folders.preview(&["notes"]);
+    assert_eq!(
+        set(&["b.txt", "r1"]),
+        planned
+            .deleted
+            .iter()
+            .filter(|id| *id != "a.txt")
+            .cloned()
+            .collect()
+    );
+    let before = folders.ids();
+    assert_eq!(before.len(), 5, "a preview changes nothing");
+    let done = folders.ingest(&["notes"], true).unwrap();
+    assert_eq!(folders.ids(), set(&["new.txt", "pump.txt", "r2", "z.txt"]));
+    assert_eq!(
+        (
+            done.added,
+            done.moved,
+            done.deleted,
+            done.replaced,
+            done.unchanged
+        ),
+        (
+            planned.added.len(),
+            planned.moved.len(),
+            planned.deleted.len(),
+            0,
+            planned.unchanged
+        )
+    );
+    // Nothing is left to do.
+    let done = folders.ingest(&["notes"], true).unwrap();
+    assert_eq!(
+        (done.added, done.moved, done.deleted, done.unchanged),
+        (0, 0, 0, 3)
+    );
+}
+
+#[test]
+fn a_document_that_names_its_title_moves_without_being_embedded() {
+    let folders = Folders::new(&[("notes/a.md", "# Pumps\n\nIt runs. It stops.\n")]);
+    folders.ingest(&["notes"], true).unwrap();
+    fs::create_dir(folders.at("notes/deep")).unwrap();
+    fs::rename(folders.at("notes/a.md"), folders.at("notes/deep/b.md")).unwrap();
+    let planned = folders.preview(&["notes"]);
+    assert_eq!(planned.moved, [("a.md".to_owned(), "deep/b.md".to_owned())]);
+    assert_eq!((planned.added.len(), planned.deleted.len()), (0, 0));
+    let done = folders.ingest(&["notes"], true).unwrap();
+    assert_eq!(
+        (done.moved, done.reused, done.added, done.deleted),
+        (1, 2, 0, 0)
+    );
+    assert_eq!(folders.ids(), set(&["deep/b.md"]));
+}
+
+#[test]
+fn nothing_is_deleted_where_anything_cannot_be_read() {
+    let folders = Folders::new(&[
+        ("notes/a.txt", "One."),
+        ("notes/b.jsonl", "{\"id\": \"r\", \"contents\": \"x\"}\n"),
+    ]);
+    folders.ingest(&["notes"], true).unwrap();
+    fs::remove_file(folders.at("notes/a.txt")).unwrap();
+    folders.write("notes/b.jsonl", "{\"id\": \"r\", ");
+    assert_eq!(folders.preview(&["notes"]).deleted, [""; 0]);
+    let done = folders.ingest(&["notes"], true).unwrap();
+    assert!(done.not_synced);
+    assert_eq!((done.broken, done.deleted), (1, 0));
+    assert_eq!(folders.ids(), set(&["a.txt", "r"]));
+}
+
+#[test]
+fn files_of_one_name_in_two_folders_do_not_replace_one_another() {
+    let folders = Folders::new(&[
+        ("one/README.md", "Valve nine."),
+        ("two/README.md", "Valve ten."),
+    ]);
+    folders.ingest(&["one"], false).unwrap();
+    let error = folders.ingest(&["two"], false).unwrap_err();
+    assert_eq!(error.kind(), "other_file", "{error}");
+    let told = error.to_string();
+    assert!(
+        told.contains("one/README.md") && told.contains("two/README.md"),
+        "{told}"
+    );
+    // The folder above holds both; an edited file replaces itself, and one that moved.
+    let folders = Folders::new(&[("one/README.md", "Valve nine.")]);
+    folders.ingest(&["one"], false).unwrap();
+    folders.write("one/README.md", "Valve eleven.");
+    assert_eq!(folders.ingest(&["one"], false).unwrap().replaced, 1);
+    fs::rename(folders.at("one"), folders.at("two")).unwrap();
+    folders.write("two/README.md", "Valve ten.");
+    assert_eq!(folders.ingest(&["two"], false).unwrap().replaced, 1);
+}
+
+#[test]
+fn origins_are_whole_paths() {
+    let folders = Folders::new(&[("notes/a.txt", "One.")]);
+    folders.ingest(&["notes"], false).unwrap();
+    let corpus = Corpus::open(&folders.at("corpus")).unwrap();
+    let document = corpus.documents(None, false).next().unwrap().unwrap();
+    let origin = document.origin.unwrap();
+    assert!(
+        Path::new(&origin).is_absolute() && origin.ends_with("notes/a.txt"),
+        "{origin}"
+    );
+}

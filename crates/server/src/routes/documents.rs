@@ -1,0 +1,84 @@
+//! The documents of a corpus, and the passages of one.
+
+use ken_corpus::CorpusError;
+
+use super::call::{Call, Corpus};
+use super::reply::Reply;
+use crate::service::options::SearchOptions;
+use crate::service::work;
+use crate::wire::documents::{DocumentObject, PassageObject, paged};
+use crate::wire::page::Listed;
+use crate::wire::refusal::Refusal;
+
+/// The documents, newest first.
+pub(crate) async fn list(call: Call<Corpus>) -> Result<Reply<Listed<DocumentObject>>, Refusal> {
+    let (prefix, page) = paged(call.query(), "prefix")?;
+    let Corpus(name) = &call.path;
+    let opened = SearchOptions::of(Some(name.clone())).some_corpus(&call.served, call.caller())?;
+    let listed = work::run(
+        &call.served,
+        |served| &served.searches,
+        move |_, cancel| {
+            let back_end = opened.retriever.back_end();
+            let corpus = back_end.corpus().ok_or_else(not_listed)?;
+            let documents = corpus.documents(page.after(), page.newest_first());
+            // Nobody waits for all of many who left or came too late.
+            let documents = documents.map(|document| match cancel.reason() {
+                Some(refusal) => Err(refusal),
+                None => document.map_err(failed),
+            });
+            let chosen = documents.filter(|document| match document {
+                Ok(one) => one.id.starts_with(&prefix) && back_end.admits(&one.metadata),
+                Err(_) => true,
+            });
+            let shown = chosen.map(|document| document.map(DocumentObject::from));
+            page.first(shown, |one| &one.doc_id)
+        },
+    );
+    Ok(Reply::json(&listed.await?))
+}
+
+/// The passages of a document, in the order of its text.
+pub(crate) async fn passages(call: Call<Corpus>) -> Result<Reply<Listed<PassageObject>>, Refusal> {
+    let (document, page) = paged(call.query(), "document")?;
+    if document.is_empty() {
+        let message = "it has to name the document whose passages are listed";
+        return Err(Refusal::bad("missing_parameter", message).of("document"));
+    }
+    let Corpus(name) = &call.path;
+    let opened = SearchOptions::of(Some(name.clone())).some_corpus(&call.served, call.caller())?;
+    let listed = work::run(
+        &call.served,
+        |served| &served.searches,
+        move |_, _| {
+            let back_end = opened.retriever.back_end();
+            let corpus = back_end.corpus().ok_or_else(not_listed)?;
+            let passages = corpus
+                .passages_of(&document, page.after())
+                .map_err(failed)?;
+            let passages = passages.ok_or_else(|| {
+                let message = format!("there is no document {document:?}");
+                Refusal::not_found("unknown_document", message)
+            })?;
+            let admitted = passages.filter(|passage| match passage {
+                Ok((passage, _)) => back_end.admits(&passage.metadata),
+                Err(_) => true,
+            });
+            let shown = admitted.map(|passage| {
+                let (passage, is_live) = passage.map_err(failed)?;
+                Ok(PassageObject::of(passage, is_live))
+            });
+            page.first(shown, |one| &one.passage_id)
+        },
+    );
+    Ok(Reply::json(&listed.await?))
+}
+
+fn not_listed() -> Refusal {
+    let message = "a corpus in Milvus lists no documents: it knows passages only";
+    Refusal::bad("documents_not_listed", message)
+}
+
+fn failed(error: CorpusError) -> Refusal {
+    Refusal::failed(&error)
+}
