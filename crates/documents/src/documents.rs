@@ -43,6 +43,7 @@ pub struct Documents {
     records: Records,
     /// That file.
     origin: Option<String>,
+    copies: bool,
     seen: ReadIds,
     bytes_total: Option<u64>,
     opener: Opener,
@@ -67,6 +68,8 @@ pub struct ReadOptions {
     pub html: HtmlPart,
     /// Where the documents can be read: it becomes the `url` of those that are whole files and name none themselves.
     pub base_url: Option<BaseUrl>,
+    /// Whether the files are copies, such as uploads, that will not stay where they are: documents do not record them.
+    pub copies: bool,
     /// What one document may cost.
     pub budget: Budget,
     /// Stops the reading, within a document too: the next item is then [`ReadError::Stopped`].
@@ -107,6 +110,7 @@ pub fn read_documents_with(
         skipped,
         records: Box::new(iter::empty()),
         origin: None,
+        copies: options.copies,
         seen: ReadIds::default(),
         opener: Opener {
             bytes_read: Arc::new(AtomicU64::new(0)),
@@ -189,8 +193,8 @@ impl Iterator for Documents {
             }
             let file = self.files.next()?;
             self.origin = match file.origin {
-                Origin::Stdin => None,
-                Origin::Named | Origin::Found => origin_of(&file.path),
+                Origin::Named | Origin::Found if !self.copies => origin_of(&file.path),
+                _ => None,
             };
             self.records = self.opener.open(&file);
         }

@@ -4,7 +4,7 @@ import { stream } from "./api.js";
 import { make } from "./dom.js";
 import { duration, count } from "./format.js";
 import { feedbackForm } from "./feedback.js";
-import { openPassage } from "./passage.js";
+import { openPassage, titleOf } from "./passage.js";
 import { details } from "./trace.js";
 
 /**
@@ -79,7 +79,7 @@ export function answerCard(model, access) {
 
 /** A button that opens a passage. @param {Citation} citation @param {Trace} trace @param {import("./access.js").Access} access */
 function mark(citation, trace, access) {
-  const title = citation.title || citation.doc_id;
+  const title = titleOf(citation);
   return make("button", {
     type: "button", class: "cite", "aria-label": `Passage ${citation.number}: ${title}`, title,
     onclick: () => openPassage({ corpus: trace.corpus, ...citation }, access),
@@ -118,5 +118,5 @@ function sources(trace, access) {
   if (!trace.citations.length) return "";
   return make("p", { class: "sources" }, "Rests on ",
     trace.citations.map((citation) => make("span", { class: "source" }, mark(citation, trace, access), " ",
-      citation.title || citation.doc_id)));
+      titleOf(citation))));
 }

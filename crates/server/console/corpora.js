@@ -1,6 +1,7 @@
 // Corpora: which there are, and one of them: putting documents in, searching, leaving out, bringing back.
 
 import { escaped, get, post, remove } from "./api.js";
+import { documentsPanel } from "./documents.js";
 import { button, confirmed, field, make, notice, table, told } from "./dom.js";
 import { count, time } from "./format.js";
 import { prunedPanel } from "./pruned.js";
@@ -83,38 +84,24 @@ async function corpusView(name, access, refreshList, gone) {
   async function changed() {
     const corpus = await get(path);
     history.replaceChildren(generations(corpus, path, access, changed));
+    await documents.show(corpus);
     await pruned.show(corpus);
     await refreshList();
   }
   const mayWrite = !cannotWrite(access);
+  const documents = documentsPanel(name, path, access, mayWrite, changed);
   const pruned = prunedPanel(path, access, mayWrite, changed);
   const element = make("div", { class: "columns" },
     searchPanel(name, access),
     make("section", { class: "panel", "aria-labelledby": "documents-title" },
       make("h2", { id: "documents-title" }, `Documents of ${name}`),
       mayWrite ? uploadPanel(name, path, changed) : make("p", { class: "dim" }, cannotWrite(access)),
-      mayWrite && deleting(path, changed), mayWrite && removing(name, path, gone)),
+      documents.element, mayWrite && removing(name, path, gone)),
     pruned.element,
     make("section", { class: "panel wide", "aria-labelledby": "generations-title" },
       make("h2", { id: "generations-title" }, "Generations"), history));
   await changed();
   return element;
-}
-
-/** @param {string} path @param {() => Promise<void>} changed */
-function deleting(path, changed) {
-  const id = make("input", { required: true, autocomplete: "off", spellcheck: "false", placeholder: "its id, such as boat.md" });
-  const form = make("form", { class: "row" }, field("Delete a document", id), make("button", { class: "quiet" }, "Delete"));
-  form.addEventListener("submit", (/** @type {Event} */ event) => {
-    event.preventDefault();
-    told(async () => {
-      const job = await remove(`${path}/documents/${escaped(id.value)}`);
-      await changed();
-      notice(`${id.value} is deleted as of generation ${job.generation}.`);
-      id.value = "";
-    });
-  });
-  return form;
 }
 
 /** @param {string} name @param {string} path @param {() => Promise<void>} gone */

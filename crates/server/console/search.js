@@ -3,7 +3,7 @@
 import { post } from "./api.js";
 import { button, field, make, table } from "./dom.js";
 import { counted, duration, shortened } from "./format.js";
-import { openPassage } from "./passage.js";
+import { openPassage, titleOf } from "./passage.js";
 
 /** @param {string} name of the corpus @param {import("./access.js").Access} access */
 export function searchPanel(name, access) {
@@ -20,8 +20,8 @@ export function searchPanel(name, access) {
       const asked = { query: query.value, corpus: name, k: 10, ...(mode.value && { mode: mode.value }) };
       const { corpus, hits, ms } = await post("/v1/ken/search", asked);
       const rows = hits.map((hit) => [
-        button(hit.title || hit.doc_id, () => openPassage({ ...hit, corpus }, access), { class: "link" }),
-        shortened(hit.text, 200), hit.score.toFixed(3),
+        button(titleOf(hit), () => openPassage({ ...hit, corpus }, access), { class: "link" }),
+        [hit.heading && make("div", { class: "dim small" }, hit.heading), shortened(hit.text, 200)], hit.score.toFixed(3),
       ]);
       found.replaceChildren(
         make("p", { class: "dim" }, `${counted(hits.length, "passage")} of generation ${corpus.generation} in ${duration(ms)}`),

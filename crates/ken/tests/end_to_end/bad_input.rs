@@ -85,7 +85,7 @@ fn a_broken_line_costs_nothing_that_was_published() {
     let report = ken.json(&["ingest", "notes", "--corpus", "island"]);
     assert_eq!(
         report["documents"],
-        json!({ "added": 19, "replaced": 0, "unchanged": 5 })
+        json!({ "added": 19, "moved": 0, "replaced": 0, "deleted": 0, "unchanged": 5 })
     );
 }
 

@@ -64,7 +64,7 @@ fn a_full_disk_is_one_clear_error_and_loses_nothing() {
     let report = ken.json(&INGEST[..4]);
     assert_eq!(
         report["documents"],
-        json!({ "added": DOCUMENTS - 1, "replaced": 0, "unchanged": 1 })
+        json!({ "added": DOCUMENTS - 1, "moved": 0, "replaced": 0, "deleted": 0, "unchanged": 1 })
     );
     let hits = ken.json(&["search", "--corpus", "c", "--mode", "lexical", "house 63"]);
     assert_eq!(hits["hits"][0]["doc_id"], "d63");

@@ -49,7 +49,7 @@ fn every_format_is_read_once_and_changes_replace() {
         json!({
             "corpus": "island",
             "generation": 1,
-            "documents": { "added": 5, "replaced": 0, "unchanged": 0 },
+            "documents": { "added": 5, "moved": 0, "replaced": 0, "deleted": 0, "unchanged": 0 },
             "broken": 0,
             "skipped": 0,
             "unread": [{ "extension": "png", "files": 1, "example": "notes/picture.png" }],
@@ -77,7 +77,7 @@ fn every_format_is_read_once_and_changes_replace() {
     assert_eq!(again["generation"], 1);
     assert_eq!(
         again["documents"],
-        json!({ "added": 0, "replaced": 0, "unchanged": 5 })
+        json!({ "added": 0, "moved": 0, "replaced": 0, "deleted": 0, "unchanged": 5 })
     );
     assert_eq!(again["passages"], 0);
 
@@ -86,7 +86,7 @@ fn every_format_is_read_once_and_changes_replace() {
     assert_eq!(changed["generation"], 2);
     assert_eq!(
         changed["documents"],
-        json!({ "added": 0, "replaced": 1, "unchanged": 4 })
+        json!({ "added": 0, "moved": 0, "replaced": 1, "deleted": 0, "unchanged": 4 })
     );
     assert_eq!(changed["passages"], 1);
     assert!(ids(&ken, "seals").is_empty());

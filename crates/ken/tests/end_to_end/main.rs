@@ -15,6 +15,7 @@ mod corpus;
 mod demo;
 mod documents;
 mod eval;
+mod folders;
 #[cfg(target_os = "linux")]
 mod foul_weather;
 #[cfg(unix)]

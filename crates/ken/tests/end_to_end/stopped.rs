@@ -85,7 +85,7 @@ fn an_interrupted_ingest_publishes_what_it_has_and_goes_on() {
     let report = ken.json(&["ingest", "many.jsonl", "--corpus", "c"]);
     assert_eq!(
         report["documents"],
-        json!({ "added": DOCUMENTS - published, "replaced": 0, "unchanged": published })
+        json!({ "added": DOCUMENTS - published, "moved": 0, "replaced": 0, "deleted": 0, "unchanged": published })
     );
 }
 
@@ -142,7 +142,7 @@ fn a_killed_ingest_loses_nothing_that_was_published() {
     assert!(unchanged >= PUBLISHED_TOGETHER, "{report}");
     assert_eq!(
         report["documents"],
-        json!({ "added": documents - unchanged, "replaced": 0, "unchanged": unchanged })
+        json!({ "added": documents - unchanged, "moved": 0, "replaced": 0, "deleted": 0, "unchanged": unchanged })
     );
     let hits = ken.json(&["search", "--corpus", "c", "--mode", "lexical", "4990"]);
     assert_eq!(hits["hits"][0]["doc_id"], "d4990");

@@ -55,6 +55,7 @@ const FILES: &[(&str, &[u8])] = files![
     "ask.js",
     "chart.js",
     "corpora.js",
+    "documents.js",
     "dom.js",
     "feedback.js",
     "format.js",

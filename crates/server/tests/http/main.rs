@@ -13,6 +13,7 @@ mod console;
 mod conversation;
 mod corrections;
 mod description;
+mod documents;
 mod endpoints;
 mod every_route;
 mod fixture;

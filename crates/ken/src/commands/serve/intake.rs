@@ -37,6 +37,7 @@ impl Documents {
             format: None,
             budget: self.budget,
             stop: Arc::clone(stop),
+            copies: true,
             ..ReadOptions::default()
         };
         let paths: [PathBuf; 1] = [folder.to_owned()];

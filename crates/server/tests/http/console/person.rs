@@ -130,8 +130,11 @@ fn documents_come_and_go() {
     browser.sees("tulips.md#0 in garden, generation 1");
     browser.picture("found");
     browser.click("button", "Close");
-    browser.write("textbox", "Delete a document", "tulips.md");
-    browser.click("button", "Delete");
+    browser.click("button", "Read tulips.md");
+    browser.sees("The tulips are planted in November.");
+    browser.click("button", "Close");
+    browser.click("button", "Delete tulips.md");
+    browser.click("button", "Delete it");
     browser.sees("tulips.md is deleted as of generation 2.");
     browser.click("button", "Bring generation 1 back");
     browser.sees("Generation 1 is back, as generation 3.");

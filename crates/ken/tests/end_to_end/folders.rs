@@ -1,0 +1,136 @@
+//! A corpus in step with a folder: what it holds, what would change, what is deleted and moved; and where passages
+//! stand.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::documents::write_notes;
+use crate::harness::Ken;
+
+fn listed(ken: &Ken, more: &[&str]) -> Vec<String> {
+    let arguments = ["corpus", "list", "--corpus", "island", "--json"];
+    let text = ken.text(&[&arguments[..], more].concat());
+    let documents = text
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap());
+    documents
+        .map(|document| document["id"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+#[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
+fn a_corpus_follows_its_folder() {
+    let ken = Ken::new();
+    write_notes(&ken);
+    let ingest = ["ingest", "notes", "--corpus", "island", "--sync"];
+    assert_eq!(ken.json(&ingest)["documents"]["added"], 5);
+    let all = [
+        "ferry.html",
+        "harbour.txt",
+        "museum-1",
+        "bridge-1",
+        "town/bakery.md",
+    ];
+    assert_eq!(listed(&ken, &[]), all);
+    assert_eq!(listed(&ken, &["--prefix", "town/"]), ["town/bakery.md"]);
+    assert_eq!(
+        listed(&ken, &["--after", "harbour.txt", "--limit", "1"]),
+        ["museum-1"]
+    );
+    let shown = ken.text(&["corpus", "list", "--corpus", "island", "--prefix", "ferry"]);
+    assert_eq!(shown, "ferry.html  Ferry times  (1 passage)\n");
+
+    fs::rename(ken.path("notes/town/bakery.md"), ken.path("notes/oven.md")).unwrap();
+    fs::remove_file(ken.path("notes/ferry.html")).unwrap();
+    let preview = ken.json(&[&ingest[..], &["--dry-run"]].concat());
+    assert_eq!(
+        preview,
+        json!({
+            "dry_run": true,
+            "added": [],
+            "moved": [{ "from": "town/bakery.md", "to": "oven.md" }],
+            "replaced": [],
+            "deleted": ["ferry.html"],
+            "unchanged": 3,
+            "broken": 0,
+        })
+    );
+    assert_eq!(listed(&ken, &[]), all, "a dry run changes nothing");
+    let shown = ken.text(&[&ingest[..], &["--dry-run"]].concat());
+    assert!(
+        shown.contains("move    town/bakery.md -> oven.md"),
+        "{shown}"
+    );
+    let report = ken.json(&ingest);
+    assert_eq!(
+        report["documents"],
+        json!({ "added": 0, "moved": 1, "replaced": 0, "deleted": 1, "unchanged": 3 })
+    );
+    assert_eq!(report["reused"], 1);
+    assert_eq!(
+        listed(&ken, &[]),
+        ["harbour.txt", "museum-1", "bridge-1", "oven.md"]
+    );
+}
+
+#[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
+fn passages_say_where_they_stand() {
+    let ken = Ken::new();
+    let watered = "They are watered each evening by the gardener of the island. ".repeat(12);
+    ken.write(
+        "garden/plants/tulips.md",
+        format!(
+            "# The garden\n\n## Tulips\n\n{watered}\n\nTulips like sand.\n\n## Roses\n\n{watered}\n"
+        ),
+    );
+    let address = "https://garden.example/";
+    ken.text(&[
+        "ingest",
+        "garden",
+        "--corpus",
+        "garden.ken",
+        "--base-url",
+        address,
+    ]);
+    let found = ken.json(&[
+        "search",
+        "--corpus",
+        "garden.ken",
+        "--mode",
+        "lexical",
+        "tulips sand",
+    ]);
+    let hit = &found["hits"][0];
+    assert_eq!(hit["title"], "The garden");
+    assert_eq!(hit["url"], "https://garden.example/plants/tulips.md");
+    let text = hit["text"].as_str().unwrap();
+    assert!(text.contains("like sand"), "{text}");
+    assert_eq!(
+        hit.get("heading").is_some(),
+        !text.starts_with("Tulips"),
+        "{hit}"
+    );
+    let shown = ken.text(&[
+        "search",
+        "--corpus",
+        "garden.ken",
+        "--mode",
+        "lexical",
+        "roses watered",
+    ]);
+    assert!(shown.contains("The garden"), "{shown}");
+    let wrong = [
+        "ingest",
+        "garden",
+        "--corpus",
+        "g2.ken",
+        "--base-url",
+        "garden.example",
+    ];
+    let refused = ken.command(&wrong).output().unwrap();
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("garden.example"));
+    assert!(!refused.status.success());
+}

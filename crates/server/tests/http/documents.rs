@@ -1,0 +1,137 @@
+//! The documents of a corpus, and the passages of one.
+
+use serde_json::{Value, json};
+
+use crate::fixture::Running;
+use crate::library::ingested;
+
+const PATH: &str = "/v1/ken/corpora/notes";
+
+fn ids(listed: &Value) -> Vec<&str> {
+    let data = listed["data"].as_array().unwrap().iter();
+    data.map(|one| one["doc_id"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn documents_are_listed_in_pages_and_by_how_their_ids_begin() {
+    let server = Running::start();
+    let all = server.get(&format!("{PATH}/documents?limit=100")).json();
+    let all = ids(&all);
+    assert!(
+        all.contains(&"cars/oil.md") && all.contains(&"house.md"),
+        "{all:?}"
+    );
+    let oldest_first = server
+        .get(&format!("{PATH}/documents?limit=100&order=asc"))
+        .json();
+    assert!(ids(&oldest_first).iter().rev().eq(&all));
+    let first = server.get(&format!("{PATH}/documents?limit=1")).json();
+    assert_eq!(
+        (ids(&first), &first["has_more"]),
+        (vec![all[0]], &json!(true))
+    );
+    let rest = server
+        .get(&format!("{PATH}/documents?limit=100&after={}", all[0]))
+        .json();
+    assert_eq!(ids(&rest), all[1..]);
+    let cars = server.get(&format!("{PATH}/documents?prefix=cars/")).json();
+    let expected: Vec<&str> = all
+        .iter()
+        .copied()
+        .filter(|id| id.starts_with("cars/"))
+        .collect();
+    assert_eq!(ids(&cars), expected);
+    let oil = cars["data"].as_array().unwrap().iter();
+    let oil = oil
+        .clone()
+        .find(|one| one["doc_id"] == "cars/oil.md")
+        .unwrap();
+    assert_eq!((&oil["passages"], &oil["pruned"]), (&json!(1), &json!(0)));
+    assert!(oil.get("origin").is_none(), "{oil}");
+    let none = server.get(&format!("{PATH}/documents?prefix=boats")).json();
+    assert_eq!(none["data"], json!([]));
+    let unknown = server.get(&format!("{PATH}/documents?name=x"));
+    assert_eq!(
+        (unknown.status, unknown.code().as_str()),
+        (400, "unknown_parameter")
+    );
+    let nowhere = server.get("/v1/ken/corpora/nowhere/documents");
+    assert_eq!(nowhere.status, 404);
+}
+
+#[test]
+fn the_passages_of_a_document_are_read_in_order_and_say_where_they_stand() {
+    let server = Running::start();
+    let text: String = (0..40)
+        .map(|n| {
+            format!(
+                "## Part {n}\n\nThe tulip number {n} {}\n\n",
+                "is planted in November and watered. ".repeat(12)
+            )
+        })
+        .collect();
+    let text = format!("---\nurl: https://garden.example/tulips\n---\n# Tulips\n\n{text}");
+    ingested(&server, "notes", "tulips.md", &text);
+    let path = format!("{PATH}/passages?document=tulips.md");
+    let all = server.get(&format!("{path}&limit=100")).json();
+    let all = all["data"].as_array().unwrap();
+    assert!(all.len() > 20, "{}", all.len());
+    for (number, one) in all.iter().enumerate() {
+        assert_eq!(one["passage_id"], format!("tulips.md#{number}"));
+        assert_eq!(one["url"], "https://garden.example/tulips");
+        assert_eq!(one["pruned"], false);
+    }
+    let inside = all
+        .iter()
+        .find(|one| !one["text"].as_str().unwrap().starts_with("Part"));
+    if let Some(inside) = inside {
+        assert!(
+            inside["heading"].as_str().unwrap().starts_with("Part"),
+            "{inside}"
+        );
+    }
+    let after = server
+        .get(&format!("{path}&limit=2&after=tulips.md%230"))
+        .json();
+    assert_eq!(after["data"][0]["passage_id"], "tulips.md#1");
+    assert_eq!(
+        (&after["has_more"], &after["last_id"]),
+        (&json!(true), &json!("tulips.md#2"))
+    );
+
+    let left_out = json!({"passages": [{"passage_id": "tulips.md#1"}]});
+    server.post(&format!("{PATH}/prune"), &left_out);
+    let pruned = server.get(&format!("{path}&limit=2")).json();
+    assert_eq!(
+        (&pruned["data"][0]["pruned"], &pruned["data"][1]["pruned"]),
+        (&json!(false), &json!(true))
+    );
+    let listed = server
+        .get(&format!("{PATH}/documents?prefix=tulips"))
+        .json();
+    assert_eq!(listed["data"][0]["pruned"], 1);
+
+    for (query, status, code) in [
+        ("", 400, "missing_parameter"),
+        ("?document=none.md", 404, "unknown_document"),
+        ("?document=tulips.md&limit=0", 400, "invalid_value"),
+    ] {
+        let refused = server.get(&format!("{PATH}/passages{query}"));
+        assert_eq!(
+            (refused.status, refused.code().as_str()),
+            (status, code),
+            "{query}"
+        );
+    }
+    // What is found says it too.
+    let found = server
+        .post(
+            "/v1/ken/search",
+            &json!({"query": "tulip number 7", "corpus": "notes"}),
+        )
+        .json();
+    assert_eq!(
+        found["hits"][0]["url"], "https://garden.example/tulips",
+        "{found}"
+    );
+}
