@@ -34,6 +34,7 @@ pub(crate) fn run(arguments: &IngestArguments, session: &Session<'_>) -> Result<
         fields: arguments.field.iter().cloned().collect(),
         html: arguments.html,
         base_url: arguments.base_url.clone(),
+        copies: false,
     };
     let documents = read_documents_with(&arguments.paths, options)?;
     tell_of_skipped(documents.skipped());
