@@ -41,12 +41,12 @@ pub(crate) async fn list(call: Call<Corpus>) -> Result<Reply<Listed<DocumentObje
 /// The passages of a document, in the order of its text.
 pub(crate) async fn passages(call: Call<Corpus>) -> Result<Reply<Listed<PassageObject>>, Refusal> {
     let (document, page) = paged(call.query(), "document")?;
+    let Corpus(name) = &call.path;
+    let opened = SearchOptions::of(Some(name.clone())).some_corpus(&call.served, call.caller())?;
     if document.is_empty() {
         let message = "it has to name the document whose passages are listed";
         return Err(Refusal::bad("missing_parameter", message).of("document"));
     }
-    let Corpus(name) = &call.path;
-    let opened = SearchOptions::of(Some(name.clone())).some_corpus(&call.served, call.caller())?;
     let listed = work::run(
         &call.served,
         |served| &served.searches,
