@@ -46,13 +46,22 @@ impl Document {
             part(self.metadata[key].to_string().as_bytes());
         }
         // Corpora of versions that knew no outlines hold documents without one.
-        let Outline { pages, headings } = &self.outline;
+        let Outline {
+            pages,
+            headings,
+            tables,
+        } = &self.outline;
         for start in pages {
             part(&start.to_le_bytes());
         }
         for heading in headings {
             part(&[heading.level]);
             part(&heading.at.to_le_bytes());
+        }
+        for table in tables {
+            part(&table.header.start.to_le_bytes());
+            part(&table.header.end.to_le_bytes());
+            part(&table.end.to_le_bytes());
         }
         *hasher.finalize().as_bytes()
     }

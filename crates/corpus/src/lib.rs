@@ -30,7 +30,7 @@ pub use cut::Cut;
 pub use document::{Digest, Document};
 pub use filter::{Comparison, Filter, FilterError, Selection, number_in};
 pub use halve::halve;
-pub use outline::{Heading, Location, Locator, Outline};
+pub use outline::{Heading, Location, Locator, Outline, Table};
 pub use passage::{Passage, PassageId, Piece, titled};
 pub use segment::{Segmentation, SegmentationError, segment, segment_unless};
 pub use sentence::sentences;

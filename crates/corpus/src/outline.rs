@@ -13,6 +13,17 @@ pub struct Outline {
     pub pages: Vec<usize>,
     /// The headings, in order.
     pub headings: Vec<Heading>,
+    /// The tables with a header, in order.
+    pub tables: Vec<Table>,
+}
+
+/// A table, a row a line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Table {
+    /// The bytes of its header, which is one line.
+    pub header: Range<usize>,
+    /// The byte at which it ends.
+    pub end: usize,
 }
 
 impl Outline {
@@ -28,6 +39,15 @@ impl Outline {
                 .filter_map(|heading| {
                     let at = heading.at.checked_sub(bytes)?;
                     Some(Heading { at, ..heading })
+                })
+                .collect(),
+            tables: (self.tables.into_iter())
+                .filter_map(|table| {
+                    let start = table.header.start.checked_sub(bytes)?;
+                    Some(Table {
+                        header: start..table.header.end - bytes,
+                        end: table.end - bytes,
+                    })
                 })
                 .collect(),
         }
@@ -147,6 +167,16 @@ impl<'d> Locator<'d> {
         }
     }
 
+    /// The header of the table in whose rows a slice begins, where it does not begin with that.
+    #[must_use]
+    pub fn header_over(&self, at: usize) -> Option<&'d str> {
+        let tables = &self.outline.tables;
+        let begun = tables.partition_point(|table| table.header.end <= at);
+        let table = tables.get(begun.checked_sub(1)?)?;
+        let header = (at < table.end).then_some(table.header.clone())?;
+        self.text.get(header)
+    }
+
     /// The headings over what begins at a byte.
     fn path(&self, at: usize) -> String {
         let headings = &self.outline.headings;
@@ -197,6 +227,7 @@ mod tests {
         Outline {
             pages: vec![0, 16, 16, TEXT.find("Red").unwrap()],
             headings: headings.collect(),
+            tables: Vec::new(),
         }
     }
 
@@ -224,7 +255,6 @@ mod tests {
         let text = format!("# {}\n## b\nc", "a".repeat(LONGEST_PATH));
         let second = text.find("## b").unwrap();
         let outline = Outline {
-            pages: Vec::new(),
             headings: vec![
                 Heading { at: 0, level: 1 },
                 Heading {
@@ -232,6 +262,7 @@ mod tests {
                     level: 2,
                 },
             ],
+            ..Outline::default()
         };
         let locator = Locator::new("", &text, &outline);
         assert_eq!(locator.locate(text.len() - 1..text.len()).heading, "b");
@@ -247,6 +278,24 @@ mod tests {
         assert_eq!(all.pages().as_deref(), Some("pp. 1-4"));
         let none = Locator::new("", TEXT, &Outline::default()).locate(0..4);
         assert_eq!(none.pages(), None);
+    }
+
+    #[test]
+    fn rows_have_the_header_of_their_table() {
+        let text = "name\tbar\nnine\t9\nten\t10\nAll.";
+        let outline = Outline {
+            tables: vec![Table {
+                header: 0..8,
+                end: 23,
+            }],
+            ..Outline::default()
+        };
+        let locator = Locator::new("", text, &outline);
+        let over = |slice: &str| locator.header_over(text.find(slice).unwrap());
+        assert_eq!(over("name"), None);
+        assert_eq!(over("nine"), Some("name\tbar"));
+        assert_eq!(over("ten"), Some("name\tbar"));
+        assert_eq!(over("All."), None);
     }
 
     #[test]

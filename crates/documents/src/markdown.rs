@@ -138,7 +138,8 @@ fn start(page: &mut Page, tag: &Tag<'_>) {
             page.start_table();
         }
         Tag::TableHead | Tag::TableRow => page.start_row(),
-        Tag::TableCell => page.start_cell(1, 1),
+        // The first row of a table is its header.
+        Tag::TableCell => page.start_cell(1, 1, true),
         _ => {}
     }
 }

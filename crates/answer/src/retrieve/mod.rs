@@ -2,6 +2,7 @@
 //! long each took.
 
 pub(crate) mod back_end;
+mod distinct;
 pub(crate) mod rerank;
 pub(crate) mod search_result;
 
@@ -13,6 +14,7 @@ use ken_index::{Mode, Query};
 use ken_language::{CancelToken, Embedder, Role, bound_embedder};
 use ken_policy::Rating;
 
+use crate::retrieve::distinct::{SPARE, distinct};
 use crate::retrieve::rerank::{Reranked, Reranking};
 use crate::{AnswerError, BackEnd, SearchResult};
 
@@ -197,6 +199,23 @@ impl Retriever {
         for (found, Reranked { chunks, tokens }) in found.iter_mut().zip(reranked) {
             found.results = chunks;
             found.rerank = Some(RerankCost { time, tokens });
+        }
+        Ok(found)
+    }
+
+    /// As [`Retriever::find`], for what is to be read: what says the same words as a better result is left out.
+    ///
+    /// # Errors
+    /// As [`Retriever::search`].
+    pub fn evidence(
+        &self,
+        queries: &[&str],
+        mode: Mode,
+        k: usize,
+    ) -> Result<Vec<SearchOutcome>, AnswerError> {
+        let mut found = self.find(queries, mode, k.saturating_mul(SPARE))?;
+        for one in &mut found {
+            one.results = distinct(std::mem::take(&mut one.results), k);
         }
         Ok(found)
     }

@@ -129,7 +129,7 @@ impl Pipeline {
             None => self.retriever(),
         };
         let retriever = retriever.ok_or(AnswerError::NoCorpus)?;
-        let found = retriever.find(questions, self.settings.mode, self.settings.k)?;
+        let found = retriever.evidence(questions, self.settings.mode, self.settings.k)?;
         Ok(found.into_iter().map(|one| (one, Duration::ZERO)).collect())
     }
 }

@@ -12,6 +12,8 @@ use super::formula::{Formula, Script};
 use super::scope::{Scopes, Start};
 use crate::record::one_line;
 
+/// The longest header that the passages of a table repeat, in bytes.
+const LONGEST_HEADER: usize = 200;
 /// The columns of a table in which cells that reach down are followed.
 const MOST_COLUMNS: usize = 64;
 /// The most columns that one cell counts as.
@@ -38,7 +40,7 @@ pub(crate) struct Page {
     in_title: bool,
     /// Where the open heading starts, and its level.
     heading_start: Option<(usize, u8)>,
-    headings: Vec<ken_corpus::Heading>,
+    outline: Outline,
     /// The first heading of any level.
     first_heading: Option<Heading>,
     /// The first heading of the first level.
@@ -68,6 +70,11 @@ struct Table {
     wide: u32,
     /// The last row that a cell above reaches, for each column.
     reached: Vec<u32>,
+    /// Where the open row starts.
+    row_start: usize,
+    /// Whether it has cells so far that are none of a header.
+    has_values: bool,
+    header: Option<Range<usize>>,
 }
 
 /// What a start tag says.
@@ -136,7 +143,7 @@ impl Page {
             b"pre" if !tag.self_closing => self.start_preformatted(),
             b"table" => self.start_table(),
             b"tr" => self.start_row(),
-            b"td" | b"th" => self.start_cell(tag.columns, tag.rows),
+            b"td" | b"th" => self.start_cell(tag.columns, tag.rows, name == b"th"),
             _ => {}
         }
         if !matches!(name, b"table" | b"tr") {
@@ -224,7 +231,9 @@ impl Page {
             return;
         }
         let at = self.text.len() - heading.len();
-        self.headings.push(ken_corpus::Heading { at, level });
+        self.outline
+            .headings
+            .push(ken_corpus::Heading { at, level });
         if level == 1 && self.main_heading.is_none() {
             self.main_heading = Some(heading.to_owned());
         }
@@ -256,7 +265,12 @@ impl Page {
 
     pub(crate) fn end_table(&mut self) {
         self.end_row();
-        self.tables.pop();
+        let header = self.tables.pop().and_then(|table| table.header);
+        let end = self.text.len();
+        // A table in a cell belongs to the row around it.
+        if let Some(header) = header.filter(|header| self.tables.is_empty() && header.end < end) {
+            self.outline.tables.push(ken_corpus::Table { header, end });
+        }
         self.break_lines(2);
     }
 
@@ -270,6 +284,14 @@ impl Page {
     pub(crate) fn end_row(&mut self) {
         self.end_cell();
         if let Some(table) = self.tables.last_mut() {
+            if table.row == 1 && table.column > 1 && !table.has_values {
+                let row = self.text.get(table.row_start..).unwrap_or_default();
+                let start = table.row_start + row.len() - row.trim_start_matches(['\n', ' ']).len();
+                let header = start..self.text.trim_end().len().max(start);
+                let is_line = !self.text[header.clone()].contains('\n');
+                table.header =
+                    Some(header).filter(|header| is_line && header.len() <= LONGEST_HEADER);
+            }
             table.column = 0;
             table.wide = 0;
             table.tall = false;
@@ -278,8 +300,8 @@ impl Page {
         self.breaks = self.breaks.max(1);
     }
 
-    /// A cell that takes `columns` columns and `rows` rows.
-    pub(crate) fn start_cell(&mut self, columns: u32, rows: u32) {
+    /// A cell that takes `columns` columns and `rows` rows, and whether it is one of a header.
+    pub(crate) fn start_cell(&mut self, columns: u32, rows: u32, heads: bool) {
         self.end_cell();
         if self.tables.is_empty() {
             self.tables.push(Table::default());
@@ -287,7 +309,10 @@ impl Page {
         let Some(table) = self.tables.last_mut() else {
             return;
         };
-        if table.column > 0 {
+        table.has_values |= !heads;
+        if table.column == 0 {
+            table.row_start = self.text.len();
+        } else {
             // A cell of several lines is no value: the next one starts a line, too.
             self.tabs += usize::from(!table.tall);
             let wide = usize::try_from(mem::take(&mut table.wide)).unwrap_or_default();
@@ -430,7 +455,7 @@ impl Page {
             title: self.title.and_then(|title| one_line(&title)),
             main_heading: self.main_heading,
             first_heading: self.first_heading,
-            headings: self.headings,
+            outline: self.outline,
             text: self.text,
             metadata: self.metadata,
         }
@@ -445,8 +470,8 @@ pub(crate) struct Finished {
     pub(crate) main_heading: Option<String>,
     /// The first heading of any level.
     pub(crate) first_heading: Option<Heading>,
-    /// Where all headings stand.
-    pub(crate) headings: Vec<ken_corpus::Heading>,
+    /// Where headings and tables stand.
+    pub(crate) outline: Outline,
     pub(crate) text: String,
     pub(crate) metadata: Map<String, Value>,
 }
@@ -455,10 +480,6 @@ impl Finished {
     /// The outline of a part of the text.
     pub(crate) fn outline_of(&self, part: &str) -> Outline {
         let before = (part.as_ptr() as usize).saturating_sub(self.text.as_ptr() as usize);
-        let outline = Outline {
-            pages: Vec::new(),
-            headings: self.headings.clone(),
-        };
-        outline.of_rest(before)
+        self.outline.clone().of_rest(before)
     }
 }

@@ -81,8 +81,8 @@ pub(super) fn contents(text: &str, _: &Place, watch: &Watch) -> Result<Contents,
     Ok(Contents {
         title: title.or(heading),
         outline: Outline {
-            pages: Vec::new(),
             headings: marked_headings(&text),
+            ..Outline::default()
         },
         text,
         metadata,

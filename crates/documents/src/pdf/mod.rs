@@ -92,7 +92,7 @@ fn read(bytes: &[u8], path: &Path, watch: &Watch) -> Result<Contents, ReadError>
         text,
         outline: Outline {
             pages: starts,
-            headings: Vec::new(),
+            ..Outline::default()
         },
         metadata,
     })

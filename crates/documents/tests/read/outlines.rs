@@ -98,6 +98,22 @@ fn other_formats_have_their_headings() {
 }
 
 #[test]
+fn tables_with_headers_are_marked() {
+    let html = "<table><tr><th>Pump<th>Bar<tr><td>nine<td>9<tr><td>ten<td>10</table><p>All.\
+                <table><tr><td>no<td>header<tr><td>a<td>b</table>";
+    let markdown = "Text.\n\n| Pump | Bar |\n|---|---|\n| nine | 9 |\n| ten | 10 |\n\nAll.\n";
+    for (name, file) in [("a.html", html), ("a.md", markdown)] {
+        let page = document(name, file.as_bytes());
+        let locator = Locator::new(&page.title, &page.text, &page.outline);
+        let over = |words: &str| locator.header_over(page.text.find(words).unwrap());
+        assert_eq!(over("ten"), Some("Pump\tBar"), "{name}");
+        assert_eq!(over("nine"), Some("Pump\tBar"), "{name}");
+        assert_eq!((over("Pump"), over("All.")), (None, None), "{name}");
+        assert_eq!(page.outline.tables.len(), 1, "{name}");
+    }
+}
+
+#[test]
 fn pages_and_slides_are_counted() {
     let pdf = two_pages("BT /F 10 Tf (first) Tj ET", "BT /F 10 Tf (second) Tj ET");
     let pdf = document("a.pdf", &pdf);

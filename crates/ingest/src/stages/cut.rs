@@ -148,14 +148,29 @@ fn cut_document(
         let start = slice.as_ptr() as usize - text.as_ptr() as usize;
         locator.locate(start..start + slice.len())
     };
-    let is_long = |slice: &str| {
-        let title = locate(slice).titled(&document.title);
-        is_long(slice, &title, embedder)
-    };
     let mut segmentation = cut.of(document);
-    if segmentation == Segmentation::Whole && cut.cuts_long() && is_long(text)? {
+    if segmentation == Segmentation::Whole
+        && cut.cuts_long()
+        && is_long(text, &document.title, embedder)?
+    {
         segmentation = Cut::PARTS;
     }
+    // Rows say what they are by the header of their table, where passages are no windows of a given size.
+    let with_header = |slice: &str| {
+        let start = slice.as_ptr() as usize - text.as_ptr() as usize;
+        let header = match segmentation {
+            Segmentation::Sentences { .. } => locator.header_over(start),
+            _ => None,
+        };
+        match header {
+            Some(header) => format!("{header}\n{slice}"),
+            None => slice.to_owned(),
+        }
+    };
+    let is_long = |slice: &str| {
+        let title = locate(slice).titled(&document.title);
+        is_long(&with_header(slice), &title, embedder)
+    };
     let texts = segment_unless(text, segmentation, &token_spans, &stop);
     if let Some(error) = failure.take() {
         return Err(error.into());
@@ -171,7 +186,7 @@ fn cut_document(
         false => texts,
     };
     let pieces = texts.into_iter().map(|slice| Piece {
-        text: slice.to_owned(),
+        text: with_header(slice),
         location: locate(slice),
     });
     let pieces: Vec<Piece> = pieces.collect();

@@ -160,7 +160,7 @@ pub fn find_evidence(
     let work = Work {
         batch: &mut |questions: &[&Question]| {
             let texts: Vec<&str> = questions.iter().map(|one| one.question.trim()).collect();
-            let found = questions.iter().zip(retriever.find(&texts, mode, k)?);
+            let found = questions.iter().zip(retriever.evidence(&texts, mode, k)?);
             Ok(found
                 .map(|(question, found)| Ok(Evidence::new(question, found)))
                 .collect())
