@@ -84,7 +84,7 @@ impl Collection {
     /// Restricts the search to documents that match all filters.
     ///
     /// # Errors
-    /// [`MilvusError::FilterTooLong`].
+    /// [`MilvusError::FilterTooLong`], [`MilvusError::FilterNotPossible`].
     pub fn within(mut self, filters: &[Filter]) -> Result<Self, MilvusError> {
         for filter in filters {
             self.condition = format!("{} and ({})", self.condition, Condition::of(filter)?);

@@ -139,6 +139,11 @@ pub enum MilvusError {
         received: usize,
         limit: usize,
     },
+    #[error(
+        "the filter {filter} cannot be asked of Milvus: it compares whole values, not how they begin"
+    )]
+    #[diagnostic(remedy = "compare whole values, with = or IN")]
+    FilterNotPossible { filter: String },
     #[error("the Milvus server {server} gave an answer that ken cannot read: {reason}")]
     #[diagnostic(kind = "milvus_unreadable")]
     Unreadable { server: String, reason: String },

@@ -195,7 +195,7 @@ impl Asked {
         let all = passage_terms("", text);
         assert!(all.iter().all(|term| (1..=512).contains(&term.len())));
         let selection = text.parse().ok().map(|filter: Filter| {
-            assert!(!filter.key.is_empty());
+            assert_eq!(filter.to_string().parse::<Filter>().unwrap(), filter);
             Selection::new(&self.corpus, &[filter]).unwrap()
         });
         let query = Query { text, vector: None };

@@ -5,7 +5,8 @@
 //! metadata of a passage:
 //!
 //! - its **facets**, an array with a digest for every value of every key, once as a text and once
-//!   more as a number where it is one, for `=` and `!=`;
+//!   more as a number where it is one, for `=` and `!=`; and one for every kind of values that a key has, for
+//!   `EXISTS` and for what is denied;
 //! - its **bounds**, a JSON object with the least and the greatest value of every key, for `<`, `<=`,
 //!   `>` and `>=`: among all texts, among those that are no numbers, and among the numbers.
 //!
@@ -65,12 +66,17 @@ impl Facets {
             for text in values.iter().filter_map(as_text) {
                 facets.insert(facet(key, Among::Texts, &hexadecimal(text.as_bytes())));
                 let kept = hexadecimal(&text.as_bytes()[..text.len().min(KEPT)]);
+                facets.insert(some(key, Among::Texts));
                 match number_in(&text).map(ordered) {
                     Some(number) => {
+                        facets.insert(some(key, Among::Numbers));
                         facets.insert(facet(key, Among::Numbers, &number));
                         widen(&mut bounds, key, Among::Numbers, &number);
                     }
-                    None => widen(&mut bounds, key, Among::Words, &kept),
+                    None => {
+                        facets.insert(some(key, Among::Words));
+                        widen(&mut bounds, key, Among::Words, &kept);
+                    }
                 }
                 widen(&mut bounds, key, Among::Texts, &kept);
             }
@@ -143,6 +149,11 @@ fn facet(key: &str, among: Among, value: &str) -> String {
     hasher.finalize().to_hex()[..32].to_owned()
 }
 
+/// The facet that says that a key has any value of a kind. No value is written so: they are hexadecimal.
+fn some(key: &str, among: Among) -> String {
+    facet(key, among, "any")
+}
+
 /// The key of an end of a key's values in [`Facets::bounds`].
 fn bound(key: &str, among: Among, end: End) -> String {
     let key = &blake3::hash(key.as_bytes()).to_hex()[..32];
@@ -166,20 +177,28 @@ pub(crate) enum Condition {
         sign: &'static str,
         value: String,
     },
-    /// One of them holds.
-    Either(Box<Self>, Box<Self>),
+    /// All of them hold; never none.
+    All(Vec<Self>),
+    /// One of them holds; never none.
+    Any(Vec<Self>),
 }
 
 impl fmt::Display for Condition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Has(facet) => write!(f, "array_contains({FACETS}, \"{facet}\")"),
-            Self::HasNot(facet) => write!(f, "not array_contains({FACETS}, \"{facet}\")"),
+        let (conditions, word) = match self {
+            Self::Has(facet) => return write!(f, "array_contains({FACETS}, \"{facet}\")"),
+            Self::HasNot(facet) => return write!(f, "not array_contains({FACETS}, \"{facet}\")"),
             Self::Bound { name, sign, value } => {
-                write!(f, "{BOUNDS}[\"{name}\"] {sign} \"{value}\"")
+                return write!(f, "{BOUNDS}[\"{name}\"] {sign} \"{value}\"");
             }
-            Self::Either(one, other) => write!(f, "({one} or {other})"),
+            Self::All(conditions) => (conditions, " and "),
+            Self::Any(conditions) => (conditions, " or "),
+        };
+        for (place, condition) in conditions.iter().enumerate() {
+            f.write_str(if place == 0 { "(" } else { word })?;
+            write!(f, "{condition}")?;
         }
+        f.write_str(")")
     }
 }
 
@@ -187,19 +206,68 @@ impl Condition {
     /// The condition that holds for exactly the passages of documents that match a filter.
     ///
     /// # Errors
-    /// [`MilvusError::FilterTooLong`].
+    /// [`MilvusError::FilterTooLong`], [`MilvusError::FilterNotPossible`].
     pub(crate) fn of(filter: &Filter) -> Result<Self, MilvusError> {
-        let (key, value) = (filter.key.as_str(), filter.value.as_str());
-        let number = number_in(value).map(ordered);
-        let (sign, end) = match filter.comparison {
-            Comparison::Equal => return Ok(Self::Has(equality(key, value, number.as_deref()))),
-            Comparison::NotEqual => {
-                return Ok(Self::HasNot(equality(key, value, number.as_deref())));
+        Self::of_part(filter, true)
+    }
+
+    /// The condition for a filter, or for its opposite. Nothing but the presence of facets is denied: of what is not there
+    /// neither a comparison nor its opposite holds.
+    fn of_part(filter: &Filter, holds: bool) -> Result<Self, MilvusError> {
+        let each = |filters: &[Filter], all: bool| {
+            let parts = filters.iter().map(|filter| Self::of_part(filter, holds));
+            let mut parts = parts.collect::<Result<Vec<_>, _>>()?;
+            // What always holds, or never, is a condition as well.
+            let sure = "0".to_owned();
+            match (parts.len(), all == holds) {
+                (0, true) => Ok(Self::HasNot(sure)),
+                (0, false) => Ok(Self::Has(sure)),
+                (1, _) => Ok(parts.remove(0)),
+                (_, true) => Ok(Self::All(parts)),
+                (_, false) => Ok(Self::Any(parts)),
             }
-            Comparison::Less => ("<", End::Least),
-            Comparison::LessOrEqual => ("<=", End::Least),
-            Comparison::Greater => (">", End::Greatest),
-            Comparison::GreaterOrEqual => (">=", End::Greatest),
+        };
+        match filter {
+            Filter::All(filters) => each(filters, true),
+            Filter::Any(filters) => each(filters, false),
+            Filter::Not(filter) => Self::of_part(filter, !holds),
+            Filter::Exists { key } => Ok(Self::has(some(key, Among::Texts), holds)),
+            Filter::Compare {
+                key,
+                comparison,
+                value,
+            } => Self::compared(filter, key, *comparison, value, holds),
+        }
+    }
+
+    fn has(facet: String, holds: bool) -> Self {
+        match holds {
+            true => Self::Has(facet),
+            false => Self::HasNot(facet),
+        }
+    }
+
+    fn compared(
+        filter: &Filter,
+        key: &str,
+        comparison: Comparison,
+        value: &str,
+        holds: bool,
+    ) -> Result<Self, MilvusError> {
+        let number = number_in(value).map(ordered);
+        let equality = |holds| Self::has(equality(key, value, number.as_deref()), holds);
+        let (signs, end) = match comparison {
+            Comparison::Equal => return Ok(equality(holds)),
+            Comparison::NotEqual => return Ok(equality(!holds)),
+            Comparison::Less => (["<", ">="], End::Least),
+            Comparison::LessOrEqual => (["<=", ">"], End::Least),
+            Comparison::Greater => ([">", "<="], End::Greatest),
+            Comparison::GreaterOrEqual => ([">=", "<"], End::Greatest),
+            Comparison::StartsWith => {
+                return Err(MilvusError::FilterNotPossible {
+                    filter: filter.to_string(),
+                });
+            }
         };
         if value.len() >= KEPT {
             return Err(MilvusError::FilterTooLong {
@@ -208,18 +276,26 @@ impl Condition {
                 limit: KEPT - 1,
             });
         }
-        let compared = |among, value: String| Self::Bound {
-            name: bound(key, among, end),
-            sign,
-            value,
+        let bound = |among, value: String| {
+            let bound = |sign| Self::Bound {
+                name: bound(key, among, end),
+                sign,
+                value,
+            };
+            match holds {
+                true => bound(signs[0]),
+                false => Self::Any(vec![Self::HasNot(some(key, among)), bound(signs[1])]),
+            }
         };
         let text = hexadecimal(value.as_bytes());
         let Some(number) = number else {
-            return Ok(compared(Among::Texts, text));
+            return Ok(bound(Among::Texts, text));
         };
-        let words = compared(Among::Words, text);
-        let numbers = compared(Among::Numbers, number);
-        Ok(Self::Either(Box::new(numbers), Box::new(words)))
+        let kinds = vec![bound(Among::Numbers, number), bound(Among::Words, text)];
+        Ok(match holds {
+            true => Self::Any(kinds),
+            false => Self::All(kinds),
+        })
     }
 }
 

@@ -17,15 +17,23 @@ fn holds(condition: &Condition, facets: &Facets) -> bool {
                 _ => unreachable!("{sign}"),
             })
         }
-        Condition::Either(one, other) => holds(one, facets) || holds(other, facets),
+        Condition::All(all) => all.iter().all(|one| holds(one, facets)),
+        Condition::Any(any) => any.iter().any(|one| holds(one, facets)),
     }
 }
 
-fn agrees(metadata: &Map<String, Value>, filter: &str) {
-    let Ok(filter) = filter.parse::<Filter>() else {
-        return;
+fn agrees(metadata: &Map<String, Value>, key: &str, comparison: Comparison, value: &str) {
+    let filter = Filter::Compare {
+        key: key.to_owned(),
+        comparison,
+        value: value.to_owned(),
     };
-    let condition = Condition::of(&filter).unwrap();
+    agrees_on(metadata, &filter);
+    agrees_on(metadata, &Filter::Not(Box::new(filter)));
+}
+
+fn agrees_on(metadata: &Map<String, Value>, filter: &Filter) {
+    let condition = Condition::of(filter).unwrap();
     assert_eq!(
         holds(&condition, &Facets::of(metadata)),
         filter.matches(metadata),
@@ -34,7 +42,14 @@ fn agrees(metadata: &Map<String, Value>, filter: &str) {
     );
 }
 
-const SIGNS: [&str; 6] = ["=", "!=", "<", "<=", ">", ">="];
+const COMPARISONS: [Comparison; 6] = [
+    Comparison::Equal,
+    Comparison::NotEqual,
+    Comparison::Less,
+    Comparison::LessOrEqual,
+    Comparison::Greater,
+    Comparison::GreaterOrEqual,
+];
 
 /// Texts on both sides of the border between texts and numbers.
 fn text() -> impl Strategy<Value = String> {
@@ -78,7 +93,7 @@ proptest! {
     ) {
         let keys = ["year", "a b", "\"] == 1 or bounds[\""];
         let metadata = keys.iter().map(|key| (*key).to_owned()).zip(values).collect();
-        agrees(&metadata, &format!("{}{}{asked}", keys[key], SIGNS[sign]));
+        agrees(&metadata, keys[key], COMPARISONS[sign], &asked);
     }
 
     #[test]
@@ -87,16 +102,15 @@ proptest! {
         let metadata = Map::from_iter([("k".to_owned(), Value::from(format!("{long}{tail}yz")))]);
         let asked = format!("{long}{asked}");
         if asked.len() < KEPT {
-            agrees(&metadata, &format!("k{}{asked}", SIGNS[sign]));
+            agrees(&metadata, "k", COMPARISONS[sign], &asked);
         }
     }
 
     #[test]
     fn whatever_a_filter_says_stays_in_its_literal(key in "\\PC{1,8}", asked in "\\PC{0,8}", sign in 0..6usize) {
-        let Ok(filter) = format!("{key}{}{asked}", SIGNS[sign]).parse::<Filter>() else {
-            return Ok(());
-        };
-        let written = Condition::of(&filter).unwrap().to_string();
+        let filter = Filter::Compare { key, comparison: COMPARISONS[sign], value: asked };
+        let denied = Filter::Not(Box::new(filter.clone()));
+        let written = Condition::of(&Filter::Any(vec![filter, denied])).unwrap().to_string();
         // Between the quotes of every literal there is nothing but digits and small letters.
         for literal in written.split('"').skip(1).step_by(2) {
             prop_assert!(literal.chars().all(|c| c.is_ascii_digit() || c.is_ascii_lowercase()));
@@ -134,8 +148,8 @@ fn the_name_nan_is_a_text() {
     ]);
     for key in ["author", "year"] {
         for asked in ["Nan", "nan", "Nap", "3"] {
-            for sign in SIGNS {
-                agrees(&metadata, &format!("{key}{sign}{asked}"));
+            for comparison in COMPARISONS {
+                agrees(&metadata, key, comparison, asked);
             }
         }
     }
@@ -150,4 +164,37 @@ fn a_value_that_is_too_long_to_compare_is_refused() {
     );
     let filter: Filter = format!("k={}", "x".repeat(KEPT)).parse().unwrap();
     assert!(Condition::of(&filter).is_ok());
+}
+
+#[test]
+fn joined_conditions_hold_where_the_filter_fits() {
+    let metadata = |text: &str| text.parse::<Value>().unwrap().as_object().unwrap().clone();
+    let documents = [
+        r#"{"year": 2020, "lang": "de", "tags": ["a", 9]}"#,
+        r#"{"year": "unknown", "lang": "fr"}"#,
+        r#"{"tags": [], "lang": null}"#,
+        "{}",
+    ];
+    for filter in [
+        "year>=2020 AND (lang=de OR lang=fr)",
+        "lang IN (fr, it) OR tags=9",
+        "NOT (year>2000 AND lang=de)",
+        "NOT (lang=de OR EXISTS tags)",
+        "EXISTS lang AND NOT EXISTS year",
+        "NOT NOT year<=x",
+        "()",
+        "NOT ()",
+        "lang!=de AND NOT year!=unknown",
+    ] {
+        let filter: Filter = filter.parse().unwrap();
+        for document in documents {
+            agrees_on(&metadata(document), &filter);
+            agrees_on(&metadata(document), &Filter::Not(Box::new(filter.clone())));
+        }
+    }
+    let prefix: Filter = "lang^=d".parse().unwrap();
+    assert_eq!(
+        Condition::of(&prefix).unwrap_err().kind(),
+        "filter_not_possible"
+    );
 }

@@ -32,6 +32,8 @@ struct SearchArguments {
     corpus: Option<String>,
     /// How many passages, 10 by default.
     k: Option<usize>,
+    /// Conditions on the metadata of documents, such as `year>=2020 AND lang IN (de, fr)`.
+    filter: Option<String>,
     /// The most tokens of all texts together, 4000 by default; further texts are left out.
     max_tokens: Option<usize>,
 }
@@ -224,7 +226,7 @@ async fn find(
         generation: None,
         k: asked.k,
         mode: None,
-        filter: Vec::new(),
+        filter: asked.filter.into_iter().collect(),
         rerank: None,
     };
     let found = search::find(served, searched, request).await?;

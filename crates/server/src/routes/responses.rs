@@ -102,8 +102,9 @@ fn asked(given: &ResponsesRequest, results: bool) -> Result<RequestOptions, Refu
     let search = match tool(given.tools.as_deref().unwrap_or_default())? {
         None => asked.search,
         Some(tool) => {
+            others::refuse_threshold(tool.ranking_options.as_ref())?;
             let filters = tool.filters.as_ref().map(|filter| filter.read());
-            let filters = filters.transpose()?.unwrap_or_default();
+            let filters = filters.transpose()?.into_iter().collect();
             let corpus = tool.vector_store_ids.first();
             let corpus = corpus.map(String::as_str);
             asked.search.or(corpus, tool.max_num_results, filters)?

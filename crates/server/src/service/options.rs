@@ -22,8 +22,8 @@ use crate::wire::refusal::Refusal;
 /// The most passages that a client may ask for.
 const MOST_PASSAGES: usize = 100;
 
-/// The most filters.
-const MOST_FILTERS: usize = 16;
+/// The most comparisons of all filters together.
+const MOST_COMPARISONS: usize = 256;
 
 /// A question with all that its client says of it, read and checked.
 #[derive(Debug, Clone, Default)]
@@ -219,18 +219,22 @@ fn sampling(
     })
 }
 
-fn too_many(param: &str) -> Refusal {
-    let message = format!("at most {MOST_FILTERS} filters can be given");
-    Refusal::bad("too_many_filters", message).of(param)
+/// Whether filters are few enough to be compared with every document.
+fn few(filters: &[Filter], param: &str) -> Result<(), Refusal> {
+    let comparisons: usize = filters.iter().map(Filter::comparisons).sum();
+    if filters.len() > MOST_COMPARISONS || comparisons > MOST_COMPARISONS {
+        let message = format!("filters can make at most {MOST_COMPARISONS} comparisons");
+        return Err(Refusal::bad("too_many_filters", message).of(param));
+    }
+    Ok(())
 }
 
 fn filters(param: &str, given: &[String]) -> Result<Vec<Filter>, Refusal> {
-    if given.len() > MOST_FILTERS {
-        return Err(too_many(param));
-    }
     let each = given.iter().map(|text| parsed(param, Some(text)));
     let each: Result<Vec<Option<Filter>>, Refusal> = each.collect();
-    Ok(each?.into_iter().flatten().collect())
+    let filters: Vec<Filter> = each?.into_iter().flatten().collect();
+    few(&filters, param)?;
+    Ok(filters)
 }
 
 impl SearchOptions {
@@ -264,9 +268,7 @@ impl SearchOptions {
         self.corpus = self.corpus.or_else(|| corpus.map(str::to_owned));
         self.k = self.k.or(k);
         self.filters.extend(filters);
-        if self.filters.len() > MOST_FILTERS {
-            return Err(too_many("filters"));
-        }
+        few(&self.filters, "filters")?;
         self.checked("max_num_results")
     }
 

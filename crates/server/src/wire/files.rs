@@ -199,6 +199,8 @@ pub(crate) struct SearchVectorStore {
     pub(crate) max_num_results: Option<usize>,
     /// Conditions on documents.
     pub(crate) filters: Option<GivenFilter>,
+    /// Of these, a bound on scores is refused.
+    pub(crate) ranking_options: Option<Value>,
     /// Whatever else clients send; not read.
     #[serde(flatten)]
     pub(crate) _others: Map<String, Value>,

@@ -1,5 +1,4 @@
-//! Conditions on documents as OpenAI's file search has them. All of them have to hold, so of its compound
-//! forms those are taken that mean the same as a list of conditions.
+//! Conditions on documents as OpenAI's file search has them.
 
 use ken_corpus::{Comparison, Filter};
 use schemars::JsonSchema;
@@ -13,11 +12,14 @@ const DEEPEST: usize = 4;
 
 /// A condition, or several.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
-#[serde(untagged, expecting = "a comparison, or `and` with a list of them")]
+#[serde(
+    untagged,
+    expecting = "a comparison, or `and` or `or` with a list of them"
+)]
 pub(crate) enum GivenFilter {
-    /// Several, joined by `and`.
+    /// Several.
     Compound {
-        /// Only `and` is understood.
+        /// `and` or `or`.
         #[serde(rename = "type")]
         kind: String,
         /// The conditions.
@@ -25,70 +27,85 @@ pub(crate) enum GivenFilter {
     },
     /// One.
     Comparison {
-        /// `eq`, `ne`, `gt`, `gte`, `lt`, `lte` or `nin`.
+        /// `eq`, `ne`, `gt`, `gte`, `lt`, `lte`, `in` or `nin`.
         #[serde(rename = "type")]
         kind: String,
         /// The key of the metadata.
         key: String,
-        /// What its value is compared with.
+        /// What its value is compared with; a list for `in` and `nin`.
         value: Value,
     },
 }
 
 impl GivenFilter {
-    /// The conditions; all have to hold.
+    /// The condition that it is.
     ///
     /// # Errors
-    /// A form that is no list of such conditions.
-    pub(crate) fn read(&self) -> Result<Vec<Filter>, Refusal> {
-        let mut found = Vec::new();
-        self.collect(&mut found, 0)?;
-        Ok(found)
+    /// A form that is none.
+    pub(crate) fn read(&self) -> Result<Filter, Refusal> {
+        self.read_at(0)
     }
 
-    fn collect(&self, found: &mut Vec<Filter>, depth: usize) -> Result<(), Refusal> {
-        let refused = |message: String| Refusal::bad("invalid_value", message).of("filters");
+    fn read_at(&self, depth: usize) -> Result<Filter, Refusal> {
         match self {
-            Self::Compound { kind, filters } if kind == "and" || filters.len() == 1 => {
+            Self::Compound { kind, filters } => {
                 if depth == DEEPEST {
                     return Err(refused(format!("they nest deeper than {DEEPEST}")));
                 }
-                filters
-                    .iter()
-                    .try_for_each(|filter| filter.collect(found, depth + 1))
+                let filters = filters.iter().map(|filter| filter.read_at(depth + 1));
+                let filters = filters.collect::<Result<Vec<Filter>, Refusal>>()?;
+                match kind.as_str() {
+                    "and" => Ok(Filter::All(filters)),
+                    "or" => Ok(Filter::Any(filters)),
+                    other => Err(refused(format!(
+                        "conditions are joined by `and` or `or`, not by {other:?}"
+                    ))),
+                }
             }
-            Self::Compound { kind, .. } => Err(refused(format!(
-                "conditions are joined by `and` only, not by {kind:?}"
-            ))),
             Self::Comparison { kind, key, value } => {
                 let comparison = match kind.as_str() {
                     "eq" => Comparison::Equal,
-                    "ne" | "nin" => Comparison::NotEqual,
+                    "ne" => Comparison::NotEqual,
                     "gt" => Comparison::Greater,
                     "gte" => Comparison::GreaterOrEqual,
                     "lt" => Comparison::Less,
                     "lte" => Comparison::LessOrEqual,
+                    "in" => return one_of(key, value),
+                    "nin" => return Ok(Filter::Not(Box::new(one_of(key, value)?))),
                     other => return Err(refused(format!("{other:?} is not understood"))),
                 };
-                let values = match value {
-                    Value::Array(values) if kind == "nin" => values.as_slice(),
-                    one => std::slice::from_ref(one),
-                };
-                for value in values {
-                    let value = match value {
-                        Value::String(text) => text.clone(),
-                        Value::Number(_) | Value::Bool(_) => value.to_string(),
-                        _ => return Err(refused(format!("{key:?} is compared with no value"))),
-                    };
-                    found.push(Filter {
-                        key: key.clone(),
-                        comparison,
-                        value,
-                    });
-                }
-                Ok(())
+                Ok(Filter::Compare {
+                    key: key.clone(),
+                    comparison,
+                    value: compared(key, value)?,
+                })
             }
         }
+    }
+}
+
+fn refused(message: String) -> Refusal {
+    Refusal::bad("invalid_value", message).of("filters")
+}
+
+fn one_of(key: &str, value: &Value) -> Result<Filter, Refusal> {
+    let values = match value {
+        Value::Array(values) => values.as_slice(),
+        one => std::slice::from_ref(one),
+    };
+    let values = values.iter().map(|value| compared(key, value));
+    Ok(Filter::one_of(
+        key,
+        values.collect::<Result<Vec<String>, Refusal>>()?,
+    ))
+}
+
+/// A value as it is compared.
+fn compared(key: &str, value: &Value) -> Result<String, Refusal> {
+    match value {
+        Value::String(text) => Ok(text.clone()),
+        Value::Number(_) | Value::Bool(_) => Ok(value.to_string()),
+        _ => Err(refused(format!("{key:?} is compared with no value"))),
     }
 }
 
@@ -98,31 +115,36 @@ mod tests {
 
     use super::*;
 
-    fn read(value: Value) -> Result<Vec<String>, &'static str> {
+    fn read(value: Value) -> Result<String, &'static str> {
         let given: GivenFilter = serde_json::from_value(value).unwrap();
-        let filters = given.read().map_err(|refusal| refusal.code())?;
-        Ok(filters.iter().map(ToString::to_string).collect())
+        let filter = given.read().map_err(|refusal| refusal.code())?;
+        Ok(filter.to_string())
     }
 
     #[test]
-    fn conditions_that_all_hold_are_a_list() {
+    fn conditions_are_filters() {
         let one = json!({"type": "gte", "key": "year", "value": 2020});
-        assert_eq!(read(one.clone()).unwrap(), ["year>=2020"]);
-        let both = json!({"type": "and", "filters": [
-            one, {"type": "nin", "key": "team", "value": ["a", "b"]},
-        ]});
-        assert_eq!(read(both).unwrap(), ["year>=2020", "team!=a", "team!=b"]);
-        let alone =
-            json!({"type": "or", "filters": [{"type": "eq", "key": "open", "value": true}]});
-        assert_eq!(read(alone).unwrap(), ["open=true"]);
+        assert_eq!(read(one.clone()).unwrap(), "year>=2020");
+        let nin = json!({"type": "nin", "key": "team", "value": ["a", "b"]});
+        let both = json!({"type": "and", "filters": [one, nin]});
+        assert_eq!(
+            read(both.clone()).unwrap(),
+            "year>=2020 AND NOT (team=a OR team=b)"
+        );
+        let either = json!({"type": "or", "filters": [both, {"type": "in", "key": "open", "value": [true]}]});
+        assert_eq!(
+            read(either).unwrap(),
+            "(year>=2020 AND NOT (team=a OR team=b)) OR (open=true)"
+        );
     }
 
     #[test]
-    fn what_means_something_else_is_refused() {
+    fn what_is_no_condition_is_refused() {
         let one = json!({"type": "eq", "key": "a", "value": 1});
         for refused in [
-            json!({"type": "or", "filters": [one, one]}),
-            json!({"type": "in", "key": "a", "value": ["x", "y"]}),
+            json!({"type": "xor", "filters": [one, one]}),
+            json!({"type": "like", "key": "a", "value": "x"}),
+            json!({"type": "in", "key": "a", "value": ["x", null]}),
             json!({"type": "eq", "key": "a", "value": null}),
             json!({"type": "eq", "key": "a", "value": [1]}),
             (0..9).fold(

@@ -25,7 +25,7 @@ pub(crate) struct Options {
     pub(crate) k: Option<usize>,
     /// `dense`, `lexical` or `hybrid`.
     pub(crate) mode: Option<String>,
-    /// Conditions on documents, such as `year>=2020`; all have to hold.
+    /// Conditions on documents, such as `year>=2020 AND lang IN (de, fr)`; all have to hold.
     #[serde(default)]
     pub(crate) filter: Vec<String>,
     /// `none`, `embedder`, `likelihood`, or the reranker of the settings.
@@ -264,7 +264,7 @@ pub(crate) struct SearchRequest {
     pub(crate) k: Option<usize>,
     /// `dense`, `lexical` or `hybrid`.
     pub(crate) mode: Option<String>,
-    /// Conditions on documents, such as `year>=2020`; all have to hold.
+    /// Conditions on documents, such as `year>=2020 AND lang IN (de, fr)`; all have to hold.
     #[serde(default)]
     pub(crate) filter: Vec<String>,
     /// `none`, `embedder`, `likelihood`, or the reranker of the settings.

@@ -4,6 +4,24 @@ use serde_json::{Map, Value};
 
 use super::refusal::Refusal;
 
+/// Refuses a bound on scores, which here are not between 0 and 1.
+///
+/// # Errors
+/// Options of ranking with a bound that would leave results out.
+pub(crate) fn refuse_threshold(ranking_options: Option<&Value>) -> Result<(), Refusal> {
+    let threshold = ranking_options.and_then(|options| options.get("score_threshold"));
+    match threshold {
+        None | Some(Value::Null) => Ok(()),
+        Some(threshold) if threshold.as_f64() == Some(0.0) => Ok(()),
+        Some(_) => {
+            let message =
+                "`score_threshold` is not supported: scores are comparable within one search only";
+            Err(Refusal::bad("unsupported_parameter", message)
+                .of("ranking_options.score_threshold"))
+        }
+    }
+}
+
 /// Refuses those that would change the result, rather than to ignore them.
 ///
 /// # Errors

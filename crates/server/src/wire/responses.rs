@@ -75,6 +75,8 @@ pub(crate) struct Tool {
     pub(crate) max_num_results: Option<usize>,
     /// Conditions on documents.
     pub(crate) filters: Option<GivenFilter>,
+    /// Of these, a bound on scores is refused.
+    pub(crate) ranking_options: Option<Value>,
 }
 
 /// Which tool is to be used.

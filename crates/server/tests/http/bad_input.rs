@@ -113,7 +113,7 @@ fn values_out_of_range_are_refused_with_their_names() {
             Some("ken.filter"),
         ),
         (
-            chat_with(json!({"ken": {"filter": vec!["a=b"; 17]}})),
+            chat_with(json!({"ken": {"filter": vec!["a=b AND c=d"; 129]}})),
             400,
             "too_many_filters",
             Some("ken.filter"),

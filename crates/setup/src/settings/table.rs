@@ -60,10 +60,10 @@ settings! {
     /// Token budget for retrieved passages in a prompt
     evidence_tokens: usize, "N" = "1536";
 
-    /// Search only documents with this metadata. Also with !=, <, <=, > or >=; may be repeated, and
-    /// all have to match
+    /// Search only documents whose metadata fit, such as year>=2020 AND (lang=de OR lang IN (fr, it)) AND NOT EXISTS
+    /// draft. Signs are =, !=, <, <=, >, >= and ^=, begins with; may be repeated, and all have to match
     #[serde(skip)]
-    filters: Vec<Filter>, "KEY=VALUE", only_flag "filter";
+    filters: Vec<Filter>, "FILTER", only_flag "filter";
 
     /// Gate for the policy evidence:gate. Made by `ken train gate`
     gate: Option<PathBuf>, "FILE";

@@ -1,0 +1,92 @@
+//! Which passages of a corpus match.
+
+use fixedbitset::FixedBitSet;
+
+use super::Filter;
+use crate::store::{Corpus, CorpusError, Segment};
+
+/// A selection of a corpus's passages, such as the live ones that match filters: for each segment
+/// which and how many.
+#[derive(Debug, Clone)]
+pub struct Selection(Vec<(FixedBitSet, usize)>);
+
+impl Selection {
+    /// The live passages of the documents that match all filters.
+    ///
+    /// # Errors
+    /// [`CorpusError::Damaged`] where a document's record cannot be read.
+    pub fn new(corpus: &Corpus, filters: &[Filter]) -> Result<Self, CorpusError> {
+        Self::from_live(corpus, |segment, selected| {
+            for document in segment.live_documents() {
+                let metadata = segment.metadata(document)?;
+                if !filters.iter().all(|filter| filter.matches(&metadata)) {
+                    selected.set_range(segment.passages_of(document)?, false);
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// The live passages, and those pruned for a reason with this prefix.
+    ///
+    /// # Errors
+    /// [`CorpusError`] where the marks of a segment cannot be read.
+    pub fn with_pruned_for(corpus: &Corpus, reason_start: &str) -> Result<Self, CorpusError> {
+        Self::from_live(corpus, |segment, selected| {
+            selected.extend(segment.pruned_for(reason_start)?);
+            Ok(())
+        })
+    }
+
+    /// The live passages of each segment after a change.
+    fn from_live(
+        corpus: &Corpus,
+        change: impl Fn(&Segment, &mut FixedBitSet) -> Result<(), CorpusError>,
+    ) -> Result<Self, CorpusError> {
+        let segments = corpus.segments().iter().map(|segment| {
+            let mut selected = segment.live().clone();
+            change(segment, &mut selected)?;
+            let count = selected.count_ones(..);
+            Ok((selected, count))
+        });
+        segments.collect::<Result<_, _>>().map(Self)
+    }
+
+    /// Removes a passage.
+    pub fn remove(&mut self, segment: usize, ordinal: usize) {
+        if let Some((selected, count)) = self.0.get_mut(segment)
+            && selected.contains(ordinal)
+        {
+            selected.set(ordinal, false);
+            *count -= 1;
+        }
+    }
+
+    /// The selected passages of a segment by their ordinals, ascending.
+    pub fn ordinals(&self, segment: usize) -> impl Iterator<Item = usize> + '_ {
+        let selected = self.0.get(segment);
+        selected
+            .into_iter()
+            .flat_map(|(selected, _)| selected.ones())
+    }
+
+    /// How many passages are selected.
+    #[must_use]
+    pub fn total(&self) -> usize {
+        self.0.iter().map(|(_, count)| count).sum()
+    }
+
+    /// Whether a passage is selected; false where there is no such passage.
+    #[must_use]
+    pub fn contains(&self, segment: usize, ordinal: usize) -> bool {
+        self.0
+            .get(segment)
+            .is_some_and(|(selected, _)| selected.contains(ordinal))
+    }
+
+    /// How many passages of a segment are selected.
+    #[must_use]
+    pub fn count(&self, segment: usize) -> usize {
+        self.0.get(segment).map_or(0, |(_, count)| *count)
+    }
+}
