@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::base_url::BaseUrl;
 use crate::budget::Budget;
+use crate::convert::Converters;
 use crate::encoding::Encoding;
 use crate::error::ReadError;
 use crate::files::{Found, InputFile, Origin, SkipReason, Skipped, escaped, find_files};
@@ -70,6 +71,8 @@ pub struct ReadOptions {
     pub base_url: Option<BaseUrl>,
     /// Whether the files are copies, such as uploads, that will not stay where they are: documents do not record them.
     pub copies: bool,
+    /// Files that are read by commands.
+    pub converters: Converters,
     /// What one document may cost.
     pub budget: Budget,
     /// Stops the reading, within a document too: the next item is then [`ReadError::Stopped`].
@@ -103,7 +106,12 @@ pub fn read_documents_with(
         files,
         skipped,
         unread,
-    } = find_files(paths, options.format, options.follow_links)?;
+    } = find_files(
+        paths,
+        options.format,
+        options.follow_links,
+        &options.converters,
+    )?;
     Ok(Documents {
         bytes_total: files.iter().map(|file| file.bytes).sum(),
         files: files.into_iter(),
@@ -124,6 +132,7 @@ pub fn read_documents_with(
             fields: options.fields,
             html: options.html,
             base_url: options.base_url,
+            converters: Arc::new(options.converters),
         },
         ended: false,
     })

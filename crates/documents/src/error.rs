@@ -134,6 +134,13 @@ pub enum ReadError {
         remedy = "give each record an id of its own; ingest two folders with equal file names by their parent folder"
     )]
     DuplicateId { place: Place, id: String },
+    #[error("{path} could not be converted by `{command}`: {reason}")]
+    #[diagnostic(remedy = "run the command by hand; it has to write the text to standard output")]
+    ConverterFailed {
+        path: PathBuf,
+        command: String,
+        reason: String,
+    },
     #[error("{path} would replace {other}: both are the document {id:?}")]
     #[diagnostic(
         remedy = "ingest both by the folder above them, or rename one; if it has moved, remove it from its old place"

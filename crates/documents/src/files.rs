@@ -10,6 +10,7 @@ use bytes::Bytes;
 
 use crate::budget::Budget;
 use crate::compression::Compression;
+use crate::convert::Converters;
 use crate::error::ReadError;
 use crate::format::{Format, compression_of, format_of};
 use crate::unread::Unread;
@@ -114,6 +115,7 @@ pub(crate) fn find_files(
     paths: &[PathBuf],
     given: Option<Format>,
     follow_links: bool,
+    converters: &Converters,
 ) -> Result<Found, ReadError> {
     let mut found = Found::default();
     for path in paths {
@@ -130,6 +132,7 @@ pub(crate) fn find_files(
             let folder = Folder {
                 root: path,
                 follow_links,
+                converters,
             };
             let before = found.files.len();
             folder.collect(path, &mut found).map_err(unreadable)?;
@@ -142,7 +145,7 @@ pub(crate) fn find_files(
         } else {
             let (format, compression) = given
                 .map(|format| (format, compression_of(path, format)))
-                .or_else(|| format_of(path))
+                .or_else(|| known_format(path, converters))
                 .ok_or_else(|| ReadError::UnknownFormat { path: path.clone() })?;
             found.files.push(InputFile {
                 path: path.clone(),
@@ -175,10 +178,19 @@ fn stdin(given: Option<Format>) -> Result<InputFile, ReadError> {
     })
 }
 
+/// The format of a file by its name. What a command writes of one is Markdown.
+fn known_format(path: &Path, converters: &Converters) -> Option<(Format, Option<Compression>)> {
+    match converters.of(path) {
+        Some(_) => Some((Format::Markdown, None)),
+        None => format_of(path),
+    }
+}
+
 /// A folder that was given.
 struct Folder<'p> {
     root: &'p Path,
     follow_links: bool,
+    converters: &'p Converters,
 }
 
 impl Folder<'_> {
@@ -209,7 +221,7 @@ impl Folder<'_> {
             }
             return;
         }
-        match (self.place(&path), format_of(&path)) {
+        match (self.place(&path), known_format(&path, self.converters)) {
             (Ok((place, bytes)), Some((format, compression))) => found.files.push(InputFile {
                 id: relative_id(self.root, &path),
                 format,
@@ -306,8 +318,13 @@ mod tests {
         symlink("docs", dir.path().join("given")).unwrap();
         let given = dir.path().join("given");
         let found = |follow_links| {
-            let Found { files, skipped, .. } =
-                find_files(std::slice::from_ref(&given), None, follow_links).unwrap();
+            let Found { files, skipped, .. } = find_files(
+                std::slice::from_ref(&given),
+                None,
+                follow_links,
+                &Converters::default(),
+            )
+            .unwrap();
             let ids: Vec<String> = files.into_iter().map(|file| file.id).collect();
             let skipped = skipped.into_iter().map(|one| {
                 let name = one.path.strip_prefix(&given).unwrap();
@@ -341,7 +358,13 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("own.txt");
         fs::write(&path, "own").unwrap();
-        let Found { files, .. } = find_files(&[dir.path().to_owned()], None, false).unwrap();
+        let Found { files, .. } = find_files(
+            &[dir.path().to_owned()],
+            None,
+            false,
+            &Converters::default(),
+        )
+        .unwrap();
         fs::remove_file(&path).unwrap();
         symlink("/etc/hostname", &path).unwrap();
         assert!(files[0].open().is_err());
@@ -357,7 +380,12 @@ mod tests {
         fs::write(dir.path().join("own.txt"), "own").unwrap();
         fs::set_permissions(&closed, fs::Permissions::from_mode(0o000)).unwrap();
         let refused = fs::read_dir(&closed).is_err();
-        let found = find_files(&[dir.path().to_owned()], None, false);
+        let found = find_files(
+            &[dir.path().to_owned()],
+            None,
+            false,
+            &Converters::default(),
+        );
         fs::set_permissions(&closed, fs::Permissions::from_mode(0o755)).unwrap();
         let found = found.unwrap();
         assert_eq!(found.files.len(), 1);
@@ -381,7 +409,13 @@ mod tests {
                 return;
             }
         }
-        let found = find_files(&[dir.path().to_owned()], None, false).unwrap();
+        let found = find_files(
+            &[dir.path().to_owned()],
+            None,
+            false,
+            &Converters::default(),
+        )
+        .unwrap();
         let ids: Vec<String> = found.files.into_iter().map(|file| file.id).collect();
         assert_eq!(ids, ["caf%E9.txt", "caf%EA.txt", "ok.txt"]);
     }
@@ -392,7 +426,13 @@ mod tests {
         for name in ["own.txt", "a.DOC", "b.doc", "c.png", "Makefile", ".hidden"] {
             fs::write(dir.path().join(name), "x").unwrap();
         }
-        let found = find_files(&[dir.path().to_owned()], None, false).unwrap();
+        let found = find_files(
+            &[dir.path().to_owned()],
+            None,
+            false,
+            &Converters::default(),
+        )
+        .unwrap();
         assert_eq!(found.files.len(), 1);
         assert_eq!(
             found.unread.to_string(),

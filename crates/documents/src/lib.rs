@@ -22,6 +22,7 @@ mod archive;
 mod base_url;
 mod budget;
 mod compression;
+mod convert;
 mod delimited;
 mod documents;
 mod encoding;
@@ -59,6 +60,7 @@ mod xml;
 pub use base_url::{BaseUrl, BaseUrlError};
 pub use budget::Budget;
 pub use compression::Compression;
+pub use convert::{Converter, ConverterError, Converters};
 pub use documents::{
     Documents, ReadIds, ReadOptions, ReadProgress, origin_of, read_documents, read_documents_with,
 };

@@ -8,6 +8,7 @@ use ken_corpus::Document;
 
 use crate::archive::Archive;
 use crate::base_url::BaseUrl;
+use crate::convert::Converters;
 use crate::encoding::Encoding;
 use crate::error::ReadError;
 use crate::fields::Shape;
@@ -38,6 +39,7 @@ pub(crate) struct Opener {
     pub(crate) fields: FieldNames,
     pub(crate) html: HtmlPart,
     pub(crate) base_url: Option<BaseUrl>,
+    pub(crate) converters: Arc<Converters>,
 }
 
 impl Opener {
@@ -77,6 +79,12 @@ impl Opener {
             };
             Box::new(move |file: &InputFile| opener.open(file))
         };
+        // What is in an archive is no file that a command could read.
+        let is_file = file.content.is_none() && file.origin != Origin::Stdin;
+        if let Some(converter) = self.converters.of(&file.path).filter(|_| is_file) {
+            let text = self.converters.text(converter, &file.path, watch)?;
+            return Ok(self.whole(file, markdown::contents(&text, &place, watch)?));
+        }
         Ok(match file.format {
             Format::Text => {
                 let text = source()?.read_all()?;

@@ -9,6 +9,8 @@
 mod archives;
 mod bombs;
 mod compressed;
+#[cfg(unix)]
+mod converters;
 mod dumps;
 mod encodings;
 #[path = "../files/mod.rs"]

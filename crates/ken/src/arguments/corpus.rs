@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Arg, Args, Subcommand};
 use ken_corpus::Sharding;
-use ken_documents::{BaseUrl, Encoding, FieldName, Format, HtmlPart};
+use ken_documents::{BaseUrl, Converter, Encoding, FieldName, Format, HtmlPart};
 use ken_index::DenseLayout;
 use ken_milvus::{IndexKind, MilvusAddress};
 
@@ -69,6 +69,12 @@ pub(crate) struct IngestArguments {
     /// Without it, that of each file is found out, and told where it is not UTF-8.
     #[arg(long, value_name = "ENCODING", help_heading = ADVANCED)]
     pub(crate) encoding: Option<Encoding>,
+
+    /// Command that reads files of a name and writes text or Markdown: '*.png=tesseract {} -'; may be repeated
+    ///
+    /// {} stands for the file. What it wrote is kept by the contents of the file. A command may take 10 minutes and 8 GiB.
+    #[arg(long, value_name = "NAMES=COMMAND", help_heading = ADVANCED)]
+    pub(crate) convert: Vec<Converter>,
 
     /// What of HTML pages is read: main, the article where a page has one, or all
     #[arg(long, value_name = "PART", default_value = "main", help_heading = ADVANCED)]

@@ -4,9 +4,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use ken_documents::{
-    Budget, Notice, Notices, ReadError, ReadOptions, SkipReason, Skipped, Unread,
+    Budget, Converters, Notice, Notices, ReadError, ReadOptions, SkipReason, Skipped, Unread,
     read_documents_with,
 };
+use ken_hub::ModelCache;
 use ken_ingest::{Ingest, Preview, Report, ingest, preview};
 use serde_json::{Value, json};
 
@@ -35,6 +36,12 @@ pub(crate) fn run(arguments: &IngestArguments, session: &Session<'_>) -> Result<
         html: arguments.html,
         base_url: arguments.base_url.clone(),
         copies: false,
+        converters: Converters {
+            converters: arguments.convert.clone(),
+            kept: ModelCache::of_user()
+                .ok()
+                .map(|cache| cache.home().join("converted")),
+        },
     };
     let documents = read_documents_with(&arguments.paths, options)?;
     tell_of_skipped(documents.skipped());

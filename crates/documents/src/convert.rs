@@ -1,0 +1,299 @@
+//! Files that other programs read: a command writes their text, as Markdown, and what it wrote is kept by their contents.
+//!
+//! So whoever wants layout models or OCR brings them, such as docling, markitdown or tesseract.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::str::FromStr;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::error::ReadError;
+use crate::watch::Watch;
+
+/// How long a command may take for one file.
+const LONGEST: Duration = Duration::from_secs(600);
+
+/// How much memory it may map, in KiB: 8 GiB.
+#[cfg(unix)]
+const MOST_MEMORY_KIB: u64 = 8 << 20;
+
+/// How often it is looked after.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// So much of what it complains of is told.
+const TOLD_BYTES: u64 = 500;
+
+/// Where the path of the file stands in a command.
+const PATH: &str = "{}";
+
+/// A command for files of some names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Converter {
+    /// The name of a file, in which `*` stands for any characters.
+    pattern: String,
+    /// As a shell takes it; `{}` stands for the path of the file.
+    command: String,
+}
+
+/// A malformed converter.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, ken_diagnostic::Diagnostic)]
+#[error("{given:?} is no PATTERN=COMMAND in which {{}} stands for the file")]
+#[diagnostic(
+    kind = "no_converter",
+    remedy = "write the names and the command, e.g. '*.pdf=markitdown {{}}'"
+)]
+pub struct ConverterError {
+    /// What was given.
+    pub given: String,
+}
+
+impl FromStr for Converter {
+    type Err = ConverterError;
+
+    fn from_str(given: &str) -> Result<Self, Self::Err> {
+        match given.split_once('=') {
+            Some((pattern, command)) if !pattern.is_empty() && command.contains(PATH) => Ok(Self {
+                pattern: pattern.to_owned(),
+                command: command.to_owned(),
+            }),
+            _ => Err(ConverterError {
+                given: given.to_owned(),
+            }),
+        }
+    }
+}
+
+/// The commands for files, of which the first that fits is taken.
+#[derive(Debug, Clone, Default)]
+pub struct Converters {
+    /// The commands.
+    pub converters: Vec<Converter>,
+    /// The folder where what they wrote is kept; `None` to keep nothing.
+    pub kept: Option<PathBuf>,
+}
+
+impl Converters {
+    /// The command for a file, if there is one.
+    pub(crate) fn of(&self, path: &Path) -> Option<&Converter> {
+        let name = path.file_name()?.to_string_lossy();
+        let mut converters = self.converters.iter();
+        converters.find(|converter| fits(&converter.pattern, &name))
+    }
+
+    /// What a command makes of a file.
+    ///
+    /// # Errors
+    /// A file that cannot be read, a command that fails, takes too long or writes too much or no text.
+    pub(crate) fn text(
+        &self,
+        converter: &Converter,
+        path: &Path,
+        watch: &Watch,
+    ) -> Result<String, ReadError> {
+        let kept = match &self.kept {
+            Some(folder) => Some(folder.join(converter.key(path, watch)?)),
+            None => None,
+        };
+        let before = kept.as_ref().and_then(|kept| fs::read_to_string(kept).ok());
+        if let Some(text) = before {
+            return Ok(text);
+        }
+        let text = converter.run(path, watch)?;
+        if let Some(kept) = kept {
+            // Without it, the command runs again the next time.
+            let folder = kept.parent().unwrap_or(Path::new("."));
+            let _ = ken_storage::create_dir_all(folder)
+                .and_then(|()| ken_storage::replace(&kept, text.as_bytes()));
+        }
+        Ok(text)
+    }
+}
+
+impl Converter {
+    /// The name of the file with what it makes of a file: it follows from the command and the contents.
+    fn key(&self, path: &Path, watch: &Watch) -> Result<String, ReadError> {
+        let unreadable = |source| ReadError::from_io(source, path, None, watch.budget);
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(&(self.command.len() as u64).to_le_bytes());
+        hasher.update(self.command.as_bytes());
+        let mut file = File::open(path).map_err(unreadable)?;
+        let mut buffer = vec![0; 1 << 16];
+        loop {
+            watch.check()?;
+            match file.read(&mut buffer).map_err(unreadable)? {
+                0 => return Ok(format!("{}.md", hasher.finalize().to_hex())),
+                read => hasher.update(&buffer[..read]),
+            };
+        }
+    }
+
+    fn run(&self, path: &Path, watch: &Watch) -> Result<String, ReadError> {
+        let failed = |reason: String| ReadError::ConverterFailed {
+            path: path.to_owned(),
+            command: self.command.clone(),
+            reason,
+        };
+        let mut child = self
+            .command(path)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(|error| failed(error.to_string()))?;
+        let most = watch.budget.document_bytes;
+        let stdout = child.stdout.take();
+        let stderr = child.stderr.take();
+        let (text, complaint, ended) = thread::scope(|scope| {
+            let text = scope.spawn(move || read_up_to(stdout, most.saturating_add(1)));
+            let complaint = scope.spawn(move || read_up_to(stderr, TOLD_BYTES));
+            let ended = waited(&mut child, watch);
+            (text.join(), complaint.join(), ended)
+        });
+        let complaint = complaint.unwrap_or_default();
+        match ended {
+            Ended::Stopped => return Err(ReadError::Stopped),
+            Ended::TooLate => {
+                return Err(failed(format!(
+                    "it took longer than {} s",
+                    LONGEST.as_secs()
+                )));
+            }
+            Ended::Failed(reason) => {
+                let complaint = String::from_utf8_lossy(&complaint);
+                return Err(failed(
+                    format!("{reason} {}", complaint.trim()).trim().to_owned(),
+                ));
+            }
+            Ended::Well => {}
+        }
+        let text = text.unwrap_or_default();
+        if text.len() as u64 > most {
+            return Err(watch.too_large(crate::place::Place::whole(path)));
+        }
+        String::from_utf8(text).map_err(|_| failed("it wrote no UTF-8".to_owned()))
+    }
+
+    /// The command for a file, in a shell that bounds its memory. The path is no part of the script.
+    #[cfg(unix)]
+    fn command(&self, path: &Path) -> Command {
+        use std::os::unix::process::CommandExt;
+
+        let script = self.command.replace(PATH, "\"$1\"");
+        let mut command = Command::new("/bin/sh");
+        command.arg("-c");
+        command.arg(format!("ulimit -v {MOST_MEMORY_KIB}\n{script}"));
+        command.arg("sh").arg(path);
+        // With all that it starts, it can be ended.
+        command.process_group(0);
+        command
+    }
+
+    /// The command for a file.
+    #[cfg(not(unix))]
+    fn command(&self, path: &Path) -> Command {
+        let path = path.to_string_lossy();
+        let mut parts = self
+            .command
+            .split_whitespace()
+            .map(|part| part.replace(PATH, &path));
+        let mut command = Command::new(parts.next().unwrap_or_default());
+        command.args(parts);
+        command
+    }
+}
+
+/// Ends a command with all that it started.
+fn end(child: &mut Child) {
+    #[cfg(unix)]
+    if let Some(group) = rustix::process::Pid::from_raw(child.id().cast_signed()) {
+        // One that has ended meanwhile needs no end.
+        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+    }
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+enum Ended {
+    Well,
+    Failed(String),
+    TooLate,
+    Stopped,
+}
+
+/// Waits for the end of a command, and ends it where nobody wants it any more.
+fn waited(child: &mut Child, watch: &Watch) -> Ended {
+    let begun = Instant::now();
+    loop {
+        let early = match child.try_wait() {
+            Ok(Some(status)) if status.success() => return Ended::Well,
+            Ok(Some(status)) => return Ended::Failed(format!("it ended with {status}")),
+            Err(error) => Ended::Failed(error.to_string()),
+            Ok(None) if watch.stopped() => Ended::Stopped,
+            Ok(None) if begun.elapsed() > LONGEST => Ended::TooLate,
+            Ok(None) => {
+                thread::sleep(LOOK);
+                continue;
+            }
+        };
+        end(child);
+        return early;
+    }
+}
+
+/// What comes from a pipe, and no more than so many bytes of it; the rest is thrown away, so that its writer ends.
+fn read_up_to(pipe: Option<impl Read>, most: u64) -> Vec<u8> {
+    let mut read = Vec::new();
+    if let Some(mut pipe) = pipe {
+        // A pipe that breaks ends there, and the command's end says the rest.
+        let _ = pipe.by_ref().take(most).read_to_end(&mut read);
+        let _ = std::io::copy(&mut pipe, &mut std::io::sink());
+    }
+    read
+}
+
+/// Whether a name fits a pattern in which `*` stands for any characters.
+fn fits(pattern: &str, name: &str) -> bool {
+    let Some((start, rest)) = pattern.split_once('*') else {
+        return pattern == name;
+    };
+    let Some(name) = name.strip_prefix(start) else {
+        return false;
+    };
+    let ends = name.char_indices().map(|(at, _)| at).chain([name.len()]);
+    ends.into_iter().any(|at| fits(rest, &name[at..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_fit_patterns() {
+        for (pattern, name, expected) in [
+            ("*.pdf", "a.pdf", true),
+            ("*.pdf", "a.pdf.txt", false),
+            ("scan-*.p*f", "scan-1.pdf", true),
+            ("scan-*", "a-scan-", false),
+            ("a.b", "a.b", true),
+            ("*", "", true),
+            ("**x", "é*x", true),
+        ] {
+            assert_eq!(fits(pattern, name), expected, "{pattern} {name}");
+        }
+    }
+
+    #[test]
+    fn converters_are_read() {
+        let converter: Converter = "*.png=tesseract {} - -l deu".parse().unwrap();
+        assert_eq!(
+            (converter.pattern.as_str(), converter.command.as_str()),
+            ("*.png", "tesseract {} - -l deu")
+        );
+        for bad in ["", "*.png", "*.png=", "=cat {}", "*.png=cat"] {
+            assert!(bad.parse::<Converter>().is_err(), "{bad}");
+        }
+    }
+}
