@@ -181,7 +181,8 @@ impl Converter {
     fn command(&self, path: &Path) -> Command {
         use std::os::unix::process::CommandExt;
 
-        let script = self.command.replace(PATH, "\"$1\"");
+        let bare = self.command.replace("\"{}\"", PATH).replace("'{}'", PATH);
+        let script = bare.replace(PATH, "\"$1\"");
         let mut command = Command::new("/bin/sh");
         command.arg("-c");
         command.arg(format!("ulimit -v {MOST_MEMORY_KIB}\n{script}"));

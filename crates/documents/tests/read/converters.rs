@@ -53,6 +53,15 @@ fn a_command_reads_files_of_its_names_only() {
 }
 
 #[test]
+fn a_path_is_one_argument_in_quotes_or_without() {
+    let dir = folder(&[("a b$(x);.png", b"Pump")]);
+    for converter in ["*.png=cat {}", "*.png=cat \"{}\"", "*.png=cat '{}'"] {
+        let found = converted(dir.path(), converter, None).remove(0);
+        assert_eq!(found.unwrap().text, "Pump", "{converter}");
+    }
+}
+
+#[test]
 fn what_a_command_wrote_is_kept_by_the_contents() {
     let dir = folder(&[("docs/scan.png", b"Pump nine"), ("runs", b"")]);
     let script = dir.path().join("convert.sh");
