@@ -1,7 +1,16 @@
 //! Where a folder of documents can be read on the web.
 
-use std::fmt::Write;
 use std::str::FromStr;
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
+/// What is escaped in a path.
+const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~')
+    .remove(b'/');
 
 /// The address of a folder, to which the paths of documents are added.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,17 +50,7 @@ impl FromStr for BaseUrl {
 impl BaseUrl {
     /// The address of a document by its path below the folder.
     pub(crate) fn of(&self, path: &str) -> String {
-        let mut url = format!("{}/", self.0);
-        for byte in path.bytes() {
-            match byte {
-                b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => {
-                    url.push(char::from(byte));
-                }
-                // Writing to a string cannot fail.
-                _ => drop(write!(url, "%{byte:02X}")),
-            }
-        }
-        url
+        format!("{}/{}", self.0, utf8_percent_encode(path, ESCAPED))
     }
 }
 

@@ -205,6 +205,8 @@ impl Iterator for Documents {
                 Origin::Named | Origin::Found if !self.copies => origin_of(&file.path),
                 _ => None,
             };
+            let origin = self.origin.as_deref();
+            self.seen.origins.extend(origin.map(digest_of));
             self.records = self.opener.open(&file);
         }
     }
@@ -223,11 +225,13 @@ fn within_budget(record: Record, watch: &Watch) -> Result<Record, ReadError> {
     }
 }
 
-/// The ids of documents that were read.
+/// The ids of the documents that were read, and the files that they came from.
 #[derive(Debug, Clone, Default)]
 pub struct ReadIds {
     /// Digests of 16 bytes: the ids themselves could fill the memory.
     digests: HashSet<[u8; 16]>,
+    /// The same of the files.
+    origins: HashSet<[u8; 16]>,
 }
 
 impl ReadIds {
@@ -235,6 +239,12 @@ impl ReadIds {
     #[must_use]
     pub fn contains(&self, id: &str) -> bool {
         self.digests.contains(&digest_of(id))
+    }
+
+    /// Whether this file was read, as [`origin_of`] names it.
+    #[must_use]
+    pub fn has_read(&self, origin: &str) -> bool {
+        self.origins.contains(&digest_of(origin))
     }
 }
 

@@ -8,7 +8,7 @@ use ken_corpus::{Corpus, ListedDocument};
 use ken_documents::{Documents, ReadError};
 
 use crate::IngestError;
-use crate::sync::{Moves, Origins, is_gone};
+use crate::sync::{Moves, Origins, is_gone, is_missing};
 
 /// What a run would change: the ids of documents.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -92,7 +92,7 @@ pub fn preview(
         let held = published
             .into_values()
             .filter(|document| origins.hold(document));
-        let missing = held.filter(|document| !read.contains(&document.id));
+        let missing = held.filter(|document| is_missing(document, &read));
         let moved = |id: &String| preview.moved.iter().any(|(old, _)| old == id);
         preview.deleted = missing
             .map(|document| document.id)

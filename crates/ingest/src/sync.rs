@@ -47,18 +47,24 @@ impl Origins {
         ))
     }
 
-    /// The ids of the documents that were not read again.
+    /// The ids of the documents that are gone.
     pub(crate) fn missing(
         &self,
         known: &Known,
         read: &ReadIds,
     ) -> Result<Vec<String>, CorpusError> {
-        let ids = self
-            .documents(known)?
-            .into_iter()
-            .map(|document| document.id);
-        Ok(ids.filter(|id| !read.contains(id)).collect())
+        let documents = self.documents(known)?.into_iter();
+        let missing = documents.filter(|document| is_missing(document, read));
+        Ok(missing.map(|document| document.id).collect())
     }
+}
+
+/// Whether a document is gone: it was not read again, and its file is no longer there, or was read and has it no more. What
+/// this run does not read, such as a format that only a command did, is left alone.
+pub(crate) fn is_missing(document: &ListedDocument, read: &ReadIds) -> bool {
+    let has_read = |origin: &String| read.has_read(origin);
+    !read.contains(&document.id)
+        && (is_gone(document) || document.origin.as_ref().is_some_and(has_read))
 }
 
 /// Whether the file of a document is no longer there.

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use ken_corpus::{Corpus, Cut};
-use ken_documents::read_documents;
+use ken_documents::{
+    Converter, Converters, Documents, ReadOptions, read_documents, read_documents_with,
+};
 use ken_ingest::{Ingest, IngestError, Preview, Report, ingest, preview};
 use ken_testing::FnEmbedder;
 use tempfile::TempDir;
@@ -47,10 +49,20 @@ impl Folders {
     }
 
     fn ingest(&self, paths: &[&str], sync: bool) -> Result<Report, IngestError> {
+        let read: Vec<PathBuf> = paths.iter().map(|path| self.at(path)).collect();
+        self.take(read_documents(&read).unwrap(), paths, sync)
+    }
+
+    fn take(
+        &self,
+        documents: Documents,
+        paths: &[&str],
+        sync: bool,
+    ) -> Result<Report, IngestError> {
         let paths: Vec<PathBuf> = paths.iter().map(|path| self.at(path)).collect();
         let ignored = |_: &ken_documents::ReadError| {};
         let work = Ingest {
-            documents: read_documents(&paths).unwrap(),
+            documents,
             corpus: &self.at("corpus"),
             cut: "sentence".parse::<Cut>().unwrap(),
             embedder: &FnEmbedder::hashing(),
@@ -148,6 +160,35 @@ fn a_document_that_names_its_title_moves_without_being_embedded() {
         (1, 2, 0, 0)
     );
     assert_eq!(folders.ids(), set(&["deep/b.md"]));
+}
+
+#[test]
+fn a_file_that_this_run_does_not_read_is_left_alone() {
+    let folders = Folders::new(&[("notes/a.scan", "One."), ("notes/b.txt", "Two.")]);
+    let converter = |converters: Vec<Converter>| {
+        let options = ReadOptions {
+            converters: Converters {
+                converters,
+                kept: None,
+            },
+            ..ReadOptions::default()
+        };
+        read_documents_with(&[folders.at("notes")], options).unwrap()
+    };
+    let cat = converter(vec!["*.scan=cat {}".parse().unwrap()]);
+    folders.take(cat, &["notes"], true).unwrap();
+    assert_eq!(folders.ids(), set(&["a.scan", "b.txt"]));
+    // Without the command, the file is not read, but it is there.
+    let done = folders
+        .take(converter(Vec::new()), &["notes"], true)
+        .unwrap();
+    assert_eq!(done.deleted, 0);
+    assert_eq!(folders.ids(), set(&["a.scan", "b.txt"]));
+    // Of a folder that is named by itself, the ids of files are others.
+    folders.write("notes/deep/c.txt", "Three.");
+    folders.ingest(&["notes"], true).unwrap();
+    folders.ingest(&["notes/deep"], true).unwrap();
+    assert_eq!(folders.ids(), set(&["a.scan", "b.txt", "c.txt"]));
 }
 
 #[test]
