@@ -67,7 +67,9 @@ for annotation in said.content[0].annotations:
     assert annotation.type == "file_citation" and annotation.filename, annotation
     assert 0 <= annotation.start_index <= annotation.index <= len(answered.output_text)
 
-with client.responses.stream(model="ken/always", input=QUESTION) as stream:
+# A client that offers the search as a tool is told of its call.
+searching = [{"type": "file_search", "vector_store_ids": []}]
+with client.responses.stream(model="ken/always", input=QUESTION, tools=searching) as stream:
     events = list(stream)
     final = stream.get_final_response()
 kinds = [event.type for event in events]

@@ -92,7 +92,7 @@ fn refuse_unsupported(given: &Map<String, Value>) -> Result<(), Refusal> {
         "logit_bias" => *value == json!({}),
         "modalities" => *value == json!(["text"]),
         "audio" => false,
-        _ => true,
+        _ => others::changes_nothing(name, value),
     })
 }
 
@@ -255,6 +255,7 @@ mod tests {
             "{}",
             r#"{"n": 1, "stop": null, "tools": [], "user": "ada", "store": true}"#,
             r#"{"tools": [{}], "tool_choice": "auto"}"#,
+            r#"{"repetition_penalty": 1, "top_k": -1, "min_p": 0.0, "ignore_eos": false, "guided_json": null}"#,
             r#"{"presence_penalty": 0, "response_format": {"type": "text"}, "logprobs": false}"#,
         ] {
             assert_eq!(check(harmless), Ok(()), "{harmless}");
@@ -268,6 +269,10 @@ mod tests {
             r#"{"presence_penalty": 0.5}"#,
             r#"{"logprobs": true}"#,
             r#"{"response_format": 3}"#,
+            r#"{"guided_json": {}}"#,
+            r#"{"grammar": "root ::= x"}"#,
+            r#"{"repetition_penalty": 1.3}"#,
+            r#"{"top_k": 5}"#,
         ] {
             assert_eq!(check(refused), Err("unsupported_parameter"), "{refused}");
         }

@@ -79,6 +79,12 @@ pub(crate) async fn respond(
         search: format!("fs_{id}"),
         message: format!("msg_{id}"),
         addresses: Addresses::of(&call.headers),
+        offered: results
+            || given
+                .tools
+                .iter()
+                .flatten()
+                .any(|tool| tool.kind == "file_search"),
         results,
         count: 0,
         created: false,
@@ -168,7 +174,7 @@ fn refuse_unsupported(given: &Map<String, Value>) -> Result<(), Refusal> {
             .is_none_or(|format| format["type"] == "text"),
         "top_logprobs" => *value == json!(0),
         "truncation" => *value == "disabled" || *value == "auto",
-        _ => true,
+        _ => others::changes_nothing(name, value),
     })
 }
 
@@ -201,6 +207,8 @@ struct Reply {
     /// The id of the answer.
     message: String,
     addresses: Addresses,
+    /// Whether the client offered the search as a tool, or asked for what it finds, and so is told of it.
+    offered: bool,
     /// Whether what was found is told.
     results: bool,
     /// Events so far.
@@ -223,7 +231,7 @@ struct Numbered<'a> {
 impl Reply {
     /// The response with its answer.
     fn completed(mut self, answered: Completion) -> ResponseObject {
-        if answered.trace.searches > 0 && self.response.output.is_empty() {
+        if self.offered && answered.trace.searches > 0 && self.response.output.is_empty() {
             let search = self.searched(&answered.trace);
             self.response.output.push(search);
         }
@@ -364,7 +372,7 @@ impl Reply {
 
     /// The search, which is over by the time that it is told of.
     fn search(&mut self, trace: &Trace) -> Vec<Bytes> {
-        if !self.response.output.is_empty() {
+        if !self.offered || !self.response.output.is_empty() {
             return Vec::new();
         }
         let begun = OutputItem::FileSearchCall {

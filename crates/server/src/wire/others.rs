@@ -4,6 +4,26 @@ use serde_json::{Map, Value};
 
 use super::refusal::Refusal;
 
+/// Whether a parameter that other model servers know beyond OpenAI's has the value that changes nothing. What nobody is
+/// known to obey changes nothing either.
+pub(crate) fn changes_nothing(name: &str, value: &Value) -> bool {
+    let is = |neutral: f64| value.as_f64() == Some(neutral);
+    match name {
+        "repetition_penalty" | "repeat_penalty" | "length_penalty" | "typical_p" | "best_of" => {
+            is(1.0)
+        }
+        "min_p" | "min_tokens" | "top_a" | "mirostat" | "dry_multiplier" | "xtc_probability" => {
+            is(0.0)
+        }
+        "top_k" => is(0.0) || is(-1.0),
+        "ignore_eos" | "use_beam_search" | "echo" | "continue_final_message" => *value == false,
+        "bad_words" | "stop_token_ids" | "logits_processors" => *value == Value::Array(Vec::new()),
+        "guided_json" | "guided_regex" | "guided_choice" | "guided_grammar"
+        | "structured_outputs" | "grammar" | "json_schema" | "regex" | "ebnf" => false,
+        _ => true,
+    }
+}
+
 /// Refuses a bound on scores, which here are not between 0 and 1.
 ///
 /// # Errors

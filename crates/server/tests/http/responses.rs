@@ -75,8 +75,15 @@ fn a_search_is_an_item_of_its_own_and_memory_is_none() {
     assert_eq!(value["ken"]["route"], "corpus");
     assert_eq!(value["tools"][0]["vector_store_ids"], json!(["notes"]));
 
-    let untold = respond(&server, "ken/always", &json!({})).json();
+    let offered = json!({"tools": [{"type": "file_search", "vector_store_ids": []}]});
+    let untold = respond(&server, "ken/always", &offered).json();
+    assert_eq!(untold["output"][0]["type"], "file_search_call");
     assert_eq!(untold["output"][0]["results"], Value::Null);
+    // Clients that offered no tool know no call of one.
+    let plain = respond(&server, "ken/always", &json!({})).json();
+    assert_eq!(plain["output"].as_array().unwrap().len(), 1);
+    assert_eq!(plain["output"][0]["type"], "message");
+    assert_eq!(plain["ken"]["route"], "corpus");
     assert!(untold["ken"].get("retrieved").is_none());
 
     let memory = respond(&server, "ken/never", &json!({"metadata": {"a": "b"}})).json();
@@ -199,13 +206,14 @@ fn tools_and_their_choice_are_obeyed() {
 #[test]
 fn a_conversation_is_answered_by_its_last_message() {
     let server = Running::start();
-    let first = respond(&server, "ken/always", &json!({})).json();
+    let offered = json!([{"type": "file_search", "vector_store_ids": []}]);
+    let first = respond(&server, "ken/always", &json!({ "tools": offered })).json();
     let mut input = vec![json!({"role": "user", "content": OIL})];
     // As clients do it: all items of the response go back.
     input.extend(first["output"].as_array().unwrap().iter().cloned());
     input.push(json!({"role": "user", "content": FOLLOW_UP}));
     let value = respond(&server, "ken/always", &json!({ "input": input })).json();
-    assert_eq!(value["output"][1]["content"][0]["text"], "May");
+    assert_eq!(value["output"][0]["content"][0]["text"], "May");
     let refused = respond(
         &server,
         "ken",

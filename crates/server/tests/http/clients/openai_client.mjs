@@ -66,7 +66,9 @@ assert.equal(after.ken.route, "self");
 // Responses: the same, by named events.
 const response = await client.responses.create({ model: "ken/always", input: question, ken: full });
 assert.equal(response.output_text, content);
-const putTogether = client.responses.stream({ model: "ken/always", input: question, ken: full });
+// A client that offers the search as a tool is told of its call.
+const tools = [{ type: "file_search", vector_store_ids: [] }];
+const putTogether = client.responses.stream({ model: "ken/always", input: question, tools, ken: full });
 const kinds = [];
 let text = "";
 for await (const event of putTogether) {
