@@ -60,8 +60,10 @@ settings! {
     /// Token budget for retrieved passages in a prompt
     evidence_tokens: usize, "N" = "1536";
 
-    /// Search only documents whose metadata fit, such as year>=2020 AND (lang=de OR lang IN (fr, it)) AND NOT EXISTS
-    /// draft. Signs are =, !=, <, <=, >, >= and ^=, begins with; may be repeated, and all have to match
+    /// Search only documents whose metadata fit: year>=2020 AND lang IN (de, fr). May be repeated, and
+    /// all have to fit
+    ///
+    /// Signs are =, !=, <, <=, >, >= and ^= (begins with). AND, OR, NOT, EXISTS KEY and parentheses join conditions.
     #[serde(skip)]
     filters: Vec<Filter>, "FILTER", only_flag "filter";
 
