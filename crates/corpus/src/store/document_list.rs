@@ -26,6 +26,9 @@ pub struct ListedDocument {
     pub pruned: usize,
 }
 
+/// Passages, each with whether it is live.
+type ListedPassages<'c> = Box<dyn Iterator<Item = Result<(Passage, bool), CorpusError>> + 'c>;
+
 impl Corpus {
     /// The live documents, in the order in which they were added, or the newest first; only those after the one of an
     /// id, if that is given, and none where it is not there.
@@ -72,8 +75,7 @@ impl Corpus {
         &self,
         id: &str,
         after: Option<&str>,
-    ) -> Result<Option<impl Iterator<Item = Result<(Passage, bool), CorpusError>> + '_>, CorpusError>
-    {
+    ) -> Result<Option<ListedPassages<'_>>, CorpusError> {
         let Some((number, document)) = self.place_of(id)? else {
             return Ok(None);
         };
@@ -84,9 +86,9 @@ impl Corpus {
             let after = after.filter(|after| passages.contains(after));
             passages.start = after.map_or(passages.end, |after| after + 1);
         }
-        Ok(Some(passages.map(|ordinal| {
-            Ok((segment.passage(ordinal)?, segment.is_live(ordinal)))
-        })))
+        let listed =
+            passages.map(|ordinal| Ok((segment.passage(ordinal)?, segment.is_live(ordinal))));
+        Ok(Some(Box::new(listed)))
     }
 
     /// The segment and the ordinal of the live document of an id.

@@ -1,7 +1,5 @@
 //! The documents of a corpus, and the passages of one.
 
-use ken_corpus::CorpusError;
-
 use super::call::{Call, Corpus};
 use super::reply::Reply;
 use crate::service::options::SearchOptions;
@@ -25,7 +23,7 @@ pub(crate) async fn list(call: Call<Corpus>) -> Result<Reply<Listed<DocumentObje
             // Nobody waits for all of many who left or came too late.
             let documents = documents.map(|document| match cancel.reason() {
                 Some(refusal) => Err(refusal),
-                None => document.map_err(failed),
+                None => document.map_err(|error| Refusal::failed(&error)),
             });
             let chosen = documents.filter(|document| match document {
                 Ok(one) => one.id.starts_with(&prefix) && back_end.admits(&one.metadata),
@@ -55,7 +53,7 @@ pub(crate) async fn passages(call: Call<Corpus>) -> Result<Reply<Listed<PassageO
             let corpus = back_end.corpus().ok_or_else(not_listed)?;
             let passages = corpus
                 .passages_of(&document, page.after())
-                .map_err(failed)?;
+                .map_err(|error| Refusal::failed(&error))?;
             let passages = passages.ok_or_else(|| {
                 let message = format!("there is no document {document:?}");
                 Refusal::not_found("unknown_document", message)
@@ -65,7 +63,7 @@ pub(crate) async fn passages(call: Call<Corpus>) -> Result<Reply<Listed<PassageO
                 Err(_) => true,
             });
             let shown = admitted.map(|passage| {
-                let (passage, is_live) = passage.map_err(failed)?;
+                let (passage, is_live) = passage.map_err(|error| Refusal::failed(&error))?;
                 Ok(PassageObject::of(passage, is_live))
             });
             page.first(shown, |one| &one.passage_id)
@@ -77,8 +75,4 @@ pub(crate) async fn passages(call: Call<Corpus>) -> Result<Reply<Listed<PassageO
 fn not_listed() -> Refusal {
     let message = "a corpus in Milvus lists no documents: it knows passages only";
     Refusal::bad("documents_not_listed", message)
-}
-
-fn failed(error: CorpusError) -> Refusal {
-    Refusal::failed(&error)
 }
