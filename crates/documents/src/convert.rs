@@ -106,7 +106,7 @@ impl Converters {
             // Without it, the command runs again the next time.
             let folder = kept.parent().unwrap_or(Path::new("."));
             let _ = ken_storage::create_dir_all(folder)
-                .and_then(|()| ken_storage::replace(&kept, text.as_bytes()));
+                .and_then(|()| ken_storage::replace_private(&kept, text.as_bytes()));
         }
         Ok(text)
     }
@@ -224,7 +224,7 @@ enum Ended {
     Stopped,
 }
 
-/// Waits for the end of a command, and ends it where nobody wants it any more.
+/// Waits for the end of a command, and kills it once reading is stopped or it takes too long.
 fn waited(child: &mut Child, watch: &Watch) -> Ended {
     let begun = Instant::now();
     loop {

@@ -230,7 +230,7 @@ fn within_budget(record: Record, watch: &Watch) -> Result<Record, ReadError> {
 pub struct ReadIds {
     /// Digests of 16 bytes: the ids themselves could fill the memory.
     digests: HashSet<[u8; 16]>,
-    /// The same of the files.
+    /// Digests of the files' paths.
     origins: HashSet<[u8; 16]>,
 }
 

@@ -1,6 +1,6 @@
 //! What a run would change, without embedding or writing anything.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -8,7 +8,7 @@ use ken_corpus::{Corpus, ListedDocument};
 use ken_documents::{Documents, ReadError};
 
 use crate::IngestError;
-use crate::sync::{Moves, Origins, is_gone, is_missing};
+use crate::sync::{Moves, Origins, is_gone, is_missing, other_file};
 
 /// What a run would change: the ids of documents.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -62,14 +62,23 @@ pub fn preview(
             preview.interrupted = true;
             break;
         }
-        let document = match documents.next() {
+        let read = match documents.next() {
             None => break,
-            Some(Ok(document)) => document,
             Some(Err(ReadError::Stopped)) => {
                 preview.interrupted = true;
                 break;
             }
-            Some(Err(error)) => match on_broken {
+            Some(read) => read,
+        };
+        let read = read.and_then(|document| {
+            let known = published.get(&document.id);
+            let changed = known.filter(|known| known.digest != document.digest_text());
+            let origin = changed.and_then(|known| known.origin.as_deref());
+            other_file(&document, origin).map_or(Ok(document), Err)
+        });
+        let document = match read {
+            Ok(document) => document,
+            Err(error) => match on_broken {
                 None => return Err(error.into()),
                 Some(report) => {
                     report(&error);
@@ -93,10 +102,10 @@ pub fn preview(
             .into_values()
             .filter(|document| origins.hold(document));
         let missing = held.filter(|document| is_missing(document, &read));
-        let moved = |id: &String| preview.moved.iter().any(|(old, _)| old == id);
+        let moved: HashSet<&str> = preview.moved.iter().map(|(old, _)| old.as_str()).collect();
         preview.deleted = missing
             .map(|document| document.id)
-            .filter(|id| !moved(id))
+            .filter(|id| !moved.contains(id.as_str()))
             .collect();
         preview.deleted.sort_unstable();
     }

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use ken_corpus::{CorpusError, Known, ListedDocument};
-use ken_documents::{ReadIds, origin_of};
+use ken_corpus::{CorpusError, Document, Known, ListedDocument};
+use ken_documents::{ReadError, ReadIds, origin_of};
 
 /// The folders and files with which a corpus is kept in step.
 pub(crate) struct Origins(Vec<PathBuf>);
@@ -65,6 +65,18 @@ pub(crate) fn is_missing(document: &ListedDocument, read: &ReadIds) -> bool {
     let has_read = |origin: &String| read.has_read(origin);
     !read.contains(&document.id)
         && (is_gone(document) || document.origin.as_ref().is_some_and(has_read))
+}
+
+/// The error of a document that would replace that of another file, which is still there: two folders hold files of the
+/// same name. Records have ids of their own.
+pub(crate) fn other_file(document: &Document, published: Option<&str>) -> Option<ReadError> {
+    let (path, other) = document.origin.as_deref().zip(published)?;
+    let is_other = !document.record && path != other && Path::new(other).exists();
+    is_other.then(|| ReadError::OtherFile {
+        path: path.into(),
+        other: other.into(),
+        id: document.id.clone(),
+    })
 }
 
 /// Whether the file of a document is no longer there.

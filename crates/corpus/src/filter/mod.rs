@@ -85,13 +85,16 @@ impl Filter {
         Self::Any(values.into_iter().map(equal).collect())
     }
 
-    /// How many comparisons it takes.
+    /// How many comparisons it takes; an empty group counts as one.
     #[must_use]
     pub fn comparisons(&self) -> usize {
         match self {
             Self::Compare { .. } | Self::Exists { .. } => 1,
             Self::Not(filter) => filter.comparisons(),
-            Self::All(filters) | Self::Any(filters) => filters.iter().map(Self::comparisons).sum(),
+            Self::All(filters) | Self::Any(filters) => {
+                let sum: usize = filters.iter().map(Self::comparisons).sum();
+                sum.max(1)
+            }
         }
     }
 
@@ -301,6 +304,9 @@ mod tests {
         ] {
             assert_eq!(matches(filter), expected, "{filter}");
         }
+        let size = |filter: &str| filter.parse::<Filter>().unwrap().comparisons();
+        assert_eq!(size("a=1 AND NOT (b IN (2, 3) OR EXISTS c)"), 4);
+        assert_eq!(size("() OR () OR NOT ()"), 3);
     }
 
     #[test]

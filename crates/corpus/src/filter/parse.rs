@@ -16,7 +16,7 @@ const DEEPEST: usize = 16;
 pub struct FilterError {
     /// What was written.
     pub given: String,
-    /// What is wrong with it.
+    /// Why it cannot be read.
     pub reason: String,
 }
 

@@ -1,6 +1,5 @@
 //! The first stage: files into the documents that are new or changed.
 
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::SyncSender;
 
@@ -9,7 +8,7 @@ use ken_documents::{Documents, ReadError, ReadIds, ReadProgress};
 
 use crate::IngestError;
 use crate::split::Split;
-use crate::sync::Moves;
+use crate::sync::{Moves, other_file};
 
 /// The progress of reading.
 #[derive(Debug, Clone, Copy, Default)]
@@ -117,22 +116,14 @@ pub(crate) fn read(
 /// How a document relates to the published ones.
 ///
 /// # Errors
-/// [`ReadError::OtherFile`] where it would replace that of another file, which is still there: of two folders that hold
-/// files of the same name. Records have ids of their own.
+/// A record that cannot be read, and [`ReadError::OtherFile`].
 fn state_of(document: &Document, known: &Known) -> Result<DocumentState, IngestError> {
     let state = known.state_of(document)?;
-    if let DocumentState::Changed(_) = state
-        && !document.record
-        && let Some(path) = &document.origin
-        && let Some(other) = known.origin_of(&document.id)?
-        && *path != other
-        && Path::new(&other).exists()
-    {
-        return Err(IngestError::Read(ReadError::OtherFile {
-            path: path.into(),
-            other: other.into(),
-            id: document.id.clone(),
-        }));
+    if let DocumentState::Changed(_) = state {
+        let published = known.origin_of(&document.id)?;
+        if let Some(error) = other_file(document, published.as_deref()) {
+            return Err(error.into());
+        }
     }
     Ok(state)
 }

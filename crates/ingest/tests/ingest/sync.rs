@@ -214,6 +214,8 @@ fn files_of_one_name_in_two_folders_do_not_replace_one_another() {
         ("two/README.md", "Valve ten."),
     ]);
     folders.ingest(&["one"], false).unwrap();
+    let planned = folders.preview(&["two"]);
+    assert_eq!((planned.replaced.len(), planned.broken), (0, 1));
     let error = folders.ingest(&["two"], false).unwrap_err();
     assert_eq!(error.kind(), "other_file", "{error}");
     let told = error.to_string();

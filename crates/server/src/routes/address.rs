@@ -42,7 +42,7 @@ impl Addresses {
     }
 }
 
-/// What is escaped in a path.
+/// All but the unreserved characters of RFC 3986 and the slash.
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
