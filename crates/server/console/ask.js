@@ -76,7 +76,7 @@ function form(policies, corpora) {
   const style = choice([["", "as in the settings"], ["short", "a few words"], ["full", "sentences"]]);
   const mode = choice([["", "as in the settings"], ["hybrid", "hybrid"], ["dense", "dense"], ["lexical", "lexical"]]);
   const k = make("input", { type: "number", min: "1", max: "100", placeholder: "as in the settings" });
-  const filter = make("input", { placeholder: "year>=2020, lang=en", autocomplete: "off" });
+  const filter = make("input", { placeholder: "year>=2020 AND lang IN (de, en)", autocomplete: "off" });
   const other = make("input", { placeholder: "certainty@0.4", autocomplete: "off", spellcheck: "false" });
   const boxes = named.map((name, place) => make("input", { type: "checkbox", value: place ? `ken/${name}` : "ken" }));
   const follows = make("input", { type: "checkbox" });
@@ -114,14 +114,14 @@ function form(policies, corpora) {
     },
     /** What goes into `ken` of the request. */
     options() {
-      const filters = filter.value.split(",").map((/** @type {string} */ one) => one.trim()).filter(Boolean);
+      const condition = filter.value.trim();
       return {
         trace: true,
         ...(corpora.length && { corpus: corpus.value }),
         ...(style.value && { style: style.value }),
         ...(mode.value && { mode: mode.value }),
         ...(k.value && { k: Number(k.value) }),
-        ...(filters.length && { filter: filters }),
+        ...(condition && { filter: [condition] }),
       };
     },
   };
