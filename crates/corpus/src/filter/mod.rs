@@ -323,6 +323,7 @@ mod tests {
             "\"IN\"=1",
             "a b=ANDES",
             "a b=ANDES AND title=War and Peace",
+            "NOT what<\"=\"",
         ] {
             let filter: Filter = filter.parse().unwrap();
             assert!(filter.matches(metadata.as_object().unwrap()), "{filter}");

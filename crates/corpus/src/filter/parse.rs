@@ -44,6 +44,8 @@ pub(super) fn quoted(text: &str, is_key: bool) -> Cow<'_, str> {
     let has_word = |word| text.split_whitespace().any(|part| part == word);
     let needs = text.contains(['"', '(', ')', ','])
         || text.trim() != text
+        // After `<` it would be another sign.
+        || text.starts_with('=')
         || ["AND", "OR", "NOT", "IN", "EXISTS"]
             .into_iter()
             .any(has_word)
