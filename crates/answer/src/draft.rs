@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ken_language::Prompt;
-use ken_policy::{Calls, Choice, Cost, Measurements, Policy, Step, Tokens};
+use ken_policy::{Calls, Choice, Cost, Measurements, Policy, Source, Step, Tokens};
 use ken_probe::{Lack, Sample, letter, named_choice};
 
 use crate::answer::{Answer, Retrieved, Verbalized};
 use crate::cite::cite;
-use crate::prompt::{self, QuestionPrompt};
+use crate::prompt::{self, QuestionPrompt, Refusal};
 use crate::style::Style;
 
 /// An answer in the making.
@@ -94,13 +94,32 @@ impl<'q> Draft<'q> {
         prompt::from_corpus(self.question, self.corpus.as_deref(), &evidence)
     }
 
+    /// Whether it is answered from memory although passages were found.
+    pub(crate) fn stands_in(&self) -> bool {
+        self.choice.source == Source::SelfKnowledge && !self.retrieved.is_empty()
+    }
+
+    /// Gives no answer: that the documents do not say, where they were looked up, or else that the answer is not known.
+    pub(crate) fn withhold(&mut self, answer: String) {
+        let question = self.question.question;
+        let text = match self.stands_in() {
+            true => prompt::nothing_said(question),
+            false => prompt::no_answer(question),
+        };
+        self.withheld = Some(answer);
+        self.written = Some(Sample {
+            text: text.to_owned(),
+            ..Sample::default()
+        });
+    }
+
     /// The prompt for a full answer.
-    pub(crate) fn full_prompt(&self) -> Prompt {
+    pub(crate) fn full_prompt(&self, refusal: Refusal) -> Prompt {
         let known = self.verbalized.as_ref().filter(|known| known.in_prompt);
         let evidence: Vec<&Retrieved> = self.retrieved.iter().filter(|p| p.in_prompt).collect();
         match known {
             Some(known) => prompt::full_from_known(self.question.question, &known.text),
-            None => prompt::full(self.question.question, &evidence),
+            None => prompt::full(self.question.question, &evidence, refusal),
         }
     }
 
@@ -123,9 +142,9 @@ impl<'q> Draft<'q> {
             citations: cited.citations,
             unfounded: cited.unfounded,
             answer: answer.to_owned(),
-            withheld: self.withheld,
+            withheld: self.withheld.filter(|text| !text.is_empty()),
             greedy: self.greedy,
-            truncated: self.lack == Some(Lack::CutOff),
+            truncated: matches!(self.lack, Some(Lack::CutOff | Lack::Repeats)),
             lack: self.lack,
             retrieved: self.retrieved,
             verbalized: self.verbalized,

@@ -15,7 +15,8 @@ use crate::answer::{Answer, Retrieved};
 use crate::conversation::{Exchange, Standalone, standalone};
 use crate::error::AnswerError;
 use crate::measure::routing_models::RoutingModels;
-use crate::prompt::{self, QuestionPrompt};
+use crate::memory::Memory;
+use crate::prompt::{self, QuestionPrompt, Refusal};
 use crate::retrieve::{Retriever, SearchOutcome};
 use crate::style::Style;
 
@@ -26,6 +27,8 @@ pub struct AnswerSettings {
     pub policy: Policy,
     /// Which answers are withheld, if any.
     pub abstain: Option<Abstention>,
+    /// What becomes of an answer from memory that stands in place of one from documents.
+    pub memory: Memory,
     /// How passages are searched.
     pub mode: Mode,
     /// Passages retrieved; with a reranking, chunks kept.
@@ -55,6 +58,17 @@ impl AnswerSettings {
         self.policy.check()?;
         self.abstain.map_or(Ok(()), Abstention::check)?;
         Ok(self.policy.check_k(self.k)?)
+    }
+
+    /// How a greeting or thanks is answered: from memory, in whole sentences.
+    #[must_use]
+    pub fn for_small_talk(self) -> Self {
+        Self {
+            policy: Policy::NEVER,
+            abstain: None,
+            style: Style::Full,
+            ..self
+        }
     }
 }
 
@@ -332,6 +346,14 @@ impl Pipeline {
         match signal.is_reported_by(self.model.capabilities()) {
             true => signal.where_reported(reading),
             false => reading,
+        }
+    }
+
+    /// Who says that no passage answers a question.
+    pub(crate) fn refusal(&self) -> Refusal {
+        match self.settings.policy.withhold {
+            Some(_) if self.model.capabilities().logprobs => Refusal::ByPolicy,
+            _ => Refusal::ByModel,
         }
     }
 

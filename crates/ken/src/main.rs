@@ -4,6 +4,7 @@
 mod arguments;
 mod commands;
 mod config;
+mod excerpt;
 mod failure;
 mod interrupt;
 mod output;

@@ -89,6 +89,12 @@ fn an_unknown_policy_is_a_usage_error() {
     assert_eq!((outcome.code, outcome.stdout.as_str()), (2, ""));
     assert!(outcome.stderr.contains("'sometimes'"), "{}", outcome.stderr);
     assert!(outcome.stderr.contains("--policy"), "{}", outcome.stderr);
+    let near = ken(folder().path(), &["ask", "--policy", "alwys", "Why?"]);
+    assert!(
+        near.stderr.contains("did you mean `always`?"),
+        "{}",
+        near.stderr
+    );
 }
 
 #[test]

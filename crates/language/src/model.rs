@@ -23,6 +23,8 @@ pub struct Capabilities {
     /// Write whole texts in conversation, as people expect them of an assistant, and not only short
     /// answers.
     pub converses: bool,
+    /// Tell by how likely it finds an answer whether that is right, well enough to refuse others.
+    pub assures: bool,
     /// Read the worked examples of prompts; otherwise prompts that differ only in these are the same
     /// to it.
     pub examples: bool,

@@ -390,8 +390,8 @@ fn each_form_is_read_word_for_word() {
     let chat = "<|im_start|>system\nAnswer.<|im_end|>\n<|im_start|>user\nQ: sky\nA:<|im_end|>\n\
                 <|im_start|>assistant\nblue<|im_end|>\n<|im_start|>user\nQ: grass\nA:<|im_end|>\n\
                 <|im_start|>assistant\n";
-    let alone = "<|im_start|>system\nAnswer.<|im_end|>\n<|im_start|>user\nQ: grass\nA:<|im_end|>\n\
-                 <|im_start|>assistant\n";
+    // So small a model does not converse.
+    let alone = "Answer.\n\nQ: grass\nA:";
     let whole = ken_language::Prompt {
         examples: Examples::Fixed(&[]),
         reply: Reply::Text,
@@ -402,7 +402,7 @@ fn each_form_is_read_word_for_word() {
         (examples, worked(), text, " green"),
         (ReadAs::Text(PromptForm::Bare), worked(), bare, " green"),
         (ReadAs::Chat, worked(), chat, "green"),
-        (examples, whole, alone, "green"),
+        (examples, whole, alone, " green"),
     ] {
         let decoder = load_as(Some(read_as));
         let raw = decoder.raw_prompt(read).unwrap();

@@ -8,7 +8,7 @@ use serde::{Serialize, Serializer};
 
 use crate::choice::compared;
 use crate::policy::{UnknownPolicy, threshold};
-use crate::{CannotChoose, Reading, Signal};
+use crate::{CannotChoose, Policy, Reading, Signal};
 
 /// Withholds answers that a signal does not vouch for.
 ///
@@ -24,6 +24,15 @@ pub struct Abstention {
 }
 
 impl Abstention {
+    /// What a policy asks of an answer from memory in place of evidence; `None` where that stands.
+    #[must_use]
+    pub fn in_place_of_evidence(policy: Policy) -> Option<Self> {
+        policy.withhold.map(|(signal, threshold)| Self {
+            signal,
+            threshold: Some(threshold),
+        })
+    }
+
     /// Whether a signal can tell of an answer with evidence how sure it is.
     #[must_use]
     pub fn can_use(signal: Signal) -> bool {

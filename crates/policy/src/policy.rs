@@ -6,8 +6,8 @@ use std::str::FromStr;
 use crate::rule::{Ks, Rule, Thresholds};
 use crate::{BadGrades, Signal};
 
-/// Two doors that a question comes to before it is answered. The third, whether the answer is given, is an
-/// [`Abstention`](crate::Abstention): a setting of its own.
+/// Two doors that a question comes to before it is answered, and one that only an answer from memory comes to in
+/// place of evidence. Whether any answer is given is an [`Abstention`](crate::Abstention): a setting of its own.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Policy {
     /// Whether the question retrieves. By chance or by a signal of the question.
@@ -17,7 +17,13 @@ pub struct Policy {
     /// Whether what was retrieved is used; where it is not, the answer from memory stands. By a signal of the
     /// evidence, or by that of the question once more.
     pub keep: Rule,
+    /// The signal of the question, and the threshold above which the answer from memory is withheld where evidence was
+    /// not used; `None` where it stands.
+    pub withhold: Option<(Signal, f64)>,
 }
+
+/// The name of [`Policy::DOCUMENTS`].
+const DOCUMENTS: &str = "documents";
 
 /// The suffix of a review by the policy's own signal.
 const DOUBLE: &str = "double";
@@ -28,11 +34,21 @@ impl Policy {
     /// No question retrieves.
     pub const NEVER: Self = Self::by(Rule::Never);
 
+    /// Documents first: an answer from them where the model is sure of that, else one from memory where it is sure of
+    /// that, else none. Both thresholds are the same mean log probability of a token, -0.4: chosen on 60 questions over
+    /// manuals, with Qwen2.5-Coder-Instruct of 0.5 and 1.5 billion parameters.
+    pub const DOCUMENTS: Self = Self {
+        keep: Rule::above(Signal::EVIDENCE_ASSURANCE, Some(-0.4)),
+        withhold: Some((Signal::PERPLEXITY, 1.5)),
+        ..Self::ALWAYS
+    };
+
     const fn by(retrieve: Rule) -> Self {
         Self {
             retrieve,
             ks: Ks::NONE,
             keep: Rule::Always,
+            withhold: None,
         }
     }
 
@@ -153,7 +169,8 @@ impl Policy {
     /// All its signals.
     pub fn signals(self) -> impl Iterator<Item = Signal> {
         let second = self.reviews_by().filter(|one| Some(*one) != self.signal());
-        self.signal().into_iter().chain(second)
+        let signals = self.signal().into_iter().chain(second);
+        signals.chain(self.withhold.map(|(signal, _)| signal))
     }
 
     /// The same without grades that no signal chooses: those between equal thresholds or below negative infinity.
@@ -181,11 +198,14 @@ impl Policy {
     }
 }
 
-/// `always`, `always:K`, `never`, `oracle`, `random:P`, or a signal's name with `@` and the threshold where there
+/// `documents`, `always`, `always:K`, `never`, `oracle`, `random:P`, or a signal's name with `@` and the threshold where there
 /// is one that is not the signal's own, followed by `+` and what reviews the evidence; or a signal's name with
 /// several values of k and the thresholds between them.
 impl fmt::Display for Policy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if *self == Self::DOCUMENTS {
+            return f.write_str(DOCUMENTS);
+        }
         match self.retrieve {
             Rule::Always if self.keep != Rule::Always => {}
             Rule::Always => write!(f, "always{}", self.ks)?,
@@ -234,7 +254,8 @@ fn write_test(f: &mut fmt::Formatter<'_>, rule: &Rule) -> fmt::Result {
 #[allow(missing_docs, reason = "the messages say what the fields are")]
 pub enum UnknownPolicy {
     #[error(
-        "unknown policy `{name}` (known are always, always:K, never, random:P, oracle, {}, each of the latter with @THRESHOLD)",
+        "unknown policy `{name}`{} (known are documents, always, always:K, never, random:P, oracle, {}, each of the latter with @THRESHOLD)",
+        near(name, signals),
         signals.join(", ")
     )]
     Name {
@@ -255,11 +276,25 @@ pub enum UnknownPolicy {
     NotGraded { policy: String, reason: String },
 }
 
+/// What may have been meant by a name.
+fn near(name: &str, signals: &[&'static str]) -> String {
+    let known = [DOCUMENTS, "always", "never", "random:P", "oracle"];
+    let known = known.iter().chain(signals);
+    let distance = |known: &&str| strsim::osa_distance(name, known);
+    let nearest = known.copied().min_by_key(distance);
+    nearest
+        .filter(|nearest| distance(nearest) <= 2)
+        .map_or_else(String::new, |nearest| {
+            format!("; did you mean `{nearest}`?")
+        })
+}
+
 impl FromStr for Policy {
     type Err = UnknownPolicy;
 
     fn from_str(text: &str) -> Result<Self, UnknownPolicy> {
         match text {
+            DOCUMENTS => return Ok(Self::DOCUMENTS),
             "always" => return Ok(Self::ALWAYS),
             "never" => return Ok(Self::NEVER),
             "oracle" => return Ok(Self::by(Rule::Oracle)),

@@ -12,6 +12,8 @@ use crate::normalize::is_wide_punctuation;
 pub enum Lack {
     /// It was cut off before it ended, since it had as many tokens as it may have.
     CutOff,
+    /// It was ended, since it went round in circles.
+    Repeats,
     /// A filter of the model server withheld it, or the rest of it.
     Filtered,
     /// The model refused, in these words.
@@ -28,6 +30,7 @@ impl Lack {
     pub fn name(&self) -> &'static str {
         match self {
             Self::CutOff => "cut_off",
+            Self::Repeats => "repeats",
             Self::Filtered => "filtered",
             Self::Refused(_) => "refused",
             Self::ToolCall => "tool_call",
@@ -40,6 +43,7 @@ impl Lack {
     pub fn words(&self) -> &str {
         match self {
             Self::CutOff => "The answer was cut off.",
+            Self::Repeats => "The answer repeated itself and was ended.",
             Self::Filtered => "A filter of the model server withheld the answer.",
             Self::Refused(words) if !words.trim().is_empty() => words,
             Self::Refused(_) => "The model refused to answer.",

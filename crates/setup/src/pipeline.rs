@@ -26,7 +26,7 @@ impl Setup<'_> {
     /// A policy that cannot choose; models, corpora or files that cannot be used.
     pub fn pipeline(&self) -> Result<Pipeline, SetupError> {
         self.check_policy()?;
-        let policy = self.settings.policy;
+        let policy = self.settings.answering().policy;
         let needs_corpus = policy != Policy::NEVER || self.settings.corpus.is_some();
         self.pipeline_for(None, needs_corpus, &[policy])
     }
@@ -37,7 +37,8 @@ impl Setup<'_> {
     /// As [`Setup::pipeline`].
     pub fn pipeline_by(&self, model: Arc<dyn LanguageModel>) -> Result<Pipeline, SetupError> {
         self.check_policy()?;
-        self.pipeline_for(Some(model), true, &[self.settings.policy])
+        let policy = self.settings.answering().policy;
+        self.pipeline_for(Some(model), true, &[policy])
     }
 
     /// Refuses a policy that cannot choose.
@@ -87,7 +88,11 @@ impl Setup<'_> {
         let model = model.map_or_else(|| self.language_model(), Ok)?;
         let reranked = |retriever| self.reranked(retriever, || Ok(Arc::clone(&model)));
         let retriever = retriever.map(reranked).transpose()?;
-        let mut pipeline = Pipeline::new(model, retriever, settings.answering());
+        let answering = ken_answer::AnswerSettings {
+            policy: settings.policy(model.as_ref()),
+            ..settings.answering()
+        };
+        let mut pipeline = Pipeline::new(model, retriever, answering);
         let gates = decides(RoutingModel::Gate) && settings.gate.is_some();
         let gate = gates.then(|| self.gate()).transpose()?;
         let datastore = settings.datastore.as_ref();
@@ -205,12 +210,23 @@ impl Settings {
             })
     }
 
-    /// How a pipeline answers. Answers are short, as they are measured.
+    /// The policy under which people are answered: what the settings say, or what suits the model.
+    #[must_use]
+    pub fn policy(&self, model: &dyn LanguageModel) -> Policy {
+        self.policy.0.unwrap_or(match model.capabilities().assures {
+            true => Policy::DOCUMENTS,
+            false => Policy::ALWAYS,
+        })
+    }
+
+    /// How a pipeline answers. Answers are short, as they are measured, and every question retrieves where the settings
+    /// name no policy.
     #[must_use]
     pub fn answering(&self) -> ken_answer::AnswerSettings {
         ken_answer::AnswerSettings {
-            policy: self.policy,
+            policy: self.policy.0.unwrap_or(Policy::ALWAYS),
             abstain: self.abstain,
+            memory: self.memory,
             mode: self.mode,
             k: self.k(PASSAGES_READ),
             evidence_tokens: self.evidence_tokens,

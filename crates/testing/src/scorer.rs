@@ -52,6 +52,7 @@ impl LanguageModel for FnModel {
             logprobs: false,
             hidden_layers: None,
             converses: false,
+            assures: false,
             examples: true,
         }
     }

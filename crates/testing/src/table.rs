@@ -344,6 +344,7 @@ impl LanguageModel for TableModel {
             logprobs: true,
             hidden_layers: None,
             converses: false,
+            assures: false,
             examples: true,
         }
     }

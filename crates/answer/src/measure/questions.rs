@@ -9,7 +9,8 @@ use crate::answer::Retrieved;
 use crate::draft::Draft;
 use crate::error::AnswerError;
 use crate::pipeline::Pipeline;
-use crate::prompt::{self, QuestionPrompt};
+use crate::prompt::{self, QuestionPrompt, Refusal};
+use crate::style::Style;
 
 /// How many answers a policy samples by default: more are more precise, and cost more.
 pub const SAMPLES: usize = 10;
@@ -85,6 +86,15 @@ impl Pipeline {
         measuring.measure(signals, questions, prompts, before, found)
     }
 
+    /// The prompt by which an answer with evidence is measured: that of the short answer, or where the policy refuses
+    /// in the model's place that of the answer which is given.
+    fn prompt_of_review(&self, draft: &Draft<'_>) -> Prompt {
+        match (self.refusal(), self.style_of(draft.question)) {
+            (Refusal::ByPolicy, Style::Full) => draft.full_prompt(Refusal::ByPolicy),
+            _ => draft.prompt(),
+        }
+    }
+
     /// Measures of some drafts what signals need, without or with their evidence, and has them pay for what
     /// was not measured before.
     pub(crate) fn measure_drafts(
@@ -97,7 +107,7 @@ impl Pipeline {
         let of = |index: &usize| &drafts[*index];
         let questions: Vec<QuestionPrompt<'_>> = indices.iter().map(|at| of(at).question).collect();
         let prompts = indices.iter().map(|at| match with_evidence {
-            true => of(at).prompt(),
+            true => self.prompt_of_review(of(at)),
             false => prompt::from_memory(of(at).question),
         });
         let prompts: Vec<Prompt> = prompts.collect();

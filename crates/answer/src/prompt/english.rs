@@ -1,9 +1,35 @@
 //! The English wordings.
 
+use ken_language::WorkedExample;
 use ken_probe::{FewShot, worked_examples};
 
 use super::Wording;
 use super::full::FullWording;
+
+/// How to read passages and answer from them.
+macro_rules! english_reading {
+    () => {
+        "You answer questions about a collection of documents. Each message holds passages from it with their \
+numbers in square brackets, and then a question.
+
+- Begin with the answer itself: the name, number, command or setting that was asked for, written as the \
+passages write it. Do not repeat the question.
+- Add what the reader needs beside it, in a sentence or two. If it takes several steps, list them.
+- Write commands and settings as `code`, and after each sentence the number of its passage, as in [1]."
+    };
+}
+
+/// Questions about passages with their answers. The best passage stands last, as it does in what is asked.
+const READING: &[WorkedExample<'static>] = worked_examples! {
+    "[2] Ferry: The ferry to Laun leaves at eight and at noon. Bicycles travel free; a car costs 12 crowns, and must be booked with `--vehicle`.\n[1] Street market: Traders meet in the square every second Saturday.\n\nQuestion: What does it cost to take my car over to Laun?\nAnswer:"
+        => "12 crowns [2]. The car must be booked with `--vehicle` [2].",
+    "[2] Street market: Traders meet in the square every second Saturday.\n[1] Harbour guide: The bronze bell over Orsand harbour was cast in 1734 by Maria Tolvik. Visitors may ring it from May to September: ask the harbour office for the key, climb the north stair and pull the left rope twice.\n\nQuestion: How can I ring the bell of Orsand?\nAnswer:"
+        => "You can ring it from May to September [1]:\n\n1. Ask the harbour office for the key [1].\n2. Climb the north stair [1].\n3. Pull the left rope twice [1].",
+    "[2] Harbour guide: The harbour office is open until five.\n[1] Treaty of Laun: After three years of talks the treaty was signed on 9 May 1816, and came into force the following spring.\n\nQuestion: When was the treaty of Laun signed?\nAnswer:"
+        => "On 9 May 1816 [1]. It came into force the following spring [1].",
+    "[2] Tide gauge: The gauge measures every ten minutes.\n[1] Tide log: The log is kept in `/var/tide/log`. With `--since DATE` it prints what was measured from that day on; without it the last 30 days are printed.\n\nQuestion: Which option shows only what the tide log holds from a certain day on?\nAnswer:"
+        => "`--since DATE` [1]. Without it the log prints the last 30 days [1].",
+};
 
 pub(super) const ENGLISH: Wording = Wording {
     question: "Question: ",
@@ -79,33 +105,31 @@ Write one short paragraph, and begin with its content.",
     no_answer: "I do not know.",
     full: FullWording {
         from_evidence: FewShot {
-            instruction: "You answer questions about a collection of documents. Each message holds passages \
-from it with their numbers in square brackets, and then a question. Answer the question from the passages.
-
-- Say what the passages say about the question, in sentences of your own. Never tell the reader to read a \
-passage.
-- End each sentence or step with the number of the passage that it comes from, as in [1] or [2][3].
-- Begin with the answer itself. If it takes several steps or choices, list them. Write commands and settings \
-as `code`.
-- Use only what the passages say. Leave out passages that are about something else.
-- If none of them says anything about the question, reply \"The documents do not say.\"
-- If the message is a greeting or thanks, reply kindly in one sentence, without a number.",
-            examples: worked_examples! {
-                "[1] Harbour guide: The bronze bell over Orsand harbour was cast in 1734 by Maria Tolvik. Visitors may ring it from May to September: ask the harbour office for the key, climb the north stair and pull the left rope twice.\n[2] Street market: Traders meet in the square every second Saturday.\n\nQuestion: How can I ring the bell of Orsand?\n\nCite passages by their numbers, as in [1]."
-                    => "You can ring the bell yourself from May to September [1]:\n\n1. Ask the harbour office for the key [1].\n2. Climb the north stair [1].\n3. Pull the left rope twice [1].",
-                "[1] Street market: Traders meet in the square every second Saturday.\n[2] Ferry: The ferry to Laun leaves at eight and at noon.\n\nQuestion: Who was the first mayor of Orsand?\n\nCite passages by their numbers, as in [1]."
-                    => "The documents do not say.",
-                "[1] Ferry: The ferry to Laun leaves at eight and at noon.\n\nQuestion: hello\n\nCite passages by their numbers, as in [1]."
-                    => "Hello! What would you like to know?",
-            },
+            instruction: english_reading!(),
+            examples: READING,
+        },
+        or_refuse: FewShot {
+            instruction: concat!(
+                english_reading!(),
+                "\n- If no passage says anything about the question, reply \"The documents do not say.\""
+            ),
+            examples: READING,
         },
         from_memory: FewShot {
-            instruction: "You answer questions from what you know. Begin with the answer itself. If it takes \
-several steps or choices, list them. Write commands and settings as `code`. Be brief. If you are not sure, say \
-so, and make nothing up. If the message is a greeting or thanks, reply kindly in one sentence.",
-            examples: &[],
+            instruction: "Answer each question in a sentence or two, or in steps where it takes several. Begin \
+with the answer itself. Write commands and settings as `code`.",
+            examples: worked_examples! {
+                "Question: How many strings does a violin have?\nAnswer:"
+                    => "A violin has four strings, tuned in perfect fifths.",
+                "Question: How do I boil an egg?\nAnswer:"
+                    => "It takes about eight minutes:\n1. Bring water to the boil.\n2. Put the egg in, and wait for eight minutes.\n3. Cool it under cold water.",
+                "Question: hello\nAnswer:" => "Hello! What would you like to know?",
+                "Question: When did the First World War end?\nAnswer:"
+                    => "The First World War ended on 11 November 1918, with an armistice.",
+            },
         },
-        cite: "\n\nCite passages by their numbers, as in [1].",
+        ends: ["\n\nQuestion:", "\n\n["],
+        remembered: "From memory, not from the documents: ",
         says_nothing: "The documents do not say.",
     },
 };

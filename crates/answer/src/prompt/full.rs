@@ -10,27 +10,39 @@ use crate::answer::Retrieved;
 pub(super) struct FullWording {
     /// How to answer from passages.
     pub(super) from_evidence: FewShot,
+    /// The same, where only the model itself can say that no passage helps.
+    pub(super) or_refuse: FewShot,
     /// How to answer from what the model knows.
     pub(super) from_memory: FewShot,
-    /// Follows a question about passages: small models forget an instruction that stands before them.
-    pub(super) cite: &'static str,
+    /// Where an answer has ended: models that are asked in plain text go on with another question.
+    pub(super) ends: [&'static str; 2],
+    /// Stands before an answer from memory in place of one from documents.
+    pub(super) remembered: &'static str,
     /// How an answer begins where no passage helps.
     pub(super) says_nothing: &'static str,
 }
 
-/// Asks for a full answer from passages, given best first; without any, from what the model knows.
-/// Unlike in the prompts for short answers, they stand in the order of their numbers, as people read
-/// them.
+/// Who says that no passage answers a question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refusal {
+    /// The model, in its answer.
+    ByModel,
+    /// The policy, by how sure the model is of the answer.
+    ByPolicy,
+}
+
+/// Asks for a full answer from passages, given best first; without any, from what the model knows. The best passage
+/// stands last, next to the question, where small models read best.
 #[must_use]
-pub fn full(question: &str, evidence: &[&Retrieved]) -> Prompt {
+pub fn full(question: &str, evidence: &[&Retrieved], refusal: Refusal) -> Prompt {
     let mut passages = String::new();
-    for (number, passage) in (1..).zip(evidence) {
-        passages.push_str(&numbered(number, passage));
+    for (at, passage) in evidence.iter().enumerate().rev() {
+        passages.push_str(&numbered(at + 1, passage));
     }
     let wording = Wording::of(question);
     match passages.as_str() {
         "" => unread(wording, "", question),
-        passages => read(wording, passages, question),
+        passages => read(wording, refusal, passages, question),
     }
 }
 
@@ -44,36 +56,55 @@ pub fn full_from_known(question: &str, text: &str) -> Prompt {
 
 /// The longest prompt without passages and without the question.
 pub(crate) fn full_frame(question: &str) -> Prompt {
-    read(Wording::of(question), "", "")
+    read(Wording::of(question), Refusal::ByModel, "", "")
+}
+
+/// The texts at which a full answer has ended.
+pub(crate) fn full_ends(question: &str) -> Vec<String> {
+    let ends = Wording::of(question).full.ends;
+    ends.map(str::to_owned).into()
 }
 
 /// Whether an answer says that the passages do not help.
 pub(crate) fn says_nothing(question: &str, answer: &str) -> bool {
-    let begins = Wording::of(question).full.says_nothing;
+    let begins = nothing_said(question);
     answer.starts_with(begins.trim_end_matches(['.', '。']))
 }
 
+/// What a person is told where the documents do not answer.
+pub(crate) fn nothing_said(question: &str) -> &'static str {
+    Wording::of(question).full.says_nothing
+}
+
+/// What stands before an answer from memory in place of one from documents.
+pub(crate) fn remembered(question: &str) -> &'static str {
+    Wording::of(question).full.remembered
+}
+
 /// The prompt with passages to be cited.
-fn read(wording: &Wording, passages: &str, question: &str) -> Prompt {
-    let FullWording {
-        from_evidence,
-        cite,
-        ..
-    } = &wording.full;
-    let input = format!("{passages}\n{}{question}{cite}", wording.question);
-    Prompt {
-        reply: Reply::Text,
-        ..from_evidence.prompt(input)
-    }
+fn read(wording: &Wording, refusal: Refusal, passages: &str, question: &str) -> Prompt {
+    let task = match refusal {
+        Refusal::ByModel => &wording.full.or_refuse,
+        Refusal::ByPolicy => &wording.full.from_evidence,
+    };
+    asked(task, wording, passages, question)
 }
 
 /// The prompt with nothing to be cited.
 fn unread(wording: &Wording, known: &str, question: &str) -> Prompt {
-    let gap = if known.is_empty() { "" } else { "\n" };
-    let input = format!("{known}{gap}{}{question}", wording.question);
+    asked(&wording.full.from_memory, wording, known, question)
+}
+
+fn asked(task: &FewShot, wording: &Wording, before: &str, question: &str) -> Prompt {
+    let gap = if before.is_empty() { "" } else { "\n" };
+    let Wording {
+        question: label,
+        answer,
+        ..
+    } = wording;
     Prompt {
         reply: Reply::Text,
-        ..wording.full.from_memory.prompt(input)
+        ..task.prompt(format!("{before}{gap}{label}{question}\n{answer}"))
     }
 }
 
@@ -84,37 +115,47 @@ mod tests {
     use crate::prompt::{CHINESE, ENGLISH};
 
     #[test]
-    fn passages_stand_in_the_order_of_their_numbers() {
+    fn the_best_passage_stands_next_to_the_question() {
         let (best, second) = (passage("", "b."), passage("S", "s."));
-        let prompt = full("who", &[&best, &second]);
-        let expected = format!("[1] b.\n[2] S: s.\n\nQuestion: who{}", ENGLISH.full.cite);
-        assert_eq!(prompt.input, expected);
+        let prompt = full("who", &[&best, &second], Refusal::ByPolicy);
+        assert_eq!(prompt.input, "[2] S: s.\n[1] b.\n\nQuestion: who\nAnswer:");
         assert_eq!(prompt.instruction, ENGLISH.full.from_evidence.instruction);
         assert_eq!(prompt.reply, Reply::Text);
-        let alone = full("谁写了《静夜思》？", &[]);
-        assert_eq!(alone.input, "问题：谁写了《静夜思》？");
+        let alone = full("谁写了《静夜思》？", &[], Refusal::ByModel);
+        assert_eq!(alone.input, "问题：谁写了《静夜思》？\n答案：");
         assert_eq!(alone.instruction, CHINESE.full.from_memory.instruction);
         let known = full_from_known("who", "Ida rows.");
-        assert_eq!(known.input, "Background: Ida rows.\n\nQuestion: who");
+        assert_eq!(
+            known.input,
+            "Background: Ida rows.\n\nQuestion: who\nAnswer:"
+        );
         let frame = full_frame("who");
-        let blank = full("", &[&passage("", "")]);
-        assert_eq!(frame.input, blank.input.replacen("[1] \n", "", 1));
+        let blank = full("", &[&passage("", "")], Refusal::ByModel);
+        assert_eq!(frame.input, blank.input.replacen("[1] \n\n", "", 1));
     }
 
     #[test]
     fn examples_have_the_form_of_what_is_asked() {
         for wording in [&ENGLISH, &CHINESE] {
-            let FewShot { examples, .. } = wording.full.from_evidence;
-            for example in examples {
-                assert!(
-                    example.input.starts_with("[1] ") && example.input.ends_with(wording.full.cite)
-                );
+            let FullWording {
+                from_evidence,
+                or_refuse,
+                from_memory,
+                says_nothing,
+                ..
+            } = &wording.full;
+            for example in from_evidence.examples {
+                assert!(example.input.starts_with("[2] ") && example.input.contains("\n[1] "));
                 assert!(example.input.contains(&format!("\n\n{}", wording.question)));
             }
-            let nothing = examples
-                .iter()
-                .filter(|one| one.output == wording.full.says_nothing);
-            assert_eq!(nothing.count(), 1);
+            for example in from_memory.examples {
+                assert!(example.input.starts_with(wording.question));
+            }
+            for example in from_evidence.examples.iter().chain(from_memory.examples) {
+                assert!(example.input.ends_with(wording.answer));
+            }
+            assert!(or_refuse.instruction.contains(says_nothing));
+            assert!(!from_evidence.instruction.contains(says_nothing));
         }
     }
 
@@ -122,7 +163,6 @@ mod tests {
     fn an_answer_without_help_is_recognized_by_how_it_begins() {
         for (question, wording) in [("who", &ENGLISH), ("谁写的？", &CHINESE)] {
             let begins = wording.full.says_nothing;
-            assert!(wording.full.from_evidence.instruction.contains(begins));
             assert!(says_nothing(question, &format!("{begins} But.")));
             assert!(says_nothing(question, begins));
             assert!(!says_nothing(

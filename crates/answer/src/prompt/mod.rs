@@ -18,8 +18,8 @@ use crate::answer::Retrieved;
 use chinese::CHINESE;
 use english::ENGLISH;
 use full::FullWording;
-pub use full::{full, full_from_known};
-pub(crate) use full::{full_frame, says_nothing};
+pub use full::{Refusal, full, full_from_known};
+pub(crate) use full::{full_ends, full_frame, nothing_said, remembered, says_nothing};
 
 /// A question, and what is to be chosen from where it is multiple-choice.
 #[derive(Debug, Clone, Copy)]

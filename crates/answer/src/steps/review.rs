@@ -7,6 +7,7 @@ use ken_policy::{Abstention, Policy, RoutingModel, Signal, Source};
 use crate::draft::Draft;
 use crate::error::AnswerError;
 use crate::pipeline::{Event, Pipeline};
+use crate::prompt::Refusal;
 
 impl Pipeline {
     /// Makes sure that an assessor that is asked about evidence, to review it or to vouch for answers, was
@@ -40,7 +41,9 @@ impl Pipeline {
         watch: &mut dyn FnMut(usize, Event<'_>) -> ControlFlow<()>,
     ) -> Result<(), AnswerError> {
         let policy = self.resolved(self.settings.policy);
-        let Some(reviewer) = policy.reviews_by() else {
+        // A policy that refuses in the model's place leaves that to a model that does not say how sure it is.
+        let is_left = policy.withhold.is_some() && self.refusal() == Refusal::ByModel;
+        let Some(reviewer) = policy.reviews_by().filter(|_| !is_left) else {
             return Ok(());
         };
         let indices: Vec<usize> = (0..drafts.len())
@@ -93,6 +96,7 @@ mod tests {
         let settings = AnswerSettings {
             policy: Policy::NEVER,
             abstain: None,
+            memory: crate::Memory::Mark,
             mode: Mode::Lexical,
             k: 1,
             evidence_tokens: 500,

@@ -8,8 +8,7 @@ use crate::answer::Retrieved;
 use crate::cite::attribution::Attribution;
 use crate::style::Style;
 
-/// The shortest line, in bytes, whose repetition says that a model goes round in circles.
-const REPEATED_BYTES: usize = 40;
+use super::repetition::is_repeated;
 
 /// Takes text piece by piece and keeps the answer.
 #[derive(Debug)]
@@ -20,20 +19,23 @@ pub(crate) enum AnswerText {
         text: String,
         repeats: bool,
         attribution: Attribution,
+        /// Stands before the answer, once there is one.
+        mark: &'static str,
         /// The text with marks.
         answer: String,
     },
 }
 
 impl AnswerText {
-    /// Takes an answer that is written from these passages.
-    pub(crate) fn new(style: Style, retrieved: &[Retrieved]) -> Self {
+    /// Takes an answer that is written from these passages. `mark` stands before a full one.
+    pub(crate) fn new(style: Style, retrieved: &[Retrieved], mark: &'static str) -> Self {
         match style {
             Style::Short => Self::Short(FirstLine::default()),
             Style::Full => Self::Full {
                 text: String::new(),
                 repeats: false,
                 attribution: Attribution::new(retrieved),
+                mark,
                 answer: String::new(),
             },
         }
@@ -41,56 +43,65 @@ impl AnswerText {
 
     /// Takes the next piece and returns what follows in the answer.
     pub(crate) fn take<'p>(&mut self, piece: &'p str) -> Cow<'p, str> {
-        let (text, repeats, attribution, answer) = match self {
+        let (text, repeats, attribution) = match self {
             Self::Short(line) => return Cow::Borrowed(line.take(piece)),
             Self::Full {
                 text,
                 repeats,
                 attribution,
-                answer,
-            } => (text, repeats, attribution, answer),
+                ..
+            } => (text, repeats, attribution),
         };
         let piece = match text.is_empty() {
             true => piece.trim_start(),
             false => piece,
         };
         let mut taken = 0;
-        for part in piece.split_inclusive('\n') {
+        for part in piece.split_inclusive([' ', '\n']) {
             if *repeats {
                 break;
             }
             text.push_str(part);
             taken += part.len();
-            *repeats = part.ends_with('\n') && last_line_is_repeated(text);
+            *repeats = is_repeated(text);
         }
         let follows = attribution.take(&piece[..taken]);
-        answer.push_str(&follows);
-        Cow::Owned(follows)
+        Cow::Owned(self.followed(follows))
+    }
+
+    /// Adds a text to a full answer, and returns it with what stands before the answer.
+    fn followed(&mut self, mut follows: String) -> String {
+        if let Self::Full { mark, answer, .. } = self {
+            if answer.is_empty() && !follows.is_empty() {
+                follows.insert_str(0, mark);
+            }
+            answer.push_str(&follows);
+        }
+        follows
     }
 
     /// Returns what of the answer was held back: no piece follows.
     pub(crate) fn finish(&mut self) -> String {
         match self {
             Self::Short(_) => String::new(),
-            Self::Full {
-                attribution,
-                answer,
-                ..
-            } => {
+            Self::Full { attribution, .. } => {
                 let follows = attribution.finish();
-                answer.push_str(&follows);
-                follows
+                self.followed(follows)
             }
         }
     }
 
-    /// Whether nothing that follows belongs to the answer: a full one ends with a long line that it holds
-    /// already, since small models then write the same lines over and over.
+    /// Whether nothing that follows belongs to the answer: a full one ends where it goes round in circles.
     pub(crate) fn has_ended(&self) -> bool {
         match self {
             Self::Short(line) => line.has_ended(),
             Self::Full { repeats, .. } => *repeats,
         }
+    }
+
+    /// Whether the answer goes round in circles.
+    pub(crate) fn repeats(&self) -> bool {
+        matches!(self, Self::Full { repeats: true, .. })
     }
 
     /// What was taken so far, without what stands before the answer.
@@ -110,25 +121,13 @@ impl AnswerText {
     }
 }
 
-/// Whether the last line of a text is a long one that stands there twice. The number of a step does not
-/// count.
-fn last_line_is_repeated(text: &str) -> bool {
-    fn content(line: &str) -> &str {
-        line.trim()
-            .trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | ')' | ' '))
-    }
-    let mut lines = text.lines().rev().map(content);
-    let last = lines.next().unwrap_or_default();
-    last.len() >= REPEATED_BYTES && lines.any(|line| line == last)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_full_answer_is_all_that_is_written() {
-        let mut written = AnswerText::new(Style::Full, &[]);
+        let mut written = AnswerText::new(Style::Full, &[], "");
         let given: Vec<Cow<str>> = [" \n", " Two", " lines.\n\nHere. "]
             .into_iter()
             .map(|piece| written.take(piece))
@@ -138,7 +137,7 @@ mod tests {
         assert_eq!(written.answer(), "Two lines.\n\nHere.");
         assert!(!written.has_ended());
 
-        let mut written = AnswerText::new(Style::Short, &[]);
+        let mut written = AnswerText::new(Style::Short, &[], "");
         assert_eq!(written.take("Two\nlines"), "Two");
         assert!(written.has_ended());
     }
@@ -149,7 +148,7 @@ mod tests {
         let all = format!("1. {step}\n2. Yes.\n3. Yes.\n4. {step}\n5. Yes.\n6. {step}\n");
         let end = all.find("5.").unwrap();
         for size in [1, 7, all.len()] {
-            let mut written = AnswerText::new(Style::Full, &[]);
+            let mut written = AnswerText::new(Style::Full, &[], "");
             let mut given = String::new();
             for piece in all.as_bytes().chunks(size) {
                 given.push_str(&written.take(std::str::from_utf8(piece).unwrap()));

@@ -170,6 +170,7 @@ mod tests {
         let settings = AnswerSettings {
             policy: policy.parse().unwrap(),
             abstain: None,
+            memory: crate::Memory::Mark,
             mode: Mode::Lexical,
             k: 1,
             evidence_tokens: 500,

@@ -3,12 +3,11 @@
 use std::ops::ControlFlow;
 
 use ken_policy::{Abstention, Measurements, Signal, Source};
-use ken_probe::Sample;
 
 use crate::draft::Draft;
 use crate::error::AnswerError;
+use crate::memory::Memory;
 use crate::pipeline::{Event, Pipeline};
-use crate::prompt;
 
 /// What is measured of an answer that has to be vouched for: the signal, and what has the short answer itself
 /// written, so that the trace tells what was withheld.
@@ -21,18 +20,45 @@ pub fn signals_of_abstention(abstention: Abstention) -> [Signal; 2] {
 const ANSWER: Signal = Signal::PERPLEXITY;
 
 impl Pipeline {
-    /// Where answers may be withheld: measures those that the policy's own signal does not vouch for, and
-    /// withholds those that the abstention does not vouch for either.
+    /// Where answers may be withheld: measures those that nothing vouches for, and withholds those that it does not
+    /// vouch for either. By the settings, that is every answer but those that the policy's own signal chose; else it is
+    /// answers from memory in place of evidence.
     pub(crate) fn vouch(
         &self,
         drafts: &mut [Draft<'_>],
         watch: &mut dyn FnMut(usize, Event<'_>) -> ControlFlow<()>,
     ) -> Result<(), AnswerError> {
-        let Some(abstention) = self.settings.abstain else {
-            return Ok(());
-        };
+        if self.settings.memory == Memory::Refuse {
+            for (index, draft) in drafts.iter_mut().enumerate() {
+                if draft.go_on && draft.stands_in() {
+                    draft.choice.reason += ", and answers from memory are refused";
+                    draft.withhold(String::new());
+                    draft.go_on = watch(index, Event::Routed(&draft.choice)).is_continue();
+                }
+            }
+        }
+        let in_place = Abstention::in_place_of_evidence(self.settings.policy);
+        match (self.settings.abstain, in_place) {
+            (Some(abstention), _) => self.vouch_by(abstention, &|_| true, drafts, watch),
+            (None, Some(abstention)) => {
+                self.vouch_by(abstention, &|draft| draft.stands_in(), drafts, watch)
+            }
+            (None, None) => Ok(()),
+        }
+    }
+
+    fn vouch_by(
+        &self,
+        abstention: Abstention,
+        concerns: &dyn Fn(&Draft<'_>) -> bool,
+        drafts: &mut [Draft<'_>],
+        watch: &mut dyn FnMut(usize, Event<'_>) -> ControlFlow<()>,
+    ) -> Result<(), AnswerError> {
         let weighs = abstention.signal.weighs_evidence();
-        let open = (0..drafts.len()).filter(|&at| drafts[at].go_on && !drafts[at].is_vouched);
+        let open = (0..drafts.len()).filter(|&at| {
+            let draft = &drafts[at];
+            draft.go_on && !draft.is_vouched && draft.withheld.is_none() && concerns(draft)
+        });
         let (read, remembered): (Vec<usize>, Vec<usize>) =
             open.partition(|&at| drafts[at].choice.source == Source::Corpus);
         let signals = signals_of_abstention(abstention);
@@ -68,11 +94,7 @@ impl Pipeline {
             if is_given {
                 draft.written = self.as_answer(draft.question, measured);
             } else {
-                draft.withheld = Some(short_answer(measured));
-                draft.written = Some(Sample {
-                    text: prompt::no_answer(draft.question.question).to_owned(),
-                    ..Sample::default()
-                });
+                draft.withhold(short_answer(measured));
             }
             draft.go_on = watch(index, Event::Routed(&draft.choice)).is_continue();
         }
@@ -112,6 +134,7 @@ mod tests {
         let settings = AnswerSettings {
             policy: policy.parse().unwrap(),
             abstain: Some(abstain.parse().unwrap()),
+            memory: crate::Memory::Mark,
             mode: Mode::Lexical,
             k: 1,
             evidence_tokens: 500,

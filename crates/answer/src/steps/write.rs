@@ -11,12 +11,16 @@ use ken_probe::{Lack, Sample};
 use super::text::AnswerText;
 use crate::draft::Draft;
 use crate::error::AnswerError;
+use crate::memory::Memory;
 use crate::pipeline::{Event, Pipeline};
+use crate::prompt;
 use crate::style::Style;
 
 /// An answer while it is written.
 struct Line {
     style: Style,
+    /// Stands before a full answer.
+    mark: &'static str,
     text: AnswerText,
     /// Whether the model was told to end: the caller left, or nothing more belongs to the answer.
     broken_off: bool,
@@ -27,15 +31,21 @@ struct Line {
 }
 
 impl Line {
-    fn new(draft: &Draft<'_>, style: Style) -> Self {
+    fn new(draft: &Draft<'_>, style: Style, memory: Memory) -> Self {
         // An answer that is withheld rests on nothing.
         let read = match draft.withheld {
             Some(_) => &[][..],
             None => &draft.retrieved,
         };
+        let is_marked = memory == Memory::Mark && draft.stands_in() && draft.withheld.is_none();
+        let mark = match is_marked {
+            true => prompt::remembered(draft.question.question),
+            false => "",
+        };
         Self {
             style,
-            text: AnswerText::new(style, read),
+            text: AnswerText::new(style, read, mark),
+            mark,
             broken_off: false,
             left: false,
             stopped: false,
@@ -53,7 +63,7 @@ impl Pipeline {
     ) -> Result<Vec<Option<AnswerText>>, AnswerError> {
         let mut lines: Vec<Line> = drafts
             .iter()
-            .map(|draft| Line::new(draft, self.style_of(draft.question)))
+            .map(|draft| Line::new(draft, self.style_of(draft.question), self.settings.memory))
             .collect();
         for (index, (draft, line)) in drafts.iter_mut().zip(&mut lines).enumerate() {
             if let (true, Some(written)) = (draft.go_on, &draft.written) {
@@ -131,14 +141,18 @@ impl Pipeline {
 
     /// What the model is asked for; a caller who left before gets nothing written.
     fn request(&self, draft: &Draft<'_>, style: Style) -> (Prompt, GenerateOptions) {
-        let (prompt, max_tokens) = match style {
-            Style::Short => (draft.prompt(), self.settings.max_tokens),
-            Style::Full => (draft.full_prompt(), self.settings.full_tokens),
+        let (prompt, max_tokens, stop) = match style {
+            Style::Short => (draft.prompt(), self.settings.max_tokens, Vec::new()),
+            Style::Full => (
+                draft.full_prompt(self.refusal()),
+                self.settings.full_tokens,
+                prompt::full_ends(draft.question.question),
+            ),
         };
         let options = GenerateOptions {
             sampling: self.settings.sampling,
             max_tokens: if draft.go_on { max_tokens } else { 0 },
-            stop: Vec::new(),
+            stop,
         };
         (prompt, options)
     }
@@ -151,10 +165,13 @@ impl Pipeline {
         draft.took("read", written.prompt_time);
         if !line.broken_off && !written.text.trim_start().starts_with(line.text.taken()) {
             // What was given out was what the model thought, without a mark that said so.
-            line.text = AnswerText::new(line.style, &draft.retrieved);
+            line.text = AnswerText::new(line.style, &draft.retrieved, line.mark);
             line.text.take(&written.text);
         }
-        draft.lack = Lack::of(written, line.text.answer(), line.text.has_ended());
+        draft.lack = match line.text.repeats() {
+            true => Some(Lack::Repeats),
+            false => Lack::of(written, line.text.answer(), line.text.has_ended()),
+        };
         let is_plain = draft.verbalized.is_none() && draft.corpus.is_none();
         let is_greedy = self.settings.sampling == Sampling::Greedy;
         if let (true, AnswerText::Short(first_line)) = (is_plain && is_greedy, &line.text) {

@@ -82,8 +82,10 @@ impl Doubted {
     /// `None` where the policy's own signal chose an answer from memory.
     fn of(abstain: Option<Abstention>, policy: Policy, decision: Decision) -> Option<Self> {
         let is_vouched = decision == Decision::Spared && policy.searches_by().is_some();
+        let in_place = Abstention::in_place_of_evidence(policy);
+        let in_place = in_place.filter(|_| decision == Decision::Dropped);
         Some(Self {
-            abstention: abstain.filter(|_| !is_vouched)?,
+            abstention: abstain.filter(|_| !is_vouched).or(in_place)?,
             is_read: decision.is_kept(),
         })
     }

@@ -18,7 +18,7 @@ fn answering() -> Vec<Arg> {
 
 /// All settings that an answer to a person depends on.
 pub(super) fn asking() -> Vec<Arg> {
-    let own = flags(&[Key::policy, Key::style]);
+    let own = flags(&[Key::policy, Key::memory, Key::style]);
     [own, answering()].concat()
 }
 
@@ -137,8 +137,8 @@ impl EvalArguments {
     pub(crate) fn amend(&self, settings: &mut Settings) {
         match self.policy[..] {
             [] => {}
-            [policy] => settings.policy = policy,
-            _ => settings.policy = Policy::ALWAYS,
+            [policy] => settings.policy = policy.into(),
+            _ => settings.policy = Policy::ALWAYS.into(),
         }
     }
 }

@@ -54,10 +54,11 @@ Passages listed in a file (--ids) stay pruned; `ken corpus rollback` restores th
 impl PruneVerb {
     /// Only its own flag sets the policy of a report.
     pub(crate) fn amend(&self, settings: &mut Settings) {
-        settings.policy = match self {
+        let policy = match self {
             Self::Report(report) => report.policy.unwrap_or(Policy::ALWAYS),
             Self::Apply(_) | Self::Undo => Policy::ALWAYS,
         };
+        settings.policy = policy.into();
     }
 }
 

@@ -1,13 +1,15 @@
 //! `ken ask`: questions answered, with citations and the trace.
 
+use std::borrow::Cow;
 use std::io::{IsTerminal, Write};
 use std::ops::ControlFlow;
 
-use ken_answer::{Answer, AnswerError, Event, Pipeline, QuestionPrompt};
+use ken_answer::{Answer, AnswerError, Event, Pipeline, QuestionPrompt, Style, is_small_talk};
 use ken_policy::Source;
 use ken_probe::letter;
 
 use crate::arguments::answer::AskArguments;
+use crate::excerpt::excerpt;
 use crate::failure::{self, Failure, Result};
 use crate::interrupt;
 use crate::output;
@@ -79,6 +81,11 @@ fn answer_lines(pipeline: &Pipeline, session: &Session<'_>) -> Result<()> {
 
 /// Answers one question and prints it; as text the answer appears while it is written.
 fn answer(pipeline: &Pipeline, question: QuestionPrompt<'_>, session: &Session<'_>) -> Result<()> {
+    let mut pipeline = Cow::Borrowed(pipeline);
+    if question.choices.is_empty() && is_small_talk(question.question) {
+        let pipeline = pipeline.to_mut();
+        pipeline.settings = pipeline.settings.clone().for_small_talk();
+    }
     let mut unwritten = None;
     let answer = pipeline.answer(question, &mut |event| {
         if let (Event::Text(text), false) = (&event, session.json)
@@ -114,12 +121,23 @@ fn show(answer: &Answer) -> Result<()> {
             output::place(&citation.passage_id, citation.chunk.as_ref()),
             output::titled(&citation.title, &citation.location)
         ))?;
-        output::line(format!("      {}", output::shortened(&citation.text, 200)))?;
+        output::line(format!(
+            "      {}",
+            excerpt(
+                &citation.text,
+                &[(&answer.answer, 3), (&answer.question, 1)],
+                200
+            )
+        ))?;
     }
     let is_chosen = |at: &usize| answer.choice.is_some() && letter(*at) == answer.choice;
     if let Some(chosen) = (0..answer.choices.len()).find(is_chosen) {
         let letter = answer.choice.unwrap_or_default();
         output::line(format!("chosen: {letter}. {}", answer.choices[chosen]))?;
+    }
+    let is_remembered = answer.route == Source::SelfKnowledge && !answer.retrieved.is_empty();
+    if is_remembered && answer.withheld.is_none() && answer.style == Style::Short {
+        output::line("from memory: the documents do not answer")?;
     }
     if let Some(withheld) = &answer.withheld {
         output::text(&format!("withheld: {withheld}\n"))?;

@@ -88,10 +88,10 @@ pub(crate) fn run(arguments: &EvalArguments, session: &Session<'_>) -> Result<()
         ));
     }
     let pipeline = session.setup().pipeline()?;
-    let policies = [session.settings.policy];
+    let policies = [pipeline.settings.policy];
     let held_out = arguments.held_out;
     let taught = training_questions::taught(&questions, held_out, &pipeline, &policies, session)?;
-    let policy = pipeline.resolved(session.settings.policy).to_string();
+    let policy = pipeline.resolved(pipeline.settings.policy).to_string();
     let what = format!("{policy}.results.jsonl");
     let out = records::out(arguments.out.as_ref(), &arguments.questions, &what);
     let run_settings = session.settings.identity(&pipeline);

@@ -5,6 +5,7 @@ use ken_answer::SearchResult;
 use serde_json::json;
 
 use crate::arguments::corpus::SearchArguments;
+use crate::excerpt::excerpt;
 use crate::failure::{Failure, Result};
 use crate::interrupt;
 use crate::output;
@@ -24,7 +25,7 @@ pub(crate) fn run(arguments: &SearchArguments, session: &Session<'_>) -> Result<
         if session.json {
             show_json(query, &hits)
         } else {
-            show(&hits)
+            show(query, &hits)
         }
     };
     if arguments.query != FROM_STDIN {
@@ -67,7 +68,7 @@ fn show_json(query: &str, hits: &[SearchResult]) -> Result<()> {
     output::json(&json!({ "query": query, "hits": hits }))
 }
 
-fn show(hits: &[SearchResult]) -> Result<()> {
+fn show(query: &str, hits: &[SearchResult]) -> Result<()> {
     for (rank, hit) in (1..).zip(hits) {
         let passage = &hit.passage;
         output::line(format!(
@@ -76,7 +77,7 @@ fn show(hits: &[SearchResult]) -> Result<()> {
             output::place(passage.id.as_str(), hit.chunk.as_ref()),
             output::titled(&passage.title, &passage.location)
         ))?;
-        output::line(format!("      {}", output::shortened(&hit.text, 200)))?;
+        output::line(format!("      {}", excerpt(&hit.text, &[(query, 1)], 200)))?;
     }
     if hits.is_empty() {
         output::line("nothing found")?;

@@ -126,6 +126,10 @@ impl Flag for Key {
             "DIR" | "FILE" => flag.value_hint(ValueHint::AnyPath),
             _ => flag,
         };
+        let flag = match self {
+            Key::k => flag.short('k'),
+            _ => flag,
+        };
         let flag = match COMMON.contains(&self) {
             true => flag,
             false => flag.help_heading(ADVANCED),

@@ -196,6 +196,7 @@ fn settings() -> AnswerSettings {
     AnswerSettings {
         policy: "self-route".parse().unwrap(),
         abstain: None,
+        memory: ken_answer::Memory::Mark,
         mode: Mode::Lexical,
         k: 1,
         evidence_tokens: 40,

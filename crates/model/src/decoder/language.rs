@@ -71,6 +71,7 @@ impl LanguageModel for Decoder {
             logprobs: true,
             hidden_layers: Some(self.config.layers),
             converses: self.converses,
+            assures: self.assures,
             examples: self.read_as != ReadAs::Text(PromptForm::Bare) && self.sources.is_none(),
         }
     }

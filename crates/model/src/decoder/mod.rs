@@ -46,9 +46,13 @@ use text::chat::ChatTemplate;
 use text::escaping;
 use text::tokenizer::{Reading, TextTokenizer};
 
-/// From this many parameters on, instruction-tuned models write whole texts that are worth reading.
-/// Models that are called 0.5B have a little less than that.
-const CONVERSES_FROM: u64 = 450_000_000;
+/// From this many parameters on, instruction-tuned models write whole texts that are worth reading. One of half a billion
+/// answers right more often in a phrase (`results/2026-11-28-answers`).
+const CONVERSES_FROM: u64 = 1_000_000_000;
+
+/// From this many parameters on, how likely a model finds its answers tells the right ones from others at one threshold
+/// (`results/2026-11-28-answers`). Models that are called 0.5B have a little less than that.
+const ASSURES_FROM: u64 = 450_000_000;
 
 /// A language model in memory. Threads share it: what they ask for is computed in one batch, and to
 /// wait for it takes none of the threads that compute.
@@ -60,6 +64,7 @@ pub struct Decoder {
     chat: Option<Arc<ChatTemplate>>,
     read_as: ReadAs,
     converses: bool,
+    assures: bool,
     sources: Option<SourceTokens>,
     fingerprint: String,
     /// Ends scoring and reading; what is generated, its caller ends.
@@ -89,7 +94,7 @@ impl Decoder {
         }
         // What was trained for prompts of ken's answers those in a line.
         let trained = sources.is_some() || read_as == ReadAs::Text(PromptForm::Bare);
-        let large = footprint.parameters >= CONVERSES_FROM;
+        let parameters = footprint.parameters;
         let (config, weights) = (&checkpoint.config, &checkpoint.weights);
         let tokenizer = Arc::new(checkpoint.tokenizer);
         let writer = Writer {
@@ -107,7 +112,8 @@ impl Decoder {
             }
         };
         Ok(Self {
-            converses: checkpoint.chat.is_some() && large && !trained,
+            converses: checkpoint.chat.is_some() && parameters >= CONVERSES_FROM && !trained,
+            assures: checkpoint.chat.is_some() && parameters >= ASSURES_FROM && !trained,
             sources,
             scheduler: Arc::new(scheduler),
             tokenizer,

@@ -464,6 +464,8 @@ impl LanguageModel for RemoteModel {
     fn capabilities(&self) -> Capabilities {
         Capabilities {
             converses: true,
+            // Nobody has measured it.
+            assures: false,
             score: self.scoring.is_some(),
             logprobs: self.logprobs,
             hidden_layers: None,

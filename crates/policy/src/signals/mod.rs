@@ -110,6 +110,14 @@ pub fn confidence(measured: &Measurements) -> Reading {
         .map(|perplexity| (-perplexity.ln()).max(LEAST_CONFIDENCE))
 }
 
+/// How sure a model is of an answer with evidence, by the mean log probabilities of that and of the answer from
+/// memory.
+fn assurance(with: f64, without: f64) -> f64 {
+    /// How much more what the model knows counts than what it reads, where it is surer of that.
+    const LEAD: f64 = 3.0;
+    with - LEAD * (without - with).max(0.0)
+}
+
 /// A number of the greedy answer, where that is one. One that says nothing is likely as well: a model may be sure to
 /// write nothing.
 fn of_greedy(
@@ -361,6 +369,15 @@ signals! {
         steps_of_evidence: &[Step::Greedy],
         needs: LOG_PROBABILITIES,
         weighed: Some(|without, with| confidence(with).with(confidence(without), |with, without| with - without)),
+        ..EVIDENCE
+    }
+    EVIDENCE_ASSURANCE: "evidence:assurance"
+    "the mean log probability of the tokens of the greedy answer with the evidence, less three times the lead of the greedy answer from memory where that is more likely" {
+        subject: "the model's assurance with the evidence",
+        steps: &[Step::Greedy],
+        steps_of_evidence: &[Step::Greedy],
+        needs: LOG_PROBABILITIES,
+        weighed: Some(|without, with| confidence(with).with(confidence(without), assurance)),
         ..EVIDENCE
     }
     EVIDENCE_DOUBT: "evidence:doubt"

@@ -219,8 +219,7 @@ impl Job {
         let small_talk = is_small_talk(&asked.question);
         let mut before = asked.before.as_slice();
         if small_talk {
-            pipeline.settings.policy = Policy::NEVER;
-            pipeline.settings.abstain = None;
+            pipeline.settings = pipeline.settings.for_small_talk();
             before = &[];
         }
         let unbound = pipeline.clone();
@@ -446,11 +445,11 @@ fn finished(mut trace: Trace, answer: Answer, rewritten: [usize; 2]) -> Completi
     }
 }
 
-/// What is said of an answer that the model did not write; one that was cut off says so by how it ended.
+/// What is said of an answer that the model did not write; one that was cut off or ended says so by how it ended.
 fn refusal(lack: Option<&Lack>, answer: &str) -> Option<String> {
     let lack = lack.filter(|lack| match lack {
         Lack::Refused(_) => true,
-        Lack::CutOff => false,
+        Lack::CutOff | Lack::Repeats => false,
         Lack::Filtered | Lack::ToolCall | Lack::Empty => answer.trim().is_empty(),
     });
     lack.map(|lack| lack.words().to_owned())

@@ -87,11 +87,13 @@ pub(crate) fn listed(pipeline: &Pipeline, has_corpus: bool) -> Vec<Policy> {
     if !has_corpus {
         return vec![Policy::NEVER];
     }
-    let can_judge = pipeline.model.capabilities().score;
+    let capabilities = pipeline.model.capabilities();
+    let can_judge = capabilities.score;
     let signals = Signal::ALL.iter().copied();
     let signals = signals.filter(|signal| *signal != Signal::JUDGMENT || can_judge);
     let mut listed = vec![pipeline.settings.policy];
-    let others = [Policy::ALWAYS, Policy::NEVER].into_iter();
+    let documents = capabilities.logprobs.then_some(Policy::DOCUMENTS);
+    let others = [Policy::ALWAYS, Policy::NEVER].into_iter().chain(documents);
     for policy in others.chain(signals.map(Policy::measured)) {
         if !listed.contains(&policy) && check(policy, pipeline).is_ok() {
             listed.push(policy);
@@ -104,6 +106,7 @@ pub(crate) fn listed(pipeline: &Pipeline, has_corpus: bool) -> Vec<Policy> {
 /// ask for.
 pub(crate) fn kind(policy: Policy) -> &'static str {
     match (policy.signal(), policy.retrieve) {
+        (Some(_), _) if policy == Policy::DOCUMENTS => "documents",
         (Some(signal), _) => signal.name,
         (None, Rule::Never) => "never",
         (None, Rule::Chance(_)) => "random",
@@ -119,6 +122,7 @@ mod tests {
     #[test]
     fn names_are_those_of_policies() {
         for policy in [
+            "documents",
             "always",
             "never",
             "random:0.5",

@@ -85,7 +85,7 @@ impl Opening {
         model: Option<Arc<dyn LanguageModel>>,
     ) -> Result<Self, OpenError> {
         let settings = setup.settings;
-        let policy = settings.policy;
+        let policy = settings.answering().policy;
         let policy_is_usable = policy.check().map_err(ken_answer::AnswerError::from);
         policy_is_usable.map_err(SetupError::from)?;
         let named = [

@@ -101,7 +101,7 @@ pub(crate) struct Trace {
     /// answer withheld.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) cannot_tell: bool,
-    /// Why the model wrote no answer, or not all of one: `cut_off`, `filtered`, `refused`, `tool_call` or `empty`.
+    /// Why the model wrote no answer, or not all of one: `cut_off`, `repeats`, `filtered`, `refused`, `tool_call` or `empty`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) lack: Option<String>,
     /// The answer that is withheld, where nothing vouches for it.

@@ -487,6 +487,7 @@ fn served_with(
     let settings = AnswerSettings {
         policy,
         abstain: None,
+        memory: ken_answer::Memory::Mark,
         mode: Mode::Hybrid,
         k: 2,
         evidence_tokens: 500,

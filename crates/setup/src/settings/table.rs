@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 
-use ken_answer::{Abstention, Policy, Rerank, Style};
+use ken_answer::{Abstention, Memory, Policy, Rerank, Style};
 use ken_corpus::{Active, Cut, Filter, Segmentation};
 use ken_hub::ModelReference;
 use ken_index::{Mode, Recall};
@@ -99,6 +99,11 @@ settings! {
     /// Longest answer, in tokens
     max_tokens: Option<usize>, "N" = "64, 512 in style full";
 
+    /// Answers from memory where documents were looked up and do not answer: mark (full answers say so),
+    /// answer or refuse
+    #[serde(serialize_with = "as_text")]
+    memory: Memory, "WAY" = "mark";
+
     /// Search: dense, lexical or hybrid. By meaning, by words, or both
     mode: Mode, "MODE" = "hybrid";
 
@@ -128,12 +133,13 @@ settings! {
     #[serde(skip)]
     parallel: NonZeroUsize, "N" = "16";
 
-    /// When to retrieve: always, never, random:P or SIGNAL@THRESHOLD. `ken calibrate --help` lists the
-    /// signals, such as certainty, uncertainty:margin or router. After +, what reviews the evidence:
-    /// double, or a signal of the evidence, such as evidence:cosine@0.5. SIGNAL:0:1:3@T:T
-    /// chooses how many search results to read
+    /// When to retrieve: documents, always, never, random:P or SIGNAL@THRESHOLD. documents retrieves
+    /// always, and where passages do not answer, it answers from memory or says so; it is the default of
+    /// larger models, and always of others. `ken calibrate --help` lists the signals, such as certainty,
+    /// uncertainty:margin or router. After +, what reviews the evidence: double, or a signal of the
+    /// evidence, such as evidence:cosine@0.5. SIGNAL:0:1:3@T:T chooses how many search results to read
     #[serde(serialize_with = "as_text")]
-    policy: Policy, "POLICY" = "always", see "[policies](cli.md#policies)";
+    policy: OrAuto<Policy>, "POLICY" = "auto", see "[policies](cli.md#policies)";
 
     /// Precision of models on the CPU: f32, int8 (integers: faster, less exact) or auto
     #[serde(serialize_with = "as_text")]

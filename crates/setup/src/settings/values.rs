@@ -7,7 +7,7 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use ken_answer::{Abstention, Policy, Rerank};
+use ken_answer::{Abstention, Memory, Policy, Rerank};
 use ken_corpus::{Cut, Filter, Segmentation};
 use ken_hub::ModelReference;
 use ken_index::{Mode, Recall};
@@ -108,6 +108,7 @@ read_by!(
     Cut: parsed,
     Device: parsed,
     Filter: parsed,
+    Memory: parsed,
     Mode: parsed,
     ModelReference: parsed,
     Policy: parsed,
@@ -134,6 +135,12 @@ impl Value for bool {
 /// A choice, or `auto`: what suits the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OrAuto<T>(pub Option<T>);
+
+impl<T> From<T> for OrAuto<T> {
+    fn from(choice: T) -> Self {
+        Self(Some(choice))
+    }
+}
 
 impl<T: FromStr<Err: ToString>> Value for OrAuto<T> {
     fn read(given: &OsStr) -> Result<Self, String> {

@@ -27,6 +27,13 @@ struct Chosen<'a> {
 pub(crate) fn run(arguments: &CalibrateArguments, session: &Session<'_>) -> Result<()> {
     guarantee::check(arguments)?;
     let (policy, abstain) = (&arguments.policy, arguments.abstain);
+    if policy.withhold.is_some() {
+        return Err(Failure::refused(
+            "policy_with_thresholds",
+            format!("the policy `{policy}` has thresholds of its own"),
+            "calibrate the signal that it keeps evidence by: --policy evidence:assurance",
+        ));
+    }
     let Some(signal) = policy.signal() else {
         // The parser requires one.
         return Ok(());

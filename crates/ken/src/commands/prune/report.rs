@@ -66,7 +66,7 @@ pub(super) fn run(arguments: &PruneReportArguments, session: &Session<'_>) -> Re
     let answering = session.settings.answering();
     let settings = [
         ("model", model.fingerprint().to_owned()),
-        ("policy", session.settings.policy.to_string()),
+        ("policy", session.settings.answering().policy.to_string()),
         ("k", answering.k.to_string()),
         ("mode", answering.mode.to_string()),
         ("seed", session.settings.seed.to_string()),
@@ -80,7 +80,7 @@ pub(super) fn run(arguments: &PruneReportArguments, session: &Session<'_>) -> Re
             "n": questions.len(),
             "k": answering.k,
             "mode": answering.mode.to_string(),
-            "policy": session.settings.policy.to_string(),
+            "policy": session.settings.answering().policy.to_string(),
             "always_unpruned": always,
             "rows": rows,
             "taught": taught,
@@ -108,7 +108,7 @@ fn taught(
     let pruner = [("pruner", basis.taught(asked))];
     let mut all = training_questions::checked(pruner, held_out, questions.len())?;
     let pipeline = session.setup().pipeline_by(Arc::clone(model))?;
-    let policies = [session.settings.policy];
+    let policies = [session.settings.answering().policy];
     all.extend(training_questions::taught(
         questions, held_out, &pipeline, &policies, session,
     )?);
@@ -161,7 +161,7 @@ impl Measuring<'_> {
         let place = self.out.join("copy");
         let (copy, marks) = pruned_copy(self.corpus, place, plan, 0.0, self.session)?;
         let identity = plan.identity_without(&marks);
-        let policy = self.session.settings.policy;
+        let policy = self.session.settings.answering().policy;
         let same = self.answered(copy.dir(), "unpruned", &identity, policy)?;
         let always = if policy == Policy::ALWAYS {
             same.clone()
@@ -183,7 +183,7 @@ impl Measuring<'_> {
 
     fn row(&self, plan: &PrunePlan, ratio: f64, whole: &Whole) -> Result<PrunedRow> {
         let method = plan.method;
-        let policy = self.session.settings.policy;
+        let policy = self.session.settings.answering().policy;
         if plan.marks(ratio)?.is_empty() {
             let pruned = whole.unpruned_by(method, ratio);
             return Ok(self.measured(pruned, policy, &whole.same, whole));
@@ -230,7 +230,7 @@ impl Measuring<'_> {
     ) -> Result<Vec<Record>> {
         let settings = Settings {
             corpus: Some(CorpusAddress::Folder(copy.to_owned())),
-            policy,
+            policy: policy.into(),
             ..self.session.settings.clone()
         };
         let setup = Setup {

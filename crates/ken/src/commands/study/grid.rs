@@ -117,7 +117,7 @@ pub(super) fn settings_of(model: &NamedModel, session: &Session<'_>) -> Settings
     Settings {
         model: model.reference.clone(),
         adapter: model.adapter.clone(),
-        policy: Policy::ALWAYS,
+        policy: Policy::ALWAYS.into(),
         abstain: None,
         ..session.settings.clone()
     }

@@ -71,8 +71,8 @@ fn pipeline(
     let settings = Settings {
         k: found.map_or(settings.k, |(condition, _)| Some(condition.retrieval.k)),
         policy: match found {
-            Some(_) => Policy::ALWAYS,
-            None => Policy::NEVER,
+            Some(_) => Policy::ALWAYS.into(),
+            None => Policy::NEVER.into(),
         },
         ..settings.clone()
     };

@@ -7,7 +7,7 @@ use ken_language::{Finish, GenerateOptions, Piece, Progress, Sampling};
 
 use crate::decoder::Decoder;
 use crate::decoder::error::DecoderError;
-use crate::decoder::scheduler::shared_prefix::shared_lengths;
+use crate::decoder::scheduler::shared_prefix::{kept_length, shared_lengths};
 use crate::decoder::scheduler::{Call, Job, Message, Work, Written};
 use crate::decoder::text::prompt::Prompt;
 
@@ -133,15 +133,16 @@ struct Asked<'a> {
 fn jobs(asked: &[Asked<'_>], context: usize) -> Vec<Job> {
     let prompts: Vec<&Prompt> = asked.iter().map(|asked| asked.request.prompt).collect();
     let jobs = asked.iter().zip(shared_lengths(&prompts));
-    let job = |(asked, shared): (&Asked<'_>, _)| {
+    let job = |(asked, shared): (&Asked<'_>, Vec<usize>)| {
         let GenerateRequest {
             prompt,
             samples,
             options,
         } = *asked.request;
+        let kept = kept_length(prompt, &shared).filter(|_| samples == 1);
         Job {
             prompt: prompt.clone(),
-            shared,
+            shared: shared.into_iter().chain(kept).collect(),
             work: Work::Write {
                 samples,
                 sampling: options.sampling,

@@ -32,6 +32,17 @@ pub(in crate::decoder) fn shared_lengths(prompts: &[&Prompt]) -> Vec<Vec<usize>>
     lengths
 }
 
+/// The shortest prompt, in tokens after what it shares with others, that is kept.
+const KEPT: usize = 192;
+
+/// How much of a prompt is kept for later calls, which begin with it as well where something is measured before an
+/// answer is written, or a question is asked again: of a long one all but the last token.
+pub(super) fn kept_length(prompt: &Prompt, shared: &[usize]) -> Option<usize> {
+    let whole = prompt.tokens().len() - 1;
+    let read = shared.last().copied().unwrap_or_default();
+    (prompt.course() == Course::Alone && whole >= read + KEPT).then_some(whole)
+}
+
 /// Groups neighboring prompts by common prefixes.
 fn groups(prompts: &[&Prompt]) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();

@@ -138,9 +138,15 @@ impl<B: Backend> Batch<B> {
             let reading = &mut self.readings[piece.reading];
             reading.read += piece.rows;
             reading.time += time * u32::try_from(piece.rows).unwrap_or(1);
-            if let Goal::Prompt(place) = reading.goal {
-                let tokens = reading.before + reading.read;
-                self.tell_read(place, tokens);
+            let (goal, tokens) = (reading.goal, reading.before + reading.read);
+            match goal {
+                Goal::Prompt(place) => self.tell_read(place, tokens),
+                Goal::Prefix(id) => {
+                    let active = self.active.iter();
+                    let waiting = active.filter(|(_, active)| active.prefixes.contains(&id));
+                    waiting.for_each(|(place, _)| self.tell_read(*place, tokens));
+                }
+                Goal::Continuation(..) => {}
             }
         }
     }

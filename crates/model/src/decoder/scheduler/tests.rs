@@ -159,6 +159,33 @@ fn a_small_call_is_served_beside_a_huge_one_and_reads_in_pieces() {
 }
 
 #[test]
+fn a_long_prompt_that_was_read_is_not_read_again() {
+    let decoder = new(&LoadOptions::default());
+    let (long, short) = (prompt(3, 3500), prompt(3, 100));
+    let written = |prompt: &Prompt| {
+        let mut read = Vec::new();
+        let text = write(&decoder, prompt, 1, &mut |progress| {
+            if let Progress::Reading { read: tokens, .. } = progress {
+                read.push(tokens);
+            }
+            ControlFlow::Continue(())
+        });
+        let text = text.unwrap();
+        (text[0].tokens.clone(), text[0].logprobs.clone(), read)
+    };
+    let first = written(&long);
+    written(&short);
+    let again = written(&long);
+    assert!(
+        again.2.len() < first.2.len(),
+        "{:?} after {:?}",
+        again.2,
+        first.2
+    );
+    assert_eq!((first.0, first.1), (again.0, again.1), "it changes nothing");
+}
+
+#[test]
 fn a_caller_that_goes_away_while_its_prompt_is_read_frees_its_place() {
     // With no memory to spare there is one place.
     let decoder = new(&LoadOptions {

@@ -58,7 +58,7 @@ impl Decoder {
     /// How it reads a prompt.
     pub(in crate::decoder) fn reads(&self, prompt: &Prompt) -> ReadAs {
         match prompt.reply {
-            Reply::Text if self.has_chat_template() => ReadAs::Chat,
+            Reply::Text if self.converses => ReadAs::Chat,
             Reply::Text | Reply::Line => self.read_as,
         }
     }

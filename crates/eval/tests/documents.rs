@@ -1,0 +1,107 @@
+//! Documents first, on a model with a known boundary: what it reads, what it knows, and neither.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod fixture;
+
+use std::ops::ControlFlow;
+
+use ken_answer::{Answer, Event, Memory, Pipeline, Policy, Style};
+use ken_policy::Source;
+use ken_testing::{Fact, FnEmbedder};
+use tempfile::TempDir;
+
+use fixture::with_facts;
+
+const READ: &str = "who is Mara of the mill?";
+const KNOWN: &str = "who is Odo of the orchard?";
+const NEITHER: &str = "who is Ute of the umbra?";
+
+/// A model that copies one answer from its passage, knows another, and guesses a third.
+fn pipeline(folder: &TempDir) -> Pipeline {
+    let fact = |question: &str, answer: &str, known, copied, misled| Fact {
+        question: question.to_owned(),
+        answer: answer.to_owned(),
+        wrong: ["a", "b", "c", "d"]
+            .map(|wrong| format!("Wrong{wrong}"))
+            .into(),
+        known,
+        copied,
+        misled,
+    };
+    let facts = vec![
+        fact(READ, "Miller", 0.1, 1.0, 0.0),
+        fact(KNOWN, "Gardener", 1.0, 0.0, 0.5),
+        fact(NEITHER, "Dreamer", 0.2, 0.0, 0.0),
+    ];
+    let text = |_: usize, fact: &Fact| match fact.question.as_str() {
+        READ => "Miller is Mara of the mill.".to_owned(),
+        question => format!("Nobody says {question}"),
+    };
+    let mut pipeline = with_facts(folder, facts, text, FnEmbedder::blind());
+    pipeline.settings.policy = Policy::DOCUMENTS;
+    pipeline
+}
+
+fn ask(pipeline: &Pipeline, question: &str) -> Answer {
+    let mut seen = String::new();
+    let answer = pipeline.answer(question, &mut |event| {
+        if let Event::Text(text) = event {
+            seen.push_str(text);
+        }
+        ControlFlow::Continue(())
+    });
+    let answer = answer.unwrap();
+    assert_eq!(seen, answer.answer, "what is seen is what is answered");
+    answer
+}
+
+#[test]
+fn what_is_read_comes_before_what_is_known_and_that_before_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut pipeline = pipeline(&folder);
+    for style in [Style::Short, Style::Full] {
+        pipeline.settings.style = style;
+        let read = ask(&pipeline, READ);
+        assert!(read.answer.starts_with("Miller"), "{read:?}");
+        assert_eq!((read.route, read.citations.len()), (Source::Corpus, 1));
+        let known = ask(&pipeline, KNOWN);
+        let expected = match style {
+            Style::Short => "Gardener",
+            Style::Full => "From memory, not from the documents: Gardener",
+        };
+        assert_eq!(
+            (known.answer.as_str(), known.route),
+            (expected, Source::SelfKnowledge)
+        );
+        assert!(known.citations.is_empty() && known.withheld.is_none());
+        let neither = ask(&pipeline, NEITHER);
+        assert_eq!(neither.answer, "The documents do not say.");
+        assert!(neither.withheld.is_some() && neither.citations.is_empty());
+    }
+}
+
+#[test]
+fn answers_from_memory_are_marked_given_or_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut pipeline = pipeline(&folder);
+    pipeline.settings.style = Style::Full;
+    for (memory, expected) in [
+        (
+            Memory::Mark,
+            "From memory, not from the documents: Gardener",
+        ),
+        (Memory::Answer, "Gardener"),
+        (Memory::Refuse, "The documents do not say."),
+    ] {
+        pipeline.settings.memory = memory;
+        assert_eq!(ask(&pipeline, KNOWN).answer, expected);
+        assert!(ask(&pipeline, READ).answer.starts_with("Miller"));
+        assert_eq!(memory.to_string().parse(), Ok(memory));
+    }
+    let error = "forget".parse::<Memory>().unwrap_err().to_string();
+    assert!(
+        error.contains("forget") && error.contains("refuse"),
+        "{error}"
+    );
+}
