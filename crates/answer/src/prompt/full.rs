@@ -10,7 +10,7 @@ use crate::answer::Retrieved;
 pub(super) struct FullWording {
     /// How to answer from passages.
     pub(super) from_evidence: FewShot,
-    /// The same, where only the model itself can say that no passage helps.
+    /// How to answer from passages where only the model itself can say that none helps.
     pub(super) or_refuse: FewShot,
     /// How to answer from what the model knows.
     pub(super) from_memory: FewShot,
