@@ -31,7 +31,7 @@ pub struct Answer {
     /// found alone: what policies measure as [`Step::Greedy`](crate::Step::Greedy).
     #[serde(skip)]
     pub greedy: Option<Sample>,
-    /// Whether it ended because it had as many tokens as it may have.
+    /// Whether it was ended: it had as many tokens as it may have, or repeated itself.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub truncated: bool,
     /// Why there is no answer, or not all of one.

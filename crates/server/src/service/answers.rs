@@ -445,7 +445,8 @@ fn finished(mut trace: Trace, answer: Answer, rewritten: [usize; 2]) -> Completi
     }
 }
 
-/// What is said of an answer that the model did not write; one that was cut off or ended says so by how it ended.
+/// What is said of an answer that the model did not write. One that was cut off, or ended because it repeated itself, has
+/// its finish reason for that.
 fn refusal(lack: Option<&Lack>, answer: &str) -> Option<String> {
     let lack = lack.filter(|lack| match lack {
         Lack::Refused(_) => true,
