@@ -16,6 +16,7 @@ use crate::record::{self, Contents, Record, one_line};
 use crate::source::Source;
 use crate::watch::Watch;
 use ken_corpus::Document;
+use ken_storage::contained;
 
 /// What a message in a mailbox begins with.
 const FROM: &[u8] = b"From ";
@@ -178,14 +179,16 @@ fn parse<'m>(bytes: &'m [u8], place: &Place, watch: &Watch) -> Result<Message<'m
     if words.iter().map(named).sum::<usize>() > MOST_INNER {
         return Err(watch.too_many(place.clone(), "attached messages"));
     }
-    let message = MessageParser::default().parse(bytes);
+    let broken = |reason| ReadError::BrokenFile {
+        path: place.path.clone(),
+        format: Format::Mail,
+        reason,
+    };
+    // The parser asserts what damaged boundaries break.
+    let message = contained(|| MessageParser::default().parse(bytes)).map_err(broken)?;
     message
         .filter(|message| !message.headers().is_empty())
-        .ok_or_else(|| ReadError::BrokenFile {
-            path: place.path.clone(),
-            format: Format::Mail,
-            reason: "it has no headers of a message".to_owned(),
-        })
+        .ok_or_else(|| broken("it has no headers of a message".to_owned()))
 }
 
 /// An upper bound on the number of addresses and other values in headers, wherever they stand: the parser keeps

@@ -139,6 +139,18 @@ fn messages_and_mailboxes() {
 }
 
 #[test]
+fn a_message_whose_parts_end_wrongly_loses_no_other() {
+    let broken = "From: a\nMessage-ID: <f@g>\nContent-Type: multipart/mixed; boundary=B\n\n--B\nContent-Type: message/rfc822\n\n\
+                  i\n--B\nContent-Type: message/rfc822\n\nSubject: j\n\nk\n--B--\n";
+    let mailbox = format!("From a\n{broken}\nFrom ito@example.org\n{MESSAGE}");
+    let dir = folder(&[("m.mbox", mailbox.as_bytes())]);
+    let read: Vec<_> = read_documents(&[dir.path().to_owned()]).unwrap().collect();
+    assert_eq!(read.len(), 2);
+    assert_eq!(read[1].as_ref().unwrap().id, "m.mbox/m1@example.org");
+    assert_eq!(read.len(), 2);
+}
+
+#[test]
 fn code_keeps_its_lines() {
     let code = b"fn main() {\n    open(7);\n}\n";
     assert_eq!(
