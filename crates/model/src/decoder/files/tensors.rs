@@ -35,6 +35,15 @@ impl Sequence for TensorSequence {
         self.length += tokens;
     }
 
+    fn forget(&mut self, tokens: usize) -> Result<()> {
+        self.length -= tokens;
+        for (keys, values) in self.layers.iter_mut().flatten() {
+            *keys = keys.narrow(1, 0, self.length)?;
+            *values = values.narrow(1, 0, self.length)?;
+        }
+        Ok(())
+    }
+
     fn branch(self: &Arc<Self>, _capacity: usize) -> Result<Self> {
         // Tensors are shared, never changed.
         Ok(Self::clone(self))

@@ -121,6 +121,8 @@ pub(in crate::decoder) trait Sequence: Send + Sync + Sized {
     fn length(&self) -> usize;
     /// Counts tokens, stored by every layer, as read.
     fn advance(&mut self, tokens: usize);
+    /// Forgets the last tokens, which were read since this sequence began.
+    fn forget(&mut self, tokens: usize) -> Result<()>;
     /// A sequence that continues this one, with capacity for more tokens, and shares what was read.
     fn branch(self: &Arc<Self>, capacity: usize) -> Result<Self>;
 }

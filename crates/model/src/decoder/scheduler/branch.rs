@@ -5,8 +5,10 @@ use std::time::{Duration, Instant};
 
 use ken_language::{Finish, Sampling};
 
+use super::draft::Draft;
 use super::job::{End, Place, Written};
 use crate::decoder::error::DecoderError;
+use crate::decoder::graph::Input;
 use crate::decoder::graph::backend::Sequence;
 use crate::decoder::scheduler::sampling::Sampler;
 use crate::decoder::text::streamed_text::StreamedText;
@@ -40,8 +42,10 @@ pub(super) struct Branch<S> {
     pub(super) tokens: Vec<u32>,
     /// The most tokens, whose keys and values it is charged with.
     pub(super) most: usize,
+    /// What may come next, and is read before that is known.
+    pub(super) draft: Draft,
     /// What was written and not yet delivered.
-    pub(super) written: Option<Written>,
+    pub(super) written: Vec<Written>,
     /// Why it cannot go on.
     pub(super) failed: Option<DecoderError>,
     sampler: Sampler,
@@ -68,7 +72,8 @@ impl<S: Sequence> Branch<S> {
             sequence: prompt.sequence.branch(most.min(FIRST_CAPACITY))?,
             tokens: Vec::new(),
             most,
-            written: None,
+            draft: Draft::default(),
+            written: Vec::new(),
             failed: None,
             sampler: Sampler::new(sampling, sample),
             text: StreamedText::new(Arc::clone(stop)),
@@ -77,12 +82,50 @@ impl<S: Sequence> Branch<S> {
         })
     }
 
-    /// Takes the logits of what comes next and writes a token.
-    pub(super) fn take(&mut self, logits: &[f32], writer: &Writer) {
-        match self.next(logits, writer) {
-            Ok(written) => self.written = Some(written),
-            Err(error) => self.failed = Some(error),
+    /// Tokens that are read in the next pass.
+    pub(super) fn rows(&self) -> usize {
+        self.draft.tokens().len()
+    }
+
+    /// Drafts what comes next after a prompt, for at most `rows` rows.
+    pub(super) fn look_ahead(&mut self, prompt: &[u32], rows: usize) {
+        let left = self.most - self.tokens.len();
+        self.draft.look_up(prompt, &self.tokens, rows.min(left));
+    }
+
+    /// What is read in the next pass: the last token, and what was drafted after it.
+    pub(super) fn input(&mut self) -> Input<'_, S> {
+        Input {
+            tokens: self.draft.tokens(),
+            sequence: &mut self.sequence,
         }
+    }
+
+    /// Takes the logits of what comes next, and after each token of the draft; writes tokens as long as the
+    /// draft holds them, and one more. They are those that are written without a draft.
+    ///
+    /// # Shapes
+    /// `logits`: `[1 + draft, vocabulary]`.
+    pub(super) fn take(&mut self, logits: &[f32], writer: &Writer) {
+        let result = self.write(logits, writer);
+        self.failed = result.err();
+    }
+
+    fn write(&mut self, logits: &[f32], writer: &Writer) -> Result<(), DecoderError> {
+        let drafted = self.draft.ahead().len();
+        let mut right = 0;
+        for logits in logits.chunks(logits.len() / (drafted + 1)) {
+            let written = self.next(logits, writer)?;
+            let goes_on = written.end.is_none()
+                && self.draft.ahead().get(right) == Some(&written.choice.token);
+            self.written.push(written);
+            if !goes_on {
+                break;
+            }
+            right += 1;
+        }
+        self.draft.end(right);
+        self.sequence.forget(drafted - right)
     }
 
     fn next(&mut self, logits: &[f32], writer: &Writer) -> Result<Written, DecoderError> {

@@ -7,6 +7,7 @@ mod admission;
 mod batch;
 mod branch;
 mod call;
+mod draft;
 pub(in crate::decoder) mod generate;
 mod job;
 mod pass;

@@ -53,9 +53,10 @@ impl<B: Backend> Computer<'_, B> {
         readings: &mut [Reading<B::Sequence>],
         pieces: &[Piece],
     ) -> Result<Vec<usize>, DecoderError> {
-        let mut selected: Vec<usize> = (0..branches.len()).collect();
+        let written = branches.iter().map(|branch| branch.rows()).sum();
+        let mut selected: Vec<usize> = (0..written).collect();
         let mut wanted = Vec::new();
-        let mut first = branches.len();
+        let mut first = written;
         for piece in pieces {
             for (row, number) in readings[piece.reading].wanted_rows(piece.rows) {
                 selected.push(first + row);
@@ -96,13 +97,8 @@ impl<B: Backend> Computer<'_, B> {
         pieces: &[Piece],
         selected: &[usize],
     ) -> Result<Vec<f32>, DecoderError> {
-        let mut inputs: Vec<Input<'_, B::Sequence>> = branches
-            .iter_mut()
-            .map(|branch| Input {
-                tokens: &branch.tokens[branch.tokens.len() - 1..],
-                sequence: &mut branch.sequence,
-            })
-            .collect();
+        let mut inputs: Vec<Input<'_, B::Sequence>> =
+            branches.iter_mut().map(|branch| branch.input()).collect();
         let mut pieces = pieces.iter().peekable();
         for (index, reading) in readings.iter_mut().enumerate() {
             if let Some(piece) = pieces.next_if(|piece| piece.reading == index) {
@@ -128,19 +124,34 @@ impl<B: Backend> Computer<'_, B> {
         wanted: &[Row],
     ) -> Result<Vec<usize>, DecoderError> {
         let mut failed = Vec::new();
-        for (block, states) in states.chunks(LOGIT_ROWS * self.hidden).enumerate() {
-            let logits = self.graph.logits(states.to_vec(), self.hidden)?;
-            let first = block * LOGIT_ROWS;
-            let rows = logits.len() / self.vocabulary;
-            let writing = branches.len().saturating_sub(first).min(rows);
-            let (for_branches, for_readings) = logits.split_at(writing * self.vocabulary);
-            let from = first.min(branches.len());
-            branches[from..from + writing]
-                .par_iter_mut()
-                .zip(for_branches.par_chunks(self.vocabulary))
+        let (mut states, mut branches, mut wanted) = (states, branches, wanted);
+        while !states.is_empty() {
+            // All rows of a branch are in one block.
+            let mut left = LOGIT_ROWS;
+            let fits = branches.iter().take_while(|branch| {
+                let rest = left.checked_sub(branch.rows());
+                left = rest.unwrap_or(left);
+                rest.is_some()
+            });
+            let (now, later) = branches.split_at_mut(fits.count());
+            let others = match later.is_empty() {
+                true => left.min(wanted.len()),
+                false => 0,
+            };
+            let (rows, after) = wanted.split_at(others);
+            let count: usize = now.iter().map(|branch| branch.rows()).sum();
+            let (block, rest) = states.split_at((count + others) * self.hidden);
+            (states, branches, wanted) = (rest, later, after);
+            let logits = self.graph.logits(block.to_vec(), self.hidden)?;
+            let (mut for_branches, for_readings) = logits.split_at(count * self.vocabulary);
+            let each = now.iter_mut().map(|branch| {
+                let own;
+                (own, for_branches) = for_branches.split_at(branch.rows() * self.vocabulary);
+                (branch, own)
+            });
+            let each: Vec<_> = each.collect();
+            each.into_par_iter()
                 .for_each(|(branch, logits)| branch.take(logits, self.writer));
-            let from = (first + writing).saturating_sub(branches.len());
-            let rows = &wanted[from..];
             let values: Vec<_> = for_readings
                 .par_chunks(self.vocabulary)
                 .zip(rows)

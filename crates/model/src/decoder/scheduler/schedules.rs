@@ -13,6 +13,7 @@ use ken_random::below;
 use rayon::ThreadPoolBuilder;
 
 use super::batch::Batch;
+use super::draft::DRAFT_ROWS;
 use super::job::{Job, Message, Order, Place, Seat, Work};
 use super::tests::{decoder, job, prompt};
 use super::{Engines, LoadOptions, Writer};
@@ -283,4 +284,37 @@ fn whatever_the_order_everybody_gets_what_is_theirs_and_nothing_is_left() {
         let followed = std::panic::catch_unwind(|| follow(folder.path(), seed));
         assert!(followed.is_ok(), "seed {seed}");
     }
+}
+
+/// How many rounds a call of one request takes, and its texts.
+fn alone(folder: &Path, samples: usize, sampling: Sampling, most: usize) -> (usize, Results) {
+    let mut company = Company::new(folder);
+    let mut job = job(prompt(3, 40), samples, most);
+    if let Work::Write { sampling: own, .. } = &mut job.work {
+        *own = sampling;
+    }
+    company.begin(vec![job]);
+    company.finish();
+    (company.round, company.callers.remove(0).results)
+}
+
+#[test]
+fn drafts_save_passes_and_change_no_text() {
+    let folder = tempfile::tempdir().unwrap();
+    drop(decoder(folder.path(), &LoadOptions::default()));
+    let mut saved = 0;
+    for seed in 0..20 {
+        let sampling = match seed {
+            0 => Sampling::Greedy,
+            _ => Sampling::at(0.2, seed),
+        };
+        let (rounds, drafted) = alone(folder.path(), 1, sampling, 20);
+        // So many texts leave no rows for drafts.
+        let (_, plain) = alone(folder.path(), DRAFT_ROWS, sampling, 20);
+        assert_eq!(drafted[&(0, 0)], plain[&(0, 0)]);
+        let tokens = drafted[&(0, 0)].split_whitespace().count();
+        assert!(rounds <= 24, "{rounds}");
+        saved += tokens.saturating_sub(rounds);
+    }
+    assert!(saved > 0);
 }

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::batch::{Active, Batch};
 use super::branch::{Branch, ReadPrompt};
+use super::draft::DRAFT_ROWS;
 use super::job::{CallId, Message, Place, Work};
 use super::pass::{Computer, Piece, in_pool};
 use super::prefixes::PrefixId;
@@ -43,11 +44,18 @@ impl<B: Backend> Batch<B> {
         };
         let branches = self.branches.iter_mut();
         let mut branches: Vec<_> = branches.filter(|branch| lane(branch) == now).collect();
+        let rows = DRAFT_ROWS / branches.len().max(1);
+        for branch in &mut branches {
+            let active = self.active.get(&branch.place);
+            let prompt = active.map(|active| active.job.prompt.tokens());
+            branch.look_ahead(prompt.unwrap_or_default(), rows);
+        }
+        let written: usize = branches.iter().map(|branch| branch.rows()).sum();
         let readings = &mut self.readings;
         let computed = in_pool(&self.pool, || {
             computer.run(now, &mut branches, readings, &pieces)
         });
-        let rows = branches.len() + pieces.iter().map(|piece| piece.rows).sum::<usize>();
+        let rows = written + pieces.iter().map(|piece| piece.rows).sum::<usize>();
         self.pass_time = started.elapsed();
         match computed {
             Ok(not_finite) => {

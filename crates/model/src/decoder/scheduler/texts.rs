@@ -122,11 +122,11 @@ impl<B: Backend> Batch<B> {
             if let Some(error) = branch.failed.take() {
                 failed.insert(call, error);
             }
-            if let Some(written) = branch.written.take() {
-                if written.end.is_some() {
-                    ended.push((branch.place, branch.sample));
-                }
-                texts.entry(call).or_default().push(written);
+            if branch.written.iter().any(|written| written.end.is_some()) {
+                ended.push((branch.place, branch.sample));
+            }
+            if !branch.written.is_empty() {
+                texts.entry(call).or_default().append(&mut branch.written);
             }
         }
         for (call, error) in failed {

@@ -65,6 +65,11 @@ impl Sequence for CpuSequence {
         self.own.length += tokens;
     }
 
+    fn forget(&mut self, tokens: usize) -> Result<(), DecoderError> {
+        self.own.length -= tokens;
+        Ok(())
+    }
+
     fn branch(self: &Arc<Self>, capacity: usize) -> Result<Self, DecoderError> {
         let own = &self.own;
         Ok(Self {
