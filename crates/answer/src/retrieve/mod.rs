@@ -15,7 +15,7 @@ use ken_language::{CancelToken, Embedder, Role, bound_embedder};
 use ken_policy::Rating;
 
 use crate::retrieve::distinct::{SPARE, distinct};
-use crate::retrieve::rerank::{Reranked, Reranking};
+use crate::retrieve::rerank::{Reranked, Reranker, Reranking};
 use crate::{AnswerError, BackEnd, SearchResult};
 
 /// What is searched, with the embedder of its passages. A clone shares all of it, and may be narrowed
@@ -218,6 +218,17 @@ impl Retriever {
             one.results = distinct(std::mem::take(&mut one.results), k);
         }
         Ok(found)
+    }
+
+    /// How well each text fits the query, as the reranking sees it, and the embedder where there is none: from 0 to 1,
+    /// the larger the better. What is longer than the model reads is cut at its end.
+    ///
+    /// # Errors
+    /// A model that fails.
+    pub fn relevance(&self, query: &str, texts: Vec<String>) -> Result<Vec<f32>, AnswerError> {
+        let reranking = self.reranking.as_ref();
+        let by = reranking.map_or(&Reranker::Embedder, |reranking| &reranking.by);
+        by.relevance(self.embedder.as_ref(), query, texts)
     }
 
     /// How well the passages fit each query.

@@ -53,7 +53,7 @@ pub(crate) async fn embed(
     let (own, given) = (Arc::clone(&corpus), Arc::clone(&texts));
     let count = move |_: &Served, _: &Cancel, piece: Range<usize>| -> Result<usize, Refusal> {
         let places = piece.map(|place| (place, given[place].as_str()));
-        let counts = places.map(|text| counted(own.retriever.embedder(), text, role));
+        let counts = places.map(|text| counted_whole(own.retriever.embedder(), text, role));
         counts.sum()
     };
     let tokens = work::in_pieces(&call.served, gate, deadline, pieces(), count).await?;
@@ -94,19 +94,23 @@ fn gate(served: &Served) -> &Gate {
     &served.embeddings
 }
 
+/// The tokens of a text. Not every endpoint shows them; a word is about one.
+pub(super) fn counted(embedder: &dyn Embedder, text: &str) -> usize {
+    let spans = embedder.token_spans(text).map(|spans| spans.len());
+    spans.unwrap_or_else(|_| text.split_whitespace().count())
+}
+
 /// The tokens of a text, by its place in the request.
 ///
 /// # Errors
 /// One of which the embedder would not read the end.
-fn counted(
+fn counted_whole(
     embedder: &dyn Embedder,
     (place, text): (usize, &str),
     role: ken_language::Role,
 ) -> Result<usize, Refusal> {
     let is_cut = embedder.is_cut(text, role);
-    let spans = embedder.token_spans(text).map(|spans| spans.len());
-    // Not every endpoint shows its tokens; a word is about one.
-    let tokens = spans.unwrap_or_else(|_| text.split_whitespace().count());
+    let tokens = counted(embedder, text);
     match is_cut.map_err(|error| Refusal::of_model(&error))? {
         true => {
             let most = embedder.max_tokens().unwrap_or_default();

@@ -8,6 +8,7 @@ use ken_answer::SearchResult;
 use super::call::{Call, JsonBody};
 use super::reply::Reply;
 use crate::service::answers::{Request, milliseconds};
+use crate::service::corpora::Opened;
 use crate::service::options::SearchOptions;
 use crate::service::resources::Served;
 use crate::service::{readable, work};
@@ -55,6 +56,40 @@ pub(crate) async fn find(
                 hits: hits.into_iter().map(hit).collect(),
                 ms: milliseconds(started.elapsed()),
             })
+        },
+    )
+    .await
+}
+
+/// Searches for several queries, one after the other, between which others have their turn. `named` is what the list of
+/// queries is called, and how many passages are found for each where nobody says.
+///
+/// # Errors
+/// A query that is too long, and whatever keeps it from being searched.
+pub(super) async fn find_each<P>(
+    call: &Call<P>,
+    searched: SearchOptions,
+    corpus: &Arc<Opened>,
+    queries: Vec<String>,
+    named: (&str, usize),
+) -> Result<Vec<Vec<SearchResult>>, Refusal> {
+    let (name, found) = named;
+    for query in &queries {
+        readable::check(query, corpus.retriever.embedder().max_tokens())
+            .map_err(|refusal| refusal.of(name))?;
+    }
+    let (k, mode) = searched.amount(found, call.served.pipeline.settings.mode);
+    let corpus = Arc::clone(corpus);
+    work::in_pieces(
+        &call.served,
+        |served| &served.searches,
+        work::deadline(&call.served),
+        queries,
+        move |served, cancel, query| {
+            let retriever = searched.retriever(served, &corpus.retriever)?;
+            let retriever = retriever.bound(&cancel.token());
+            let hits = retriever.search(&query, mode, k);
+            hits.map_err(|error| cancel.refusal(error))
         },
     )
     .await

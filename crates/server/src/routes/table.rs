@@ -17,8 +17,8 @@ use super::reply::{Reply, Text};
 use super::route::Route;
 use super::{
     access, ask, changes, chat, console, corpora, corrections, documents, embeddings, evals,
-    feedback, files, guarantee, jobs, knows, mcp, models, prune, reload, responses, search, state,
-    studies, traces, vector_stores,
+    feedback, files, guarantee, jobs, knows, mcp, models, prune, reload, rerank, responses,
+    retrieve, search, state, studies, traces, vector_stores,
 };
 use crate::access::keys::Scope;
 use crate::wire::documents::{DOCUMENTS, PASSAGES};
@@ -58,6 +58,10 @@ table! {
     GET "/v1/models" AnyKey models::list;
     /// One of them
     GET "/v1/models/{*id}" AnyKey models::one;
+    /// Rank texts by how well they fit a query
+    POST "/v1/rerank" SEARCH rerank::rerank;
+    /// Find passages for many queries, as search agents ask
+    POST "/retrieve" SEARCH retrieve::retrieve;
     /// Answer a question with its whole trace
     POST "/v1/ken/ask" ASK ask::ask;
     /// Find passages

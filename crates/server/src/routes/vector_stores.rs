@@ -5,16 +5,14 @@ use serde_json::{Map, Value};
 
 use super::call::{Call, Corpus, JsonBody};
 use super::reply::Reply;
-use super::{changes, files, jobs};
+use super::{changes, files, jobs, search};
 use crate::access::caller::Caller;
 use crate::service::clock::unix_seconds;
 use crate::service::library::job::Work;
 use crate::service::library::stores::{MadeCorpus, StoreFile};
 use crate::service::library::{Library, new_id};
 use crate::service::options::SearchOptions;
-use crate::service::readable;
 use crate::service::resources::Served;
-use crate::service::work;
 use crate::wire::files::{
     AttachFile, Deleted, FileCounts, FoundText, MakeVectorStore, Queries, SearchVectorStore,
     VectorStore, VectorStoreFile, VectorStoreResult, VectorStoreResults,
@@ -245,26 +243,11 @@ pub(crate) async fn search(
     let Corpus(name) = &call.path;
     let searched = SearchOptions::default().or(Some(name), asked.max_num_results, filters)?;
     let corpus = searched.some_corpus(&call.served, call.caller())?;
-    for query in &queries {
-        readable::check(query, corpus.retriever.embedder().max_tokens())
-            .map_err(|refusal| refusal.of("query"))?;
-    }
-    let (k, mode) = searched.amount(FOUND, call.served.pipeline.settings.mode);
-    let found = work::in_pieces(
-        &call.served,
-        |served| &served.searches,
-        work::deadline(&call.served),
-        queries.clone(),
-        move |served, cancel, query| {
-            let retriever = searched.retriever(served, &corpus.retriever)?;
-            let retriever = retriever.bound(&cancel.token());
-            let hits = retriever.search(&query, mode, k);
-            let hits = hits.map_err(|error| cancel.refusal(error))?.into_iter();
-            let named = hits.map(|hit| result(served, &corpus.name, hit));
-            Ok(named.collect::<Vec<_>>())
-        },
-    );
-    let found = found.await?.into_iter().flatten().collect();
+    let k = asked.max_num_results.unwrap_or(FOUND);
+    let found = search::find_each(&call, searched, &corpus, queries.clone(), ("query", FOUND));
+    let found = found.await?.into_iter().flatten();
+    let found = found.map(|hit| result(&call.served, &corpus.name, hit));
+    let found = found.collect();
     Ok(Reply::json(&VectorStoreResults {
         object: "vector_store.search_results.page",
         search_query: queries,

@@ -272,6 +272,14 @@ impl SearchOptions {
         self.checked("max_num_results")
     }
 
+    /// The same with so many passages; `param` is what that is called.
+    ///
+    /// # Errors
+    /// None, or too many.
+    pub(crate) fn finding(self, k: Option<usize>, param: &str) -> Result<Self, Refusal> {
+        Self { k, ..self }.checked(param)
+    }
+
     /// A corpus by its name and nothing else.
     pub(crate) fn of(corpus: Option<String>) -> Self {
         Self {

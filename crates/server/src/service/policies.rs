@@ -11,6 +11,9 @@ const KEN: &str = "ken";
 /// The embedder's name.
 pub(crate) const EMBEDDER: &str = "ken/embedder";
 
+/// The model's name for ranking texts.
+pub(crate) const RERANKER: &str = "ken/reranker";
+
 /// The name of a policy.
 pub(crate) fn name_of(policy: Policy) -> String {
     format!("{KEN}/{policy}")

@@ -20,6 +20,8 @@ pub(crate) mod prune;
 pub(crate) mod query;
 pub(crate) mod refusal;
 pub(crate) mod reload;
+pub(crate) mod rerank;
 pub(crate) mod responses;
+pub(crate) mod retrieve;
 pub(crate) mod studies;
 pub(crate) mod traces;

@@ -17,6 +17,7 @@ mod documents;
 mod endpoints;
 mod every_route;
 mod fixture;
+mod for_others;
 mod fuzzing;
 mod held;
 /// The one of `ken serve`.

@@ -31,9 +31,47 @@ pub enum Reranker {
     Embedder,
 }
 
+impl Reranker {
+    /// How well each text fits the query: from 0 to 1, the larger the better; 0 where that cannot be told. Numbers of
+    /// different rerankers must not be compared.
+    ///
+    /// # Errors
+    /// A model that fails.
+    pub(crate) fn relevance(
+        &self,
+        embedder: &dyn Embedder,
+        query: &str,
+        texts: Vec<String>,
+    ) -> Result<Vec<f32>, AnswerError> {
+        let scores = self.scores(embedder, &[query], &[texts])?;
+        let share = |score: f32| match self {
+            Self::CrossEncoder(_) => 1.0 / (1.0 + (-score).exp()),
+            Self::Likelihood(_) => score.exp(),
+            Self::Embedder => score,
+        };
+        let told = scores.by_query.into_iter().flatten();
+        // NaN is no greater than 0.
+        Ok(told.map(|score| share(score).max(0.0).min(1.0)).collect())
+    }
+
+    fn scores(
+        &self,
+        embedder: &dyn Embedder,
+        queries: &[&str],
+        texts: &[Vec<String>],
+    ) -> Result<Scores, AnswerError> {
+        match self {
+            _ if texts.iter().all(Vec::is_empty) => Ok(without_tokens(texts, Vec::new())),
+            Self::CrossEncoder(model) => by_cross_encoder(model.as_ref(), queries, texts),
+            Self::Likelihood(model) => likelihood::score(model.as_ref(), queries, texts),
+            Self::Embedder => by_embedder(embedder, queries, texts),
+        }
+    }
+}
+
 /// How found passages are reranked.
 pub struct Reranking {
-    by: Reranker,
+    pub(crate) by: Reranker,
     /// How many passages are found first.
     pub(crate) depth: usize,
     segmentation: Segmentation,
@@ -109,12 +147,7 @@ impl Reranking {
                 chunks.iter().map(titled).collect()
             })
             .collect();
-        let scores = match &self.by {
-            _ if texts.iter().all(Vec::is_empty) => without_tokens(&texts, Vec::new()),
-            Reranker::CrossEncoder(model) => by_cross_encoder(model.as_ref(), queries, &texts)?,
-            Reranker::Likelihood(model) => likelihood::score(model.as_ref(), queries, &texts)?,
-            Reranker::Embedder => by_embedder(embedder, queries, &texts)?,
-        };
+        let scores = self.by.scores(embedder, queries, &texts)?;
         let ranked = chunks.iter().zip(&scores.by_query);
         Ok(ranked
             .zip(scores.tokens)

@@ -1,0 +1,37 @@
+//! `/retrieve`: the searches of an agent, many at once.
+
+use super::call::{Call, JsonBody};
+use super::reply::Reply;
+use super::search;
+use crate::service::options::SearchOptions;
+use crate::wire::refusal::Refusal;
+use crate::wire::retrieve::{RetrieveRequest, RetrieveResponse, Retrieved};
+
+/// The most queries at once: a batch of a training run.
+const MOST_QUERIES: usize = 2048;
+
+/// Passages for each query where nobody says how many.
+const FOUND: usize = 3;
+
+/// Searches for each query.
+pub(crate) async fn retrieve(
+    call: Call,
+    body: JsonBody<RetrieveRequest>,
+) -> Result<Reply<RetrieveResponse>, Refusal> {
+    let asked = body.read().await?;
+    if asked.queries.is_empty() || asked.queries.len() > MOST_QUERIES {
+        let message = format!("it must be 1 to {MOST_QUERIES} texts");
+        return Err(Refusal::bad("invalid_value", message).of("queries"));
+    }
+    let searched = SearchOptions::of(asked.corpus).finding(asked.topk, "topk")?;
+    let corpus = searched.some_corpus(&call.served, call.caller())?;
+    let found = search::find_each(&call, searched, &corpus, asked.queries, ("queries", FOUND));
+    let listed = found.await?.into_iter().map(|found| {
+        let found = found.into_iter();
+        let with_score = |hit| Retrieved::new(hit, asked.return_scores);
+        found.map(with_score).collect()
+    });
+    Ok(Reply::json(&RetrieveResponse {
+        result: listed.collect(),
+    }))
+}
