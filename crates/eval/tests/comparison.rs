@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use ken_answer::{Pipeline, Policy, Step};
 use ken_eval::compare::{
-    Known, RequiredSignals, SignalWork, Thresholds, measure_signals, report, to_csv,
+    Arm, Known, RequiredSignals, SignalWork, Thresholds, measure_signals, report, to_csv,
 };
 use ken_eval::{Question, ResultsFile, Run, RunProgress, RunSettings, Summary, summarize};
 use ken_testing::{Fact, FnEmbedder};
@@ -187,6 +187,34 @@ fn what_is_withheld_pays() {
         assert!(record.answer.is_empty() && !record.em && record.f1 == 0.0);
         assert!(!record.withheld.as_ref().unwrap().answer.is_empty());
     }
+}
+
+#[test]
+fn gains_are_over_the_better_of_never_and_always() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut pipeline = pipeline(&folder);
+    // Of kind 1, which needs evidence, every second question is left out: evidence misleads more often than it helps.
+    let asked = questions().into_iter().enumerate();
+    let asked = asked.filter(|(number, _)| number % 5 != 1 || number % 10 == 1);
+    let asked: Vec<Question> = asked.map(|(_, question)| question).collect();
+    let policies = policies("never,always,oracle,evidence:confidence,evidence:cosine");
+    let comparison = compared(&folder, &mut pipeline, &policies, &asked, &[], BATCH);
+    assert_eq!(comparison.better, Arm::Never);
+    let [never, always] = [comparison.never_em, comparison.always_em].map(Option::unwrap);
+    let oracle = &comparison.policies[2];
+    for one in &comparison.policies {
+        let ahead = one.summary.em.unwrap() - never;
+        assert!((one.vs_better.em.unwrap() - ahead).abs() < 1e-12);
+        let lead = ahead / (oracle.summary.em.unwrap() - never);
+        assert!((one.of_oracle_lead.unwrap() - lead).abs() < 1e-12);
+    }
+    assert!((comparison.policies[1].vs_better.em.unwrap() - (always - never)).abs() < 1e-12);
+    // What the model answers with evidence has been read; what the search found has not.
+    let [confidence, cosine] = [3, 4].map(|at| &comparison.policies[at].yardstick);
+    assert_eq!(confidence.needless_skipped, Some(0.0));
+    assert!(confidence.needless_rejected > Some(0.3));
+    assert_eq!(cosine.needless_rejected, Some(0.0));
+    assert!(cosine.needless_skipped > Some(0.0));
 }
 
 #[test]

@@ -61,8 +61,8 @@ pub struct GroupResult {
     pub retrieval_ratio: Option<f64>,
     /// The share of questions that are answered with evidence.
     pub evidence_ratio: Option<f64>,
-    /// Of the questions that memory answers right, the share that is answered from memory, at the thresholds
-    /// of the yardstick.
+    /// Of the questions that memory answers right, the share that is answered from memory without reading evidence, at
+    /// the thresholds of the yardstick.
     pub needless_skipped: Option<f64>,
 }
 
@@ -122,8 +122,14 @@ pub(super) fn break_down(
                         right_abstentions: summary.right_abstentions,
                         retrieval_ratio: share(each().map(|(one, _)| one != Decision::Spared)),
                         evidence_ratio: share(each().map(|(one, _)| one.is_kept())),
-                        needless_skipped: of_decisions(&own, &sparing, Cut::default(), seed)
-                            .needless_skipped,
+                        needless_skipped: of_decisions(
+                            policy.open(),
+                            &own,
+                            &sparing,
+                            Cut::default(),
+                            seed,
+                        )
+                        .needless_skipped,
                     }
                 })
                 .collect(),

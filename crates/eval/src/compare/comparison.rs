@@ -32,6 +32,8 @@ pub struct Comparison {
     pub never_em: Option<f64>,
     /// Exact match with retrieval for every question.
     pub always_em: Option<f64>,
+    /// The better of the two over all questions, in hindsight; always retrieving where both answer equally many right.
+    pub better: Arm,
     /// The share of questions that retrieval turns from wrong to right.
     pub beneficial: Option<f64>,
     /// The share of questions that retrieval turns from right to wrong. By so much a choice of the better
@@ -51,6 +53,42 @@ pub struct Comparison {
     /// The same by the values of a field of the questions' metadata, where one is asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<Breakdown>,
+}
+
+/// What a policy is held against: retrieving for no question, or for every one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Arm {
+    /// No question retrieves.
+    Never,
+    /// Every question retrieves.
+    Always,
+}
+
+impl std::fmt::Display for Arm {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Never => "never",
+            Self::Always => "always",
+        })
+    }
+}
+
+impl Arm {
+    fn better(answered: &[Answered<'_>]) -> Self {
+        match answered.iter().map(gain).sum::<f64>() < 0.0 {
+            true => Self::Never,
+            false => Self::Always,
+        }
+    }
+
+    /// The exact match of a question.
+    fn em(self, one: &Answered<'_>) -> f64 {
+        number(match self {
+            Self::Never => one.never.em,
+            Self::Always => one.always.em,
+        })
+    }
 }
 
 /// One policy. Values are `None` where no question counts for them.
@@ -87,9 +125,12 @@ pub struct PolicyResult {
     /// Choosing by chance with evidence for as many questions: mean exact match, and the interval that holds
     /// 95% of the draws.
     pub random: Difference,
+    /// Against the better of never and always retrieving.
+    pub vs_better: Difference,
     /// Against always retrieving.
     pub vs_always: Difference,
-    /// The same as a share of what choosing the better source for each question is ahead by.
+    /// The difference to the better of both as a share of what choosing the better source for each question is ahead
+    /// of it by.
     pub of_oracle_lead: Option<f64>,
     /// Its 95 % bootstrap interval, low and high.
     pub of_oracle_lead_interval: Option<[f64; 2]>,
@@ -146,6 +187,7 @@ pub fn compare(
         n: answered.len(),
         never_em: share(answered.iter().map(|one| one.never.em)),
         always_em: share(answered.iter().map(|one| one.always.em)),
+        better: Arm::better(answered),
         beneficial: with_gain(1.0),
         harmful: with_gain(-1.0),
         misled: share(misled.iter().copied()),
@@ -220,12 +262,13 @@ fn result(
             interval: interval(&differences, DRAWS, seed, mean),
         }
     };
+    let better = Arm::better(answered);
     let leads: Vec<[f64; 2]> = records
         .iter()
         .zip(answered)
         .map(|(record, one)| {
-            let ahead = number(record.em) - number(one.always.em);
-            [ahead, (-gain(one)).max(0.0)]
+            let oracle = number(one.never.em || one.always.em);
+            [number(record.em), oracle].map(|em| em - better.em(one))
         })
         .collect();
     let of_lead = |leads: &[[f64; 2]]| {
@@ -262,6 +305,7 @@ fn result(
         trusted_right: right_from_memory(false),
         doubted_right: right_from_memory(true),
         random: by_chance(answered, ratio, seed),
+        vs_better: against(&|one| better.em(one)),
         vs_always: against(&|one| number(one.always.em)),
         of_oracle_lead: of_lead(&leads),
         of_oracle_lead_interval: interval(&leads, DRAWS, seed, of_lead),

@@ -116,6 +116,21 @@ impl Doubted {
     }
 }
 
+/// Whether the model reads evidence of a question: to answer from it, or to reject it.
+pub(super) fn is_read(policy: Policy, decision: Decision, answered: &Answered<'_>) -> bool {
+    match decision {
+        Decision::Spared => false,
+        Decision::Kept(_) => true,
+        Decision::Dropped => {
+            let reviewer = policy.reviews_by().zip(answered.signals);
+            let taken = reviewer.map(|(signal, signals)| signal.taken_in_review(&signals.with));
+            // Passages are rated by the search, and a gate only computes.
+            let is_read = |step: &Step| !matches!(step, Step::Rate | Step::Gate);
+            taken.is_some_and(|steps| steps.iter().any(is_read))
+        }
+    }
+}
+
 /// What retrieval adds to the exact match of a question: 1, 0 or -1.
 pub(super) fn gain(one: &Answered<'_>) -> f64 {
     number(one.always.em) - number(one.never.em)

@@ -13,7 +13,7 @@ mod threshold;
 mod yardstick;
 
 pub use breakdown::{Breakdown, Group, GroupResult, grouped_by};
-pub use comparison::{Comparison, Difference, Point, PolicyResult, compare, composed};
+pub use comparison::{Arm, Comparison, Difference, Point, PolicyResult, compare, composed};
 pub use compose::Answered;
 pub use report::{report, to_csv, untimed};
 pub use run::{ComparisonError, ComparisonWork, CrossFit, Weighable};

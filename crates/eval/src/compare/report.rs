@@ -36,6 +36,7 @@ const POLICIES: &[Measure<PolicyResult>] = measures![one =>
     share "trusted_right" "trusted, right" = one.trusted_right;
     share "doubted_right" "doubted, right" = one.doubted_right;
     interval "random_em" "by chance" = one.random;
+    interval "vs_better" "against the better" = one.vs_better;
     interval "vs_always" "against always" = one.vs_always;
     interval "of_oracle_lead" "of oracle's lead" = (one.of_oracle_lead, one.of_oracle_lead_interval);
     interval "vs_random" "against chance" = one.vs_random;
@@ -51,6 +52,7 @@ const WITHHELD: &[Measure<PolicyResult>] = measures![PolicyResult { summary, .. 
 /// What policies spare at hardly any loss, and where hardly any beneficial retrieval is missed.
 const SPARED: &[Measure<PolicyResult>] = measures![PolicyResult { yardstick: net, strict_yardstick: strict, .. } =>
     interval "needless_skipped" "skipped" = (net.needless_skipped, net.needless_skipped_interval);
+    share "needless_rejected" "read, rejected" = net.needless_rejected;
     interval "loss" "loss" = (net.loss, net.loss_interval);
     share "spared_evidence_ratio" "with evidence" = net.evidence_ratio;
     mean "spared_results" "results" = net.search_results;
@@ -118,11 +120,12 @@ fn share(value: Option<f64>) -> String {
 fn policies(comparison: &Comparison) -> Vec<Section> {
     let misled: Cell = (comparison.misled, comparison.misled_interval).into();
     let all = format!(
-        "{} questions. Exact match without retrieval {}, with retrieval for all {}; retrieval turns {} of the questions \
+        "{} questions. Exact match without retrieval {}, with retrieval for all {}: {} is better. Retrieval turns {} of the questions \
          from wrong to right and {} from right to wrong: {} of those that memory answers right. Seed {}.",
         comparison.n,
         share(comparison.never_em),
         share(comparison.always_em),
+        comparison.better,
         share(comparison.beneficial),
         share(comparison.harmful),
         misled.shown(Some(3)),
@@ -151,8 +154,9 @@ fn policies(comparison: &Comparison) -> Vec<Section> {
     let note = "Calls and tokens are means over the questions. A score is a sign that retrieval is not needed (AUROC, \
                 AUPRC, ECE) where retrieval would turn no wrong answer into a right one. Trusted is what is answered from \
                 memory, doubted what is answered with evidence; of both, the share that memory answers right. Differences \
-                are of exact match, with 95% intervals of a paired bootstrap. A policy without a threshold was cut on each \
-                half of the questions where the other half was answered best.";
+                are of exact match, with 95% intervals of a paired bootstrap; which of never and always is better is seen in \
+                hindsight, and the oracle's lead is that over it. A policy without a threshold was cut on each half of \
+                the questions where the other half was answered best.";
     let mut sections = vec![
         Section::Text(all),
         table("Policies", POLICIES, comparison).into(),
@@ -166,8 +170,8 @@ fn policies(comparison: &Comparison) -> Vec<Section> {
 fn spared(comparison: &Comparison) -> Vec<Section> {
     let name = "Needless retrievals skipped at hardly any loss";
     let note = format!(
-        "Of the questions that the model answers right from memory, the share that it answers from memory: first at a \
-         loss of exact match of at most {LOSS}, which says nothing where evidence misleads so often that what is won by \
+        "Of the questions that the model answers right from memory, the share that it answers from memory without reading \
+         evidence (evidence that is read and rejected stands beside it: that saves nothing): first at a loss of exact match of at most {LOSS}, which says nothing where evidence misleads so often that what is won by \
          skipping it pays for all that is lost; then where at most {LOSS} of the beneficial retrievals are missed, those \
          without which the answer is wrong. Thresholds are those that spare most on the other half of the questions; given \
          ones do not count."

@@ -8,7 +8,7 @@ use ken_answer::Policy;
 use ken_policy::{Decision, Goal};
 use serde::Serialize;
 
-use super::compose::Answered;
+use super::compose::{Answered, is_read};
 use super::threshold::{Cut, cut, decisions, halves};
 use crate::bootstrap::interval;
 use crate::statistics::{mean, number, share, wilson_interval};
@@ -25,11 +25,13 @@ const DRAWS: usize = 2000;
 /// count here. A policy without thresholds is measured as it is.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Yardstick {
-    /// Of the questions that the model answers right from memory, the share that it answers from memory;
-    /// `None` where there is none.
+    /// Of the questions that the model answers right from memory, the share that it answers from memory without reading
+    /// any evidence; `None` where there is none.
     pub needless_skipped: Option<f64>,
     /// Its 95 % Wilson interval, low and high.
     pub needless_skipped_interval: Option<[f64; 2]>,
+    /// Of the same questions, the share whose evidence is read and rejected, which saves nothing.
+    pub needless_rejected: Option<f64>,
     /// How much lower the exact match is than that of always retrieving.
     pub loss: Option<f64>,
     /// Its 95 % paired bootstrap interval, low and high.
@@ -58,19 +60,22 @@ pub(super) fn yardstick(
     let policy = policy.open();
     let cut = cut(policy, answered, &halves(answered, seed), goal);
     let decisions = decisions(policy, cut, answered, seed);
-    of_decisions(answered, &decisions, cut, seed)
+    of_decisions(policy, answered, &decisions, cut, seed)
 }
 
 /// What answering questions as was decided spares and loses.
 pub(super) fn of_decisions(
+    policy: Policy,
     answered: &[Answered<'_>],
     decisions: &[Decision],
     cut: Cut,
     seed: u64,
 ) -> Yardstick {
     let each = || answered.iter().zip(decisions);
-    let known = each().filter(|(one, _)| one.never.em);
-    let spared: Vec<bool> = known.map(|(_, decision)| !decision.is_kept()).collect();
+    let known = || each().filter(|(one, _)| one.never.em);
+    let read = |(one, decision): (&Answered<'_>, &Decision)| is_read(policy, *decision, one);
+    let spared: Vec<bool> = known().map(|one| !read(one)).collect();
+    let rejected = known().map(|one| read(one) && !one.1.is_kept());
     let losses =
         each().map(|(one, &decision)| number(one.always.em) - number(one.after(decision).em));
     let losses: Vec<f64> = losses.collect();
@@ -86,6 +91,7 @@ pub(super) fn of_decisions(
     Yardstick {
         needless_skipped: share(spared.iter().copied()),
         needless_skipped_interval: wilson_interval(count(&spared), spared.len()),
+        needless_rejected: share(rejected),
         beneficial_missed: share(missed.iter().copied()),
         beneficial_missed_interval: wilson_interval(count(&missed), missed.len()),
         loss: mean(&losses),

@@ -69,7 +69,7 @@ policies.csv and report.html, and policies added later cost only what is missing
 a threshold is cross-fitted: each half of the questions uses the best threshold of the other. \
 Without --gate, evidence:gate is trained on the other half too. \
 Questions with the same `subject` in their metadata are in one half. The yardstick for all is the \
-share of needless retrievals (memory is right) that a policy spares, likewise with thresholds from \
+share of needless retrievals (memory is right) that a policy spares without reading evidence, likewise with thresholds from \
 the other half: at a net loss of at most 0.01, and where at most 0.01 of the beneficial retrievals (right \
 with evidence alone) are missed. With --abstain, withheld answers count as wrong, and \
 the report also tells how many questions are answered, how many of the answers given are wrong, and \
