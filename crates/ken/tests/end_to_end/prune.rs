@@ -259,12 +259,19 @@ fn a_report_measures_copies_and_leaves_the_corpus() {
             "mode",
             "policy",
             "always_unpruned",
+            "no_corpus",
             "rows",
             "taught"
         ]
     );
     assert_eq!(measured["taught"], json!([]));
     assert_eq!(measured["always_unpruned"]["em"], measured["rows"][0]["em"]);
+    let none = &measured["no_corpus"];
+    assert_eq!(
+        (&none["passages"], &none["policy"]),
+        (&json!(0), &json!("never"))
+    );
+    assert_eq!(number(&none["retrieval_ratio"]), 0.0);
     let rows = measured["rows"].as_array().unwrap();
     let named: Vec<(&str, f64)> = rows
         .iter()

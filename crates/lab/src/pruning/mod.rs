@@ -23,7 +23,7 @@ pub use plan::{Basis, PrunePlan};
 pub(crate) use precedence::place_of;
 pub use report::{CorpusCopy, Pruned, PrunedGroup, PrunedRow, Unpruned};
 pub use score::{Method, scored};
-pub use tables::pruning_report;
+pub use tables::{Ends, pruning_report};
 pub(crate) use vectors::READ_TOGETHER;
 pub use vectors::{PassageVectors, StoredVectors};
 

@@ -38,18 +38,48 @@ const SHOWN: [Shown; 5] = [
     ("size", "size, MB", |row| Some(megabytes(row))),
 ];
 
-/// The report; `always` is what always retrieving from the whole corpus does.
+/// What pruning lies between.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ends {
+    /// Always retrieving from the whole corpus.
+    pub whole: PrunedRow,
+    /// The same model without a corpus.
+    pub none: PrunedRow,
+}
+
+/// The report.
 #[must_use]
-pub fn pruning_report(title: &str, always: Option<&PrunedRow>, rows: &[PrunedRow]) -> Report {
-    let table = Table::of("Pruned", ROWS, always.into_iter().chain(rows));
+pub fn pruning_report(title: &str, ends: Option<&Ends>, rows: &[PrunedRow]) -> Report {
+    let (whole, none) = ends.map(|ends| (&ends.whole, &ends.none)).unzip();
+    let shown = whole.into_iter().chain(rows).chain(none);
+    let table = Table::of("Pruned", ROWS, shown);
     let figures = SHOWN.into_iter().map(|shown| by_ratio(rows, shown));
     let figures = figures
         .filter(|figure| !figure.is_empty())
         .map(Section::from);
     let mut sections = vec![table.into()];
+    sections.extend(none.map(|none| Section::Text(beside_none(none, rows))));
     sections.extend(broken_down(rows));
     sections.extend(figures);
     Report::new(title, sections)
+}
+
+/// Whether answers from what is left of the corpus are better than without any.
+fn beside_none(none: &PrunedRow, rows: &[PrunedRow]) -> String {
+    let is_worse = |row: &&PrunedRow| row.em <= none.em;
+    let worse: Vec<String> = rows
+        .iter()
+        .filter(is_worse)
+        .map(|row| format!("{} at {}", row.method, row.ratio))
+        .collect();
+    match worse.is_empty() {
+        true => "What is left of the corpus always answers more than the model does without one."
+            .to_owned(),
+        false => format!(
+            "Without any corpus the model answers as much or more than with what is left by {}.",
+            worse.join(", ")
+        ),
+    }
 }
 
 fn broken_down(rows: &[PrunedRow]) -> Vec<Section> {

@@ -6,7 +6,7 @@ use ken_answer::{Abstention, Measurements, Policy};
 use ken_eval::compare::{Answered, Comparison, Difference, Signals, compare};
 use ken_eval::probe::{Conditions, Effects};
 use ken_eval::{ProbeRecord, Record};
-use ken_lab::pruning::{PrunedGroup, PrunedRow};
+use ken_lab::pruning::{Ends, PrunedGroup, PrunedRow};
 use ken_policy::Source;
 use ken_probe::{Effect, Sample};
 use ken_scale::report::{PolicyOutcome, StudyReport};
@@ -172,8 +172,8 @@ pub(crate) fn study() -> StudyReport {
     report
 }
 
-/// The row of the whole corpus, and those of two methods.
-pub(crate) fn pruned() -> (PrunedRow, Vec<PrunedRow>) {
+/// The rows of the whole corpus and of none, and those of two methods.
+pub(crate) fn pruned() -> (Ends, Vec<PrunedRow>) {
     let row = |method, ratio: f64, em: f64| PrunedRow {
         method,
         policy: "always".to_owned(),
@@ -214,5 +214,9 @@ pub(crate) fn pruned() -> (PrunedRow, Vec<PrunedRow>) {
         row("pruner", 0.5, 0.4),
         row("random", 0.5, 0.25),
     ];
-    (row("unpruned", 0.0, 0.5), rows)
+    let ends = Ends {
+        whole: row("unpruned", 0.0, 0.5),
+        none: row("no corpus", 1.0, 0.3),
+    };
+    (ends, rows)
 }

@@ -47,10 +47,10 @@ fn a_study() {
 
 #[test]
 fn pruning() {
-    let (always, rows) = inputs::pruned();
+    let (ends, rows) = inputs::pruned();
     check_both(
         "pruning",
-        &pruning_report("Pruning notes", Some(&always), &rows),
+        &pruning_report("Pruning notes", Some(&ends), &rows),
     );
 }
 

@@ -9,7 +9,9 @@ use ken_answer::Policy;
 use ken_corpus::{CorpusInfo, PlaceMark, Writer};
 use ken_eval::{Question, Record, check_field, evaluate_pipeline, write_report};
 use ken_ingest::compact;
-use ken_lab::pruning::{Basis, CorpusCopy, PrunePlan, Pruned, PrunedRow, Unpruned, pruning_report};
+use ken_lab::pruning::{
+    Basis, CorpusCopy, Ends, PrunePlan, Pruned, PrunedRow, Unpruned, pruning_report,
+};
 use ken_lab::{PruningError, pruning};
 use ken_language::LanguageModel;
 use ken_setup::{CorpusAddress, Settings, Setup};
@@ -61,7 +63,7 @@ pub(super) fn run(arguments: &PruneReportArguments, session: &Session<'_>) -> Re
             rows.push(measuring.row(&plan, ratio, whole)?);
         }
     }
-    let always = whole.as_ref().map(|whole| measuring.always(whole));
+    let ends = whole.as_ref().map(|whole| measuring.ends(whole));
     let name = session.settings.folder()?.display();
     let answering = session.settings.answering();
     let settings = [
@@ -72,7 +74,7 @@ pub(super) fn run(arguments: &PruneReportArguments, session: &Session<'_>) -> Re
         ("seed", session.settings.seed.to_string()),
     ];
     let settings = settings.map(|(name, value)| (name.to_owned(), value));
-    let report = pruning_report(&format!("Pruning {name}"), always.as_ref(), &rows)
+    let report = pruning_report(&format!("Pruning {name}"), ends.as_ref(), &rows)
         .measured_with(provenance::of(settings.into()));
     write_report(&report, &out)?;
     if session.json {
@@ -81,7 +83,8 @@ pub(super) fn run(arguments: &PruneReportArguments, session: &Session<'_>) -> Re
             "k": answering.k,
             "mode": answering.mode.to_string(),
             "policy": session.settings.answering().policy.to_string(),
-            "always_unpruned": always,
+            "always_unpruned": ends.as_ref().map(|ends| &ends.whole),
+            "no_corpus": ends.as_ref().map(|ends| &ends.none),
             "rows": rows,
             "taught": taught,
         }));
@@ -122,6 +125,8 @@ struct Whole {
     same: Vec<Record>,
     /// Always retrieving.
     always: Vec<Record>,
+    /// Without any retrieval, as if all had gone.
+    never: Vec<Record>,
 }
 
 impl Whole {
@@ -163,22 +168,32 @@ impl Measuring<'_> {
         let identity = plan.identity_without(&marks);
         let policy = self.session.settings.answering().policy;
         let same = self.answered(copy.dir(), "unpruned", &identity, policy)?;
-        let always = if policy == Policy::ALWAYS {
-            same.clone()
-        } else {
-            self.answered(copy.dir(), "always-unpruned", &identity, Policy::ALWAYS)?
+        let under = |name: &str, other: Policy| match policy == other {
+            true => Ok(same.clone()),
+            false => self.answered(copy.dir(), name, &identity, other),
         };
         Ok(Whole {
             info: CorpusInfo::read(copy.dir())?,
+            always: under("always-unpruned", Policy::ALWAYS)?,
+            never: under("never", Policy::NEVER)?,
             same,
-            always,
         })
     }
 
-    /// What always retrieving from the whole corpus does.
-    fn always(&self, whole: &Whole) -> PrunedRow {
-        let pruned = whole.unpruned_by("unpruned", 0.0);
-        self.measured(pruned, Policy::ALWAYS, &whole.always, whole)
+    /// What always retrieving from the whole corpus does, and having none.
+    fn ends(&self, whole: &Whole) -> Ends {
+        let unpruned = whole.unpruned_by("unpruned", 0.0);
+        let none = Pruned {
+            method: "no corpus",
+            ratio: 1.0,
+            pruned: usize::try_from(whole.info.passages).unwrap_or(usize::MAX),
+            passages: 0,
+            bytes: 0,
+        };
+        Ends {
+            whole: self.measured(unpruned, Policy::ALWAYS, &whole.always, whole),
+            none: self.measured(none, Policy::NEVER, &whole.never, whole),
+        }
     }
 
     fn row(&self, plan: &PrunePlan, ratio: f64, whole: &Whole) -> Result<PrunedRow> {
