@@ -10,6 +10,7 @@ mod interrupt;
 mod output;
 mod progress;
 mod session;
+mod style;
 mod terminal;
 
 use std::ffi::OsString;
@@ -41,6 +42,10 @@ fn main() -> ExitCode {
 
 fn run(arguments: &Arguments, matches: &ArgMatches) -> Result<()> {
     let json = arguments.global.json;
+    style::choose(arguments.global.color);
+    if arguments.global.quiet {
+        progress::hide();
+    }
     let stop = interrupt::listen()?;
     match &arguments.verb {
         Verb::Model(ModelArguments {
@@ -59,6 +64,7 @@ fn run(arguments: &Arguments, matches: &ArgMatches) -> Result<()> {
     let session = &Session {
         settings: &settings,
         json,
+        quiet: arguments.global.quiet,
         stop,
     };
     match &arguments.verb {
