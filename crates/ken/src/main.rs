@@ -91,6 +91,9 @@ fn run(arguments: &Arguments, matches: &ArgMatches) -> Result<()> {
         Verb::Datastore(store) => commands::datastore::run(&store.verb, session),
         Verb::Model(model) => match &model.verb {
             ModelVerb::Plain(_) => Ok(()),
+            ModelVerb::Choose(choose) => {
+                commands::model::choose::run(choose, arguments.global.config.as_deref(), session)
+            }
             ModelVerb::Export(export) => commands::export::model(export, session),
         },
         Verb::Corpus(corpus) => commands::corpus::run(&corpus.verb, session),
