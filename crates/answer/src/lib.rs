@@ -26,6 +26,7 @@ mod steps;
 mod style;
 
 pub use answer::{Answer, Citation, Retrieved, Verbalized};
+pub use cite::{is_han, placed_words};
 pub use conversation::{Exchange, Standalone, is_small_talk};
 pub use error::AnswerError;
 pub use ken_policy::{

@@ -109,6 +109,7 @@ pub enum Action {
     RemoveModel(String),
     VerifyModel,
     ListModels,
+    ChooseModel,
     ExportModel,
     /// Merge this adapter into its model.
     MergeAdapter(String),

@@ -23,10 +23,10 @@ use crate::digest::{file_sha256, text_sha256};
 use crate::environment::Environment;
 use crate::error::{HubError, io_error};
 use crate::folders::{entries, files_below, remove_stale};
+use crate::known::by_reference;
 use crate::progress::{Progress, Stage, Watch};
 use crate::record::{self, FileRecord, ModelRecord, RECORD_NAME};
 use crate::reference::ModelReference;
-use crate::short_names::by_reference;
 use crate::{hf, pip, wheel};
 
 /// A folder of pulled models.

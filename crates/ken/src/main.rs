@@ -10,6 +10,7 @@ mod interrupt;
 mod output;
 mod progress;
 mod session;
+mod style;
 mod terminal;
 
 use std::ffi::OsString;
@@ -41,6 +42,10 @@ fn main() -> ExitCode {
 
 fn run(arguments: &Arguments, matches: &ArgMatches) -> Result<()> {
     let json = arguments.global.json;
+    style::choose(arguments.global.color);
+    if arguments.global.quiet {
+        progress::hide();
+    }
     let stop = interrupt::listen()?;
     match &arguments.verb {
         Verb::Model(ModelArguments {
@@ -59,6 +64,7 @@ fn run(arguments: &Arguments, matches: &ArgMatches) -> Result<()> {
     let session = &Session {
         settings: &settings,
         json,
+        quiet: arguments.global.quiet,
         stop,
     };
     match &arguments.verb {
@@ -85,6 +91,9 @@ fn run(arguments: &Arguments, matches: &ArgMatches) -> Result<()> {
         Verb::Datastore(store) => commands::datastore::run(&store.verb, session),
         Verb::Model(model) => match &model.verb {
             ModelVerb::Plain(_) => Ok(()),
+            ModelVerb::Choose(choose) => {
+                commands::model::choose::run(choose, arguments.global.config.as_deref(), session)
+            }
             ModelVerb::Export(export) => commands::export::model(export, session),
         },
         Verb::Corpus(corpus) => commands::corpus::run(&corpus.verb, session),

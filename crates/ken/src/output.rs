@@ -9,7 +9,9 @@ use ken_report::{Report, aligned};
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::excerpt::Excerpt;
 use crate::failure::{Failure, ReaderGone, Result};
+use crate::style::{Flow, Look, Styled};
 use crate::terminal::{self, for_stdout};
 
 /// Writes one value as one line of JSON.
@@ -34,6 +36,33 @@ pub(crate) fn line(text: impl fmt::Display) -> Result<()> {
 /// arrive one by one, and for what has lines of its own.
 pub(crate) fn text(text: &str) -> Result<()> {
     bytes(for_stdout(text, terminal::text).as_bytes())
+}
+
+/// Writes a piece of a text that arrives bit by bit. On a terminal its lines end between words, and a word appears
+/// when it is whole.
+pub(crate) fn piece(flow: &mut Flow, piece: &str) -> Result<()> {
+    match terminal::is_on_stdout() {
+        true => bytes(flow.push(&terminal::text(piece)).as_bytes()),
+        false => text(piece),
+    }
+}
+
+/// Writes a line of parts; on a terminal, what continues it begins after so many spaces.
+pub(crate) fn styled(line: &Styled, indent: usize) -> Result<()> {
+    bytes(line.shown(indent).as_bytes())
+}
+
+/// Writes part of a passage below the line that names it, with the words marked that were wanted.
+pub(crate) fn excerpt(excerpt: &Excerpt) -> Result<()> {
+    let mut line = Styled::default().plain("      ");
+    let mut end = 0;
+    for mark in &excerpt.marks {
+        line = line
+            .plain(&excerpt.text[end..mark.start])
+            .with(Look::Marked, &excerpt.text[mark.clone()]);
+        end = mark.end;
+    }
+    styled(&line.plain(&excerpt.text[end..]), 6)
 }
 
 /// Writes a report.
@@ -93,6 +122,15 @@ pub(crate) fn share(value: Option<f64>) -> String {
 /// The 95 % interval behind its number, or nothing.
 pub(crate) fn interval(interval: Option<[f64; 2]>) -> String {
     ken_report::bracketed(interval, 3)
+}
+
+/// So many of what is named in the singular.
+pub(crate) fn counted<N: Copy + fmt::Display + PartialEq + From<u8>>(
+    count: N,
+    what: &str,
+) -> String {
+    let ending = if count == N::from(1) { "" } else { "s" };
+    format!("{count} {what}{ending}")
 }
 
 /// The first `most` characters of a text on one line.

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use ken_setup::{FetchProgress, Settings, Setup, SetupError};
 
 use crate::failure;
-use crate::progress::Display;
+use crate::progress::{Display, begun};
 
 /// One call of a verb.
 #[derive(Clone, Copy)]
@@ -16,6 +16,8 @@ pub(crate) struct Session<'a> {
     pub(crate) settings: &'a Settings,
     /// Whether the outcome is shown as JSON.
     pub(crate) json: bool,
+    /// Whether nothing is shown but the outcome.
+    pub(crate) quiet: bool,
     /// Raised by Ctrl-C.
     pub(crate) stop: &'a Arc<AtomicBool>,
 }
@@ -29,6 +31,15 @@ impl<'a> Session<'a> {
             watch: &fetch_progress,
             withheld: &warn_once,
         }
+    }
+
+    /// As `open` does it, which shows on a terminal that it takes its time.
+    pub(crate) fn opening<T>(
+        &self,
+        open: impl FnOnce(Setup<'a>) -> Result<T, SetupError>,
+    ) -> Result<T, SetupError> {
+        let _display = begun("opening models and corpora");
+        open(self.setup())
     }
 
     pub(crate) fn is_stopped(&self) -> bool {

@@ -10,6 +10,23 @@ use std::sync::LazyLock;
 /// Whether stdout is a terminal. Whatever else it is gets every byte as it is.
 static ON_STDOUT: LazyLock<bool> = LazyLock::new(|| io::stdout().is_terminal());
 
+/// Longer lines of text are hard to read.
+const MOST_COLUMNS: usize = 100;
+
+/// Of a terminal that does not tell.
+const USUAL_COLUMNS: usize = 80;
+
+pub(crate) fn is_on_stdout() -> bool {
+    *ON_STDOUT
+}
+
+/// The columns that text on stdout may take.
+pub(crate) fn columns() -> usize {
+    let told = terminal_size::terminal_size_of(io::stdout());
+    let columns = told.map_or(USUAL_COLUMNS, |(width, _)| usize::from(width.0));
+    columns.min(MOST_COLUMNS)
+}
+
 /// What is written to stdout: text, escaped by one of the functions below where that is a terminal.
 pub(crate) fn for_stdout(text: &str, escape: fn(&str) -> Cow<'_, str>) -> Cow<'_, str> {
     match *ON_STDOUT {
@@ -20,8 +37,13 @@ pub(crate) fn for_stdout(text: &str, escape: fn(&str) -> Cow<'_, str>) -> Cow<'_
 
 /// Says something in one line on stderr, whatever that is: a log is read as lines, too.
 pub(crate) fn remark(text: impl fmt::Display) {
+    labelled("", text);
+}
+
+/// As [`remark`], after a label of ken's own.
+pub(crate) fn labelled(label: &str, text: impl fmt::Display) {
     // If stderr is gone there is nobody to tell.
-    let _ = writeln!(io::stderr().lock(), "{}", line(&text.to_string()));
+    let _ = writeln!(io::stderr().lock(), "{label}{}", line(&text.to_string()));
 }
 
 /// Whether a terminal obeys the character, or a person reads other text than is there: controls, and what turns

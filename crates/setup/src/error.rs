@@ -23,6 +23,15 @@ pub enum SetupError {
         path: PathBuf,
         source: std::io::Error,
     },
+    #[error("cannot write the settings {path}: {source}")]
+    #[diagnostic(
+        kind = "config",
+        remedy = "write the setting into the file, or name another by <config>"
+    )]
+    SettingsUnwritable {
+        path: PathBuf,
+        source: std::io::Error,
+    },
     #[error("{path} is not TOML: {reason}, at line {line}")]
     #[diagnostic(kind = "config")]
     NotToml {

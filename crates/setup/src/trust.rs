@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use ken_hub::{ModelCache, ModelReference, short_names};
+use ken_hub::{ModelCache, ModelReference, defaults};
 use ken_milvus::{MilvusAddress, Token};
 use ken_model::remote::{ApiKey, origin};
 
@@ -108,12 +108,10 @@ fn is_harmless(reference: &ModelReference) -> Result<bool> {
     })
 }
 
-/// Whether ken ships with the name of the model.
+/// Whether the model is one of ken's own defaults.
 fn is_known(reference: &ModelReference) -> bool {
     let reference = reference.to_string();
-    short_names()
-        .iter()
-        .any(|known| known.reference == reference)
+    defaults().iter().any(|known| known.reference == reference)
 }
 
 /// Whether Windows takes a path for one on a server, to which it then presents its user.

@@ -124,30 +124,32 @@ fn compare(answer: &str, retrieved: &[Retrieved]) -> Vec<Citation> {
         .unwrap_or_default()
 }
 
-/// The words of a text in lower case, without articles; a Han character is a word.
+/// The words of a text in lower case, without articles.
 pub(crate) fn words(text: &str) -> Vec<String> {
-    let mut words = Vec::new();
-    let mut word = String::new();
-    for c in text
-        .chars()
-        .flat_map(char::to_lowercase)
-        .chain(std::iter::once(' '))
-    {
-        let is_han = is_han(c);
-        if (is_han || !c.is_alphanumeric()) && !word.is_empty() {
-            words.push(std::mem::take(&mut word));
-        }
-        if is_han {
-            words.push(c.to_string());
-        } else if c.is_alphanumeric() {
-            word.push(c);
-        }
-    }
-    words.retain(|word| !matches!(word.as_str(), "a" | "an" | "the"));
+    let words = placed_words(text).map(|(_, word)| word);
     words
+        .filter(|word| !matches!(word.as_str(), "a" | "an" | "the"))
+        .collect()
 }
 
-pub(crate) fn is_han(c: char) -> bool {
+/// The words of a text in lower case with their places, in characters; a Han character is a word.
+pub fn placed_words(text: &str) -> impl Iterator<Item = (Range<usize>, String)> {
+    let mut letters = text.chars().enumerate().peekable();
+    std::iter::from_fn(move || {
+        let (start, first) = letters.find(|(_, letter)| letter.is_alphanumeric())?;
+        let (mut end, mut word) = (start + 1, first.to_lowercase().to_string());
+        let goes_on = |&(_, letter): &(usize, char)| letter.is_alphanumeric() && !is_han(letter);
+        while let Some((at, letter)) = letters.next_if(|next| !is_han(first) && goes_on(next)) {
+            end = at + 1;
+            word.extend(letter.to_lowercase());
+        }
+        Some((start..end, word))
+    })
+}
+
+/// Whether a character is Han.
+#[must_use]
+pub fn is_han(c: char) -> bool {
     ('\u{3400}'..='\u{9fff}').contains(&c)
 }
 

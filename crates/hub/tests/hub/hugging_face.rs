@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ken_hub::{HubError, Stage};
+use ken_hub::{HubError, Stage, open_models};
 
 use super::loopback::{Reply, Request, Server};
 use super::wheels::{Bench, noise, only_entry, parse, sha256, tree};
@@ -136,6 +136,30 @@ fn a_wrong_checksum_is_refused() {
         .pull("hf:org/repo/model.safetensors")
         .unwrap_err();
     assert_eq!(error.kind(), "checksum_mismatch", "{error}");
+}
+
+#[test]
+fn an_open_model_is_fetched_by_its_short_name_and_held_to_its_checksum() {
+    for model in open_models() {
+        let known = model.known;
+        let weights = noise(1000);
+        let listing = serde_json::json!({
+            "sha": COMMIT,
+            "siblings": [{
+                "rfilename": known.weights,
+                "size": weights.len(),
+                "lfs": { "sha256": sha256(&weights), "size": weights.len(), "pointerSize": 134 }
+            }],
+        });
+        let server = Server::start(move |request| match request.path.starts_with("/api/") {
+            true => Reply::text(listing.to_string()),
+            false => Reply::file(&weights),
+        });
+        let error = bench(&server).pull(known.name).unwrap_err();
+        assert_eq!(error.kind(), "checksum_mismatch", "{error}");
+        assert!(error.to_string().contains(known.sha256), "{error}");
+        assert_eq!(server.requests(known.weights).len(), 1);
+    }
 }
 
 #[test]

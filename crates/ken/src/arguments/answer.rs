@@ -46,6 +46,10 @@ pub(crate) struct AskArguments {
     /// The model sees choices lettered from A in this order, and answers with a letter.
     #[arg(long = "choice", value_name = "TEXT")]
     pub(crate) choices: Vec<String>,
+
+    /// Show the whole trace on a terminal, too
+    #[arg(long, short)]
+    pub(crate) verbose: bool,
 }
 
 #[derive(Debug, Args)]

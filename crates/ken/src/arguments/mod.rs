@@ -21,7 +21,7 @@ use std::fmt::Write;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use clap::{Arg, Args, Command, CommandFactory, Parser, Subcommand};
+use clap::{Arg, Args, ColorChoice, Command, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 
 use crate::config::{ADVANCED, Flag, Key, flags};
@@ -99,6 +99,16 @@ pub(crate) struct GlobalFlags {
     /// One object, or one per line.
     #[arg(long, global = true, display_order = 900)]
     pub(crate) json: bool,
+
+    /// Use colors and bold: auto, always or never
+    ///
+    /// With auto, on terminals, unless NO_COLOR is set.
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_default_value = true, hide_possible_values = true, help_heading = GLOBAL, hide_short_help = true)]
+    pub(crate) color: ColorChoice,
+
+    /// Show the outcome alone: no progress, remarks or trace
+    #[arg(long, short, global = true, help_heading = GLOBAL, hide_short_help = true)]
+    pub(crate) quiet: bool,
 
     /// Read settings from FILE instead of ./ken.toml
     #[arg(long, global = true, value_name = "FILE", help_heading = GLOBAL, hide_short_help = true)]

@@ -2,12 +2,13 @@
 
 use std::path::PathBuf;
 
+use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
-use ken_hub::ModelReference;
+use ken_hub::{ModelReference, open_models};
 use ken_model::Precision;
 use ken_model::decoder::StoredAs;
 
-use crate::config::{MODEL, flags};
+use crate::config::{Flag, Key, MODEL, flags};
 
 #[derive(Debug, Args)]
 #[command(
@@ -31,6 +32,8 @@ pub(crate) struct ModelArguments {
 pub(crate) enum ModelVerb {
     #[command(flatten)]
     Plain(PlainModelVerb),
+    /// Choose a model that fits this machine and a corpus, fetch it and make it the default
+    Choose(ModelChooseArguments),
     /// Export a model, with its adapter merged in, as a Hugging Face folder
     Export(ModelExportArguments),
 }
@@ -130,6 +133,26 @@ pub(crate) struct OneModel {
     /// Model reference or path
     #[arg(value_name = "REF")]
     pub(crate) model: ModelReference,
+}
+
+#[derive(Debug, Args)]
+#[command(arg = Key::corpus.flag_for("Corpus whose languages the model should know, a folder"), after_long_help = "\
+Examples:
+  ken model choose
+  ken model choose --corpus notes.ken
+  ken model choose qwen2.5-1.5b
+
+Without NAME it measures for two seconds how fast this machine reads weights, and lists what fits; on a terminal it \
+then asks. The model is fetched from the Hugging Face hub, and `model` in ken.toml (or --config FILE) names it.")]
+pub(crate) struct ModelChooseArguments {
+    /// Model of the list to fetch and make the default
+    #[arg(value_name = "NAME", value_parser = names(), hide_possible_values = true)]
+    pub(crate) name: Option<String>,
+}
+
+/// The names of the models that are listed.
+fn names() -> PossibleValuesParser {
+    open_models().iter().map(|model| model.known.name).into()
 }
 
 #[derive(Debug, Args)]

@@ -44,7 +44,7 @@ pub(crate) fn run(
     if let Some(abstain) = session.settings.abstain {
         abstain.check().map_err(AnswerError::from)?;
     }
-    let mut pipeline = session.setup().pipeline_for(None, true, policies)?;
+    let mut pipeline = session.opening(|setup| setup.pipeline_for(None, true, policies))?;
     let probed = match &arguments.records {
         Some(path) => probed(path, &session.settings.identity(&pipeline))?,
         None => Vec::new(),

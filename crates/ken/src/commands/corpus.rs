@@ -169,10 +169,7 @@ fn list(
             }))?;
             continue;
         }
-        let passages = match document.passages {
-            1 => "1 passage".to_owned(),
-            passages => format!("{passages} passages"),
-        };
+        let passages = output::counted(document.passages, "passage");
         let pruned = match document.pruned {
             0 => String::new(),
             pruned => format!(", {pruned} pruned"),
@@ -194,8 +191,8 @@ fn show_history(corpus: &Path, json: bool) -> Result<()> {
             past.generation.to_string(),
             published(past.created_unix_s),
             past.change.to_string(),
-            format!("{} documents", past.documents),
-            format!("{} passages", past.passages),
+            output::counted(past.documents, "document"),
+            output::counted(past.passages, "passage"),
             format!("{} pruned", past.pruned),
             if past.current { "current" } else { "" }.to_owned(),
         ]);

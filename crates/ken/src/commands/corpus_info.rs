@@ -11,10 +11,10 @@ pub(super) fn show_info(info: &CorpusInfo, json: bool) -> Result<()> {
         return output::json(info);
     }
     output::line(format!(
-        "generation {}: {} documents, {} passages, {} pruned, {}",
+        "generation {}: {}, {}, {} pruned, {}",
         info.generation,
-        info.documents,
-        info.passages,
+        output::counted(info.documents, "document"),
+        output::counted(info.passages, "passage"),
         info.pruned,
         output::size(info.bytes)
     ))?;

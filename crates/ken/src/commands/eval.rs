@@ -87,7 +87,7 @@ pub(crate) fn run(arguments: &EvalArguments, session: &Session<'_>) -> Result<()
             "leave --records out, or compare several: --policy always,certainty",
         ));
     }
-    let pipeline = session.setup().pipeline()?;
+    let pipeline = session.opening(|setup| setup.pipeline())?;
     let policies = [pipeline.settings.policy];
     let held_out = arguments.held_out;
     let taught = training_questions::taught(&questions, held_out, &pipeline, &policies, session)?;

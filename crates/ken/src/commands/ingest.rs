@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::arguments::corpus::IngestArguments;
 use crate::failure::{Failure, Result};
 use crate::output;
-use crate::progress::Display;
+use crate::progress::begun;
 use crate::session::Session;
 use crate::terminal::remark;
 
@@ -62,7 +62,7 @@ pub(crate) fn run(arguments: &IngestArguments, session: &Session<'_>) -> Result<
         let preview = preview(documents, corpus, sync, on_broken, session.stop)?;
         return show_preview(&preview, session.json);
     }
-    let embedder = session.setup().embedder(&session.settings.embedder)?;
+    let embedder = session.opening(|setup| setup.embedder(&session.settings.embedder))?;
     let reference = session.setup().embedder_name()?;
     let work = Ingest {
         documents,
@@ -77,7 +77,7 @@ pub(crate) fn run(arguments: &IngestArguments, session: &Session<'_>) -> Result<
         on_broken,
     };
     let report = {
-        let mut display = Display::new();
+        let mut display = begun("reading");
         ingest(work, &mut |step| display.show_ingest(&step), session.stop)?
     };
     let notices = left_out.notices.take();
@@ -145,7 +145,7 @@ fn warn(error: &ReadError) {
 
 /// What happens to documents, in a line; who syncs nothing sees no zeros for that.
 fn counts(added: usize, moved: usize, replaced: usize, deleted: usize) -> String {
-    let mut counts = format!("{added} documents added");
+    let mut counts = output::counted(added, "document") + " added";
     if moved > 0 {
         counts += &format!(", {moved} moved");
     }
@@ -228,14 +228,17 @@ fn show(
     }
     let changes = counts(report.added, report.moved, report.replaced, report.deleted);
     output::line(format!(
-        "{changes}, {} unchanged; {} passages written; generation {}",
-        report.unchanged, report.passages, report.generation
+        "{changes}, {} unchanged; {} written; generation {}",
+        report.unchanged,
+        output::counted(report.passages, "passage"),
+        report.generation
     ))?;
     if report.not_synced {
         output::line("nothing was deleted, since not everything could be read")?;
     }
     if report.broken > 0 {
-        output::line(format!("{} documents could not be read", report.broken))?;
+        let broken = output::counted(report.broken, "document");
+        output::line(format!("{broken} could not be read"))?;
     }
     let unread = left_out.unread.to_string();
     if !unread.is_empty() {
@@ -249,14 +252,14 @@ fn show(
     }
     if report.other_shards > 0 {
         output::line(format!(
-            "{} documents belong into other shards",
-            report.other_shards
+            "in other shards: {}",
+            output::counted(report.other_shards, "document")
         ))?;
     }
     if report.longer_than_embedder > 0 {
         output::line(format!(
-            "{} passages are longer than the embedder reads; --segment auto would cut them",
-            report.longer_than_embedder
+            "longer than the embedder reads: {}; --segment auto would cut them",
+            output::counted(report.longer_than_embedder, "passage")
         ))?;
     }
     Ok(())

@@ -16,7 +16,7 @@ use crate::session::Session;
 
 pub(crate) fn run(arguments: &SourcesArguments, session: &Session<'_>) -> Result<()> {
     let questions = records::questions(&arguments.questions, arguments.limit, session.settings)?;
-    let model = session.setup().language_model()?;
+    let model = session.opening(|setup| setup.language_model())?;
     let corpora = corpora(session.setup(), &model)?;
     let out = records::out(
         arguments.out.as_ref(),

@@ -67,7 +67,8 @@ pub(super) fn run(
         });
     }
     output::line(format!(
-        "{sent} passages sent, {deleted} deleted, {kept} kept: {to} holds"
+        "{} sent, {deleted} deleted, {kept} kept: {to} holds",
+        output::counted(sent, "passage")
     ))?;
     show_info(&info, session.json)
 }

@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use crate::failure::Result;
 use crate::output;
-use crate::progress::Display;
+use crate::progress::begun;
 use crate::session::Session;
 
 /// The questions of a file, or a sample of N.
@@ -64,13 +64,13 @@ pub(crate) fn drawn<'a>(
     policy: Option<String>,
     session: &Session<'a>,
 ) -> Run<'a> {
-    let mut display = Display::new();
-    Run::new(batch.get(), session.stop, move |step| {
-        let label = match &policy {
-            Some(policy) => format!("{policy}, {} right", step.exact_matches),
-            None => step.task.done().to_owned(),
-        };
-        display.show_items(&label, step.done, step.total);
+    let mut display = begun("questions");
+    Run::new(batch.get(), session.stop, move |step| match &policy {
+        Some(policy) => {
+            let right = format!("{} right", step.exact_matches);
+            display.show_beside(policy, &right, step.done as u64, step.total as u64);
+        }
+        None => display.show_items(step.task.done(), step.done, step.total),
     })
 }
 

@@ -10,6 +10,7 @@ use crate::failure::{Failure, Result};
 use crate::interrupt;
 use crate::output;
 use crate::session::Session;
+use crate::style::{Look, Styled};
 
 /// Passages shown where nobody says how many.
 const HITS_SHOWN: usize = 10;
@@ -18,7 +19,7 @@ const HITS_SHOWN: usize = 10;
 const FROM_STDIN: &str = "-";
 
 pub(crate) fn run(arguments: &SearchArguments, session: &Session<'_>) -> Result<()> {
-    let retriever = session.setup().retriever()?;
+    let retriever = session.opening(|setup| setup.retriever())?;
     let k = session.settings.k(HITS_SHOWN);
     let search = |query: &str| -> Result<()> {
         let hits = retriever.search(query, session.settings.mode, k)?;
@@ -71,13 +72,18 @@ fn show_json(query: &str, hits: &[SearchResult]) -> Result<()> {
 fn show(query: &str, hits: &[SearchResult]) -> Result<()> {
     for (rank, hit) in (1..).zip(hits) {
         let passage = &hit.passage;
-        output::line(format!(
-            "{rank:>2}. {:.4}  {}  {}",
-            hit.score,
-            output::place(passage.id.as_str(), hit.chunk.as_ref()),
-            output::titled(&passage.title, &passage.location)
-        ))?;
-        output::line(format!("      {}", excerpt(&hit.text, &[(query, 1)], 200)))?;
+        let place = output::place(passage.id.as_str(), hit.chunk.as_ref());
+        let line = Styled::default()
+            .with(Look::Strong, &format!("{rank:>2}."))
+            .plain(" ")
+            .with(Look::Dim, &format!("{:.4}  {place}", hit.score))
+            .plain("  ")
+            .with(
+                Look::Strong,
+                &output::titled(&passage.title, &passage.location),
+            );
+        output::styled(&line, 4)?;
+        output::excerpt(&excerpt(&hit.text, &[(query, 1)], 200))?;
     }
     if hits.is_empty() {
         output::line("nothing found")?;

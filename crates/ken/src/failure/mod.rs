@@ -15,7 +15,8 @@ use serde_json::json;
 
 pub(crate) use wording::hint;
 
-use crate::terminal::{self, remark};
+use crate::style::{Look, on_stderr};
+use crate::terminal;
 
 /// The command did not do what was asked.
 const FAILED: u8 = 1;
@@ -277,18 +278,22 @@ fn show(shown: &Shown, json: bool) {
         let _ = writeln!(std::io::stdout().lock(), "{line}");
         return;
     }
-    remark(format_args!("error: {}", shown.message));
+    tell(Look::Error, "error", &shown.message);
     if let Some(hint) = &shown.hint {
-        remark(format_args!("hint: {hint}"));
+        tell(Look::Hint, "hint", hint);
     }
 }
 
 /// Tells of what is wrong and stops nothing.
 pub(crate) fn warn(cause: &dyn Diagnostic) {
-    remark(format_args!("warning: {cause}"));
+    tell(Look::Warning, "warning", cause);
     if let Some(remedy) = cause.remedy() {
-        remark(format_args!("hint: {}", hint(&remedy)));
+        tell(Look::Hint, "hint", hint(&remedy));
     }
+}
+
+fn tell(look: Look, label: &str, text: impl fmt::Display) {
+    terminal::labelled(&(on_stderr(look, &format!("{label}:")) + " "), text);
 }
 
 fn describe(failure: &Failure) -> Shown {

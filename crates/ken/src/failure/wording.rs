@@ -43,6 +43,7 @@ fn command(action: &Action) -> String {
         Action::VerifyModel => "ken model verify REF",
         Action::ExportModel => "ken model export",
         Action::ListModels => "ken model list",
+        Action::ChooseModel => "ken model choose",
         Action::BuildForCuda => "cargo install --path crates/ken --features cuda",
         Action::BuildWithMilvus => "cargo install --path crates/ken --features milvus",
         Action::Evaluate => "ken eval",

@@ -168,7 +168,7 @@ fn a_backup_is_searched_and_restored() {
     let ken = ingested(&[]);
     let backup = ["corpus", "backup", "b", "--corpus", "c", "--json"];
     // A limit on the size of files stands for a full disk.
-    let failed = refused(limited(&ken.command(&backup), 1));
+    let failed = refused(limited(&ken.command(&backup), "-f 1"));
     failed.is("file_too_large", "b/", "choose a folder");
     let nothing = ken.refusal(&["search", "--corpus", "b", "vane"]);
     nothing.is("not_a_corpus", "b is not a corpus", "ken ingest");

@@ -13,10 +13,10 @@ const INGEST: [&str; 5] = ["ingest", "many.jsonl", "--corpus", "c", "--json"];
 /// Documents whose vectors take 100 kB.
 const DOCUMENTS: u64 = 64;
 
-/// Runs the command in a process whose files may have so many blocks of 512 bytes; of 1024 in some
-/// shells.
-pub(crate) fn limited(command: &Command, blocks: u32) -> Output {
-    let script = format!("ulimit -f {blocks}; trap '' XFSZ; exec \"$0\" \"$@\"");
+/// Runs the command in a process with a limit, such as `-f 9`: files may have so many blocks of 512 bytes; of 1024 in
+/// some shells.
+pub(crate) fn limited(command: &Command, limit: &str) -> Output {
+    let script = format!("ulimit {limit}; trap '' XFSZ; exec \"$0\" \"$@\"");
     let mut shell = Command::new("sh");
     shell
         .args(["-c", &script])
@@ -49,7 +49,7 @@ fn a_full_disk_is_one_clear_error_and_loses_nothing() {
     write_many(&ken, DOCUMENTS);
     // The passages take 27 kB, the vectors, which are written beside them, 98.
     for blocks in [16, 60] {
-        let output = limited(&ken.command(&INGEST), blocks);
+        let output = limited(&ken.command(&INGEST), &format!("-f {blocks}"));
         let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(stderr, "");
         let refusal = refused(output);
@@ -75,7 +75,7 @@ fn a_full_disk_is_one_clear_error_and_loses_nothing() {
 fn a_corpus_that_finds_no_room_at_all_is_begun_later() {
     let ken = Ken::new();
     write_many(&ken, DOCUMENTS);
-    refused(limited(&ken.command(&INGEST), 0)).is("file_too_large", "c", "ulimit -f");
+    refused(limited(&ken.command(&INGEST), "-f 0")).is("file_too_large", "c", "ulimit -f");
     let report = ken.json(&INGEST[..4]);
     assert_eq!(report["documents"]["added"], DOCUMENTS);
 }

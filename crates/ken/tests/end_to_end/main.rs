@@ -11,6 +11,7 @@ mod bad_input;
 mod bad_models;
 mod boundary_models;
 mod calibrate;
+mod choose;
 mod corpus;
 mod demo;
 mod documents;

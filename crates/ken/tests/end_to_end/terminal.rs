@@ -1,5 +1,6 @@
-//! What strangers wrote on a terminal: documents, names of files, and what a model or an endpoint says. It is shown,
-//! and the terminal obeys none of it. Elsewhere every byte stays, but errors are one line wherever they go.
+//! What a terminal is sent: styles, lines that end between words, a short trace; and what strangers wrote, such as
+//! documents, names of files, and what a model or an endpoint says. That is shown, and the terminal obeys none of it.
+//! Elsewhere every byte stays, but errors are one line wherever they go.
 
 use std::fs::File;
 use std::io::Read;
@@ -13,13 +14,19 @@ use crate::loopback::{Reply, Server};
 
 const ESCAPES: &str = "\u{1b}]0;FORGED\u{7}\u{1b}[2J\u{9b}31m\u{202e}";
 
-/// A terminal, and what a program writes to.
+/// A terminal of 60 columns, and what a program writes to.
 #[allow(unsafe_code, reason = "the C library alone makes terminals")]
 fn terminal() -> (File, OwnedFd) {
     let (mut master, mut slave) = (0, 0);
     let none = std::ptr::null_mut();
-    // SAFETY: Both numbers live until the call returns, and it takes null for name and settings.
-    let opened = unsafe { libc::openpty(&mut master, &mut slave, none, none.cast(), none.cast()) };
+    let size = libc::winsize {
+        ws_row: 24,
+        ws_col: 60,
+        ws_xpixel: 0,
+        ws_ypixel: 0,
+    };
+    // SAFETY: The numbers and the size live until the call returns, and it takes null for name and settings.
+    let opened = unsafe { libc::openpty(&mut master, &mut slave, none, none.cast(), &size) };
     assert_eq!(opened, 0);
     // SAFETY: The call above has opened both, and nobody else has them.
     unsafe { (File::from_raw_fd(master), OwnedFd::from_raw_fd(slave)) }
@@ -29,6 +36,7 @@ fn terminal() -> (File, OwnedFd) {
 fn call(ken: &Ken, arguments: &[&str]) -> Command {
     let mut command = ken.command(arguments);
     command.env("KEN_MODEL", "").env("KEN_EMBEDDER", "");
+    command.env("TERM", "xterm").env_remove("NO_COLOR");
     command
 }
 
@@ -40,8 +48,11 @@ fn piped(ken: &Ken, arguments: &[&str]) -> [String; 2] {
 
 /// All that a call writes to a terminal, on which it has stdout and stderr.
 fn shown(ken: &Ken, arguments: &[&str]) -> String {
+    shown_by(call(ken, arguments))
+}
+
+fn shown_by(mut command: Command) -> String {
     let (mut master, slave) = terminal();
-    let mut command = call(ken, arguments);
     command.stdout(Stdio::from(slave.try_clone().unwrap()));
     command.stderr(Stdio::from(slave));
     let mut child = command.spawn().unwrap();
@@ -52,6 +63,27 @@ fn shown(ken: &Ken, arguments: &[&str]) -> String {
     let _ = master.read_to_end(&mut bytes);
     child.wait().unwrap();
     String::from_utf8(bytes).unwrap()
+}
+
+/// The same without styles and progress, as the lines that remain.
+fn bare(text: &str) -> Vec<String> {
+    let mut bare = String::new();
+    let mut parts = text.split('\u{1b}');
+    bare += parts.next().unwrap_or_default();
+    for part in parts {
+        let end = part.find(|c: char| c.is_ascii_alphabetic()).unwrap();
+        bare += &part[end + 1..];
+    }
+    // Progress is drawn over: what remains stands after the last return of the carriage.
+    let lines = bare.split("\r\n");
+    let lines = lines.map(|line| line.rsplit('\r').next().unwrap_or_default().to_owned());
+    lines.collect()
+}
+
+/// The same as one line of words.
+fn words(text: &str) -> String {
+    let lines = bare(text).join(" ");
+    lines.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Checks that nothing of what strangers wrote reaches a terminal. Colors and progress are ken's own.
@@ -103,15 +135,14 @@ fn documents_and_answers_are_shown_and_not_obeyed() {
     let search = ["search", "oil", "--corpus", "c", "--embedder", &embedder];
     let on_terminal = shown(&ken, &search);
     obeys_nothing(&on_terminal);
+    let said = words(&on_terminal);
     assert!(
-        on_terminal
-            .contains("Oil \\u{1b}]0;FORGED\\u{7}\\u{1b}[2J\\u{9b}31m\\u{202e}\\u{a}forged\r\n"),
-        "{on_terminal:?}"
+        said.contains(
+            "Oil \\u{1b}]0;FORGED\\u{7}\\u{1b}[2J\\u{9b}31m\\u{202e}\\u{a}forged The oil"
+        ),
+        "{said:?}"
     );
-    assert!(
-        on_terminal.contains("The oil \\u{1b}]0;FORGED"),
-        "{on_terminal:?}"
-    );
+    assert!(said.contains("The oil \\u{1b}]0;FORGED"), "{said:?}");
     // A pipe gets all of it, byte by byte.
     let [stdout, _] = piped(&ken, &search);
     assert!(
@@ -139,8 +170,9 @@ fn documents_and_answers_are_shown_and_not_obeyed() {
     let ask = [&ask[..], &["--embedder", &embedder, "--policy", "always"]].concat();
     let answered = shown(&ken, &ask);
     obeys_nothing(&answered);
+    let answer = words(&answered);
     assert!(
-        answered.contains("Ida \\u{1b}]0;FORGED\\u{7}"),
+        answer.contains("Ida \\u{1b}]0;FORGED\\u{7}"),
         "{answered:?}"
     );
     assert!(piped(&ken, &ask)[0].contains(&format!("Ida {ESCAPES}")));
@@ -183,4 +215,106 @@ fn an_error_is_one_line_whatever_is_in_it() {
             "{arguments:?}: {stderr:?}"
         );
     }
+}
+
+/// A corpus of one document in `c`, by an embedder of the server.
+fn ingested(ken: &Ken, server: &Server) -> String {
+    let embedder = format!("{}#tiny", server.url);
+    let document = json!({"id": "boat", "title": "The boat", "contents": format!(
+        "{}The engine's oil is changed every hundred hours, and the filter with it. {}",
+        "The boat lies in the harbour. ".repeat(9), "The sails are white. ".repeat(9))});
+    ken.write("notes.jsonl", document.to_string());
+    let ingest = [
+        "ingest",
+        "notes.jsonl",
+        "--corpus",
+        "c",
+        "--segment",
+        "words:200",
+        "--embedder",
+        &embedder,
+    ];
+    assert_eq!(piped(ken, &ingest)[1], "");
+    embedder
+}
+
+#[test]
+fn a_search_marks_what_fits_in_lines_of_the_terminal() {
+    let (ken, server) = (Ken::new(), endpoint());
+    let embedder = ingested(&ken, &server);
+    let search = [
+        "search",
+        "changed filter",
+        "--corpus",
+        "c",
+        "--embedder",
+        &embedder,
+    ];
+    let text = shown(&ken, &search);
+    for styled in [
+        "\u{1b}[1mThe boat\u{1b}[0m",
+        "\u{1b}[1m\u{1b}[33mchanged\u{1b}[0m",
+        "\u{1b}[33mfilter\u{1b}[0m",
+    ] {
+        assert!(text.contains(styled), "{styled:?} is not in {text:?}");
+    }
+    let lines = bare(&text);
+    assert!(
+        lines.iter().all(|line| line.chars().count() <= 60),
+        "{lines:?}"
+    );
+    let wrapped = lines
+        .iter()
+        .filter(|line| line.starts_with("      ") && line.len() > 30);
+    assert!(wrapped.count() > 1, "{lines:?}");
+    let plain = shown(&ken, &[&search[..], &["--color", "never"]].concat());
+    assert!(
+        !plain.contains("\u{1b}[1m") && !plain.contains("\u{1b}[33m"),
+        "{plain:?}"
+    );
+    assert_eq!(bare(&plain), lines);
+    let mut command = call(&ken, &search);
+    command.env("NO_COLOR", "1");
+    assert_eq!(bare(&shown_by(command)), lines);
+    // A pipe gets one line for each, and styles only where these are asked for.
+    let [pipe, _] = piped(&ken, &search);
+    assert_eq!(pipe.lines().count(), 2, "{pipe}");
+    assert!(!pipe.contains('\u{1b}'));
+    let [styled, _] = piped(&ken, &[&search[..], &["--color", "always"]].concat());
+    assert!(styled.contains("\u{1b}[33mchanged\u{1b}[0m"), "{styled:?}");
+}
+
+#[test]
+fn the_trace_is_short_on_a_terminal() {
+    let (ken, server) = (Ken::new(), endpoint());
+    let embedder = ingested(&ken, &server);
+    let ask = [
+        "ask",
+        "When is the oil changed?",
+        "--corpus",
+        "c",
+        "--model",
+        &server.url,
+    ];
+    let ask = [&ask[..], &["--embedder", &embedder, "--policy", "always"]].concat();
+    let short = words(&shown(&ken, &ask));
+    assert!(
+        short.contains("route: corpus (always); 1 passage read; "),
+        "{short}"
+    );
+    assert!(!short.contains("calls:"), "{short}");
+    let whole = [&ask[..], &["-v"]].concat();
+    let verbose = words(&shown(&ken, &whole));
+    for part in [
+        "route: corpus (always: ",
+        "passages: 1 found, 1 read",
+        "calls: ",
+        "time: ",
+    ] {
+        assert!(verbose.contains(part), "{part} is not in {verbose}");
+        assert!(piped(&ken, &ask)[0].contains(part));
+    }
+    let quiet = [&ask[..], &["--quiet"]].concat();
+    assert!(!words(&shown(&ken, &quiet)).contains("route:"));
+    assert_eq!(piped(&ken, &quiet)[0].lines().count(), 1);
 }

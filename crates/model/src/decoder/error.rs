@@ -80,7 +80,7 @@ pub enum DecoderError {
         *available as f64 / 1e9
     )]
     #[diagnostic(
-        remedy = "take a smaller model or one that is quantized to fewer bits, or end other programs"
+        remedy = "<ChooseModel> lists models that fit; end other programs, or take one that is quantized to fewer bits"
     )]
     DoesNotFit {
         /// The file or folder.

@@ -14,10 +14,12 @@ pub(crate) mod norms;
 mod precision;
 pub(crate) mod quantized;
 pub(crate) mod rows;
+mod weight_rate;
 pub(crate) mod wide;
 
 pub use elementwise::gated_silu;
 pub use norms::rms_norm;
 pub use precision::{Precision, UnknownName};
 pub use quantized::InstructionSet;
+pub use weight_rate::weight_rate;
 pub use wide::{exp_of_nonpositive, greatest, sum, widest};

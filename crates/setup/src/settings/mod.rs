@@ -4,6 +4,7 @@
 
 mod address;
 mod define;
+mod file;
 mod keys;
 mod named_servers;
 mod source;
@@ -12,7 +13,7 @@ mod values;
 
 use std::ffi::{OsStr, OsString};
 use std::num::NonZeroU32;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ken_corpus::Active;
 
@@ -48,19 +49,10 @@ impl Settings {
         given: impl IntoIterator<Item = (Key, OsString)>,
     ) -> Result<Self, SetupError> {
         let mut settings = Self::by_default()?;
-        let variable = std::env::var_os(FILE_VARIABLE).filter(|path| !path.is_empty());
-        let file = file.or(variable.as_deref().map(Path::new));
-        let (path, named_by) = match file {
-            Some(path) => (path, NamedBy::Person),
-            None => (Path::new(DEFAULT_FILE), NamedBy::Data),
-        };
-        match std::fs::read_to_string(path) {
-            Ok(text) => settings.read_file(path, &text, named_by)?,
-            Err(cause) if cause.kind() == std::io::ErrorKind::NotFound && file.is_none() => {}
-            Err(source) => {
-                let path = path.to_owned();
-                return Err(SetupError::SettingsUnreadable { path, source });
-            }
+        let (path, named_by) = Self::file(file);
+        let may_be_missing = named_by == NamedBy::Data;
+        if let Some(text) = file::read(&path, may_be_missing)? {
+            settings.read_file(&path, &text, named_by)?;
         }
         settings.read_environment(|name| std::env::var(name).ok())?;
         for (key, value) in given {
@@ -72,6 +64,18 @@ impl Settings {
         }
         settings.active = active(settings.scale, settings.reverse)?;
         Ok(settings)
+    }
+
+    /// The settings file, and who names it.
+    fn file(given: Option<&Path>) -> (PathBuf, NamedBy) {
+        let variable = || std::env::var_os(FILE_VARIABLE).filter(|path| !path.is_empty());
+        match given
+            .map(Path::to_owned)
+            .or_else(|| variable().map(PathBuf::from))
+        {
+            Some(path) => (path, NamedBy::Person),
+            None => (DEFAULT_FILE.into(), NamedBy::Data),
+        }
     }
 
     /// Takes what a file says. Relative paths in it are relative to the file.

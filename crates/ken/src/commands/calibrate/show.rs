@@ -1,9 +1,11 @@
 //! What was chosen, and what that does, as text or as JSON.
 
+use ken_hub::DEFAULT_GENERATOR;
 use ken_policy::{Goal, Graded, Policy, RoutingModel, Rule, Signal};
 use serde_json::{Map, Value, json};
 
 use super::{Chosen, is_of_two};
+use crate::commands::provenance::for_a_shell;
 use crate::failure::Result;
 use crate::output::{self, share};
 
@@ -351,18 +353,19 @@ fn show_use(chosen: &Chosen<'_>) -> Result<()> {
     };
     let flags = flags(chosen);
     output::line(format!(
-        "to use it: ken ask --policy {policy}{k}{abstain}{flags}"
+        "to use it: ken ask --policy {policy}{k}{abstain}{flags} QUESTION"
     ))?;
     if let Some(out) = &arguments.out {
-        let out = out.display();
+        let (out, named) = (out.display().to_string(), named(chosen));
+        let out = for_a_shell(&out);
         output::line(format!(
-            "to watch it: ken serve --policy {policy}{abstain} --calibration {out}"
+            "to watch it: ken serve --policy {policy}{abstain}{named} --calibration {out}"
         ))?;
     }
     Ok(())
 }
 
-/// The samples and the routing models that the signals take.
+/// The samples and the routing models that the signals take, the model and the corpus.
 fn flags(chosen: &Chosen<'_>) -> String {
     let settings = chosen.session.settings;
     let samples = if chosen.signals().any(Signal::is_of_samples) {
@@ -377,14 +380,30 @@ fn flags(chosen: &Chosen<'_>) -> String {
             RoutingModel::Datastore => settings.datastore.as_ref(),
             RoutingModel::Gate => settings.gate.as_ref(),
         };
-        path.map(|path| format!(" --{} {}", model.setting(), path.display()))
+        path.map(|path| {
+            let path = path.display().to_string();
+            format!(" --{} {}", model.setting(), for_a_shell(&path))
+        })
     };
     let models: Vec<RoutingModel> = chosen.signals().filter_map(|one| one.told_by).collect();
     let mut flags: Vec<String> = models.iter().filter_map(|model| flag(*model)).collect();
     if models.contains(&RoutingModel::Router) {
         flags.extend(flag(RoutingModel::Assessor));
     }
-    format!("{samples}{}", flags.concat())
+    format!("{samples}{}{}", flags.concat(), named(chosen))
+}
+
+/// The model and the corpus, where these are not those that hold anyway.
+fn named(chosen: &Chosen<'_>) -> String {
+    let settings = chosen.session.settings;
+    let model = Some(settings.model.to_string()).filter(|model| model != DEFAULT_GENERATOR);
+    let corpus = settings.corpus.as_ref().map(ToString::to_string);
+    let flags = [("model", model), ("corpus", corpus)];
+    let flags = flags.map(|(name, value)| match value {
+        Some(value) => format!(" --{name} {}", for_a_shell(&value)),
+        None => String::new(),
+    });
+    flags.concat()
 }
 
 fn percent(share: f64) -> String {

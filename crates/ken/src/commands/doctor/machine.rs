@@ -8,21 +8,21 @@ use serde::Serialize;
 
 /// The machine that `ken` runs on.
 #[derive(Debug, Serialize)]
-pub(super) struct Machine {
-    pub(super) system: &'static str,
-    pub(super) architecture: &'static str,
+pub(in crate::commands) struct Machine {
+    pub(in crate::commands) system: &'static str,
+    pub(in crate::commands) architecture: &'static str,
     /// How many threads this process may use at once.
-    pub(super) cores: usize,
+    pub(in crate::commands) cores: usize,
     /// The vector instructions that speed up arithmetic here.
-    pub(super) features: Vec<&'static str>,
+    pub(in crate::commands) features: Vec<&'static str>,
     /// The instruction set by which quantized weights are multiplied.
-    pub(super) kernels: String,
-    pub(super) memory_bytes: Option<u64>,
-    pub(super) memory_free_bytes: Option<u64>,
+    pub(in crate::commands) kernels: String,
+    pub(in crate::commands) memory_bytes: Option<u64>,
+    pub(in crate::commands) memory_free_bytes: Option<u64>,
 }
 
 /// Looks at the machine.
-pub(super) fn look() -> Machine {
+pub(in crate::commands) fn look() -> Machine {
     // Only Linux reports its memory as a file; elsewhere it stays unknown.
     let meminfo = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     Machine {
@@ -37,7 +37,7 @@ pub(super) fn look() -> Machine {
 }
 
 /// The free space of the disk that holds a path, or that would.
-pub(super) fn free_bytes(path: &Path) -> Option<u64> {
+pub(in crate::commands) fn free_bytes(path: &Path) -> Option<u64> {
     let existing = path.ancestors().find(|folder| folder.exists())?;
     fs4::available_space(existing).ok()
 }

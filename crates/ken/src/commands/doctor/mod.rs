@@ -3,8 +3,8 @@
 
 mod bench;
 mod clients;
-mod machine;
-mod network;
+pub(super) mod machine;
+pub(super) mod network;
 mod speed;
 
 use std::path::PathBuf;

@@ -13,9 +13,9 @@ const DEFAULT_ENDPOINT: &str = "https://huggingface.co";
 
 /// Whether a host could be reached.
 #[derive(Debug, Serialize)]
-pub(super) struct Reach {
+pub(in crate::commands) struct Reach {
     host: String,
-    reachable: bool,
+    pub(in crate::commands) reachable: bool,
     /// Why not.
     problem: Option<String>,
 }
@@ -30,7 +30,7 @@ impl fmt::Display for Reach {
 }
 
 /// Tries the hub that `HF_ENDPOINT` names, else Hugging Face's own.
-pub(super) fn reach_hub() -> Reach {
+pub(in crate::commands) fn reach_hub() -> Reach {
     let endpoint = std::env::var("HF_ENDPOINT").ok();
     let endpoint = endpoint.filter(|endpoint| !endpoint.is_empty());
     reach(&host_and_port(

@@ -125,8 +125,9 @@ fn announce(served: &Served, listener: &TcpListener, json: bool) -> Result<()> {
             let searched = corpus.retriever.back_end();
             let (generation, passages) = (searched.generation(), searched.passage_count());
             format!(
-                "{} (generation {generation}, {passages} passages)",
-                corpus.name
+                "{} (generation {generation}, {})",
+                corpus.name,
+                output::counted(passages, "passage")
             )
         })
         .collect();

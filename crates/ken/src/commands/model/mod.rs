@@ -1,5 +1,8 @@
-//! `ken model`: fetches, lists, shows, checks and removes cached models. What a
+//! `ken model`: fetches, lists, shows, checks and removes cached models, and chooses one. What a
 //! model computes is asked elsewhere.
+
+pub(crate) mod choose;
+mod languages;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

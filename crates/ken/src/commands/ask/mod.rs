@@ -1,0 +1,137 @@
+//! `ken ask`: questions answered, with citations and the trace.
+
+mod show;
+
+use std::borrow::Cow;
+use std::io::{IsTerminal, Write};
+use std::ops::ControlFlow;
+
+use ken_answer::{AnswerError, Event, Pipeline, QuestionPrompt, is_small_talk};
+use ken_hub::DEFAULT_GENERATOR;
+use ken_probe::letter;
+use show::{Form, show};
+
+use crate::arguments::answer::AskArguments;
+use crate::failure::{self, Failure, Result};
+use crate::interrupt;
+use crate::output;
+use crate::session::Session;
+use crate::style::Flow;
+use crate::terminal::{self, remark};
+
+/// In place of a question: questions are on standard input, one per line.
+const STDIN: &str = "-";
+
+pub(crate) fn run(arguments: &AskArguments, session: &Session<'_>) -> Result<()> {
+    let question = &arguments.question;
+    if question.trim().is_empty() {
+        return Err(AnswerError::EmptyQuestion.into());
+    }
+    let mut pipeline = session.opening(|setup| setup.pipeline())?;
+    pipeline.settings.style = session.settings.style(pipeline.model.as_ref());
+    let choices = arguments.choices.as_slice();
+    let unlettered = choices
+        .len()
+        .checked_sub(1)
+        .is_some_and(|last| letter(last).is_none());
+    if unlettered {
+        return Err(Failure::refused(
+            "too_many_choices",
+            format!(
+                "{} choices are given, and there are letters for 26",
+                choices.len()
+            ),
+            "leave out choices",
+        ));
+    }
+    recommend_another(session);
+    let form = Form::of(session.quiet, arguments.verbose);
+    match question.as_str() {
+        STDIN if choices.is_empty() => answer_lines(&pipeline, form, session),
+        STDIN => Err(Failure::refused(
+            "choices_of_many",
+            "choices are those of one question",
+            "name the question in place of -; `ken eval` takes a file of questions with choices",
+        )),
+        question => answer(
+            &pipeline,
+            QuestionPrompt { question, choices },
+            form,
+            session,
+        ),
+    }
+}
+
+/// Answers one question per line of standard input, until it ends. A question that cannot be answered
+/// does not stop the others.
+fn answer_lines(pipeline: &Pipeline, form: Form, session: &Session<'_>) -> Result<()> {
+    let talk = std::io::stdin().is_terminal() && !session.json;
+    loop {
+        if talk {
+            let mut stderr = std::io::stderr();
+            write!(stderr, "> ")?;
+            stderr.flush()?;
+        }
+        let Some(line) = interrupt::next_line()? else {
+            return Ok(());
+        };
+        if line.trim().is_empty() {
+            continue;
+        }
+        if !talk && !session.json {
+            output::line(format!("> {}", line.trim()))?;
+        }
+        if let Err(error) = answer(pipeline, line.as_str().into(), form, session) {
+            match error.find::<AnswerError>() {
+                Some(_) if !session.is_stopped() => failure::report(&error, session.json),
+                _ => return Err(error),
+            };
+        }
+    }
+}
+
+/// Answers one question and prints it; as text the answer appears while it is written.
+fn answer(
+    pipeline: &Pipeline,
+    question: QuestionPrompt<'_>,
+    form: Form,
+    session: &Session<'_>,
+) -> Result<()> {
+    let mut pipeline = Cow::Borrowed(pipeline);
+    if question.choices.is_empty() && is_small_talk(question.question) {
+        let pipeline = pipeline.to_mut();
+        pipeline.settings = pipeline.settings.clone().for_small_talk();
+    }
+    let mut unwritten = None;
+    let mut flow = Flow::new(terminal::columns(), 0);
+    let answer = pipeline.answer(question, &mut |event| {
+        if let (Event::Text(text), false) = (&event, session.json)
+            && let Err(error) = output::piece(&mut flow, text)
+        {
+            unwritten = Some(error);
+            return ControlFlow::Break(());
+        }
+        session.unless_stopped()
+    })?;
+    if let Some(error) = unwritten {
+        return Err(error);
+    }
+    if session.is_stopped() {
+        return Err(Failure::stopped("stopped while the answer was written"));
+    }
+    match session.json {
+        true => output::json(&answer),
+        false => show(&answer, &mut flow, form),
+    }
+}
+
+/// Says of the default model, where it answers over somebody's own documents, that there are better ones.
+fn recommend_another(session: &Session<'_>) {
+    let settings = session.settings;
+    let is_default = settings.model.to_string() == DEFAULT_GENERATOR;
+    if is_default && settings.corpus.is_some() && !session.json && !session.quiet {
+        remark(
+            "the default model is for trying out; `ken model choose` finds a better one for this machine",
+        );
+    }
+}

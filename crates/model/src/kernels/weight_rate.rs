@@ -1,0 +1,46 @@
+//! How fast this machine goes through weights that its caches do not hold. Every token that a model writes needs all
+//! of its weights once, so this bounds how fast it writes.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::quantized::{BlockType, Operand, QuantizedMatrix, QuantizedRows, products};
+use super::rows::Rows;
+
+/// Of the weights: more than caches hold.
+const BYTES: usize = 256 << 20;
+/// Of a row, as in a model of a billion and a half.
+const INPUTS: usize = 1536;
+
+/// Bytes of weights in 4 bits a second, multiplied with one row by all threads; tried for about as long as given.
+#[must_use]
+pub fn weight_rate(time: Duration) -> f64 {
+    let block = BlockType::Q4K;
+    let row_bytes = QuantizedMatrix::bytes(Some(block), 16, INPUTS) / 16;
+    let outputs = BYTES / row_bytes;
+    let Ok(matrix) = QuantizedMatrix::read(block, outputs, INPUTS, |_, rows: &mut [u8]| {
+        rows.fill(0x31);
+        Ok::<(), Infallible>(())
+    });
+    let matrices = [Arc::new(matrix)];
+    let x = Operand::Integer(QuantizedRows::new(&Rows::new(vec![0.5; INPUTS], INPUTS)));
+    let mut out = Rows::zeros(1, outputs);
+    let started = Instant::now();
+    let mut passes = 0;
+    while passes == 0 || started.elapsed() < time {
+        products(&matrices, &x, &mut out);
+        passes += 1;
+    }
+    (passes * outputs * row_bytes) as f64 / started.elapsed().as_secs_f64()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_machine_reads_some_weights() {
+        assert!(weight_rate(Duration::ZERO) > 1e6);
+    }
+}
