@@ -47,7 +47,7 @@ export function promise({ max_loss, max_error, abstain, confidence }) {
 /** @param {Trace} trace @param {Usage | null} usage @param {import("./access.js").Access} access */
 export function details(trace, usage, access) {
   const { corpus, guarantee } = trace;
-  return make("details", {}, make("summary", {}, "How it came about"),
+  return make("details", {}, make("summary", {}, "Trace"),
     terms([
       ["answered", trace.question],
       ["policy", trace.policy],
@@ -100,7 +100,7 @@ export function stages({ total, ...timing }) {
 /** @param {Trace} trace @param {import("./access.js").Access} access */
 function passages(trace, access) {
   const rows = (trace.retrieved ?? []).map((one) => [
-    button(titleOf(one), () => openPassage({ corpus: trace.corpus, ...one }, access), { class: "link" }),
+    button(titleOf(one), () => openPassage({ corpus: trace.corpus, ...one }, access, [trace.question]), { class: "link" }),
     shortened(one.text, 160), one.score.toFixed(3), one.in_prompt ? "yes" : "no",
   ]);
   return table("Passages retrieved", ["document", "~text", "#score", "read"], rows, "Nothing was retrieved.");

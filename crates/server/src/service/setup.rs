@@ -62,6 +62,8 @@ pub(crate) struct SetReranking {
 /// All that settings name, opened.
 pub(crate) struct Opening {
     pub(crate) pipeline: Pipeline,
+    /// What the model is called.
+    pub(crate) model: String,
     /// The first is the one where none is named. With a folder of the server, the last ones are in that.
     pub(crate) corpora: Vec<Opened>,
     /// For corpora that clients make, and its name, where there is a folder for these.
@@ -145,6 +147,7 @@ impl Opening {
         };
         Ok(Self {
             pipeline,
+            model: model_name(settings),
             corpora,
             embedder,
             reranking: SetReranking {
@@ -162,6 +165,16 @@ impl Opening {
             guarantee,
             drawn: (watch_share(settings)?, settings.seed),
         })
+    }
+}
+
+/// The model by the last part of its reference: where it lies, or its endpoint is, stands in no response.
+fn model_name(settings: &Settings) -> String {
+    let reference = settings.model.to_string();
+    match &settings.model_name {
+        Some(name) => name.clone(),
+        None if reference.contains("://") => "endpoint".to_owned(),
+        None => reference.rsplit(['/', '\\']).next().unwrap_or_default().to_owned(),
     }
 }
 
