@@ -59,7 +59,7 @@ export function answerCard(answer, access, chat) {
     const { trace, usage, failed } = answer;
     if (trace) known(trace);
     text.replaceChildren(...(trace && !failed ? cited(answer.text, trace, access) : markdown(answer.text)));
-    const tokens = usage ? `${count(usage.total_tokens)} tokens` : "";
+    const tokens = usage?.total_tokens ? `${count(usage.total_tokens)} tokens` : "";
     cost.textContent = [trace && !failed && duration(trace.timing_ms.total), tokens].filter(Boolean).join(" · ");
     const is = { class: failed === "stopped" ? "dim" : "warn", role: "alert" };
     more.replaceChildren(...(failed ? [make("p", is, failed)] : trace ? [

@@ -98,6 +98,6 @@ document.querySelector(".skip")?.addEventListener("click", (event) => {
 });
 addEventListener("hashchange", async () => {
   await show();
-  main.focus();
+  if (!main.contains(document.activeElement)) main.focus();
 });
 show();

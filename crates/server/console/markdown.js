@@ -156,5 +156,5 @@ function part({ escaped, code, label, target, bare, strong, em }, whole, plain) 
 /** A link, if it leads to where links may lead. @param {string} target @param {any[]} label */
 function link(target, label) {
   const href = outside(target);
-  return href && [make("a", { href, target: "_blank", rel: "noopener noreferrer" }, label)];
+  return href ? [make("a", { href, target: "_blank", rel: "noopener noreferrer" }, label)] : null;
 }

@@ -95,7 +95,6 @@ async function showAround(whole, wanted, turn) {
     place.append(...page.data.map((one) => shown(one, whole, wanted)));
     byId(`passage-${to - page.data.length}`)?.scrollIntoView({ block: "start" });
   });
-  if (id !== data[0].passage_id) place.focus();
 }
 
 /** One of the passages; in the one that was opened, the sentence that is wanted is marked. @param {any} one @param {Passage} whole @param {string[]} wanted */

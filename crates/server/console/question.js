@@ -7,7 +7,7 @@ export function questionForm(models) {
   const named = models.map((id) => id.slice("ken/".length));
   const choice = (/** @type {string[][]} */ choices) =>
     make("select", {}, choices.map(([value, label]) => make("option", { value }, label)));
-  const question = make("textarea", { rows: "2", required: true, autocomplete: "off", enterkeyhint: "send" });
+  const question = make("textarea", { rows: "1", required: true, autocomplete: "off", enterkeyhint: "send" });
   const label = make("span", {}, "Question");
   const policy = choice([["ken", `${named[0]}, as in the settings`], ...named.slice(1).map((name) => [`ken/${name}`, name])]);
   const corpus = make("select");

@@ -7,7 +7,8 @@ import { openPassage, titleOf } from "./passage.js";
 
 /**
  * @typedef {{start: number, end: number}} Span
- * @typedef {{number: number, passage_id: string, doc_id: string, title: string, text: string, places: Span[]}} Citation
+ * @typedef {{number: number, passage_id: string, doc_id: string, title: string, heading?: string, text: string,
+ *   places: Span[]}} Citation
  * @typedef {{passage_id: string, doc_id: string, title: string, text: string, score: number, in_prompt?: boolean,
  *   metadata?: Record<string, unknown>}} Retrieved
  * @typedef {{policy: string, abstain?: string, max_loss?: number, max_error?: number, confidence: number,
@@ -17,7 +18,7 @@ import { openPassage, titleOf } from "./passage.js";
  *   corpus: {name: string, generation: number} | null, citations: Citation[], unfounded: Span[],
  *   retrieved?: Retrieved[], verbalized?: string, model_calls: number, searches: number,
  *   timing_ms: Record<string, number>}} Trace
- * @typedef {{prompt_tokens: number, completion_tokens: number}} Usage
+ * @typedef {{prompt_tokens: number, completion_tokens: number, total_tokens?: number}} Usage
  */
 
 const STANDINGS = {

@@ -128,7 +128,7 @@ function progressOf(what) {
 
 /** Files that are sent together: of one kind each, so that one kind that is not read does not keep back others. @param {Sent[]} files */
 function batches(files) {
-  const kind = ({ path }) => /\.[^./]*$/.exec(path)?.[0].toLowerCase() ?? "";
+  const kind = (/** @type {Sent} */ { path }) => /\.[^./]*$/.exec(path)?.[0].toLowerCase() ?? "";
   /** @type {Sent[][]} */
   const made = [];
   let bytes = 0;

@@ -199,3 +199,23 @@ fn watch_share(settings: &Settings) -> Result<f64, SetupError> {
         }),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_model_is_named_without_where_it_is() {
+        let mut settings = Settings::resolve(None, []).unwrap();
+        for (reference, expected) in [
+            ("/srv/models/small.gguf", "small.gguf"),
+            ("hf:org/model/small.gguf", "small.gguf"),
+            ("http://10.0.0.7:8000/v1", "endpoint"),
+        ] {
+            settings.model = reference.parse().unwrap();
+            assert_eq!(model_name(&settings), expected);
+        }
+        settings.model_name = Some("large".to_owned());
+        assert_eq!(model_name(&settings), "large");
+    }
+}
