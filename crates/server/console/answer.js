@@ -74,7 +74,11 @@ export function answerCard(answer, access, chat) {
   function offerAgain(trace, failed) {
     const [model, how] = trace?.route === "self" ? [WITH, "with"] : [WITHOUT, "without"];
     const isOffered = trace && !failed && !trace.small_talk && chat.mayAsk(model);
-    again.replaceChildren(isOffered ? button(`Ask again ${how} retrieval`, () => chat.again(model), { class: "link small" }) : "");
+    const ask = () => {
+      again.replaceChildren();
+      chat.again(model);
+    };
+    again.replaceChildren(isOffered ? button(`Ask again ${how} retrieval`, ask, { class: "link small" }) : "");
   }
 
   /**

@@ -127,7 +127,7 @@ function generations(corpus, path, access, changed) {
     const job = await post(`${path}/rollback`, { generation });
     await changed();
     notice(`Generation ${generation} is back, as generation ${job.generation}.`);
-  }), { "aria-label": `Bring generation ${generation} back` });
+  }), { "aria-label": `Bring back generation ${generation}` });
   const mayWrite = !cannotWrite(access);
   const rows = corpus.history.toReversed().map((past) => [
     String(past.generation), past.change, time(past.created_at), count(past.documents), count(past.passages),

@@ -42,5 +42,7 @@ export function excerpt(text, others, most) {
   const around = Math.max(0, most - (end - start));
   const from = Math.max(0, start - Math.floor(around / 3));
   const to = Math.min(text.length, Math.max(end, from + most));
-  return [(from ? "…" : "") + text.slice(from, start), text.slice(start, end), text.slice(end, to) + (to < text.length ? "…" : "")];
+  // It begins with a word.
+  const before = text.slice(from, start);
+  return [from ? `…${before.replace(/^\S*\s/, "")}` : before, text.slice(start, end), text.slice(end, to) + (to < text.length ? "…" : "")];
 }

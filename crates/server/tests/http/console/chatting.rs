@@ -113,7 +113,7 @@ fn an_answer_is_asked_for_again_without_retrieval_and_with_it() {
         "both were had",
         "!document.body.innerText.includes('Ask again')",
     );
-    // The conversation goes on from the newest answer: Bob's month is not known.
+    // The conversation goes on from the newest answer.
     let lead = browser
         .js("JSON.parse(Object.values(localStorage)[0]).chats[0].exchanges[0].lead");
     assert_eq!(lead, 1);
@@ -185,7 +185,7 @@ fn a_passage_is_shown_in_its_place_with_the_sentence_marked() {
         "it is marked in the list",
         "document.querySelector('td mark')?.innerText.startsWith('The tulip number 17')",
     );
-    browser.js("document.querySelector('td .link').click()");
+    browser.js("document.querySelector('[aria-label=\"Passages found\"] .link').click()");
     let marked = "document.querySelector('dialog mark')?.innerText";
     browser.until(
         "it is marked",

@@ -51,7 +51,7 @@ fn documents_come_and_go() {
     browser.click("button", "Delete tulips.md");
     browser.click("button", "Delete it");
     browser.sees("tulips.md is deleted as of generation 2.");
-    browser.click("button", "Bring generation 1 back");
+    browser.click("button", "Bring back generation 1");
     browser.sees("Generation 1 is back, as generation 3.");
     browser.picture("corpora");
     browser.click("button", "Remove this corpus …");

@@ -36,7 +36,7 @@ fn a_folder_is_taken_in_and_what_fails_says_why() {
     // Chosen again, it is known already.
     browser.choose_files("Add a folder", &[&folder]);
     browser.sees("0 added, 0 replaced, 3 unchanged");
-    let _ = browser.wrong(&[]);
+    assert_eq!(browser.wrong(&[415]), [""; 0]);
     is_sound(&mut browser);
     let listed = server.get("/v1/ken/corpora/boats/documents?prefix=garden/").json();
     assert_eq!(listed["data"].as_array().unwrap().len(), 3);
