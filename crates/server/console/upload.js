@@ -1,7 +1,7 @@
 // Putting documents in: files and folders, chosen or dropped; sending them, and following the jobs that take them in.
 
 import { get, post, upload } from "./api.js";
-import { button, make, told } from "./dom.js";
+import { button, make, notice, told } from "./dom.js";
 import { count, counted, share } from "./format.js";
 
 /** @typedef {{file: File, path: string}} Sent a file, and its path in the folder that it comes from */
@@ -26,7 +26,10 @@ export function uploadPanel(name, path, changed) {
   /** @param {Sent[]} all */
   function take(all) {
     const files = all.filter((one) => !/(^|\/)\./.test(one.path));
-    if (!files.length) return;
+    if (!files.length) {
+      notice("Hidden files are not sent.");
+      return;
+    }
     const shown = progressOf(files.length === 1 ? files[0].path : counted(files.length, "file"));
     jobs.prepend(shown.element);
     sendAll(path, files, shown, changed);
