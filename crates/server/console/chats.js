@@ -28,10 +28,10 @@ export function openChats(key) {
   }
   /** Keeps as many of them as there is room for; whether the first is among them. @param {Chat[]} chats */
   function keep(chats) {
-    for (let most = Math.min(MOST, chats.length); most >= 0; most -= 1) {
+    for (let most = Math.min(MOST, chats.length); most >= Math.min(1, chats.length); most -= 1) {
       try {
         localStorage.setItem(place, JSON.stringify({ form: FORM, chats: chats.slice(0, most) }));
-        return most > 0;
+        return true;
       } catch {
         // There is no room: the oldest goes.
       }
