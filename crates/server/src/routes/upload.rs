@@ -104,7 +104,11 @@ async fn files_of(
                     let message = format!("{given:?} cannot be the name of a file here");
                     return Err(Refusal::bad("invalid_filename", message).of("file"));
                 };
-                if received.files.iter().any(|(known, _)| collide(known, &safe)) {
+                if received
+                    .files
+                    .iter()
+                    .any(|(known, _)| collide(known, &safe))
+                {
                     let message = format!("two files have the name {safe:?}");
                     return Err(Refusal::bad("invalid_filename", message).of("file"));
                 }

@@ -174,7 +174,11 @@ fn model_name(settings: &Settings) -> String {
     match &settings.model_name {
         Some(name) => name.clone(),
         None if reference.contains("://") => "endpoint".to_owned(),
-        None => reference.rsplit(['/', '\\']).next().unwrap_or_default().to_owned(),
+        None => reference
+            .rsplit(['/', '\\'])
+            .next()
+            .unwrap_or_default()
+            .to_owned(),
     }
 }
 

@@ -138,7 +138,12 @@ fn the_passages_of_a_document_are_read_in_order_and_say_where_they_stand() {
 #[test]
 fn folders_in_the_names_of_uploads_stay() {
     let server = Running::start();
-    let job = ingested(&server, "notes", "garden/beds/tulips.md", "The tulips are red.");
+    let job = ingested(
+        &server,
+        "notes",
+        "garden/beds/tulips.md",
+        "The tulips are red.",
+    );
     assert_eq!(job["progress"]["added"], 1, "{job}");
     ingested(&server, "notes", "../../outside.md", "The gate is green.");
     ingested(&server, "notes", "/etc/notes.md", "The fence is white.");

@@ -114,8 +114,7 @@ fn an_answer_is_asked_for_again_without_retrieval_and_with_it() {
         "!document.body.innerText.includes('Ask again')",
     );
     // The conversation goes on from the newest answer.
-    let lead = browser
-        .js("JSON.parse(Object.values(localStorage)[0]).chats[0].exchanges[0].lead");
+    let lead = browser.js("JSON.parse(Object.values(localStorage)[0]).chats[0].exchanges[0].lead");
     assert_eq!(lead, 1);
     browser.click("link", "New chat");
     browser.click("DisclosureTriangle", "Options");
@@ -170,14 +169,22 @@ fn a_passage_is_shown_in_its_place_with_the_sentence_marked() {
     let server = Running::start();
     let filler = "It is watered in the morning. ".repeat(20);
     let text: String = (0..30)
-        .map(|n| format!("## Part {n}\n\n{filler}The tulip number {n} is planted near the gate. {filler}\n\n"))
+        .map(|n| {
+            format!(
+                "## Part {n}\n\n{filler}The tulip number {n} is planted near the gate. {filler}\n\n"
+            )
+        })
         .collect();
     let text = format!("---\nurl: https://garden.example/tulips\n---\n# Tulips\n\n{text}");
     ingested(&server, "notes", "tulips.md", &text);
     let prune = json!({"passages": [{"passage_id": "tulips.md#1"}]});
     server.post("/v1/ken/corpora/notes/prune", &prune);
     let mut browser = at(&server, DESKTOP, "#documents");
-    browser.write("searchbox", "Query", "tulip number 17 is planted near the gate");
+    browser.write(
+        "searchbox",
+        "Query",
+        "tulip number 17 is planted near the gate",
+    );
     browser.click("button", "Search");
     browser.sees("passages of generation 3");
     // The list of hits shows what fits, not how a passage begins.

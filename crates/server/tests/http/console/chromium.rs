@@ -312,7 +312,10 @@ impl Chromium {
 
     /// Drops files or folders onto an element that a selector finds.
     pub(super) fn drop_files(&mut self, selector: &str, files: &[&Path]) {
-        self.until(selector, &format!("document.querySelector({})", json!(selector)));
+        self.until(
+            selector,
+            &format!("document.querySelector({})", json!(selector)),
+        );
         let center = self.js(&format!(
             "{{ const one = document.querySelector({}); one.scrollIntoView({{block: 'center'}}); \
              const {{x, y, width, height}} = one.getBoundingClientRect(); [x + width / 2, y + height / 2] }}",

@@ -10,9 +10,18 @@ fn a_folder_is_taken_in_and_what_fails_says_why() {
     let server = Running::start();
     let folder = server.folder.path().join("garden");
     for (name, text) in [
-        ("tulips.md", "# Tulips\n\nThe tulips are planted in November.\n"),
-        ("beds/README.md", "# Beds\n\nThe beds are two metres wide.\n"),
-        ("tools/README.md", "# Tools\n\nThe spade stands in the shed.\n"),
+        (
+            "tulips.md",
+            "# Tulips\n\nThe tulips are planted in November.\n",
+        ),
+        (
+            "beds/README.md",
+            "# Beds\n\nThe beds are two metres wide.\n",
+        ),
+        (
+            "tools/README.md",
+            "# Tools\n\nThe spade stands in the shed.\n",
+        ),
         ("tools/broken.pdf", "%PDF-1.7\nnothing"),
         ("tools/whole.xyz", "\0\u{1}\u{2}"),
         (".hidden/notes.md", "Not to be sent.\n"),
@@ -38,7 +47,9 @@ fn a_folder_is_taken_in_and_what_fails_says_why() {
     browser.sees("0 added, 0 replaced, 3 unchanged");
     assert_eq!(browser.wrong(&[415]), [""; 0]);
     is_sound(&mut browser);
-    let listed = server.get("/v1/ken/corpora/boats/documents?prefix=garden/").json();
+    let listed = server
+        .get("/v1/ken/corpora/boats/documents?prefix=garden/")
+        .json();
     assert_eq!(listed["data"].as_array().unwrap().len(), 3);
 }
 
@@ -46,9 +57,17 @@ fn a_folder_is_taken_in_and_what_fails_says_why() {
 fn one_broken_file_does_not_keep_back_the_others() {
     let server = Running::start();
     let files = ["a.json", "b.json", "c.json"].map(|name| server.folder.path().join(name));
-    std::fs::write(&files[0], json!([{"id": "a", "text": "The gate is green."}]).to_string()).unwrap();
+    std::fs::write(
+        &files[0],
+        json!([{"id": "a", "text": "The gate is green."}]).to_string(),
+    )
+    .unwrap();
     std::fs::write(&files[1], "{nothing").unwrap();
-    std::fs::write(&files[2], json!([{"id": "c", "text": "The fence is white."}]).to_string()).unwrap();
+    std::fs::write(
+        &files[2],
+        json!([{"id": "c", "text": "The fence is white."}]).to_string(),
+    )
+    .unwrap();
     let mut browser = at(&server, DESKTOP, "#documents/boats");
     browser.choose_files("Add files", &[&files[0], &files[1], &files[2]]);
     browser.sees("2 added, 0 replaced, 0 unchanged");
