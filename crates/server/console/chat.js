@@ -47,13 +47,15 @@ export async function chatPage(access) {
     list.replaceChildren(...chats.list().map((one) => make("li", {},
       make("a", { href: `#chat/${one.id}`, "aria-current": one.id === chat?.id ? "true" : null }, one.title))));
     list.hidden = !list.firstChild;
-    head.replaceChildren(...(chat ? heading(chat, chats, keep) : []));
+    // A name that is being written stays.
+    if (!head.querySelector("form")) head.replaceChildren(...(chat ? heading(chat, chats, keep) : []));
     empty.hidden = Boolean(chat);
     asking.follow(Boolean(chat));
   }
   /** Shows a conversation, or that a new one begins. @param {string} id */
   function open(id) {
     running.abort();
+    head.replaceChildren();
     const found = chat = chats.find(id);
     place.replaceChildren(...(found?.exchanges ?? []).map((exchange) => exchangeView(found, exchange, page).element));
     showList();
@@ -105,6 +107,7 @@ function heading(chat, chats, keep) {
     form.addEventListener("submit", (/** @type {Event} */ event) => {
       event.preventDefault();
       chat.title = name.value.trim() || chat.title;
+      form.remove();
       keep(chat);
     });
     rename.remove();

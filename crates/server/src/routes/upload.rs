@@ -244,10 +244,12 @@ async fn to_disk(
     folder: &Path,
     name: &str,
 ) -> Result<u64, Refusal> {
-    let (folder, path) = (folder.to_owned(), folder.join(name));
+    let path = folder.join(name);
     let place = path.clone();
     let mut file = on_disk(move || {
-        ken_storage::create_plain_dir_all(&folder)?;
+        place
+            .parent()
+            .map_or(Ok(()), ken_storage::create_plain_dir_all)?;
         AtomicFile::create(&place)
     })
     .await?;

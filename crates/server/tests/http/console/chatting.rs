@@ -58,7 +58,7 @@ fn model_corpus_and_version_are_in_sight() {
     browser.until(
         "it says what is served",
         &format!(
-            "document.getElementById('about').textContent.split(/\\s+/).join(' ') === {}",
+            "document.getElementById('about').innerText.trim().split(/\\s+/).join(' ') === {}",
             json!(served)
         ),
     );
@@ -80,7 +80,10 @@ fn a_conversation_is_kept_and_goes_on() {
     browser.write("textbox", "Follow-up", FOLLOW_UP);
     browser.press("Enter");
     // Which only the one who knows what was said before can tell.
-    browser.sees("May");
+    browser.until(
+        "it is answered",
+        "document.querySelectorAll('.answer')[1]?.innerText.startsWith('May') && document.querySelector('.composer [type=button]').disabled",
+    );
     browser.click("button", "Rename");
     browser.write("textbox", "Name of the conversation", "The oil");
     browser.press("Enter");

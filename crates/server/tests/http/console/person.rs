@@ -7,7 +7,7 @@ use ken_testing::TableModel;
 use serde_json::json;
 
 use super::chromium::Chromium;
-use crate::fixture::{FOLLOW_UP, FRANCE, LIMITS, OIL, Running, facts, grant, wait_for};
+use crate::fixture::{FRANCE, LIMITS, OIL, Running, facts, grant, wait_for};
 use crate::watch::watched;
 
 pub(super) const DESKTOP: (u32, u32) = (1280, 900);

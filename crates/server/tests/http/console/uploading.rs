@@ -62,7 +62,7 @@ fn one_broken_file_does_not_keep_back_the_others() {
         json!([{"id": "a", "text": "The gate is green."}]).to_string(),
     )
     .unwrap();
-    std::fs::write(&files[1], "{nothing").unwrap();
+    std::fs::write(&files[1], "[{nothing").unwrap();
     std::fs::write(
         &files[2],
         json!([{"id": "c", "text": "The fence is white."}]).to_string(),
