@@ -116,7 +116,7 @@ function progressOf(what) {
     /** @param {[string, string][]} failed names of files, each with why it was not taken in */
     tell(failed) {
       failures.replaceChildren(failed.length ? make("details", { open: true },
-        make("summary", { class: "warn" }, `${counted(failed.length, "file")} failed`),
+        make("summary", { class: "warn" }, "What failed"),
         make("ul", { class: "small" }, failed.map(([name, why]) => make("li", {}, make("strong", {}, name), `: ${why}`)))) : "");
     },
     /** @param {string} text @param {boolean} [isGood] */
@@ -129,9 +129,11 @@ function progressOf(what) {
   };
 }
 
+/** The kind of a file, by its name. @param {Sent} file */
+const kind = ({ path }) => /\.[^./]*$/.exec(path)?.[0].toLowerCase() ?? "";
+
 /** Files that are sent together: of one kind each, so that one kind that is not read does not keep back others. @param {Sent[]} files */
 function batches(files) {
-  const kind = (/** @type {Sent} */ { path }) => /\.[^./]*$/.exec(path)?.[0].toLowerCase() ?? "";
   /** @type {Sent[][]} */
   const made = [];
   let bytes = 0;
@@ -162,7 +164,7 @@ async function sendAll(path, files, shown, changed) {
   for (let batch of batches(files)) {
     const size = batch.reduce((bytes, { file }) => bytes + file.size, 0) / all;
     while (batch.length && !stopped.signal.aborted) {
-      const why = await sendBatch(path, batch, { shown, stopped, begun, size, sum });
+      const why = await sendBatch(path, batch, { shown, stopped, begun, size, sum, failed });
       if (!why) break;
       const named = batch.filter((one) => why.includes(one.path)).sort((a, b) => b.path.length - a.path.length)[0];
       failed.push(...(named ? [named] : batch).map((one) => /** @type {[string, string]} */ ([one.path, why])));
@@ -181,9 +183,10 @@ async function sendAll(path, files, shown, changed) {
  * Sends a batch and waits until it is taken in; returns why it was not.
  * @param {string} path
  * @param {Sent[]} batch
- * @param {{shown: ReturnType<typeof progressOf>, stopped: AbortController, begun: number, size: number, sum: any}} how
+ * @param {{shown: ReturnType<typeof progressOf>, stopped: AbortController, begun: number, size: number, sum: any,
+ *   failed: [string, string][]}} how
  */
-async function sendBatch(path, batch, { shown, stopped, begun, size, sum }) {
+async function sendBatch(path, batch, { shown, stopped, begun, size, sum, failed }) {
   const body = new FormData();
   for (const { file, path: own } of batch) body.append("file", file, own);
   shown.cancelBy(() => stopped.abort());
@@ -194,6 +197,9 @@ async function sendBatch(path, batch, { shown, stopped, begun, size, sum }) {
     if (job.status !== "done") return job.status === "failed" ? job.error?.message ?? "failed" : "";
     sum.generation = job.generation;
     for (const name of Object.keys(sum.progress)) sum.progress[name] += job.progress[name];
+    const without = batch.length - job.progress.documents;
+    if (without > 0) failed.push([`${without} of ${counted(batch.length, "file")} ${kind(batch[0])}`, "no documents are in them"]);
+    shown.tell(failed);
     return "";
   } catch (error) {
     return stopped.signal.aborted ? "" : error.message;

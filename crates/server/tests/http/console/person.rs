@@ -137,7 +137,7 @@ fn an_upload_is_cancelled_and_one_that_goes_on_is_found_again() {
     std::fs::write(&broken, "%PDF-1.7\nnothing").unwrap();
     browser.choose_files("Add files", &[&broken]);
     browser.sees("failed: nothing was taken in");
-    browser.sees("1 file failed");
+    browser.sees("What failed");
     browser.sees("broken.pdf: ");
     is_sound(&mut browser);
 }

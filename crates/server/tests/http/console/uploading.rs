@@ -33,7 +33,7 @@ fn a_folder_is_taken_in_and_what_fails_says_why() {
     let mut browser = at(&server, DESKTOP, "#documents/boats");
     browser.drop_files(".drop", &[&folder]);
     browser.sees("searched as of generation 2: 3 added, 0 replaced, 0 unchanged");
-    browser.sees("2 files failed");
+    browser.sees("What failed");
     browser.sees("garden/tools/broken.pdf: ");
     browser.sees("garden/tools/whole.xyz: ");
     browser.picture("folder");
@@ -56,23 +56,26 @@ fn a_folder_is_taken_in_and_what_fails_says_why() {
 #[test]
 fn one_broken_file_does_not_keep_back_the_others() {
     let server = Running::start();
-    let files = ["a.json", "b.json", "c.json"].map(|name| server.folder.path().join(name));
-    std::fs::write(
-        &files[0],
-        json!([{"id": "a", "text": "The gate is green."}]).to_string(),
-    )
-    .unwrap();
-    std::fs::write(&files[1], "[{nothing").unwrap();
-    std::fs::write(
-        &files[2],
-        json!([{"id": "c", "text": "The fence is white."}]).to_string(),
-    )
-    .unwrap();
+    let file = |name: &str, text: &str| {
+        let path = server.folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    };
+    let gate = json!({"id": "gate", "text": "The gate is green."});
+    let fence = json!({"id": "fence", "text": "The fence is white."});
+    let files = [
+        file("a.jsonl", &gate.to_string()),
+        file("b.jsonl", "{nothing"),
+        file("c.json", &json!([fence]).to_string()),
+        // Settings, which are no documents.
+        file("d.json", "{}"),
+    ];
     let mut browser = at(&server, DESKTOP, "#documents/boats");
-    browser.choose_files("Add files", &[&files[0], &files[1], &files[2]]);
+    browser.choose_files("Add files", &files.each_ref().map(|path| path.as_path()));
     browser.sees("2 added, 0 replaced, 0 unchanged");
-    browser.sees("1 file failed");
-    browser.sees("b.json: ");
+    browser.sees("What failed");
+    browser.sees("b.jsonl: ");
+    browser.sees("1 of 2 files .json: no documents are in them");
     is_sound(&mut browser);
 }
 
