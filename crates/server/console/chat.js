@@ -115,7 +115,7 @@ function heading(chat, chats, keep) {
     name.select();
   });
   const remove = button("Delete", async () => {
-    if (!await confirmed(`Delete “${chat.title}”?`, "It is kept in this browser only.", "Delete")) return;
+    if (!await confirmed(`Delete “${chat.title}”?`, "It is kept in this browser only.", "Delete it")) return;
     chats.remove(chat.id);
     location.hash = "#chat/new";
   });

@@ -93,7 +93,7 @@ fn a_conversation_is_kept_and_goes_on() {
     browser.sees(FOLLOW_UP);
     browser.picture("conversation");
     browser.click("button", "Delete");
-    browser.click("button", "Delete");
+    browser.click("button", "Delete it");
     browser.sees("Ask about notes or boats.");
     browser.until(
         "it is gone",
