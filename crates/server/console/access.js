@@ -4,18 +4,20 @@ import { get } from "./api.js";
 
 /**
  * @typedef {{
- *   needsKey: boolean, takesDocuments: boolean, hasGuarantee: boolean, sources: string[], showsStudies: boolean,
- *   keepsTraces: boolean, seesAll: boolean,
+ *   key: string | null, model: string, version: string, takesDocuments: boolean, hasGuarantee: boolean, sources: string[],
+ *   showsStudies: boolean, keepsTraces: boolean, seesAll: boolean,
  *   may: (scope: string) => boolean, lacks: (scope: string, what: string) => string
  * }} Access
  */
 
 /** Asks the server. @returns {Promise<Access>} */
 export async function readAccess() {
-  const [access, { paths }] = await Promise.all([get("/v1/ken/access"), get("/openapi.json")]);
+  const [access, { paths, info }] = await Promise.all([get("/v1/ken/access"), get("/openapi.json")]);
   const { key, scopes, sources } = access;
   return {
-    needsKey: key != null,
+    key,
+    model: access.model,
+    version: info.version,
     takesDocuments: access.takes_documents,
     hasGuarantee: access.has_guarantee,
     sources,

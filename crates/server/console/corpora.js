@@ -21,10 +21,10 @@ export async function corporaPage(access) {
     if (!corpora.some((corpus) => corpus.name === chosen)) chosen = corpora[0]?.name ?? "";
     list.replaceChildren(table("Corpora", ["corpus", "#generation", "#passages", "embedder"],
       corpora.map((corpus) => [
-        make("a", { href: `#corpora/${encodeURIComponent(corpus.name)}`,
+        make("a", { href: `#documents/${encodeURIComponent(corpus.name)}`,
           "aria-current": corpus.name === chosen ? "true" : null }, corpus.name),
         count(corpus.generation), count(corpus.passages), corpus.embedder,
-      ]), "There are no corpora yet."));
+      ]), "There are no corpora yet: create one, and add documents to it."));
   }
   /** Shows a corpus, or the first one. @param {string} name */
   async function open(name) {
@@ -60,12 +60,12 @@ function making(access) {
   if (refused) return make("p", { class: "dim" }, refused);
   const name = make("input", { required: true, pattern: "[A-Za-z0-9_\\-]{1,64}", autocomplete: "off", spellcheck: "false",
     title: "up to 64 letters, digits, - and _" });
-  const form = make("form", { class: "row" }, field("New corpus", name), make("button", { class: "quiet" }, "Make it"));
+  const form = make("form", { class: "row" }, field("New corpus", name), make("button", { class: "quiet" }, "Create"));
   form.addEventListener("submit", (/** @type {Event} */ event) => {
     event.preventDefault();
     told(async () => {
       await post("/v1/ken/corpora", { name: name.value });
-      location.hash = `#corpora/${encodeURIComponent(name.value)}`;
+      location.hash = `#documents/${encodeURIComponent(name.value)}`;
       name.value = "";
     });
   });
@@ -92,11 +92,11 @@ async function corpusView(name, access, refreshList, gone) {
   const documents = documentsPanel(name, path, access, mayWrite, changed);
   const pruned = prunedPanel(path, access, mayWrite, changed);
   const element = make("div", { class: "columns" },
-    searchPanel(name, access),
-    make("section", { class: "panel", "aria-labelledby": "documents-title" },
+    make("section", { class: "panel wide", "aria-labelledby": "documents-title" },
       make("h2", { id: "documents-title" }, `Documents of ${name}`),
       mayWrite ? uploadPanel(name, path, changed) : make("p", { class: "dim" }, cannotWrite(access)),
       documents.element, mayWrite && removing(name, path, gone)),
+    searchPanel(name, access),
     pruned.element,
     make("section", { class: "panel wide", "aria-labelledby": "generations-title" },
       make("h2", { id: "generations-title" }, "Generations"), history));
@@ -127,7 +127,7 @@ function generations(corpus, path, access, changed) {
     const job = await post(`${path}/rollback`, { generation });
     await changed();
     notice(`Generation ${generation} is back, as generation ${job.generation}.`);
-  }), { "aria-label": `Bring generation ${generation} back` });
+  }), { "aria-label": `Bring back generation ${generation}` });
   const mayWrite = !cannotWrite(access);
   const rows = corpus.history.toReversed().map((past) => [
     String(past.generation), past.change, time(past.created_at), count(past.documents), count(past.passages),

@@ -3,10 +3,12 @@
 import { escaped, get, remove } from "./api.js";
 import { button, confirmed, field, make, notice, table, told } from "./dom.js";
 import { count } from "./format.js";
-import { openPassage } from "./passage.js";
+import { openDocument } from "./passage.js";
 
 /** Documents of a page. */
 const LISTED = 50;
+
+const EMPTY = "There are no documents yet.";
 
 /**
  * @param {string} name of the corpus
@@ -16,13 +18,13 @@ const LISTED = 50;
  * @param {() => Promise<void>} changed called when a document was deleted
  */
 export function documentsPanel(name, path, access, mayWrite, changed) {
-  const shown = make("div", { "aria-live": "polite" });
+  const shown = make("div", { class: "listed", "aria-live": "polite" });
   const prefix = make("input", { type: "search", autocomplete: "off", spellcheck: "false", placeholder: "how its id begins" });
   const form = make("form", { class: "row", "aria-label": `Documents of ${name}` },
     field("Find a document", prefix), make("button", { class: "quiet" }, "Find"));
   form.addEventListener("submit", (/** @type {Event} */ event) => {
     event.preventDefault();
-    told(show);
+    told(() => show());
   });
 
   /** @param {string} id */
@@ -45,30 +47,24 @@ export function documentsPanel(name, path, access, mayWrite, changed) {
         shown.replaceChildren(make("p", { class: "dim" }, error.message));
       }
     } else {
-      shown.replaceChildren(make("p", { class: "dim" }, "There are no documents yet."));
+      shown.replaceChildren(make("p", { class: "dim" }, EMPTY));
     }
   }
 
-  async function show() {
-    const query = new URLSearchParams({ limit: String(LISTED), prefix: prefix.value });
-    const { data, has_more: isMore } = await get(`${path}/documents?${query}`);
-    const rows = data.map((one) => [
-      button(one.doc_id, () => told(() => openFirst(one)), { class: "link", "aria-label": `Read ${one.doc_id}` }),
-      one.title, count(one.passages), one.metadata?.pages ? count(one.metadata.pages) : null,
+  /** @param {any[]} [before] the documents of the pages before */
+  async function show(before = []) {
+    const query = new URLSearchParams({ limit: String(LISTED), prefix: prefix.value, after: before.at(-1)?.doc_id ?? "" });
+    const page = await get(`${path}/documents?${query}`);
+    const listed = [...before, ...page.data];
+    const rows = listed.map((one) => [
+      button(one.doc_id, () => told(() => openDocument(one, name, access)), { class: "link", "aria-label": `Read ${one.doc_id}` }),
+      one.title, count(one.passages), one.pruned ? count(one.pruned) : null, one.metadata?.pages ? count(one.metadata.pages) : null,
       mayWrite && deleting(one.doc_id),
     ]);
-    shown.replaceChildren(...[
-      table(`Documents of ${name}, newest first`, ["~document", "~title", "#passages", "#pages", ""], rows,
-        prefix.value ? "No document begins so." : "There are no documents yet."),
-      isMore && make("p", { class: "dim small" }, `The newest ${LISTED}; find others by how their ids begin.`),
-    ].filter(Boolean));
-  }
-
-  /** @param {any} document */
-  async function openFirst(document) {
-    const { data } = await get(`${path}/passages?${new URLSearchParams({ document: document.doc_id, limit: "1" })}`);
-    if (!data.length) throw new Error(`${document.doc_id} has no text.`);
-    await openPassage({ ...data[0], doc_id: document.doc_id, title: document.title, corpus: { name, generation: 0 } }, access);
+    shown.replaceChildren(
+      table(`Documents of ${name}, newest first`, ["~document", "~title", "#passages", "#pruned", "#pages", ""], rows,
+        prefix.value ? "No document begins so." : EMPTY),
+      page.has_more ? button("More documents", () => told(() => show(listed))) : "");
   }
 
   return { element: make("div", {}, form, shown), show: showOf };

@@ -42,9 +42,10 @@ export function table(name, columns, rows, empty) {
   /** @type {Record<string, string>} */
   const kinds = { "#": "number", "~": "text" };
   const heads = columns.map((column) => [column.replace(/^[#~]/, ""), kinds[column[0]] ?? null]);
-  return make("div", { class: "scroll", role: "region", "aria-label": name, tabindex: "0" },
+  return make("div", { class: "scroll", role: "group", "aria-label": name, tabindex: "0" },
     make("table", {},
-      make("thead", {}, make("tr", {}, heads.map(([label, kind]) => make("th", { scope: "col", class: kind }, label)))),
+      make("thead", {}, make("tr", {}, heads.map(([label, kind]) =>
+        (label ? make("th", { scope: "col", class: kind }, label) : make("td"))))),
       make("tbody", {}, rows.map((row) =>
         make("tr", {}, row.map((cell, place) => make("td", { class: heads[place][1] }, cell ?? "–")))))));
 }
@@ -90,6 +91,12 @@ export async function told(work) {
 export function changed(place, ...children) {
   const next = make("div", {}, ...children);
   if (next.innerHTML !== place.innerHTML) place.replaceChildren(...next.childNodes);
+}
+
+/** Where a link may lead: to addresses of the web and of mail; nothing for others. @param {string} text */
+export function outside(text) {
+  const address = URL.canParse(text) ? new URL(text) : null;
+  return address && ["http:", "https:", "mailto:"].includes(address.protocol) ? address.href : null;
 }
 
 /** @param {string} id @returns {any} */

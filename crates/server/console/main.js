@@ -1,10 +1,10 @@
 // Which page is shown, by the part of the address behind `#`; and the key, where the server asks for one.
 
 import { readAccess } from "./access.js";
-import { setKey } from "./api.js";
-import { askPage } from "./ask.js";
+import { get, setKey } from "./api.js";
+import { chatPage } from "./chat.js";
 import { corporaPage } from "./corpora.js";
-import { byId, notice } from "./dom.js";
+import { byId, make, notice, told } from "./dom.js";
 import { knowledgePage } from "./knowledge.js";
 import { policiesPage } from "./policies.js";
 import { studiesPage } from "./studies.js";
@@ -16,7 +16,7 @@ import { trafficPage } from "./traffic.js";
  */
 
 /** @type {Record<string, (access: Access) => Promise<Page>>} */
-const PAGES = { ask: askPage, corpora: corporaPage, traffic: trafficPage, policies: policiesPage, knowledge: knowledgePage,
+const PAGES = { chat: chatPage, documents: corporaPage, traffic: trafficPage, policies: policiesPage, knowledge: knowledgePage,
   studies: studiesPage };
 
 const main = byId("main");
@@ -32,8 +32,8 @@ let turns = 0;
 async function show() {
   const turn = ++turns;
   const [first, ...rest] = location.hash.slice(1).split("/");
-  const name = Object.hasOwn(PAGES, first) ? first : "ask";
-  for (const link of document.querySelectorAll("nav a")) {
+  const name = Object.hasOwn(PAGES, first) ? first : "chat";
+  for (const link of document.querySelectorAll("header nav a")) {
     if (link.getAttribute("href") !== `#${name}`) link.removeAttribute("aria-current");
     else {
       link.setAttribute("aria-current", "page");
@@ -46,7 +46,9 @@ async function show() {
   shown = undefined;
   try {
     access ??= await readAccess();
-    byId("key-button").hidden = !access.needsKey;
+    byId("key-button").hidden = access.key == null;
+    const served = access;
+    told(() => about(served));
     const page = pages.get(name) ?? await PAGES[name](access);
     pages.set(name, page);
     if (turn !== turns) return;
@@ -58,6 +60,14 @@ async function show() {
     if (error.status === 401) askForKey(error.code === "missing_api_key" ? "" : error.message);
     else notice(error.message);
   }
+}
+
+/** Says what is served here. @param {Access} access */
+async function about({ model, version }) {
+  const { corpora } = await get("/v1/ken/corpora");
+  const names = corpora.map((corpus) => corpus.name).join(", ");
+  byId("about").replaceChildren(...[["model", model], ["corpus", names || "none yet"], ["ken", version]].map(([term, value]) =>
+    make("span", {}, `${term} `, make("strong", {}, value))));
 }
 
 /** @param {string} refused why the last key was not taken */
@@ -88,6 +98,6 @@ document.querySelector(".skip")?.addEventListener("click", (event) => {
 });
 addEventListener("hashchange", async () => {
   await show();
-  main.focus();
+  if (!main.contains(document.activeElement)) main.focus();
 });
 show();

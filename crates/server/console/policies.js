@@ -95,7 +95,7 @@ export function compared(comparison) {
     said.textContent = text;
     slider.setAttribute("aria-valuetext", text);
     link.textContent = `Ask with ${named}`;
-    link.href = `#ask/with/${encodeURIComponent(named)}`;
+    link.href = `#chat/with/${encodeURIComponent(named)}`;
     drawing.replaceChildren(chart(comparison, curved, point));
   }
   function chosen() {

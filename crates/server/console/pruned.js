@@ -1,4 +1,4 @@
-// What is left out of every result of a corpus: by which run, which documents; leaving out and restoring.
+// What is pruned of a corpus: by which run, which documents; pruning and restoring.
 
 import { get, post } from "./api.js";
 import { button, field, make, notice, table, told } from "./dom.js";
@@ -11,7 +11,7 @@ const LISTED = 50;
  * @param {string} path of the corpus
  * @param {import("./access.js").Access} access
  * @param {boolean} mayWrite
- * @param {() => Promise<void>} changed called when something was left out or restored
+ * @param {() => Promise<void>} changed called when something was pruned or restored
  */
 export function prunedPanel(path, access, mayWrite, changed) {
   const shown = make("div");
@@ -39,8 +39,8 @@ export function prunedPanel(path, access, mayWrite, changed) {
     const listed = pruned ? await documents() : null;
     shown.replaceChildren(...[
       pruned ? make("p", {}, `${count(pruned)} of ${counted(pruned + passages, "passage")} (${share(pruned, pruned + passages)}) ` +
-        `${pruned === 1 ? "is" : "are"} left out of every result. They stay in the corpus until a compaction.`) : "",
-      table("What is left out, by reason", ["~reason", "#passages", "#documents", "#score", ""], runs, "Nothing is left out."),
+        `${pruned === 1 ? "is" : "are"} pruned: left out of every result, and in the corpus until a compaction.`) : "",
+      table("Pruned, by reason", ["~reason", "#passages", "#documents", "#score", ""], runs, "Nothing is pruned."),
       listed,
     ].filter(Boolean));
   }
@@ -54,12 +54,12 @@ export function prunedPanel(path, access, mayWrite, changed) {
         mayWrite && restoring("Restore", { documents: [one.doc_id] }, `${one.doc_id} is`, one.doc_id)];
     });
     return make("details", { open: rows.length <= 10 }, make("summary", {}, "Documents"),
-      table("Documents with passages that are left out", ["~document", "~title", "#left out", "~reason", ""], rows, "None."),
+      table("Documents with pruned passages", ["~document", "~title", "#pruned", "~reason", ""], rows, "None."),
       isMore && make("p", { class: "dim small" }, `The newest ${LISTED}.`));
   }
 
   const element = make("section", { class: "panel wide", "aria-labelledby": "pruned-title" },
-    make("h2", { id: "pruned-title" }, "Left out"), shown, mayWrite && byHand(change), mayWrite && byPlan(change));
+    make("h2", { id: "pruned-title" }, "Pruned"), shown, mayWrite && byHand(change), mayWrite && byPlan(change));
   return { element, show };
 }
 
@@ -69,12 +69,12 @@ export function prunedPanel(path, access, mayWrite, changed) {
 function byHand(change) {
   const id = make("input", { required: true, autocomplete: "off", spellcheck: "false", placeholder: "its id, such as boat.md" });
   const reason = make("input", { autocomplete: "off", maxlength: "100", placeholder: "by hand" });
-  const form = make("form", { class: "row" }, field("Leave a document out", id), field("Because", reason),
-    make("button", { class: "quiet" }, "Leave it out"));
+  const form = make("form", { class: "row" }, field("Prune a document", id), field("Reason", reason),
+    make("button", { class: "quiet" }, "Prune"));
   form.addEventListener("submit", (/** @type {Event} */ event) => {
     event.preventDefault();
     told(async () => {
-      await change("prune", { documents: [id.value], ...(reason.value.trim() && { reason: reason.value.trim() }) }, `${id.value} is left out`);
+      await change("prune", { documents: [id.value], ...(reason.value.trim() && { reason: reason.value.trim() }) }, `${id.value} is pruned`);
       id.value = "";
     });
   });
@@ -84,12 +84,12 @@ function byHand(change) {
 /** @param {Change} change */
 function byPlan(change) {
   const file = make("input", { type: "file", required: true, accept: ".jsonl" });
-  const form = make("form", { class: "row" }, field("Plan of ken prune", file), make("button", { class: "quiet" }, "Apply it"));
+  const form = make("form", { class: "row" }, field("Plan of ken prune", file), make("button", { class: "quiet" }, "Apply"));
   form.addEventListener("submit", (/** @type {Event} */ event) => {
     event.preventDefault();
     told(async () => {
       const passages = marks(await file.files[0].text());
-      await change("prune", { passages }, `${counted(passages.length, "passage")} ${passages.length === 1 ? "is" : "are"} left out`);
+      await change("prune", { passages }, `${counted(passages.length, "passage")} ${passages.length === 1 ? "is" : "are"} pruned`);
       file.value = "";
     });
   });

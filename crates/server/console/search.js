@@ -2,8 +2,9 @@
 
 import { post } from "./api.js";
 import { button, field, make, table } from "./dom.js";
-import { counted, duration, shortened } from "./format.js";
+import { counted, duration } from "./format.js";
 import { openPassage, titleOf } from "./passage.js";
+import { excerpt } from "./sentences.js";
 
 /** @param {string} name of the corpus @param {import("./access.js").Access} access */
 export function searchPanel(name, access) {
@@ -19,10 +20,13 @@ export function searchPanel(name, access) {
     try {
       const asked = { query: query.value, corpus: name, k: 10, ...(mode.value && { mode: mode.value }) };
       const { corpus, hits, ms } = await post("/v1/ken/search", asked);
-      const rows = hits.map((hit) => [
-        button(titleOf(hit), () => openPassage({ ...hit, corpus }, access), { class: "link" }),
-        [hit.heading && make("div", { class: "dim small" }, hit.heading), shortened(hit.text, 200)], hit.score.toFixed(3),
-      ]);
+      const rows = hits.map((hit) => {
+        const [before, at, after] = excerpt(hit.text, [asked.query], 200);
+        return [
+          button(titleOf(hit), () => openPassage({ ...hit, corpus }, access, [asked.query]), { class: "link" }),
+          [hit.heading && make("div", { class: "dim small" }, hit.heading), before, make("mark", {}, at), after], hit.score.toFixed(3),
+        ];
+      });
       found.replaceChildren(
         make("p", { class: "dim" }, `${counted(hits.length, "passage")} of generation ${corpus.generation} in ${duration(ms)}`),
         table("Passages found", ["document", "~text", "#score"], rows, "Nothing was found."));
@@ -31,7 +35,7 @@ export function searchPanel(name, access) {
     }
     found.removeAttribute("aria-busy");
   });
-  return make("section", { class: "panel", "aria-labelledby": "search-title" },
+  return make("section", { class: "panel wide", "aria-labelledby": "search-title" },
     make("h2", { id: "search-title" }, `Search ${name}`),
     access.may("search") ? [form, found] : make("p", { class: "dim" }, access.lacks("search", "search")));
 }

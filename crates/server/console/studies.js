@@ -57,7 +57,7 @@ async function shown(study, access) {
   const saved = async (/** @type {string} */ file) =>
     saveAs(file.replace(/^.*\//, ""), "application/octet-stream", await text(address(file)));
   // A link carries no key; and the page stands alone, so that nothing in it reads this one.
-  const page = study.page && (access.needsKey
+  const page = study.page && (access.key != null
     ? button("Save the page", () => told(() => saved(study.page ?? "")))
     : make("a", { href: address(study.page), target: "_blank", rel: "noopener noreferrer" }, "Open the page"));
   const files = study.files.filter((file) => file.name !== study.page);

@@ -7,7 +7,8 @@ import { openPassage, titleOf } from "./passage.js";
 
 /**
  * @typedef {{start: number, end: number}} Span
- * @typedef {{number: number, passage_id: string, doc_id: string, title: string, text: string, places: Span[]}} Citation
+ * @typedef {{number: number, passage_id: string, doc_id: string, title: string, heading?: string, text: string,
+ *   places: Span[]}} Citation
  * @typedef {{passage_id: string, doc_id: string, title: string, text: string, score: number, in_prompt?: boolean,
  *   metadata?: Record<string, unknown>}} Retrieved
  * @typedef {{policy: string, abstain?: string, max_loss?: number, max_error?: number, confidence: number,
@@ -17,7 +18,7 @@ import { openPassage, titleOf } from "./passage.js";
  *   corpus: {name: string, generation: number} | null, citations: Citation[], unfounded: Span[],
  *   retrieved?: Retrieved[], verbalized?: string, model_calls: number, searches: number,
  *   timing_ms: Record<string, number>}} Trace
- * @typedef {{prompt_tokens: number, completion_tokens: number}} Usage
+ * @typedef {{prompt_tokens: number, completion_tokens: number, total_tokens?: number}} Usage
  */
 
 const STANDINGS = {
@@ -47,7 +48,7 @@ export function promise({ max_loss, max_error, abstain, confidence }) {
 /** @param {Trace} trace @param {Usage | null} usage @param {import("./access.js").Access} access */
 export function details(trace, usage, access) {
   const { corpus, guarantee } = trace;
-  return make("details", {}, make("summary", {}, "How it came about"),
+  return make("details", {}, make("summary", {}, "Trace"),
     terms([
       ["answered", trace.question],
       ["policy", trace.policy],
@@ -100,7 +101,7 @@ export function stages({ total, ...timing }) {
 /** @param {Trace} trace @param {import("./access.js").Access} access */
 function passages(trace, access) {
   const rows = (trace.retrieved ?? []).map((one) => [
-    button(titleOf(one), () => openPassage({ corpus: trace.corpus, ...one }, access), { class: "link" }),
+    button(titleOf(one), () => openPassage({ corpus: trace.corpus, ...one }, access, [trace.question]), { class: "link" }),
     shortened(one.text, 160), one.score.toFixed(3), one.in_prompt ? "yes" : "no",
   ]);
   return table("Passages retrieved", ["document", "~text", "#score", "read"], rows, "Nothing was retrieved.");

@@ -3,6 +3,7 @@
 import { get, post, text } from "./api.js";
 import { button, byId, field, make, notice, saveAs, table, told } from "./dom.js";
 import { count, duration, measured, shortened, time } from "./format.js";
+import { markdown } from "./markdown.js";
 import { details } from "./trace.js";
 
 /**
@@ -16,7 +17,7 @@ const PAGE = 50;
 
 /** What can be looked for, as the server is asked for it. */
 const KINDS = [
-  ["", "all"], ["rating=bad", "rated wrong"], ["rating=good", "rated right"],
+  ["", "all"], ["rating=bad", "rated bad"], ["rating=good", "rated good"],
   ["route=self", "from memory"], ["route=corpus", "retrieved"],
 ];
 
@@ -26,8 +27,8 @@ export function tracesPanel(access) {
   const slower = make("input", { type: "number", min: "0", step: "any", placeholder: "any" });
   const place = make("div");
   const form = make("form", { class: "row", "aria-label": "Which questions" },
-    field("Show", kind), field("Slower than, in ms", slower), make("button", { class: "quiet" }, "Look again"),
-    button("Save the questions rated wrong", () => told(() => save("/v1/ken/traces/questions?rating=bad"))),
+    field("Show", kind), field("Slower than, in ms", slower), make("button", { class: "quiet" }, "Refresh"),
+    button("Save the questions rated bad", () => told(() => save("/v1/ken/traces/questions?rating=bad"))),
     button("Save the evaluation set", () => told(() => save("/v1/ken/evals/questions"))),
     access.may("admin") && button("Save the corrections", () => told(() => save("/v1/ken/corrections"))));
   /** @type {Past[]} */
@@ -78,7 +79,7 @@ function list(listed, onOpen) {
 /** @param {Past} one */
 function rating({ feedback }) {
   if (!feedback) return "";
-  if (feedback.rating) return feedback.rating === "bad" ? make("span", { class: "warn" }, "wrong") : "right";
+  if (feedback.rating) return feedback.rating === "bad" ? make("span", { class: "warn" }, "bad") : "good";
   return feedback.source ? "corrected" : "answered";
 }
 
@@ -88,7 +89,7 @@ function open(one, access, changed) {
   shown.open = true;
   byId("trace-title").textContent = one.question || one.id;
   byId("trace-body").replaceChildren(
-    make("p", { class: "answer" }, one.answer ?? ""), make("p", { class: "dim reason" }, one.reason),
+    make("div", { class: "answer" }, markdown(one.answer ?? "")), make("p", { class: "dim reason" }, one.reason),
     ...(one.question
       ? [rightAnswer(one, changed), access.sources.length > 0 ? rightSource(one, access, changed) : ""]
       : [make("p", { class: "dim" }, "This server does not keep what was asked (the setting keep_questions).")]),

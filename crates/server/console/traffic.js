@@ -163,7 +163,7 @@ function latencies(all) {
   const stages = by(all, "ken_stage_seconds_sum", ["stage"]).map(([[stage], seconds]) =>
     [stage, duration(1000 * seconds / (counts.get(stage) ?? 1)), count(counts.get(stage) ?? 0)]);
   return [
-    table("Times to answer", ["", "#median", "#95%"], [
+    table("Times to answer", ["", "#p50", "#p95"], [
       row("first token", "ken_first_token_seconds"), row("whole answer", "ken_answer_seconds"),
     ], "–"),
     make("p", { class: "dim small" }, "Interpolated within the buckets of the histograms."),

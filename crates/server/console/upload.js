@@ -1,11 +1,20 @@
-// Putting documents in: sending them, and following the job that takes them in.
+// Putting documents in: files and folders, chosen or dropped; sending them, and following the jobs that take them in.
 
 import { get, post, upload } from "./api.js";
-import { button, field, make, told } from "./dom.js";
+import { button, make, notice, told } from "./dom.js";
 import { count, counted, share } from "./format.js";
+
+/** @typedef {{file: File, path: string}} Sent a file, and its path in the folder that it comes from */
 
 /** How often a job is looked at, in milliseconds. */
 const EVERY = 400;
+
+/** The most files and bytes that are sent at once. */
+const FILES = 50;
+const BYTES = 64 << 20;
+
+/** The share of a batch that is done when it is sent. */
+const SENT = 0.2;
 
 /**
  * @param {string} name of the corpus
@@ -13,17 +22,39 @@ const EVERY = 400;
  * @param {() => Promise<void>} changed called when documents were taken in
  */
 export function uploadPanel(name, path, changed) {
-  const files = make("input", { type: "file", multiple: true, required: true });
   const jobs = make("div");
-  const form = make("form", { class: "row" }, field("Add documents", files), make("button", {}, "Upload"));
-  form.addEventListener("submit", (/** @type {Event} */ event) => {
-    event.preventDefault();
-    const body = new FormData();
-    for (const file of files.files) body.append("file", file);
-    const shown = progressOf([...files.files].map((file) => file.name).join(", "));
-    files.value = "";
+  /** @param {Sent[]} all */
+  function take(all) {
+    const files = all.filter((one) => !/(^|\/)\./.test(one.path));
+    if (!files.length) {
+      notice("Hidden files are not sent.");
+      return;
+    }
+    const shown = progressOf(files.length === 1 ? files[0].path : counted(files.length, "file"));
     jobs.prepend(shown.element);
-    sendAndFollow(path, body, shown, changed);
+    sendAll(path, files, shown, changed);
+  }
+  /** @param {string} label @param {Record<string, any>} more */
+  const chooser = (label, more) => {
+    const input = make("input", { type: "file", multiple: true, ...more, onchange: () => {
+      take([...input.files].map((file) => ({ file, path: file.webkitRelativePath || file.name })));
+      input.value = "";
+    } });
+    return make("label", {}, label, input);
+  };
+  const zone = make("div", { class: "drop" }, make("p", {}, "Drop files or folders here, or choose them:"),
+    make("div", { class: "row" }, chooser("Add files", {}), chooser("Add a folder", { webkitdirectory: true })));
+  const over = (/** @type {boolean} */ is) => (/** @type {DragEvent} */ event) => {
+    event.preventDefault();
+    zone.classList.toggle("over", is);
+  };
+  zone.addEventListener("dragover", over(true));
+  zone.addEventListener("dragleave", over(false));
+  zone.addEventListener("drop", (/** @type {DragEvent} */ event) => {
+    over(false)(event);
+    // They are there during the event only.
+    const entries = [...event.dataTransfer?.items ?? []].map((item) => item.webkitGetAsEntry());
+    told(async () => take((await Promise.all(entries.map(filesOf))).flat()));
   });
   // Whatever goes on already, from here or elsewhere.
   told(async () => {
@@ -31,31 +62,63 @@ export function uploadPanel(name, path, changed) {
     for (const job of data.filter((one) => one.corpus === name && isOpen(one))) {
       const shown = progressOf(job.kind);
       jobs.append(shown.element);
-      follow(job, shown, changed);
+      follow(job, shown, 0, 1).then((ended) => {
+        shown.end(ended.status === "failed" ? `failed: ${ended.error?.message}` : ended.status === "cancelled" ? "cancelled" : done(ended),
+          ended.status !== "failed");
+        return changed();
+      }).catch((error) => shown.end(error.message, false));
     }
   });
-  return make("div", {}, form, jobs);
+  return make("div", {}, zone, jobs);
+}
+
+/** All files of something that was dropped. @param {any} entry @returns {Promise<Sent[]>} */
+async function filesOf(entry) {
+  if (!entry) return [];
+  if (entry.isFile) {
+    const file = await new Promise((resolve, reject) => entry.file(resolve, reject));
+    return [{ file, path: entry.fullPath.replace(/^\//, "") }];
+  }
+  const reader = entry.createReader();
+  const found = [];
+  for (;;) {
+    // A folder is told in parts.
+    const some = await new Promise((resolve, reject) => reader.readEntries(resolve, reject));
+    if (!some.length) return found;
+    for (const one of some) found.push(...await filesOf(one));
+  }
 }
 
 const isOpen = (/** @type {any} */ job) => job.status === "waiting" || job.status === "running";
+
+/** What came of jobs, in words. @param {any} job */
+const done = ({ generation, progress: { added, replaced, unchanged } }) =>
+  `searched as of generation ${generation}: ${count(added)} added, ${count(replaced)} replaced, ${count(unchanged)} unchanged`;
 
 /** How far something is. @param {string} what */
 function progressOf(what) {
   const bar = make("progress", { max: "1", value: "0", "aria-label": what });
   const said = make("p", { class: "dim", role: "status" });
   const cancel = button("Cancel", () => {});
-  const element = make("div", { class: "job" }, make("p", {}, what), bar, make("div", { class: "row" }, said, cancel));
+  const failures = make("div");
+  const element = make("div", { class: "job" }, make("p", {}, what), bar, make("div", { class: "row" }, said, cancel), failures);
   let onCancel = () => {};
   cancel.addEventListener("click", () => onCancel());
   return {
     element,
-    /** @param {string} text @param {number} [value] from 0 to 1 */
+    /** @param {string} text @param {number} value from 0 to 1 */
     say(text, value) {
       said.textContent = text;
-      if (value !== undefined) bar.value = value;
+      bar.value = value;
     },
     /** @param {() => void} action */
     cancelBy(action) { onCancel = action; },
+    /** @param {[string, string][]} failed names of files, each with why it was not taken in */
+    tell(failed) {
+      failures.replaceChildren(failed.length ? make("details", { open: true },
+        make("summary", { class: "warn" }, "What failed"),
+        make("ul", { class: "small" }, failed.map(([name, why]) => make("li", {}, make("strong", {}, name), `: ${why}`)))) : "");
+    },
     /** @param {string} text @param {boolean} [isGood] */
     end(text, isGood = true) {
       said.textContent = text;
@@ -66,21 +129,80 @@ function progressOf(what) {
   };
 }
 
+/** The kind of a file, by its name. @param {Sent} file */
+const kind = ({ path }) => /\.[^./]*$/.exec(path)?.[0].toLowerCase() ?? "";
+
+/** Files that are sent together: of one kind each, so that one kind that is not read does not keep back others. @param {Sent[]} files */
+function batches(files) {
+  /** @type {Sent[][]} */
+  const made = [];
+  let bytes = 0;
+  for (const one of [...files].sort((a, b) => kind(a).localeCompare(kind(b)))) {
+    const last = made.at(-1);
+    const fits = last && kind(last[0]) === kind(one) && last.length < FILES && bytes + one.file.size <= BYTES;
+    if (fits) last.push(one);
+    else made.push([one]);
+    bytes = (fits ? bytes : 0) + one.file.size;
+  }
+  return made;
+}
+
 /**
+ * Sends files batch by batch. One that cannot be read is named, and the others of its batch are sent without it.
  * @param {string} path
- * @param {FormData} body
+ * @param {Sent[]} files
  * @param {ReturnType<typeof progressOf>} shown
  * @param {() => Promise<void>} changed
  */
-async function sendAndFollow(path, body, shown, changed) {
-  const sending = new AbortController();
-  shown.cancelBy(() => sending.abort());
+async function sendAll(path, files, shown, changed) {
+  const all = Math.max(1, files.reduce((sum, { file }) => sum + file.size, 0));
+  const stopped = new AbortController();
+  /** @type {[string, string][]} */
+  const failed = [];
+  const sum = { generation: 0, progress: { added: 0, replaced: 0, unchanged: 0 } };
+  let begun = 0;
+  for (let batch of batches(files)) {
+    const size = batch.reduce((bytes, { file }) => bytes + file.size, 0) / all;
+    while (batch.length && !stopped.signal.aborted) {
+      const why = await sendBatch(path, batch, { shown, stopped, begun, size, sum, failed });
+      if (!why) break;
+      const named = batch.filter((one) => why.includes(one.path)).sort((a, b) => b.path.length - a.path.length)[0];
+      failed.push(...(named ? [named] : batch).map((one) => /** @type {[string, string]} */ ([one.path, why])));
+      batch = named ? batch.filter((one) => one !== named) : [];
+      shown.tell(failed);
+    }
+    begun += size;
+  }
+  const taken = sum.generation ? done(sum) : "nothing was taken in";
+  if (stopped.signal.aborted) shown.end(sum.generation ? `cancelled; ${taken}` : "cancelled; nothing was taken in");
+  else shown.end(sum.generation ? taken : `failed: ${taken}`, sum.generation > 0);
+  await changed();
+}
+
+/**
+ * Sends a batch and waits until it is taken in; returns why it was not.
+ * @param {string} path
+ * @param {Sent[]} batch
+ * @param {{shown: ReturnType<typeof progressOf>, stopped: AbortController, begun: number, size: number, sum: any,
+ *   failed: [string, string][]}} how
+ */
+async function sendBatch(path, batch, { shown, stopped, begun, size, sum, failed }) {
+  const body = new FormData();
+  for (const { file, path: own } of batch) body.append("file", file, own);
+  shown.cancelBy(() => stopped.abort());
+  const sent = (/** @type {number} */ part) => shown.say(`sending: ${share(part, 1)}`, begun + size * SENT * part);
   try {
-    const told = (/** @type {number} */ part) => shown.say(`sending: ${share(part, 1)}`, part);
-    const job = await upload(`${path}/documents`, body, told, sending.signal);
-    await follow(job, shown, changed);
+    const job = await follow(await upload(`${path}/documents`, body, sent, stopped.signal), shown, begun + size * SENT, size * (1 - SENT));
+    if (job.status === "cancelled") stopped.abort();
+    if (job.status !== "done") return job.status === "failed" ? job.error?.message ?? "failed" : "";
+    sum.generation = job.generation;
+    for (const name of Object.keys(sum.progress)) sum.progress[name] += job.progress[name];
+    const without = batch.length - job.progress.documents;
+    if (without > 0) failed.push([`${without} of ${counted(batch.length, "file")} ${kind(batch[0])}`, "no documents are in them"]);
+    shown.tell(failed);
+    return "";
   } catch (error) {
-    shown.end(sending.signal.aborted ? "cancelled; nothing was taken in" : error.message, sending.signal.aborted);
+    return stopped.signal.aborted ? "" : error.message;
   }
 }
 
@@ -88,28 +210,17 @@ async function sendAndFollow(path, body, shown, changed) {
  * Follows a job to its end.
  * @param {any} job
  * @param {ReturnType<typeof progressOf>} shown
- * @param {() => Promise<void>} changed
+ * @param {number} begun the share of all that is done before it
+ * @param {number} size its own share
  */
-async function follow(job, shown, changed) {
+async function follow(job, shown, begun, size) {
   const address = `/v1/ken/jobs/${encodeURIComponent(job.id)}`;
   shown.cancelBy(() => told(() => post(`${address}/cancel`, {})));
-  try {
-    while (isOpen(job)) {
-      const { bytes_read: read, bytes_total: total, documents, passages } = job.progress;
-      shown.say(`${job.status}: ${counted(documents, "document")}, ${counted(passages, "passage")}`, total ? read / total : 0);
-      await new Promise((wake) => setTimeout(wake, EVERY));
-      job = await get(address);
-    }
-  } catch (error) {
-    shown.end(error.message, false);
-    return;
+  while (isOpen(job)) {
+    const { bytes_read: read, bytes_total: total, documents, passages } = job.progress;
+    shown.say(`${job.status}: ${counted(documents, "document")}, ${counted(passages, "passage")}`, begun + size * (total ? read / total : 0));
+    await new Promise((wake) => setTimeout(wake, EVERY));
+    job = await get(address);
   }
-  const { added, replaced, unchanged } = job.progress;
-  if (job.status === "failed") shown.end(`failed: ${job.error?.message}`, false);
-  else if (job.status === "cancelled") shown.end("cancelled");
-  else {
-    shown.end(`searched as of generation ${job.generation}: ${count(added)} added, ${count(replaced)} replaced, ` +
-      `${count(unchanged)} unchanged`);
-  }
-  await changed();
+  return job;
 }

@@ -13,6 +13,7 @@ use super::jobs;
 use super::reply::Reply;
 use super::upload::receive;
 use crate::service::clock::unix_seconds;
+use crate::service::library::files::safe_path;
 use crate::service::library::job::{Job, Work};
 use crate::service::library::new_id;
 use crate::service::library::stores::MadeCorpus;
@@ -109,7 +110,7 @@ pub(crate) async fn upload(call: Call<Corpus>, body: Upload) -> Result<Reply<Job
     let id = new_id("job_");
     let sent = library.jobs.sent(&id);
     let headers = call.headers.clone();
-    let job = receive(headers, body.0, sent.clone(), move |received| {
+    let job = receive(headers, body.0, sent.clone(), safe_path, move |received| {
         let library = call.served.library()?;
         let job = received.and_then(|received| {
             if received.files.is_empty() {

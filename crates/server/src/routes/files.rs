@@ -8,7 +8,7 @@ use super::reply::Reply;
 use super::upload::{Received, receive};
 use crate::access::caller::Caller;
 use crate::service::clock::unix_seconds;
-use crate::service::library::files::{FileRecord, START};
+use crate::service::library::files::{FileRecord, START, safe_name};
 use crate::service::library::job::{Job, Work};
 use crate::service::library::{Library, new_id};
 use crate::service::resources::Served;
@@ -26,7 +26,7 @@ pub(crate) async fn upload(call: Call, body: Upload) -> Result<Reply<FileObject>
     let id = new_id(START);
     let folder = library.files.content(&id);
     let headers = call.headers.clone();
-    let kept = receive(headers, body.0, folder, move |received| {
+    let kept = receive(headers, body.0, folder, safe_name, move |received| {
         let library = call.served.library()?;
         let kept = received.and_then(|received| keep(library, &id, received, call.caller()));
         if kept.is_err() {

@@ -18,7 +18,6 @@ use futures_core::Stream;
 use ken_storage::{AtomicFile, StorageError};
 use multer::{Constraints, Field, Multipart, SizeLimit};
 
-use crate::service::library::files::safe_name;
 use crate::service::work::{blocking, broken};
 use crate::wire::body::{refuse_larger, too_large};
 use crate::wire::refusal::Refusal;
@@ -47,9 +46,9 @@ pub(crate) struct Received {
     pub(crate) fields: BTreeMap<String, String>,
 }
 
-/// Receives a body's files into a folder, which is made, and does something with what came of that. What was
-/// received before an error stays in the folder, for `then` to remove. It goes on when the client goes away,
-/// which is such an error.
+/// Receives a body's files into a folder, which is made, each at the path below it that `named` makes of its name, and
+/// does something with what came of that. What was received before an error stays in the folder, for `then` to remove.
+/// It goes on when the client goes away, which is such an error.
 ///
 /// # Errors
 /// Those of `then`, which is given: a body of another kind, that is cut off, too large or too slow; names that
@@ -58,16 +57,22 @@ pub(crate) async fn receive<T: Send + 'static>(
     headers: HeaderMap,
     body: Body,
     folder: PathBuf,
+    named: fn(&str) -> Option<String>,
     then: impl FnOnce(Result<Received, Refusal>) -> Result<T, Refusal> + Send + 'static,
 ) -> Result<T, Refusal> {
     let done = tokio::spawn(async move {
-        let received = files_of(&headers, body, &folder).await;
+        let received = files_of(&headers, body, &folder, named).await;
         blocking(move || then(received)).await
     });
     done.await.unwrap_or_else(|_| Err(broken()))
 }
 
-async fn files_of(headers: &HeaderMap, body: Body, folder: &Path) -> Result<Received, Refusal> {
+async fn files_of(
+    headers: &HeaderMap,
+    body: Body,
+    folder: &Path,
+    named: fn(&str) -> Option<String>,
+) -> Result<Received, Refusal> {
     let kind = headers.get(header::CONTENT_TYPE);
     let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     let boundary = multer::parse_boundary(kind).map_err(|_| {
@@ -95,11 +100,15 @@ async fn files_of(headers: &HeaderMap, body: Body, folder: &Path) -> Result<Rece
         let name = part.name().unwrap_or_default().to_owned();
         match part.file_name().map(str::to_owned) {
             Some(given) => {
-                let Some(safe) = safe_name(&given) else {
+                let Some(safe) = named(&given) else {
                     let message = format!("{given:?} cannot be the name of a file here");
                     return Err(Refusal::bad("invalid_filename", message).of("file"));
                 };
-                if received.files.iter().any(|(known, _)| *known == safe) {
+                if received
+                    .files
+                    .iter()
+                    .any(|(known, _)| collide(known, &safe))
+                {
                     let message = format!("two files have the name {safe:?}");
                     return Err(Refusal::bad("invalid_filename", message).of("file"));
                 }
@@ -114,6 +123,15 @@ async fn files_of(headers: &HeaderMap, body: Body, folder: &Path) -> Result<Rece
     }
     let message = format!("a body has at most {MOST_PARTS} parts");
     Err(Refusal::bad("too_many_parts", message))
+}
+
+/// Whether two paths are one, or one is a folder of the other.
+fn collide(one: &str, other: &str) -> bool {
+    let is_below = |path: &str, folder: &str| {
+        let rest = path.strip_prefix(folder);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    is_below(one, other) || is_below(other, one)
 }
 
 /// What the client sends in time.
@@ -226,10 +244,12 @@ async fn to_disk(
     folder: &Path,
     name: &str,
 ) -> Result<u64, Refusal> {
-    let (folder, path) = (folder.to_owned(), folder.join(name));
+    let path = folder.join(name);
     let place = path.clone();
     let mut file = on_disk(move || {
-        ken_storage::create_plain_dir_all(&folder)?;
+        place
+            .parent()
+            .map_or(Ok(()), ken_storage::create_plain_dir_all)?;
         AtomicFile::create(&place)
     })
     .await?;

@@ -58,6 +58,8 @@ pub struct Served {
     pub(crate) limits: Limits,
     /// For what a language model answers.
     pub(crate) answers: Arc<Gate>,
+    /// What the model is called.
+    pub(crate) model: String,
     /// For searches.
     pub(crate) searches: Arc<Gate>,
     /// For embeddings.
@@ -133,6 +135,7 @@ impl Served {
         let judge = judge.map(|judge| setup.other_language_model(judge));
         let served = Self {
             judge: judge.transpose()?.map(Judge::new).map(Arc::new),
+            model: opening.model,
             reranking: opening.reranking,
             studies: opening.studies.map(Studies::new),
             library,
@@ -165,6 +168,7 @@ impl Served {
         }
         let served = Self {
             pipeline: opening.pipeline,
+            model: opening.model,
             corpora: Corpora::new(opening.corpora),
             reranking: opening.reranking,
             limits: opening.limits,
@@ -255,6 +259,7 @@ impl Served {
             metrics.corpus(&corpus.state());
         }
         Self {
+            model: pipeline.model.fingerprint().to_owned(),
             pipeline,
             corpora: Corpora::new(corpora),
             reranking: SetReranking {

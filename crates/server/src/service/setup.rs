@@ -62,6 +62,8 @@ pub(crate) struct SetReranking {
 /// All that settings name, opened.
 pub(crate) struct Opening {
     pub(crate) pipeline: Pipeline,
+    /// What the model is called.
+    pub(crate) model: String,
     /// The first is the one where none is named. With a folder of the server, the last ones are in that.
     pub(crate) corpora: Vec<Opened>,
     /// For corpora that clients make, and its name, where there is a folder for these.
@@ -145,6 +147,7 @@ impl Opening {
         };
         Ok(Self {
             pipeline,
+            model: model_name(settings),
             corpora,
             embedder,
             reranking: SetReranking {
@@ -162,6 +165,20 @@ impl Opening {
             guarantee,
             drawn: (watch_share(settings)?, settings.seed),
         })
+    }
+}
+
+/// The model by the last part of its reference: where it lies, or its endpoint is, stands in no response.
+fn model_name(settings: &Settings) -> String {
+    let reference = settings.model.to_string();
+    match &settings.model_name {
+        Some(name) => name.clone(),
+        None if reference.contains("://") => "endpoint".to_owned(),
+        None => reference
+            .rsplit(['/', '\\'])
+            .next()
+            .unwrap_or_default()
+            .to_owned(),
     }
 }
 
@@ -184,5 +201,25 @@ fn watch_share(settings: &Settings) -> Result<f64, SetupError> {
             given: format!("`watch_share` = {share}"),
             reason: "it must be a number from 0 to 1".to_owned(),
         }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_model_is_named_without_where_it_is() {
+        let mut settings = Settings::resolve(None, []).unwrap();
+        for (reference, expected) in [
+            ("/srv/models/small.gguf", "small.gguf"),
+            ("hf:org/model/small.gguf", "small.gguf"),
+            ("http://10.0.0.7:8000/v1", "endpoint"),
+        ] {
+            settings.model = reference.parse().unwrap();
+            assert_eq!(model_name(&settings), expected);
+        }
+        settings.model_name = Some("large".to_owned());
+        assert_eq!(model_name(&settings), "large");
     }
 }

@@ -18,6 +18,8 @@ pub(crate) struct AccessReport {
     pub(crate) takes_documents: bool,
     /// Whether a guarantee is watched.
     pub(crate) has_guarantee: bool,
+    /// The language model, by its name.
+    pub(crate) model: String,
     /// Whether the server has a folder of studies, for those that may `admin`.
     pub(crate) shows_studies: bool,
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::fixture::Running;
-use crate::library::ingested;
+use crate::library::{ingested, send};
 
 const PATH: &str = "/v1/ken/corpora/notes";
 
@@ -133,4 +133,30 @@ fn the_passages_of_a_document_are_read_in_order_and_say_where_they_stand() {
         found["hits"][0]["url"], "https://garden.example/tulips",
         "{found}"
     );
+}
+
+#[test]
+fn folders_in_the_names_of_uploads_stay() {
+    let server = Running::start();
+    let job = ingested(
+        &server,
+        "notes",
+        "garden/beds/tulips.md",
+        "The tulips are red.",
+    );
+    assert_eq!(job["progress"]["added"], 1, "{job}");
+    ingested(&server, "notes", "../../outside.md", "The gate is green.");
+    ingested(&server, "notes", "/etc/notes.md", "The fence is white.");
+    let listed = server.get(&format!("{PATH}/documents?limit=3")).json();
+    let mut listed = ids(&listed);
+    listed.sort_unstable();
+    assert_eq!(listed, ["garden/beds/tulips.md", "notes.md", "outside.md"]);
+    for name in ["garden/.git/config.md", "a/..", &"x/".repeat(600)] {
+        let refused = send(&server, &format!("{PATH}/documents"), name, "Nothing.");
+        assert_eq!(
+            (refused.status, refused.code().as_str()),
+            (400, "invalid_filename"),
+            "{name}"
+        );
+    }
 }

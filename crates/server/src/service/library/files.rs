@@ -114,6 +114,21 @@ pub(crate) fn safe_name(given: &str) -> Option<String> {
     fits.then(|| name.to_owned())
 }
 
+/// The longest path of a document in its folder, in bytes.
+const LONGEST_PATH: usize = 1000;
+
+/// The path below a folder at which a document is kept: the folders that a client names stay. A path that leads out of
+/// the folder, or is written as on Windows, keeps its last part only. `None` where no file can have that path.
+pub(crate) fn safe_path(given: &str) -> Option<String> {
+    let parts: Vec<&str> = given.split('/').collect();
+    let is_plain = |part: &&str| !matches!(*part, "" | "." | "..") && !part.contains('\\');
+    if !parts.iter().all(is_plain) {
+        return safe_name(given);
+    }
+    let safe: Vec<String> = parts.into_iter().map(safe_name).collect::<Option<_>>()?;
+    Some(safe.join("/")).filter(|path| path.len() <= LONGEST_PATH)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -127,6 +142,22 @@ mod tests {
             assert_eq!(safe_name(bad), None, "{bad:?}");
         }
         assert_eq!(safe_name(&"x".repeat(201)), None);
+    }
+
+    #[test]
+    fn paths_of_documents_stay_in_their_folder() {
+        for kept in ["a.md", "cars/oil.md", "a/b c/é.txt"] {
+            assert_eq!(safe_path(kept).unwrap(), kept);
+        }
+        assert_eq!(safe_path("../../etc/passwd").unwrap(), "passwd");
+        assert_eq!(safe_path("/etc/passwd").unwrap(), "passwd");
+        assert_eq!(safe_path("a//b.md").unwrap(), "b.md");
+        assert_eq!(safe_path("C:\\notes\\é.txt").unwrap(), "é.txt");
+        for bad in ["", "a/..", ".git/config", "a/.hidden", "a\n/b.md", "a/"] {
+            assert_eq!(safe_path(bad), None, "{bad:?}");
+        }
+        assert_eq!(safe_path(&"x/".repeat(600)), None);
+        assert_eq!(safe_path(&format!("{}y", "x/".repeat(600))), None);
     }
 
     #[test]

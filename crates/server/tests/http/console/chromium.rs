@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
-use std::sync::{Mutex, MutexGuard, Once, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use base64::Engine;
@@ -18,9 +18,6 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// One browser at a time: several of them slow each other down.
 static ONE: Mutex<()> = Mutex::new(());
-
-/// Whether it was said that there is none.
-static SAID: Once = Once::new();
 
 /// A browser with one page.
 pub(super) struct Chromium {
@@ -36,32 +33,26 @@ pub(super) struct Chromium {
     _alone: MutexGuard<'static, ()>,
 }
 
-/// The program: the one that `KEN_TEST_CHROMIUM` names, or one of the usual names.
-fn program() -> Option<PathBuf> {
+/// The program: the one that `KEN_TEST_CHROMIUM` names, or one of the usual names. A test that needs it fails without.
+fn program() -> PathBuf {
     if let Some(named) = std::env::var_os("KEN_TEST_CHROMIUM") {
-        return Some(named.into());
+        return named.into();
     }
-    let path = std::env::var_os("PATH")?;
+    let path = std::env::var_os("PATH").unwrap_or_default();
     let names = ["chromium", "chromium-browser", "google-chrome", "chrome"];
-    std::env::split_paths(&path)
+    let found = std::env::split_paths(&path)
         .flat_map(|folder| names.map(|name| folder.join(name)))
-        .find(|program| program.is_file())
+        .find(|program| program.is_file());
+    found.expect(
+        "the console is tried in a browser: install chromium (Debian: apt-get install chromium), \
+         or name it in KEN_TEST_CHROMIUM",
+    )
 }
 
 impl Chromium {
-    /// Starts one, of a size in pixels. Where there is none it says so, and returns nothing.
-    pub(super) fn start(width: u32, height: u32) -> Option<Self> {
-        let Some(program) = program() else {
-            // Not by a macro, whose output a test that passes does not show.
-            SAID.call_once(|| {
-                let _ = writeln!(
-                    std::io::stderr(),
-                    "skipped: the console is not tried in a browser; install chromium \
-                     (Debian: apt-get install chromium), or name it in KEN_TEST_CHROMIUM"
-                );
-            });
-            return None;
-        };
+    /// Starts one, of a size in pixels.
+    pub(super) fn start(width: u32, height: u32) -> Self {
+        let program = program();
         let alone = ONE.lock().unwrap_or_else(PoisonError::into_inner);
         let profile = tempfile::tempdir().unwrap();
         let user_data = format!("--user-data-dir={}", profile.path().display());
@@ -109,7 +100,7 @@ impl Chromium {
             browser.call(&format!("{domain}.enable"), &json!({}));
         }
         browser.resize(width, height);
-        Some(browser)
+        browser
     }
 
     /// Calls a method of the protocol and waits for its result.
@@ -317,6 +308,24 @@ impl Chromium {
             "DOM.setFileInputFiles",
             &json!({"objectId": field, "files": files}),
         );
+    }
+
+    /// Drops files or folders onto an element that a selector finds.
+    pub(super) fn drop_files(&mut self, selector: &str, files: &[&Path]) {
+        self.until(
+            selector,
+            &format!("document.querySelector({})", json!(selector)),
+        );
+        let center = self.js(&format!(
+            "{{ const one = document.querySelector({}); one.scrollIntoView({{block: 'center'}}); \
+             const {{x, y, width, height}} = one.getBoundingClientRect(); [x + width / 2, y + height / 2] }}",
+            json!(selector)
+        ));
+        for kind in ["dragEnter", "dragOver", "drop"] {
+            let data = json!({"items": [], "files": files, "dragOperationsMask": 1});
+            let event = json!({"type": kind, "x": center[0], "y": center[1], "data": data});
+            self.call("Input.dispatchDragEvent", &event);
+        }
     }
 
     /// Presses a key, such as `Tab`, `Enter` or `Escape`.

@@ -1,7 +1,10 @@
 //! The console: how its files are served, and how people use it in a browser.
 
+mod chatting;
 mod chromium;
+mod markdown;
 mod person;
 mod serving;
 mod studying;
+mod uploading;
 mod watching;

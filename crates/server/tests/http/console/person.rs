@@ -7,121 +7,36 @@ use ken_testing::TableModel;
 use serde_json::json;
 
 use super::chromium::Chromium;
-use crate::fixture::{FOLLOW_UP, FRANCE, LIMITS, OIL, Running, facts, grant, wait_for};
+use crate::fixture::{FRANCE, LIMITS, OIL, Running, facts, grant, wait_for};
 use crate::watch::watched;
 
-const DESKTOP: (u32, u32) = (1280, 900);
+pub(super) const DESKTOP: (u32, u32) = (1280, 900);
 const PHONE: (u32, u32) = (390, 844);
 
 /// A browser of a size at a page of a server.
-fn at(server: &Running, (width, height): (u32, u32), page: &str) -> Option<Chromium> {
-    let mut browser = Chromium::start(width, height)?;
+pub(super) fn at(server: &Running, (width, height): (u32, u32), page: &str) -> Chromium {
+    let mut browser = Chromium::start(width, height);
     browser.visit(&format!("http://{}/{page}", server.address));
-    Some(browser)
+    browser
 }
 
 /// Checks that nothing went wrong, and that everything that can be operated has a name.
-fn is_sound(browser: &mut Chromium) {
+pub(super) fn is_sound(browser: &mut Chromium) {
     assert_eq!(browser.wrong(&[]), [""; 0]);
     assert_eq!(browser.nameless(), [""; 0]);
 }
 
 #[test]
-fn people_ask_and_see_what_an_answer_rests_on() {
-    let server = Running::start();
-    let Some(mut browser) = at(&server, DESKTOP, "") else {
-        return;
-    };
-    browser.write("textbox", "Question", OIL);
-    browser.click("checkbox", "never");
-    browser.click("button", "Ask");
-    // That of the settings, always, beside never.
-    browser.sees("Ida");
-    browser.sees("Bob");
-    browser.hears("article", "Answer of always");
-    browser.hears("article", "Answer of never");
-    browser.sees("retrieved");
-    browser.sees("from memory");
-    browser.picture("ask");
-    browser.click("button", "Passage 1: Notes");
-    browser.sees("The oil of the car is changed every May; Ida changes it.");
-    browser.sees("cars/oil.md#0 in notes, generation 1");
-    browser.sees("2021");
-    browser.picture("passage");
-    browser.press("Escape");
-    browser.until(
-        "the passage is closed",
-        "!document.querySelector('dialog[open]')",
-    );
-    browser
-        .js("document.querySelectorAll('article details').forEach((one) => { one.open = true; })");
-    browser.sees("the policy always retrieves");
-    browser.sees("Nothing was retrieved.");
-    browser.sees("search");
-    browser.picture("trace");
-    // What goes on from there is understood.
-    browser.click("checkbox", "Goes on from the last answer");
-    browser.write("textbox", "Question", FOLLOW_UP);
-    browser.press("Enter");
-    browser.sees("May");
-    browser.sees(OIL);
-    is_sound(&mut browser);
-}
-
-#[test]
-fn an_answer_that_cannot_be_had_says_why() {
-    let server = Running::start();
-    let Some(mut browser) = at(&server, DESKTOP, "") else {
-        return;
-    };
-    browser.write("textbox", "Question", FRANCE);
-    browser.click("DisclosureTriangle", "More");
-    browser.write("textbox", "Another policy to compare with", "guess");
-    browser.click("button", "Ask");
-    browser.sees("there is no model \"ken/guess\"");
-    browser.sees("Paris");
-    assert!(!browser.wrong(&[]).is_empty());
-    assert_eq!(browser.wrong(&[404]), [""; 0]);
-}
-
-#[test]
-fn an_answer_is_stopped_and_another_asked_for() {
-    let (server, reading) = Running::slow(LIMITS);
-    let Some(mut browser) = at(&server, DESKTOP, "") else {
-        return;
-    };
-    browser.write("textbox", "Question", OIL);
-    browser.click("button", "Ask");
-    browser.sees("waiting");
-    wait_for("the prompt is read", || {
-        reading.now.load(Ordering::SeqCst) == 1
-    });
-    browser.click("button", "Stop");
-    browser.sees("stopped");
-    // Nothing works on for a page that does not wait.
-    wait_for("the work ended", || {
-        reading.cancelled.load(Ordering::SeqCst) == 1
-    });
-    reading.released.store(true, Ordering::SeqCst);
-    browser.click("button", "Ask");
-    browser.sees("Ida");
-    is_sound(&mut browser);
-}
-
-#[test]
 fn documents_come_and_go() {
     let server = Running::start();
-    let Some(mut browser) = at(&server, DESKTOP, "#corpora") else {
-        return;
-    };
+    let mut browser = at(&server, DESKTOP, "#documents");
     browser.sees("boats");
     browser.write("textbox", "New corpus", "garden");
-    browser.click("button", "Make it");
+    browser.click("button", "Create");
     browser.sees("Documents of garden");
     let file = server.folder.path().join("tulips.md");
     std::fs::write(&file, "# Tulips\n\nThe tulips are planted in November.\n").unwrap();
-    browser.choose_files("Add documents", &[&file]);
-    browser.click("button", "Upload");
+    browser.choose_files("Add files", &[&file]);
     browser.sees("searched as of generation 1: 1 added, 0 replaced, 0 unchanged");
     browser.write("searchbox", "Query", "tulips in November");
     browser.click("button", "Search");
@@ -136,7 +51,7 @@ fn documents_come_and_go() {
     browser.click("button", "Delete tulips.md");
     browser.click("button", "Delete it");
     browser.sees("tulips.md is deleted as of generation 2.");
-    browser.click("button", "Bring generation 1 back");
+    browser.click("button", "Bring back generation 1");
     browser.sees("Generation 1 is back, as generation 3.");
     browser.picture("corpora");
     browser.click("button", "Remove this corpus …");
@@ -153,17 +68,15 @@ fn documents_come_and_go() {
 }
 
 #[test]
-fn documents_are_left_out_and_restored() {
+fn documents_are_pruned_and_restored() {
     let server = Running::start();
-    let Some(mut browser) = at(&server, DESKTOP, "#corpora") else {
-        return;
-    };
-    browser.sees("Nothing is left out.");
-    browser.write("textbox", "Leave a document out", "house.md");
-    browser.write("textbox", "Because", "out of date");
-    browser.click("button", "Leave it out");
-    browser.sees("house.md is left out as of generation 2.");
-    browser.sees("1 of 3 passages (33.3%) is left out of every result.");
+    let mut browser = at(&server, DESKTOP, "#documents");
+    browser.sees("Nothing is pruned.");
+    browser.write("textbox", "Prune a document", "house.md");
+    browser.write("textbox", "Reason", "out of date");
+    browser.click("button", "Prune");
+    browser.sees("house.md is pruned as of generation 2.");
+    browser.sees("1 of 3 passages (33.3%) is pruned: left out of every result");
     // As `ken prune apply --dry-run --out` writes it.
     let plan = server.folder.path().join("plan.jsonl");
     let line =
@@ -175,23 +88,23 @@ fn documents_are_left_out_and_restored() {
     );
     std::fs::write(&plan, &lines).unwrap();
     browser.choose_files("Plan of ken prune", &[&plan]);
-    browser.click("button", "Apply it");
-    browser.sees("2 passages are left out as of generation 3.");
+    browser.click("button", "Apply");
+    browser.sees("2 passages are pruned as of generation 3.");
     browser.sees("0.7 – 0.9");
     browser.picture("pruned");
     browser.click("button", "Undo ken prune: pruner");
     browser.sees("2 passages of “ken prune: pruner” are back as of generation 4.");
     browser.click("button", "Restore house.md");
     browser.sees("house.md is back as of generation 5.");
-    browser.sees("Nothing is left out.");
+    browser.sees("Nothing is pruned.");
     is_sound(&mut browser);
     // What cannot be done says why.
     std::fs::write(&plan, format!("{lines}nonsense")).unwrap();
     browser.choose_files("Plan of ken prune", &[&plan]);
-    browser.click("button", "Apply it");
+    browser.click("button", "Apply");
     browser.sees("Line 3 names no passage.");
-    browser.write("textbox", "Leave a document out", "none.md");
-    browser.click("button", "Leave it out");
+    browser.write("textbox", "Prune a document", "none.md");
+    browser.click("button", "Prune");
     browser.sees("the corpus holds no document \"none.md\"");
     assert_eq!(browser.wrong(&[404]), [""; 0]);
     let corpus = server.get("/v1/ken/corpora/notes").json();
@@ -204,17 +117,14 @@ fn documents_are_left_out_and_restored() {
 #[test]
 fn an_upload_is_cancelled_and_one_that_goes_on_is_found_again() {
     let server = Running::start();
-    let Some(mut browser) = at(&server, DESKTOP, "#corpora/boats") else {
-        return;
-    };
+    let mut browser = at(&server, DESKTOP, "#documents/boats");
     let file = server.folder.path().join("sails.txt");
     std::fs::write(&file, "The sails of the boat are red.").unwrap();
     server.holding.held.store(true, Ordering::SeqCst);
-    browser.choose_files("Add documents", &[&file]);
-    browser.click("button", "Upload");
+    browser.choose_files("Add files", &[&file]);
     browser.sees("running");
     // Another visit finds it.
-    browser.visit(&format!("http://{}/?again#corpora/boats", server.address));
+    browser.visit(&format!("http://{}/?again#documents/boats", server.address));
     browser.sees("ingest");
     browser.sees("running");
     browser.picture("running");
@@ -225,10 +135,10 @@ fn an_upload_is_cancelled_and_one_that_goes_on_is_found_again() {
     assert_eq!(corpus["generation"], 1);
     let broken = server.folder.path().join("broken.pdf");
     std::fs::write(&broken, "%PDF-1.7\nnothing").unwrap();
-    browser.choose_files("Add documents", &[&broken]);
-    browser.click("button", "Upload");
-    browser.sees("failed: ");
-    browser.sees("broken.pdf");
+    browser.choose_files("Add files", &[&broken]);
+    browser.sees("failed: nothing was taken in");
+    browser.sees("What failed");
+    browser.sees("broken.pdf: ");
     is_sound(&mut browser);
 }
 
@@ -238,9 +148,7 @@ fn a_key_is_asked_for_and_stays_in_its_tab() {
     let asks = keys.make(grant(&[Scope::Ask], Some(&["notes"])), 0);
     let model = TableModel::new(facts()).unwrap();
     let server = Running::over(model, LIMITS, &keys);
-    let Some(mut browser) = at(&server, DESKTOP, "") else {
-        return;
-    };
+    let mut browser = at(&server, DESKTOP, "");
     browser.sees("This server asks for a key.");
     browser.picture("key");
     browser.write("textbox", "Key", "ken-wrong");
@@ -255,7 +163,7 @@ fn a_key_is_asked_for_and_stays_in_its_tab() {
     browser.click("button", "Passage 1: Notes");
     browser.sees("The oil of the car is changed every May; Ida changes it.");
     browser.click("button", "Close");
-    browser.click("link", "Corpora");
+    browser.click("link", "Documents");
     browser.sees("This key cannot search: it has not the scope “search”.");
     browser.sees("This key cannot change corpora: it has not the scope “write”.");
     assert!(!browser.text().contains("boats"));
@@ -263,18 +171,21 @@ fn a_key_is_asked_for_and_stays_in_its_tab() {
     browser.sees("This key cannot read metrics: it has not the scope “admin”.");
     assert_eq!(browser.wrong(&[401]), [""; 0]);
     // It is in this tab, and nowhere else.
-    let kept = "[sessionStorage.length, localStorage.length, document.cookie, location.href]";
+    let kept = "[sessionStorage.length, document.cookie, location.href]";
     let address = format!("http://{}/#traffic", server.address);
-    assert_eq!(browser.js(kept), json!([1, 0, "", address]));
+    assert_eq!(browser.js(kept), json!([1, "", address]));
+    // Conversations are kept for each key by its id.
+    let places = browser.js("Object.keys(localStorage)");
+    assert_eq!(places, json!([format!("ken-chats:{}", keys.keys[0].id)]));
+    let conversations = browser.js("Object.values(localStorage).join()");
+    assert!(!conversations.as_str().unwrap().contains(&asks));
     assert!(!browser.text().contains(&asks));
 }
 
 #[test]
 fn traffic_is_seen_as_it_comes() {
     let server = Running::start();
-    let Some(mut browser) = at(&server, DESKTOP, "#traffic") else {
-        return;
-    };
+    let mut browser = at(&server, DESKTOP, "#traffic");
     browser.sees("Nothing was asked yet.");
     browser.sees("None is watched");
     server.chat("always", OIL, &json!({}));
@@ -294,16 +205,14 @@ fn traffic_is_seen_as_it_comes() {
 #[test]
 fn a_guarantee_is_seen_to_hold_and_to_lapse() {
     let server = watched(&Keys::default());
-    let Some(mut browser) = at(&server, DESKTOP, "#traffic") else {
-        return;
-    };
+    let mut browser = at(&server, DESKTOP, "#traffic");
     browser.sees("holds");
     browser.sees("at most 0.05 less accurate than always retrieving, at confidence 0.95");
-    browser.click("link", "Ask");
+    browser.click("link", "Chat");
     browser.write("textbox", "Question", OIL);
     browser.click("button", "Ask");
     browser.sees("Bob");
-    browser.click("button", "Wrong");
+    browser.click("button", "Bad");
     browser.write("textbox", "What would be right", "Ida");
     browser.click("button", "Send");
     browser.sees("It counts for the guarantee.");
@@ -324,9 +233,7 @@ fn a_guarantee_is_seen_to_hold_and_to_lapse() {
 #[test]
 fn metrics_are_read_as_prometheus_reads_them() {
     let server = Running::start();
-    let Some(mut browser) = at(&server, DESKTOP, "") else {
-        return;
-    };
+    let mut browser = at(&server, DESKTOP, "");
     // Five observations, of which two are at most 1, and four at most 2.
     let text = concat!(
         "# HELP ken_t Times\n",
@@ -364,9 +271,7 @@ fn metrics_are_read_as_prometheus_reads_them() {
 #[test]
 fn policies_are_compared_at_every_threshold() {
     let server = Running::start();
-    let Some(mut browser) = at(&server, DESKTOP, "#policies") else {
-        return;
-    };
+    let mut browser = at(&server, DESKTOP, "#policies");
     // As `ken eval` prints a comparison, without what the page does not read.
     let policy = |name: &str, em: f64, ratio: f64, curve: serde_json::Value| {
         json!({
@@ -410,9 +315,7 @@ fn policies_are_compared_at_every_threshold() {
 #[test]
 fn what_the_model_knows_is_measured_and_read() {
     let server = Running::start();
-    let Some(mut browser) = at(&server, DESKTOP, "#knowledge") else {
-        return;
-    };
+    let mut browser = at(&server, DESKTOP, "#knowledge");
     browser.write("textbox", "Question", FRANCE);
     browser.write("combobox", "By the policy", "certainty@0.5");
     browser.press("Enter");
@@ -465,9 +368,7 @@ fn what_the_model_knows_is_measured_and_read() {
 #[test]
 fn the_keyboard_is_enough() {
     let server = Running::start();
-    let Some(mut browser) = at(&server, DESKTOP, "") else {
-        return;
-    };
+    let mut browser = at(&server, DESKTOP, "");
     browser.until(
         "the question is where one types",
         "document.activeElement?.tagName === 'TEXTAREA'",
@@ -525,18 +426,17 @@ fn it_fits_a_phone_and_is_readable_light_and_dark() {
     let server = Running::start();
     server.chat("always", OIL, &json!({}));
     server.chat("never", FRANCE, &json!({}));
-    let Some(mut browser) = at(&server, DESKTOP, "") else {
-        return;
-    };
+    let mut browser = at(&server, DESKTOP, "");
     browser.write("textbox", "Question", OIL);
+    browser.click("DisclosureTriangle", "Options");
     browser.click("checkbox", "never");
     browser.click("button", "Ask");
     browser.sees("Bob");
     browser.sees("Ida");
     browser.js("document.querySelectorAll('details').forEach((one) => { one.open = true; })");
     for (page, shown) in [
-        ("Ask", "[aria-label='Answer of never']"),
-        ("Corpora", "#generations-title"),
+        ("Chat", "[aria-label='Answer of never']"),
+        ("Documents", "#generations-title"),
         ("Traffic", "[aria-label='Live']"),
         ("Policies", "#policies-title"),
         ("Knowledge", "#probed-title"),

@@ -1,6 +1,7 @@
 //! The files of the console as they are served: with their kinds and tags, under a strict policy, and
 //! nothing else than them.
 
+use ken_language::LanguageModel;
 use ken_server::{Keys, Scope};
 use ken_testing::TableModel;
 use serde_json::json;
@@ -191,10 +192,11 @@ fn the_page_needs_no_key_and_says_what_a_key_may_do() {
 
     let open = Running::read_only().get("/v1/ken/access").json();
     let all = json!(["ask", "search", "write", "admin"]);
+    let model = TableModel::new(facts()).unwrap().fingerprint().to_owned();
     assert_eq!(
         open,
         json!({"key": null, "scopes": all, "corpora": null, "sources": ["self", "notes", "boats"],
-            "takes_documents": false, "has_guarantee": false, "shows_studies": false})
+            "takes_documents": false, "has_guarantee": false, "model": model, "shows_studies": false})
     );
     // Pages of other origins are no pages of the console.
     let headers = [("host", "rebound.example")];

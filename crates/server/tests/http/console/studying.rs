@@ -11,9 +11,7 @@ use crate::studies::fill;
 fn a_study_is_seen_with_its_curves_and_its_page_stands_alone() {
     let server = Running::showing_studies(&Keys::default());
     fill(&server);
-    let Some(mut browser) = Chromium::start(1280, 900) else {
-        return;
-    };
+    let mut browser = Chromium::start(1280, 900);
     browser.visit(&format!("http://{}/#studies/sizes", server.address));
     browser.sees("small, large; scales 0, 1, 2; questions of nq (300); 1 cell missing");
     browser.sees("small: 135 million, large: 1.50 billion");
@@ -55,9 +53,7 @@ fn a_study_is_seen_with_its_curves_and_its_page_stands_alone() {
 fn comparisons_and_probes_are_seen_as_in_their_own_pages() {
     let server = Running::showing_studies(&Keys::default());
     fill(&server);
-    let Some(mut browser) = Chromium::start(1280, 900) else {
-        return;
-    };
+    let mut browser = Chromium::start(1280, 900);
     browser.visit(&format!("http://{}/#studies", server.address));
     browser.sees("No report yet: ken study report begun writes it.");
     browser.click("link", "compared");
@@ -82,9 +78,7 @@ fn studies_need_the_scope_and_a_page_is_saved_where_links_carry_no_key() {
     let asks = keys.make(grant(&[Scope::Ask], None), 0);
     let server = Running::showing_studies(&keys);
     fill(&server);
-    let Some(mut browser) = Chromium::start(1280, 900) else {
-        return;
-    };
+    let mut browser = Chromium::start(1280, 900);
     browser.visit(&format!("http://{}/#studies/sizes", server.address));
     browser.write("textbox", "Key", &asks);
     browser.press("Enter");

@@ -10,19 +10,18 @@ use crate::watch::scored;
 #[test]
 fn a_wrong_answer_becomes_a_question_to_evaluate_on() {
     let server = Running::keeping(&Keys::default());
-    let Some(mut browser) = Chromium::start(1280, 900) else {
-        return;
-    };
+    let mut browser = Chromium::start(1280, 900);
     server.chat("never", FRANCE, &json!({}));
     browser.visit(&format!("http://{}/", server.address));
     browser.write("textbox", "Question", OIL);
+    browser.click("DisclosureTriangle", "Options");
     browser.click("checkbox", "never");
     browser.click("button", "Ask");
     browser.sees("Bob");
     browser.sees("Ida");
     let of_never = "document.querySelector('[aria-label=\"Answer of never\"]')";
     browser.js(&format!(
-        "[...{of_never}.querySelectorAll('button')].find((one) => one.innerText === 'Wrong').click()"
+        "[...{of_never}.querySelectorAll('button')].find((one) => one.innerText === 'Bad').click()"
     ));
     browser.write("textbox", "What would be right", "Ida");
     browser.click("button", "Send");
@@ -60,9 +59,7 @@ fn a_wrong_answer_becomes_a_question_to_evaluate_on() {
 #[test]
 fn questions_unlike_those_of_calibration_are_shown_beside_the_policy() {
     let server = scored(&Keys::default());
-    let Some(mut browser) = Chromium::start(1280, 900) else {
-        return;
-    };
+    let mut browser = Chromium::start(1280, 900);
     let address = format!("http://{}/#policies", server.address);
     browser.visit(&address);
     browser.sees("Guarantee in force");
@@ -82,9 +79,7 @@ fn questions_unlike_those_of_calibration_are_shown_beside_the_policy() {
 #[test]
 fn what_is_not_kept_is_not_shown() {
     let server = Running::start();
-    let Some(mut browser) = Chromium::start(1280, 900) else {
-        return;
-    };
+    let mut browser = Chromium::start(1280, 900);
     let answer = server.chat("always", OIL, &json!({})).json();
     let id = answer["ken"]["request_id"].as_str().unwrap();
     browser.visit(&format!("http://{}/#traffic", server.address));
@@ -98,9 +93,7 @@ fn what_is_not_kept_is_not_shown() {
 #[test]
 fn a_question_that_was_answered_from_the_wrong_source_is_corrected() {
     let server = Running::voting(&Keys::default());
-    let Some(mut browser) = Chromium::start(1280, 900) else {
-        return;
-    };
+    let mut browser = Chromium::start(1280, 900);
     let asked = json!({"question": OIL, "ken": {"policy": "self-route@0.5"}});
     assert_eq!(server.post("/v1/ken/ask", &asked).json()["route"], "self");
     browser.visit(&format!("http://{}/#traffic", server.address));
