@@ -11,7 +11,7 @@ import { drifted, promise, standing } from "./trace.js";
  * @typedef {{retrieval_ratio: number, em: number, threshold: number | null}} Point
  * @typedef {{policy: string, em: number | null, em_interval: [number, number] | null, retrieval_ratio: number | null,
  *   tokens: {prompt: {mean: number | null}, completion: {mean: number | null}},
- *   vs_always: {em_difference: number | null, interval: [number, number] | null}, curve: Point[]}} Policy
+ *   vs_better: {em_difference: number | null, interval: [number, number] | null}, curve: Point[]}} Policy
  * @typedef {{n: number, never_em: number, always_em: number, policies: Policy[]}} Comparison
  */
 
@@ -69,7 +69,8 @@ export function read(text) {
   try {
     const read = JSON.parse(text);
     const curved = read.policies.filter((policy) => policy.curve.some((point) => typeof point.threshold === "number"));
-    return curved.length && typeof read.never_em === "number" && typeof read.always_em === "number" ? read : null;
+    const isWhole = typeof read.never_em === "number" && typeof read.always_em === "number" && read.policies.every((one) => one.vs_better);
+    return curved.length && isWhole ? read : null;
   } catch {
     return null;
   }
@@ -146,7 +147,7 @@ function summary({ policies }) {
   const rows = policies.map((one) => [
     one.policy, `${one.em?.toFixed(3)} ${range(one.em_interval)}`, share(one.retrieval_ratio ?? 0, 1),
     count((one.tokens.prompt.mean ?? 0) + (one.tokens.completion.mean ?? 0)),
-    `${one.vs_always.em_difference?.toFixed(3)} ${range(one.vs_always.interval)}`,
+    `${one.vs_better.em_difference?.toFixed(3)} ${range(one.vs_better.interval)}`,
   ]);
-  return table("As compared", ["policy", "#exact match", "#retrieve", "#tokens", "#against always"], rows, "–");
+  return table("As compared", ["policy", "#exact match", "#retrieve", "#tokens", "#against the better arm"], rows, "–");
 }

@@ -277,7 +277,7 @@ fn policies_are_compared_at_every_threshold() {
         json!({
             "policy": name, "em": em, "em_interval": [em - 0.05, em + 0.05], "retrieval_ratio": ratio,
             "tokens": {"prompt": {"mean": 500.0 * ratio}, "completion": {"mean": 7.0}},
-            "vs_always": {"em_difference": em - 0.3, "interval": [-0.2, 0.1]}, "curve": curve,
+            "vs_better": {"em_difference": em - 0.3, "interval": [-0.2, 0.1]}, "curve": curve,
         })
     };
     let curve = json!([
