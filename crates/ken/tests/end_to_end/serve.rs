@@ -350,8 +350,9 @@ fn a_guarantee_of_the_answers_given_is_calibrated_and_watched() {
     let text = ken.text(&[&calibrate[..], &out, &["0.1"]].concat());
     let policy = format!("{signal}@{}", chosen["threshold"]);
     let abstain = format!("{signal}@{}", chosen["abstain_threshold"]);
-    let to_watch = format!("ken serve --policy {policy} --abstain {abstain} --calibration");
+    let to_watch = format!("ken serve --policy {policy} --abstain {abstain} --model");
     assert!(text.contains(&to_watch), "{text}");
+    assert!(text.contains(" --calibration guarantee.json"), "{text}");
     let guarantee: Value = serde_json::from_str(&ken.read("guarantee.json")).unwrap();
     assert_eq!(
         (

@@ -152,7 +152,7 @@ fn documents_and_answers_are_shown_and_not_obeyed() {
 
     let json = shown(&ken, &[&search[..], &["--json"]].concat());
     obeys_nothing(&json);
-    let hits: Value = serde_json::from_str(&json).unwrap();
+    let hits: Value = serde_json::from_str(&bare(&json)[0]).unwrap();
     assert_eq!(hits["hits"][0]["title"], document["title"]);
     let exported = shown(&ken, &["corpus", "export", "--corpus", "c"]);
     obeys_nothing(&exported);

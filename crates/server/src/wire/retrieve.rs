@@ -47,8 +47,8 @@ pub(crate) struct RetrievedDocument {
 impl Retrieved {
     pub(crate) fn new(found: SearchResult, with_score: bool) -> Self {
         let document = RetrievedDocument {
-            id: found.passage.id.0.clone(),
             contents: format!("{}\n{}", found.passage.full_title(), found.text),
+            id: found.passage.id.0,
         };
         match with_score {
             true => Self::Scored {

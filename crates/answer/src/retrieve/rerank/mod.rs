@@ -49,9 +49,12 @@ impl Reranker {
             Self::Likelihood(_) => score.exp(),
             Self::Embedder => score,
         };
-        let told = scores.by_query.into_iter().flatten();
-        // NaN is no greater than 0.
-        Ok(told.map(|score| share(score).max(0.0).min(1.0)).collect())
+        let told = scores.by_query.into_iter().flatten().map(share);
+        let bound = |share: f32| match share.is_nan() {
+            true => 0.0,
+            false => share.clamp(0.0, 1.0),
+        };
+        Ok(told.map(bound).collect())
     }
 
     fn scores(
