@@ -153,7 +153,7 @@ mod tests {
         assert_eq!(safe_path("/etc/passwd").unwrap(), "passwd");
         assert_eq!(safe_path("a//b.md").unwrap(), "b.md");
         assert_eq!(safe_path("C:\\notes\\é.txt").unwrap(), "é.txt");
-        for bad in ["", "a/..", ".git/config", "a/.hidden", "a\n/b.md", "a/"] {
+        for bad in ["", "a/..", ".git/config", "a/.hidden", "a\nb/c.md", "a/"] {
             assert_eq!(safe_path(bad), None, "{bad:?}");
         }
         assert_eq!(safe_path(&"x/".repeat(600)), None);
