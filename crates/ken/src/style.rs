@@ -15,11 +15,11 @@ use crate::terminal;
 /// How a part looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Look {
-    /// What is looked for first: titles, numbers of citations.
+    /// Titles and the numbers of citations.
     Strong,
     /// Words that fit what was asked for.
     Marked,
-    /// What is there to be looked up: ids, scores, the trace.
+    /// Details: ids, scores, the trace.
     Dim,
     Error,
     Warning,

@@ -65,7 +65,7 @@ fn shown_by(mut command: Command) -> String {
     String::from_utf8(bytes).unwrap()
 }
 
-/// The same without styles and progress, as the lines that remain.
+/// The lines of a terminal without escape sequences and without the progress that was drawn over.
 fn bare(text: &str) -> Vec<String> {
     let mut bare = String::new();
     let mut parts = text.split('\u{1b}');
@@ -80,7 +80,7 @@ fn bare(text: &str) -> Vec<String> {
     lines.collect()
 }
 
-/// The same as one line of words.
+/// Its text in one line, with single spaces.
 fn words(text: &str) -> String {
     let lines = bare(text).join(" ");
     lines.split_whitespace().collect::<Vec<_>>().join(" ")

@@ -38,12 +38,12 @@ const SHOWN: [Shown; 5] = [
     ("size", "size, MB", |row| Some(megabytes(row))),
 ];
 
-/// What pruning lies between.
+/// The two ends of pruning: nothing and everything gone.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ends {
     /// Always retrieving from the whole corpus.
     pub whole: PrunedRow,
-    /// The same model without a corpus.
+    /// Never retrieving, as without a corpus.
     pub none: PrunedRow,
 }
 

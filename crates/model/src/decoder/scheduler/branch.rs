@@ -93,7 +93,7 @@ impl<S: Sequence> Branch<S> {
         self.draft.look_up(prompt, &self.tokens, rows.min(left));
     }
 
-    /// What is read in the next pass: the last token, and what was drafted after it.
+    /// The input of the next pass: the last token and its draft.
     pub(super) fn input(&mut self) -> Input<'_, S> {
         Input {
             tokens: self.draft.tokens(),
