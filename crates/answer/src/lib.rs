@@ -13,8 +13,10 @@
 )]
 
 mod answer;
+mod brought;
 mod cite;
 mod conversation;
+mod decision;
 mod draft;
 mod error;
 mod measure;
@@ -26,8 +28,10 @@ mod steps;
 mod style;
 
 pub use answer::{Answer, Citation, Retrieved, Verbalized};
+pub use brought::{Brought, Conversation, EvidenceForm, EvidencePlace, UnknownPlace};
 pub use cite::{is_han, placed_words};
 pub use conversation::{Exchange, Standalone, is_small_talk};
+pub use decision::{Decision, Written};
 pub use error::AnswerError;
 pub use ken_policy::{
     Abstention, Calls, ChosenSource, Cost, Definition, Gated, Measurements, Policy, Rating, Routed,

@@ -12,6 +12,7 @@ use ken_policy::{Abstention, Choice, Measurements, Policy, Reading, Rule, Signal
 use ken_probe::Sample;
 
 use crate::answer::{Answer, Retrieved};
+use crate::brought::{Brought, Conversation};
 use crate::conversation::{Exchange, Standalone, standalone};
 use crate::error::AnswerError;
 use crate::measure::routing_models::RoutingModels;
@@ -96,6 +97,8 @@ pub struct Pipeline {
     pub(crate) retriever: Option<Retriever>,
     /// How questions are answered from here on.
     pub settings: AnswerSettings,
+    /// What an application brings of its own.
+    pub brought: Arc<Brought>,
     /// What policies decide by beside the model. [`Pipeline::with`] checks that they fit.
     pub routing: RoutingModels,
     /// Corpora beside that of the retriever, by the names under which a model chooses them.
@@ -117,6 +120,7 @@ impl Pipeline {
             model,
             retriever,
             settings,
+            brought: Arc::default(),
             routing: RoutingModels::default(),
             extra_corpora: BTreeMap::new(),
             found: HashMap::new(),
@@ -241,8 +245,11 @@ impl Pipeline {
         let mut drafts = self.route(&questions, watch)?;
         self.gather(&mut drafts, &budgets, watch)?;
         self.review(&mut drafts, watch)?;
-        self.vouch(&mut drafts, watch)?;
-        self.verbalize(&mut drafts, &budgets, watch)?;
+        // Of an application's own conversation only the evidence is ken's.
+        if self.brought.conversation.is_none() {
+            self.vouch(&mut drafts, watch)?;
+            self.verbalize(&mut drafts, &budgets, watch)?;
+        }
         let lines = self.write(&mut drafts, watch)?;
         let share = started.elapsed() / drafts.len().max(1) as u32;
         let policy = self.resolved(self.settings.policy);
@@ -261,6 +268,7 @@ impl Pipeline {
     /// How much the answer to a question says: what is to be chosen from is answered by a letter.
     pub(crate) fn style_of(&self, question: QuestionPrompt<'_>) -> Style {
         match question.choices {
+            [] if self.brought.conversation.is_some() => Style::AsSent,
             [] => self.settings.style,
             _ => Style::Short,
         }
@@ -315,9 +323,23 @@ impl Pipeline {
                         let frame = prompt::full_frame(question_prompt.question);
                         short.min(budget(frame, self.settings.full_tokens)?)
                     }
+                    Style::AsSent => {
+                        let frame = self.sent_frame();
+                        short.min(budget(frame, self.settings.full_tokens)?)
+                    }
                 })
             })
             .collect()
+    }
+
+    /// The conversation without its question and without evidence.
+    fn sent_frame(&self) -> Prompt {
+        let sent = self.brought.conversation.clone().unwrap_or_default();
+        let frame = Conversation {
+            question: String::new(),
+            ..sent
+        };
+        frame.prompt()
     }
 
     /// A policy whose threshold is not named with the one that was chosen for the model and is recorded with it, or

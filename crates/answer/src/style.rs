@@ -13,6 +13,9 @@ pub enum Style {
     Short,
     /// Whole sentences or steps in Markdown, with the numbers of the passages that they rest on.
     Full,
+    /// What the model says to an application's own words, as it says it. No setting names this: an application asks so.
+    #[serde(rename = "as_sent")]
+    AsSent,
 }
 
 /// A name that is none of a style.
@@ -25,6 +28,7 @@ impl fmt::Display for Style {
         f.write_str(match self {
             Self::Short => "short",
             Self::Full => "full",
+            Self::AsSent => "as_sent",
         })
     }
 }

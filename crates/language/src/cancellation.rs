@@ -5,6 +5,7 @@ use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
 use crate::cancel::CancelToken;
+use crate::chat_server::ChatServer;
 use crate::embedder::{Embedder, Role};
 use crate::error::ModelError;
 use crate::model::{Capabilities, LanguageModel};
@@ -105,6 +106,10 @@ impl LanguageModel for Bound<dyn LanguageModel> {
     fn source_chooser(&self) -> Result<&dyn SourceChooser, ModelError> {
         self.token.check()?;
         self.model.source_chooser()
+    }
+
+    fn chat_server(&self) -> Option<&dyn ChatServer> {
+        self.model.chat_server()
     }
 }
 

@@ -33,6 +33,13 @@ pub enum ServerFault {
     TooLong,
     /// It does not take a parameter, or its value.
     Refuses(String),
+    /// It does not take a request that another program wrote, and says why.
+    RefusesRequest {
+        /// What it says.
+        message: String,
+        /// The parameter at fault, where it names one.
+        param: Option<String>,
+    },
     /// It limits how often it may be asked, and says for how long, where it does.
     Limits(Option<Duration>),
     /// It cannot answer now: it is loading, overloaded or gone.

@@ -4,6 +4,7 @@
 
 mod cancel;
 mod cancellation;
+mod chat_server;
 mod embedder;
 mod error;
 mod fingerprint;
@@ -15,10 +16,12 @@ mod request;
 mod response;
 mod source_chooser;
 mod source_prompts;
+mod streamed_text;
 mod thoughts;
 
 pub use cancel::{CancelToken, Cancelled};
 pub use cancellation::{bound_embedder, bound_model, bound_scorer};
+pub use chat_server::ChatServer;
 pub use embedder::{Embedder, Role};
 pub use error::{Fault, ModelError, ServerFault};
 pub use fingerprint::fingerprint_of_texts;
@@ -30,4 +33,5 @@ pub use request::{GenerateOptions, GenerateRequest, Piece, Progress, Sampling, S
 pub use response::{Finish, Generation, Score, softmax, total};
 pub use source_chooser::{DoesNotChoose, SourceChoice, SourceChooser};
 pub use source_prompts::{Knowledge, Sourced};
+pub use streamed_text::StreamedText;
 pub use thoughts::Thoughts;

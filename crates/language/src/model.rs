@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use crate::cancel::CancelToken;
+use crate::chat_server::ChatServer;
 use crate::error::ModelError;
 use crate::prompt::Prompt;
 use crate::request::{GenerateRequest, Progress, ScoreRequest};
@@ -109,6 +110,11 @@ pub trait LanguageModel: Send + Sync {
     /// A model that was not trained to choose.
     fn source_chooser(&self) -> Result<&dyn SourceChooser, ModelError> {
         Err(ModelError::new(DoesNotChoose))
+    }
+
+    /// The model's server, where it takes conversations as other programs send them.
+    fn chat_server(&self) -> Option<&dyn ChatServer> {
+        None
     }
 
     /// The same model with calls that end within a moment once a token is set, whatever they wait for;

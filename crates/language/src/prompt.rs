@@ -73,7 +73,7 @@ pub enum Reply {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prompt {
     /// What is to be done.
-    pub instruction: &'static str,
+    pub instruction: Cow<'static, str>,
     /// How it is done.
     pub examples: Examples,
     /// What it is to be done to.
@@ -141,7 +141,7 @@ mod tests {
         assert_eq!((fixed.len(), found.is_empty()), (1, false));
         assert_ne!(fixed, Examples::Fixed(&[]));
         let prompt = |examples| Prompt {
-            instruction: "Answer.",
+            instruction: "Answer.".into(),
             examples,
             input: "Q: c\nA:".to_owned(),
             begun: String::new(),

@@ -370,7 +370,7 @@ fn load_as(read_as: Option<ReadAs>) -> Decoder {
 
 fn worked() -> ken_language::Prompt {
     ken_language::Prompt {
-        instruction: "Answer.",
+        instruction: "Answer.".into(),
         examples: Examples::Fixed(&[WorkedExample {
             input: "Q: sky\nA:",
             output: "blue",

@@ -17,7 +17,7 @@ impl FewShot {
     #[must_use]
     pub fn prompt(&self, input: String) -> Prompt {
         Prompt {
-            instruction: self.instruction,
+            instruction: self.instruction.into(),
             examples: Examples::Fixed(self.examples),
             input,
             begun: String::new(),

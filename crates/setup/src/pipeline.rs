@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use ken_answer::{
-    AnswerError, AssessedModel, Assessor, Datastore, Pipeline, Policy, RoutingModel, RoutingModels,
-    Style,
+    AnswerError, AssessedModel, Assessor, Brought, Datastore, EvidenceForm, Pipeline, Policy,
+    RoutingModel, RoutingModels, Style,
 };
 use ken_hub::ModelReference;
 use ken_language::{LanguageModel, Sampling};
@@ -93,6 +93,13 @@ impl Setup<'_> {
             ..settings.answering()
         };
         let mut pipeline = Pipeline::new(model, retriever, answering);
+        pipeline.brought = Arc::new(Brought {
+            evidence: EvidenceForm {
+                place: settings.evidence_place,
+                words: settings.evidence_words.clone(),
+            },
+            ..Brought::default()
+        });
         let gates = decides(RoutingModel::Gate) && settings.gate.is_some();
         let gate = gates.then(|| self.gate()).transpose()?;
         let datastore = settings.datastore.as_ref();

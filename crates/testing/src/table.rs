@@ -272,7 +272,12 @@ impl TableModel {
         let entropy = -terms.sum::<f64>();
         let runner_up = answers.get(1).map_or(0.0, |(_, probability)| *probability);
         let (answer, probability) = drawn.unwrap_or(("", 1.0));
-        let text = if answer.is_empty() || !self.text_instructions.contains(&prompt.instruction) {
+        let text = if answer.is_empty()
+            || !self
+                .text_instructions
+                .iter()
+                .any(|one| *one == prompt.instruction)
+        {
             answer.to_owned()
         } else {
             format!("What is known of it: {answer}.")
@@ -457,7 +462,7 @@ mod tests {
 
     fn prompt(evidence: &str) -> Prompt {
         Prompt {
-            instruction: "Answer.",
+            instruction: "Answer.".into(),
             examples: Examples::Fixed(&[]),
             input: format!("{evidence}Question: where is the Louvre\nAnswer:"),
             begun: String::new(),

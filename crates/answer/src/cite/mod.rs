@@ -38,7 +38,7 @@ pub(crate) fn cite(
         false => compare(answer, retrieved),
     };
     match style {
-        Style::Short => Cited {
+        Style::Short | Style::AsSent => Cited {
             citations: compared(),
             unfounded: Vec::new(),
         },

@@ -110,5 +110,6 @@ pub(super) const CHINESE: Wording = Wording {
         ends: ["\n\n问题：", "\n\n["],
         remembered: "凭记忆回答，并非出自文档：",
         says_nothing: "文档中没有说明。",
+        found: "以下段落是为这个问题找到的。段落能回答时以段落为准，不能回答时照常回答。",
     },
 };

@@ -131,5 +131,7 @@ with the answer itself. Write commands and settings as `code`.",
         ends: ["\n\nQuestion:", "\n\n["],
         remembered: "From memory, not from the documents: ",
         says_nothing: "The documents do not say.",
+        found: "The following passages were found for the question. Rely on them where they answer it, and answer as you \
+would without them where they do not.",
     },
 };

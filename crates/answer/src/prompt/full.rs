@@ -20,6 +20,8 @@ pub(super) struct FullWording {
     pub(super) remembered: &'static str,
     /// How an answer begins where no passage helps.
     pub(super) says_nothing: &'static str,
+    /// Stands before passages in a conversation of an application.
+    pub(super) found: &'static str,
 }
 
 /// Who says that no passage answers a question.
@@ -52,6 +54,25 @@ pub fn full_from_known(question: &str, text: &str) -> Prompt {
     let wording = Wording::of(question);
     let known = format!("{} {text}\n", wording.background);
     unread(wording, &known, question)
+}
+
+/// Passages as a part of an application's conversation, given best first, after `words` or those of the question's
+/// language; empty without any.
+pub(crate) fn evidence_message(
+    question: &str,
+    words: Option<&str>,
+    evidence: &[&Retrieved],
+) -> String {
+    if evidence.is_empty() {
+        return String::new();
+    }
+    let mut message = words.unwrap_or(Wording::of(question).full.found).to_owned();
+    message.push('\n');
+    for (at, passage) in evidence.iter().enumerate().rev() {
+        message.push_str(&numbered(at + 1, passage));
+    }
+    message.truncate(message.trim_end().len());
+    message
 }
 
 /// The longest prompt without passages and without the question.

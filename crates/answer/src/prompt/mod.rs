@@ -19,7 +19,9 @@ use chinese::CHINESE;
 use english::ENGLISH;
 use full::FullWording;
 pub use full::{Refusal, full, full_from_known};
-pub(crate) use full::{full_ends, full_frame, nothing_said, remembered, says_nothing};
+pub(crate) use full::{
+    evidence_message, full_ends, full_frame, nothing_said, remembered, says_nothing,
+};
 
 /// A question, and what is to be chosen from where it is multiple-choice.
 #[derive(Debug, Clone, Copy)]
@@ -214,7 +216,7 @@ pub fn choose_source(question_prompt: QuestionPrompt<'_>) -> Prompt {
 pub fn verbalize(question_prompt: QuestionPrompt<'_>, examples: Option<Examples>) -> Prompt {
     let wording = Wording::of(question_prompt.question);
     Prompt {
-        instruction: wording.verbalize.instruction,
+        instruction: wording.verbalize.instruction.into(),
         examples: examples.unwrap_or(Examples::Fixed(wording.verbalize.examples)),
         input: verbalize_input(wording, question_prompt),
         begun: String::new(),
@@ -250,7 +252,7 @@ pub fn assess(question: &str, asked: &Prompt, indicator: Indicator) -> Prompt {
     };
     let asked = asked.input.strip_suffix(wording.answer);
     Prompt {
-        instruction: "",
+        instruction: "".into(),
         examples: Examples::Fixed(&[]),
         input: format!("{}{label}", asked.unwrap_or_default()),
         begun: String::new(),

@@ -28,7 +28,7 @@ pub struct Retriever {
 }
 
 /// What was found for a question.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct SearchOutcome {
     /// The passages, or the chunks of them that were kept, best first.
     pub results: Vec<SearchResult>,

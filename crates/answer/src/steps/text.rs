@@ -1,4 +1,4 @@
-//! The answer in what a model writes: of a short one its first line, of a full one all of it.
+//! The answer in what a model writes: of a short one its first line, of others all of it.
 
 use std::borrow::Cow;
 
@@ -14,6 +14,7 @@ use super::repetition::is_repeated;
 #[derive(Debug)]
 pub(crate) enum AnswerText {
     Short(FirstLine),
+    AsSent(String),
     Full {
         /// What the model wrote.
         text: String,
@@ -31,6 +32,7 @@ impl AnswerText {
     pub(crate) fn new(style: Style, retrieved: &[Retrieved], mark: &'static str) -> Self {
         match style {
             Style::Short => Self::Short(FirstLine::default()),
+            Style::AsSent => Self::AsSent(String::new()),
             Style::Full => Self::Full {
                 text: String::new(),
                 repeats: false,
@@ -45,6 +47,10 @@ impl AnswerText {
     pub(crate) fn take<'p>(&mut self, piece: &'p str) -> Cow<'p, str> {
         let (text, repeats, attribution) = match self {
             Self::Short(line) => return Cow::Borrowed(line.take(piece)),
+            Self::AsSent(text) => {
+                text.push_str(piece);
+                return Cow::Borrowed(piece);
+            }
             Self::Full {
                 text,
                 repeats,
@@ -83,7 +89,7 @@ impl AnswerText {
     /// Returns what of the answer was held back: no piece follows.
     pub(crate) fn finish(&mut self) -> String {
         match self {
-            Self::Short(_) => String::new(),
+            Self::Short(_) | Self::AsSent(_) => String::new(),
             Self::Full { attribution, .. } => {
                 let follows = attribution.finish();
                 self.followed(follows)
@@ -95,6 +101,7 @@ impl AnswerText {
     pub(crate) fn has_ended(&self) -> bool {
         match self {
             Self::Short(line) => line.has_ended(),
+            Self::AsSent(_) => false,
             Self::Full { repeats, .. } => *repeats,
         }
     }
@@ -108,7 +115,7 @@ impl AnswerText {
     pub(crate) fn taken(&self) -> &str {
         match self {
             Self::Short(line) => line.answer(),
-            Self::Full { text, .. } => text,
+            Self::AsSent(text) | Self::Full { text, .. } => text,
         }
     }
 
@@ -116,6 +123,7 @@ impl AnswerText {
     pub(crate) fn answer(&self) -> &str {
         match self {
             Self::Short(line) => line.answer(),
+            Self::AsSent(text) => text,
             Self::Full { answer, .. } => answer.trim_end(),
         }
     }

@@ -4,11 +4,12 @@ use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use ken_language::{
-    Finish, GenerateOptions, GenerateRequest, Generation, Progress, Prompt, Sampling,
+    Finish, GenerateOptions, GenerateRequest, Generation, Progress, Prompt, Sampling, StreamedText,
 };
 use ken_probe::{Lack, Sample};
 
 use super::text::AnswerText;
+use crate::brought::Brought;
 use crate::draft::Draft;
 use crate::error::AnswerError;
 use crate::memory::Memory;
@@ -22,6 +23,9 @@ struct Line {
     /// Stands before a full answer.
     mark: &'static str,
     text: AnswerText,
+    /// What the model wrote, up to where the application wants it to end.
+    until: StreamedText,
+    written: String,
     /// Whether the model was told to end: the caller left, or nothing more belongs to the answer.
     broken_off: bool,
     /// Whether the caller left.
@@ -31,13 +35,16 @@ struct Line {
 }
 
 impl Line {
-    fn new(draft: &Draft<'_>, style: Style, memory: Memory) -> Self {
+    fn new(draft: &Draft<'_>, style: Style, memory: Memory, stop: &[String]) -> Self {
         // An answer that is withheld rests on nothing.
         let read = match draft.withheld {
             Some(_) => &[][..],
             None => &draft.retrieved,
         };
-        let is_marked = memory == Memory::Mark && draft.stands_in() && draft.withheld.is_none();
+        let is_marked = memory == Memory::Mark
+            && style != Style::AsSent
+            && draft.stands_in()
+            && draft.withheld.is_none();
         let mark = match is_marked {
             true => prompt::remembered(draft.question.question),
             false => "",
@@ -45,11 +52,35 @@ impl Line {
         Self {
             style,
             text: AnswerText::new(style, read, mark),
+            until: StreamedText::new(stop.into()),
+            written: String::new(),
             mark,
             broken_off: false,
             left: false,
             stopped: false,
         }
+    }
+
+    /// Takes the next piece and returns what follows in the answer.
+    fn take(&mut self, piece: &str) -> String {
+        self.written.push_str(piece);
+        let follows = self.until.extend(&self.written).to_owned();
+        self.text.take(&follows).into_owned()
+    }
+
+    /// Returns what was held back: no piece follows.
+    fn finish(&mut self) -> String {
+        let held = match self.until.stopped {
+            true => String::new(),
+            false => self.until.finish().to_owned(),
+        };
+        let follows = self.text.take(&held).into_owned();
+        follows + &self.text.finish()
+    }
+
+    /// Whether nothing that follows belongs to the answer.
+    fn has_ended(&self) -> bool {
+        self.until.stopped || self.text.has_ended()
     }
 }
 
@@ -63,18 +94,21 @@ impl Pipeline {
     ) -> Result<Vec<Option<AnswerText>>, AnswerError> {
         let mut lines: Vec<Line> = drafts
             .iter()
-            .map(|draft| Line::new(draft, self.style_of(draft.question), self.settings.memory))
+            .map(|draft| {
+                let style = self.style_of(draft.question);
+                Line::new(draft, style, self.settings.memory, &self.brought.stop)
+            })
             .collect();
         for (index, (draft, line)) in drafts.iter_mut().zip(&mut lines).enumerate() {
             if let (true, Some(written)) = (draft.go_on, &draft.written) {
                 draft.lack.clone_from(&written.lack);
                 // There is nothing left to break off.
-                let _ = watch(index, Event::Text(&line.text.take(&written.text)));
+                let _ = watch(index, Event::Text(&line.take(&written.text)));
             }
         }
         self.generate(drafts, &mut lines, watch)?;
         for (index, line) in lines.iter_mut().enumerate() {
-            let rest = line.text.finish();
+            let rest = line.finish();
             if !rest.is_empty() && !line.left {
                 // There is nothing left to break off.
                 let _ = watch(index, Event::Text(&rest));
@@ -118,9 +152,9 @@ impl Pipeline {
                 Progress::Text(piece) => {
                     let index = open[piece.request];
                     let line = &mut lines[index];
-                    let part = line.text.take(piece.text);
+                    let part = line.take(piece.text);
                     line.left = !part.is_empty() && watch(index, Event::Text(&part)).is_break();
-                    (index, line.left || line.text.has_ended())
+                    (index, line.left || line.has_ended())
                 }
             };
             if breaks {
@@ -148,13 +182,29 @@ impl Pipeline {
                 self.settings.full_tokens,
                 prompt::full_ends(draft.question.question),
             ),
+            Style::AsSent => (
+                self.sent_prompt(draft),
+                self.settings.full_tokens,
+                Vec::new(),
+            ),
         };
         let options = GenerateOptions {
             sampling: self.settings.sampling,
             max_tokens: if draft.go_on { max_tokens } else { 0 },
-            stop,
+            stop: [stop, self.brought.stop.clone()].concat(),
         };
         (prompt, options)
+    }
+
+    /// The application's conversation with the evidence in it.
+    fn sent_prompt(&self, draft: &Draft<'_>) -> Prompt {
+        let Brought {
+            conversation,
+            evidence,
+            ..
+        } = self.brought.as_ref();
+        let sent = conversation.clone().unwrap_or_default();
+        sent.with(&draft.message(evidence), evidence.place).prompt()
     }
 
     /// Records with the draft what the model wrote of it, and at what cost.

@@ -263,7 +263,10 @@ impl Place {
                 let mode = Permissions::from_raw_mode(0o644);
                 mknodat(CWD, &path, FileType::Fifo, mode, 0).map_err(Into::into)
             }
-            Instead::Socket => return Some(UnixListener::bind(&path).unwrap()),
+            Instead::Socket => match UnixListener::bind(&path) {
+                Ok(socket) => return Some(socket),
+                Err(error) => Err(error),
+            },
         };
         // A folder of MORE may not be there.
         if done.is_err() {

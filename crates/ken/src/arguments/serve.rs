@@ -20,8 +20,9 @@ fn serving() -> Vec<Arg> {
     let own: Vec<Arg> = own.map(|key| key.flag()).into();
     let watch = advanced(&[Key::calibration, Key::watch_share, Key::watch_judge]);
     let spans = advanced(&[Key::otlp_endpoint, Key::otlp_content]);
+    let evidence = advanced(&[Key::evidence_place, Key::evidence_words]);
     let load = advanced(&[Key::parallel, Key::queue, Key::deadline]);
-    [own, asking(), watch, spans, load].concat()
+    [own, asking(), evidence, watch, spans, load].concat()
 }
 
 #[derive(Debug, Args)]

@@ -11,6 +11,7 @@ mod embedder;
 mod endpoint;
 mod error;
 mod error_response;
+mod forward;
 mod in_flight;
 mod json;
 mod limits;

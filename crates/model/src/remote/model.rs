@@ -7,9 +7,9 @@ use std::time::Instant;
 
 use ken_http::Patience;
 use ken_language::{
-    CancelToken, Capabilities, Examples, Finish, GenerateOptions, GenerateRequest, Generation,
-    LanguageModel, ModelError, Piece, Progress, Prompt, Reply, Sampling, Score, ScoreRequest,
-    Thoughts, fingerprint_of_texts,
+    CancelToken, Capabilities, ChatServer, Examples, Finish, GenerateOptions, GenerateRequest,
+    Generation, LanguageModel, ModelError, Piece, Progress, Prompt, Reply, Sampling, Score,
+    ScoreRequest, Thoughts, fingerprint_of_texts,
 };
 
 use super::client::Client;
@@ -34,7 +34,7 @@ const DEFAULT_CONTEXT_TOKENS: usize = 4096;
 /// Special tokens that are spelled out in a text are up to the endpoint, and most interpret them.
 #[derive(Debug, Clone)]
 pub struct RemoteModel {
-    client: Client,
+    pub(super) client: Client,
     name: String,
     fingerprint: String,
     /// Tokens, where the endpoint states them.
@@ -43,7 +43,7 @@ pub struct RemoteModel {
     scoring: Option<Scoring>,
     logprobs: bool,
     counts_tokens: bool,
-    unsupported: Arc<Unsupported>,
+    pub(super) unsupported: Arc<Unsupported>,
     /// Whether it was found to refuse conversations.
     refuses_chat: Arc<AtomicBool>,
     /// Whether it was found to return one sample per request.
@@ -95,7 +95,7 @@ impl RemoteModel {
     /// Generates a token, and returns whether its log probability came with it.
     fn probe_logprobs(&self) -> Result<bool, RemoteError> {
         let prompt = Prompt {
-            instruction: "Continue.",
+            instruction: "Continue.".into(),
             examples: Examples::Fixed(&[]),
             input: "The sky is".to_owned(),
             begun: String::new(),
@@ -518,6 +518,10 @@ impl LanguageModel for RemoteModel {
 
     fn hidden(&self, _prompts: &[&Prompt], _layer: usize) -> Result<Vec<Vec<f32>>, ModelError> {
         Err(RemoteError::CannotShowHidden(self.client.base_url().to_owned()).into())
+    }
+
+    fn chat_server(&self) -> Option<&dyn ChatServer> {
+        Some(self)
     }
 
     fn bound(&self, token: &CancelToken) -> Option<Arc<dyn LanguageModel>> {

@@ -44,9 +44,19 @@ const OPTIONAL: [&str; 7] = [
 pub(super) struct Unsupported([AtomicBool; OPTIONAL.len()]);
 
 impl Unsupported {
-    fn has(&self, parameter: &str) -> bool {
+    /// Whether a parameter is among them.
+    pub(super) fn has(&self, parameter: &str) -> bool {
         let mut known = OPTIONAL.iter().zip(&self.0);
         known.any(|(name, unsupported)| *name == parameter && unsupported.load(Ordering::Relaxed))
+    }
+
+    /// Records a parameter.
+    pub(super) fn learn(&self, parameter: &str) {
+        for (name, unsupported) in OPTIONAL.into_iter().zip(&self.0) {
+            if name == parameter {
+                unsupported.store(true, Ordering::Relaxed);
+            }
+        }
     }
 
     /// Records the parameter because of which the endpoint rejected `body`. Returns whether there is
@@ -170,7 +180,7 @@ fn messages(prompt: &Prompt) -> Value {
     let message = |role: &str, content: &str| json!({"role": role, "content": content});
     let mut messages = Vec::with_capacity(2 + 2 * prompt.examples.len());
     if !prompt.instruction.is_empty() {
-        messages.push(message("system", prompt.instruction));
+        messages.push(message("system", &prompt.instruction));
     }
     for example in prompt.examples.iter() {
         messages.push(message("user", example.input));

@@ -181,7 +181,7 @@ pub(super) fn read_events(
 }
 
 /// A stream that ended too early: a retry loses nothing where no text had arrived.
-fn cut(url: &str, bytes: usize) -> Failed<RemoteError> {
+pub(super) fn cut(url: &str, bytes: usize) -> Failed<RemoteError> {
     let error = RemoteError::StreamCut {
         url: url.to_owned(),
         bytes,

@@ -20,7 +20,7 @@ pub(crate) fn prompt() -> Prompt {
         output: "b",
     }];
     Prompt {
-        instruction: "Answer.",
+        instruction: "Answer.".into(),
         examples: Examples::Fixed(&EXAMPLES),
         input: "Q: c\nA:".to_owned(),
         begun: String::new(),

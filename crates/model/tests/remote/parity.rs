@@ -18,7 +18,7 @@ const EXAMPLES: [WorkedExample<'static>; 1] = [WorkedExample {
 
 fn prompt(question: &str) -> Prompt {
     Prompt {
-        instruction: "Answer the question.",
+        instruction: "Answer the question.".into(),
         examples: Examples::Fixed(&EXAMPLES),
         input: format!("Question: {question}\nAnswer:"),
         begun: String::new(),

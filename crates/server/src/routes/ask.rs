@@ -8,7 +8,7 @@ use super::stream::whole;
 use crate::service::answers::{Completion, Request, start};
 use crate::service::options::{RequestOptions, SamplingOptions};
 use crate::service::resources::Served;
-use crate::wire::ken::{AskRequest, AskResponse};
+use crate::wire::ken::{AskRequest, AskResponse, Said};
 use crate::wire::refusal::Refusal;
 
 /// Answers a question.
@@ -30,13 +30,9 @@ pub(crate) async fn answer(
     asked: AskRequest,
     request: Request,
 ) -> Result<AskResponse, Refusal> {
-    let before = asked.before.into_iter().map(|said| Exchange {
-        question: said.question,
-        answer: said.answer,
-    });
     let asked = RequestOptions {
         question: asked.question,
-        before: before.collect(),
+        before: said(asked.before),
         sampling: SamplingOptions {
             max_tokens: asked.max_tokens,
             temperature: asked.temperature,
@@ -57,4 +53,13 @@ pub(crate) async fn answer(
         truncated,
         trace,
     })
+}
+
+/// What was said before.
+pub(super) fn said(before: Vec<Said>) -> Vec<Exchange> {
+    let before = before.into_iter().map(|said| Exchange {
+        question: said.question,
+        answer: said.answer,
+    });
+    before.collect()
 }

@@ -9,6 +9,7 @@ use axum::extract::{FromRef, FromRequestParts, Path};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Uri};
 use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
 
 use super::permission::Permission;
 use crate::access::caller::{Access, Caller};
@@ -189,6 +190,15 @@ impl<T: DeserializeOwned> JsonBody<T> {
     /// As [`body::read`].
     pub(crate) async fn read(self) -> Result<T, Refusal> {
         body::read(self.body).await
+    }
+
+    /// The value, and the same as it came.
+    ///
+    /// # Errors
+    /// As [`body::read`].
+    pub(crate) async fn read_with_source(self) -> Result<(T, Map<String, Value>), Refusal> {
+        let bytes = body::bytes(self.body).await?;
+        Ok((body::value(&bytes)?, body::value(&bytes)?))
     }
 
     /// The default where the request has no body.

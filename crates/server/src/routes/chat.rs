@@ -1,18 +1,21 @@
 //! `/v1/chat/completions`: a conversation in, the answer out, whole or while it is written.
 
 use axum::body::Bytes;
+use ken_answer::Brought;
 use serde_json::{Map, Value, json};
 
 use super::address::Addresses;
 use super::call::{Call, JsonBody};
 use super::citations::cited;
 use super::reply::Reply as Response;
-use super::stream::{Wording, streamed, whole};
+use super::stream::{Wording, streamed, whole_with_reply};
 use super::{conversation, events};
 use crate::service::answers::{AnswerEvent, Completion, start};
 use crate::service::clock::unix_seconds;
 use crate::service::options::{RequestOptions, SamplingOptions};
 use crate::service::policies;
+use crate::service::resources::Served;
+use crate::wire::body;
 use crate::wire::chat::{
     self, Annotation, ChatCompletion, ChatRequest, Choice, Chunk, ChunkChoice, Delta, Usage,
 };
@@ -20,13 +23,19 @@ use crate::wire::ken::Trace;
 use crate::wire::others;
 use crate::wire::refusal::Refusal;
 
+/// The most texts at which an answer ends, as OpenAI has it.
+const MOST_STOPS: usize = 4;
+
+/// The longest of these, in bytes.
+const LONGEST_STOP: usize = 1024;
+
 /// Answers the last message.
 pub(crate) async fn complete(
     call: Call,
     body: JsonBody<ChatRequest>,
 ) -> Result<Response<ChatCompletion>, Refusal> {
-    let chat = body.read().await?;
-    let asked = asked(&chat)?;
+    let (chat, source) = body.read_with_source().await?;
+    let asked = asked(&chat, source, &call.served)?;
     let policy = asked.policy(&call.served);
     let id = call.request.id.trim_start_matches("req_");
     let reply = Reply {
@@ -36,11 +45,16 @@ pub(crate) async fn complete(
         addresses: Addresses::of(&call.headers),
         usage: chat.stream_options.unwrap_or_default().include_usage,
         begun: false,
+        is_passed: asked.sent.is_some(),
+        held: Vec::new(),
     };
     let news = start(&call.served, asked, call.request)?;
     match chat.stream.unwrap_or(false) {
         true => Ok(streamed(reply, news).await?.into()),
-        false => Ok(Response::json(&completion(reply, whole(news).await?))),
+        false => match whole_with_reply(news).await? {
+            (answered, Some(said)) => Ok(body::json(&passed(&reply, said, &answered)).into()),
+            (answered, None) => Ok(Response::json(&completion(reply, answered))),
+        },
     }
 }
 
@@ -54,20 +68,23 @@ struct Reply {
     usage: bool,
     /// Whether the first chunk of a stream is written.
     begun: bool,
+    /// Whether the model's own server answers.
+    is_passed: bool,
+    /// The last chunks of its answer, which wait for what is to stand before them.
+    held: Vec<Value>,
 }
 
-/// The question with all that the client says of it.
-fn asked(chat: &ChatRequest) -> Result<RequestOptions, Refusal> {
-    refuse_unsupported(&chat.others)?;
+/// The question with all that the client says of it. A request that brings more than a question, such as a system message,
+/// tools, or parameters that ken does not obey itself, goes to the model's own server as it came, where there is one and
+/// no style of ken's is asked for.
+fn asked(
+    chat: &ChatRequest,
+    source: Map<String, Value>,
+    served: &Served,
+) -> Result<RequestOptions, Refusal> {
     let model = policies::named(&chat.model)?;
     let options = chat.ken.clone().unwrap_or_default();
-    let messages = chat.messages.iter();
-    let messages = messages.map(|message| (message.role, message.content.as_ref()));
-    let messages: Vec<_> = messages.collect();
-    let (before, question) = conversation::read(&messages, "messages", &["text"])?;
-    Ok(RequestOptions {
-        question,
-        before,
+    let asked = RequestOptions {
         sampling: SamplingOptions {
             max_tokens: chat.max_completion_tokens.or(chat.max_tokens),
             temperature: chat.temperature,
@@ -75,16 +92,72 @@ fn asked(chat: &ChatRequest) -> Result<RequestOptions, Refusal> {
             seed: chat.seed,
         },
         ..RequestOptions::by(model, &options)?
-    })
+    };
+    let messages = chat.messages.iter();
+    let messages = messages.map(|message| (message.role, message.content.as_ref()));
+    let messages: Vec<_> = messages.collect();
+    let heard = conversation::read(&messages, "messages", &["text"])?;
+    let offers_tools = ["tools", "functions"].iter().any(|name| {
+        let tools = chat.others.get(*name).and_then(Value::as_array);
+        tools.is_some_and(|tools| !tools.is_empty())
+    });
+    let refused = refuse_unsupported(&chat.others);
+    let stop = stop_of(chat.others.get("stop"));
+    let brings = offers_tools
+        || refused.is_err()
+        || !matches!(&stop, Ok(texts) if texts.is_empty())
+        || !heard.conversation.instruction.is_empty()
+        || !heard.unread.is_empty()
+        || !heard.asks;
+    let is_passed = served.pipeline.model.chat_server().is_some() && asked.style.is_none();
+    if brings && is_passed {
+        let conversation = heard.conversation;
+        return Ok(RequestOptions {
+            question: conversation.question.clone(),
+            before: conversation.before.clone(),
+            brought: Brought {
+                conversation: Some(conversation),
+                ..Brought::default()
+            },
+            sent: Some(source),
+            ..asked
+        });
+    }
+    refused?;
+    let mut asked = asked.over(heard.whole("messages")?, heard.unread);
+    asked.brought.stop = stop?;
+    if offers_tools {
+        asked.not_used.push("tools".to_owned());
+    }
+    Ok(asked)
+}
+
+/// The texts at which the answer ends.
+fn stop_of(stop: Option<&Value>) -> Result<Vec<String>, Refusal> {
+    let texts = match stop {
+        None | Some(Value::Null) => Some(Vec::new()),
+        Some(Value::String(text)) => Some(vec![text.clone()]),
+        Some(Value::Array(texts)) if texts.len() <= MOST_STOPS => {
+            let texts = texts.iter().map(|text| text.as_str().map(str::to_owned));
+            texts.collect()
+        }
+        Some(_) => None,
+    };
+    let texts = texts.filter(|texts| texts.iter().all(|text| text.len() <= LONGEST_STOP));
+    let texts = texts.ok_or_else(|| {
+        let message =
+            format!("`stop` is a text or up to {MOST_STOPS}, each of at most {LONGEST_STOP} bytes");
+        Refusal::bad("invalid_value", message).of("stop")
+    })?;
+    Ok(texts.into_iter().filter(|text| !text.is_empty()).collect())
 }
 
 /// Refuses what would change the answer and is not done here, rather than to ignore it.
 fn refuse_unsupported(given: &Map<String, Value>) -> Result<(), Refusal> {
     others::refuse(given, |name, value| match name {
         "n" => *value == json!(1),
-        "stop" => *value == json!([]),
         // A model may choose to call none.
-        "tools" | "functions" => true,
+        "tools" | "functions" | "stop" => true,
         "tool_choice" | "function_call" => *value == "none" || *value == "auto",
         "logprobs" => *value == false,
         "response_format" => value["type"] == "text",
@@ -127,6 +200,20 @@ fn completion(reply: Reply, answered: Completion) -> ChatCompletion {
     }
 }
 
+/// What the model's own server said, with what ken adds.
+fn passed(reply: &Reply, mut said: Value, answered: &Completion) -> Value {
+    said["id"] = json!(reply.id);
+    said["ken"] = json!(answered.trace);
+    let annotations = annotations(answered, &reply.addresses);
+    if let Some(message) = said.pointer_mut("/choices/0/message")
+        && message.is_object()
+        && message["annotations"].is_null()
+    {
+        message["annotations"] = json!(annotations);
+    }
+    said
+}
+
 fn finish_reason(answered: &Completion) -> &'static str {
     match answered.trace.lack.as_deref() {
         _ if answered.truncated => "length",
@@ -166,6 +253,8 @@ impl Wording for Reply {
                 content: Some(&text),
                 ..Delta::default()
             })],
+            AnswerEvent::Reply(said) => self.pass(*said),
+            AnswerEvent::Done(answered) if self.is_passed => self.end_passed(&answered),
             AnswerEvent::Done(answered) => self.end(&answered),
             AnswerEvent::Failed(refusal) => vec![events::data(&refusal.body()), events::done()],
         }
@@ -181,6 +270,47 @@ impl Reply {
             ..Delta::default()
         };
         self.chunk(vec![choice(delta, None)], None, trace)
+    }
+
+    /// Passes on a chunk of the model's own server. From the one that says how the answer ends, chunks are held back for what
+    /// ken has to say before that.
+    fn pass(&mut self, mut said: Value) -> Vec<Bytes> {
+        said["id"] = json!(self.id);
+        if let (false, Some(chunk)) = (self.usage, said.as_object_mut()) {
+            chunk.shift_remove("usage");
+        }
+        let ends = |said: &Value| {
+            said.pointer("/choices/0/finish_reason")
+                .is_some_and(Value::is_string)
+        };
+        if ends(&said) || !self.held.is_empty() {
+            self.held.push(said);
+            return Vec::new();
+        }
+        match is_of_usage(&said) && !self.usage {
+            true => Vec::new(),
+            false => vec![events::data(&said)],
+        }
+    }
+
+    fn end_passed(&mut self, answered: &Completion) -> Vec<Bytes> {
+        let mut told = Vec::new();
+        let annotations = annotations(answered, &self.addresses);
+        if !annotations.is_empty() {
+            told.push(self.delta(Delta {
+                annotations,
+                ..Delta::default()
+            }));
+        }
+        let mut held = std::mem::take(&mut self.held);
+        match held.iter_mut().rev().find(|said| !is_of_usage(said)) {
+            Some(last) => last["ken"] = json!(answered.trace),
+            None => told.push(self.chunk(Vec::new(), None, Some(&answered.trace))),
+        }
+        held.retain(|said| self.usage || !is_of_usage(said));
+        told.extend(held.iter().map(events::data));
+        told.push(events::done());
+        told
     }
 
     fn delta(&self, delta: Delta<'_>) -> Bytes {
@@ -232,6 +362,11 @@ impl Reply {
     }
 }
 
+/// Whether a chunk says nothing but what the answer cost.
+fn is_of_usage(said: &Value) -> bool {
+    said["choices"].as_array().is_some_and(Vec::is_empty)
+}
+
 fn choice<'a>(delta: Delta<'a>, finish_reason: Option<&'static str>) -> ChunkChoice<'a> {
     ChunkChoice {
         index: 0,
@@ -262,7 +397,6 @@ mod tests {
         }
         for refused in [
             r#"{"n": 2}"#,
-            r#"{"stop": ["x"]}"#,
             r#"{"tools": [{}], "tool_choice": "required"}"#,
             r#"{"tool_choice": {"type": "function"}}"#,
             r#"{"response_format": {"type": "json_object"}}"#,

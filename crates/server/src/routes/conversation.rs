@@ -1,6 +1,8 @@
-//! From the messages of a client to what was said before and the question.
+//! From the messages of a client to its conversation: its own instruction, what was said before, and the question.
 
-use ken_answer::Exchange;
+use std::collections::BTreeSet;
+
+use ken_answer::{Conversation, Exchange};
 
 use crate::wire::chat::{Content, Role};
 use crate::wire::refusal::Refusal;
@@ -8,65 +10,102 @@ use crate::wire::refusal::Refusal;
 /// The most messages of a conversation.
 const MOST_MESSAGES: usize = 1000;
 
-/// What was said before, and the question. `param` is where the client wrote the messages; `kinds` are
-/// the parts of messages that are texts there.
+/// A conversation, and what of it only a model's own server can read.
+#[derive(Debug, Default)]
+pub(crate) struct Heard {
+    pub(crate) conversation: Conversation,
+    /// Messages of tools, and kinds of parts that are no texts.
+    pub(crate) unread: BTreeSet<String>,
+    /// A part of the last message that is no text.
+    unread_last: Option<String>,
+    /// Whether the user spoke last.
+    pub(crate) asks: bool,
+}
+
+impl Heard {
+    /// The conversation, where all that is asked was read.
+    ///
+    /// # Errors
+    /// A last message that is not the user's, or that is more than text.
+    pub(crate) fn whole(&self, param: &str) -> Result<Conversation, Refusal> {
+        if let Some(kind) = &self.unread_last {
+            let message = format!("a part of type {kind:?} is not understood, only text");
+            return Err(Refusal::bad("unsupported_content", message).of(param));
+        }
+        if !self.asks {
+            let message = "the last message has to be one of the user";
+            return Err(Refusal::bad("no_question", message).of(param));
+        }
+        Ok(self.conversation.clone())
+    }
+}
+
+/// Reads messages. `param` is where the client wrote them; `kinds` are the parts of messages that are texts there.
 ///
 /// # Errors
-/// Too many messages, parts that are no text, and a conversation that does not end with a question.
+/// Too many messages.
 pub(crate) fn read(
     messages: &[(Role, Option<&Content>)],
     param: &str,
     kinds: &[&str],
-) -> Result<(Vec<Exchange>, String), Refusal> {
+) -> Result<Heard, Refusal> {
     if messages.len() > MOST_MESSAGES {
         let message = format!("at most {MOST_MESSAGES} messages can be given");
         return Err(Refusal::bad("too_many_messages", message).of(param));
     }
+    let mut heard = Heard::default();
     let mut said: Vec<Exchange> = Vec::new();
-    let mut last = None;
     for (role, content) in messages {
-        let text = text_of(*content, kinds).map_err(|refusal| refusal.of(param))?;
+        let (text, unread) = text_of(*content, kinds);
+        heard.unread.extend(unread.iter().cloned());
         match role {
-            Role::User => said.push(Exchange {
-                question: text,
-                answer: String::new(),
-            }),
+            Role::User => {
+                heard.unread_last = unread.into_iter().next();
+                said.push(Exchange {
+                    question: text,
+                    answer: String::new(),
+                });
+            }
             Role::Assistant => {
                 if let Some(exchange) = said.last_mut() {
                     exchange.answer.push_str(&text);
                 }
             }
-            _ => continue,
-        }
-        last = Some(*role);
-    }
-    match (last, said.pop()) {
-        (Some(Role::User), Some(question)) => Ok((said, question.question)),
-        _ => {
-            let message = "the last message has to be one of the user";
-            Err(Refusal::bad("no_question", message).of(param))
-        }
-    }
-}
-
-fn text_of(content: Option<&Content>, kinds: &[&str]) -> Result<String, Refusal> {
-    let parts = match content {
-        None => return Ok(String::new()),
-        Some(Content::Text(text)) => return Ok(text.clone()),
-        Some(Content::Parts(parts)) => parts,
-    };
-    let mut texts = Vec::new();
-    for part in parts {
-        match &part.text {
-            Some(text) if kinds.contains(&part.kind.as_str()) => texts.push(text.as_str()),
-            _ => {
-                let kind = &part.kind;
-                let message = format!("a part of type {kind:?} is not understood, only text");
-                return Err(Refusal::bad("unsupported_content", message));
+            Role::System | Role::Developer => {
+                let instruction = &mut heard.conversation.instruction;
+                let gap = if instruction.is_empty() { "" } else { "\n\n" };
+                instruction.push_str(&format!("{gap}{text}"));
+                continue;
+            }
+            Role::Tool | Role::Function => {
+                heard.unread.insert("tool messages".to_owned());
             }
         }
+        heard.asks = *role == Role::User;
     }
-    Ok(texts.join("\n"))
+    if let Some(last) = said.pop() {
+        heard.conversation.question = last.question;
+    }
+    heard.conversation.before = said;
+    Ok(heard)
+}
+
+/// The text of a message, and the kinds of its parts that are none.
+fn text_of(content: Option<&Content>, kinds: &[&str]) -> (String, Vec<String>) {
+    let parts = match content {
+        None => return (String::new(), Vec::new()),
+        Some(Content::Text(text)) => return (text.clone(), Vec::new()),
+        Some(Content::Parts(parts)) => parts,
+    };
+    let (mut texts, mut others) = (Vec::new(), Vec::new());
+    for part in parts {
+        match (&part.text, &part.refusal) {
+            (Some(text), _) if kinds.contains(&part.kind.as_str()) => texts.push(text.as_str()),
+            (_, Some(refusal)) if part.kind == "refusal" => texts.push(refusal.as_str()),
+            _ => others.push(part.kind.clone()),
+        }
+    }
+    (texts.join("\n"), others)
 }
 
 #[cfg(test)]
@@ -76,31 +115,40 @@ mod tests {
     use super::*;
     use crate::wire::chat::Message;
 
-    fn conversation(messages: Value) -> Result<(Vec<Exchange>, String), &'static str> {
+    fn heard(messages: Value) -> Heard {
         let messages: Vec<Message> = serde_json::from_value(messages).unwrap();
         let messages = messages.iter().map(|one| (one.role, one.content.as_ref()));
         let messages: Vec<_> = messages.collect();
-        read(&messages, "messages", &["text"]).map_err(|refusal| refusal.code())
+        read(&messages, "messages", &["text"]).unwrap()
+    }
+
+    fn whole(messages: Value) -> Result<Conversation, &'static str> {
+        let whole = heard(messages).whole("messages");
+        whole.map_err(|refusal| refusal.code())
     }
 
     #[test]
-    fn a_conversation_is_exchanges_and_a_question() {
-        let (before, question) = conversation(json!([
+    fn a_conversation_is_an_instruction_exchanges_and_a_question() {
+        let conversation = whole(json!([
             {"role": "system", "content": "be nice"},
             {"role": "user", "content": "who?"},
-            {"role": "assistant", "content": "Ida"},
+            {"role": "assistant", "content": [{"type": "refusal", "refusal": "no"}]},
+            {"role": "developer", "content": "and brief"},
             {"role": "user", "content": [{"type": "text", "text": "and"}, {"type": "text", "text": "when?"}]},
         ]))
         .unwrap();
-        let (first, answer) = ("who?".to_owned(), "Ida".to_owned());
+        let before = Exchange {
+            question: "who?".to_owned(),
+            answer: "no".to_owned(),
+        };
         assert_eq!(
-            before,
-            [Exchange {
-                question: first,
-                answer
-            }]
+            conversation,
+            Conversation {
+                instruction: "be nice\n\nand brief".to_owned(),
+                before: vec![before],
+                question: "and\nwhen?".to_owned(),
+            }
         );
-        assert_eq!(question, "and\nwhen?");
     }
 
     #[test]
@@ -110,10 +158,18 @@ mod tests {
             json!([]),
             json!([{"role": "system", "content": "x"}]),
             json!([user, {"role": "assistant", "content": "Ida"}]),
+            json!([user, {"role": "tool", "content": "Ida", "tool_call_id": "1"}]),
         ] {
-            assert_eq!(conversation(messages), Err("no_question"));
+            assert_eq!(whole(messages), Err("no_question"));
         }
-        let image = json!([{"role": "user", "content": [{"type": "image_url", "image_url": {}}]}]);
-        assert_eq!(conversation(image), Err("unsupported_content"));
+    }
+
+    #[test]
+    fn what_is_no_text_is_refused_in_a_question_and_told_before() {
+        let image = json!({"role": "user", "content": [{"type": "image_url", "image_url": {}}]});
+        assert_eq!(whole(json!([image])), Err("unsupported_content"));
+        let before = heard(json!([image, {"role": "user", "content": "who?"}]));
+        assert_eq!(before.whole("messages").unwrap().question, "who?");
+        assert_eq!(before.unread.into_iter().collect::<Vec<_>>(), ["image_url"]);
     }
 }

@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use axum::body::{Body, Bytes};
-use axum::http::header;
+use axum::http::{HeaderName, header};
 use axum::response::{IntoResponse, Response};
 use futures_core::Stream;
 use serde::Serialize;
@@ -42,6 +42,8 @@ pub(crate) fn response(events: UnboundedReceiver<Bytes>) -> Response {
     let headers = [
         (header::CONTENT_TYPE, "text/event-stream"),
         (header::CACHE_CONTROL, "no-cache"),
+        // nginx would collect the events of a stream otherwise.
+        (HeaderName::from_static("x-accel-buffering"), "no"),
     ];
     (headers, Body::from_stream(Events(events))).into_response()
 }

@@ -13,6 +13,7 @@ mod console;
 mod conversation;
 pub(crate) mod corpora;
 mod corrections;
+mod decide;
 mod documents;
 mod embeddings;
 mod evals;

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use axum::body::Bytes;
-use ken_answer::{Exchange, Policy};
+use ken_answer::Policy;
 use ken_policy::Rule;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -12,6 +12,7 @@ use serde_json::{Map, Value, json};
 use super::address::Addresses;
 use super::call::{Call, JsonBody};
 use super::citations::cited;
+use super::conversation::Heard;
 use super::reply::Reply as Response;
 use super::stream::{Wording, streamed, whole};
 use super::{conversation, events};
@@ -20,6 +21,7 @@ use crate::service::clock::unix_seconds;
 use crate::service::options::{RequestOptions, SamplingOptions};
 use crate::service::policies;
 use crate::service::resources::Served;
+use crate::wire::chat::{Content, Role};
 use crate::wire::ken::{Citation, Trace};
 use crate::wire::others;
 use crate::wire::refusal::Refusal;
@@ -53,7 +55,7 @@ pub(crate) async fn respond(
             status: "in_progress",
             error: None,
             incomplete_details: None,
-            instructions: None,
+            instructions: given.instructions.clone(),
             max_output_tokens: given.max_output_tokens,
             metadata: given.metadata.unwrap_or_default(),
             model: policies::name_of(policy),
@@ -103,8 +105,17 @@ fn asked(given: &ResponsesRequest, results: bool) -> Result<RequestOptions, Refu
     let named = policies::named(&given.model)?;
     let model = chosen(given.tool_choice.as_ref())?.or(named);
     let options = given.ken.clone().unwrap_or_default();
-    let (before, question) = conversation(&given.input)?;
-    let asked = RequestOptions::by(model, &options)?;
+    let heard = conversation(&given.input)?;
+    let mut conversation = heard.whole("input")?;
+    if let Some(instructions) = given.instructions.as_deref().filter(|own| !own.is_empty()) {
+        let gap = if conversation.instruction.is_empty() {
+            ""
+        } else {
+            "\n\n"
+        };
+        conversation.instruction = format!("{instructions}{gap}{}", conversation.instruction);
+    }
+    let asked = RequestOptions::by(model, &options)?.over(conversation, heard.unread);
     let search = match tool(given.tools.as_deref().unwrap_or_default())? {
         None => asked.search,
         Some(tool) => {
@@ -117,8 +128,6 @@ fn asked(given: &ResponsesRequest, results: bool) -> Result<RequestOptions, Refu
         }
     };
     Ok(RequestOptions {
-        question,
-        before,
         search,
         sampling: SamplingOptions {
             max_tokens: given.max_output_tokens,
@@ -179,9 +188,13 @@ fn refuse_unsupported(given: &Map<String, Value>) -> Result<(), Refusal> {
 }
 
 /// What was said before, and the question. Items of earlier responses that are no messages say nothing.
-fn conversation(input: &ResponsesInput) -> Result<(Vec<Exchange>, String), Refusal> {
+fn conversation(input: &ResponsesInput) -> Result<Heard, Refusal> {
+    let parts = ["input_text", "output_text", "text"];
     let items = match input {
-        ResponsesInput::Text(question) => return Ok((Vec::new(), question.clone())),
+        ResponsesInput::Text(question) => {
+            let question = Content::Text(question.clone());
+            return conversation::read(&[(Role::User, Some(&question))], "input", &parts);
+        }
         ResponsesInput::Items(items) => items,
     };
     let mut messages = Vec::new();
@@ -195,7 +208,7 @@ fn conversation(input: &ResponsesInput) -> Result<(Vec<Exchange>, String), Refus
             }
         }
     }
-    conversation::read(&messages, "input", &["input_text", "output_text", "text"])
+    conversation::read(&messages, "input", &parts)
 }
 
 /// A response, and how far its stream is.
@@ -479,6 +492,8 @@ impl Wording for Reply {
                 told.extend(self.end(*answered));
             }
             AnswerEvent::Failed(refusal) => told.extend(self.fail(&refusal)),
+            // Only chat completions are passed on.
+            AnswerEvent::Reply(_) => {}
         }
         told
     }
@@ -510,7 +525,7 @@ mod tests {
             let input: ResponsesInput = serde_json::from_value(items).unwrap();
             conversation(&input).map_err(|refusal| refusal.code())
         };
-        let (before, question) = read(json!([
+        let heard = read(json!([
             {"role": "user", "content": "who?"},
             {"type": "file_search_call", "id": "fs_1", "queries": ["who?"], "status": "completed"},
             {"type": "message", "role": "assistant", "id": "msg_1", "status": "completed",
@@ -518,8 +533,9 @@ mod tests {
             {"role": "user", "content": [{"type": "input_text", "text": "when?"}]},
         ]))
         .unwrap();
+        let before = &heard.conversation.before;
         assert_eq!((before.len(), before[0].answer.as_str()), (1, "Ida"));
-        assert_eq!(question, "when?");
+        assert_eq!(heard.conversation.question, "when?");
         let call = json!([{"type": "function_call_output", "output": "x"}]);
         assert_eq!(read(call), Err("unsupported_content"));
     }

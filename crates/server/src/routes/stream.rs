@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use axum::body::Bytes;
 use axum::response::Response;
+use serde_json::Value;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::Instant;
 
@@ -31,11 +32,23 @@ pub(crate) trait Wording: Send + 'static {
 ///
 /// # Errors
 /// Whatever keeps it from being complete.
-pub(crate) async fn whole(mut news: UnboundedReceiver<AnswerEvent>) -> Result<Completion, Refusal> {
+pub(crate) async fn whole(news: UnboundedReceiver<AnswerEvent>) -> Result<Completion, Refusal> {
+    Ok(whole_with_reply(news).await?.0)
+}
+
+/// Waits for the whole answer, and for what the model's own server said where it was asked.
+///
+/// # Errors
+/// Whatever keeps it from being complete.
+pub(crate) async fn whole_with_reply(
+    mut news: UnboundedReceiver<AnswerEvent>,
+) -> Result<(Completion, Option<Value>), Refusal> {
+    let mut reply = None;
     loop {
         match news.recv().await {
-            Some(AnswerEvent::Done(answered)) => return Ok(*answered),
+            Some(AnswerEvent::Done(answered)) => return Ok((*answered, reply)),
             Some(AnswerEvent::Failed(refusal)) => return Err(refusal),
+            Some(AnswerEvent::Reply(said)) => reply = Some(*said),
             Some(AnswerEvent::Retrieved(_) | AnswerEvent::Begun(_) | AnswerEvent::Text(_)) => {}
             None => return Err(broken()),
         }
@@ -58,7 +71,7 @@ pub(crate) async fn streamed(
             Some(AnswerEvent::Failed(refusal)) => return Err(refusal),
             None => return Err(broken()),
             Some(next @ (AnswerEvent::Retrieved(_) | AnswerEvent::Begun(_))) => first.push(next),
-            Some(next @ (AnswerEvent::Text(_) | AnswerEvent::Done(_))) => {
+            Some(next @ (AnswerEvent::Text(_) | AnswerEvent::Reply(_) | AnswerEvent::Done(_))) => {
                 first.push(next);
                 break;
             }

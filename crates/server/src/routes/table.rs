@@ -16,8 +16,8 @@ use super::permission::Permission::{self, AnyKey, Everybody};
 use super::reply::{Reply, Text};
 use super::route::Route;
 use super::{
-    access, ask, changes, chat, console, corpora, corrections, documents, embeddings, evals,
-    feedback, files, guarantee, jobs, knows, mcp, models, prune, reload, rerank, responses,
+    access, ask, changes, chat, console, corpora, corrections, decide, documents, embeddings,
+    evals, feedback, files, guarantee, jobs, knows, mcp, models, prune, reload, rerank, responses,
     retrieve, search, state, studies, traces, vector_stores,
 };
 use crate::access::keys::Scope;
@@ -64,6 +64,8 @@ table! {
     POST "/retrieve" SEARCH retrieve::retrieve;
     /// Answer a question with its whole trace
     POST "/v1/ken/ask" ASK ask::ask;
+    /// Whether a question needs retrieval, and what is to be read for it
+    POST "/v1/ken/decide" ASK decide::decide;
     /// Find passages
     POST "/v1/ken/search" SEARCH search::search;
     /// What the model knows of a question, without answering it

@@ -1,6 +1,7 @@
 //! Answering one question, on a thread of its own: its client is told what happens, and the work ends when
 //! nobody listens any more.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -9,12 +10,14 @@ use ken_answer::{
 };
 use ken_policy::{Promise, Source};
 use ken_probe::Lack;
+use serde_json::Value;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::cancel::Cancel;
 use super::clock::unix_seconds;
 use super::corpora::Opened;
 use super::gate::Ticket;
+use super::gateway;
 use super::options::RequestOptions;
 use super::policies;
 use super::readable;
@@ -37,6 +40,8 @@ pub(crate) enum AnswerEvent {
     Begun(Box<Trace>),
     /// It goes on.
     Text(String),
+    /// The model's own server said this: a completion, or a chunk of one.
+    Reply(Box<Value>),
     /// It is complete.
     Done(Box<Completion>),
     /// There is none, or no more of it.
@@ -51,6 +56,8 @@ pub(crate) struct Completion {
     pub(crate) truncated: bool,
     /// What is said where the model wrote no answer.
     pub(crate) refusal: Option<String>,
+    /// The evidence as a part of a conversation, where only that was asked for.
+    pub(crate) evidence: Option<String>,
     /// Tokens read and written by all calls.
     pub(crate) tokens: [usize; 2],
     /// How it came about.
@@ -79,7 +86,11 @@ pub(crate) fn start(
     let settings = asked.settings(served)?;
     let corpus = asked.corpus(served, &request.caller)?;
     let said = asked.before.iter().map(|before| before.question.as_str());
-    for text in said.chain([asked.question.as_str()]) {
+    let instruction = asked.brought.conversation.as_ref();
+    let instruction = instruction.map(|own| own.instruction.as_str());
+    let texts = said.chain([asked.question.as_str()]).chain(instruction);
+    let texts = texts.chain(asked.passages.iter().map(|passage| passage.text.as_str()));
+    for text in texts {
         readable::check(text, Some(served.pipeline.model.context_tokens()))?;
     }
     let ticket = served.answers.queue()?;
@@ -223,18 +234,20 @@ impl Job {
             before = &[];
         }
         let unbound = pipeline.clone();
-        let pipeline = pipeline.bound(&cancel.token());
-        let settings = &pipeline.settings;
+        let mut pipeline = pipeline.bound(&cancel.token());
         let stopped = |error: AnswerError| cancel.refusal(error);
         let standalone = pipeline
             .standalone(before, &asked.question)
             .map_err(stopped)?;
+        asked.bring(&standalone.question, &mut pipeline);
+        let settings = &pipeline.settings;
         let times = [("wait", waited), ("rewrite", standalone.time)].into_iter();
         let times = times.filter(|(_, time)| !time.is_zero());
         let trace = Trace {
             request_id: self.request.id.clone(),
             question: standalone.question.clone(),
             small_talk,
+            not_used: asked.not_used.clone(),
             policy: settings.policy.to_string(),
             threshold: settings.policy.threshold(),
             corpus: corpus.map(Opened::state),
@@ -252,13 +265,14 @@ impl Job {
             progress.take(&event);
             cancel.flow()
         };
-        let answer = pipeline.answer(standalone.question.as_str(), &mut watch);
-        let answer = answer.map_err(stopped)?;
+        let answered = self.answered(&pipeline, &standalone.question, &mut watch);
+        let (answer, evidence) = answered.map_err(stopped)?;
         if let Some(reason) = cancel.reason() {
             return Err(reason);
         }
         let rewritten = [standalone.tokens.prompt, standalone.tokens.completion];
         let mut answered = finished(progress.trace, answer, rewritten);
+        answered.evidence = evidence;
         if !small_talk {
             (left.score, left.check) = self.watched(unbound, &mut answered);
         }
@@ -277,13 +291,42 @@ impl Job {
         Ok(answered)
     }
 
+    /// Answers, or decides where nothing more is asked for, and then returns the evidence as well.
+    fn answered(
+        &self,
+        pipeline: &Pipeline,
+        question: &str,
+        watch: &mut dyn FnMut(Event<'_>) -> ControlFlow<()>,
+    ) -> Result<(Answer, Option<String>), AnswerError> {
+        if self.asked.only_decides {
+            let decision = pipeline.decide(question, watch)?;
+            let evidence = decision.message(&pipeline.brought.evidence);
+            return Ok((decision.unwritten(), Some(evidence)));
+        }
+        let mut begun = false;
+        let answer = match &self.asked.sent {
+            None => pipeline.answer(question, watch),
+            Some(sent) => gateway::answer(pipeline, question, sent, watch, &mut |reply| {
+                if !std::mem::replace(&mut begun, true) {
+                    self.served.metrics.began(self.started.elapsed());
+                }
+                self.send(AnswerEvent::Reply(Box::new(reply)));
+                match self.tell.is_closed() {
+                    true => ControlFlow::Break(()),
+                    false => ControlFlow::Continue(()),
+                }
+            }),
+        };
+        Ok((answer?, None))
+    }
+
     /// What is kept of it.
     fn record(&self, answered: &Completion, beside: Vec<String>) -> TraceRecord {
         let record = TraceRecord {
             at: unix_seconds(),
             key: self.request.caller.key().map(str::to_owned),
             beside,
-            answer: Some(answered.text.clone()),
+            answer: (!self.asked.only_decides).then(|| answered.text.clone()),
             truncated: answered.truncated,
             tokens: answered.tokens,
             ms: milliseconds(self.started.elapsed()),
@@ -435,6 +478,7 @@ fn finished(mut trace: Trace, answer: Answer, rewritten: [usize; 2]) -> Completi
     trace.timing_ms.extend(answer.timing_ms);
     Completion {
         refusal: refusal(answer.lack.as_ref(), &answer.answer),
+        evidence: None,
         text: answer.answer,
         truncated: answer.truncated,
         tokens: [

@@ -1,22 +1,24 @@
 //! From what a client asks for to how a question is answered: parameters are read and checked, and put
 //! over the settings of the server.
 
+use std::collections::BTreeSet;
 use std::str::FromStr;
 use std::sync::Arc;
 
 use ken_answer::{
-    Abstention, AnswerError, AnswerSettings, Exchange, Pipeline, Policy, Rerank, Reranker,
-    Reranking, Retriever, Style,
+    Abstention, AnswerError, AnswerSettings, Brought, Conversation, Exchange, Pipeline, Policy,
+    Rerank, Reranker, Reranking, Retriever, SearchOutcome, SearchResult, Style,
 };
-use ken_corpus::Filter;
+use ken_corpus::{Filter, Location, Passage, PassageId};
 use ken_index::Mode;
 use ken_language::Sampling;
+use serde_json::{Map, Value};
 
 use super::corpora::Opened;
 use super::policies;
 use super::resources::Served;
 use crate::access::caller::Caller;
-use crate::wire::ken::{Options, SearchRequest};
+use crate::wire::ken::{GivenPassage, Options, SearchRequest};
 use crate::wire::refusal::Refusal;
 
 /// The most passages that a client may ask for.
@@ -36,6 +38,16 @@ pub(crate) struct RequestOptions {
     pub(crate) search: SearchOptions,
     pub(crate) style: Option<Style>,
     pub(crate) sampling: SamplingOptions,
+    /// What the application brings of its own.
+    pub(crate) brought: Brought,
+    /// The request as it came, where the model's own server is to answer it.
+    pub(crate) sent: Option<Map<String, Value>>,
+    /// What of the request is not used.
+    pub(crate) not_used: Vec<String>,
+    /// What the client found, which is read in place of what a search finds.
+    pub(crate) passages: Vec<SearchResult>,
+    /// Whether nothing is to be written.
+    pub(crate) only_decides: bool,
     /// Whether the trace holds all that was retrieved.
     pub(crate) traced: bool,
 }
@@ -89,8 +101,29 @@ impl RequestOptions {
             .checked("ken.k")?,
             style: parsed("ken.style", options.style.as_deref())?,
             traced: options.trace.unwrap_or(false),
+            passages: passages(options.passages.as_deref().unwrap_or_default())?,
             ..Self::default()
         })
+    }
+
+    /// The same for a conversation. One with an instruction of its own is answered by that, unless a style was asked
+    /// for. `unread` is what of it is not read.
+    pub(crate) fn over(self, conversation: Conversation, unread: BTreeSet<String>) -> Self {
+        let is_own = !conversation.instruction.is_empty();
+        let mut not_used: Vec<String> = unread.into_iter().collect();
+        if is_own && self.style.is_some() {
+            not_used.push("system messages".to_owned());
+        }
+        Self {
+            question: conversation.question.clone(),
+            before: conversation.before.clone(),
+            brought: Brought {
+                conversation: (is_own && self.style.is_none()).then_some(conversation),
+                ..Brought::default()
+            },
+            not_used,
+            ..self
+        }
     }
 
     /// The corpus to be searched.
@@ -102,7 +135,21 @@ impl RequestOptions {
         served: &Served,
         caller: &Caller,
     ) -> Result<Option<Arc<Opened>>, Refusal> {
-        self.search.corpus(served, caller)
+        match self.passages.is_empty() || self.search.corpus.is_some() {
+            true => self.search.corpus(served, caller),
+            false => Ok(None),
+        }
+    }
+
+    /// Has what the client found read in place of what a search for the question finds.
+    pub(crate) fn bring(&self, question: &str, pipeline: &mut Pipeline) {
+        if !self.passages.is_empty() {
+            let found = SearchOutcome {
+                results: self.passages.clone(),
+                ..SearchOutcome::default()
+            };
+            pipeline.found.insert(question.trim().to_owned(), found);
+        }
     }
 
     /// Whether the corpus is the first, and searched as the settings say.
@@ -120,7 +167,7 @@ impl RequestOptions {
             all.first().is_some_and(|first| first.name == *name)
         });
         let is_set = k.is_none() && mode.is_none() && rerank.is_none();
-        is_first && is_set && generation.is_none() && filters.is_empty()
+        is_first && is_set && self.passages.is_empty() && generation.is_none() && filters.is_empty()
     }
 
     /// The policy and the pipeline by which it is answered, over a corpus.
@@ -143,6 +190,10 @@ impl RequestOptions {
         policies::check_abstention(settings.abstain, &pipeline)?;
         settings.check()?;
         pipeline.settings = settings;
+        pipeline.brought = Arc::new(Brought {
+            evidence: pipeline.brought.evidence.clone(),
+            ..self.brought.clone()
+        });
         Ok(pipeline)
     }
 
@@ -179,6 +230,36 @@ impl RequestOptions {
             ..set.clone()
         })
     }
+}
+
+/// The passages that a client found, as a search would have.
+fn passages(given: &[GivenPassage]) -> Result<Vec<SearchResult>, Refusal> {
+    if given.len() > MOST_PASSAGES {
+        let message = format!("at most {MOST_PASSAGES} passages can be given");
+        return Err(Refusal::bad("invalid_value", message).of("ken.passages"));
+    }
+    let each = given.iter().enumerate().map(|(index, given)| {
+        if given.text.trim().is_empty() {
+            let message = "a passage has to have a text";
+            return Err(Refusal::bad("invalid_value", message).of("ken.passages"));
+        }
+        let id = given.id.clone().unwrap_or_else(|| (index + 1).to_string());
+        Ok(SearchResult {
+            passage: Passage {
+                id: PassageId(id.clone()),
+                doc_id: id,
+                title: given.title.clone(),
+                text: given.text.clone(),
+                location: Location::default(),
+                metadata: Map::new(),
+            },
+            text: given.text.clone(),
+            chunk: None,
+            // The order is all that is known.
+            score: -(index as f32),
+        })
+    });
+    each.collect()
 }
 
 /// How tokens are chosen: as the settings say where the client says nothing.

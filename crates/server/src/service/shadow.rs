@@ -47,7 +47,11 @@ impl ShadowCheck {
     /// Whether the answer that was given is one of a few words at temperature 0, as when probing.
     fn is_as_probed(&self) -> bool {
         let given = &self.pipeline.settings;
-        given.style == Style::Short && given.sampling == Sampling::Greedy
+        let brought = &self.pipeline.brought;
+        given.style == Style::Short
+            && given.sampling == Sampling::Greedy
+            && brought.conversation.is_none()
+            && brought.stop.is_empty()
     }
 }
 
@@ -139,6 +143,7 @@ fn compare(served: &Served, look: &ShadowCheck, place: Place) -> (Outcome, Optio
     let deadline = Instant::now() + served.limits.deadline;
     let cancel = Cancel::new(|| false, deadline, Arc::clone(&served.halted));
     let mut pipeline = look.pipeline.clone().bound(&cancel.token());
+    pipeline.brought = Arc::default();
     pipeline.settings.style = Style::Short;
     pipeline.settings.sampling = Sampling::Greedy;
     let mut answer = |policy: Policy, abstain: Option<Abstention>| {

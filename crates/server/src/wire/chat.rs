@@ -6,8 +6,8 @@ use serde_json::{Map, Value};
 
 use super::ken::{Options, Trace};
 
-/// A request for the next message of a conversation. The client's system messages are not read: how
-/// questions are answered is up to the server.
+/// A request for the next message of a conversation. What an application brings of its own, such as system messages
+/// and tools, goes to the model as it came where that has a server of its own.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct ChatRequest {
     /// `ken/POLICY`, or `ken` for the policy of the server's settings.
@@ -56,7 +56,7 @@ pub(crate) struct Message {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Role {
-    /// Whoever set up the conversation; not read.
+    /// Whoever set up the conversation.
     System,
     /// The same.
     Developer,
@@ -64,7 +64,7 @@ pub(crate) enum Role {
     User,
     /// Whoever answers.
     Assistant,
-    /// A program that the assistant called; not read.
+    /// A program that the assistant called; read only by a model's own server.
     Tool,
     /// The same, as it was called before.
     Function,
@@ -83,11 +83,13 @@ pub(crate) enum Content {
 /// A part of a message.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Part {
-    /// Only `text` is understood.
+    /// Only `text` is understood; a model's own server may know others.
     #[serde(rename = "type")]
     pub(crate) kind: String,
     /// The text.
     pub(crate) text: Option<String>,
+    /// What was said in refusal, in a part of that type.
+    pub(crate) refusal: Option<String>,
 }
 
 /// A whole answer.

@@ -30,10 +30,25 @@ pub(crate) struct Options {
     pub(crate) filter: Vec<String>,
     /// `none`, `embedder`, `likelihood`, or the reranker of the settings.
     pub(crate) rerank: Option<String>,
-    /// `short` or `full`.
+    /// `short` or `full`: in ken's words, whatever the application brings of its own.
     pub(crate) style: Option<String>,
     /// Whether the trace holds all that was retrieved.
     pub(crate) trace: Option<bool>,
+    /// What was found elsewhere, best first: this is read where the policy retrieves, and nothing is searched.
+    pub(crate) passages: Option<Vec<GivenPassage>>,
+}
+
+/// A passage that a client found.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct GivenPassage {
+    /// What it says.
+    pub(crate) text: String,
+    /// The title of its document.
+    #[serde(default)]
+    pub(crate) title: String,
+    /// By which it is named in citations; its place in the list, from 1, where none is given.
+    pub(crate) id: Option<String>,
 }
 
 /// A question for `/v1/ken/ask`.
@@ -74,6 +89,33 @@ pub(crate) struct AskResponse {
     /// Whether it ended because it had as many tokens as it may have.
     pub(crate) truncated: bool,
     /// How it came about.
+    #[serde(flatten)]
+    pub(crate) trace: Trace,
+}
+
+/// A question for `/v1/ken/decide`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct DecideRequest {
+    /// The question.
+    pub(crate) question: String,
+    /// What was said before, oldest first.
+    #[serde(default)]
+    pub(crate) before: Vec<Said>,
+    /// How it is decided.
+    #[serde(default)]
+    pub(crate) ken: Options,
+}
+
+/// What a question is to be answered from.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct DecideResponse {
+    /// Whether there is evidence to be read.
+    pub(crate) retrieve: bool,
+    /// The evidence as a part of a conversation: what stands before the passages, and these by their numbers. Empty
+    /// where there is none.
+    pub(crate) evidence: String,
+    /// How it was decided. Passages that are not to be read have `in_prompt` false.
     #[serde(flatten)]
     pub(crate) trace: Trace,
 }
@@ -125,6 +167,9 @@ pub(crate) struct Trace {
     /// What the model wrote of what it knows, where it was to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) verbalized: Option<String>,
+    /// What of the request was not used, such as `tools`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) not_used: Vec<String>,
     /// How often the model was called.
     pub(crate) model_calls: usize,
     /// How often the corpus was searched.

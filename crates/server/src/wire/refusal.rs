@@ -269,6 +269,14 @@ impl Refusal {
                 let message = format!("the model server does not take `{param}` with this value");
                 Self::bad("unsupported_parameter", message).of(param)
             }
+            ServerFault::RefusesRequest { message, param } => {
+                let message = format!("the model server refuses the request: {message}");
+                let refusal = Self::bad("refused_by_model_server", message);
+                match param {
+                    Some(param) => refusal.of(param),
+                    None => refusal,
+                }
+            }
             ServerFault::Limits(wait) => {
                 let message = "the model server limits the rate of requests; try again later";
                 let status = StatusCode::TOO_MANY_REQUESTS;

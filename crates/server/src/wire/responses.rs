@@ -9,14 +9,15 @@ use super::filter::GivenFilter;
 use super::ken::{Options, Trace};
 use super::refusal::ErrorObject;
 
-/// A request for a response. The client's instructions are not read: how questions are answered is up to
-/// the server.
+/// A request for a response.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct ResponsesRequest {
     /// `ken/POLICY`, or `ken` for the policy of the server's settings.
     pub(crate) model: String,
     /// The question, or a conversation whose last message is the question.
     pub(crate) input: ResponsesInput,
+    /// What the application tells the model; it stands before system messages of the input.
+    pub(crate) instructions: Option<String>,
     /// Whether the answer is sent while it is written.
     pub(crate) stream: Option<bool>,
     /// The longest answer, in tokens.

@@ -13,17 +13,17 @@ use crate::client::{Response, connect, exchange, request};
 use crate::fixture::{FOLLOW_UP, LIMITS, OIL, Running, chat, wait_for};
 use crate::loopback::{Reply, Request, Server};
 
-type Script = fn(&Request) -> Reply;
+pub(crate) type Script = fn(&Request) -> Reply;
 
 /// A server before a model server that answers by a script.
-struct Front {
-    server: Running,
-    upstream: Server,
+pub(crate) struct Front {
+    pub(crate) server: Running,
+    pub(crate) upstream: Server,
     script: Arc<Mutex<Script>>,
 }
 
 impl Front {
-    fn start(limits: Limits) -> Self {
+    pub(crate) fn start(limits: Limits) -> Self {
         let script: Arc<Mutex<Script>> = Arc::new(Mutex::new(answer));
         let told = Arc::clone(&script);
         let upstream = Server::start(move |request| match request.path.as_str() {
@@ -51,7 +51,7 @@ impl Front {
         }
     }
 
-    fn says(&self, script: Script) {
+    pub(crate) fn says(&self, script: Script) {
         *self.script.lock().unwrap() = script;
     }
 
@@ -76,7 +76,7 @@ impl Front {
     }
 }
 
-fn event(delta: &Value, end: &Value) -> Value {
+pub(crate) fn event(delta: &Value, end: &Value) -> Value {
     json!({"choices": [{"index": 0, "delta": delta, "finish_reason": end}]})
 }
 

@@ -214,6 +214,10 @@ fn nothing_of_the_other(own: &str, other: &str) {
             "/v1/ken/ask",
             json!({"question": FRANCE, "ken": {"corpus": other}}),
         ),
+        (
+            "/v1/ken/decide",
+            json!({"question": FRANCE, "ken": {"corpus": other}}),
+        ),
         ("/v1/ken/search", json!({"query": "oil", "corpus": other})),
         (
             "/v1/ken/evals/questions",

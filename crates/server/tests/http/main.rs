@@ -19,6 +19,7 @@ mod every_route;
 mod fixture;
 mod for_others;
 mod fuzzing;
+mod gateway;
 mod held;
 /// The one of `ken serve`.
 #[path = "../../../ken/src/commands/serve/intake.rs"]

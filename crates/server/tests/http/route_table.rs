@@ -72,7 +72,7 @@ fn takes(method: &str, path: &str) -> Takes {
         ("POST", "/v1/embeddings") => || json!({"model": "ken/embedder", "input": ["the oil"]}),
         ("POST", "/v1/rerank") => || json!({"query": "oil", "documents": ["the oil", "a lamp"]}),
         ("POST", "/retrieve") => || json!({"queries": ["oil"]}),
-        ("POST", "/v1/ken/ask") => || json!({"question": OIL}),
+        ("POST", "/v1/ken/ask" | "/v1/ken/decide") => || json!({"question": OIL}),
         ("POST", "/v1/ken/search" | "/v1/vector_stores/{id}/search") => || json!({"query": "oil"}),
         ("POST", "/v1/ken/knows") => || json!({"question": FRANCE, "policy": "certainty@0.5"}),
         ("POST", "/mcp") => || json!({"jsonrpc": "2.0", "id": 1, "method": "ping"}),

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 
-use ken_answer::{Abstention, Memory, Policy, Rerank, Style};
+use ken_answer::{Abstention, EvidencePlace, Memory, Policy, Rerank, Style};
 use ken_corpus::{Active, Cut, Filter, Segmentation};
 use ken_hub::ModelReference;
 use ken_index::{Mode, Recall};
@@ -57,8 +57,17 @@ settings! {
     /// corpus exists
     embedder: ModelReference, "REF" = "minilm";
 
+    /// With `serve`: where evidence stands in a conversation with instructions of its own: question (before it) or
+    /// system (behind these)
+    #[serde(skip)]
+    evidence_place: EvidencePlace, "PLACE" = "question", see "[conversations](server.md#applications-with-a-prompt-of-their-own)";
+
     /// Token budget for retrieved passages in a prompt
     evidence_tokens: usize, "N" = "1536";
+
+    /// With `serve`: what stands before the passages there, in place of ken's own words
+    #[serde(skip)]
+    evidence_words: Option<String>, "TEXT";
 
     /// Search only documents whose metadata fit: year>=2020 AND lang IN (de, fr). May be repeated, and
     /// all have to fit

@@ -7,7 +7,7 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use ken_answer::{Abstention, Memory, Policy, Rerank};
+use ken_answer::{Abstention, EvidencePlace, Memory, Policy, Rerank};
 use ken_corpus::{Cut, Filter, Segmentation};
 use ken_hub::ModelReference;
 use ken_index::{Mode, Recall};
@@ -108,6 +108,7 @@ read_by!(
     Cut: parsed,
     Device: parsed,
     Filter: parsed,
+    EvidencePlace: parsed,
     Memory: parsed,
     Mode: parsed,
     ModelReference: parsed,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ken_language::{Finish, Sampling};
+use ken_language::{Finish, Sampling, StreamedText};
 
 use super::draft::Draft;
 use super::job::{End, Place, Written};
@@ -11,7 +11,6 @@ use crate::decoder::error::DecoderError;
 use crate::decoder::graph::Input;
 use crate::decoder::graph::backend::Sequence;
 use crate::decoder::scheduler::sampling::Sampler;
-use crate::decoder::text::streamed_text::StreamedText;
 use crate::decoder::text::tokenizer::TextTokenizer;
 
 /// The capacity of a sequence in tokens at first; it grows where it needs more.

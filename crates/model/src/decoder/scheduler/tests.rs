@@ -209,7 +209,7 @@ fn scoring_that_nobody_waits_for_ends_and_leaves_the_batch() {
     let decoder = new(&LoadOptions::default());
     let text: String = "w3 w5 w7 ".repeat(1000);
     let prompt = ken_language::Prompt {
-        instruction: "",
+        instruction: "".into(),
         examples: ken_language::Examples::Fixed(&[]),
         input: text.trim().to_owned(),
         begun: String::new(),

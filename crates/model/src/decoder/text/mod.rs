@@ -5,7 +5,6 @@ pub(in crate::decoder) mod escaping;
 pub(in crate::decoder) mod prompt;
 pub(in crate::decoder) mod prompt_form;
 pub(in crate::decoder) mod read_as;
-pub(in crate::decoder) mod streamed_text;
 pub(in crate::decoder) mod template;
 pub(in crate::decoder) mod text_part;
 pub(in crate::decoder) mod tokenizer;

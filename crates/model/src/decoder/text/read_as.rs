@@ -75,7 +75,7 @@ impl Decoder {
             turns.push(Message::new(Role::Assistant, example.output));
         }
         turns.push(Message::new(Role::User, prompt.input.as_str()));
-        let opened = match prompt.instruction {
+        let opened = match &*prompt.instruction {
             "" => self.chat_prompt(&turns, turns.len() - 1)?,
             instruction => {
                 let mut whole = vec![Message::new(Role::System, instruction)];

@@ -1,19 +1,21 @@
-//! Incremental detokenization: which part of a growing text can be streamed.
+//! Which part of a growing text can be given out.
 
 use std::sync::Arc;
 
 /// A growing text, and how much of it was released: the part that can no longer change, which are
 /// whole characters that cannot be the start of a stop string.
-pub(in crate::decoder) struct StreamedText {
+pub struct StreamedText {
     stop: Arc<[String]>,
     text: String,
     released: usize,
     /// Whether a stop string was generated.
-    pub(in crate::decoder) stopped: bool,
+    pub stopped: bool,
 }
 
 impl StreamedText {
-    pub(in crate::decoder) fn new(stop: Arc<[String]>) -> Self {
+    /// An empty text that ends at the first of these strings.
+    #[must_use]
+    pub fn new(stop: Arc<[String]>) -> Self {
         Self {
             stop,
             text: String::new(),
@@ -23,7 +25,7 @@ impl StreamedText {
     }
 
     /// Takes the whole text so far and returns what can be released now.
-    pub(in crate::decoder) fn extend(&mut self, whole: &str) -> &str {
+    pub fn extend(&mut self, whole: &str) -> &str {
         self.text = whole.to_owned();
         let found = self
             .stop
@@ -46,11 +48,13 @@ impl StreamedText {
     }
 
     /// Ends the text and releases what was held back.
-    pub(in crate::decoder) fn finish(&mut self) -> &str {
+    pub fn finish(&mut self) -> &str {
         self.release(self.text.len())
     }
 
-    pub(in crate::decoder) fn released(&self) -> &str {
+    /// What was released so far.
+    #[must_use]
+    pub fn released(&self) -> &str {
         // The tokenizer may have changed characters that were released already.
         let most = self.released.min(self.text.len());
         let end = (0..=most).rev().find(|at| self.text.is_char_boundary(*at));

@@ -1,0 +1,164 @@
+//! What an application brings of its own: its instructions, the conversation, and where its answers end. The model is
+//! then asked in the application's words, and evidence is put into them.
+
+use std::str::FromStr;
+use std::sync::Arc;
+
+use ken_language::{Examples, Prompt, Reply};
+
+use crate::conversation::Exchange;
+
+/// What an application brings.
+#[derive(Debug, Clone, Default)]
+pub struct Brought {
+    /// Its conversation, where that is what the model is to answer, and not the question in ken's words.
+    pub conversation: Option<Conversation>,
+    /// Texts at which an answer ends; they are not part of it.
+    pub stop: Vec<String>,
+    /// How evidence is put into the conversation.
+    pub evidence: EvidenceForm,
+}
+
+/// A conversation in an application's words.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Conversation {
+    /// What the application tells the model; may be empty.
+    pub instruction: String,
+    /// What was said before.
+    pub before: Vec<Exchange>,
+    /// The last message.
+    pub question: String,
+}
+
+impl Conversation {
+    /// The same with evidence in it, where there is any.
+    #[must_use]
+    pub fn with(mut self, evidence: &str, place: EvidencePlace) -> Self {
+        let text = match place {
+            EvidencePlace::Question => &mut self.question,
+            EvidencePlace::System => &mut self.instruction,
+        };
+        place.insert(evidence, text);
+        self
+    }
+
+    /// What the model is asked.
+    pub(crate) fn prompt(self) -> Prompt {
+        let mut turns: Vec<(String, String)> = Vec::new();
+        // Templates want turns to alternate: what was not answered is asked together with what follows.
+        let mut asked = String::new();
+        let ask = |text: String, asked: &mut String| match asked.is_empty() {
+            true => *asked = text,
+            false => asked.push_str(&format!("\n\n{text}")),
+        };
+        for Exchange { question, answer } in self.before {
+            ask(question, &mut asked);
+            if !answer.is_empty() {
+                turns.push((std::mem::take(&mut asked), answer));
+            }
+        }
+        ask(self.question, &mut asked);
+        Prompt {
+            instruction: self.instruction.into(),
+            examples: Examples::Found(Arc::from(turns)),
+            input: asked,
+            begun: String::new(),
+            reply: Reply::Text,
+            sourced: None,
+        }
+    }
+}
+
+/// How evidence is put into a conversation.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct EvidenceForm {
+    /// Where.
+    pub place: EvidencePlace,
+    /// What stands before the passages; `None` for ken's own words.
+    pub words: Option<String>,
+}
+
+/// Where evidence stands in a conversation.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum EvidencePlace {
+    /// Before the question, in the same message, which every chat template takes.
+    #[default]
+    Question,
+    /// Behind the application's own instruction.
+    System,
+}
+
+impl EvidencePlace {
+    /// Puts evidence, where there is any, to the text that stands at the place.
+    pub fn insert(self, evidence: &str, text: &mut String) {
+        if evidence.is_empty() {
+            return;
+        }
+        *text = match self {
+            _ if text.is_empty() => evidence.to_owned(),
+            Self::Question => format!("{evidence}\n\n{text}"),
+            Self::System => format!("{text}\n\n{evidence}"),
+        };
+    }
+}
+
+/// A name that is no place.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("unknown place `{0}` (question, system are known)")]
+pub struct UnknownPlace(String);
+
+impl FromStr for EvidencePlace {
+    type Err = UnknownPlace;
+
+    fn from_str(name: &str) -> Result<Self, UnknownPlace> {
+        match name {
+            "question" => Ok(Self::Question),
+            "system" => Ok(Self::System),
+            other => Err(UnknownPlace(other.to_owned())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(question: &str, answer: &str) -> Exchange {
+        Exchange {
+            question: question.to_owned(),
+            answer: answer.to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_conversation_is_asked_in_turns_that_alternate() {
+        let conversation = Conversation {
+            instruction: "Be brief.".to_owned(),
+            before: vec![said("a", ""), said("b", "B"), said("c", "")],
+            question: "d".to_owned(),
+        };
+        let prompt = conversation.clone().prompt();
+        assert_eq!(prompt.instruction, "Be brief.");
+        let turns: Vec<_> = prompt
+            .examples
+            .iter()
+            .map(|turn| (turn.input, turn.output))
+            .collect();
+        assert_eq!(turns, [("a\n\nb", "B")]);
+        assert_eq!(
+            (prompt.input.as_str(), prompt.reply),
+            ("c\n\nd", Reply::Text)
+        );
+
+        let before = conversation.clone().with("[1] x", EvidencePlace::Question);
+        assert_eq!(before.prompt().input, "c\n\n[1] x\n\nd");
+        let behind = conversation.clone().with("[1] x", EvidencePlace::System);
+        assert_eq!(behind.instruction, "Be brief.\n\n[1] x");
+        assert_eq!(
+            conversation.clone().with("", EvidencePlace::System),
+            conversation
+        );
+        let alone = Conversation::default().with("[1] x", EvidencePlace::System);
+        assert_eq!(alone.instruction, "[1] x");
+    }
+}

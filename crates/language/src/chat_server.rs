@@ -1,0 +1,21 @@
+//! Models behind a server that takes conversations as other programs send them.
+
+use std::ops::ControlFlow;
+
+use serde_json::{Map, Value};
+
+use crate::error::ModelError;
+
+/// A server of OpenAI's chat completions, which is given another program's request as it came.
+pub trait ChatServer: Send + Sync {
+    /// Sends a request, whose model is named here, and tells `on_reply` what comes: the completion, or of a stream
+    /// each chunk. A break closes the connection. A stream tells what it cost at its end where the server can.
+    ///
+    /// # Errors
+    /// A server that refuses, fails or is stopped. What came before was told.
+    fn forward(
+        &self,
+        request: Map<String, Value>,
+        on_reply: &mut dyn FnMut(Value) -> ControlFlow<()>,
+    ) -> Result<(), ModelError>;
+}

@@ -1,0 +1,153 @@
+//! Requests of other programs, passed to the endpoint as they came.
+
+use std::ops::ControlFlow;
+
+use ken_http::Failed;
+use ken_language::{ChatServer, Fault, ModelError, ServerFault};
+use serde_json::{Map, Value, json};
+
+use super::client::{self, Client};
+use super::error::RemoteError;
+use super::limits::MAX_LINE_BYTES;
+use super::model::RemoteModel;
+use super::route::Route;
+use super::server_sent_events::{EventError, EventStream};
+use super::stream::cut;
+
+/// By which a stream tells at its end what it cost.
+const STREAM_OPTIONS: &str = "stream_options";
+
+impl ChatServer for RemoteModel {
+    fn forward(
+        &self,
+        mut request: Map<String, Value>,
+        on_reply: &mut dyn FnMut(Value) -> ControlFlow<()>,
+    ) -> Result<(), ModelError> {
+        request.insert("model".to_owned(), json!(self.name()));
+        let is_stream = request.get("stream") == Some(&Value::Bool(true));
+        let adds_usage = is_stream && !request.contains_key(STREAM_OPTIONS);
+        if adds_usage && !self.unsupported.has(STREAM_OPTIONS) {
+            request.insert(STREAM_OPTIONS.to_owned(), json!({"include_usage": true}));
+        }
+        let first = self.send_on(&request, is_stream, on_reply);
+        match first {
+            Err(error) if adds_usage && error.rejects(STREAM_OPTIONS) => {
+                self.unsupported.learn(STREAM_OPTIONS);
+                request.remove(STREAM_OPTIONS);
+                self.send_on(&request, is_stream, on_reply)
+            }
+            first => first,
+        }
+        .map_err(of_request)
+    }
+}
+
+/// A refusal is for whoever wrote the request, with what the server says of it.
+fn of_request(error: RemoteError) -> ModelError {
+    let refusal = match &error {
+        RemoteError::Status {
+            status: 400 | 422,
+            message,
+            param,
+            ..
+        } => Some(ServerFault::RefusesRequest {
+            message: message.clone(),
+            param: param.clone(),
+        }),
+        _ => None,
+    };
+    let error = ModelError::from(error);
+    match refusal {
+        Some(refusal) => error.by(Fault::Server(refusal)),
+        None => error,
+    }
+}
+
+impl RemoteModel {
+    fn send_on(
+        &self,
+        request: &Map<String, Value>,
+        is_stream: bool,
+        on_reply: &mut dyn FnMut(Value) -> ControlFlow<()>,
+    ) -> Result<(), RemoteError> {
+        let client = &self.client;
+        let url = client.api_url(Route::Chat.path());
+        if !is_stream {
+            let request = Value::Object(request.clone());
+            // There is nothing left to break off.
+            let _ = on_reply(client.post(&url, &request)?);
+            return Ok(());
+        }
+        let body = serde_json::to_string(request).unwrap_or_default();
+        client.with_retries(|| stream_on(client, &url, &body, on_reply))
+    }
+}
+
+/// Passes on what a server streams. A failure after the first chunk is never retried.
+fn stream_on(
+    client: &Client,
+    url: &str,
+    body: &str,
+    on_reply: &mut dyn FnMut(Value) -> ControlFlow<()>,
+) -> Result<(), Failed<RemoteError>> {
+    let (media_type, body) = client.open(url, body)?;
+    if media_type.is_some_and(|media| media.contains("json") || media.contains("html")) {
+        let text = client::text(body).map_err(|error| client.transport_failure(&error))?;
+        let _ = on_reply(as_chunk(client.parse(url, &text)?));
+        return Ok(());
+    }
+    let line = body.line();
+    let mut read_bytes = 0;
+    let mut has_ended = false;
+    let mut events = EventStream::new(body);
+    loop {
+        client.check()?;
+        let data = match events.next() {
+            Ok(Some(data)) => data,
+            Ok(None) | Err(_) if has_ended => return Ok(()),
+            Ok(None) => return Err(cut(url, read_bytes)),
+            Err(EventError::LongLine) => {
+                line.cut();
+                let detail = format!("a line of it has more than {MAX_LINE_BYTES} bytes");
+                return Err(client.too_large(detail).into());
+            }
+            Err(EventError::Io(error)) => {
+                let failed = client.transport_failure(&error.into());
+                return Err(match failed.error {
+                    _ if read_bytes == 0 => failed,
+                    RemoteError::ConnectionLost(_) => cut(url, read_bytes),
+                    error => error.into(),
+                });
+            }
+        };
+        match data.as_ref() {
+            "" => continue,
+            "[DONE]" => return Ok(()),
+            _ => {}
+        }
+        let chunk = client.parse(url, &data).map_err(|error| Failed {
+            passing: read_bytes == 0 && error.is_passing(),
+            ..error.into()
+        })?;
+        read_bytes += data.len();
+        let reason = chunk.pointer("/choices/0/finish_reason");
+        has_ended |= reason.is_some_and(Value::is_string);
+        if on_reply(chunk).is_break() {
+            line.cut();
+            return Ok(());
+        }
+    }
+}
+
+/// The completion of a server that does not stream, as the only chunk of a stream.
+fn as_chunk(mut completion: Value) -> Value {
+    completion["object"] = json!("chat.completion.chunk");
+    for choice in completion["choices"].as_array_mut().into_iter().flatten() {
+        if let Some(choice) = choice.as_object_mut()
+            && let Some(message) = choice.remove("message")
+        {
+            choice.insert("delta".to_owned(), message);
+        }
+    }
+    completion
+}

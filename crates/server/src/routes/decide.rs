@@ -1,0 +1,34 @@
+//! `/v1/ken/decide`: a question in, and out whether it needs retrieval and what is to be read for it. Nothing is written.
+
+use super::ask::said;
+use super::call::{Call, JsonBody};
+use super::reply::Reply;
+use super::stream::whole;
+use crate::service::answers::{Completion, start};
+use crate::service::options::RequestOptions;
+use crate::wire::ken::{DecideRequest, DecideResponse};
+use crate::wire::refusal::Refusal;
+
+/// Decides.
+pub(crate) async fn decide(
+    call: Call,
+    body: JsonBody<DecideRequest>,
+) -> Result<Reply<DecideResponse>, Refusal> {
+    let given = body.read().await?;
+    let asked = RequestOptions {
+        question: given.question,
+        before: said(given.before),
+        only_decides: true,
+        traced: given.ken.trace.unwrap_or(true),
+        ..RequestOptions::by(None, &given.ken)?
+    };
+    let Completion {
+        evidence, trace, ..
+    } = whole(start(&call.served, asked, call.request)?).await?;
+    let evidence = evidence.unwrap_or_default();
+    Ok(Reply::json(&DecideResponse {
+        retrieve: !evidence.is_empty(),
+        evidence,
+        trace,
+    }))
+}

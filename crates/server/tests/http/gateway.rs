@@ -1,0 +1,335 @@
+//! Applications with a prompt of their own: what they send reaches the model's server as it came, with evidence where the
+//! policy wants it, and what that says reaches them; a model without a server is asked in their words.
+
+use serde_json::{Value, json};
+
+use crate::endpoints::{Front, event};
+use crate::fixture::{FRANCE, LIMITS, OIL, Running};
+use crate::loopback::{Reply, Request};
+
+const PASSAGE: &str = "The oil of the car is changed every May; Ida changes it.";
+
+/// A request of an application, with all that ken does not obey itself.
+fn brought(model: &str, question: &Value) -> Value {
+    json!({
+        "model": model,
+        "messages": [
+            {"role": "system", "content": "Answer like a pirate.", "name": "app"},
+            {"role": "user", "content": question},
+        ],
+        "tools": [{"type": "function", "function": {"name": "tide", "parameters": {"type": "object"}}}],
+        "tool_choice": "required",
+        "response_format": {"type": "json_object"},
+        "stop": ["\n\n"],
+        "n": 2,
+        "seed": 7,
+        "logprobs": true,
+        "chat_template_kwargs": {"enable_thinking": false},
+    })
+}
+
+fn last(front: &Front) -> Value {
+    let requests = front.upstream.requests("completions");
+    requests.last().unwrap().body.clone()
+}
+
+fn calls_a_tool(request: &Request) -> Reply {
+    let call = json!([{"index": 0, "id": "c1", "type": "function", "function": {"name": "tide", "arguments": "{}"}}]);
+    let usage = json!({"prompt_tokens": 9, "completion_tokens": 5, "total_tokens": 14});
+    if request.body["stream"] == true {
+        return Reply::events(&[
+            event(&json!({"role": "assistant", "content": null}), &Value::Null),
+            event(&json!({"tool_calls": call}), &Value::Null),
+            event(&json!({}), &json!("tool_calls")),
+            json!({"choices": [], "usage": usage}),
+        ]);
+    }
+    let message = json!({"role": "assistant", "content": null, "tool_calls": call, "reasoning_content": "hm"});
+    Reply::json(&json!({
+        "id": "theirs", "object": "chat.completion", "model": "tiny-2", "system_fingerprint": "fp",
+        "choices": [{"index": 0, "message": message, "finish_reason": "tool_calls", "logprobs": {"content": []}}],
+        "usage": usage,
+    }))
+}
+
+#[test]
+fn a_request_reaches_the_models_server_as_it_came() {
+    let front = Front::start(LIMITS);
+    for (model, retrieves) in [("ken/never", false), ("ken/always", true)] {
+        let body = brought(model, &json!(OIL));
+        let answered = front.server.post("/v1/chat/completions", &body);
+        assert_eq!(answered.status, 200, "{}", answered.text());
+        let mut sent = last(&front);
+        let question = sent["messages"][1]["content"].take();
+        let question = question.as_str().unwrap();
+        assert_eq!(question.contains(PASSAGE), retrieves);
+        assert!(question.ends_with(OIL));
+        assert_eq!(question == OIL, !retrieves);
+        let mut expected = body.clone();
+        expected["model"] = json!("tiny");
+        expected["messages"][1]["content"] = Value::Null;
+        assert_eq!(sent, expected);
+        let trace = &answered.json()["ken"];
+        assert_eq!(trace["route"], if retrieves { "corpus" } else { "self" });
+        assert_eq!(trace["searches"], usize::from(retrieves));
+    }
+    // Parts that only that server understands come along.
+    let image = json!({"type": "image_url", "image_url": {"url": "data:,"}});
+    let parts = json!([{"type": "text", "text": OIL}, image]);
+    let body = brought("ken/always", &parts);
+    let answered = front.server.post("/v1/chat/completions", &body);
+    assert_eq!(answered.status, 200, "{}", answered.text());
+    let sent = last(&front);
+    let content = &sent["messages"][1]["content"];
+    assert!(content[0]["text"].as_str().unwrap().contains(PASSAGE));
+    assert_eq!(content[1]["text"], OIL);
+    assert_eq!(content[2], image);
+}
+
+#[test]
+fn what_a_server_says_reaches_the_application_with_the_trace() {
+    let front = Front::start(LIMITS);
+    front.says(calls_a_tool);
+    let body = brought("ken/always", &json!(OIL));
+    let said = front.server.post("/v1/chat/completions", &body).json();
+    let choice = &said["choices"][0];
+    assert_eq!(choice["message"]["tool_calls"][0]["id"], "c1");
+    assert_eq!(choice["message"]["reasoning_content"], "hm");
+    assert_eq!(choice["finish_reason"], "tool_calls");
+    assert_eq!(said["system_fingerprint"], "fp");
+    assert_eq!(said["usage"]["total_tokens"], 14);
+    assert!(said["id"].as_str().unwrap().starts_with("chatcmpl-"));
+    assert!(said["ken"]["lack"].is_null());
+
+    for asks_for_usage in [false, true] {
+        let mut body = body.clone();
+        body["stream"] = json!(true);
+        if asks_for_usage {
+            body["stream_options"] = json!({"include_usage": true});
+        }
+        let streamed = front.server.post("/v1/chat/completions", &body);
+        assert_eq!(streamed.status, 200, "{}", streamed.text());
+        let events = streamed.events();
+        let (done, chunks) = events.split_last().unwrap();
+        assert_eq!(done, "[DONE]");
+        let chunks: Vec<Value> = chunks
+            .iter()
+            .map(|chunk| serde_json::from_str(chunk).unwrap())
+            .collect();
+        let called = chunks
+            .iter()
+            .find(|chunk| !chunk["choices"][0]["delta"]["tool_calls"].is_null());
+        assert_eq!(
+            called.unwrap()["choices"][0]["delta"]["tool_calls"][0]["id"],
+            "c1"
+        );
+        let ended = chunks
+            .iter()
+            .find(|chunk| chunk["choices"][0]["finish_reason"] == "tool_calls");
+        assert_eq!(ended.unwrap()["ken"]["route"], "corpus");
+        let told = chunks
+            .iter()
+            .any(|chunk| chunk["usage"]["total_tokens"] == 14);
+        assert_eq!(told, asks_for_usage);
+        assert_eq!(
+            last(&front)["stream_options"],
+            json!({"include_usage": true})
+        );
+    }
+}
+
+#[test]
+fn citations_stand_before_the_end_of_a_stream() {
+    let front = Front::start(LIMITS);
+    let messages = json!([
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": OIL},
+    ]);
+    let body = json!({"model": "ken/always", "messages": messages, "stream": true});
+    let events = front.server.post("/v1/chat/completions", &body).events();
+    let chunks: Vec<Value> = events[..events.len() - 1]
+        .iter()
+        .map(|chunk| serde_json::from_str(chunk).unwrap())
+        .collect();
+    let deltas: Vec<&Value> = chunks.iter().map(|chunk| &chunk["choices"][0]).collect();
+    let [.., cited, ended] = deltas.as_slice() else {
+        panic!("{chunks:?}");
+    };
+    assert_eq!(cited["delta"]["annotations"][0]["type"], "url_citation");
+    assert_eq!(ended["finish_reason"], "stop");
+    let text: String = deltas
+        .iter()
+        .filter_map(|one| one["delta"]["content"].as_str())
+        .collect();
+    assert_eq!(text, "Ida");
+}
+
+#[test]
+fn failures_of_the_server_keep_their_names() {
+    let front = Front::start(LIMITS);
+    let body = brought("ken/never", &json!(OIL));
+    front.says(|_| Reply::refusal(400, "`response_format` is not supported"));
+    let refused = front.server.post("/v1/chat/completions", &body);
+    assert_eq!(
+        (refused.status, refused.code().as_str()),
+        (400, "refused_by_model_server")
+    );
+    assert!(
+        refused
+            .text()
+            .contains("`response_format` is not supported")
+    );
+    front.says(|_| Reply::refusal(429, "slow down").with_header("Retry-After: 3"));
+    let mut streamed = body.clone();
+    streamed["stream"] = json!(true);
+    for body in [&body, &streamed] {
+        assert_eq!(front.server.post("/v1/chat/completions", body).status, 429);
+    }
+}
+
+#[test]
+fn a_conversation_need_not_end_with_a_question() {
+    let front = Front::start(LIMITS);
+    let call =
+        json!([{"id": "c1", "type": "function", "function": {"name": "tide", "arguments": "{}"}}]);
+    let messages = json!([
+        {"role": "user", "content": OIL},
+        {"role": "assistant", "content": null, "tool_calls": call},
+        {"role": "tool", "tool_call_id": "c1", "content": "high"},
+    ]);
+    let body = json!({"model": "ken/always", "messages": messages});
+    let answered = front.server.post("/v1/chat/completions", &body);
+    assert_eq!(answered.status, 200, "{}", answered.text());
+    let sent = last(&front);
+    assert!(
+        sent["messages"][0]["content"]
+            .as_str()
+            .unwrap()
+            .contains(PASSAGE)
+    );
+    assert_eq!(sent["messages"][2], messages[2]);
+    // Where nothing is asked in words, nothing is searched.
+    let image =
+        json!({"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:,"}}]});
+    let body = json!({"model": "ken/always", "messages": [image]});
+    let answered = front.server.post("/v1/chat/completions", &body);
+    assert_eq!(answered.status, 200, "{}", answered.text());
+    assert_eq!(answered.json()["ken"]["searches"], 0);
+    assert_eq!(last(&front)["messages"], json!([image]));
+}
+
+#[test]
+fn a_style_of_kens_own_leaves_the_rest_unused_and_says_so() {
+    let front = Front::start(LIMITS);
+    let messages = json!([
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": OIL},
+    ]);
+    let body = json!({"model": "ken/always", "messages": messages, "ken": {"style": "short"}});
+    let said = front.server.post("/v1/chat/completions", &body).json();
+    assert_eq!(said["ken"]["not_used"], json!(["system messages"]));
+    assert!(!last(&front).to_string().contains("Be brief."));
+}
+
+#[test]
+fn a_model_without_a_server_is_asked_in_the_applications_words() {
+    let server = Running::start();
+    let messages = json!([
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": OIL},
+    ]);
+    let body =
+        json!({"model": "ken/always", "messages": messages, "tools": [{"type": "function"}]});
+    let said = server.post("/v1/chat/completions", &body).json();
+    assert_eq!(said["choices"][0]["message"]["content"], " Ida");
+    assert_eq!(said["ken"]["not_used"], json!(["tools"]));
+    assert_eq!(said["ken"]["citations"][0]["doc_id"], "cars/oil.md");
+    let body = json!({"model": "ken/always", "input": OIL, "instructions": "Be brief."});
+    let response = server.post("/v1/responses", &body).json();
+    assert_eq!(response["instructions"], "Be brief.");
+    assert_eq!(
+        response["output"].as_array().unwrap().last().unwrap()["content"][0]["text"],
+        " Ida"
+    );
+}
+
+#[test]
+fn an_answer_ends_where_the_application_wants_it_to() {
+    let server = Running::start();
+    for (stop, answer) in [
+        (json!("d"), "I"),
+        (json!(["x", "da"]), "I"),
+        (json!("z"), "Ida"),
+        (json!([]), "Ida"),
+    ] {
+        let whole = server.chat("always", OIL, &json!({"stop": stop})).json();
+        assert_eq!(whole["choices"][0]["message"]["content"], answer, "{stop}");
+        let events = server
+            .chat("always", OIL, &json!({"stop": stop, "stream": true}))
+            .events();
+        let text: String = events
+            .iter()
+            .filter_map(|event| serde_json::from_str::<Value>(event).ok())
+            .filter_map(|chunk| Some(chunk["choices"][0]["delta"]["content"].as_str()?.to_owned()))
+            .collect();
+        assert_eq!(text, answer, "{stop}");
+    }
+    for stop in [json!(7), json!(["a", "b", "c", "d", "e"]), json!([1])] {
+        let refused = server.chat("always", OIL, &json!({"stop": stop}));
+        assert_eq!(
+            (refused.status, refused.code().as_str()),
+            (400, "invalid_value")
+        );
+    }
+}
+
+#[test]
+fn what_an_application_found_is_read_in_place_of_a_search() {
+    let server = Running::start();
+    let passages = json!([{"text": "The oil is changed by Bo.", "title": "Log", "id": "log-7"}]);
+    let asked = json!({"question": OIL, "ken": {"policy": "always", "passages": passages}});
+    let said = server.post("/v1/ken/ask", &asked).json();
+    assert_eq!(said["retrieved"][0]["passage_id"], "log-7");
+    assert_eq!(said["retrieved"][0]["in_prompt"], true);
+    assert!(said["corpus"].is_null());
+    for wrong in [
+        json!([{"text": " "}]),
+        json!(vec![json!({"text": "x"}); 101]),
+    ] {
+        let refused = server.post(
+            "/v1/ken/ask",
+            &json!({"question": OIL, "ken": {"passages": wrong}}),
+        );
+        assert_eq!(
+            (refused.status, refused.code().as_str()),
+            (400, "invalid_value")
+        );
+    }
+}
+
+#[test]
+fn a_decision_writes_nothing() {
+    let server = Running::start();
+    let decide = |question: &str, policy: &str| {
+        let body = json!({"question": question, "ken": {"policy": policy}});
+        let decided = server.post("/v1/ken/decide", &body);
+        assert_eq!(decided.status, 200, "{}", decided.text());
+        decided.json()
+    };
+    let always = decide(OIL, "always");
+    assert_eq!(
+        (always["retrieve"].as_bool(), always["model_calls"].as_u64()),
+        (Some(true), Some(0))
+    );
+    assert!(always["evidence"].as_str().unwrap().contains(PASSAGE));
+    let never = decide(OIL, "never");
+    assert_eq!(
+        (never["retrieve"].as_bool(), never["evidence"].as_str()),
+        (Some(false), Some(""))
+    );
+    assert_eq!(never["searches"], 0);
+    let known = decide(FRANCE, "uncertainty:perplexity@2");
+    assert_eq!(known["retrieve"], false);
+    assert!(known["score"].as_f64().unwrap() < 2.0);
+    assert_eq!(decide("thanks!", "always")["retrieve"], false);
+}
