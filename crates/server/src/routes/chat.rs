@@ -207,7 +207,7 @@ fn passed(reply: &Reply, mut said: Value, answered: &Completion) -> Value {
     let annotations = annotations(answered, &reply.addresses);
     if let Some(message) = said.pointer_mut("/choices/0/message")
         && message.is_object()
-        && message["annotations"].is_null()
+        && message["annotations"].as_array().is_none_or(Vec::is_empty)
     {
         message["annotations"] = json!(annotations);
     }
