@@ -60,16 +60,15 @@ fn ask(pipeline: &Pipeline, question: &str) -> Answer {
 fn what_is_read_comes_before_what_is_known_and_that_before_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let mut pipeline = pipeline(&folder);
-    for style in [Style::Short, Style::Full] {
+    for (style, expected) in [
+        (Style::Short, "Gardener"),
+        (Style::Full, "From memory, not from the documents: Gardener"),
+    ] {
         pipeline.settings.style = style;
         let read = ask(&pipeline, READ);
         assert!(read.answer.starts_with("Miller"), "{read:?}");
         assert_eq!((read.route, read.citations.len()), (Source::Corpus, 1));
         let known = ask(&pipeline, KNOWN);
-        let expected = match style {
-            Style::Short => "Gardener",
-            Style::Full => "From memory, not from the documents: Gardener",
-        };
         assert_eq!(
             (known.answer.as_str(), known.route),
             (expected, Source::SelfKnowledge)

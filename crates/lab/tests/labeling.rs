@@ -112,7 +112,7 @@ fn table() -> TableModel {
     };
     let instruction = prompt::verbalize(QuestionPrompt::open("who?"), None).instruction;
     let table = TableModel::new(CASES.iter().map(fact).collect()).unwrap();
-    table.writing_texts(&[instruction])
+    table.writing_texts(&[&instruction])
 }
 
 /// The table, with its calls counted, and perhaps without scores.

@@ -310,7 +310,7 @@ mod tests {
 
     fn prompt(instruction: &'static str, input: String) -> Prompt {
         Prompt {
-            instruction,
+            instruction: instruction.into(),
             examples: Examples::Fixed(&[]),
             input,
             begun: String::new(),

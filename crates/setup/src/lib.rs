@@ -14,6 +14,6 @@ mod trust;
 pub use error::SetupError;
 pub use fetch::{FetchProgress, Setup, fetched};
 pub use settings::{
-    Bytes, CorpusAddress, CorpusSource, Key, KeySource, Keys, Named, NamedBy, Setting, Settings,
-    count, seed,
+    Bytes, CorpusAddress, CorpusSource, Key, KeySource, Keys, Named, NamedBy, Origins, Setting,
+    Settings, count, seed,
 };

@@ -145,7 +145,7 @@ impl fmt::Debug for OnCall {
 pub struct TableModel {
     facts: Vec<Fact>,
     /// The instructions of prompts to which a text is written.
-    text_instructions: Vec<&'static str>,
+    text_instructions: Vec<String>,
     context_tokens: usize,
     scores: bool,
     on_call: OnCall,
@@ -191,9 +191,9 @@ impl TableModel {
     /// The same model, which writes a text about the question to prompts with these instructions, and was trained to do
     /// so before it answers.
     #[must_use]
-    pub fn writing_texts(self, instructions: &[&'static str]) -> Self {
+    pub fn writing_texts(self, instructions: &[&str]) -> Self {
         Self {
-            text_instructions: instructions.to_vec(),
+            text_instructions: instructions.iter().map(|one| (*one).to_owned()).collect(),
             ..self
         }
     }
@@ -542,7 +542,7 @@ mod tests {
     #[test]
     fn a_text_states_what_is_known() {
         let prompt = prompt("");
-        let table = table().writing_texts(&[prompt.instruction]);
+        let table = table().writing_texts(&[&prompt.instruction]);
         let options = GenerateOptions::new(Sampling::Greedy, 8);
         let request = [GenerateRequest {
             prompt: &prompt,

@@ -164,7 +164,7 @@ mod tests {
         ]);
         let instruction = prompt::verbalize(QuestionPrompt::open("who?"), None).instruction;
         let table = match verbalize {
-            true => table.unwrap().writing_texts(&[instruction]),
+            true => table.unwrap().writing_texts(&[&instruction]),
             false => table.unwrap(),
         };
         let settings = AnswerSettings {

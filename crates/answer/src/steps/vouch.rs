@@ -147,7 +147,7 @@ mod tests {
         };
         let instruction = verbalize(QuestionPrompt::open("who?"), None).instruction;
         let model = TableModel::new(vec![fact]).unwrap();
-        let model = Arc::new(model.writing_texts(&[instruction]));
+        let model = Arc::new(model.writing_texts(&[&instruction]));
         let mut seen = String::new();
         let answer = Pipeline::new(model, None, settings).answer(question, &mut |event| {
             if let Event::Text(text) = event {

@@ -13,6 +13,7 @@ fn serving() -> Vec<Arg> {
     let own = [
         Key::listen,
         Key::server_keys,
+        Key::allowed_origins,
         Key::server_data,
         Key::keep_questions,
         Key::studies,

@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Instant, SystemTime};
 
-use axum::http::{HeaderMap, StatusCode, Uri, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
+use ken_setup::Origins;
 
 use super::host;
 use super::keys::{KeyRecord, Keys, KeysError, Scope};
@@ -19,6 +20,8 @@ pub struct Access {
     /// Whether there ever were keys: a server does not open up when the last one is revoked.
     guarded: AtomicBool,
     quotas: Arc<Quotas>,
+    /// Of pages that may use the server beside its own.
+    origins: Origins,
 }
 
 struct Known {
@@ -48,7 +51,14 @@ impl Access {
             guarded: AtomicBool::new(!keys.keys.is_empty()),
             known: RwLock::new(Known { keys, changed }),
             quotas: Arc::default(),
+            origins: Origins::default(),
         })
+    }
+
+    /// The same, for pages of these origins as well.
+    #[must_use]
+    pub fn allowing(self, origins: Origins) -> Self {
+        Self { origins, ..self }
     }
 
     /// Reads the file again where it has changed: a key that was revoked is refused from then on.
@@ -86,7 +96,16 @@ impl Access {
     /// # Errors
     /// A host that is none, another host or origin than those that are answered.
     pub(crate) fn check_host(&self, headers: &HeaderMap, target: &Uri) -> Result<(), Refusal> {
-        host::check(headers, target, self.has_keys())
+        host::check(headers, target, self.has_keys(), &self.origins)
+    }
+
+    /// The origin of a request, where it is one of another page that may use the server.
+    pub(crate) fn allowed_origin(&self, headers: &HeaderMap) -> Option<HeaderValue> {
+        let origin = headers.get(header::ORIGIN)?;
+        let is_allowed = origin
+            .to_str()
+            .is_ok_and(|origin| self.origins.have(origin));
+        is_allowed.then(|| origin.clone())
     }
 
     /// Whoever it is, where no key is needed.

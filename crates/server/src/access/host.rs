@@ -5,13 +5,20 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use axum::http::{HeaderMap, Uri, header};
 
+use ken_setup::Origins;
+
 use crate::wire::refusal::Refusal;
 
 /// Checks where a request is from. Without keys only names of this machine are answered.
 ///
 /// # Errors
 /// A host that is none, or two of them; another host, or a page of another origin.
-pub(crate) fn check(headers: &HeaderMap, target: &Uri, has_keys: bool) -> Result<(), Refusal> {
+pub(crate) fn check(
+    headers: &HeaderMap,
+    target: &Uri,
+    has_keys: bool,
+    allowed: &Origins,
+) -> Result<(), Refusal> {
     let host = host(headers, target)?;
     if !has_keys && !host.is_some_and(|(_, host)| host.is_of_this_machine()) {
         let message = "without keys only localhost is answered as host";
@@ -20,14 +27,16 @@ pub(crate) fn check(headers: &HeaderMap, target: &Uri, has_keys: bool) -> Result
     let Some(origin) = headers.get(header::ORIGIN) else {
         return Ok(());
     };
-    let origin = origin
-        .to_str()
-        .ok()
-        .and_then(|origin| origin.split_once("://"));
+    let origin = origin.to_str().ok();
+    if origin.is_some_and(|origin| allowed.have(origin)) {
+        return Ok(());
+    }
+    let origin = origin.and_then(|origin| origin.split_once("://"));
     match (origin, host) {
         (Some((_, origin)), Some((host, _))) if origin.eq_ignore_ascii_case(host) => Ok(()),
         _ => {
-            let message = "pages of other origins are not answered";
+            let message =
+                "pages of other origins are not answered, unless `allowed_origins` names these";
             Err(Refusal::forbidden("other_origin", message))
         }
     }
@@ -132,7 +141,8 @@ mod tests {
         if let Some(origin) = origin {
             headers.insert(header::ORIGIN, origin.parse().unwrap());
         }
-        let refused = check(&headers, &target.parse().unwrap(), has_keys).err();
+        let allowed = "https://pages.org".parse().unwrap();
+        let refused = check(&headers, &target.parse().unwrap(), has_keys, &allowed).err();
         refused.map(|refusal| refusal.code())
     }
 
@@ -210,7 +220,8 @@ mod tests {
                     header::HOST,
                     axum::http::HeaderValue::from_bytes(host.as_bytes()).unwrap(),
                 );
-                let refused = check(&headers, &Uri::from_static("/"), has_keys).err();
+                let none = Origins::default();
+                let refused = check(&headers, &Uri::from_static("/"), has_keys, &none).err();
                 let code = refused.map(|refusal| refusal.code());
                 assert_eq!(code, Some("invalid_host"), "{host}");
             }
@@ -242,12 +253,15 @@ mod tests {
     }
 
     #[test]
-    fn only_pages_of_the_server_are_origins() {
+    fn only_pages_of_the_server_and_allowed_ones_are_origins() {
         let host = "localhost:8484";
-        assert_eq!(code(host, Some("http://localhost:8484"), false), None);
+        for origin in ["http://localhost:8484", "https://pages.org"] {
+            assert_eq!(code(host, Some(origin), false), None);
+        }
         for origin in [
             "http://localhost:1",
             "http://evil.example",
+            "http://pages.org",
             "null",
             "file://",
         ] {

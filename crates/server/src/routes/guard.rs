@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use axum::extract::{FromRef, MatchedPath, State};
-use axum::http::{HeaderName, HeaderValue, header};
+use axum::http::{HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use rand::Rng;
@@ -25,6 +25,15 @@ use crate::wire::refusal::Refusal;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
+/// What pages of other origins may read of a response beside its body.
+const EXPOSED: HeaderValue = HeaderValue::from_static("x-request-id, retry-after, retry-after-ms");
+
+/// What they may send.
+const METHODS: HeaderValue = HeaderValue::from_static("GET, POST, DELETE");
+
+/// For how many seconds their browser remembers that.
+const KEPT_FOR: HeaderValue = HeaderValue::from_static("600");
+
 /// How long a connection is kept without a request.
 const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
 
@@ -40,7 +49,12 @@ pub(crate) async fn around(
     let route = request.extensions().get::<MatchedPath>();
     let route = route.map_or_else(String::new, |path| path.as_str().to_owned());
     let mut key = None;
+    let origin = shared.access.allowed_origin(request.headers());
+    let preflight = origin
+        .as_ref()
+        .and_then(|_| preflight(&shared.access, &request));
     let mut response = match admit(&shared.access, &route, &id, &request) {
+        _ if preflight.is_some() => preflight.unwrap_or_default(),
         Ok(who) => {
             key = who.caller.key().map(str::to_owned);
             let peer = request.extensions().get::<Peer>();
@@ -63,6 +77,11 @@ pub(crate) async fn around(
     if let Ok(kept) = HeaderValue::from_str(&format!("timeout={}", HEAD_WITHIN.as_secs())) {
         headers.insert(KEEP_ALIVE, kept);
     }
+    if let Some(origin) = origin {
+        headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+        headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED);
+    }
+    headers.append(header::VARY, HeaderValue::from_static("origin"));
     let status = response.status().as_u16();
     served.metrics.request(&route, status);
     let refusal = response.extensions().get::<Refusal>();
@@ -77,6 +96,27 @@ pub(crate) async fn around(
         detail: refusal.and_then(|refusal| refusal.detail.clone()),
     });
     response
+}
+
+/// The answer to a browser that asks for an allowed page whether a request may be sent.
+fn preflight(access: &Access, request: &axum::extract::Request) -> Option<Response> {
+    let headers = request.headers();
+    let asks = headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
+    if request.method() != Method::OPTIONS || !asks {
+        return None;
+    }
+    if let Err(refusal) = access.check_host(headers, request.uri()) {
+        return Some(refusal.into_response());
+    }
+    let mut response = StatusCode::NO_CONTENT.into_response();
+    let wanted = headers.get(header::ACCESS_CONTROL_REQUEST_HEADERS).cloned();
+    let allowed = response.headers_mut();
+    allowed.insert(header::ACCESS_CONTROL_ALLOW_METHODS, METHODS);
+    allowed.insert(header::ACCESS_CONTROL_MAX_AGE, KEPT_FOR);
+    if let Some(wanted) = wanted {
+        allowed.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, wanted);
+    }
+    Some(response)
 }
 
 fn admit(

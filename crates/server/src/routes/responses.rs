@@ -537,7 +537,7 @@ mod tests {
         assert_eq!((before.len(), before[0].answer.as_str()), (1, "Ida"));
         assert_eq!(heard.conversation.question, "when?");
         let call = json!([{"type": "function_call_output", "output": "x"}]);
-        assert_eq!(read(call), Err("unsupported_content"));
+        assert_eq!(read(call).err(), Some("unsupported_content"));
     }
 
     #[test]

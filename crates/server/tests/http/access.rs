@@ -136,3 +136,39 @@ fn an_address_that_others_reach_needs_keys() {
     keys.write(&path).unwrap();
     assert!(bind(any, &open()).is_ok());
 }
+
+#[test]
+fn pages_of_allowed_origins_may_use_the_server() {
+    const PAGE: &str = "https://chat.example.org";
+    let server = Running::allowing(PAGE);
+    let ask = |method: &str, origin: &str, more: &[(&str, &str)]| {
+        let headers = [&[("origin", origin)], more].concat();
+        exchange(
+            server.address,
+            &request(method, "/v1/models", &headers, &[]),
+        )
+    };
+    let preflight = [
+        ("access-control-request-method", "POST"),
+        (
+            "access-control-request-headers",
+            "authorization, content-type",
+        ),
+    ];
+    let told = ask("OPTIONS", PAGE, &preflight);
+    assert_eq!(told.status, 204);
+    assert_eq!(told.header("access-control-allow-origin"), Some(PAGE));
+    let allowed = told.header("access-control-allow-headers");
+    assert_eq!(allowed, Some("authorization, content-type"));
+    let listed = ask("GET", PAGE, &[]);
+    assert_eq!(listed.status, 200);
+    assert_eq!(listed.header("access-control-allow-origin"), Some(PAGE));
+    for (method, more) in [("GET", &[][..]), ("OPTIONS", &preflight)] {
+        let refused = ask(method, "https://other.example.org", more);
+        assert_eq!(
+            (refused.status, refused.code().as_str()),
+            (403, "other_origin")
+        );
+        assert_eq!(refused.header("access-control-allow-origin"), None);
+    }
+}

@@ -98,6 +98,8 @@ pub(crate) struct Running {
 /// What kind of server it is.
 #[derive(Clone, Default)]
 struct Kind {
+    /// Of pages that may use it.
+    origins: Option<&'static str>,
     /// Whether it has no folder for what clients put in.
     is_read_only: bool,
     /// Whether it keeps the texts of questions and answers.
@@ -153,6 +155,15 @@ impl Running {
             ..Kind::default()
         };
         Self::of_kind(keys, kind)
+    }
+
+    /// For pages of other origins as well.
+    pub(crate) fn allowing(origins: &'static str) -> Self {
+        let kind = Kind {
+            origins: Some(origins),
+            ..Kind::default()
+        };
+        Self::of_kind(&Keys::default(), kind)
     }
 
     fn of_kind(keys: &Keys, kind: Kind) -> Self {
@@ -338,6 +349,10 @@ impl Running {
         let path = folder.path().join("keys.json");
         keys.write(&path).unwrap();
         let access = Access::open(path).unwrap();
+        let access = match kind.origins {
+            Some(origins) => access.allowing(origins.parse().unwrap()),
+            None => access,
+        };
         let listener: TcpListener = bind("127.0.0.1:0".parse().unwrap(), &access).unwrap();
         let address = listener.local_addr().unwrap();
         let stop = Arc::new(AtomicBool::new(false));

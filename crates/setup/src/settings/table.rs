@@ -18,6 +18,7 @@ use super::address::CorpusAddress;
 use super::define::{Setting, settings};
 use super::keys::Keys;
 use super::named_servers::Named;
+use super::origins::Origins;
 use super::source::CorpusSource;
 use super::values::{Bytes, OrAuto, Value};
 use crate::error::SetupError;
@@ -34,6 +35,11 @@ settings! {
 
     /// Send API keys to other machines over unencrypted connections, too
     allow_plaintext_keys: bool, "BOOL" = "false", see "[keys](#keys)";
+
+    /// With `serve`: web pages and programs in browsers that may use it, by their origins, such as
+    /// https://chat.example.org,http://localhost:3000
+    #[serde(skip)]
+    allowed_origins: Option<Origins>, "ORIGINS", only_flag "allowed-origins";
 
     /// With `serve`: guarantee to watch. Made by `ken calibrate --out`; the policy has to be its own
     #[serde(skip)]

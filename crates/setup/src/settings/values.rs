@@ -15,6 +15,8 @@ use ken_model::Precision;
 use ken_model::decoder::Device;
 use serde::Serialize;
 
+use super::origins::Origins;
+
 /// The type of a setting.
 pub(super) trait Value: Sized {
     /// Whether it is true or false, and its flag alone says that it is true.
@@ -112,6 +114,7 @@ read_by!(
     Memory: parsed,
     Mode: parsed,
     ModelReference: parsed,
+    Origins: parsed,
     Policy: parsed,
     Precision: parsed,
     Recall: parsed,

@@ -41,6 +41,7 @@ fn serve(session: &Session<'_>, read: Read) -> Result<()> {
     allocator::return_what_is_freed();
     let settings = session.settings;
     let access = Access::open(settings.server_keys.clone())?;
+    let access = access.allowing(settings.allowed_origins.clone().unwrap_or_default());
     // Before models are read, which may take a while.
     let listener = ken_server::bind(settings.listen, &access)?;
     let documents = Arc::new(Documents::by(settings));
