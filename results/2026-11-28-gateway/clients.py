@@ -1,8 +1,10 @@
 """Clients that others wrote, with tools and formats of their own, through `ken serve` to a model server.
 
-    python3 -m venv venv && venv/bin/pip install openai langchain-openai llama-index-llms-openai-like haystack-ai instructor \
-        "pydantic-ai-slim[openai]" openai-agents litellm
-    venv/bin/python clients.py KEN CORPUS
+    python3 -m venv venv && venv/bin/pip install uv
+    venv/bin/uv pip install --python venv/bin/python langchain-openai haystack-ai instructor "pydantic-ai-slim[openai]" openai-agents litellm
+    venv/bin/python clients.py KEN CORPUS > clients.csv
+    venv/bin/uv pip install --python venv/bin/python llama-index-llms-openai-like      # takes an older openai
+    venv/bin/python clients.py KEN CORPUS llamaindex >> clients.csv
 
 The model server is a stand-in that speaks OpenAI's API as a model with tools does: it calls the first tool that it is offered, answers from the
 tool's result once there is one, and writes JSON by the schema where it is asked for some. Each client runs one loop with a tool and, where it has
@@ -18,7 +20,7 @@ import traceback
 import urllib.request
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-ken, corpus = sys.argv[1:3]
+ken, corpus, *only = sys.argv[1:]
 seen = []
 
 
@@ -111,9 +113,13 @@ def openai_tools():
     messages = [{"role": "system", "content": SYSTEM}, {"role": "user", "content": QUESTION}]
     first = client.chat.completions.create(model=MODEL, messages=messages, tools=[TOOL]).choices[0].message
     messages += [first.model_dump(exclude_none=True), {"role": "tool", "tool_call_id": first.tool_calls[0].id, "content": tide("x")}]
+    route = None
     with client.chat.completions.stream(model=MODEL, messages=messages, tools=[TOOL]) as stream:
+        for event in stream:
+            if event.type == "chunk":
+                route = (event.chunk.model_extra.get("ken") or {}).get("route", route)
         said = stream.get_final_completion()
-    assert said.ken["route"] == "corpus"
+    assert route == "corpus", route
     return said.choices[0].message.content.strip()
 
 
@@ -247,8 +253,11 @@ try:
             break
         except OSError:
             time.sleep(0.1)
-    print("client,version,what,got,requests,with evidence")
+    if not only:
+        print("client,version,what,got,requests,with evidence")
     for run, package, expected in CLIENTS:
+        if run.__name__.startswith("llamaindex") != bool(only):
+            continue
         seen.clear()
         try:
             got = run()

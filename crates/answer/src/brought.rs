@@ -42,6 +42,14 @@ impl Conversation {
         self
     }
 
+    /// Its texts.
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        let before = self.before.iter();
+        let before = before.flat_map(|said| [said.question.as_str(), said.answer.as_str()]);
+        let own = [self.instruction.as_str(), self.question.as_str()];
+        own.into_iter().chain(before)
+    }
+
     /// What the model is asked.
     pub(crate) fn prompt(self) -> Prompt {
         let mut turns: Vec<(String, String)> = Vec::new();

@@ -47,34 +47,40 @@ impl Pipeline {
     ) -> Result<Decision<'q>, AnswerError> {
         let started = Instant::now();
         let policy = self.resolved(self.settings.policy);
-        let questions = [question.into().trimmed()];
-        let budgets = self.budgets(&questions)?;
-        let mut watch = |_, event: Event<'_>| watch(event);
-        let reason = match self.check(&questions, &budgets) {
-            Ok(()) => None,
-            Err(AnswerError::QuestionTooLong { .. }) => Some("no room is left for evidence"),
-            Err(AnswerError::EmptyQuestion) => Some("nothing is asked in words"),
-            Err(other) => return Err(other),
-        };
-        let draft = match reason {
-            Some(reason) => {
-                let mut choice = Policy::NEVER.choose(None)?;
-                reason.clone_into(&mut choice.reason);
-                let _ = watch(0, Event::Routed(&choice));
-                Draft::new(questions[0], choice, true)
-            }
-            None => {
-                let mut drafts = self.route(&questions, &mut watch)?;
-                self.gather(&mut drafts, &budgets, &mut watch)?;
-                self.review(&mut drafts, &mut watch)?;
-                drafts.pop().ok_or(AnswerError::EmptyQuestion)?
-            }
-        };
+        let question = question.into().trimmed();
+        let draft = self.decided(question, &mut |_, event| watch(event))?;
         Ok(Decision {
             draft,
             policy,
             started,
         })
+    }
+
+    fn decided<'q>(
+        &self,
+        question: QuestionPrompt<'q>,
+        watch: &mut dyn FnMut(usize, Event<'_>) -> ControlFlow<()>,
+    ) -> Result<Draft<'q>, AnswerError> {
+        let questions = [question];
+        let mut choice = Policy::NEVER.choose(None)?;
+        // What reads nothing need not be counted, which may take a request.
+        if self.settings.policy != Policy::NEVER {
+            let budgets = self.budgets(&questions)?;
+            let reason = match self.check(&questions, &budgets) {
+                Ok(()) => {
+                    let mut drafts = self.route(&questions, watch)?;
+                    self.gather(&mut drafts, &budgets, watch)?;
+                    self.review(&mut drafts, watch)?;
+                    return drafts.pop().ok_or(AnswerError::EmptyQuestion);
+                }
+                Err(AnswerError::QuestionTooLong { .. }) => "no room is left for evidence",
+                Err(AnswerError::EmptyQuestion) => "nothing is asked in words",
+                Err(other) => return Err(other),
+            };
+            reason.clone_into(&mut choice.reason);
+        }
+        let _ = watch(0, Event::Routed(&choice));
+        Ok(Draft::new(question, choice, true))
     }
 }
 

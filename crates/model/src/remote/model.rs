@@ -521,7 +521,8 @@ impl LanguageModel for RemoteModel {
     }
 
     fn chat_server(&self) -> Option<&dyn ChatServer> {
-        Some(self)
+        let takes_chat = !self.refuses_chat.load(Ordering::Relaxed);
+        takes_chat.then_some(self as _)
     }
 
     fn bound(&self, token: &CancelToken) -> Option<Arc<dyn LanguageModel>> {

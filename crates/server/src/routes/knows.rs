@@ -38,7 +38,9 @@ pub(crate) async fn judge(
     request: &Request,
 ) -> Result<KnowsResponse, Refusal> {
     let (question, policy, signal) = checked(&served.pipeline, asked)?;
-    let reserved = request.caller.reserve(served.prompt_estimate(&question))?;
+    let reserved = request
+        .caller
+        .reserve(served.prompt_estimate(question.len()))?;
     let caller = request.caller.clone();
     work::run(
         served,

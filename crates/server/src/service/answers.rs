@@ -85,18 +85,12 @@ pub(crate) fn start(
 ) -> Result<UnboundedReceiver<AnswerEvent>, Refusal> {
     let settings = asked.settings(served)?;
     let corpus = asked.corpus(served, &request.caller)?;
-    let said = asked.before.iter().map(|before| before.question.as_str());
-    let instruction = asked.brought.conversation.as_ref();
-    let instruction = instruction.map(|own| own.instruction.as_str());
-    let texts = said.chain([asked.question.as_str()]).chain(instruction);
-    let texts = texts.chain(asked.passages.iter().map(|passage| passage.text.as_str()));
-    for text in texts {
-        readable::check(text, Some(served.pipeline.model.context_tokens()))?;
+    // What the model's own server reads is bounded by that; of what is too long, nothing is measured.
+    if asked.sent.is_none() {
+        asked.check_length(served)?;
     }
     let ticket = served.answers.queue()?;
-    let reserved = request
-        .caller
-        .reserve(served.prompt_estimate(&asked.question))?;
+    let reserved = request.caller.reserve(asked.estimate(served))?;
     let started = Instant::now();
     let deadline = started + served.limits.deadline;
     let (tell, events) = unbounded_channel();
@@ -232,6 +226,15 @@ impl Job {
         if small_talk {
             pipeline.settings = pipeline.settings.for_small_talk();
             before = &[];
+        }
+        if asked.sent.is_some() {
+            if asked.check_length(served).is_err() {
+                pipeline.settings.policy = Policy::NEVER;
+            }
+            // What is not searched for need not be rewritten for a search.
+            if pipeline.settings.policy == Policy::NEVER {
+                before = &[];
+            }
         }
         let unbound = pipeline.clone();
         let mut pipeline = pipeline.bound(&cancel.token());

@@ -16,6 +16,7 @@ use serde_json::{Map, Value};
 
 use super::corpora::Opened;
 use super::policies;
+use super::readable;
 use super::resources::Served;
 use crate::access::caller::Caller;
 use crate::wire::ken::{GivenPassage, Options, SearchRequest};
@@ -139,6 +140,31 @@ impl RequestOptions {
             true => self.search.corpus(served, caller),
             false => Ok(None),
         }
+    }
+
+    /// Refuses texts that the model cannot read to their end.
+    ///
+    /// # Errors
+    /// The first that is too long.
+    pub(crate) fn check_length(&self, served: &Served) -> Result<(), Refusal> {
+        let before = self.before.iter().map(|before| before.question.as_str());
+        let own = self.brought.conversation.iter();
+        let own = own.map(|own| own.instruction.as_str());
+        let passages = self.passages.iter().map(|passage| passage.text.as_str());
+        let mut texts = before
+            .chain([self.question.as_str()])
+            .chain(own)
+            .chain(passages);
+        let most = Some(served.pipeline.model.context_tokens());
+        texts.try_for_each(|text| readable::check(text, most))
+    }
+
+    /// About how many tokens it takes, before anything of it is counted.
+    pub(crate) fn estimate(&self, served: &Served) -> usize {
+        let own = self.brought.conversation.as_ref();
+        let read = own.map_or(self.question.len(), |own| own.texts().map(str::len).sum());
+        let written = self.sent.as_ref().and(self.sampling.max_tokens);
+        served.prompt_estimate(read) + written.unwrap_or_default()
     }
 
     /// Has what the client found read in place of what a search for the question finds.

@@ -301,10 +301,11 @@ impl Served {
         gates.into_iter().chain(changes).collect()
     }
 
-    /// About how many tokens a question takes, before anything of it is counted: its own, evidence and an answer.
-    pub(crate) fn prompt_estimate(&self, question: &str) -> usize {
+    /// About how many tokens a question of so many bytes takes, before anything of it is counted: its own, evidence and an
+    /// answer.
+    pub(crate) fn prompt_estimate(&self, bytes: usize) -> usize {
         let settings = &self.pipeline.settings;
-        question.len() / 4 + settings.evidence_tokens + settings.max_tokens
+        bytes / 4 + settings.evidence_tokens + settings.max_tokens
     }
 
     /// What clients may name as model: the policies that can choose here, and the embedder.

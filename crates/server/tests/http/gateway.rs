@@ -333,3 +333,27 @@ fn a_decision_writes_nothing() {
     assert!(known["score"].as_f64().unwrap() < 2.0);
     assert_eq!(decide("thanks!", "always")["retrieve"], false);
 }
+
+#[test]
+fn what_nothing_is_searched_for_costs_one_request() {
+    let front = Front::start(LIMITS);
+    let ask = |model: &str, system: &str, question: &str| {
+        let messages = json!([
+            {"role": "system", "content": system},
+            {"role": "user", "content": FRANCE},
+            {"role": "assistant", "content": "Paris"},
+            {"role": "user", "content": question},
+        ]);
+        let before = front.upstream.requests("completions").len();
+        let body = json!({"model": model, "messages": messages});
+        let answered = front.server.post("/v1/chat/completions", &body);
+        assert_eq!(answered.status, 200, "{}", answered.text());
+        assert_eq!(last(&front)["messages"], messages);
+        assert_eq!(front.upstream.requests("completions").len() - before, 1);
+        answered.json()["ken"]["searches"].clone()
+    };
+    assert_eq!(ask("ken/never", "Be brief.", "And when?"), 0);
+    assert_eq!(ask("ken/always", "Be brief.", "thanks!"), 0);
+    // Of what is longer than any model reads nothing is measured; what its server makes of it is up to that.
+    assert_eq!(ask("ken/always", &"x ".repeat(100_000), "And when?"), 0);
+}
