@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ken_answer::{
-    Answer, AnswerError, AnswerSettings, Event, Pipeline, Policy, Signal, is_small_talk,
+    Answer, AnswerError, AnswerSettings, Event, Exchange, Pipeline, Policy, Signal, Standalone,
+    is_small_talk,
 };
 use ken_policy::{Promise, Source};
 use ken_probe::Lack;
@@ -219,23 +220,7 @@ impl Job {
             let halted = Arc::clone(&served.halted);
             Cancel::new(move || tell.is_closed(), self.deadline, halted)
         };
-        let (settings, corpus) = (self.settings.clone(), self.corpus.as_deref());
-        let mut pipeline = asked.pipeline(settings, served, corpus, &self.request.caller)?;
-        let small_talk = is_small_talk(&asked.question);
-        let mut before = asked.before.as_slice();
-        if small_talk {
-            pipeline.settings = pipeline.settings.for_small_talk();
-            before = &[];
-        }
-        if asked.sent.is_some() {
-            if asked.check_length(served).is_err() {
-                pipeline.settings.policy = Policy::NEVER;
-            }
-            // What is not searched for need not be rewritten for a search.
-            if pipeline.settings.policy == Policy::NEVER {
-                before = &[];
-            }
-        }
+        let (pipeline, small_talk, before) = self.prepared()?;
         let unbound = pipeline.clone();
         let mut pipeline = pipeline.bound(&cancel.token());
         let stopped = |error: AnswerError| cancel.refusal(error);
@@ -244,21 +229,7 @@ impl Job {
             .map_err(stopped)?;
         asked.bring(&standalone.question, &mut pipeline);
         let settings = &pipeline.settings;
-        let times = [("wait", waited), ("rewrite", standalone.time)].into_iter();
-        let times = times.filter(|(_, time)| !time.is_zero());
-        let trace = Trace {
-            request_id: self.request.id.clone(),
-            question: standalone.question.clone(),
-            small_talk,
-            not_used: asked.not_used.clone(),
-            policy: settings.policy.to_string(),
-            threshold: settings.policy.threshold(),
-            corpus: corpus.map(Opened::state),
-            timing_ms: times
-                .map(|(stage, time)| (stage.to_owned(), milliseconds(time)))
-                .collect(),
-            ..Trace::default()
-        };
+        let trace = self.begun(settings, &standalone, small_talk, waited);
         let mut progress = Progress {
             job: self,
             trace,
@@ -292,6 +263,50 @@ impl Job {
             answered.trace.retrieved = None;
         }
         Ok(answered)
+    }
+
+    /// The pipeline for the question, whether that is small talk, and what was said before where it matters.
+    fn prepared(&self) -> Result<(Pipeline, bool, &[Exchange]), Refusal> {
+        let Self { served, asked, .. } = self;
+        let (settings, corpus) = (self.settings.clone(), self.corpus.as_deref());
+        let mut pipeline = asked.pipeline(settings, served, corpus, &self.request.caller)?;
+        let small_talk = is_small_talk(&asked.question);
+        if small_talk {
+            pipeline.settings = pipeline.settings.for_small_talk();
+        }
+        let is_sent = asked.sent.is_some();
+        if is_sent && asked.check_length(served).is_err() {
+            pipeline.settings.policy = Policy::NEVER;
+        }
+        // What is not searched for need not be rewritten for a search.
+        let stands = small_talk || is_sent && pipeline.settings.policy == Policy::NEVER;
+        let before = if stands { &[][..] } else { &asked.before };
+        Ok((pipeline, small_talk, before))
+    }
+
+    /// What is known before anything is measured.
+    fn begun(
+        &self,
+        settings: &AnswerSettings,
+        standalone: &Standalone,
+        small_talk: bool,
+        waited: Duration,
+    ) -> Trace {
+        let times = [("wait", waited), ("rewrite", standalone.time)].into_iter();
+        let times = times.filter(|(_, time)| !time.is_zero());
+        Trace {
+            request_id: self.request.id.clone(),
+            question: standalone.question.clone(),
+            small_talk,
+            not_used: self.asked.not_used.clone(),
+            policy: settings.policy.to_string(),
+            threshold: settings.policy.threshold(),
+            corpus: self.corpus.as_deref().map(Opened::state),
+            timing_ms: times
+                .map(|(stage, time)| (stage.to_owned(), milliseconds(time)))
+                .collect(),
+            ..Trace::default()
+        }
     }
 
     /// Answers, or decides where nothing more is asked for, and then returns the evidence as well.
@@ -375,6 +390,10 @@ impl Job {
             return (None, None);
         }
         if trace.withheld.is_some() && matches!(watch.guarantee.promise, Promise::Error { .. }) {
+            return (score, None);
+        }
+        // There is no answer to be looked at.
+        if self.asked.only_decides {
             return (score, None);
         }
         let look = watch.draw(&trace.request_id, self.request.caller.key());
