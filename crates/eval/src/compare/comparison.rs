@@ -75,19 +75,25 @@ impl std::fmt::Display for Arm {
 }
 
 impl Arm {
-    fn better(answered: &[Answered<'_>]) -> Self {
+    /// The better of both on questions.
+    pub(crate) fn better(answered: &[Answered<'_>]) -> Self {
         match answered.iter().map(gain).sum::<f64>() < 0.0 {
             true => Self::Never,
             false => Self::Always,
         }
     }
 
+    /// Its answer to a question.
+    pub(crate) fn answer<'a>(self, one: &Answered<'a>) -> &'a Record {
+        match self {
+            Self::Never => one.never,
+            Self::Always => one.always,
+        }
+    }
+
     /// The exact match of a question.
     fn em(self, one: &Answered<'_>) -> f64 {
-        number(match self {
-            Self::Never => one.never.em,
-            Self::Always => one.always.em,
-        })
+        number(self.answer(one).em)
     }
 }
 
