@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::row::{Row, is_arm};
-use crate::compare::Arm;
+use crate::compare::{Answered, Arm};
 
 /// The share of questions known from memory up to which a policy has nothing to spare where evidence is the better source:
 /// signals tell fewer than all of them.
@@ -37,6 +37,22 @@ pub struct Stakes {
     pub lead: f64,
     /// The share of questions that memory answers right.
     pub known: f64,
+}
+
+impl Stakes {
+    /// What is at stake on questions.
+    #[must_use]
+    pub fn of(answered: &[Answered<'_>]) -> Self {
+        let count =
+            |right: fn(&Answered<'_>) -> bool| answered.iter().filter(|one| right(one)).count();
+        let (never, always) = (count(|one| one.never.em), count(|one| one.always.em));
+        let either = count(|one| one.never.em || one.always.em);
+        let share = |part: usize| part as f64 / answered.len().max(1) as f64;
+        Self {
+            lead: share(either - never.max(always)),
+            known: share(never),
+        }
+    }
 }
 
 /// Chooses among the better arm and the policies that take fewer tokens and less time of a question than that, and lose at

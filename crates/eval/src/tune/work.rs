@@ -17,7 +17,6 @@ use crate::compare::{Answered, Answers, AnswersWork, Arm, BeginRun, Known, compo
 use crate::dataset::Question;
 use crate::record::Record;
 use crate::split::AboutSubject;
-use crate::statistics::share;
 
 /// Fewer questions than these tell nothing.
 const LEAST_QUESTIONS: usize = 30;
@@ -149,13 +148,7 @@ impl TuneWork<'_> {
         let answered = measured.answers.of(self.answers.questions);
         let (better, seed) = (Arm::better(&answered), pipeline.settings.seed);
         let rows = measured.rows(self.answers.policies, &answered, better, seed);
-        let right =
-            |of: fn(&Answered<'_>) -> bool| share(answered.iter().map(of)).unwrap_or_default();
-        let stakes = Stakes {
-            lead: right(|one| one.never.em || one.always.em)
-                - right(|one| one.never.em).max(right(|one| one.always.em)),
-            known: right(|one| one.never.em),
-        };
+        let stakes = Stakes::of(&answered);
         let choice = choose(&rows, better, stakes, self.max_loss);
         let choice = choice.ok_or(TuneError::TooFewQuestions {
             given: answered.len(),
