@@ -41,8 +41,7 @@ pub struct Stakes {
 
 impl Stakes {
     /// What is at stake on questions.
-    #[must_use]
-    pub fn of(answered: &[Answered<'_>]) -> Self {
+    pub(super) fn of(answered: &[Answered<'_>]) -> Self {
         let count =
             |right: fn(&Answered<'_>) -> bool| answered.iter().filter(|one| right(one)).count();
         let (never, always) = (count(|one| one.never.em), count(|one| one.always.em));
@@ -58,8 +57,7 @@ impl Stakes {
 /// Chooses among the better arm and the policies that take fewer tokens and less time of a question than that, and lose at
 /// most `max_loss` against it at the lower end of the interval: the one with the fewest tokens, of several the first. A time
 /// that is unknown has no say. `None` of no questions.
-#[must_use]
-pub fn choose(rows: &[Row], better: Arm, stakes: Stakes, max_loss: f64) -> Option<Choice> {
+pub(super) fn choose(rows: &[Row], better: Arm, stakes: Stakes, max_loss: f64) -> Option<Choice> {
     let arm = rows.iter().find(|row| is_arm(row.tried, better))?;
     let both = |of: fn(&Row) -> Option<f64>, row: &Row| of(row).zip(of(arm));
     let saves = |row: &Row| {

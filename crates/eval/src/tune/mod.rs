@@ -13,8 +13,7 @@ mod settled;
 mod work;
 
 pub use candidates::{Candidates, LeftOut, candidates};
-pub use choice::{Choice, Stakes, Verdict, choose, most_accurate};
+pub use choice::{Choice, Stakes, Verdict, most_accurate};
 pub use error::TuneError;
 pub use row::{PairedDifference, Row};
-pub use score_interval::score_interval;
 pub use work::{Confirmed, Labels, TuneWork, Tuned, tell_apart, usable};

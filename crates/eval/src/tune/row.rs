@@ -81,9 +81,8 @@ impl Row {
         }
     }
 
-    /// Whether at least this much is not lost against the better arm, at the lower end of the interval.
-    #[must_use]
-    pub fn loses_at_most(&self, max_loss: f64) -> bool {
+    /// Whether at most this much is lost against the better arm, at the lower end of the interval.
+    pub(super) fn loses_at_most(&self, max_loss: f64) -> bool {
         self.vs_better
             .interval
             .is_some_and(|[low, _]| low >= -max_loss)

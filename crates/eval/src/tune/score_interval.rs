@@ -10,8 +10,7 @@ const HALVINGS: usize = 60;
 /// The 95 % interval `[low, high]` of the share of questions that one policy answers right, less that of another:
 /// of `n` questions, the one alone answers `won` right, and the other alone `lost` (Tango 1998, score test for
 /// matched pairs). `None` of no questions.
-#[must_use]
-pub fn score_interval(won: usize, lost: usize, n: usize) -> Option<[f64; 2]> {
+pub(super) fn score_interval(won: usize, lost: usize, n: usize) -> Option<[f64; 2]> {
     if n == 0 {
         return None;
     }

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
 use crate::harness::{Ken, keys, number};
+use crate::model_server::{Manner, start};
 
 /// Questions about the island, in different words; `from` keeps files apart.
 fn questions(from: usize, n: usize, answer: Option<&str>) -> String {
@@ -26,16 +27,15 @@ fn a_policy_is_chosen_confirmed_written_and_used() {
     ingest_notes(&ken);
     ken.write("questions.jsonl", questions(0, 30, Some("Ilse Marrow")));
     ken.write("others.jsonl", questions(30, 3, Some("Ilse Marrow")));
-    ken.write(
-        "ken.toml",
-        "# mine\nk = 1 # few\nmax_tokens = 8\ncorpus = \"island\"\n",
-    );
+    ken.write("ken.toml", "# mine\nk = 1 # few\nmax_tokens = 8\n");
     let tune = [
         "tune",
         "questions.jsonl",
         "--confirm",
         "others.jsonl",
         "--write",
+        "--corpus",
+        "island",
     ];
     let found = ken.json(&tune);
     assert_eq!(
@@ -87,9 +87,10 @@ fn a_policy_is_chosen_confirmed_written_and_used() {
     assert_eq!(found["confirmed"]["chosen"]["policy"], "always");
     assert_eq!(
         ken.read("ken.toml"),
-        "policy = \"always\"\n# mine\nk = 1 # few\nmax_tokens = 8\ncorpus = \"island\"\n"
+        "policy = \"always\"\n# mine\nk = 1 # few\nmax_tokens = 8\n"
     );
-    let asked = ken.json(&["ask", "Who is the keeper of the Orrin lighthouse?"]);
+    let asked = "Who is the keeper of the Orrin lighthouse?";
+    let asked = ken.json(&["ask", asked, "--corpus", "island"]);
     assert_eq!(asked["policy"], "always", "{asked}");
     // Nothing is answered again, and the same is said.
     let text = ken.text(&tune);
@@ -99,6 +100,7 @@ fn a_policy_is_chosen_confirmed_written_and_used() {
         "Nothing is at stake: never 0.000",
         "always retrieve",
         "confirmed on 3 other questions",
+        "It was measured with --corpus island: give `ken ask` and `ken serve` the same",
         "ken.toml says: policy = \"always\"",
     ] {
         assert!(text.contains(part), "{part} is not in\n{text}");
@@ -199,6 +201,28 @@ fn a_policy_that_pays_is_written_with_its_guarantee() {
     ] {
         assert!(text.contains(part), "{part} is not in\n{text}");
     }
+}
+
+#[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
+fn what_a_model_server_does_not_tell_is_left_out() {
+    let ken = Ken::new();
+    ingest_notes(&ken);
+    ken.write("questions.jsonl", questions(0, 30, Some("Ilse Marrow")));
+    let server = start(Manner::LlamaServer);
+    let there = ["--model", &server.url, "--model-name", "smollm2"];
+    let tune = [
+        "tune",
+        "questions.jsonl",
+        "--corpus",
+        "island",
+        "--style",
+        "short",
+    ];
+    let found = ken.json(&[&tune[..], &["--max-tokens", "8"], &there].concat());
+    let why = "the model does not score given words";
+    assert_eq!(found["left_out"], json!([{"policy": "prompt", "why": why}]));
+    assert_eq!(found["policies"].as_array().unwrap().len(), 4, "{found}");
 }
 
 #[test]

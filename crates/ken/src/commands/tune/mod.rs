@@ -4,6 +4,7 @@
 mod show;
 mod write;
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -17,6 +18,7 @@ use ken_policy::CalibratedOn;
 
 use crate::arguments::tune_policy::TuneArguments;
 use crate::commands::{records, training_questions};
+use crate::config::Key;
 use crate::failure::{Failure, Result};
 use crate::session::Session;
 
@@ -52,6 +54,7 @@ struct Asked {
 pub(crate) fn run(
     arguments: &TuneArguments,
     config: Option<&Path>,
+    given: &[(Key, OsString)],
     session: &Session<'_>,
 ) -> Result<()> {
     if session.settings.abstain.is_some() {
@@ -68,7 +71,7 @@ pub(crate) fn run(
     asked.labels.check(style)?;
     let findings = find(arguments, &asked, &mut pipeline, session)?;
     let written = match arguments.write {
-        true => Some(write::write(&findings, config, session.settings)?),
+        true => Some(write::write(&findings, config, given, session.settings)?),
         false => None,
     };
     match session.json {

@@ -100,7 +100,7 @@ pub(super) fn text(findings: &Findings, written: Option<&Written>) -> Result<()>
 fn measured(findings: &Findings) -> String {
     let right = match (findings.labels, findings.style) {
         (Labels::Agreement, _) => {
-            "right if it is the one with evidence, as no question has golden answers"
+            "right if it is the one with evidence, as no question has golden answers: what evidence gets wrong is not seen"
         }
         (_, ken_answer::Style::Full) => "right if it contains a golden answer",
         (_, ken_answer::Style::Short) => "right if it is a golden answer",
@@ -222,6 +222,12 @@ fn show_written(findings: &Findings, written: &Written) -> Result<()> {
         output::line(format!(
             "{settings} names the guarantee: {}",
             guarantee.display()
+        ))?;
+    }
+    if !written.flags.is_empty() {
+        output::line(format!(
+            "It was measured with {}: give `ken ask` and `ken serve` the same, or write it into {settings}.",
+            written.flags.join(" ")
         ))?;
     }
     if let Some(outdated) = &written.outdated {
