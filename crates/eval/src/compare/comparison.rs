@@ -83,6 +83,15 @@ impl Arm {
         }
     }
 
+    /// The policy that does so.
+    #[must_use]
+    pub fn policy(self) -> Policy {
+        match self {
+            Self::Never => Policy::NEVER,
+            Self::Always => Policy::ALWAYS,
+        }
+    }
+
     /// Its answer to a question.
     pub(crate) fn answer<'a>(self, one: &Answered<'a>) -> &'a Record {
         match self {
@@ -208,14 +217,20 @@ pub fn compare(
     }
 }
 
-/// What a policy would have left of each question.
+/// What a policy would have left of each question, at the thresholds that answer best.
 pub fn composed(policy: Policy, answered: &[Answered<'_>], seed: u64) -> Vec<Record> {
-    let cut = cut(
-        policy,
-        answered,
-        &halves(answered, seed),
-        Goal::BestAccuracy,
-    );
+    composed_for(policy, Goal::BestAccuracy, answered, seed)
+}
+
+/// What a policy would have left of each question. The thresholds that nobody gives are chosen for a goal on one half
+/// of the questions, each for the other half.
+pub(crate) fn composed_for(
+    policy: Policy,
+    goal: Goal,
+    answered: &[Answered<'_>],
+    seed: u64,
+) -> Vec<Record> {
+    let cut = cut(policy, answered, &halves(answered, seed), goal);
     let decided = decisions(policy, cut, answered, seed);
     let pairs = answered.iter().zip(decided);
     pairs

@@ -15,11 +15,12 @@ mod yardstick;
 
 pub use answers::{Answers, AnswersWork, BeginRun};
 pub use breakdown::{Breakdown, Group, GroupResult, grouped_by};
+pub(crate) use comparison::composed_for;
 pub use comparison::{Arm, Comparison, Difference, Point, PolicyResult, compare, composed};
 pub use compose::Answered;
 pub use report::{report, to_csv, untimed};
 pub use run::{ComparisonError, ComparisonWork, CrossFit, Weighable};
 pub use signals::{Known, RequiredSignals, SignalWork, Signals, measure_signals};
-pub(crate) use threshold::observations;
-pub use threshold::{Cut, GradeThresholds, Thresholds, settled};
+pub use threshold::{Cut, GradeThresholds, Thresholds};
+pub(crate) use threshold::{observations, settled};
 pub use yardstick::Yardstick;

@@ -122,15 +122,14 @@ fn chosen(policy: Policy, answered: &[&Answered<'_>], goal: Goal) -> Policy {
     calibrate(&policy, None, always_k, &observations, goal).policy
 }
 
-/// A policy with the thresholds that answer most of all these questions right, for questions other than these; those
+/// A policy with the thresholds that are best for a goal on all these questions, for questions other than these; those
 /// that are given stand. Where nothing is to be spared, every question retrieves.
-#[must_use]
-pub fn settled(policy: Policy, answered: &[Answered<'_>]) -> Policy {
+pub(crate) fn settled(policy: Policy, goal: Goal, answered: &[Answered<'_>]) -> Policy {
     if !policy.retrieve.is_open() && !policy.keep.is_open() {
         return policy;
     }
     let all: Vec<&Answered<'_>> = answered.iter().collect();
-    let chosen = chosen(policy, &all, Goal::BestAccuracy);
+    let chosen = chosen(policy, &all, goal);
     match chosen.check() {
         Ok(()) => chosen,
         Err(_) => Policy::ALWAYS,

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::row::{Row, is_arm};
+use super::row::Row;
 use crate::compare::{Answered, Arm};
 
 /// The share of questions known from memory up to which a policy has nothing to spare where evidence is the better source:
@@ -56,22 +56,22 @@ impl Stakes {
 
 /// Chooses among the better arm and the policies that take fewer tokens and less time of a question than that, and lose at
 /// most `max_loss` against it at the lower end of the interval: the one with the fewest tokens, of several the first. A time
-/// that is unknown has no say. `None` of no questions.
+/// that is unknown has no say, and a policy whose thresholds spare nothing is the arm by another name. `None` of no questions.
 pub(super) fn choose(rows: &[Row], better: Arm, stakes: Stakes, max_loss: f64) -> Option<Choice> {
-    let arm = rows.iter().find(|row| is_arm(row.tried, better))?;
+    let arm = rows.iter().find(|row| row.tried == better.policy())?;
     let both = |of: fn(&Row) -> Option<f64>, row: &Row| of(row).zip(of(arm));
     let saves = |row: &Row| {
         both(|row| row.tokens, row).is_some_and(|(own, arm)| own < arm)
             && both(|row| row.ms, row).is_none_or(|(own, arm)| own < arm)
     };
-    let can = rows
-        .iter()
-        .enumerate()
-        .filter(|(_, row)| is_arm(row.tried, better) || saves(row) && row.loses_at_most(max_loss));
+    let can = rows.iter().enumerate().filter(|(_, row)| {
+        let is_itself = row.policy != better.policy();
+        row.tried == better.policy() || is_itself && saves(row) && row.loses_at_most(max_loss)
+    });
     let tokens = |row: &Row| row.tokens.unwrap_or(f64::INFINITY);
     let (index, chosen) =
         can.min_by(|(_, one), (_, other)| tokens(one).total_cmp(&tokens(other)))?;
-    let is = |arm| is_arm(chosen.policy, arm);
+    let is = |arm: Arm| chosen.policy == arm.policy();
     let spares_little = is(Arm::Never) || is(Arm::Always) && stakes.known <= FEW_KNOWN;
     let verdict = if spares_little && stakes.lead <= max_loss {
         Verdict::NothingAtStake

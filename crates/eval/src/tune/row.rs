@@ -68,7 +68,7 @@ impl Row {
             tried,
             accuracy: share(records.iter().map(|record| record.em)),
             accuracy_interval: wilson_interval(right, records.len()),
-            vs_better: match is_arm(policy, better) {
+            vs_better: match tried == better.policy() {
                 true => PairedDifference {
                     difference: Some(0.0),
                     interval: Some([0.0, 0.0]),
@@ -102,13 +102,4 @@ impl PairedDifference {
             interval: score_interval(won, lost, pairs.len()),
         }
     }
-}
-
-/// Whether a policy is one of the arms.
-pub(super) fn is_arm(policy: Policy, arm: Arm) -> bool {
-    policy
-        == match arm {
-            Arm::Never => Policy::NEVER,
-            Arm::Always => Policy::ALWAYS,
-        }
 }

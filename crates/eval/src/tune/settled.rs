@@ -1,13 +1,14 @@
 //! The policy that is written down: with thresholds from all questions, in few digits.
 
 use ken_answer::Policy;
+use ken_policy::Goal;
 
 use crate::compare::{Answered, settled};
 
 /// A candidate with its threshold from all these questions, as the shortest decimal that decides all of them alike. Where
 /// nothing is to be spared, every question retrieves.
-pub(super) fn written(tried: Policy, answered: &[Answered<'_>]) -> Policy {
-    let policy = settled(tried, answered);
+pub(super) fn written(tried: Policy, goal: Goal, answered: &[Answered<'_>]) -> Policy {
+    let policy = settled(tried, goal, answered);
     let (Some(signal), Some(threshold)) = (policy.signal(), policy.threshold()) else {
         return policy;
     };

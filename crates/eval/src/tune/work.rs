@@ -4,16 +4,16 @@
 use std::collections::HashSet;
 
 use ken_answer::{Pipeline, Policy, Style};
-use ken_policy::{CalibratedOn, Guarantee};
+use ken_policy::{CalibratedOn, Goal, Guarantee};
 use ken_probe::Golden;
 use serde::Serialize;
 
 use super::choice::{Choice, Stakes, choose};
 use super::error::TuneError;
 use super::guarantee::guarantee;
-use super::row::{Row, is_arm};
+use super::row::Row;
 use super::settled::written;
-use crate::compare::{Answered, Answers, AnswersWork, Arm, BeginRun, Known, composed};
+use crate::compare::{Answered, Answers, AnswersWork, Arm, BeginRun, Known, composed_for};
 use crate::dataset::Question;
 use crate::record::Record;
 use crate::split::AboutSubject;
@@ -147,7 +147,8 @@ impl TuneWork<'_> {
         let measured = self.measured(pipeline, begin)?;
         let answered = measured.answers.of(self.answers.questions);
         let (better, seed) = (Arm::better(&answered), pipeline.settings.seed);
-        let rows = measured.rows(self.answers.policies, &answered, better, seed);
+        let goal = goal(better, self.max_loss);
+        let rows = measured.rows(self.answers.policies, goal, &answered, better, seed);
         let stakes = Stakes::of(&answered);
         let choice = choose(&rows, better, stakes, self.max_loss);
         let choice = choice.ok_or(TuneError::TooFewQuestions {
@@ -189,10 +190,10 @@ impl TuneWork<'_> {
     ) -> Result<Option<Confirmed>, TuneError> {
         let measured = self.measured(pipeline, begin)?;
         let answered = measured.answers.of(self.answers.questions);
-        let arms = [Policy::NEVER, Policy::ALWAYS];
-        let arms = arms.into_iter().filter(|policy| is_arm(*policy, arm));
-        let policies: Vec<Policy> = arms.chain(self.answers.policies.iter().copied()).collect();
-        let rows = measured.rows(&policies, &answered, arm, pipeline.settings.seed);
+        let own = self.answers.policies.iter().copied();
+        let policies: Vec<Policy> = std::iter::once(arm.policy()).chain(own).collect();
+        let goal = goal(arm, self.max_loss);
+        let rows = measured.rows(&policies, goal, &answered, arm, pipeline.settings.seed);
         let n = answered.len();
         let mut rows = rows.into_iter();
         let both = rows.next().zip(rows.next());
@@ -228,6 +229,16 @@ impl TuneWork<'_> {
     }
 }
 
+/// What thresholds are chosen for. Where retrieving is to be spared, something may be lost by it: so little of what
+/// may be that the lower end of the interval of some 200 questions leaves room for it. Where never retrieving is better, nothing
+/// is cheaper, and only accuracy can be won.
+fn goal(better: Arm, max_loss: f64) -> Goal {
+    match better {
+        Arm::Always => Goal::AtMostLost(max_loss / 4.0),
+        Arm::Never => Goal::BestAccuracy,
+    }
+}
+
 /// Whether a policy has answers of its own, and not those of never or always retrieving: one that says in the model's
 /// place that documents do not answer writes full answers by another prompt.
 fn needs_own_answers(policy: Policy, pipeline: &Pipeline) -> bool {
@@ -259,16 +270,17 @@ impl Measured {
     fn rows(
         &self,
         policies: &[Policy],
+        goal: Goal,
         answered: &[Answered<'_>],
         better: Arm,
         seed: u64,
     ) -> Vec<Row> {
         let row = |&tried: &Policy| {
             let own = self.direct.iter().find(|(policy, _)| *policy == tried);
-            let put_together = || composed(tried, answered, seed);
+            let put_together = || composed_for(tried, goal, answered, seed);
             let records = own.map_or_else(put_together, |(_, records)| records.clone());
             Row::of(
-                [written(tried, answered), tried],
+                [written(tried, goal, answered), tried],
                 &records,
                 answered,
                 better,

@@ -32,7 +32,7 @@ contains one. Without any golden answers, a short answer is right if it is the o
 
 A few policies that cost little and take no training are measured: never, always, documents where it \
 is the default, prompt, uncertainty:sequence-probability and evidence:doubt, each half of the questions \
-at thresholds from the other half. The yardstick is the better of never and always. Chosen is the \
+at thresholds from the other half that lose hardly anything there. The yardstick is the better of never and always. Chosen is the \
 policy with the fewest tokens of those that take less than that, in tokens and in time, and are not \
 worse: whose difference to it, at the lower end of its 95% interval, is a loss of at most --max-loss. Re-run an interrupted command to resume.")]
 pub(crate) struct TuneArguments {

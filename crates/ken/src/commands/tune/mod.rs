@@ -2,6 +2,7 @@
 //! `ken.toml`.
 
 mod show;
+mod words;
 mod write;
 
 use std::ffi::OsString;

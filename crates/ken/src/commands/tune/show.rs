@@ -7,6 +7,7 @@ use ken_policy::Guarantee;
 use serde::Serialize;
 
 use super::Findings;
+use super::words::{limits, measured, more_accurate, why};
 use super::write::Written;
 use crate::commands::training_questions;
 use crate::failure::Result;
@@ -96,26 +97,6 @@ pub(super) fn text(findings: &Findings, written: Option<&Written>) -> Result<()>
     }
 }
 
-/// What the numbers are of.
-fn measured(findings: &Findings) -> String {
-    let right = match (findings.labels, findings.style) {
-        (Labels::Agreement, _) => {
-            "right if it is the one with evidence, as no question has golden answers: what evidence gets wrong is not seen"
-        }
-        (_, ken_answer::Style::Full) => "right if it contains a golden answer",
-        (_, ken_answer::Style::Short) => "right if it is a golden answer",
-    };
-    let left_out = match findings.left_out_questions {
-        0 => String::new(),
-        n => format!(" ({n} without golden answers are left out)"),
-    };
-    format!(
-        "{}{left_out}, answered in style {}; an answer is {right}",
-        output::counted(findings.n as u64, "question"),
-        findings.style
-    )
-}
-
 /// The policy of a row as it would be used.
 fn named(row: &Row) -> String {
     match row.policy == Policy::ALWAYS && row.tried != Policy::ALWAYS {
@@ -148,70 +129,6 @@ fn table<'a>(
     });
     let rows: Vec<Vec<String>> = std::iter::once(head).chain(rows).collect();
     output::table(&rows)
-}
-
-/// What was chosen and why, in a sentence or two.
-fn why(findings: &Findings) -> String {
-    let Findings {
-        tuned, max_loss, ..
-    } = findings;
-    let chosen = findings.chosen();
-    let of = |policy: Policy| {
-        let row = tuned.rows.iter().find(|row| row.tried == policy);
-        share(row.and_then(|row| row.accuracy))
-    };
-    let arms = format!("never {}, always {}", of(Policy::NEVER), of(Policy::ALWAYS));
-    let Stakes { lead, known } = tuned.stakes;
-    let (lead, known) = (share(Some(lead)), share(Some(known)));
-    let is_never = chosen.policy == Policy::NEVER;
-    match tuned.choice.verdict {
-        Verdict::NothingAtStake if is_never => format!(
-            "Nothing is at stake: {arms}: never retrieve. The right choice for each question would answer only {lead} more right."
-        ),
-        Verdict::NothingAtStake => format!(
-            "Nothing is at stake: {arms}: always retrieve. The right choice for each question would answer only {lead} more right, and memory answers only {known} right, so there is hardly a search to spare."
-        ),
-        Verdict::BetterArm if is_never => format!(
-            "Never retrieve: {arms}. Nothing costs less than the better of both; the right choice for each question would answer {lead} more right."
-        ),
-        Verdict::BetterArm => format!(
-            "Always retrieve: {arms}. Memory answers {known} right, but no policy that costs less is shown to lose at most {max_loss}; more questions narrow the intervals."
-        ),
-        Verdict::Pays => format!(
-            "{}: the cheapest that is shown to lose at most {max_loss} against {}.",
-            chosen.policy, tuned.better
-        ),
-    }
-}
-
-fn more_accurate(row: &Row, chosen: &Row) -> String {
-    let dearer = row
-        .tokens
-        .zip(chosen.tokens)
-        .map(|(own, other)| own / other);
-    format!(
-        "More accurate than either arm is {}, for {} times the tokens.",
-        row.policy,
-        output::number(dearer, 1)
-    )
-}
-
-/// What holds of a policy for other questions; `None` of an arm, in which nothing was chosen.
-fn limits(findings: &Findings) -> Option<String> {
-    let tried = findings.confirmed.is_some();
-    let policy = findings.chosen().policy;
-    match &findings.tuned.guarantee {
-        Some(guarantee) => Some(format!(
-            "Guarantee: on new questions like these, at most {} of the accuracy of always retrieving is lost, with confidence {}.",
-            findings.max_loss, guarantee.confidence
-        )),
-        None if [Policy::NEVER, Policy::ALWAYS].contains(&policy) => None,
-        None if tried => Some("No guarantee.".to_owned()),
-        None => Some(
-            "No guarantee: it was chosen on these questions; --confirm FILE tries it on others."
-                .to_owned(),
-        ),
-    }
 }
 
 fn show_written(findings: &Findings, written: &Written) -> Result<()> {
