@@ -25,6 +25,7 @@ pub mod run;
 pub mod split;
 pub mod statistics;
 pub mod summary;
+pub mod tune;
 
 pub use calibration::{
     Observed, Scored, answer_scores, check_sampling, observe, probed_k, recorded,

@@ -6,7 +6,6 @@ use serde::Serialize;
 
 use crate::bootstrap::{DRAWS, interval};
 use crate::record::Record;
-use crate::run::RunRecord;
 use crate::statistics::{mean, number, share};
 
 /// How an evaluation differs from another one.
@@ -49,7 +48,7 @@ pub fn paired(records: &[Record], others: &[Record], seed: u64) -> Result<Paired
         policy: pairs
             .first()
             .map_or_else(String::new, |(_, other)| other.policy.clone()),
-        em: share(pairs.iter().map(|(_, other)| other.is_exact_match())),
+        em: share(pairs.iter().map(|(_, other)| other.em)),
         retrieval_ratio: share(pairs.iter().map(|(_, other)| other.calls.retriever > 0)),
         em_difference: mean(&differences),
         interval: interval(&differences, DRAWS, seed, mean),

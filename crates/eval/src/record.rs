@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use ken_answer::{Answer, AnswerError, Calls, Retrieved, Tokens};
+use ken_answer::{Answer, AnswerError, Calls, Retrieved, Style, Tokens};
 use ken_diagnostic::Action;
 use ken_policy::Source;
 use ken_probe::{Lack, Sample, covers};
@@ -36,6 +36,9 @@ pub struct Record {
     /// alone: the signals of policies that go by that answer need no other one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub greedy: Option<Sample>,
+    /// Whether it is a full answer, which is written beside the short one that policies go by.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub full: bool,
     /// The answer that was withheld, since nothing vouched for it. It counts as wrong.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub withheld: Option<Withheld>,
@@ -95,8 +98,8 @@ pub struct Failure {
 }
 
 record_of_question! { Record, Answer, [question, golden_answers, choices]
-    fn is_exact_match(&self) -> bool {
-        self.em
+    fn is_right(&self) -> bool {
+        Record::is_right(self)
     }
 }
 
@@ -132,6 +135,7 @@ impl Record {
                 .collect(),
             answer: withheld.unwrap_or(answer.answer),
             greedy: answer.greedy,
+            full: answer.style == Style::Full,
             cannot_tell: answer.cannot_tell,
             lack: answer.lack,
             calls: answer.calls,
@@ -158,6 +162,12 @@ impl Record {
             contains: false,
             ..self
         }
+    }
+
+    /// Whether the answer is right: a short one that is a golden answer, a full one that contains one.
+    #[must_use]
+    pub fn is_right(&self) -> bool {
+        self.em || self.full && self.contains
     }
 
     /// Whether it was answered: neither withheld nor failed.

@@ -230,7 +230,7 @@ fn a_cancelled_run_resumes_without_asking_again() {
         done: 9,
         total: 9,
         resumed: 4,
-        exact_matches: 3,
+        right: 3,
     };
     assert_eq!(last, Some(expected));
     assert!(!second.interrupted);

@@ -78,6 +78,10 @@ fn run(arguments: &Arguments, matches: &ArgMatches) -> Result<()> {
             let read = move || Settings::resolve(config.as_deref(), given.clone());
             commands::serve::run(serve, session, Box::new(read))
         }
+        Verb::Tune(tune) => {
+            let file = arguments.global.config.as_deref();
+            commands::tune::run(tune, file, &config::given(matches), session)
+        }
         Verb::Probe(probe) => commands::probe::run(probe, session),
         Verb::Label(label) => match &label.verb {
             LabelVerb::Sources(sources) => commands::label::run(sources, session),

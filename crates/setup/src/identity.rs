@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ken_answer::{Pipeline, Retriever};
+use ken_answer::{Pipeline, Retriever, Style};
 
 use crate::settings::Settings;
 
@@ -36,7 +36,16 @@ impl Settings {
             abstain.map(|abstain| ("abstain", abstain.to_string())),
             sampled.map(|_| ("samples", answering.samples.to_string())),
         ];
+        let is_full = answering.style == Style::Full;
+        let full = is_full.then(|| {
+            [
+                ("style", answering.style.to_string()),
+                ("full_tokens", answering.full_tokens.to_string()),
+                ("memory", answering.memory.to_string()),
+            ]
+        });
         let sometimes = sometimes.into_iter().flatten().chain(deciders);
+        let sometimes = sometimes.chain(full.into_iter().flatten());
         let named = always.into_iter().chain(sometimes);
         let sources = pipeline.extra_corpora.iter();
         named

@@ -75,19 +75,34 @@ impl std::fmt::Display for Arm {
 }
 
 impl Arm {
-    fn better(answered: &[Answered<'_>]) -> Self {
+    /// The better of both on questions.
+    pub(crate) fn better(answered: &[Answered<'_>]) -> Self {
         match answered.iter().map(gain).sum::<f64>() < 0.0 {
             true => Self::Never,
             false => Self::Always,
         }
     }
 
+    /// The policy that does so.
+    #[must_use]
+    pub fn policy(self) -> Policy {
+        match self {
+            Self::Never => Policy::NEVER,
+            Self::Always => Policy::ALWAYS,
+        }
+    }
+
+    /// Its answer to a question.
+    pub(crate) fn answer<'a>(self, one: &Answered<'a>) -> &'a Record {
+        match self {
+            Self::Never => one.never,
+            Self::Always => one.always,
+        }
+    }
+
     /// The exact match of a question.
     fn em(self, one: &Answered<'_>) -> f64 {
-        number(match self {
-            Self::Never => one.never.em,
-            Self::Always => one.always.em,
-        })
+        number(self.answer(one).em)
     }
 }
 
@@ -202,14 +217,20 @@ pub fn compare(
     }
 }
 
-/// What a policy would have left of each question.
+/// What a policy would have left of each question, at the thresholds that answer best.
 pub fn composed(policy: Policy, answered: &[Answered<'_>], seed: u64) -> Vec<Record> {
-    let cut = cut(
-        policy,
-        answered,
-        &halves(answered, seed),
-        Goal::BestAccuracy,
-    );
+    composed_for(policy, Goal::BestAccuracy, answered, seed)
+}
+
+/// What a policy would have left of each question. The thresholds that nobody gives are chosen for a goal on one half
+/// of the questions, each for the other half.
+pub(crate) fn composed_for(
+    policy: Policy,
+    goal: Goal,
+    answered: &[Answered<'_>],
+    seed: u64,
+) -> Vec<Record> {
+    let cut = cut(policy, answered, &halves(answered, seed), goal);
     let decided = decisions(policy, cut, answered, seed);
     let pairs = answered.iter().zip(decided);
     pairs

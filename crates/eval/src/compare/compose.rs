@@ -43,7 +43,7 @@ impl<'a> Answered<'a> {
     }
 
     /// The first signal of a policy; `None` where it has none, it was not measured or it cannot tell.
-    pub(super) fn score(&self, policy: Policy) -> Option<f64> {
+    pub(crate) fn score(&self, policy: Policy) -> Option<f64> {
         let (signal, signals) = (policy.signal()?, self.signals?);
         let reading = match policy.searches_by() {
             Some(signal) => signal.of(&signals.without),
@@ -193,8 +193,8 @@ pub(super) fn compose(
         Decision::Spared | Decision::Dropped => (before.contains(&Step::Greedy), &signals.without),
         Decision::Kept(_) => (of_evidence.contains(&Step::Greedy), &signals.with),
     };
-    // An answer from verbalized knowledge is not the draft.
-    if drafted && !record.timing_ms.contains_key("verbalize") {
+    // An answer from verbalized knowledge is not the draft, nor is a full one.
+    if drafted && !record.full && !record.timing_ms.contains_key("verbalize") {
         forget_writing(&mut record, measured);
     }
     let before = before.iter().map(|step| (*step, &signals.without));

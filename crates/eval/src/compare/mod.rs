@@ -1,8 +1,9 @@
 //! Comparing policies on the same questions. Each question is answered once without and once with
-//! retrieval (`evaluate`, under `never` and `always`), and what policies decide by is taken once
+//! retrieval (`answers`, under `never` and `always`), and what policies decide by is taken once
 //! (`signals`); what each policy would have answered at what cost follows from those (`compose`), and
 //! is summed up with its statistics (`comparison`) and told in a report (`report`).
 
+mod answers;
 mod breakdown;
 mod comparison;
 mod compose;
@@ -12,11 +13,14 @@ mod signals;
 mod threshold;
 mod yardstick;
 
+pub use answers::{Answers, AnswersWork, BeginRun};
 pub use breakdown::{Breakdown, Group, GroupResult, grouped_by};
+pub(crate) use comparison::composed_for;
 pub use comparison::{Arm, Comparison, Difference, Point, PolicyResult, compare, composed};
 pub use compose::Answered;
 pub use report::{report, to_csv, untimed};
 pub use run::{ComparisonError, ComparisonWork, CrossFit, Weighable};
 pub use signals::{Known, RequiredSignals, SignalWork, Signals, measure_signals};
 pub use threshold::{Cut, GradeThresholds, Thresholds};
+pub(crate) use threshold::{observations, settled};
 pub use yardstick::Yardstick;

@@ -1,27 +1,22 @@
 //! A comparison in a folder: the answers without and with retrieval and the signals, each in a file that
 //! a later run resumes, and the comparison as CSV and as a report.
 
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use ken_answer::{AnswerError, Gated, Measurements, Pipeline, Policy};
 use ken_diagnostic::Diagnostic;
 use ken_report::Provenance;
-use ken_storage::{create_dir_all, replace};
+use ken_storage::replace;
 
+use super::answers::{Answers, AnswersWork};
 use super::breakdown::break_down;
 use super::comparison::{Comparison, compare};
-use super::compose::Answered;
 use super::report::{report, to_csv};
-use super::signals::{
-    Known, RequiredSignals, SignalWork, Signals, measure_signals, policies_need_gate,
-};
+use super::signals::{Known, policies_need_gate};
 use crate::dataset::Question;
-use crate::evaluate::evaluate_pipeline;
 use crate::probe::ProbeRecord;
-use crate::record::Record;
 use crate::report_files::write_report;
-use crate::results::{ResultsFile, RunSettings};
+use crate::results::RunSettings;
 use crate::run::{Run, RunError};
 use crate::split::{AboutSubject, half};
 
@@ -123,37 +118,19 @@ impl ComparisonWork<'_> {
                 policy: policy.to_string(),
             });
         }
-        create_dir_all(self.folder).map_err(RunError::from)?;
-        let never = self.answers(pipeline, Policy::NEVER, run)?;
-        let always = self.answers(pipeline, Policy::ALWAYS, run)?;
-        let at_k = self.answers_at_k(pipeline, run)?;
-        let signals = self.file("signals");
-        let mut identity = (self.identity)(pipeline);
-        identity.remove("policy");
-        identity.insert("samples".to_owned(), samples.to_string());
-        let mut file = ResultsFile::open(&signals, identity).map_err(RunError::from)?;
-        let work = SignalWork {
-            pipeline,
-            required: &RequiredSignals::by(self.policies, abstain, pipeline),
-            known: &known.and_answered(&never, &always),
+        let work = AnswersWork {
+            folder: self.folder,
+            questions: self.questions,
+            policies: self.policies,
+            identity: self.identity,
         };
-        let measured = measure_signals(work, self.questions, &mut file, run(None))?;
-        let mut measured = measured.complete(&signals)?.records;
+        let mut answers = work.run(pipeline, known, abstain, run)?;
         let seed = pipeline.settings.seed;
         if policies_need_gate(self.policies) && pipeline.routing.gate.is_none() {
-            self.cross_fit_gate(&mut measured, &never, &always, seed)
+            self.cross_fit_gate(&mut answers, seed)
                 .map_err(ComparisonError::Gate)?;
         }
-        let answers = never.iter().zip(&always).zip(&measured);
-        let answered = answers.zip(self.questions).zip(&at_k);
-        let answered = answered.map(|((((never, always), signals), question), at_k)| Answered {
-            never,
-            always,
-            at_k,
-            signals: Some(signals),
-            subject: question.subject(),
-        });
-        let answered: Vec<Answered<'_>> = answered.collect();
+        let answered = answers.of(self.questions);
         let mut comparison = compare(self.policies, abstain, &answered, seed);
         if let Some(field) = self.by {
             let values = self
@@ -181,12 +158,16 @@ impl ComparisonWork<'_> {
     /// Weighs the evidence of each half of the questions by a gate that is trained on the other half.
     fn cross_fit_gate(
         &self,
-        measured: &mut [Signals],
-        never: &[Record],
-        always: &[Record],
+        answers: &mut Answers,
         seed: u64,
     ) -> Result<(), Box<dyn Diagnostic + Send + Sync>> {
-        let questions = measured.iter().zip(never).zip(always).zip(self.questions);
+        let Answers {
+            never,
+            always,
+            signals,
+            ..
+        } = answers;
+        let questions = signals.iter().zip(never).zip(always).zip(self.questions);
         let weighable = questions.map(|(((signals, never), always), question)| Weighable {
             without: &signals.without,
             with: &signals.with,
@@ -194,7 +175,7 @@ impl ComparisonWork<'_> {
             half: half(seed, question.subject()),
         });
         let worth = (self.cross_fit)(&weighable.collect::<Vec<_>>(), seed)?;
-        for (signals, worth) in measured.iter_mut().zip(worth) {
+        for (signals, worth) in signals.iter_mut().zip(worth) {
             signals.with.gated = worth.map(|worth| Gated {
                 gate: "cross-fitted".to_owned(),
                 worth: Some(worth).filter(|worth| worth.is_finite()),
@@ -202,44 +183,5 @@ impl ComparisonWork<'_> {
             });
         }
         Ok(())
-    }
-
-    /// The answers with fewer search results than otherwise, where policies choose these: `[questions]`, of each
-    /// one for each k.
-    fn answers_at_k<'r>(
-        &self,
-        pipeline: &mut Pipeline,
-        run: &dyn Fn(Option<Policy>) -> Run<'r>,
-    ) -> Result<Vec<Vec<(usize, Record)>>, RunError> {
-        let mut ks: BTreeSet<usize> = self
-            .policies
-            .iter()
-            .flat_map(|policy| policy.ks.values().to_vec())
-            .collect();
-        ks.retain(|k| (1..pipeline.settings.k).contains(k));
-        let mut at_k = vec![Vec::new(); self.questions.len()];
-        for k in ks {
-            let answers = self.answers(pipeline, Policy::always_k(k), run)?;
-            for (all, answer) in at_k.iter_mut().zip(answers) {
-                all.push((k, answer));
-            }
-        }
-        Ok(at_k)
-    }
-
-    fn answers<'r>(
-        &self,
-        pipeline: &mut Pipeline,
-        policy: Policy,
-        run: &dyn Fn(Option<Policy>) -> Run<'r>,
-    ) -> Result<Vec<Record>, RunError> {
-        pipeline.settings.policy = policy;
-        let (file, identity) = (self.file(&policy.to_string()), (self.identity)(pipeline));
-        let run = run(Some(policy));
-        Ok(evaluate_pipeline(pipeline, self.questions, &file, identity, run)?.records)
-    }
-
-    fn file(&self, name: &str) -> PathBuf {
-        self.folder.join(format!("{name}.jsonl"))
     }
 }

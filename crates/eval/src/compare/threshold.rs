@@ -117,6 +117,27 @@ pub(super) fn cut(policy: Policy, answered: &[Answered<'_>], halves: &[usize], g
 
 /// A policy with the best thresholds on some questions.
 fn chosen(policy: Policy, answered: &[&Answered<'_>], goal: Goal) -> Policy {
+    let observations = observations(policy, answered);
+    let always_k = policy.most_k().unwrap_or_default();
+    calibrate(&policy, None, always_k, &observations, goal).policy
+}
+
+/// A policy with the thresholds that are best for a goal on all these questions, for questions other than these; those
+/// that are given stand. Where nothing is to be spared, every question retrieves.
+pub(crate) fn settled(policy: Policy, goal: Goal, answered: &[Answered<'_>]) -> Policy {
+    if !policy.retrieve.is_open() && !policy.keep.is_open() {
+        return policy;
+    }
+    let all: Vec<&Answered<'_>> = answered.iter().collect();
+    let chosen = chosen(policy, &all, goal);
+    match chosen.check() {
+        Ok(()) => chosen,
+        Err(_) => Policy::ALWAYS,
+    }
+}
+
+/// What the thresholds of a policy are chosen on.
+pub(crate) fn observations(policy: Policy, answered: &[&Answered<'_>]) -> Vec<Observation> {
     let right_at = |one: &Answered<'_>, k: usize| match k {
         0 => one.never.em,
         k => one.after(Decision::Kept(Some(k))).em,
@@ -124,20 +145,17 @@ fn chosen(policy: Policy, answered: &[&Answered<'_>], goal: Goal) -> Policy {
     let ks = policy.ks.values();
     // Along one threshold, what has no number has no say.
     let is_of_one = policy.searches_by().is_none() || policy.reviews_by().is_none();
-    let observations: Vec<Observation> = answered
-        .iter()
-        .map(|one| Observation {
-            question: one.score(policy).unwrap_or(f64::NAN),
-            review: one.review_score(policy).unwrap_or(f64::NAN),
-            memory: number(one.never.em),
-            always: number(one.always.em),
-            at_k: ks.iter().map(|&k| number(right_at(one, k))).collect(),
-            second_half: false,
-        })
+    let observations = answered.iter().map(|one| Observation {
+        question: one.score(policy).unwrap_or(f64::NAN),
+        review: one.review_score(policy).unwrap_or(f64::NAN),
+        memory: number(one.never.em),
+        always: number(one.always.em),
+        at_k: ks.iter().map(|&k| number(right_at(one, k))).collect(),
+        second_half: false,
+    });
+    observations
         .filter(|one| policy.is_graded() || !is_of_one || !one.question.is_nan())
-        .collect();
-    let always_k = policy.most_k().unwrap_or_default();
-    calibrate(&policy, None, always_k, &observations, goal).policy
+        .collect()
 }
 
 /// What a policy at its thresholds decides for each question.

@@ -42,8 +42,8 @@ pub trait RunRecord: Line {
     /// What is recorded instead of `item`, for errors: "under the id … another …".
     fn recorded(&self, item: &Self::Item) -> String;
 
-    /// Whether the answer is an exact match, where there is one.
-    fn is_exact_match(&self) -> bool {
+    /// Whether the answer is right, where there is one.
+    fn is_right(&self) -> bool {
         false
     }
 }
@@ -87,8 +87,8 @@ pub struct RunProgress {
     pub total: usize,
     /// Of `done`, the records that an earlier run had left in the file.
     pub resumed: usize,
-    /// Of `done`, the exact matches.
-    pub exact_matches: usize,
+    /// Of `done`, the right answers.
+    pub right: usize,
 }
 
 /// Where a run ended.
@@ -179,7 +179,7 @@ impl<'a> Run<'a> {
             done: 0,
             total: items.len(),
             resumed: 0,
-            exact_matches: 0,
+            right: 0,
         };
         let mut open = Vec::new();
         for &item in &items {
@@ -220,7 +220,7 @@ impl<'a> Run<'a> {
 impl RunProgress {
     fn count(&mut self, record: &impl RunRecord) {
         self.done += 1;
-        self.exact_matches += usize::from(record.is_exact_match());
+        self.right += usize::from(record.is_right());
     }
 }
 

@@ -15,6 +15,7 @@ pub(crate) mod serve;
 pub(crate) mod study;
 pub(crate) mod train;
 pub(crate) mod tune;
+pub(crate) mod tune_policy;
 pub(crate) mod world;
 
 use std::fmt::Write;
@@ -55,7 +56,15 @@ const GROUPS: [(&str, &[&str]); 4] = [
     ("Use", &["demo", "ingest", "search", "ask", "serve"]),
     (
         "Measure",
-        &["probe", "label", "eval", "calibrate", "study", "plan"],
+        &[
+            "tune",
+            "probe",
+            "label",
+            "eval",
+            "calibrate",
+            "study",
+            "plan",
+        ],
     ),
     ("Learn", &["train", "datastore"]),
     ("Maintain", &["model", "corpus", "prune", "doctor"]),
@@ -128,6 +137,8 @@ pub(crate) enum Verb {
     Ask(answer::AskArguments),
     /// Serve OpenAI's API over your documents
     Serve(serve::ServeArguments),
+    /// Choose the policy for your questions, and write it into ken.toml
+    Tune(tune_policy::TuneArguments),
     /// Measure what the model knows, and what evidence changes
     Probe(probe::ProbeArguments),
     /// Label questions by their best source, or sentences by mastery
@@ -194,7 +205,7 @@ pub(crate) struct CompletionsArguments {
 pub(crate) fn command() -> Command {
     let command = Arguments::command();
     let header = command.get_styles().get_header();
-    let mut template = "{about-with-newline}\n{usage-heading} {usage}\n\n".to_owned();
+    let mut template = "{about-with-newline}{usage-heading} {usage}\n\n".to_owned();
     for (group, verbs) in GROUPS {
         // Writing to a string never fails.
         let _ = writeln!(template, "{header}{group}:{header:#}");
@@ -276,7 +287,7 @@ mod tests {
         let visible = command.get_subcommands().filter(|verb| !verb.is_hide_set());
         let visible: Vec<&str> = visible.map(Command::get_name).collect();
         assert_eq!(GROUPS.map(|(_, verbs)| verbs).concat(), visible);
-        assert_eq!(visible.len(), 17);
+        assert_eq!(visible.len(), 18);
     }
 
     #[test]

@@ -28,4 +28,5 @@ pub(crate) mod serve;
 pub(crate) mod study;
 pub(crate) mod train;
 mod training_questions;
+pub(crate) mod tune;
 pub(crate) mod world;

@@ -67,7 +67,7 @@ pub(crate) fn drawn<'a>(
     let mut display = begun("questions");
     Run::new(batch.get(), session.stop, move |step| match &policy {
         Some(policy) => {
-            let right = format!("{} right", step.exact_matches);
+            let right = format!("{} right", step.right);
             display.show_beside(policy, &right, step.done as u64, step.total as u64);
         }
         None => display.show_items(step.task.done(), step.done, step.total),

@@ -65,6 +65,7 @@ mod terminal;
 #[cfg_attr(not(target_os = "linux"), allow(dead_code))]
 mod traffic;
 mod train;
+mod tune;
 mod tuning;
 mod world;
 

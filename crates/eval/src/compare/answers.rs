@@ -1,0 +1,141 @@
+//! Both answers to every question and what policies decide by, each in a file of a folder that a later run resumes.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use ken_answer::{Abstention, Pipeline, Policy};
+use ken_storage::create_dir_all;
+
+use super::compose::Answered;
+use super::signals::{Known, RequiredSignals, SignalWork, Signals, measure_signals};
+use crate::dataset::Question;
+use crate::evaluate::evaluate_pipeline;
+use crate::record::Record;
+use crate::results::{ResultsFile, RunSettings};
+use crate::run::{Run, RunError};
+use crate::split::AboutSubject;
+
+/// What is answered and measured, and where that is kept.
+#[derive(Clone, Copy)]
+pub struct AnswersWork<'a> {
+    /// The folder of all files.
+    pub folder: &'a Path,
+    /// The questions.
+    pub questions: &'a [Question],
+    /// The policies whose signals are measured.
+    pub policies: &'a [Policy],
+    /// Names what the answers of a pipeline depend on.
+    pub identity: &'a dyn Fn(&Pipeline) -> RunSettings,
+}
+
+/// Begins a run: that of the answers under a policy, or that of the signals.
+pub type BeginRun<'a, 'r> = &'a dyn Fn(Option<Policy>) -> Run<'r>;
+
+/// What was answered and measured of questions: of each `[questions]`.
+#[derive(Debug, Clone)]
+pub struct Answers {
+    /// The answers without retrieval.
+    pub never: Vec<Record>,
+    /// The answers with retrieval.
+    pub always: Vec<Record>,
+    /// Of each question the answers with fewer search results.
+    pub at_k: Vec<Vec<(usize, Record)>>,
+    /// What policies decide by.
+    pub signals: Vec<Signals>,
+}
+
+impl Answers {
+    /// Each question with its answers.
+    pub fn of<'a>(&'a self, questions: &'a [Question]) -> Vec<Answered<'a>> {
+        let answers = self.never.iter().zip(&self.always).zip(&self.signals);
+        let answered = answers.zip(questions).zip(&self.at_k);
+        let answered = answered.map(|((((never, always), signals), question), at_k)| Answered {
+            never,
+            always,
+            at_k,
+            signals: Some(signals),
+            subject: question.subject(),
+        });
+        answered.collect()
+    }
+}
+
+impl AnswersWork<'_> {
+    /// Answers and measures what the files do not hold yet. `known` was measured before, and `abstain` withholds
+    /// answers by what is measured as well.
+    ///
+    /// # Errors
+    /// A run that fails or is stopped, a file that cannot be written.
+    pub fn run(
+        &self,
+        pipeline: &mut Pipeline,
+        known: Known,
+        abstain: Option<Abstention>,
+        begin: BeginRun<'_, '_>,
+    ) -> Result<Answers, RunError> {
+        create_dir_all(self.folder)?;
+        let never = self.under(pipeline, Policy::NEVER, begin)?;
+        let always = self.under(pipeline, Policy::ALWAYS, begin)?;
+        let at_k = self.at_k(pipeline, begin)?;
+        let path = self.file("signals");
+        let mut identity = (self.identity)(pipeline);
+        identity.remove("policy");
+        identity.insert("samples".to_owned(), pipeline.settings.samples.to_string());
+        let mut file = ResultsFile::open(&path, identity)?;
+        let work = SignalWork {
+            pipeline,
+            required: &RequiredSignals::by(self.policies, abstain, pipeline),
+            known: &known.and_answered(&never, &always),
+        };
+        let signals = measure_signals(work, self.questions, &mut file, begin(None))?;
+        Ok(Answers {
+            never,
+            always,
+            at_k,
+            signals: signals.complete(&path)?.records,
+        })
+    }
+
+    /// The answers of the pipeline under a policy.
+    ///
+    /// # Errors
+    /// As [`AnswersWork::run`].
+    pub fn under(
+        &self,
+        pipeline: &mut Pipeline,
+        policy: Policy,
+        begin: BeginRun<'_, '_>,
+    ) -> Result<Vec<Record>, RunError> {
+        pipeline.settings.policy = policy;
+        let (file, identity) = (self.file(&policy.to_string()), (self.identity)(pipeline));
+        let run = begin(Some(policy));
+        Ok(evaluate_pipeline(pipeline, self.questions, &file, identity, run)?.records)
+    }
+
+    /// The answers with fewer search results than otherwise, where policies choose these: `[questions]`, of each
+    /// one for each k.
+    fn at_k(
+        &self,
+        pipeline: &mut Pipeline,
+        begin: BeginRun<'_, '_>,
+    ) -> Result<Vec<Vec<(usize, Record)>>, RunError> {
+        let mut ks: BTreeSet<usize> = self
+            .policies
+            .iter()
+            .flat_map(|policy| policy.ks.values().to_vec())
+            .collect();
+        ks.retain(|k| (1..pipeline.settings.k).contains(k));
+        let mut at_k = vec![Vec::new(); self.questions.len()];
+        for k in ks {
+            let answers = self.under(pipeline, Policy::always_k(k), begin)?;
+            for (all, answer) in at_k.iter_mut().zip(answers) {
+                all.push((k, answer));
+            }
+        }
+        Ok(at_k)
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.folder.join(format!("{name}.jsonl"))
+    }
+}

@@ -1,0 +1,81 @@
+//! What is promised of a chosen policy for new questions: at most so much of what always retrieving answers right is
+//! lost.
+
+use ken_answer::Policy;
+use ken_policy::{
+    CONFIDENCE, CalibratedOn, Goal, Guarantee, MeasuredLoss, Promise, Ranks, calibrate,
+    disagreement_bound,
+};
+use ken_probe::Golden;
+
+use crate::compare::{Answered, observations};
+
+/// The guarantee of a policy with one threshold, chosen on these questions among several policies, in whatever way.
+/// Thresholds are raised one by one as long as each is shown to keep the loss, so each up to the last keeps it; and the
+/// probability of an error is shared by the policies with a threshold (Bonferroni). `None` where this threshold is beyond the
+/// last, or the policy has none or several.
+pub(super) fn guarantee(
+    policy: Policy,
+    among: &[Policy],
+    answered: &[Answered<'_>],
+    max_loss: f64,
+    on: CalibratedOn,
+    seed: u64,
+) -> Option<Guarantee> {
+    let is_of_one = |policy: &Policy| policy.signals().count() == 1 && !policy.is_graded();
+    let threshold = policy.threshold().filter(|_| is_of_one(&policy))?;
+    let sharing = among.iter().filter(|one| is_of_one(one)).count().max(1);
+    let confidence = 1.0 - (1.0 - CONFIDENCE) / sharing as f64;
+    let all: Vec<&Answered<'_>> = answered.iter().collect();
+    let observations = observations(policy, &all);
+    let goal = Goal::Guarantee {
+        max_loss,
+        confidence,
+    };
+    let last = calibrate(&policy.open(), None, 0, &observations, goal);
+    // What decides all questions like the last is the last.
+    let last_threshold = last.policy.threshold()?;
+    let mut scores = observations.iter().map(|one| one.question);
+    if scores.any(|score| last_threshold < score && score <= threshold) {
+        return None;
+    }
+    let skipped = || observations.iter().filter(|one| one.question <= threshold);
+    let n = observations.len();
+    let of_all = |part: f64| part / n.max(1) as f64;
+    let differing = all.iter().filter(|one| {
+        let is_skipped = one.score(policy).is_some_and(|score| score <= threshold);
+        is_skipped && differs(one)
+    });
+    let differing = differing.count();
+    let lost: f64 = skipped()
+        .map(|one| (one.always - one.memory).max(0.0))
+        .sum();
+    Some(Guarantee {
+        policy: policy.to_string(),
+        promise: Promise::Loss {
+            max_loss,
+            measured: MeasuredLoss {
+                retrieval_ratio: of_all((n - skipped().count()) as f64),
+                loss: of_all(lost),
+                // That of the last threshold bounds all before it.
+                loss_bound: last.bound,
+                disagreement: of_all(differing as f64),
+                disagreement_bound: disagreement_bound(differing, n, confidence),
+            },
+        },
+        confidence: CONFIDENCE,
+        samples: None,
+        calibrated_on: CalibratedOn { questions: n, ..on },
+        scores: Ranks::of(observations.iter().map(|one| one.question), seed),
+    })
+}
+
+/// Whether the answers without and with evidence are not the same.
+fn differs(one: &Answered<'_>) -> bool {
+    let with = std::slice::from_ref(&one.always.answer);
+    let golden = Golden {
+        answers: with,
+        choices: &one.always.choices,
+    };
+    !golden.scores(&one.never.answer).exact_match
+}

@@ -1,0 +1,19 @@
+//! Tuning: a few cheap policies measured on the same questions, and the cheapest chosen that is not worse than the
+//! better of never and always retrieving. Which policies there are is in `candidates`, what is measured of them in
+//! `row`, the rule by which one is chosen in `choice`, and what is promised of it in `guarantee`; `work` answers the
+//! questions in the style in which people are answered.
+
+mod candidates;
+mod choice;
+mod error;
+mod guarantee;
+mod row;
+mod score_interval;
+mod settled;
+mod work;
+
+pub use candidates::{Candidates, LeftOut, candidates};
+pub use choice::{Choice, Stakes, Verdict, most_accurate};
+pub use error::TuneError;
+pub use row::{PairedDifference, Row};
+pub use work::{Confirmed, Labels, TuneWork, Tuned, tell_apart, usable};

@@ -1,0 +1,171 @@
+//! `ken tune`: the policy that is right for a model, a corpus and its questions, chosen from a few and written into
+//! `ken.toml`.
+
+mod show;
+mod words;
+mod write;
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use ken_answer::{Pipeline, Policy, Style};
+use ken_eval::compare::AnswersWork;
+use ken_eval::tune::{
+    Candidates, Confirmed, Labels, Row, TuneWork, Tuned, candidates, tell_apart, usable,
+};
+use ken_eval::{Question, default_file, read_questions};
+use ken_policy::CalibratedOn;
+
+use crate::arguments::tune_policy::TuneArguments;
+use crate::commands::{records, training_questions};
+use crate::config::Key;
+use crate::failure::{Failure, Result};
+use crate::session::Session;
+
+/// What was found, and how.
+struct Findings {
+    /// Questions.
+    n: usize,
+    /// Questions without golden answers, where others have some.
+    left_out_questions: usize,
+    style: Style,
+    labels: Labels,
+    max_loss: f64,
+    candidates: Candidates,
+    tuned: Tuned,
+    confirmed: Option<Confirmed>,
+    taught: Vec<training_questions::Taught>,
+}
+
+impl Findings {
+    fn chosen(&self) -> &Row {
+        &self.tuned.rows[self.tuned.choice.row]
+    }
+}
+
+/// The questions that a policy is chosen on, and those that confirm it.
+struct Asked {
+    questions: Vec<Question>,
+    left_out: usize,
+    labels: Labels,
+    confirming: Option<(PathBuf, Vec<Question>)>,
+}
+
+pub(crate) fn run(
+    arguments: &TuneArguments,
+    config: Option<&Path>,
+    given: &[(Key, OsString)],
+    session: &Session<'_>,
+) -> Result<()> {
+    if session.settings.abstain.is_some() {
+        return Err(Failure::refused(
+            "abstain_tuned",
+            "answers are to be withheld by --abstain, and tune chooses when to retrieve alone",
+            "leave --abstain out; `ken calibrate RECORDS --abstain SIGNAL` chooses both together",
+        ));
+    }
+    let asked = asked(arguments, session)?;
+    let mut pipeline = session.opening(|setup| setup.pipeline_for(None, true, &[]))?;
+    let style = session.settings.style(pipeline.model.as_ref());
+    pipeline.settings.style = style;
+    asked.labels.check(style)?;
+    let findings = find(arguments, &asked, &mut pipeline, session)?;
+    let written = match arguments.write {
+        true => Some(write::write(&findings, config, given, session.settings)?),
+        false => None,
+    };
+    match session.json {
+        true => show::json(&findings, written.as_ref()),
+        false => show::text(&findings, written.as_ref()),
+    }
+}
+
+fn asked(arguments: &TuneArguments, session: &Session<'_>) -> Result<Asked> {
+    let questions = records::questions(&arguments.questions, arguments.limit, session.settings)?;
+    let given = questions.len();
+    let (questions, labels) = usable(questions)?;
+    let confirming = match &arguments.confirm {
+        Some(path) => {
+            let others = tell_apart(read_questions(path)?, &questions, labels)?;
+            Some((path.clone(), others))
+        }
+        None => None,
+    };
+    Ok(Asked {
+        left_out: given - questions.len(),
+        questions,
+        labels,
+        confirming,
+    })
+}
+
+/// Measures the candidates and chooses, and tries the chosen one on the questions that confirm it.
+fn find(
+    arguments: &TuneArguments,
+    asked: &Asked,
+    pipeline: &mut Pipeline,
+    session: &Session<'_>,
+) -> Result<Findings> {
+    let (settings, questions) = (session.settings, &asked.questions);
+    let candidates = candidates(pipeline.model.capabilities(), settings.memory);
+    let taught =
+        training_questions::taught(questions, None, pipeline, &candidates.policies, session)?;
+    let folder = records::out(arguments.out.as_ref(), &arguments.questions, "tune");
+    let begin = |policy: Option<Policy>| {
+        let policy = policy.map(|policy| policy.to_string());
+        records::drawn(arguments.batch, policy, session)
+    };
+    let work = TuneWork {
+        answers: AnswersWork {
+            folder: &folder,
+            questions,
+            policies: &candidates.policies,
+            identity: &|pipeline| settings.identity(pipeline),
+        },
+        labels: asked.labels,
+        max_loss: arguments.max_loss,
+    };
+    let on = calibrated_on(&arguments.questions, pipeline);
+    let tuned = work.run(pipeline, on, &begin)?;
+    let confirmed = match &asked.confirming {
+        Some((path, others)) => {
+            let confirming = TuneWork {
+                answers: AnswersWork {
+                    folder: &folder.join(default_file(path, "confirmed")),
+                    questions: others,
+                    policies: &[tuned.rows[tuned.choice.row].policy],
+                    ..work.answers
+                },
+                ..work
+            };
+            confirming.confirm(pipeline, tuned.better, &begin)?
+        }
+        None => None,
+    };
+    Ok(Findings {
+        n: questions.len(),
+        left_out_questions: asked.left_out,
+        style: pipeline.settings.style,
+        labels: asked.labels,
+        max_loss: arguments.max_loss,
+        candidates,
+        tuned,
+        confirmed,
+        taught,
+    })
+}
+
+/// What a guarantee is for.
+fn calibrated_on(questions: &Path, pipeline: &Pipeline) -> CalibratedOn {
+    let file = questions.file_name().unwrap_or_default();
+    let corpus = pipeline.retriever().map(|one| one.back_end().fingerprint());
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    CalibratedOn {
+        records: file.to_string_lossy().into_owned(),
+        questions: 0,
+        model: pipeline.model.fingerprint().to_owned(),
+        corpus: corpus.unwrap_or_default(),
+        created: now.map_or(0, |since| since.as_secs()),
+    }
+}

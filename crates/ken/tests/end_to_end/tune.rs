@@ -1,0 +1,259 @@
+//! `ken tune`: a policy is chosen, confirmed and written into `ken.toml`, where `ken ask` finds it; and what is refused.
+
+use serde_json::{Value, json};
+
+use crate::documents::ingest_notes;
+use crate::harness::{Ken, keys, number};
+use crate::model_server::{Manner, start};
+
+/// Questions about the island, in different words; `from` keeps files apart.
+fn questions(from: usize, n: usize, answer: Option<&str>) -> String {
+    let asked = (from..from + n).map(|number| {
+        let golden: Vec<&str> = answer.into_iter().collect();
+        json!({
+            "id": format!("q{number}"),
+            "question": format!("Visitor {number} asks: who is the keeper of the Orrin lighthouse?"),
+            "golden_answers": golden,
+        })
+    });
+    let lines: Vec<String> = asked.map(|one| one.to_string()).collect();
+    lines.join("\n")
+}
+
+#[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
+fn a_policy_is_chosen_confirmed_written_and_used() {
+    let ken = Ken::new();
+    ingest_notes(&ken);
+    ken.write("questions.jsonl", questions(0, 30, Some("Ilse Marrow")));
+    ken.write("others.jsonl", questions(30, 3, Some("Ilse Marrow")));
+    ken.write("ken.toml", "# mine\nk = 1 # few\nmax_tokens = 8\n");
+    let tune = [
+        "tune",
+        "questions.jsonl",
+        "--confirm",
+        "others.jsonl",
+        "--write",
+        "--corpus",
+        "island",
+    ];
+    let found = ken.json(&tune);
+    assert_eq!(
+        keys(&found),
+        [
+            "n",
+            "left_out_questions",
+            "style",
+            "labels",
+            "max_loss",
+            "better",
+            "stakes",
+            "policies",
+            "left_out",
+            "chosen",
+            "verdict",
+            "why",
+            "more_accurate",
+            "guarantee",
+            "confirmed",
+            "written"
+        ]
+    );
+    assert_eq!(
+        (&found["n"], &found["style"]),
+        (&json!(30), &json!("short"))
+    );
+    let tried = found["policies"].as_array().unwrap().iter();
+    let tried: Vec<&Value> = tried.map(|row| &row["tried"]).collect();
+    let expected = [
+        "never",
+        "always",
+        "prompt",
+        "uncertainty:sequence-probability",
+        "evidence:doubt",
+    ];
+    assert_eq!(tried.len(), expected.len());
+    for (tried, expected) in tried.iter().zip(expected) {
+        assert!(tried.as_str().unwrap().starts_with(expected), "{tried}");
+    }
+    // This model does not know the island, and reads of it.
+    assert_eq!(
+        (&found["better"], &found["chosen"]),
+        (&json!("always"), &json!("always"))
+    );
+    assert_eq!(found["verdict"], "nothing_at_stake", "{found}");
+    assert!(number(&found["policies"][1]["accuracy"]) > 0.8, "{found}");
+    assert_eq!(found["confirmed"]["n"], 3);
+    assert_eq!(found["confirmed"]["chosen"]["policy"], "always");
+    assert_eq!(
+        ken.read("ken.toml"),
+        "policy = \"always\"\n# mine\nk = 1 # few\nmax_tokens = 8\n"
+    );
+    let asked = "Who is the keeper of the Orrin lighthouse?";
+    let asked = ken.json(&["ask", asked, "--corpus", "island"]);
+    assert_eq!(asked["policy"], "always", "{asked}");
+    // Nothing is answered again, and the same is said.
+    let text = ken.text(&tune);
+    for part in [
+        "30 questions, answered in style short; an answer is right if it is a golden answer",
+        "against always",
+        "Nothing is at stake: never 0.000",
+        "always retrieve",
+        "confirmed on 3 other questions",
+        "It was measured with --corpus island: give `ken ask` and `ken serve` the same",
+        "ken.toml says: policy = \"always\"",
+    ] {
+        assert!(text.contains(part), "{part} is not in\n{text}");
+    }
+}
+
+#[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
+fn full_answers_take_golden_answers_and_are_searched_for_them() {
+    let ken = Ken::new();
+    ingest_notes(&ken);
+    ken.write("unlabeled.jsonl", questions(0, 30, None));
+    let full = [
+        "--corpus",
+        "island",
+        "--style",
+        "full",
+        "--max-tokens",
+        "24",
+    ];
+    let tune = |file: &'static str| [&["tune", file][..], &full].concat();
+    ken.refusal(&tune("unlabeled.jsonl")).is(
+        "unlabeled_full_answers",
+        "no question has golden answers",
+        "--style short",
+    );
+    ken.write("questions.jsonl", questions(0, 30, Some("Marrow")));
+    let found = ken.json(&tune("questions.jsonl"));
+    assert_eq!(found["style"], "full");
+    assert!(number(&found["policies"][1]["accuracy"]) > 0.8, "{found}");
+    assert_eq!(found["guarantee"], Value::Null);
+    let kept = ken.read("questions.tune/always.jsonl");
+    assert!(kept.contains("\"full\":true"), "{kept}");
+}
+
+/// Has half of the kept answers from memory right, and sure, and all with evidence; none took a known time.
+fn know_half(ken: &Ken, file: &str) {
+    let lines = ken.read(file);
+    let lines = lines.lines().map(|line| {
+        let mut record: Value = serde_json::from_str(line).unwrap();
+        let id = record["id"].as_str().map(str::to_owned);
+        if let Some(id) = id {
+            let is_known = file.contains("always") || id.ends_with(['0', '2', '4', '6', '8']);
+            record["em"] = json!(is_known);
+            record["greedy"]["logprob"] = json!(if is_known { -0.1 } else { -9.0 });
+            record["timing_ms"] = json!({});
+        }
+        record.to_string()
+    });
+    let lines: Vec<String> = lines.collect();
+    ken.write(file, lines.join("\n") + "\n");
+}
+
+#[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
+fn a_policy_that_pays_is_written_with_its_guarantee() {
+    let ken = Ken::new();
+    ingest_notes(&ken);
+    ken.write("questions.jsonl", questions(0, 100, Some("Ilse Marrow")));
+    ken.write("ken.toml", "corpus = \"island\"\nk = 1\nmax_tokens = 8\n");
+    ken.json(&["tune", "questions.jsonl"]);
+    for arm in ["never", "always"] {
+        know_half(&ken, &format!("questions.tune/{arm}.jsonl"));
+    }
+    std::fs::remove_file(ken.path("questions.tune/signals.jsonl")).unwrap();
+    let found = ken.json(&["tune", "questions.jsonl", "--write"]);
+    assert_eq!(found["verdict"], "pays", "{found}");
+    let policy = found["chosen"].as_str().unwrap();
+    // Answers that were cut off have no probability as a whole, so that either may be the one that tells.
+    let (signal, threshold) = policy.split_once('@').unwrap();
+    let telling = ["uncertainty:sequence-probability", "evidence:doubt"];
+    assert!(telling.contains(&signal), "{policy}");
+    assert!(threshold.parse::<f64>().unwrap().is_finite(), "{policy}");
+    let guarantee: Value = serde_json::from_str(&ken.read("tuned.guarantee.json")).unwrap();
+    assert_eq!(
+        (&guarantee["policy"], &guarantee["max_loss"]),
+        (&json!(policy), &json!(0.05))
+    );
+    assert_eq!(guarantee["calibrated_on"]["records"], "questions.jsonl");
+    let settings = ken.read("ken.toml");
+    for line in [
+        format!("policy = \"{policy}\""),
+        "calibration = \"tuned.guarantee.json\"".to_owned(),
+        "corpus = \"island\"".to_owned(),
+    ] {
+        assert!(
+            settings.lines().any(|one| one == line),
+            "{line}\n{settings}"
+        );
+    }
+    let asked = ken.json(&["ask", "Who is the keeper of the Orrin lighthouse?"]);
+    assert_eq!(asked["policy"], policy);
+    let text = ken.text(&["tune", "questions.jsonl"]);
+    for part in [
+        "the cheapest that is shown to lose at most 0.05 against always",
+        "Guarantee: on new questions like these",
+        &format!("use it with --policy {policy}, or tune with --write"),
+    ] {
+        assert!(text.contains(part), "{part} is not in\n{text}");
+    }
+}
+
+#[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
+fn what_a_model_server_does_not_tell_is_left_out() {
+    let ken = Ken::new();
+    ingest_notes(&ken);
+    ken.write("questions.jsonl", questions(0, 30, Some("Ilse Marrow")));
+    let server = start(Manner::LlamaServer);
+    let there = ["--model", &server.url, "--model-name", "smollm2"];
+    let tune = [
+        "tune",
+        "questions.jsonl",
+        "--corpus",
+        "island",
+        "--style",
+        "short",
+    ];
+    let found = ken.json(&[&tune[..], &["--max-tokens", "8"], &there].concat());
+    let why = "the model does not score given words";
+    assert_eq!(found["left_out"], json!([{"policy": "prompt", "why": why}]));
+    assert_eq!(found["policies"].as_array().unwrap().len(), 4, "{found}");
+}
+
+#[test]
+fn what_tells_nothing_is_refused_before_a_model_is_opened() {
+    let ken = Ken::new();
+    ken.write("few.jsonl", questions(0, 12, Some("Ilse Marrow")));
+    let tune = |more: &[&'static str]| ken.refusal(&[&["tune"], more].concat());
+    tune(&["few.jsonl", "--corpus", "island"]).is(
+        "too_few_questions",
+        "a policy cannot be chosen on 12 questions",
+        "give 30 or more; about 200",
+    );
+    ken.write("questions.jsonl", questions(0, 40, Some("Ilse Marrow")));
+    tune(&["questions.jsonl"]).is("corpus_not_named", "no corpus is named", "--corpus");
+    ken.write("others.jsonl", questions(38, 4, Some("Ilse Marrow")));
+    tune(&[
+        "questions.jsonl",
+        "--corpus",
+        "island",
+        "--confirm",
+        "others.jsonl",
+    ])
+    .is(
+        "shared_questions",
+        "2 of 4 questions",
+        "confirm on other questions",
+    );
+    ken.write("ken.toml", "abstain = \"certainty@0.5\"\n");
+    tune(&["questions.jsonl", "--corpus", "island"]).is(
+        "abstain_tuned",
+        "withheld by --abstain",
+        "leave --abstain out",
+    );
+}
