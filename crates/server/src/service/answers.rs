@@ -21,7 +21,6 @@ use super::gate::Ticket;
 use super::gateway;
 use super::options::RequestOptions;
 use super::policies;
-use super::readable;
 use super::resources::Served;
 use super::shadow::{self, ShadowCheck};
 use super::traces::TraceEvent;

@@ -12,7 +12,7 @@ pub(super) fn measured(findings: &Findings) -> String {
         (Labels::Agreement, _) => {
             "right if it is the one with evidence, as no question has golden answers: what evidence gets wrong is not seen"
         }
-        (_, Style::Full) => "right if it contains a golden answer",
+        (_, Style::Full | Style::AsSent) => "right if it contains a golden answer",
         (_, Style::Short) => "right if it is a golden answer",
     };
     let left_out = match findings.left_out_questions {
