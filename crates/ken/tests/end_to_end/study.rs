@@ -172,6 +172,13 @@ fn a_grid_answers_as_evaluations_do_and_is_reported_and_planned_from() {
             (number(&one["against_always"]["value"]) - gain).abs() < 1e-9,
             "{one}"
         );
+        let known = number(&series.unwrap()["known"]["value"]);
+        let better = number(&always["em"]["value"]).max(known);
+        let gain = number(&one["em"]["value"]) - better;
+        assert!(
+            (number(&one["against_better"]["value"]) - gain).abs() < 1e-9,
+            "{one}"
+        );
         assert_eq!(
             one["against_whole"]["value"],
             Value::Null,

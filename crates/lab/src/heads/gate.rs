@@ -74,7 +74,11 @@ pub struct GateMeasures {
     pub always_em: Option<f64>,
     /// Exact match where the evidence is used whose predicted worth is above one half.
     pub em: Option<f64>,
-    /// By how much that is above `always_em`.
+    /// By how much that is above the better of these two; of equals `always_em`.
+    pub vs_better: Option<f64>,
+    /// Its 95 % paired bootstrap interval.
+    pub vs_better_interval: Option<[f64; 2]>,
+    /// By how much it is above `always_em`.
     pub vs_always: Option<f64>,
     /// Its 95 % paired bootstrap interval.
     pub vs_always_interval: Option<[f64; 2]>,
@@ -218,7 +222,10 @@ fn measures(labels: &[GateLabel], judged: &Judged<'_>, seed: u64) -> GateMeasure
             .collect()
     };
     let right = |label: &GateLabel, worth: f64| label.right[usize::from(worth > 0.5)];
-    let ahead = of_each(&|label, worth| right(label, worth) - label.right[1]);
+    let ahead_of = |arm: usize| of_each(&|label, worth| right(label, worth) - label.right[arm]);
+    let [never, always] = [0, 1].map(|arm| mean(&of_each(&|label, _| label.right[arm])));
+    let better = ahead_of(usize::from(never <= always));
+    let ahead = ahead_of(1);
     let matters: Vec<(f64, bool)> = judged
         .predicted
         .iter()
@@ -231,9 +238,11 @@ fn measures(labels: &[GateLabel], judged: &Judged<'_>, seed: u64) -> GateMeasure
         helped: trained.iter().filter(|worth| **worth > 0.5).count(),
         harmed: trained.iter().filter(|worth| **worth < 0.5).count(),
         auroc: auroc(&matters),
-        never_em: mean(&of_each(&|label, _| label.right[0])),
-        always_em: mean(&of_each(&|label, _| label.right[1])),
+        never_em: never,
+        always_em: always,
         em: mean(&of_each(&right)),
+        vs_better: mean(&better),
+        vs_better_interval: interval(&better, DRAWS, seed, mean),
         vs_always: mean(&ahead),
         vs_always_interval: interval(&ahead, DRAWS, seed, mean),
         evidence_ratio: mean(&of_each(&|_, worth| number(worth > 0.5))),

@@ -144,6 +144,7 @@ fn policies<'a>(outcomes: impl IntoIterator<Item = &'a PolicyOutcome>) -> Sectio
         interval "contains" "contains" = one.contains;
         interval "retrieves" "retrieves" = one.retrieves;
         mean "tokens" "tokens" = one.tokens.value;
+        interval "against_better" "against the better arm" = one.against_better;
         interval "against_always" "against always, whole" = one.against_always;
         interval "against_whole" "against the same, whole" = one.against_whole;
     ];

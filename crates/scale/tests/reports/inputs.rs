@@ -153,6 +153,7 @@ pub(crate) fn study() -> StudyReport {
         contains: measure(em),
         retrieves: measure(0.5),
         tokens: measure(90.0),
+        against_better: measure(0.0),
         against_always: measure(0.0),
         against_whole: Measure::default(),
     };

@@ -42,6 +42,7 @@ const GATE: Kind<GateMeasures> = Kind {
     name: "gate",
     measures: &[
         ("em", |of| of.em),
+        ("vs_better", |of| of.vs_better),
         ("vs_always", |of| of.vs_always),
         ("evidence_ratio", |of| of.evidence_ratio),
         ("auroc", |of| of.auroc),
@@ -65,6 +66,10 @@ fn rows(report: &GateReport) -> Vec<Row> {
             [of.never_em, of.always_em].map(share).join(", "),
         ),
         ("exact match with the gate", share(of.em)),
+        (
+            "above the better of these",
+            share(of.vs_better) + &output::interval(of.vs_better_interval),
+        ),
         (
             "above always",
             share(of.vs_always) + &output::interval(of.vs_always_interval),

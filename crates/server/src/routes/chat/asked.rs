@@ -1,0 +1,151 @@
+//! What a request for chat completions asks for, and which of the two ways it is answered: in ken's words, or by the model's own
+//! server as it came.
+
+use ken_answer::Brought;
+use serde_json::{Map, Value, json};
+
+use crate::routes::conversation;
+use crate::service::options::{RequestOptions, SamplingOptions};
+use crate::service::policies;
+use crate::service::resources::Served;
+use crate::wire::chat::ChatRequest;
+use crate::wire::others;
+use crate::wire::refusal::Refusal;
+
+/// The most texts at which an answer ends, as OpenAI has it.
+const MOST_STOPS: usize = 4;
+
+/// The longest of these, in bytes.
+const LONGEST_STOP: usize = 1024;
+
+/// The question with all that the client says of it. A request that brings more than a question, such as a system message,
+/// tools, or parameters that ken does not obey itself, goes to the model's own server as it came, where there is one and
+/// no style of ken's is asked for.
+pub(super) fn asked(
+    chat: &ChatRequest,
+    source: Map<String, Value>,
+    served: &Served,
+) -> Result<RequestOptions, Refusal> {
+    let model = policies::named(&chat.model)?;
+    let options = chat.ken.clone().unwrap_or_default();
+    let asked = RequestOptions {
+        sampling: SamplingOptions {
+            max_tokens: chat.max_completion_tokens.or(chat.max_tokens),
+            temperature: chat.temperature,
+            top_p: chat.top_p,
+            seed: chat.seed,
+        },
+        ..RequestOptions::by(model, &options)?
+    };
+    let messages = chat.messages.iter();
+    let messages = messages.map(|message| (message.role, message.content.as_ref()));
+    let messages: Vec<_> = messages.collect();
+    let heard = conversation::read(&messages, "messages", &["text"])?;
+    let offers_tools = ["tools", "functions"].iter().any(|name| {
+        let tools = chat.others.get(*name).and_then(Value::as_array);
+        tools.is_some_and(|tools| !tools.is_empty())
+    });
+    let refused = refuse_unsupported(&chat.others);
+    let stop = stop_of(chat.others.get("stop"));
+    let brings = offers_tools
+        || refused.is_err()
+        || !matches!(&stop, Ok(texts) if texts.is_empty())
+        || !heard.conversation.instruction.is_empty()
+        || !heard.unread.is_empty()
+        || !heard.asks;
+    let is_passed = served.pipeline.model.chat_server().is_some() && asked.style.is_none();
+    if brings && is_passed {
+        let conversation = heard.conversation;
+        return Ok(RequestOptions {
+            question: conversation.question.clone(),
+            before: conversation.before.clone(),
+            brought: Brought {
+                conversation: Some(conversation),
+                ..Brought::default()
+            },
+            sent: Some(source),
+            ..asked
+        });
+    }
+    refused?;
+    let mut asked = asked.over(heard.whole("messages")?, heard.unread);
+    asked.brought.stop = stop?;
+    if offers_tools {
+        asked.not_used.push("tools".to_owned());
+    }
+    Ok(asked)
+}
+
+/// The texts at which the answer ends.
+fn stop_of(stop: Option<&Value>) -> Result<Vec<String>, Refusal> {
+    let texts = match stop {
+        None | Some(Value::Null) => Some(Vec::new()),
+        Some(Value::String(text)) => Some(vec![text.clone()]),
+        Some(Value::Array(texts)) if texts.len() <= MOST_STOPS => {
+            let texts = texts.iter().map(|text| text.as_str().map(str::to_owned));
+            texts.collect()
+        }
+        Some(_) => None,
+    };
+    let texts = texts.filter(|texts| texts.iter().all(|text| text.len() <= LONGEST_STOP));
+    let texts = texts.ok_or_else(|| {
+        let message =
+            format!("`stop` is a text or up to {MOST_STOPS}, each of at most {LONGEST_STOP} bytes");
+        Refusal::bad("invalid_value", message).of("stop")
+    })?;
+    Ok(texts.into_iter().filter(|text| !text.is_empty()).collect())
+}
+
+/// Refuses what would change the answer and is not done here, rather than to ignore it.
+fn refuse_unsupported(given: &Map<String, Value>) -> Result<(), Refusal> {
+    others::refuse(given, |name, value| match name {
+        "n" => *value == json!(1),
+        // A model may choose to call none.
+        "tools" | "functions" | "stop" => true,
+        "tool_choice" | "function_call" => *value == "none" || *value == "auto",
+        "logprobs" => *value == false,
+        "response_format" => value["type"] == "text",
+        "frequency_penalty" | "presence_penalty" => value.as_f64() == Some(0.0),
+        "logit_bias" => *value == json!({}),
+        "modalities" => *value == json!(["text"]),
+        "audio" => false,
+        _ => others::changes_nothing(name, value),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_would_change_the_answer_is_not_ignored() {
+        let check = |text: &str| {
+            let others: Map<String, Value> = serde_json::from_str(text).unwrap();
+            refuse_unsupported(&others).map_err(|refusal| refusal.code())
+        };
+        for harmless in [
+            "{}",
+            r#"{"n": 1, "stop": null, "tools": [], "user": "ada", "store": true}"#,
+            r#"{"tools": [{}], "tool_choice": "auto"}"#,
+            r#"{"repetition_penalty": 1, "top_k": -1, "min_p": 0.0, "ignore_eos": false, "guided_json": null}"#,
+            r#"{"presence_penalty": 0, "response_format": {"type": "text"}, "logprobs": false}"#,
+        ] {
+            assert_eq!(check(harmless), Ok(()), "{harmless}");
+        }
+        for refused in [
+            r#"{"n": 2}"#,
+            r#"{"tools": [{}], "tool_choice": "required"}"#,
+            r#"{"tool_choice": {"type": "function"}}"#,
+            r#"{"response_format": {"type": "json_object"}}"#,
+            r#"{"presence_penalty": 0.5}"#,
+            r#"{"logprobs": true}"#,
+            r#"{"response_format": 3}"#,
+            r#"{"guided_json": {}}"#,
+            r#"{"grammar": "root ::= x"}"#,
+            r#"{"repetition_penalty": 1.3}"#,
+            r#"{"top_k": 5}"#,
+        ] {
+            assert_eq!(check(refused), Err("unsupported_parameter"), "{refused}");
+        }
+    }
+}
