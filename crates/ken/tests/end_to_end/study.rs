@@ -167,18 +167,12 @@ fn a_grid_answers_as_evaluations_do_and_is_reported_and_planned_from() {
         });
         let scales = series.unwrap()["scales"].as_array().unwrap();
         let always = scales.iter().find(|at| at["n"] == one["n"]).unwrap();
-        let gain = number(&one["em"]["value"]) - number(&always["em"]["value"]);
-        assert!(
-            (number(&one["against_always"]["value"]) - gain).abs() < 1e-9,
-            "{one}"
-        );
-        let known = number(&series.unwrap()["known"]["value"]);
-        let better = number(&always["em"]["value"]).max(known);
-        let gain = number(&one["em"]["value"]) - better;
-        assert!(
-            (number(&one["against_better"]["value"]) - gain).abs() < 1e-9,
-            "{one}"
-        );
+        let always = number(&always["em"]["value"]);
+        let better = always.max(number(&series.unwrap()["known"]["value"]));
+        for (key, before) in [("against_always", always), ("against_better", better)] {
+            let gain = number(&one["em"]["value"]) - before;
+            assert!((number(&one[key]["value"]) - gain).abs() < 1e-9, "{one}");
+        }
         assert_eq!(
             one["against_whole"]["value"],
             Value::Null,
