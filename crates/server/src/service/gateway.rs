@@ -163,14 +163,14 @@ fn with_evidence(
 mod tests {
     use super::*;
 
-    fn object(value: Value) -> Map<String, Value> {
+    fn object(value: &Value) -> Map<String, Value> {
         value.as_object().unwrap().clone()
     }
 
-    fn messages(messages: Value, place: EvidencePlace) -> Value {
+    fn messages(messages: &Value, place: EvidencePlace) -> Value {
         let form = EvidenceForm { place, words: None };
         let request =
-            object(json!({"model": "x", "ken": {"k": 1}, "messages": messages, "tools": [1]}));
+            object(&json!({"model": "x", "ken": {"k": 1}, "messages": messages, "tools": [1]}));
         let mut request = with_evidence(request, "[1] x", &form);
         assert_eq!(
             request.keys().collect::<Vec<_>>(),
@@ -188,23 +188,23 @@ mod tests {
         let all = json!([system, asked, called, result]);
         let with = json!({"role": "user", "content": "[1] x\n\nwho?"});
         assert_eq!(
-            messages(all.clone(), EvidencePlace::Question),
+            messages(&all, EvidencePlace::Question),
             json!([system, with, called, result])
         );
         let with = json!({"role": "system", "content": "be nice\n\n[1] x", "name": "s"});
         assert_eq!(
-            messages(all, EvidencePlace::System),
+            messages(&all, EvidencePlace::System),
             json!([with, asked, called, result])
         );
 
         let parts = json!([{"role": "user", "content": [{"type": "image_url", "image_url": {}}]}]);
-        let placed = messages(parts, EvidencePlace::Question);
+        let placed = messages(&parts, EvidencePlace::Question);
         assert_eq!(
             placed[0]["content"][0],
             json!({"type": "text", "text": "[1] x"})
         );
         assert_eq!(placed[0]["content"][1]["type"], "image_url");
-        let alone = messages(json!([asked]), EvidencePlace::System);
+        let alone = messages(&json!([asked]), EvidencePlace::System);
         assert_eq!(
             alone,
             json!([{"role": "system", "content": "[1] x"}, asked])
