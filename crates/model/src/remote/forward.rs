@@ -8,11 +8,10 @@ use serde_json::{Map, Value, json};
 
 use super::client::{self, Client};
 use super::error::RemoteError;
-use super::limits::MAX_LINE_BYTES;
 use super::model::RemoteModel;
 use super::route::Route;
-use super::server_sent_events::{EventError, EventStream};
-use super::stream::cut;
+use super::server_sent_events::EventStream;
+use super::stream::{Next, cut, next};
 
 /// By which a stream tells at its end what it cost.
 const STREAM_OPTIONS: &str = "stream_options";
@@ -97,39 +96,25 @@ fn stream_on(
         return Ok(());
     }
     let line = body.line();
-    let mut read_bytes = 0;
+    let mut read = 0;
     let mut has_ended = false;
     let mut events = EventStream::new(body);
     loop {
-        client.check()?;
-        let data = match events.next() {
-            Ok(Some(data)) => data,
-            Ok(None) | Err(_) if has_ended => return Ok(()),
-            Ok(None) => return Err(cut(url, read_bytes)),
-            Err(EventError::LongLine) => {
+        let chunk = match next(&mut events, client, url, read, has_ended) {
+            Ok(Next::Event(chunk)) => chunk,
+            Ok(Next::Silence) => continue,
+            Ok(Next::End) if !has_ended => return Err(cut(url, read)),
+            Ok(Next::Done | Next::End) => return Ok(()),
+            Err(failed) => {
                 line.cut();
-                let detail = format!("a line of it has more than {MAX_LINE_BYTES} bytes");
-                return Err(client.too_large(detail).into());
-            }
-            Err(EventError::Io(error)) => {
-                let failed = client.transport_failure(&error.into());
-                return Err(match failed.error {
-                    _ if read_bytes == 0 => failed,
-                    RemoteError::ConnectionLost(_) => cut(url, read_bytes),
-                    error => error.into(),
-                });
+                return Err(failed);
             }
         };
-        match data.as_ref() {
-            "" => continue,
-            "[DONE]" => return Ok(()),
-            _ => {}
-        }
-        let chunk = client.parse(url, &data).map_err(|error| Failed {
-            passing: read_bytes == 0 && error.is_passing(),
-            ..error.into()
-        })?;
-        read_bytes += data.len();
+        let said = chunk.pointer("/choices/0/delta/content");
+        // What says nothing was passed on as well.
+        read += said
+            .and_then(Value::as_str)
+            .map_or(1, |said| said.len().max(1));
         let reason = chunk.pointer("/choices/0/finish_reason");
         has_ended |= reason.is_some_and(Value::is_string);
         if on_reply(chunk).is_break() {

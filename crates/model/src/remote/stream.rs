@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use ken_http::Failed;
 use ken_language::{Finish, Thoughts};
+use serde_json::Value;
 
 use super::client::{self, Client};
 use super::detokenize::Emitted;
@@ -90,35 +91,16 @@ pub(super) fn read_events(
     let mut emitted = Emitted::default();
     let mut events = EventStream::new(body);
     loop {
-        client.check()?;
-        let data = match events.next() {
-            Ok(Some(data)) => data,
-            Ok(None) => break,
-            Err(_) if received.choice.finish.is_some() => break,
-            Err(EventError::LongLine) => {
-                let detail = format!("a line of it has more than {MAX_LINE_BYTES} bytes");
-                return Err(client.too_large(detail).into());
+        let has_ended = received.choice.finish.is_some();
+        let event = match next(&mut events, client, url, read_bytes, has_ended)? {
+            Next::Event(event) => event,
+            Next::Silence => continue,
+            Next::Done => {
+                received.choice.finish.get_or_insert(Finish::End);
+                break;
             }
-            Err(EventError::Io(error)) => {
-                let failed = client.transport_failure(&error.into());
-                return Err(match failed.error {
-                    _ if read_bytes == 0 => failed,
-                    RemoteError::ConnectionLost(_) => cut(url, read_bytes),
-                    error => error.into(),
-                });
-            }
+            Next::End => break,
         };
-        if data.is_empty() {
-            continue;
-        }
-        if data == "[DONE]" {
-            received.choice.finish.get_or_insert(Finish::End);
-            break;
-        }
-        let event = client.parse(url, &data).map_err(|error| Failed {
-            passing: read_bytes == 0 && error.is_passing(),
-            ..error.into()
-        })?;
         let counts = usage(client, &event)?;
         received.usage.prompt = counts.prompt.or(received.usage.prompt);
         received.usage.completion = counts.completion.or(received.usage.completion);
@@ -178,6 +160,60 @@ pub(super) fn read_events(
     }
     received.write_time = sent.at.elapsed().saturating_sub(received.prompt_time);
     Ok((received, is_whole))
+}
+
+/// What comes next in a stream.
+pub(super) enum Next {
+    /// An event.
+    Event(Value),
+    /// A line without one.
+    Silence,
+    /// The word that it is complete.
+    Done,
+    /// Nothing more.
+    End,
+}
+
+/// Reads what comes next. `read_bytes` have come before, and a failure after `has_ended` is an end like another.
+///
+/// # Errors
+/// A failure, which is passing only where nothing has come before; a stop.
+pub(super) fn next(
+    events: &mut EventStream<impl Read>,
+    client: &Client,
+    url: &str,
+    read_bytes: usize,
+    has_ended: bool,
+) -> Result<Next, Failed<RemoteError>> {
+    client.check()?;
+    let data = match events.next() {
+        Ok(Some(data)) => data,
+        Ok(None) => return Ok(Next::End),
+        Err(_) if has_ended => return Ok(Next::End),
+        Err(EventError::LongLine) => {
+            let detail = format!("a line of it has more than {MAX_LINE_BYTES} bytes");
+            return Err(client.too_large(detail).into());
+        }
+        Err(EventError::Io(error)) => {
+            let failed = client.transport_failure(&error.into());
+            return Err(match failed.error {
+                _ if read_bytes == 0 => failed,
+                RemoteError::ConnectionLost(_) => cut(url, read_bytes),
+                error => error.into(),
+            });
+        }
+    };
+    match data.as_ref() {
+        "" => Ok(Next::Silence),
+        "[DONE]" => Ok(Next::Done),
+        data => match client.parse(url, data) {
+            Ok(event) => Ok(Next::Event(event)),
+            Err(error) => Err(Failed {
+                passing: read_bytes == 0 && error.is_passing(),
+                ..error.into()
+            }),
+        },
+    }
 }
 
 /// A stream that ended too early: a retry loses nothing where no text had arrived.

@@ -52,7 +52,10 @@ struct Said {
 impl Said {
     /// Takes a completion, or a chunk of one.
     fn take(&mut self, reply: &Value) {
-        let choice = reply.pointer("/choices/0").unwrap_or(&Value::Null);
+        let choices = reply["choices"].as_array();
+        let is_first = |choice: &&Value| choice["index"].as_u64().unwrap_or_default() == 0;
+        let choice = choices.and_then(|all| all.iter().find(is_first));
+        let choice = choice.unwrap_or(&Value::Null);
         let message = ["message", "delta"]
             .into_iter()
             .find_map(|name| choice.get(name));
@@ -222,6 +225,7 @@ mod tests {
         for chunk in [
             json!({"choices": [{"delta": {"role": "assistant", "content": "Ida"}}]}),
             json!({"choices": [{"delta": {"content": [{"type": "text", "text": " rows."}]}}]}),
+            json!({"choices": [{"index": 1, "delta": {"content": "Bo"}, "finish_reason": "stop"}]}),
             json!({"choices": [{"delta": {}, "finish_reason": "length"}]}),
             json!({"choices": [], "usage": {"prompt_tokens": 7, "completion_tokens": 3}}),
         ] {

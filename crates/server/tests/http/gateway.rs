@@ -139,6 +139,31 @@ fn what_a_server_says_reaches_the_application_with_the_trace() {
 }
 
 #[test]
+fn a_stream_that_breaks_off_says_so_and_is_not_asked_for_again() {
+    let front = Front::start(LIMITS);
+    front.says(|_| Reply::Events {
+        events: vec![
+            event(&json!({"role": "assistant", "content": "Id"}), &Value::Null).to_string(),
+        ],
+        pause: std::time::Duration::ZERO,
+        whole: false,
+    });
+    let mut body = brought("ken/never", &json!(OIL));
+    body["stream"] = json!(true);
+    let before = front.upstream.requests("completions").len();
+    let streamed = front.server.post("/v1/chat/completions", &body);
+    let events = streamed.events();
+    assert!(events[0].contains("Id"), "{events:?}");
+    assert!(
+        events
+            .iter()
+            .any(|event| event.contains("endpoint_stream_cut")),
+        "{events:?}"
+    );
+    assert_eq!(front.upstream.requests("completions").len(), before + 1);
+}
+
+#[test]
 fn citations_stand_before_the_end_of_a_stream() {
     let front = Front::start(LIMITS);
     let messages = json!([
