@@ -31,7 +31,7 @@ pub struct Conversation {
 }
 
 impl Conversation {
-    /// The same with evidence in it, where there is any.
+    /// Inserts the evidence, if any, at a place.
     #[must_use]
     pub fn with(mut self, evidence: &str, place: EvidencePlace) -> Self {
         let text = match place {

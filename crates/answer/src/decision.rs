@@ -1,4 +1,4 @@
-//! What is decided of a question before anything is written, for whoever has the answer written elsewhere.
+//! The decision about a question: its route and its evidence, for callers that have the answer written by another program.
 
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};

@@ -15,7 +15,7 @@ use crate::results::{ResultsFile, RunSettings};
 use crate::run::{Run, RunError};
 use crate::split::AboutSubject;
 
-/// What is answered and measured, and where that is kept.
+/// The questions, policies and records of a run that answers and measures.
 #[derive(Clone, Copy)]
 pub struct AnswersWork<'a> {
     /// The folder of all files.

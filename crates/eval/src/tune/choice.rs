@@ -40,7 +40,7 @@ pub struct Stakes {
 }
 
 impl Stakes {
-    /// What is at stake on questions.
+    /// Computes the stakes from the answers of both arms.
     pub(super) fn of(answered: &[Answered<'_>]) -> Self {
         let count =
             |right: fn(&Answered<'_>) -> bool| answered.iter().filter(|one| right(one)).count();

@@ -1,5 +1,4 @@
-//! What is promised of a chosen policy for new questions: at most so much of what always retrieving answers right is
-//! lost.
+//! The guarantee of a chosen policy on new questions: a bound on how much of the accuracy of always retrieving is lost.
 
 use ken_answer::Policy;
 use ken_policy::{

@@ -1,4 +1,4 @@
-//! What is measured of a policy that may be chosen: accuracy, the difference to the better arm, and cost.
+//! A candidate policy with its accuracy, its difference from the better arm, and its cost.
 
 use ken_answer::Policy;
 use serde::{Serialize, Serializer};
