@@ -14,6 +14,7 @@ use crate::prompt::Prompt;
 use crate::request::{GenerateRequest, Progress, ScoreRequest};
 use crate::response::{Generation, Score};
 use crate::source_chooser::SourceChooser;
+use crate::text_model::TextModel;
 
 /// Pairs of texts between which the token is looked at.
 const SLICE: usize = 16;
@@ -110,6 +111,10 @@ impl LanguageModel for Bound<dyn LanguageModel> {
 
     fn chat_server(&self) -> Option<&dyn ChatServer> {
         self.model.chat_server()
+    }
+
+    fn text_model(&self) -> Option<&dyn TextModel> {
+        self.model.text_model()
     }
 }
 

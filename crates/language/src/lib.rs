@@ -17,6 +17,7 @@ mod response;
 mod source_chooser;
 mod source_prompts;
 mod streamed_text;
+mod text_model;
 mod thoughts;
 
 pub use cancel::{CancelToken, Cancelled};
@@ -34,4 +35,5 @@ pub use response::{Finish, Generation, Score, softmax, total};
 pub use source_chooser::{DoesNotChoose, SourceChoice, SourceChooser};
 pub use source_prompts::{Knowledge, Sourced};
 pub use streamed_text::StreamedText;
+pub use text_model::{Continued, TextModel, TextRequest, Told, ToldToken};
 pub use thoughts::Thoughts;

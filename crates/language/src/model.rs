@@ -10,6 +10,7 @@ use crate::prompt::Prompt;
 use crate::request::{GenerateRequest, Progress, ScoreRequest};
 use crate::response::{Generation, Score, softmax};
 use crate::source_chooser::{DoesNotChoose, SourceChooser};
+use crate::text_model::TextModel;
 
 /// What a model can do beside generating text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,6 +115,11 @@ pub trait LanguageModel: Send + Sync {
 
     /// The model's server, where it takes conversations as other programs send them.
     fn chat_server(&self) -> Option<&dyn ChatServer> {
+        None
+    }
+
+    /// The model as one that shows its tokens and continues any text, where it does.
+    fn text_model(&self) -> Option<&dyn TextModel> {
         None
     }
 

@@ -13,7 +13,7 @@ use std::sync::LazyLock;
 use candle_core::Tensor;
 use ken_language::{
     Examples, Finish, GenerateOptions, LanguageModel, Progress, Reply, Sampling, ScoreRequest,
-    WorkedExample,
+    TextModel, TextRequest, Told, WorkedExample,
 };
 use ken_model::Precision;
 use ken_model::decoder::{
@@ -100,6 +100,45 @@ fn tokens_and_probabilities_are_as_recorded() {
         for (found, expected) in score.logprobs.iter().zip(&case.logprobs) {
             assert!((found - expected).abs() < 5e-4, "{found} is not {expected}");
         }
+    }
+}
+
+#[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
+fn what_is_told_of_a_text_is_as_recorded() {
+    let options = GenerateOptions::new(Sampling::Greedy, 0);
+    let told = Told {
+        alternatives: 2,
+        of_text: true,
+    };
+    let texts = RECORDED.cases.iter().map(|case| {
+        let tokens = [&case.prompt_tokens, &case.continuation_tokens];
+        tokens.into_iter().flatten().copied().collect::<Vec<u32>>()
+    });
+    let texts: Vec<Vec<u32>> = texts.collect();
+    let requests = texts.iter().map(|tokens| TextRequest {
+        tokens,
+        samples: 1,
+        options: &options,
+        told: Some(told),
+    });
+    let requests: Vec<_> = requests.collect();
+    let told = MODEL.continue_texts(&requests, &mut |_| ControlFlow::Continue(()));
+    for ((case, tokens), told) in zip(&RECORDED.cases, &texts).zip(told.unwrap()) {
+        let continuation = &told.text[case.prompt_tokens.len()..];
+        for (found, expected) in zip(continuation, &case.logprobs) {
+            let found = found.logprob.unwrap();
+            assert!((found - expected).abs() < 5e-4, "{found} is not {expected}");
+        }
+        let text: String = continuation
+            .iter()
+            .map(|token| token.text.as_str())
+            .collect();
+        assert_eq!(text, case.continuation);
+        assert_eq!(
+            MODEL.decode(tokens).unwrap(),
+            format!("{}{}", case.prompt, case.continuation)
+        );
     }
 }
 

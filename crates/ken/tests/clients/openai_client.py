@@ -92,6 +92,13 @@ chosen = client.chat.completions.create(
 )
 assert chosen.model == "ken/never" and chosen.ken["route"] == "self"
 
+text = client.completions.create(model="ken", prompt="The capital of France is", max_tokens=3, temperature=0, logprobs=1)
+assert text.choices[0].text and len(text.choices[0].logprobs.tokens) == 3, text
+pieces = client.completions.create(
+    model="ken", prompt="The capital of France is", max_tokens=3, temperature=0, stream=True
+)
+assert "".join(piece.choices[0].text for piece in pieces) == text.choices[0].text
+
 for error, call in [
     (openai.NotFoundError, lambda: client.chat.completions.create(model="gpt-5", messages=messages())),
     (openai.BadRequestError, lambda: client.chat.completions.create(model="ken", messages=messages(""))),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ken_language::{
     CancelToken, Capabilities, DoesNotChoose, Finish, GenerateRequest, Generation, Knowledge,
     LanguageModel, ModelError, Piece, Progress, Prompt, Score, ScoreRequest, SourceChoice,
-    SourceChooser, Thoughts,
+    SourceChooser, TextModel, Thoughts,
 };
 
 use crate::decoder::Decoder;
@@ -199,6 +199,10 @@ impl LanguageModel for Decoder {
             Some(_) => Ok(self),
             None => Err(ModelError::new(DoesNotChoose)),
         }
+    }
+
+    fn text_model(&self) -> Option<&dyn TextModel> {
+        Some(self)
     }
 
     fn bound(&self, token: &CancelToken) -> Option<Arc<dyn LanguageModel>> {

@@ -11,6 +11,7 @@ mod options;
 mod scheduler;
 mod sources;
 mod text;
+mod text_model;
 
 use std::path::Path;
 use std::sync::Arc;

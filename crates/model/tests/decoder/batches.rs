@@ -17,7 +17,7 @@ use super::checkpoint::{Tensors, Tiny};
 use super::folder::{self, Layout};
 
 /// The same decoder in every way to compute, and with no memory to spare.
-static TINY: LazyLock<(TempDir, Tensors, Vec<Decoder>)> = LazyLock::new(|| {
+pub(super) static TINY: LazyLock<(TempDir, Tensors, Vec<Decoder>)> = LazyLock::new(|| {
     let dir = TempDir::new().unwrap();
     let weights = folder::write(&tiny(), Layout::F32, dir.path());
     let decoders = [

@@ -18,4 +18,5 @@ mod recorded;
 mod reference;
 mod replaced;
 mod tokenizers;
+mod told;
 mod vocabulary;

@@ -474,6 +474,8 @@ impl Reply {
 }
 
 impl Wording for Reply {
+    type News = AnswerEvent;
+
     fn word(&mut self, news: AnswerEvent) -> Vec<Bytes> {
         let mut told = self.create();
         match news {

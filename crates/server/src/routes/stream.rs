@@ -22,10 +22,52 @@ const PING: Duration = Duration::from_secs(5);
 /// minute at the earliest.
 const FIRST: Duration = Duration::from_secs(25);
 
+/// What becomes of work, told piece by piece.
+pub(crate) trait News: Sized + Send + 'static {
+    /// That nothing more comes, and why.
+    fn failed(refusal: Refusal) -> Self;
+
+    /// Itself.
+    ///
+    /// # Errors
+    /// Why nothing more comes.
+    fn checked(self) -> Result<Self, Refusal>;
+
+    /// Whether the client can be told something by now.
+    fn is_word(&self) -> bool;
+
+    /// Whether nothing comes after it.
+    fn is_last(&self) -> bool;
+}
+
+impl News for AnswerEvent {
+    fn failed(refusal: Refusal) -> Self {
+        Self::Failed(refusal)
+    }
+
+    fn checked(self) -> Result<Self, Refusal> {
+        match self {
+            Self::Failed(refusal) => Err(refusal),
+            news => Ok(news),
+        }
+    }
+
+    fn is_word(&self) -> bool {
+        !matches!(self, Self::Retrieved(_) | Self::Begun(_))
+    }
+
+    fn is_last(&self) -> bool {
+        matches!(self, Self::Done(_) | Self::Failed(_))
+    }
+}
+
 /// Words news as events.
 pub(crate) trait Wording: Send + 'static {
+    /// What it words.
+    type News: News;
+
     /// The events of one piece of news. Nothing comes behind an end or a failure.
-    fn word(&mut self, news: AnswerEvent) -> Vec<Bytes>;
+    fn word(&mut self, news: Self::News) -> Vec<Bytes>;
 }
 
 /// Waits for the whole answer.
@@ -60,21 +102,16 @@ pub(crate) async fn whole_with_reply(
 ///
 /// # Errors
 /// What fails before the first word.
-pub(crate) async fn streamed(
-    wording: impl Wording,
-    mut news: UnboundedReceiver<AnswerEvent>,
+pub(crate) async fn streamed<W: Wording>(
+    wording: W,
+    mut news: UnboundedReceiver<W::News>,
 ) -> Result<Response, Refusal> {
     let mut first = Vec::new();
     let begins = Instant::now() + FIRST;
     while let Ok(next) = tokio::time::timeout_at(begins, news.recv()).await {
-        match next {
-            Some(AnswerEvent::Failed(refusal)) => return Err(refusal),
-            None => return Err(broken()),
-            Some(next @ (AnswerEvent::Retrieved(_) | AnswerEvent::Begun(_))) => first.push(next),
-            Some(next @ (AnswerEvent::Text(_) | AnswerEvent::Reply(_) | AnswerEvent::Done(_))) => {
-                first.push(next);
-                break;
-            }
+        first.push(next.ok_or_else(broken)?.checked()?);
+        if first.last().is_some_and(News::is_word) {
+            break;
         }
     }
     let (send, body) = unbounded_channel();
@@ -83,10 +120,10 @@ pub(crate) async fn streamed(
 }
 
 /// A client that is gone is noticed where the next news is awaited.
-async fn write(
-    mut wording: impl Wording,
-    first: Vec<AnswerEvent>,
-    mut news: UnboundedReceiver<AnswerEvent>,
+async fn write<W: Wording>(
+    mut wording: W,
+    first: Vec<W::News>,
+    mut news: UnboundedReceiver<W::News>,
     send: UnboundedSender<Bytes>,
 ) {
     let mut first = first.into_iter();
@@ -96,7 +133,7 @@ async fn write(
             None => tokio::select! {
                 next = tokio::time::timeout(PING, news.recv()) => match next {
                     Ok(Some(next)) => next,
-                    Ok(None) => AnswerEvent::Failed(broken()),
+                    Ok(None) => News::failed(broken()),
                     Err(_) => {
                         let _ = send.send(events::ping());
                         continue;
@@ -105,7 +142,7 @@ async fn write(
                 () = send.closed() => return,
             },
         };
-        let ends = matches!(next, AnswerEvent::Done(_) | AnswerEvent::Failed(_));
+        let ends = next.is_last();
         for event in wording.word(next) {
             let _ = send.send(event);
         }

@@ -16,9 +16,9 @@ use super::permission::Permission::{self, AnyKey, Everybody};
 use super::reply::{Reply, Text};
 use super::route::Route;
 use super::{
-    access, ask, changes, chat, console, corpora, corrections, decide, documents, embeddings,
-    evals, feedback, files, guarantee, jobs, knows, mcp, models, prune, reload, rerank, responses,
-    retrieve, search, state, studies, traces, vector_stores,
+    access, ask, changes, chat, completions, console, corpora, corrections, decide, documents,
+    embeddings, evals, feedback, files, guarantee, jobs, knows, mcp, models, prune, reload, rerank,
+    responses, retrieve, search, state, studies, tokens, traces, vector_stores,
 };
 use crate::access::keys::Scope;
 use crate::wire::documents::{DOCUMENTS, PASSAGES};
@@ -52,6 +52,12 @@ table! {
     POST "/v1/chat/completions" ASK chat::complete;
     /// Answer a question or a conversation; with `stream`, as named events
     POST "/v1/responses" ASK responses::respond;
+    /// Continue texts as they are, and tell how likely their tokens are
+    POST "/v1/completions" ASK completions::complete;
+    /// Cut a text into the model's tokens
+    POST "/tokenize" ASK tokens::tokenize;
+    /// Put tokens together
+    POST "/detokenize" ASK tokens::detokenize;
     /// Embed texts
     POST "/v1/embeddings" SEARCH embeddings::embed;
     /// The policies as models, and the embedder

@@ -234,12 +234,7 @@ impl RequestOptions {
     /// A value that is out of range.
     pub(crate) fn settings(&self, served: &Served) -> Result<AnswerSettings, Refusal> {
         let set = &served.pipeline.settings;
-        let SamplingOptions {
-            max_tokens,
-            temperature,
-            top_p,
-            seed,
-        } = self.sampling;
+        let max_tokens = self.sampling.max_tokens;
         let tokens = |most: usize| max_tokens.map_or(most, |wanted| wanted.min(most));
         if max_tokens == Some(0) {
             return Err(Refusal::bad("invalid_value", "it must be at least 1").of("max_tokens"));
@@ -252,7 +247,7 @@ impl RequestOptions {
             style: self.style.unwrap_or(set.style),
             max_tokens: tokens(set.max_tokens),
             full_tokens: tokens(set.full_tokens),
-            sampling: sampling(temperature, top_p, seed, set)?,
+            sampling: self.sampling.sampling(set.sampling, set.seed)?,
             ..set.clone()
         })
     }
@@ -288,42 +283,42 @@ fn passages(given: &[GivenPassage]) -> Result<Vec<SearchResult>, Refusal> {
     each.collect()
 }
 
-/// How tokens are chosen: as the settings say where the client says nothing.
-fn sampling(
-    temperature: Option<f64>,
-    top_p: Option<f64>,
-    seed: Option<u64>,
-    set: &AnswerSettings,
-) -> Result<Sampling, Refusal> {
-    let range = |value: Option<f64>, param, most: f64| match value {
-        Some(value) if !(0.0..=most).contains(&value) => {
-            let message = format!("it must be a number from 0 to {most}");
-            Err(Refusal::bad("invalid_value", message).of(param))
-        }
-        _ => Ok(()),
-    };
-    range(temperature, "temperature", 2.0)?;
-    range(top_p, "top_p", 1.0)?;
-    let sampling = match (temperature, set.sampling) {
-        (Some(temperature), _) => Sampling::at(temperature as f32, seed.unwrap_or(set.seed)),
-        (None, set) => set,
-    };
-    Ok(match sampling {
-        Sampling::Greedy => Sampling::Greedy,
-        // No share of the probability at all is the most likely token.
-        Sampling::Random { .. } if top_p == Some(0.0) => Sampling::Greedy,
-        Sampling::Random {
-            temperature,
-            top_k,
-            top_p: set,
-            seed: drawn,
-        } => Sampling::Random {
-            temperature,
-            top_k,
-            top_p: top_p.map(|share| share as f32).or(set),
-            seed: seed.unwrap_or(drawn),
-        },
-    })
+impl SamplingOptions {
+    /// How tokens are chosen: as is set where the client says nothing.
+    ///
+    /// # Errors
+    /// A value that is out of range.
+    pub(crate) fn sampling(&self, set: Sampling, set_seed: u64) -> Result<Sampling, Refusal> {
+        let range = |value: Option<f64>, param, most: f64| match value {
+            Some(value) if !(0.0..=most).contains(&value) => {
+                let message = format!("it must be a number from 0 to {most}");
+                Err(Refusal::bad("invalid_value", message).of(param))
+            }
+            _ => Ok(()),
+        };
+        range(self.temperature, "temperature", 2.0)?;
+        range(self.top_p, "top_p", 1.0)?;
+        let sampling = match self.temperature {
+            Some(temperature) => Sampling::at(temperature as f32, self.seed.unwrap_or(set_seed)),
+            None => set,
+        };
+        Ok(match sampling {
+            Sampling::Greedy => Sampling::Greedy,
+            // No share of the probability at all is the most likely token.
+            Sampling::Random { .. } if self.top_p == Some(0.0) => Sampling::Greedy,
+            Sampling::Random {
+                temperature,
+                top_k,
+                top_p: set,
+                seed: drawn,
+            } => Sampling::Random {
+                temperature,
+                top_k,
+                top_p: self.top_p.map(|share| share as f32).or(set),
+                seed: self.seed.unwrap_or(drawn),
+            },
+        })
+    }
 }
 
 /// Whether filters are few enough to be compared with every document.

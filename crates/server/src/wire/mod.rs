@@ -4,6 +4,7 @@
 pub(crate) mod access;
 pub(crate) mod body;
 pub(crate) mod chat;
+pub(crate) mod completions;
 pub(crate) mod corrections;
 pub(crate) mod documents;
 pub(crate) mod embeddings;

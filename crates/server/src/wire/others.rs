@@ -4,6 +4,12 @@ use serde_json::{Map, Value};
 
 use super::refusal::Refusal;
 
+/// The most texts at which an answer ends, as OpenAI has it.
+const MOST_STOPS: usize = 4;
+
+/// The longest of these, in bytes.
+const LONGEST_STOP: usize = 1024;
+
 /// Whether a parameter that other model servers know beyond OpenAI's has the value that changes nothing. What nobody is
 /// known to obey changes nothing either.
 pub(crate) fn changes_nothing(name: &str, value: &Value) -> bool {
@@ -22,6 +28,29 @@ pub(crate) fn changes_nothing(name: &str, value: &Value) -> bool {
         | "structured_outputs" | "grammar" | "json_schema" | "regex" | "ebnf" => false,
         _ => true,
     }
+}
+
+/// The texts at which an answer ends.
+///
+/// # Errors
+/// Too many, too long, or something else.
+pub(crate) fn stop(stop: Option<&Value>) -> Result<Vec<String>, Refusal> {
+    let texts = match stop {
+        None | Some(Value::Null) => Some(Vec::new()),
+        Some(Value::String(text)) => Some(vec![text.clone()]),
+        Some(Value::Array(texts)) if texts.len() <= MOST_STOPS => {
+            let texts = texts.iter().map(|text| text.as_str().map(str::to_owned));
+            texts.collect()
+        }
+        Some(_) => None,
+    };
+    let texts = texts.filter(|texts| texts.iter().all(|text| text.len() <= LONGEST_STOP));
+    let texts = texts.ok_or_else(|| {
+        let message =
+            format!("`stop` is a text or up to {MOST_STOPS}, each of at most {LONGEST_STOP} bytes");
+        Refusal::bad("invalid_value", message).of("stop")
+    })?;
+    Ok(texts.into_iter().filter(|text| !text.is_empty()).collect())
 }
 
 /// Refuses a bound on scores, which here are not between 0 and 1.

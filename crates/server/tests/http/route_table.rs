@@ -69,6 +69,9 @@ fn takes(method: &str, path: &str) -> Takes {
             || json!({"model": "ken/always", "messages": [{"role": "user", "content": OIL}]})
         }
         ("POST", "/v1/responses") => || json!({"model": "ken/never", "input": FRANCE}),
+        ("POST", "/v1/completions") => || json!({"model": "ken", "prompt": "The oil"}),
+        ("POST", "/tokenize") => || json!({"prompt": "The oil"}),
+        ("POST", "/detokenize") => || json!({"tokens": [1]}),
         ("POST", "/v1/embeddings") => || json!({"model": "ken/embedder", "input": ["the oil"]}),
         ("POST", "/v1/rerank") => || json!({"query": "oil", "documents": ["the oil", "a lamp"]}),
         ("POST", "/retrieve") => || json!({"queries": ["oil"]}),

@@ -172,7 +172,7 @@ impl<B: Backend> Batch<B> {
             self.prefixes.touch(id);
         }
         let mut rest = tokens[before..].to_vec();
-        let (depth, wanted) = wanted(&mut job.work, &mut rest);
+        let (depth, wanted) = wanted(&mut job, &mut rest);
         let charge = rest.len();
         self.readings.push(Reading {
             call: place.call,
@@ -195,9 +195,20 @@ impl<B: Backend> Batch<B> {
 
 /// How deep a request's prompt is read, and what is wanted of its last tokens. A single continuation is
 /// read with the prompt.
-fn wanted(work: &mut Work, rest: &mut Vec<u32>) -> (Depth, Wanted) {
-    match work {
-        Work::Write { .. } => (Depth::Final, Wanted::Logits),
+fn wanted(job: &mut Job, rest: &mut Vec<u32>) -> (Depth, Wanted) {
+    match &mut job.work {
+        Work::Write { .. } => match job.prompt.own_alternatives() {
+            // It continues nothing, so all of it is read here.
+            Some(alternatives) => {
+                let tokens = rest.iter().skip(1).copied().collect();
+                let wanted = Wanted::Told {
+                    tokens,
+                    alternatives,
+                };
+                (Depth::Final, wanted)
+            }
+            None => (Depth::Final, Wanted::Logits),
+        },
         Work::State(layer) => (Depth::Residual(*layer), Wanted::State),
         Work::Choose { layer, tokens } => (
             Depth::FinalAndResidual(*layer),

@@ -10,7 +10,7 @@ use super::job::{End, Place, Written};
 use crate::decoder::error::DecoderError;
 use crate::decoder::graph::Input;
 use crate::decoder::graph::backend::Sequence;
-use crate::decoder::scheduler::sampling::Sampler;
+use crate::decoder::scheduler::sampling::{Sampler, ranked};
 use crate::decoder::text::tokenizer::TextTokenizer;
 
 /// The capacity of a sequence in tokens at first; it grows where it needs more.
@@ -39,6 +39,8 @@ pub(super) struct Branch<S> {
     pub(super) exact: bool,
     pub(super) sequence: S,
     pub(super) tokens: Vec<u32>,
+    /// How many of the most likely tokens are told in the place of each.
+    pub(super) alternatives: Option<usize>,
     /// The most tokens, whose keys and values it is charged with.
     pub(super) most: usize,
     /// What may come next, and is read before that is known.
@@ -70,6 +72,7 @@ impl<S: Sequence> Branch<S> {
             exact,
             sequence: prompt.sequence.branch(most.min(FIRST_CAPACITY))?,
             tokens: Vec::new(),
+            alternatives: None,
             most,
             draft: Draft::default(),
             written: Vec::new(),
@@ -130,6 +133,9 @@ impl<S: Sequence> Branch<S> {
     fn next(&mut self, logits: &[f32], writer: &Writer) -> Result<Written, DecoderError> {
         let choice = self.sampler.next(logits).ok_or(DecoderError::NotFinite)?;
         let is_text = writer.end_tokens.binary_search(&choice.token).is_err();
+        let told = self
+            .alternatives
+            .and_then(|alternatives| ranked(logits, choice.token, alternatives));
         let mut piece = String::new();
         if is_text {
             self.tokens.push(choice.token);
@@ -146,6 +152,7 @@ impl<S: Sequence> Branch<S> {
             sample: self.sample,
             choice,
             is_text,
+            told,
             piece,
             end: finish.map(|finish| End {
                 finish,

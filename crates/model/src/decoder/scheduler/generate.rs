@@ -7,6 +7,7 @@ use ken_language::{Finish, GenerateOptions, Piece, Progress, Sampling};
 
 use crate::decoder::Decoder;
 use crate::decoder::error::DecoderError;
+use crate::decoder::scheduler::sampling::RankedToken;
 use crate::decoder::scheduler::shared_prefix::{kept_length, shared_lengths};
 use crate::decoder::scheduler::{Call, Job, Message, Work, Written};
 use crate::decoder::text::prompt::Prompt;
@@ -29,6 +30,8 @@ pub struct Generation {
     /// Of each of these how far the probability is above that of the runner-up, at temperature 1.
     /// `None` of what was not chosen greedily.
     pub margins: Option<Vec<f32>>,
+    /// Of each token the most likely in its place, where that was to be told.
+    pub(in crate::decoder) told: Vec<RankedToken>,
     /// Why it ended.
     pub finish: Finish,
     /// Tokens of the prompt.
@@ -83,6 +86,16 @@ impl Decoder {
         requests: &[GenerateRequest<'_>],
         on_progress: &mut dyn FnMut(Progress<'_>) -> ControlFlow<()>,
     ) -> Result<Vec<Vec<Generation>>, DecoderError> {
+        let answers = self.answer_many(requests, on_progress)?.into_iter();
+        Ok(answers.map(|answer| answer.texts).collect())
+    }
+
+    /// The same, with what is told of the prompts.
+    pub(in crate::decoder) fn answer_many(
+        &self,
+        requests: &[GenerateRequest<'_>],
+        on_progress: &mut dyn FnMut(Progress<'_>) -> ControlFlow<()>,
+    ) -> Result<Vec<Answer>, DecoderError> {
         let context = self.context_tokens();
         for request in requests {
             let received = request.prompt.tokens().len();
@@ -95,7 +108,9 @@ impl Decoder {
         }
         let mut answers: Vec<Answer> = requests.iter().map(Answer::new).collect();
         let asked = answers.iter_mut().zip(requests).enumerate();
-        let asked = asked.filter(|(_, (_, request))| request.options.max_tokens > 0);
+        let asked = asked.filter(|(_, (_, request))| {
+            request.options.max_tokens > 0 || request.prompt.own_alternatives().is_some()
+        });
         let mut asked: Vec<Asked<'_>> = asked
             .map(|(index, (answer, request))| Asked {
                 index,
@@ -107,14 +122,15 @@ impl Decoder {
             let call = self.scheduler.call(jobs(&asked, context))?;
             receive(&call, &mut asked, on_progress)?;
         }
-        let texts = answers.into_iter().map(|answer| answer.texts);
-        Ok(texts.collect())
+        Ok(answers)
     }
 }
 
 /// The answers to a request.
-struct Answer {
-    texts: Vec<Generation>,
+pub(in crate::decoder) struct Answer {
+    pub(in crate::decoder) texts: Vec<Generation>,
+    /// How likely each token of the prompt is but the first, where that was to be told.
+    pub(in crate::decoder) told: Vec<RankedToken>,
     /// Whether each is still being written.
     open: Vec<bool>,
     /// Tokens of the prompt that have been read.
@@ -139,15 +155,22 @@ fn jobs(asked: &[Asked<'_>], context: usize) -> Vec<Job> {
             samples,
             options,
         } = *asked.request;
-        let kept = kept_length(prompt, &shared).filter(|_| samples == 1);
+        // What is told of a prompt's tokens comes of reading them.
+        let shared = match prompt.own_alternatives() {
+            Some(_) => Vec::new(),
+            None => {
+                let kept = kept_length(prompt, &shared).filter(|_| samples == 1);
+                shared.into_iter().chain(kept).collect()
+            }
+        };
         Job {
             prompt: prompt.clone(),
-            shared: shared.into_iter().chain(kept).collect(),
+            shared,
             work: Work::Write {
                 samples,
                 sampling: options.sampling,
                 stop: options.stop.as_slice().into(),
-                most: options.max_tokens.min(context - prompt.tokens().len()),
+                most: (options.max_tokens.max(1)).min(context - prompt.tokens().len()),
             },
         }
     };
@@ -167,6 +190,7 @@ fn receive(
                 asked[request].answer.read = tokens;
                 open -= asked[request].ask(call, request, on_progress);
             }
+            Some(Message::Told { request, tokens }) => asked[request].answer.told = tokens,
             Some(Message::Wrote(texts)) => {
                 for written in texts {
                     open -= asked[written.request].take(call, written, on_progress);
@@ -221,6 +245,11 @@ impl Asked<'_> {
         if !self.answer.open[sample] {
             return 0;
         }
+        // Its prompt had to be read, and that ends with a token.
+        if self.request.options.max_tokens == 0 {
+            self.answer.end(sample, Finish::Length);
+            return 1;
+        }
         let text = &mut self.answer.texts[sample];
         text.take(&written);
         let mut tell = |text: &str| {
@@ -258,6 +287,7 @@ impl Answer {
             logprobs: Vec::new(),
             entropies: Vec::new(),
             margins: greedy.then(Vec::new),
+            told: Vec::new(),
             finish: Finish::Length,
             prompt_tokens: request.prompt.tokens().len(),
             prompt_time: Duration::ZERO,
@@ -265,6 +295,7 @@ impl Answer {
         };
         Self {
             texts: vec![text; request.samples],
+            told: Vec::new(),
             open: vec![true; request.samples],
             read: 0,
         }
@@ -283,6 +314,7 @@ impl Generation {
         let choice = written.choice;
         if written.is_text {
             self.tokens.push(choice.token);
+            self.told.extend(written.told.clone());
         }
         self.text.push_str(&written.piece);
         self.logprobs.push(choice.logprob);

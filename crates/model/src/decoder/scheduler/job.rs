@@ -8,7 +8,7 @@ use std::time::Duration;
 use ken_language::{Finish, Sampling};
 
 use crate::decoder::error::DecoderError;
-use crate::decoder::scheduler::sampling::Choice;
+use crate::decoder::scheduler::sampling::{Choice, RankedToken};
 use crate::decoder::text::prompt::{Course, Prompt};
 
 /// Names a call; later ones are greater.
@@ -49,11 +49,13 @@ pub(in crate::decoder) enum Work {
 
 impl Job {
     /// Whether it needs the exact way to compute. What is written greedily is exact where it goes on with
-    /// what was read exactly.
+    /// what was read exactly, and whatever is written after a prompt of which something is told.
     pub(super) fn exactly(&self) -> bool {
         match &self.work {
             Work::Write { sampling, .. } => {
-                *sampling == Sampling::Greedy && self.prompt.course() != Course::Alone
+                let in_chain = self.prompt.course() != Course::Alone;
+                *sampling == Sampling::Greedy && in_chain
+                    || self.prompt.own_alternatives().is_some()
             }
             Work::Score(_) | Work::State(_) | Work::Choose { .. } => true,
         }
@@ -99,6 +101,11 @@ pub(super) enum Order {
 pub(in crate::decoder) enum Message {
     /// So many tokens of a request's prompt have been read.
     Read { request: usize, tokens: usize },
+    /// How likely each token of a request's prompt is but the first.
+    Told {
+        request: usize,
+        tokens: Vec<RankedToken>,
+    },
     /// What one step wrote for the call.
     Wrote(Vec<Written>),
     /// The natural-log probabilities of each continuation's tokens.
@@ -123,6 +130,8 @@ pub(in crate::decoder) struct Written {
     pub(in crate::decoder) choice: Choice,
     /// Whether the choice is a token of the text; otherwise it ends it.
     pub(in crate::decoder) is_text: bool,
+    /// The choice in its place, where that is to be told.
+    pub(in crate::decoder) told: Option<RankedToken>,
     /// Text that can no longer change.
     pub(in crate::decoder) piece: String,
     pub(in crate::decoder) end: Option<End>,

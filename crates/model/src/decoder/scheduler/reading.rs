@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::job::{CallId, Place};
 use super::prefixes::PrefixId;
 use crate::decoder::graph::Input;
-use crate::decoder::scheduler::sampling::log_probability;
+use crate::decoder::scheduler::sampling::{RankedToken, log_probability, ranked};
 
 /// What can share a forward pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -50,6 +50,12 @@ pub(super) enum Wanted {
     Each(Vec<u32>),
     /// The hidden state of the last token alone.
     State,
+    /// The logits after the last token; and of each of these, which are all but the first of those that are read, how likely
+    /// it is in its place, with so many of the most likely there.
+    Told {
+        tokens: Vec<u32>,
+        alternatives: usize,
+    },
 }
 
 impl Wanted {
@@ -59,6 +65,7 @@ impl Wanted {
             Self::Nothing => 0,
             Self::Logits | Self::Next(_) | Self::State => 1,
             Self::Each(tokens) => tokens.len(),
+            Self::Told { tokens, .. } => tokens.len() + 1,
         }
     }
 }
@@ -69,6 +76,7 @@ pub(super) struct Outputs {
     pub(super) logits: Vec<f32>,
     pub(super) logprobs: Vec<f32>,
     pub(super) state: Vec<f32>,
+    pub(super) told: Vec<RankedToken>,
 }
 
 /// Tokens to be read after a prefix.
@@ -133,6 +141,13 @@ impl<S> Reading<S> {
                 let logprob = log_probability(logits, tokens[number])?;
                 Some(Value::Logprobs(vec![logprob]))
             }
+            Wanted::Told {
+                tokens,
+                alternatives,
+            } => match tokens.get(number) {
+                Some(&token) => ranked(logits, token, *alternatives).map(Value::Told),
+                None => Some(Value::Logits(logits.to_vec())),
+            },
         }
     }
 }
@@ -141,6 +156,7 @@ impl<S> Reading<S> {
 pub(super) enum Value {
     Logits(Vec<f32>),
     Logprobs(Vec<f32>),
+    Told(RankedToken),
 }
 
 impl Outputs {
@@ -148,6 +164,7 @@ impl Outputs {
         match value {
             Value::Logits(logits) => self.logits = logits,
             Value::Logprobs(logprobs) => self.logprobs.extend(logprobs),
+            Value::Told(token) => self.told.push(token),
         }
     }
 }

@@ -197,6 +197,42 @@ pub(in crate::decoder) fn log_probability(logits: &[f32], token: u32) -> Option<
     Distribution::new(logits, 1.0).map(|distribution| distribution.log_probability(token))
 }
 
+/// A token in its place, and the most likely ones there, best first, with their natural-log probabilities at temperature 1.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::decoder) struct RankedToken {
+    pub(in crate::decoder) token: u32,
+    pub(in crate::decoder) logprob: f32,
+    pub(in crate::decoder) alternatives: Vec<(u32, f32)>,
+}
+
+/// How likely a token is, and as many of the most likely ones. `None` where the logits hold a number that is none.
+///
+/// # Shapes
+/// `logits`: `[vocabulary]`.
+pub(in crate::decoder) fn ranked(
+    logits: &[f32],
+    token: u32,
+    alternatives: usize,
+) -> Option<RankedToken> {
+    let distribution = Distribution::new(logits, 1.0)?;
+    let mut best: Vec<(u32, f32)> = Vec::with_capacity(alternatives.min(logits.len()) + 1);
+    for (other, &logit) in (0..).zip(logits) {
+        if best.len() < alternatives || best.last().is_some_and(|&(_, least)| logit > least) {
+            let rank = best.partition_point(|&(_, better)| better >= logit);
+            best.insert(rank, (other, logit));
+            best.truncate(alternatives);
+        }
+    }
+    let alternatives = best.into_iter();
+    Some(RankedToken {
+        token,
+        logprob: distribution.log_probability(token),
+        alternatives: alternatives
+            .map(|(other, _)| (other, distribution.log_probability(other)))
+            .collect(),
+    })
+}
+
 /// The index of the greatest value, the first among equals.
 fn first_of_greatest(values: &[f32]) -> u32 {
     let top = widest(

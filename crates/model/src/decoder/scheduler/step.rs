@@ -275,11 +275,16 @@ impl<B: Backend> Batch<B> {
         let request = place.request;
         match &active.job.work {
             Work::Write { .. } => {
+                let tells = active.job.prompt.own_alternatives().is_some();
                 active.prompt = Some(Arc::new(ReadPrompt {
                     sequence,
                     logits: found.logits,
                     time,
                 }));
+                if tells {
+                    let tokens = found.told;
+                    self.tell(place.call, Message::Told { request, tokens });
+                }
             }
             Work::State(_) | Work::Choose { .. } => {
                 if matches!(active.job.work, Work::Choose { .. }) {

@@ -105,7 +105,9 @@ impl<B: Backend> Batch<B> {
         let prompt = Arc::clone(prompt);
         let exact = exactly || active.job.exactly();
         let begun = Branch::begin(place, active.begun, exact, &prompt, *sampling, stop, *most);
-        self.branches.push(begun?);
+        let mut branch = begun?;
+        branch.alternatives = active.job.prompt.alternatives();
+        self.branches.push(branch);
         active.begun += 1;
         self.begun = Some(place.call);
         Ok(Some(prompt))

@@ -1,5 +1,7 @@
 //! Tokenized prompts, and the prefixes that many of them share.
 
+use ken_language::Told;
+
 use crate::decoder::error::DecoderError;
 use crate::decoder::text::tokenizer::Reading;
 
@@ -12,6 +14,8 @@ pub struct Prompt {
     reading: Reading,
     /// Whether it may continue what was read before, and whether others may continue it.
     course: Course,
+    /// What is told of its tokens, and of those that are written after it.
+    told: Option<Told>,
 }
 
 /// How a prompt relates to others in a chain of which each continues the one before.
@@ -43,6 +47,7 @@ impl Prompt {
             shared,
             reading: Reading::Plain,
             course: Course::Alone,
+            told: None,
         })
     }
 
@@ -61,6 +66,23 @@ impl Prompt {
     pub(in crate::decoder) fn followed(mut self, tokens: &[u32]) -> Self {
         self.tokens.extend_from_slice(tokens);
         self
+    }
+
+    /// The same prompt of which something is told.
+    pub(in crate::decoder) fn telling(self, told: Option<Told>) -> Self {
+        Self { told, ..self }
+    }
+
+    /// How many of the most likely tokens are told in the place of each that is written.
+    pub(in crate::decoder) fn alternatives(&self) -> Option<usize> {
+        self.told.map(|told| told.alternatives)
+    }
+
+    /// The same for its own tokens.
+    pub(in crate::decoder) fn own_alternatives(&self) -> Option<usize> {
+        self.told
+            .filter(|told| told.of_text)
+            .map(|told| told.alternatives)
     }
 
     /// How it relates to others.

@@ -12,12 +12,6 @@ use crate::wire::chat::ChatRequest;
 use crate::wire::others;
 use crate::wire::refusal::Refusal;
 
-/// The most texts at which an answer ends, as OpenAI has it.
-const MOST_STOPS: usize = 4;
-
-/// The longest of these, in bytes.
-const LONGEST_STOP: usize = 1024;
-
 /// The question with all that the client says of it. A request that brings more than a question, such as a system message,
 /// tools, or parameters that ken does not obey itself, goes to the model's own server as it came, where there is one and
 /// no style of ken's is asked for.
@@ -46,7 +40,7 @@ pub(super) fn asked(
         tools.is_some_and(|tools| !tools.is_empty())
     });
     let refused = refuse_unsupported(&chat.others);
-    let stop = stop_of(chat.others.get("stop"));
+    let stop = others::stop(chat.others.get("stop"));
     let brings = offers_tools
         || refused.is_err()
         || !matches!(&stop, Ok(texts) if texts.is_empty())
@@ -74,26 +68,6 @@ pub(super) fn asked(
         asked.not_used.push("tools".to_owned());
     }
     Ok(asked)
-}
-
-/// The texts at which the answer ends.
-fn stop_of(stop: Option<&Value>) -> Result<Vec<String>, Refusal> {
-    let texts = match stop {
-        None | Some(Value::Null) => Some(Vec::new()),
-        Some(Value::String(text)) => Some(vec![text.clone()]),
-        Some(Value::Array(texts)) if texts.len() <= MOST_STOPS => {
-            let texts = texts.iter().map(|text| text.as_str().map(str::to_owned));
-            texts.collect()
-        }
-        Some(_) => None,
-    };
-    let texts = texts.filter(|texts| texts.iter().all(|text| text.len() <= LONGEST_STOP));
-    let texts = texts.ok_or_else(|| {
-        let message =
-            format!("`stop` is a text or up to {MOST_STOPS}, each of at most {LONGEST_STOP} bytes");
-        Refusal::bad("invalid_value", message).of("stop")
-    })?;
-    Ok(texts.into_iter().filter(|text| !text.is_empty()).collect())
 }
 
 /// Refuses what would change the answer and is not done here, rather than to ignore it.

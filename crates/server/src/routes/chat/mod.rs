@@ -131,6 +131,8 @@ fn annotations(answered: &Completion, addresses: &Addresses) -> Vec<Annotation> 
 }
 
 impl Wording for Reply {
+    type News = AnswerEvent;
+
     fn word(&mut self, news: AnswerEvent) -> Vec<Bytes> {
         match news {
             AnswerEvent::Retrieved(_) => Vec::new(),

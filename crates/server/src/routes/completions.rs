@@ -1,0 +1,431 @@
+//! `/v1/completions`: texts and tokens continued as they are, without retrieval and without a prompt of ken's; with how likely
+//! each token was, also of the text itself.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use ken_language::{
+    Continued, Finish, GenerateOptions, Progress, Sampling, TextRequest, Told, ToldToken,
+};
+use serde_json::json;
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+
+use super::call::{Call, JsonBody};
+use super::events;
+use super::reply::Reply;
+use super::stream::{News, Wording, streamed};
+use super::tokens::text_model;
+use crate::access::caller::Reserved;
+use crate::service::cancel::Cancel;
+use crate::service::clock::unix_seconds;
+use crate::service::options::SamplingOptions;
+use crate::service::resources::Served;
+use crate::service::{policies, readable, work};
+use crate::wire::body;
+use crate::wire::chat::Usage;
+use crate::wire::completions::{CompletionRequest, Completions, Continuation, Logprobs, Prompts};
+use crate::wire::others;
+use crate::wire::refusal::Refusal;
+
+/// The most continuations at once.
+const MOST_TEXTS: usize = 256;
+
+/// The most tokens that are told in the place of one.
+const MOST_ALTERNATIVES: usize = 20;
+
+/// Tokens that are written where nobody says how many.
+const TOKENS: usize = 16;
+
+/// Continues texts.
+pub(crate) async fn complete(
+    call: Call,
+    body: JsonBody<CompletionRequest>,
+) -> Result<Reply<Completions<'static>>, Refusal> {
+    let given = body.read().await?;
+    if !call.served.models().contains(&given.model) {
+        policies::named(&given.model)?;
+    }
+    let usage = given.stream_options.unwrap_or_default().include_usage;
+    let is_streamed = given.stream.unwrap_or(false);
+    let heading = Heading {
+        id: format!("cmpl-{}", call.request.id.trim_start_matches("req_")),
+        created: unix_seconds(),
+        model: given.model.clone(),
+    };
+    let asked = Asked::read(given, &call.served)?;
+    let reserved = call.caller().reserve(asked.estimate())?;
+    let served = Arc::clone(&call.served);
+    if !is_streamed {
+        let done = work::run(&served, gate, move |served, cancel| {
+            asked.write(served, cancel, reserved, &mut |_| ControlFlow::Continue(()))
+        });
+        let (choices, used) = done.await?;
+        return Ok(body::json(&heading.with(choices, Some(Some(used)))).into());
+    }
+    if asked.told.is_some() {
+        let message = "log probabilities are not streamed; leave out `stream` or `logprobs`";
+        return Err(Refusal::bad("unsupported_parameter", message).of("logprobs"));
+    }
+    let (tell, news) = unbounded_channel();
+    tokio::spawn(async move {
+        let (told, gone) = (tell.clone(), tell.clone());
+        let work = work::run(&served, gate, move |served, cancel| {
+            asked.write(served, cancel, reserved, &mut |piece| match told
+                .send(CompletionNews::Text(piece))
+            {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(_) => ControlFlow::Break(()),
+            })
+        });
+        // Work ends with the future that waits for it.
+        tokio::select! {
+            done = work => end(&tell, done),
+            () = gone.closed() => {}
+        }
+    });
+    Ok(streamed(Chunks { heading, usage }, news).await?.into())
+}
+
+fn gate(served: &Served) -> &crate::service::gate::Gate {
+    &served.answers
+}
+
+/// Tells how the work ended. A client that has gone needs no news.
+fn end(tell: &UnboundedSender<CompletionNews>, done: Result<(Vec<Continuation>, Usage), Refusal>) {
+    let _ = match done {
+        Ok((choices, usage)) => {
+            for choice in choices {
+                let _ = tell.send(CompletionNews::Text(Continuation {
+                    text: String::new(),
+                    ..choice
+                }));
+            }
+            tell.send(CompletionNews::Done(usage))
+        }
+        Err(refusal) => tell.send(CompletionNews::Failed(refusal)),
+    };
+}
+
+/// A request that was read and checked.
+struct Asked {
+    prompts: Vec<Prompt>,
+    samples: usize,
+    options: GenerateOptions,
+    echo: bool,
+    told: Option<Told>,
+}
+
+/// What is continued.
+enum Prompt {
+    Text(String),
+    Tokens(Vec<u32>),
+}
+
+impl Asked {
+    /// # Errors
+    /// What is out of range, or would be ignored; a model that does not show its tokens.
+    fn read(given: CompletionRequest, served: &Served) -> Result<Self, Refusal> {
+        let bad =
+            |message: String, param: &str| Err(Refusal::bad("invalid_value", message).of(param));
+        let samples = given.n.unwrap_or(1);
+        let stop = others::stop(given.others.get("stop"))?;
+        others::refuse(&given.others, |name, value| match name {
+            "stop" => true,
+            "best_of" => *value == json!(samples),
+            "suffix" => *value == "",
+            "frequency_penalty" | "presence_penalty" => value.as_f64() == Some(0.0),
+            "logit_bias" => *value == json!({}),
+            _ => others::changes_nothing(name, value),
+        })?;
+        let prompts: Vec<Prompt> = match given.prompt {
+            Prompts::Text(text) => vec![Prompt::Text(text)],
+            Prompts::Texts(texts) => texts.into_iter().map(Prompt::Text).collect(),
+            Prompts::Tokens(tokens) => vec![Prompt::Tokens(tokens)],
+            Prompts::ManyTokens(each) => each.into_iter().map(Prompt::Tokens).collect(),
+        };
+        if prompts.is_empty() || prompts.iter().any(Prompt::is_empty) {
+            return bad(
+                "it must hold at least one text, none of them empty".to_owned(),
+                "prompt",
+            );
+        }
+        if samples == 0 || prompts.len().saturating_mul(samples) > MOST_TEXTS {
+            let message = format!("all prompts together must have 1 to {MOST_TEXTS} continuations");
+            return bad(message, "n");
+        }
+        let context = served.pipeline.model.context_tokens();
+        for prompt in &prompts {
+            if let Prompt::Text(text) = prompt {
+                readable::check(text, Some(context)).map_err(|refusal| refusal.of("prompt"))?;
+            }
+        }
+        if given.logprobs.is_some_and(|most| most > MOST_ALTERNATIVES) {
+            return bad(
+                format!("it must be at most {MOST_ALTERNATIVES}"),
+                "logprobs",
+            );
+        }
+        let sampling = SamplingOptions {
+            temperature: given.temperature,
+            top_p: given.top_p,
+            seed: given.seed,
+            ..SamplingOptions::default()
+        };
+        text_model(served)?;
+        let seed = served.pipeline.settings.seed;
+        let echo = given.echo.unwrap_or(false);
+        Ok(Self {
+            prompts,
+            samples,
+            options: GenerateOptions {
+                sampling: sampling.sampling(Sampling::at(1.0, seed), seed)?,
+                max_tokens: given.max_tokens.unwrap_or(TOKENS),
+                stop,
+            },
+            echo,
+            told: given.logprobs.map(|alternatives| Told {
+                alternatives,
+                of_text: echo,
+            }),
+        })
+    }
+
+    /// About how many tokens it takes, before anything of it is counted.
+    fn estimate(&self) -> usize {
+        let read: usize = self.prompts.iter().map(Prompt::estimate).sum();
+        let written = (self.options.max_tokens).saturating_mul(self.samples * self.prompts.len());
+        read.saturating_add(written)
+    }
+
+    /// Continues the texts; `on_text` is told what of each is written.
+    ///
+    /// # Errors
+    /// A text that does not fit, a model that fails, work that nobody waits for any more.
+    fn write(
+        self,
+        served: &Served,
+        cancel: &Cancel,
+        reserved: Reserved,
+        on_text: &mut dyn FnMut(Continuation) -> ControlFlow<()>,
+    ) -> Result<(Vec<Continuation>, Usage), Refusal> {
+        let model = text_model(served)?;
+        let refused = |error| cancel.refusal(Refusal::of_model(&error));
+        let tokens = self.prompts.iter().map(|prompt| match prompt {
+            Prompt::Text(text) => model.encode(text, true),
+            Prompt::Tokens(tokens) => Ok(tokens.clone()),
+        });
+        let tokens = tokens.collect::<Result<Vec<_>, _>>().map_err(refused)?;
+        let echoed = self.prompts.iter().map(|prompt| match prompt {
+            _ if !self.echo => Ok(String::new()),
+            Prompt::Text(text) => Ok(text.clone()),
+            Prompt::Tokens(tokens) => model.decode(tokens),
+        });
+        let echoed = echoed.collect::<Result<Vec<_>, _>>().map_err(refused)?;
+        let requests: Vec<TextRequest<'_>> = tokens
+            .iter()
+            .map(|tokens| TextRequest {
+                tokens,
+                samples: self.samples,
+                options: &self.options,
+                told: self.told,
+            })
+            .collect();
+        if self.echo {
+            let mut echoes = self.in_order(&echoed);
+            if echoes.any(|(index, text)| on_text(piece(index, text.clone())).is_break()) {
+                return Err(Refusal::client_gone());
+            }
+        }
+        let continued = model.continue_texts(&requests, &mut |progress| {
+            cancel.flow()?;
+            match progress {
+                Progress::Reading { .. } => ControlFlow::Continue(()),
+                Progress::Text(written) => {
+                    let index = written.request * self.samples + written.sample;
+                    on_text(piece(index, written.text.to_owned()))
+                }
+            }
+        });
+        let continued = continued.map_err(refused)?;
+        cancel.reason().map_or(Ok(()), Err)?;
+        let read = tokens.iter().map(Vec::len).sum();
+        let written = continued.iter().flat_map(|continued| &continued.samples);
+        let written = written.map(|(text, _)| text.tokens).sum();
+        reserved.settle(read + written);
+        let usage = Usage {
+            prompt_tokens: read,
+            completion_tokens: written,
+            total_tokens: read + written,
+        };
+        Ok((self.choices(&echoed, continued), usage))
+    }
+
+    /// Each prompt's value for each of its continuations, with the index of that.
+    fn in_order<'v, T>(&self, values: &'v [T]) -> impl Iterator<Item = (usize, &'v T)> {
+        let samples = self.samples;
+        values
+            .iter()
+            .flat_map(move |value| std::iter::repeat_n(value, samples))
+            .enumerate()
+    }
+
+    fn choices(&self, echoed: &[String], continued: Vec<Continued>) -> Vec<Continuation> {
+        let mut choices = Vec::with_capacity(continued.len() * self.samples);
+        for (echoed, Continued { text, samples }) in echoed.iter().zip(continued) {
+            for (written, told) in samples {
+                let logprobs = self.told.map(|_| {
+                    let mut logprobs = Logprobs::default();
+                    logprobs.extend(&text);
+                    // What a stop string cut off is no part of the text.
+                    let end = logprobs.length() + written.text.chars().count();
+                    let is_cut = written.finish == Finish::StopString;
+                    for token in &told {
+                        if is_cut && logprobs.length() >= end {
+                            break;
+                        }
+                        logprobs.extend([token]);
+                    }
+                    logprobs
+                });
+                choices.push(Continuation {
+                    index: choices.len(),
+                    text: format!("{echoed}{}", written.text),
+                    logprobs,
+                    finish_reason: Some(match written.finish {
+                        Finish::Length => "length",
+                        _ => "stop",
+                    }),
+                });
+            }
+        }
+        choices
+    }
+}
+
+impl Prompt {
+    fn is_empty(&self) -> bool {
+        match self {
+            Self::Text(text) => text.is_empty(),
+            Self::Tokens(tokens) => tokens.is_empty(),
+        }
+    }
+
+    fn estimate(&self) -> usize {
+        match self {
+            Self::Text(text) => text.len() / 4,
+            Self::Tokens(tokens) => tokens.len(),
+        }
+    }
+}
+
+impl Logprobs {
+    /// The code points of all tokens.
+    fn length(&self) -> usize {
+        let last = self.text_offset.last().zip(self.tokens.last());
+        last.map_or(0, |(offset, token)| offset + token.chars().count())
+    }
+
+    fn extend<'t>(&mut self, told: impl IntoIterator<Item = &'t ToldToken>) {
+        for token in told {
+            self.text_offset.push(self.length());
+            self.tokens.push(token.text.clone());
+            self.token_logprobs.push(token.logprob);
+            self.top_logprobs.push(token.logprob.map(|own| {
+                // Two tokens may have one text; the more likely one has it.
+                let likely = token.alternatives.iter().rev().cloned();
+                let mut likely: BTreeMap<String, f32> = likely.collect();
+                likely.entry(token.text.clone()).or_insert(own);
+                likely
+            }));
+        }
+    }
+}
+
+/// A piece of a continuation that goes on.
+fn piece(index: usize, text: String) -> Continuation {
+    Continuation {
+        index,
+        text,
+        logprobs: None,
+        finish_reason: None,
+    }
+}
+
+/// What becomes of continuations that are streamed.
+enum CompletionNews {
+    /// One of them goes on, or ends.
+    Text(Continuation),
+    /// All have ended.
+    Done(Usage),
+    /// There is no more.
+    Failed(Refusal),
+}
+
+impl News for CompletionNews {
+    fn failed(refusal: Refusal) -> Self {
+        Self::Failed(refusal)
+    }
+
+    fn checked(self) -> Result<Self, Refusal> {
+        match self {
+            Self::Failed(refusal) => Err(refusal),
+            news => Ok(news),
+        }
+    }
+
+    fn is_word(&self) -> bool {
+        true
+    }
+
+    fn is_last(&self) -> bool {
+        !matches!(self, Self::Text(_))
+    }
+}
+
+/// What all chunks of a response have in common.
+struct Heading {
+    id: String,
+    created: u64,
+    model: String,
+}
+
+impl Heading {
+    fn with(&self, choices: Vec<Continuation>, usage: Option<Option<Usage>>) -> Completions<'_> {
+        Completions {
+            id: &self.id,
+            object: "text_completion",
+            created: self.created,
+            model: &self.model,
+            choices,
+            usage,
+        }
+    }
+}
+
+/// The chunks of a stream.
+struct Chunks {
+    heading: Heading,
+    /// Whether it ends with what was spent.
+    usage: bool,
+}
+
+impl Wording for Chunks {
+    type News = CompletionNews;
+
+    fn word(&mut self, news: CompletionNews) -> Vec<Bytes> {
+        match news {
+            CompletionNews::Text(choice) => {
+                let usage = self.usage.then_some(None);
+                vec![events::data(&self.heading.with(vec![choice], usage))]
+            }
+            CompletionNews::Done(usage) => {
+                let last = self.heading.with(Vec::new(), Some(Some(usage)));
+                let last = self.usage.then(|| events::data(&last));
+                last.into_iter().chain([events::done()]).collect()
+            }
+            CompletionNews::Failed(refusal) => vec![events::data(&refusal.body()), events::done()],
+        }
+    }
+}

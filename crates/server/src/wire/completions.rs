@@ -1,0 +1,133 @@
+//! `/v1/completions`, `/tokenize` and `/detokenize`: texts and tokens as the model has them.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::chat::{StreamOptions, Usage};
+
+/// A request for the continuations of texts.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct CompletionRequest {
+    /// A name that `/v1/models` lists. All of them write with the same model.
+    pub(crate) model: String,
+    /// What is continued. Nothing is put before it but the tokens that the model's tokenizer begins every text with.
+    pub(crate) prompt: Prompts,
+    /// The longest continuation, in tokens; 16 where nothing is said.
+    pub(crate) max_tokens: Option<usize>,
+    /// The temperature of sampling, 1 where nothing is said; 0 is greedy.
+    pub(crate) temperature: Option<f64>,
+    /// Only the most likely tokens whose probabilities together reach this.
+    pub(crate) top_p: Option<f64>,
+    /// The seed of sampling.
+    pub(crate) seed: Option<u64>,
+    /// How many continuations of each prompt; 1 where nothing is said.
+    pub(crate) n: Option<usize>,
+    /// Whether the prompt stands before each continuation.
+    pub(crate) echo: Option<bool>,
+    /// Of each token its log probability, and so many of the most likely in its place; with `echo`, of the prompt's
+    /// tokens as well.
+    pub(crate) logprobs: Option<usize>,
+    /// Whether the continuations are sent while they are written.
+    pub(crate) stream: Option<bool>,
+    /// What a stream has beside them.
+    pub(crate) stream_options: Option<StreamOptions>,
+    /// Whatever else clients send.
+    #[serde(flatten)]
+    pub(crate) others: Map<String, Value>,
+}
+
+/// What is continued.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(
+    untagged,
+    expecting = "a text, a list of token ids, or a list of either"
+)]
+pub(crate) enum Prompts {
+    /// A text.
+    Text(String),
+    /// Several texts.
+    Texts(Vec<String>),
+    /// A text in tokens.
+    Tokens(Vec<u32>),
+    /// Several of these.
+    ManyTokens(Vec<Vec<u32>>),
+}
+
+/// Continuations.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Completions<'a> {
+    pub(crate) id: &'a str,
+    pub(crate) object: &'static str,
+    pub(crate) created: u64,
+    pub(crate) model: &'a str,
+    /// Those of the first prompt come first.
+    pub(crate) choices: Vec<Continuation>,
+    /// In a stream, left out unless it was asked for; then null in all chunks but the last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) usage: Option<Option<Usage>>,
+}
+
+/// A continuation, or in a stream a piece of one.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Continuation {
+    /// Its place among all.
+    pub(crate) index: usize,
+    pub(crate) text: String,
+    pub(crate) logprobs: Option<Logprobs>,
+    /// Null until a continuation that is streamed ends.
+    pub(crate) finish_reason: Option<&'static str>,
+}
+
+/// How likely tokens were, each in its place.
+#[derive(Debug, Default, Serialize, JsonSchema)]
+pub(crate) struct Logprobs {
+    /// Their texts; the vocabulary's name where a token is no text of its own, such as a part of a character.
+    pub(crate) tokens: Vec<String>,
+    /// Natural-log probabilities at temperature 1; null of the first token of all.
+    pub(crate) token_logprobs: Vec<Option<f32>>,
+    /// The most likely tokens with the same, and the one that is there.
+    pub(crate) top_logprobs: Vec<Option<BTreeMap<String, f32>>>,
+    /// Where each begins, in code points.
+    pub(crate) text_offset: Vec<usize>,
+}
+
+/// A text to be cut into tokens. Both names are in use.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct TokenizeRequest {
+    /// The text.
+    #[serde(alias = "content")]
+    pub(crate) prompt: String,
+    /// Whether the tokens are added that the tokenizer puts around every text.
+    #[serde(alias = "add_special", default = "yes")]
+    pub(crate) add_special_tokens: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// The tokens of a text.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct TokenizeResponse {
+    pub(crate) tokens: Vec<u32>,
+    pub(crate) count: usize,
+    /// The most tokens that the model reads and writes together.
+    pub(crate) max_model_len: usize,
+}
+
+/// Tokens to be put together.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct DetokenizeRequest {
+    /// Their ids.
+    pub(crate) tokens: Vec<u32>,
+}
+
+/// The text of tokens, under both names that are in use.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct DetokenizeResponse {
+    pub(crate) prompt: String,
+    pub(crate) content: String,
+}
