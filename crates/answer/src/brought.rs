@@ -4,7 +4,7 @@
 use std::str::FromStr;
 use std::sync::Arc;
 
-use ken_language::{Examples, Prompt, Reply};
+use ken_language::{Examples, Form, Prompt, Reply};
 
 use crate::conversation::Exchange;
 
@@ -15,6 +15,8 @@ pub struct Brought {
     pub conversation: Option<Conversation>,
     /// Texts at which an answer ends; they are not part of it.
     pub stop: Vec<String>,
+    /// The form that an answer has to have.
+    pub form: Option<Form>,
     /// How evidence is put into the conversation.
     pub evidence: EvidenceForm,
 }

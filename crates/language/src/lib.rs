@@ -30,10 +30,12 @@ pub use first_line::FirstLine;
 pub use model::{Capabilities, LanguageModel};
 pub use pair_scorer::PairScorer;
 pub use prompt::{Examples, Prompt, Reply, WorkedExample};
-pub use request::{GenerateOptions, GenerateRequest, Piece, Progress, Sampling, ScoreRequest};
+pub use request::{
+    Form, GenerateOptions, GenerateRequest, Piece, Progress, Sampling, ScoreRequest,
+};
 pub use response::{Finish, Generation, Score, softmax, total};
 pub use source_chooser::{DoesNotChoose, SourceChoice, SourceChooser};
 pub use source_prompts::{Knowledge, Sourced};
 pub use streamed_text::StreamedText;
-pub use text_model::{Continued, TextModel, TextRequest, Told, ToldToken};
+pub use text_model::{Continued, TextForm, TextModel, TextRequest, Told, ToldToken};
 pub use thoughts::Thoughts;

@@ -1,5 +1,9 @@
 //! What a language model is asked for.
 
+use std::sync::Arc;
+
+use serde_json::Value;
+
 /// How tokens are chosen.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Sampling {
@@ -43,6 +47,26 @@ pub struct GenerateOptions {
     pub max_tokens: usize,
     /// Strings that end the answer; they are not part of it.
     pub stop: Vec<String>,
+    /// The form that the answer has to have. A model that does not show its tokens does not hold to it.
+    pub form: Option<Form>,
+}
+
+/// The form of a text: JSON that a schema describes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Form(Arc<Value>);
+
+impl Form {
+    /// The form that a JSON Schema describes.
+    #[must_use]
+    pub fn of_schema(schema: Value) -> Self {
+        Self(Arc::new(schema))
+    }
+
+    /// The schema.
+    #[must_use]
+    pub fn schema(&self) -> &Value {
+        &self.0
+    }
 }
 
 impl GenerateOptions {
@@ -53,6 +77,7 @@ impl GenerateOptions {
             sampling,
             max_tokens,
             stop: Vec::new(),
+            form: None,
         }
     }
 }

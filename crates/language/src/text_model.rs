@@ -46,8 +46,19 @@ pub struct ToldToken {
 pub struct Continued {
     /// The text's own tokens, where they were to be told.
     pub text: Vec<ToldToken>,
-    /// `[samples]`: each with its tokens, where they were to be told, without one that ended it.
+    /// `[samples]`: each with its tokens, where they were to be told, and at last the token that ended it, where one did.
     pub samples: Vec<(Generation, Vec<ToldToken>)>,
+}
+
+/// How a model's texts and conversations are written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TextForm {
+    /// The name of the token that begins a text, where there is one.
+    pub begin: Option<String>,
+    /// The name of the token that ends a text, or a turn of a conversation.
+    pub end: Option<String>,
+    /// The template of conversations, in Jinja.
+    pub chat_template: Option<String>,
 }
 
 /// A language model that shows its tokens.
@@ -64,6 +75,9 @@ pub trait TextModel: Send + Sync {
     /// # Errors
     /// Tokens that the model does not have.
     fn decode(&self, tokens: &[u32]) -> Result<String, ModelError>;
+
+    /// How its texts are written.
+    fn form(&self) -> TextForm;
 
     /// Continues texts; progress is told as by [`generate`](crate::LanguageModel::generate).
     ///

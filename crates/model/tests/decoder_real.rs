@@ -12,8 +12,8 @@ use std::sync::LazyLock;
 
 use candle_core::Tensor;
 use ken_language::{
-    Examples, Finish, GenerateOptions, LanguageModel, Progress, Reply, Sampling, ScoreRequest,
-    TextModel, TextRequest, Told, WorkedExample,
+    Examples, Finish, Form, GenerateOptions, LanguageModel, Progress, Reply, Sampling,
+    ScoreRequest, TextModel, TextRequest, Told, WorkedExample,
 };
 use ken_model::Precision;
 use ken_model::decoder::{
@@ -23,6 +23,7 @@ use ken_model::decoder::{
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use serde::Deserialize;
+use serde_json::{Value, json};
 
 static MODEL: LazyLock<Decoder> = LazyLock::new(|| load(Precision::F32));
 
@@ -155,6 +156,7 @@ fn the_greedy_answer_is_as_recorded_and_comes_in_pieces() {
         sampling: Sampling::Greedy,
         max_tokens: recorded.tokens.len(),
         stop: Vec::new(),
+        form: None,
     };
     let mut pieces = Vec::new();
     let answer = MODEL
@@ -237,6 +239,7 @@ fn auto_generates_in_integers_and_scores_exactly() {
             sampling,
             max_tokens: 12,
             stop: Vec::new(),
+            form: None,
         };
         let written = decoder.generate(&prompt, &options, &mut |_| ControlFlow::Continue(()));
         let written = written.unwrap();
@@ -486,6 +489,74 @@ fn the_fingerprint_follows_the_form() {
     assert_ne!(bare, chat);
 }
 
+/// Greedy and drawn, of one prompt and beside others that are held to nothing.
+#[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
+fn a_text_is_held_to_its_form() {
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "city": {"type": "string", "maxLength": 20},
+            "inhabitants": {"type": "integer"},
+            "kind": {"enum": ["town", "village"]},
+        },
+        "required": ["city", "inhabitants", "kind"],
+        "additionalProperties": false,
+    });
+    let form = Some(Form::of_schema(schema));
+    let decoder = load(Precision::Auto);
+    let prompt = decoder
+        .prompt("", "Tell me of a place in France, as JSON:")
+        .unwrap();
+    let plain = GenerateOptions::new(Sampling::Greedy, 8);
+    for sampling in [Sampling::Greedy, Sampling::at(1.5, 3)] {
+        let options = GenerateOptions {
+            form: form.clone(),
+            ..GenerateOptions::new(sampling, 120)
+        };
+        let request = |options, samples| GenerateRequest {
+            prompt: &prompt,
+            samples,
+            options,
+        };
+        let requests = [request(&options, 3), request(&plain, 1)];
+        let texts = decoder.generate_many(&requests, &mut |_| ControlFlow::Continue(()));
+        let texts = texts.unwrap();
+        for text in &texts[0] {
+            assert_eq!(text.finish, Finish::End, "{}", text.text);
+            let told: Value = serde_json::from_str(&text.text).unwrap();
+            let keys: Vec<&String> = told.as_object().unwrap().keys().collect();
+            assert_eq!(keys.len(), 3, "{told}");
+            assert!(told["city"].as_str().unwrap().chars().count() <= 20);
+            assert!(
+                told["inhabitants"].is_i64() || told["inhabitants"].is_u64(),
+                "{told}"
+            );
+            assert!(told["kind"] == "town" || told["kind"] == "village");
+        }
+        let alone = decoder.generate_many(&requests[..1], &mut |_| ControlFlow::Continue(()));
+        let same = zip(&texts[0], &alone.unwrap()[0]).all(|(one, other)| one.text == other.text);
+        assert!(same, "a form depends on no company");
+        assert!(serde_json::from_str::<Value>(&texts[1][0].text).is_err());
+    }
+    for wrong in [
+        json!({"type": "nothing"}),
+        json!({"$ref": "http://127.0.0.1/x"}),
+    ] {
+        let options = GenerateOptions {
+            form: Some(Form::of_schema(wrong)),
+            ..plain.clone()
+        };
+        let refused = decoder.generate(&prompt, &options, &mut |_| ControlFlow::Continue(()));
+        let error = refused.unwrap_err();
+        assert!(
+            error.to_string().contains("cannot be held to this form"),
+            "{error}"
+        );
+        assert!(!error.to_string().contains('\n'));
+    }
+}
+
 /// Texts of both ways to compute, probabilities and states, from several threads at once, some of
 /// them broken off.
 #[test]
@@ -509,6 +580,7 @@ fn callers_at_the_same_time_get_what_each_gets_alone() {
             ),
             max_tokens: 8,
             stop: vec![".".to_owned()],
+            form: None,
         };
         let requests: Vec<_> = prompts
             .iter()

@@ -28,6 +28,10 @@ impl Pipeline {
         drafts: &mut [Draft<'_>],
         watch: &mut dyn FnMut(usize, Event<'_>) -> ControlFlow<()>,
     ) -> Result<(), AnswerError> {
+        // What has to have a form cannot say that there is no answer.
+        if self.brought.form.is_some() {
+            return Ok(());
+        }
         if self.settings.memory == Memory::Refuse {
             for (index, draft) in drafts.iter_mut().enumerate() {
                 if draft.go_on && draft.stands_in() {

@@ -192,6 +192,7 @@ impl Pipeline {
             sampling: self.settings.sampling,
             max_tokens: if draft.go_on { max_tokens } else { 0 },
             stop: [stop, self.brought.stop.clone()].concat(),
+            form: self.brought.form.clone(),
         };
         (prompt, options)
     }
@@ -201,9 +202,20 @@ impl Pipeline {
         let Brought {
             conversation,
             evidence,
+            form,
             ..
         } = self.brought.as_ref();
-        let sent = conversation.clone().unwrap_or_default();
+        let mut sent = conversation.clone().unwrap_or_default();
+        if let Some(form) = form {
+            let gap = if sent.instruction.is_empty() {
+                ""
+            } else {
+                "\n\n"
+            };
+            let schema = form.schema();
+            let told = format!("{gap}Reply with JSON that fulfils this JSON Schema: {schema}");
+            sent.instruction.push_str(&told);
+        }
         sent.with(&draft.message(evidence), evidence.place).prompt()
     }
 

@@ -45,6 +45,11 @@ fn tokens_of_a_prompt_are_as_likely_as_they_are_scored() {
         (&json!(whole), &json!(whole))
     );
 
+    let (status, info) = serving.exchange("GET", "/tokenizer_info", "");
+    let info: Value = serde_json::from_str(&info).unwrap();
+    assert_eq!((status, &info["eos_token"]), (200, &json!("<|im_end|>")));
+    assert!(info["chat_template"].as_str().unwrap().contains("messages"));
+
     let generator = generator();
     let model = argument(&generator);
     let words = ["--prompt", PROMPT, "--continuation", CONTINUATION];

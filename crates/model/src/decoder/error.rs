@@ -213,6 +213,13 @@ pub enum DecoderError {
         /// Entries in the vocabulary.
         vocabulary: usize,
     },
+    /// The text cannot be held to the form that was asked for.
+    #[error("the text cannot be held to this form: {reason}")]
+    #[diagnostic(remedy = "ask for a simpler schema")]
+    Form {
+        /// Why not.
+        reason: String,
+    },
     /// There is nothing to run the model on.
     #[error("the {what} is empty")]
     EmptyText {
@@ -277,8 +284,11 @@ pub enum DecoderError {
 
 impl From<DecoderError> for ModelError {
     fn from(error: DecoderError) -> Self {
-        use DecoderError::{ContextExceeded, UnknownToken};
-        let concerns_input = matches!(error, ContextExceeded { .. } | UnknownToken { .. });
+        use DecoderError::{ContextExceeded, EmptyText, Form, UnknownToken};
+        let concerns_input = matches!(
+            error,
+            ContextExceeded { .. } | UnknownToken { .. } | EmptyText { .. } | Form { .. }
+        );
         Self::new(error).concerning_input(concerns_input)
     }
 }

@@ -16,7 +16,7 @@ mod text_model;
 use std::path::Path;
 use std::sync::Arc;
 
-use ken_language::CancelToken;
+use ken_language::{CancelToken, Form};
 
 pub use adapter::{Adapter, AdapterSettings};
 pub use config::family::Family;
@@ -45,6 +45,7 @@ use graph::runtime::Engines;
 use scheduler::{Scheduler, Writer};
 use text::chat::ChatTemplate;
 use text::escaping;
+use text::form::{Constraint, Forms};
 use text::tokenizer::{Reading, TextTokenizer};
 
 /// From this many parameters on, instruction-tuned models write whole texts that are worth reading. One of half a billion
@@ -68,6 +69,9 @@ pub struct Decoder {
     assures: bool,
     sources: Option<SourceTokens>,
     fingerprint: String,
+    /// What is known of the vocabulary to hold texts to forms.
+    forms: Arc<Forms>,
+    end_tokens: Arc<[u32]>,
     /// Ends scoring and reading; what is generated, its caller ends.
     cancel: CancelToken,
 }
@@ -98,9 +102,10 @@ impl Decoder {
         let parameters = footprint.parameters;
         let (config, weights) = (&checkpoint.config, &checkpoint.weights);
         let tokenizer = Arc::new(checkpoint.tokenizer);
+        let end_tokens: Arc<[u32]> = end_tokens.into();
         let writer = Writer {
             tokenizer: Arc::clone(&tokenizer),
-            end_tokens: end_tokens.into(),
+            end_tokens: Arc::clone(&end_tokens),
         };
         let scheduler = match options.device {
             Device::Cpu => {
@@ -122,6 +127,8 @@ impl Decoder {
             chat: checkpoint.chat.map(Arc::new),
             read_as,
             fingerprint,
+            forms: Arc::default(),
+            end_tokens,
             cancel: CancelToken::default(),
         })
     }
@@ -203,6 +210,13 @@ impl Decoder {
     /// A text that the tokenizer refuses.
     pub fn count_tokens(&self, text: &str) -> Result<usize, DecoderError> {
         Ok(self.tokenizer.encode(text, Reading::Plain, false)?.len())
+    }
+
+    /// What holds a text to a form.
+    fn constraint(&self, form: &Form) -> Result<Constraint, DecoderError> {
+        let vocabulary = self.config.vocabulary;
+        self.forms
+            .constraint(form, &self.tokenizer, vocabulary, &self.end_tokens)
     }
 
     fn known(&self, tokens: Vec<u32>) -> Result<Vec<u32>, DecoderError> {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 use ken_language::{
-    Continued, GenerateRequest, ModelError, Progress, TextModel, TextRequest, ToldToken,
+    Continued, GenerateRequest, ModelError, Progress, TextForm, TextModel, TextRequest, ToldToken,
 };
 
 use crate::decoder::Decoder;
@@ -23,6 +23,25 @@ impl TextModel for Decoder {
         Ok(self
             .tokenizer
             .decode_markup(&self.known(tokens.to_vec())?)?)
+    }
+
+    fn form(&self) -> TextForm {
+        let (begin, end) = self
+            .chat
+            .as_ref()
+            .map(|chat| chat.ends())
+            .unwrap_or_default();
+        let named = |name: &str| (!name.is_empty()).then(|| name.to_owned());
+        let first = || {
+            let put_before = self.tokenizer.encode("", Reading::Plain, true).ok()?;
+            self.tokenizer.name(*put_before.first()?)
+        };
+        let last = || self.tokenizer.name(*self.end_tokens.first()?);
+        TextForm {
+            begin: named(begin).or_else(first),
+            end: named(end).or_else(last),
+            chat_template: self.chat.as_ref().map(|chat| chat.source().to_owned()),
+        }
     }
 
     fn continue_texts(

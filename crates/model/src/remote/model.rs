@@ -106,6 +106,7 @@ impl RemoteModel {
             sampling: Sampling::Greedy,
             max_tokens: 1,
             stop: Vec::new(),
+            form: None,
         };
         let request = GenerateRequest {
             prompt: &prompt,

@@ -110,8 +110,7 @@ proptest! {
         let options = GenerateOptions {
             sampling: Sampling::Greedy,
             max_tokens: 2,
-            stop: Vec::new(),
-        };
+            stop: Vec::new(), form: None };
         if let Ok(decoder) = Decoder::load(&path, &LoadOptions::default())
             && let Ok(prompt) = decoder.prompt("", "the thing")
         {

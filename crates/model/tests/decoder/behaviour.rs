@@ -56,6 +56,7 @@ fn greedy(max_tokens: usize, stop: &[&str]) -> GenerateOptions {
         sampling: Sampling::Greedy,
         max_tokens,
         stop,
+        form: None,
     }
 }
 
@@ -129,7 +130,7 @@ proptest! {
         let prompt = decoder().prompt("", "a thing").unwrap();
         let sampling =
             Sampling::Random { temperature: 1.3, top_k: Some(30), top_p: Some(0.95), seed };
-        let options = GenerateOptions { sampling, max_tokens: 10, stop: Vec::new() };
+        let options = GenerateOptions { sampling, max_tokens: 10, stop: Vec::new(), form: None };
         let (first, _) = generate(decoder(), &prompt, &options);
         let (second, _) = generate(decoder(), &prompt, &options);
         prop_assert_eq!(first.tokens, second.tokens);
@@ -178,6 +179,7 @@ fn different_seeds_write_different_texts() {
                 sampling,
                 max_tokens: 6,
                 stop: Vec::new(),
+                form: None,
             };
             generate(decoder(), &prompt, &options).0.tokens
         })

@@ -99,6 +99,7 @@ fn a_streamed_completion_is_the_same() {
         sampling: Sampling::Greedy,
         max_tokens: 12,
         stop: vec!["\n".to_owned()],
+        form: None,
     };
     let prompts = [prompt("What is the capital of Norway?")];
     let (here, here_pieces) = written(&*MODEL, &prompts, 1, &options);
@@ -130,6 +131,7 @@ fn many_samples_are_the_same() {
         sampling: random(11),
         max_tokens: 5,
         stop: vec!["\n".to_owned()],
+        form: None,
     };
     let prompts =
         ["the capital of Norway?", "a quark?"].map(|what| prompt(&format!("What is {what}")));
@@ -151,6 +153,7 @@ fn samples_requested_one_by_one_have_consecutive_seeds() {
         sampling: random(seed),
         max_tokens: 4,
         stop: Vec::new(),
+        form: None,
     };
     let prompts = [prompt("What is a quark?")];
     let (_, model) = connected(Manner::LlamaServer);

@@ -183,6 +183,7 @@ impl Asked {
                 sampling: sampling.sampling(Sampling::at(1.0, seed), seed)?,
                 max_tokens: given.max_tokens.unwrap_or(TOKENS),
                 stop,
+                form: None,
             },
             echo,
             told: given.logprobs.map(|alternatives| Told {

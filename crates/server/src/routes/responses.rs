@@ -23,13 +23,13 @@ use crate::service::policies;
 use crate::service::resources::Served;
 use crate::wire::chat::{Content, Role};
 use crate::wire::ken::{Citation, Trace};
-use crate::wire::others;
 use crate::wire::refusal::Refusal;
 use crate::wire::responses::{
     FileCitation, FileSearchResult, Happening, IncompleteDetails, Offered, OutputItem, OutputPart,
     OutputRefusal, OutputText, ResponseObject, ResponseUsage, ResponsesInput, ResponsesRequest,
     TextHappening, Tool, ToolChoice,
 };
+use crate::wire::{form, others};
 
 /// What `include` may name beside what is not there anyway.
 const RESULTS: &str = "file_search_call.results";
@@ -115,7 +115,9 @@ fn asked(given: &ResponsesRequest, results: bool) -> Result<RequestOptions, Refu
         };
         conversation.instruction = format!("{instructions}{gap}{}", conversation.instruction);
     }
-    let asked = RequestOptions::by(model, &options)?.over(conversation, heard.unread);
+    let text = given.others.get("text");
+    let form = form::read(text.and_then(|text| text.get("format")), "text.format")?;
+    let asked = RequestOptions::by(model, &options)?.over(conversation, heard.unread, form);
     let search = match tool(given.tools.as_deref().unwrap_or_default())? {
         None => asked.search,
         Some(tool) => {
@@ -178,9 +180,8 @@ fn refuse_unsupported(given: &Map<String, Value>) -> Result<(), Refusal> {
     others::refuse(given, |name, value| match name {
         "previous_response_id" | "conversation" | "prompt" => false,
         "background" => *value == false,
-        "text" => value
-            .get("format")
-            .is_none_or(|format| format["type"] == "text"),
+        // Its format is read elsewhere.
+        "text" => value.is_object(),
         "top_logprobs" => *value == json!(0),
         "truncation" => *value == "disabled" || *value == "auto",
         _ => others::changes_nothing(name, value),
@@ -556,7 +557,7 @@ mod tests {
         }
         for refused in [
             r#"{"previous_response_id": "resp_1"}"#,
-            r#"{"text": {"format": {"type": "json_schema"}}}"#,
+            r#"{"text": 3}"#,
             r#"{"background": true}"#,
             r#"{"top_logprobs": 3}"#,
         ] {

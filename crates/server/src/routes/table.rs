@@ -58,6 +58,8 @@ table! {
     POST "/tokenize" ASK tokens::tokenize;
     /// Put tokens together
     POST "/detokenize" ASK tokens::detokenize;
+    /// How the model's texts and conversations are written
+    GET "/tokenizer_info" ASK tokens::info;
     /// Embed texts
     POST "/v1/embeddings" SEARCH embeddings::embed;
     /// The policies as models, and the embedder

@@ -1,4 +1,4 @@
-//! `/tokenize` and `/detokenize`: a text as the model reads it, and back.
+//! `/tokenize`, `/detokenize` and `/tokenizer_info`: a text as the model reads it, and back.
 
 use ken_language::TextModel;
 
@@ -7,7 +7,7 @@ use super::reply::Reply;
 use crate::service::resources::Served;
 use crate::service::{readable, work};
 use crate::wire::completions::{
-    DetokenizeRequest, DetokenizeResponse, TokenizeRequest, TokenizeResponse,
+    DetokenizeRequest, DetokenizeResponse, TokenizeRequest, TokenizeResponse, TokenizerInfo,
 };
 use crate::wire::refusal::Refusal;
 
@@ -66,5 +66,15 @@ pub(crate) async fn detokenize(
     Ok(Reply::json(&DetokenizeResponse {
         prompt: text.clone(),
         content: text,
+    }))
+}
+
+/// Tells how the model's texts are written.
+pub(crate) async fn info(call: Call) -> Result<Reply<TokenizerInfo>, Refusal> {
+    let form = text_model(&call.served)?.form();
+    Ok(Reply::json(&TokenizerInfo {
+        bos_token: form.begin,
+        eos_token: form.end,
+        chat_template: form.chat_template,
     }))
 }

@@ -85,6 +85,11 @@ pub(crate) fn start(
 ) -> Result<UnboundedReceiver<AnswerEvent>, Refusal> {
     let settings = asked.settings(served)?;
     let corpus = asked.corpus(served, &request.caller)?;
+    let shows_tokens = served.pipeline.model.text_model().is_some();
+    if asked.brought.form.is_some() && !shows_tokens {
+        let message = "the model is behind an endpoint, which keeps to forms in chat completions without a style of ken's";
+        return Err(Refusal::bad("unsupported_parameter", message));
+    }
     // What the model's own server reads is bounded by that; of what is too long, nothing is measured.
     if asked.sent.is_none() {
         asked.check_length(served)?;

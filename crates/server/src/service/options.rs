@@ -11,7 +11,7 @@ use ken_answer::{
 };
 use ken_corpus::{Filter, Location, Passage, PassageId};
 use ken_index::Mode;
-use ken_language::Sampling;
+use ken_language::{Form, Sampling};
 use serde_json::{Map, Value};
 
 use super::corpora::Opened;
@@ -108,18 +108,27 @@ impl RequestOptions {
     }
 
     /// The same for a conversation. One with an instruction of its own is answered by that, unless a style was asked
-    /// for. `unread` is what of it is not read.
-    pub(crate) fn over(self, conversation: Conversation, unread: BTreeSet<String>) -> Self {
-        let is_own = !conversation.instruction.is_empty();
+    /// for; so is one that is to be answered in a form, whatever the style. `unread` is what of it is not read.
+    pub(crate) fn over(
+        self,
+        conversation: Conversation,
+        unread: BTreeSet<String>,
+        form: Option<Form>,
+    ) -> Self {
+        let has_words = !conversation.instruction.is_empty();
         let mut not_used: Vec<String> = unread.into_iter().collect();
-        if is_own && self.style.is_some() {
-            not_used.push("system messages".to_owned());
+        match (self.style, &form) {
+            (Some(_), Some(_)) => not_used.push("ken.style".to_owned()),
+            (Some(_), None) if has_words => not_used.push("system messages".to_owned()),
+            _ => {}
         }
+        let is_own = form.is_some() || has_words && self.style.is_none();
         Self {
             question: conversation.question.clone(),
             before: conversation.before.clone(),
             brought: Brought {
-                conversation: (is_own && self.style.is_none()).then_some(conversation),
+                conversation: is_own.then_some(conversation),
+                form,
                 ..Brought::default()
             },
             not_used,

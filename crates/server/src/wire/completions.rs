@@ -84,7 +84,8 @@ pub(crate) struct Continuation {
 /// How likely tokens were, each in its place.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 pub(crate) struct Logprobs {
-    /// Their texts; the vocabulary's name where a token is no text of its own, such as a part of a character.
+    /// Their texts; the vocabulary's name where a token is no text of its own, such as a part of a character, or one that
+    /// ends the text, which is told at last.
     pub(crate) tokens: Vec<String>,
     /// Natural-log probabilities at temperature 1; null of the first token of all.
     pub(crate) token_logprobs: Vec<Option<f32>>,
@@ -130,4 +131,15 @@ pub(crate) struct DetokenizeRequest {
 pub(crate) struct DetokenizeResponse {
     pub(crate) prompt: String,
     pub(crate) content: String,
+}
+
+/// How the model's texts are written.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct TokenizerInfo {
+    /// The token that begins a text, where there is one.
+    pub(crate) bos_token: Option<String>,
+    /// The token that ends a text.
+    pub(crate) eos_token: Option<String>,
+    /// The template of conversations, in Jinja.
+    pub(crate) chat_template: Option<String>,
 }

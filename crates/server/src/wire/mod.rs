@@ -11,6 +11,7 @@ pub(crate) mod embeddings;
 pub(crate) mod feedback;
 pub(crate) mod files;
 pub(crate) mod filter;
+pub(crate) mod form;
 pub(crate) mod guarantee;
 pub(crate) mod jobs;
 pub(crate) mod ken;

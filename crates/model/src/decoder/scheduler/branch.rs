@@ -11,6 +11,7 @@ use crate::decoder::error::DecoderError;
 use crate::decoder::graph::Input;
 use crate::decoder::graph::backend::Sequence;
 use crate::decoder::scheduler::sampling::{Sampler, ranked};
+use crate::decoder::text::form::Constraint;
 use crate::decoder::text::tokenizer::TextTokenizer;
 
 /// The capacity of a sequence in tokens at first; it grows where it needs more.
@@ -41,6 +42,8 @@ pub(super) struct Branch<S> {
     pub(super) tokens: Vec<u32>,
     /// How many of the most likely tokens are told in the place of each.
     pub(super) alternatives: Option<usize>,
+    /// What holds it to a form.
+    pub(super) constraint: Option<Constraint>,
     /// The most tokens, whose keys and values it is charged with.
     pub(super) most: usize,
     /// What may come next, and is read before that is known.
@@ -73,6 +76,7 @@ impl<S: Sequence> Branch<S> {
             sequence: prompt.sequence.branch(most.min(FIRST_CAPACITY))?,
             tokens: Vec::new(),
             alternatives: None,
+            constraint: None,
             most,
             draft: Draft::default(),
             written: Vec::new(),
@@ -131,7 +135,14 @@ impl<S: Sequence> Branch<S> {
     }
 
     fn next(&mut self, logits: &[f32], writer: &Writer) -> Result<Written, DecoderError> {
-        let choice = self.sampler.next(logits).ok_or(DecoderError::NotFinite)?;
+        let choice = match &mut self.constraint {
+            None => self.sampler.next(logits),
+            Some(constraint) => self.sampler.next(&constraint.allowed(logits)?),
+        };
+        let choice = choice.ok_or(DecoderError::NotFinite)?;
+        if let Some(constraint) = &mut self.constraint {
+            constraint.take(choice.token)?;
+        }
         let is_text = writer.end_tokens.binary_search(&choice.token).is_err();
         let told = self
             .alternatives

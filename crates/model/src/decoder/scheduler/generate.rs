@@ -30,7 +30,7 @@ pub struct Generation {
     /// Of each of these how far the probability is above that of the runner-up, at temperature 1.
     /// `None` of what was not chosen greedily.
     pub margins: Option<Vec<f32>>,
-    /// Of each token the most likely in its place, where that was to be told.
+    /// Of each of these the most likely tokens in its place, where that was to be told.
     pub(in crate::decoder) told: Vec<RankedToken>,
     /// Why it ended.
     pub finish: Finish,
@@ -119,10 +119,45 @@ impl Decoder {
             })
             .collect();
         if !asked.is_empty() {
-            let call = self.scheduler.call(jobs(&asked, context))?;
+            let call = self.scheduler.call(self.jobs(&asked)?)?;
             receive(&call, &mut asked, on_progress)?;
         }
         Ok(answers)
+    }
+
+    /// What the scheduler is asked for.
+    fn jobs(&self, asked: &[Asked<'_>]) -> Result<Vec<Job>, DecoderError> {
+        let context = self.context_tokens();
+        let prompts: Vec<&Prompt> = asked.iter().map(|asked| asked.request.prompt).collect();
+        let jobs = asked.iter().zip(shared_lengths(&prompts));
+        let job = |(asked, shared): (&Asked<'_>, Vec<usize>)| {
+            let GenerateRequest {
+                prompt,
+                samples,
+                options,
+            } = *asked.request;
+            // What is told of a prompt's tokens comes of reading them.
+            let shared = match prompt.own_alternatives() {
+                Some(_) => Vec::new(),
+                None => {
+                    let kept = kept_length(prompt, &shared).filter(|_| samples == 1);
+                    shared.into_iter().chain(kept).collect()
+                }
+            };
+            let constraint = options.form.as_ref().map(|form| self.constraint(form));
+            Ok(Job {
+                prompt: prompt.clone(),
+                shared,
+                work: Work::Write {
+                    samples,
+                    sampling: options.sampling,
+                    stop: options.stop.as_slice().into(),
+                    constraint: constraint.transpose()?,
+                    most: (options.max_tokens.max(1)).min(context - prompt.tokens().len()),
+                },
+            })
+        };
+        jobs.map(job).collect()
     }
 }
 
@@ -143,38 +178,6 @@ struct Asked<'a> {
     index: usize,
     request: &'a GenerateRequest<'a>,
     answer: &'a mut Answer,
-}
-
-/// What the scheduler is asked for.
-fn jobs(asked: &[Asked<'_>], context: usize) -> Vec<Job> {
-    let prompts: Vec<&Prompt> = asked.iter().map(|asked| asked.request.prompt).collect();
-    let jobs = asked.iter().zip(shared_lengths(&prompts));
-    let job = |(asked, shared): (&Asked<'_>, Vec<usize>)| {
-        let GenerateRequest {
-            prompt,
-            samples,
-            options,
-        } = *asked.request;
-        // What is told of a prompt's tokens comes of reading them.
-        let shared = match prompt.own_alternatives() {
-            Some(_) => Vec::new(),
-            None => {
-                let kept = kept_length(prompt, &shared).filter(|_| samples == 1);
-                shared.into_iter().chain(kept).collect()
-            }
-        };
-        Job {
-            prompt: prompt.clone(),
-            shared,
-            work: Work::Write {
-                samples,
-                sampling: options.sampling,
-                stop: options.stop.as_slice().into(),
-                most: (options.max_tokens.max(1)).min(context - prompt.tokens().len()),
-            },
-        }
-    };
-    jobs.map(job).collect()
 }
 
 /// Takes what is written until all texts have ended.
@@ -314,8 +317,8 @@ impl Generation {
         let choice = written.choice;
         if written.is_text {
             self.tokens.push(choice.token);
-            self.told.extend(written.told.clone());
         }
+        self.told.extend(written.told.clone());
         self.text.push_str(&written.piece);
         self.logprobs.push(choice.logprob);
         self.entropies.push(choice.entropy);

@@ -9,6 +9,7 @@ use ken_language::{Finish, Sampling};
 
 use crate::decoder::error::DecoderError;
 use crate::decoder::scheduler::sampling::{Choice, RankedToken};
+use crate::decoder::text::form::Constraint;
 use crate::decoder::text::prompt::{Course, Prompt};
 
 /// Names a call; later ones are greater.
@@ -36,6 +37,8 @@ pub(in crate::decoder) enum Work {
         samples: usize,
         sampling: Sampling,
         stop: Arc<[String]>,
+        /// What holds each to a form.
+        constraint: Option<Constraint>,
         /// The most tokens of each, at least 1.
         most: usize,
     },

@@ -94,6 +94,7 @@ pub(super) fn job(prompt: Prompt, samples: usize, most: usize) -> Job {
             samples,
             sampling: Sampling::at(1.0, 3),
             stop: [].into(),
+            constraint: None,
             most,
         },
     }

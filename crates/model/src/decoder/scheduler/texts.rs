@@ -95,6 +95,7 @@ impl<B: Backend> Batch<B> {
             Work::Write {
                 sampling,
                 stop,
+                constraint,
                 most,
                 ..
             },
@@ -107,6 +108,7 @@ impl<B: Backend> Batch<B> {
         let begun = Branch::begin(place, active.begun, exact, &prompt, *sampling, stop, *most);
         let mut branch = begun?;
         branch.alternatives = active.job.prompt.alternatives();
+        branch.constraint.clone_from(constraint);
         self.branches.push(branch);
         active.begun += 1;
         self.begun = Some(place.call);
@@ -172,9 +174,10 @@ impl<B: Backend> Batch<B> {
             let (before, read) = (before.to_vec(), Arc::clone(&read.sequence));
             if own > 0 {
                 let sequence = Arc::new(branch.sequence);
-                self.prefixes.keep_open(exact, tokens, own, sequence);
+                self.prefixes.keep_for_chain(exact, tokens, own, sequence);
             }
-            self.prefixes.keep_open(exact, before, active.rest, read);
+            self.prefixes
+                .keep_for_chain(exact, before, active.rest, read);
         }
         if active.ended == active.job.parts() {
             self.active.remove(&branch.place);

@@ -2,6 +2,7 @@
 
 pub(in crate::decoder) mod chat;
 pub(in crate::decoder) mod escaping;
+pub(in crate::decoder) mod form;
 pub(in crate::decoder) mod prompt;
 pub(in crate::decoder) mod prompt_form;
 pub(in crate::decoder) mod read_as;

@@ -9,8 +9,8 @@ use crate::service::options::{RequestOptions, SamplingOptions};
 use crate::service::policies;
 use crate::service::resources::Served;
 use crate::wire::chat::ChatRequest;
-use crate::wire::others;
 use crate::wire::refusal::Refusal;
+use crate::wire::{form, others};
 
 /// The question with all that the client says of it. A request that brings more than a question, such as a system message,
 /// tools, or parameters that ken does not obey itself, goes to the model's own server as it came, where there is one and
@@ -41,9 +41,11 @@ pub(super) fn asked(
     });
     let refused = refuse_unsupported(&chat.others);
     let stop = others::stop(chat.others.get("stop"));
+    let form = form::read(chat.others.get("response_format"), "response_format");
     let brings = offers_tools
         || refused.is_err()
         || !matches!(&stop, Ok(texts) if texts.is_empty())
+        || !matches!(form, Ok(None))
         || !heard.conversation.instruction.is_empty()
         || !heard.unread.is_empty()
         || !heard.asks;
@@ -62,7 +64,7 @@ pub(super) fn asked(
         });
     }
     refused?;
-    let mut asked = asked.over(heard.whole("messages")?, heard.unread);
+    let mut asked = asked.over(heard.whole("messages")?, heard.unread, form?);
     asked.brought.stop = stop?;
     if offers_tools {
         asked.not_used.push("tools".to_owned());
@@ -75,10 +77,9 @@ fn refuse_unsupported(given: &Map<String, Value>) -> Result<(), Refusal> {
     others::refuse(given, |name, value| match name {
         "n" => *value == json!(1),
         // A model may choose to call none.
-        "tools" | "functions" | "stop" => true,
+        "tools" | "functions" | "stop" | "response_format" => true,
         "tool_choice" | "function_call" => *value == "none" || *value == "auto",
         "logprobs" => *value == false,
-        "response_format" => value["type"] == "text",
         "frequency_penalty" | "presence_penalty" => value.as_f64() == Some(0.0),
         "logit_bias" => *value == json!({}),
         "modalities" => *value == json!(["text"]),
@@ -110,10 +111,8 @@ mod tests {
             r#"{"n": 2}"#,
             r#"{"tools": [{}], "tool_choice": "required"}"#,
             r#"{"tool_choice": {"type": "function"}}"#,
-            r#"{"response_format": {"type": "json_object"}}"#,
             r#"{"presence_penalty": 0.5}"#,
             r#"{"logprobs": true}"#,
-            r#"{"response_format": 3}"#,
             r#"{"guided_json": {}}"#,
             r#"{"grammar": "root ::= x"}"#,
             r#"{"repetition_penalty": 1.3}"#,

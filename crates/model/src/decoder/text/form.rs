@@ -1,0 +1,128 @@
+//! Texts of a form: which tokens may come next so that the text becomes JSON that a schema describes.
+
+use std::sync::{Arc, OnceLock};
+
+use ken_language::Form;
+use ken_storage::contained;
+use llguidance::api::{ParserLimits, TopLevelGrammar};
+use llguidance::toktrie::{ApproximateTokEnv, TokEnv, TokRxInfo, TokTrie};
+use llguidance::{Matcher, ParserFactory, token_bytes_from_tokenizer_json};
+use serde_json::{Value, json};
+
+use crate::decoder::error::DecoderError;
+use crate::decoder::text::tokenizer::TextTokenizer;
+
+/// What all forms share: the vocabulary as a tree of bytes, made when the first form is asked for.
+#[derive(Default)]
+pub(in crate::decoder) struct Forms(OnceLock<Result<ParserFactory, String>>);
+
+impl Forms {
+    /// What holds a text to a form.
+    ///
+    /// # Errors
+    /// A schema that cannot be held to, a vocabulary without an end.
+    pub(in crate::decoder) fn constraint(
+        &self,
+        form: &Form,
+        tokenizer: &TextTokenizer,
+        vocabulary: usize,
+        end_tokens: &[u32],
+    ) -> Result<Constraint, DecoderError> {
+        let made = || factory(tokenizer, vocabulary, end_tokens);
+        let factory = self.0.get_or_init(|| contained(made).and_then(|made| made));
+        let begun = || {
+            let factory = factory.as_ref().map_err(Clone::clone)?;
+            let grammar = TopLevelGrammar::from_json_schema(compact(form.schema()));
+            let parser = factory.create_parser(grammar).map_err(first_line)?;
+            Ok(Constraint(Matcher::new(Ok(parser))))
+        };
+        contained(begun)
+            .and_then(|begun| begun)
+            .map_err(|reason| DecoderError::Form { reason })
+    }
+}
+
+/// The schema with what else the text is held to: one space after commas and colons and nowhere else, since small models
+/// write spaces forever where they may. A schema that says otherwise itself is left as it is.
+fn compact(schema: &Value) -> Value {
+    let mut schema = schema.clone();
+    if let Some(schema) = schema.as_object_mut() {
+        let spaces = json!({
+            "whitespace_flexible": false,
+            "item_separator": ", ",
+            "key_separator": ": ",
+            "coerce_one_of": true,
+        });
+        schema.entry("x-guidance").or_insert(spaces);
+    }
+    schema
+}
+
+fn factory(
+    tokenizer: &TextTokenizer,
+    vocabulary: usize,
+    end_tokens: &[u32],
+) -> Result<ParserFactory, String> {
+    let &end = end_tokens.first().ok_or("the model never ends a text")?;
+    let count = u32::try_from(vocabulary).map_err(|error| error.to_string())?;
+    let json = tokenizer.json().map_err(first_line)?;
+    let json = serde_json::from_str(&json).map_err(first_line)?;
+    let mut tokens = token_bytes_from_tokenizer_json(&json).map_err(first_line)?;
+    // A checkpoint may have more rows than its tokenizer has tokens, or fewer.
+    tokens.resize(vocabulary, Vec::new());
+    let trie = TokTrie::from(&TokRxInfo::new(count, end), &tokens).with_eos_tokens(end_tokens);
+    let environment: TokEnv = Arc::new(ApproximateTokEnv::new(trie));
+    let mut factory = ParserFactory::new_simple(&environment).map_err(first_line)?;
+    factory.quiet();
+    *factory.limits_mut() = ParserLimits {
+        verbose_errors: false,
+        ..ParserLimits::default()
+    };
+    Ok(factory)
+}
+
+/// What of an error a person can read.
+fn first_line(error: impl ToString) -> String {
+    let text = error.to_string();
+    text.lines().next().unwrap_or_default().to_owned()
+}
+
+/// A text that is held to its form while it is written.
+#[derive(Clone)]
+pub(in crate::decoder) struct Constraint(Matcher);
+
+impl Constraint {
+    /// The logits, with those of tokens that may not come next at negative infinity.
+    ///
+    /// # Shapes
+    /// `logits`: `[vocabulary]`; returns the same.
+    ///
+    /// # Errors
+    /// A form that takes too much to hold to.
+    pub(in crate::decoder) fn allowed(&mut self, logits: &[f32]) -> Result<Vec<f32>, DecoderError> {
+        let mask = self.0.compute_mask_or_eos().map_err(refused)?;
+        let each = (0..).zip(logits);
+        let allowed = each.map(|(token, &logit)| match mask.get(token) {
+            true => logit,
+            false => f32::NEG_INFINITY,
+        });
+        Ok(allowed.collect())
+    }
+
+    /// Takes the token that comes next.
+    ///
+    /// # Errors
+    /// One that may not.
+    pub(in crate::decoder) fn take(&mut self, token: u32) -> Result<(), DecoderError> {
+        match self.0.is_stopped() {
+            true => Ok(()),
+            false => self.0.consume_token(token).map_err(refused),
+        }
+    }
+}
+
+fn refused(error: impl ToString) -> DecoderError {
+    DecoderError::Form {
+        reason: first_line(error),
+    }
+}
