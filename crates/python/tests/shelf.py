@@ -10,6 +10,7 @@ import sys
 import tempfile
 import textwrap
 import unittest
+import unittest.mock
 
 import ken
 
@@ -19,7 +20,7 @@ MODEL = str(MODELS / "smollm2" / "SmolLM2-135M-Instruct.Q4_1.gguf")
 
 DOCUMENTS = [
     {"id": "bell", "title": "The bell", "text": "The bell of Ostrava was cast in 1734 by hand.", "year": 1734},
-    {"id": "boat", "title": "The boat", "text": "The Marigold is moored at berth nineteen.", "year": 1990},
+    {"id": "boat", "title": "The boat", "text": "The Marigold is moored at berth 19.", "year": 1990},
     {"id": "oil", "title": "The engine", "text": "Change the oil of the engine every 250 hours.", "year": 2021},
 ]
 
@@ -40,6 +41,12 @@ class Shelf(unittest.TestCase):
         before = os.getcwd()
         self.addCleanup(os.chdir, before)
         os.chdir(self.folder)
+        others = [name for name in os.environ if name.startswith("KEN_") and not name.startswith("KEN_TEST_")]
+        kept = unittest.mock.patch.dict(os.environ)
+        kept.start()
+        self.addCleanup(kept.stop)
+        for name in others:
+            del os.environ[name]
 
     def corpus(self, documents: object = DOCUMENTS, **settings: object) -> ken.Corpus:
         """A corpus of documents."""

@@ -35,7 +35,7 @@ class Examples(Shelf):
                 exec(compile(example, "the guide", "exec"), names)
         self.assertIn("Change the oil every 250 hours.", told.getvalue())
         self.assertIn("berth nineteen", told.getvalue())
-        self.assertIn("config", told.getvalue())
+        self.assertIn("magic", told.getvalue())
 
     def test_every_name_of_the_package_is_in_the_reference(self) -> None:
         import ken

@@ -40,7 +40,8 @@ class Scoring(Shelf):
         score = model().score(PROMPT, written.text)
         self.assertEqual(score.tokens, written.tokens)
         for one, other in zip(score.logprobs, written.logprobs):
-            self.assertTrue(math.isclose(one, other, abs_tol=1e-2))
+            # Text is written with integers and scored without.
+            self.assertTrue(math.isclose(one, other, abs_tol=0.3), (one, other))
 
 
 class Writing(Shelf):

@@ -15,7 +15,7 @@ class Asking(Shelf):
     def test_an_answer_with_its_citation(self) -> None:
         pipeline = ken.Pipeline(self.corpus(), model(), "always", k=1)
         answer = pipeline.ask(QUESTION)
-        self.assertRegex(str(answer).lower(), "19|nineteen")
+        self.assertIn("19", str(answer))
         self.assertEqual((answer.route, answer.policy), ("corpus", "always"))
         self.assertEqual([citation.doc_id for citation in answer.citations], ["boat"])
         self.assertTrue(answer.retrieved[0].in_prompt)

@@ -112,7 +112,9 @@ pub(super) fn crates_keep_apart(tree: &Tree) -> Vec<Finding> {
     for (name, libraries) in &direct {
         let path = format!("crates/{name}/Cargo.toml");
         for library in libraries {
-            let starting = LIBRARIES.iter().filter(|(start, _)| library.starts_with(start));
+            let starting = LIBRARIES
+                .iter()
+                .filter(|(start, _)| library.starts_with(start));
             let whole = Some(&COMMAND_LINE).filter(|(name, _)| library == name);
             for (_, allowed) in starting.chain(whole) {
                 if !allowed.contains(name) {

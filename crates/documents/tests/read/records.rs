@@ -24,11 +24,20 @@ fn records_are_read_like_lines_of_a_file() {
 
 #[test]
 fn an_error_names_the_record_and_the_next_one_is_read() {
-    let lines = ["{", r#"{"id": "a", "text": "x"}"#, r#"{"id": "a", "text": "y"}"#];
+    let lines = [
+        "{",
+        r#"{"id": "a", "text": "x"}"#,
+        r#"{"id": "a", "text": "y"}"#,
+    ];
     let [broken, good, twice] = &read(&lines, ReadOptions::default())[..] else {
         panic!("there are three records");
     };
-    assert!(broken.as_ref().unwrap_err().starts_with("records, row 1: broken JSON"));
+    assert!(
+        broken
+            .as_ref()
+            .unwrap_err()
+            .starts_with("records, row 1: broken JSON")
+    );
     assert_eq!(good, &Ok("a||x".to_owned()));
     assert!(twice.as_ref().unwrap_err().starts_with("records, row 3: "));
 }

@@ -28,7 +28,7 @@ def _rows(source: Any) -> Iterator[Mapping[str, Any]]:
                 f"not {type(source).__name__}"
             )
     if hasattr(source, "iter_rows"):  # polars
-        return source.iter_rows(named=True)
+        return iter(source.iter_rows(named=True))
     if hasattr(source, "itertuples") and hasattr(source, "columns"):  # pandas
         return _pandas(source)
     if hasattr(source, "to_batches"):  # pyarrow.Table

@@ -66,7 +66,7 @@ class Corpus:
 
     def info(self) -> dict[str, Any]:
         """Its counts: `generation`, `documents`, `passages`, `pruned`, `shards`, `bytes`, `embedder`, …"""
-        return json.loads(self._corpus.info())
+        return _object(self._corpus.info())
 
     def ingest(
         self,
@@ -126,7 +126,7 @@ class Corpus:
             "sync": sync,
             "skip_broken": skip_broken,
         }
-        return json.loads(self._corpus.ingest(paths, rows, reading, taking, callback(progress)))
+        return _object(self._corpus.ingest(paths, rows, reading, taking, callback(progress)))
 
     def search(
         self,
@@ -184,15 +184,16 @@ class Corpus:
 
     def delete(self, ids: str | Iterable[str]) -> dict[str, Any]:
         """Deletes documents by their ids. Returns the counts."""
-        return json.loads(self._corpus.delete([ids] if isinstance(ids, str) else list(ids)))
+        return _object(self._corpus.delete([ids] if isinstance(ids, str) else list(ids)))
 
     def history(self) -> list[dict[str, Any]]:
         """The generations that are kept, the oldest first: `generation`, `created_unix_s`, `change`, …"""
-        return json.loads(self._corpus.history())
+        past: list[dict[str, Any]] = json.loads(self._corpus.history())
+        return past
 
     def rollback(self, generation: int) -> dict[str, Any]:
         """Publishes an earlier generation again. Returns the counts."""
-        return json.loads(self._corpus.rollback(generation))
+        return _object(self._corpus.rollback(generation))
 
     def refresh(self) -> None:
         """Goes over to the current generation."""
@@ -240,3 +241,9 @@ def _split(source: Any) -> tuple[list[PathLike], Iterator[str] | None]:
     if isinstance(source, (list, tuple)) and source and all(isinstance(one, (str, os.PathLike)) for one in source):
         return list(source), None
     return [], records(source)
+
+
+def _object(text: str) -> dict[str, Any]:
+    """What a text of JSON says."""
+    value: dict[str, Any] = json.loads(text)
+    return value

@@ -99,12 +99,25 @@ class Model:
         """Continues many prompts at once, each `samples` times: `[prompts][samples]`. As `generate` otherwise."""
         return self._generate(prompts, max_tokens, temperature, top_k, top_p, seed, stop, samples, None)
 
-    async def agenerate(self, prompt: Prompt, **options: Any) -> Generation:
+    async def agenerate(
+        self,
+        prompt: Prompt,
+        *,
+        max_tokens: int = 256,
+        temperature: float = 0.0,
+        top_k: int | None = None,
+        top_p: float | None = None,
+        seed: int = 0,
+        stop: Iterable[str] = (),
+    ) -> Generation:
         """As `generate`, without blocking the event loop."""
-        return (await in_thread(self._generate_one, prompt, options))
+        written = await in_thread(
+            self._generate, [prompt], max_tokens, temperature, top_k, top_p, seed, stop, 1, None
+        )
+        return written[0][0]
 
     @overload
-    def score(self, prompt: str, continuations: str) -> Score: ...
+    def score(self, prompt: str, continuations: str) -> Score: ...  # type: ignore[overload-overlap]
 
     @overload
     def score(self, prompt: str, continuations: Sequence[str]) -> list[Score]: ...
@@ -147,14 +160,6 @@ class Model:
             given, max_tokens, temperature, top_k, top_p, seed, list(stop_strings), samples, on_text, stop
         )
         return [[Generation.of(one) for one in each] for each in json.loads(written)]
-
-    def _generate_one(self, prompt: Prompt, options: Mapping[str, Any], stop: _ken.Stop) -> Generation:
-        named = {"max_tokens": 256, "temperature": 0.0, "top_k": None, "top_p": None, "seed": 0, "stop": ()}
-        unknown = set(options) - set(named)
-        if unknown:
-            raise TypeError(f"agenerate() takes no {', '.join(sorted(unknown))}")
-        chosen = {**named, **options}
-        return self._generate([prompt], *chosen.values(), 1, None, stop)[0][0]
 
     def __repr__(self) -> str:
         return f"ken.Model({'' if self._name is None else repr(os.fspath(self._name))})"
@@ -213,7 +218,8 @@ class Embedder:
             raise TypeError("embed() takes several texts, such as [text]")
         if role not in ("passage", "query"):
             raise ValueError(f"a role is 'passage' or 'query', not {role!r}")
-        return matrix(self._embedder.embed(list(texts), role == "query"), self.dimensions)
+        vectors: numpy.ndarray = matrix(self._embedder.embed(list(texts), role == "query"), self.dimensions)
+        return vectors
 
     def __repr__(self) -> str:
         return f"ken.Embedder({'' if self._name is None else repr(os.fspath(self._name))})"

@@ -27,7 +27,8 @@ class Result:
 
     def to_dict(self) -> dict[str, Any]:
         """The result as plain values, nested ones too."""
-        return dataclasses.asdict(self)  # type: ignore[call-overload]
+        values: dict[str, Any] = dataclasses.asdict(self)  # type: ignore[call-overload]
+        return values
 
 
 @dataclass(frozen=True)
