@@ -8,6 +8,7 @@ mod clients;
 mod environment;
 mod milvus;
 mod models;
+mod python;
 mod shaped;
 mod stages;
 mod supply_chain;
@@ -53,6 +54,10 @@ pub(crate) const VERBS: &[(&str, &str)] = &[
     (
         "clients",
         "install the official clients of the server for the tests only and print where they are",
+    ),
+    (
+        "python",
+        "run the tests of the Python package only; installs what they import",
     ),
     (
         "bench model",
@@ -133,6 +138,7 @@ fn run(arguments: &[String]) -> Result<()> {
             println!("KEN_TEST_NODE_MODULES={}", clients.modules.display());
             Ok(())
         }
+        ["python"] => stages::python(&root),
         [] | ["help" | "-h" | "--help"] => {
             println!("{}", usage());
             Ok(())

@@ -8,7 +8,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::clients::{self, Clients};
-use crate::{cargo_command, milvus, models, supply_chain, tidy};
+use crate::{cargo_command, milvus, models, python, supply_chain, tidy};
 
 /// What needs no model and no server.
 pub(crate) fn test_fast(root: &Path) -> Result<()> {
@@ -29,11 +29,24 @@ pub(crate) fn test(root: &Path) -> Result<()> {
         milvus: stage("milvus", milvus::ensure)?,
         clients: stage("clients", clients::ensure)?,
     };
+    let python = stage("packages for Python", python::ensure)?;
     checks(root)?;
     stage("supply chain", || supply_chain::check(root))?;
     stage("tests", || cargo(root, Some(&prepared), WHOLE))?;
+    stage("Python package", || {
+        python::test(root, &python, &prepared.models, EXTRAS)
+    })?;
     passed(started);
     Ok(())
+}
+
+/// The tests of the Python package alone.
+pub(crate) fn python(root: &Path) -> Result<()> {
+    let models = stage("models", models::ensure)?;
+    let python = stage("packages for Python", python::ensure)?;
+    stage("Python package", || {
+        python::test(root, &python, &models, EXTRAS)
+    })
 }
 
 /// What no build has unless it is asked for, so that it is checked and tested here.

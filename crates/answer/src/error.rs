@@ -39,6 +39,12 @@ pub enum AnswerError {
         expected: String,
         received: String,
     },
+    #[error("the policy `{policy}` measures nothing of a question")]
+    #[diagnostic(
+        kind = "policy_without_signal",
+        remedy = "name one that does, such as certainty or prompt"
+    )]
+    MeasuresNothing { policy: String },
     #[error("the policy `router` needs a router, and none is named")]
     #[diagnostic(remedy = "name it by <router> FILE; <TrainRouter> makes one")]
     NoRouter,

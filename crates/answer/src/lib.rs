@@ -19,6 +19,7 @@ mod conversation;
 mod decision;
 mod draft;
 mod error;
+mod knows;
 mod measure;
 mod memory;
 mod pipeline;
@@ -37,6 +38,7 @@ pub use ken_policy::{
     Abstention, Calls, ChosenSource, Cost, Definition, Gated, Measurements, Policy, Rating, Routed,
     RoutingModel, Signal, Step, Tokens, UnknownSignal, Verdicts, share,
 };
+pub use knows::Known;
 pub use measure::assessor::{AssessedModel, Assessor};
 pub use measure::datastore::{self, Datastore, DatastoreError};
 pub use measure::gate::{evidence_vector, gate_fits};

@@ -1,6 +1,7 @@
 //! The pipeline: measure what the policy asks for, let it choose a source, gather that source's
 //! knowledge, write the answer, keep the trace.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -13,7 +14,7 @@ use ken_probe::Sample;
 
 use crate::answer::{Answer, Retrieved};
 use crate::brought::{Brought, Conversation};
-use crate::conversation::{Exchange, Standalone, standalone};
+use crate::conversation::{Exchange, Standalone, is_small_talk, standalone};
 use crate::error::AnswerError;
 use crate::measure::routing_models::RoutingModels;
 use crate::memory::Memory;
@@ -139,6 +140,17 @@ impl Pipeline {
         )?;
         self.routing = routing;
         Ok(self)
+    }
+
+    /// The pipeline as it suits a question: small talk is answered from memory, whatever the policy.
+    #[must_use]
+    pub fn suited_to(&self, question: QuestionPrompt<'_>) -> Cow<'_, Self> {
+        let mut suited = Cow::Borrowed(self);
+        if question.choices.is_empty() && is_small_talk(question.question) {
+            let pipeline = suited.to_mut();
+            pipeline.settings = pipeline.settings.clone().for_small_talk();
+        }
+        suited
     }
 
     /// Replaces the corpus, or removes it.

@@ -54,6 +54,24 @@ impl<T: Diagnostic> Diagnostic for Box<T> {
     }
 }
 
+/// An error and what caused it, one after the other.
+pub fn chain<'e>(
+    error: &'e (dyn Error + 'static),
+) -> impl Iterator<Item = &'e (dyn Error + 'static)> {
+    std::iter::successors(Some(error), |&cause| cause.source())
+}
+
+/// The parts of a message, each said once: many errors already quote what caused them.
+#[must_use]
+pub fn said_once(parts: impl IntoIterator<Item = String>) -> String {
+    let parts = parts.into_iter();
+    parts.fold(String::new(), |message, part| match message.as_str() {
+        "" => part,
+        said if said.contains(&part) => message,
+        said => format!("{said}: {part}"),
+    })
+}
+
 /// Errors of the system, where nothing more is known.
 impl Diagnostic for io::Error {
     fn kind(&self) -> &'static str {

@@ -16,6 +16,7 @@ use crate::error::ReadError;
 use crate::files::{Found, InputFile, Origin, SkipReason, Skipped, escaped, find_files};
 use crate::format::Format;
 use crate::html::HtmlPart;
+use crate::jsonl;
 use crate::names::FieldNames;
 use crate::notice::Notices;
 use crate::open::Opener;
@@ -102,43 +103,63 @@ pub fn read_documents_with(
     paths: &[PathBuf],
     options: ReadOptions,
 ) -> Result<Documents, ReadError> {
-    let Found {
-        files,
-        skipped,
-        unread,
-    } = find_files(
+    let found = find_files(
         paths,
         options.format,
         options.follow_links,
         &options.converters,
     )?;
-    Ok(Documents {
-        bytes_total: files.iter().map(|file| file.bytes).sum(),
-        files: files.into_iter(),
-        skipped,
-        records: Box::new(iter::empty()),
-        origin: None,
-        copies: options.copies,
-        seen: ReadIds::default(),
-        opener: Opener {
-            bytes_read: Arc::new(AtomicU64::new(0)),
-            unread,
-            watch: Watch {
-                budget: options.budget,
-                stop: options.stop,
-                notices: Notices::default(),
-            },
-            encoding: options.encoding,
-            fields: options.fields,
-            html: options.html,
-            base_url: options.base_url,
-            converters: Arc::new(options.converters),
-        },
-        ended: false,
-    })
+    Ok(Documents::of(found, options))
+}
+
+/// Reads records that are no file's: each is a JSON object, as a line of JSON Lines. Errors name them by their numbers,
+/// from 1.
+#[must_use]
+pub fn read_records(
+    records: impl Iterator<Item = String> + Send + 'static,
+    options: ReadOptions,
+) -> Documents {
+    let found = Found::default();
+    let mut documents = Documents::of(found, options);
+    let (fields, watch) = (documents.opener.fields.clone(), &documents.opener.watch);
+    documents.records = jsonl::given(records, fields, watch.clone());
+    documents.bytes_total = None;
+    documents
 }
 
 impl Documents {
+    fn of(found: Found, options: ReadOptions) -> Self {
+        let Found {
+            files,
+            skipped,
+            unread,
+        } = found;
+        Self {
+            bytes_total: files.iter().map(|file| file.bytes).sum(),
+            files: files.into_iter(),
+            skipped,
+            records: Box::new(iter::empty()),
+            origin: None,
+            copies: options.copies,
+            seen: ReadIds::default(),
+            opener: Opener {
+                bytes_read: Arc::new(AtomicU64::new(0)),
+                unread,
+                watch: Watch {
+                    budget: options.budget,
+                    stop: options.stop,
+                    notices: Notices::default(),
+                },
+                encoding: options.encoding,
+                fields: options.fields,
+                html: options.html,
+                base_url: options.base_url,
+                converters: Arc::new(options.converters),
+            },
+            ended: false,
+        }
+    }
+
     /// What the folders hold that is not read: links out of them, what is no file, and folders that may not
     /// be read.
     #[must_use]

@@ -1,14 +1,16 @@
 //! JSON Lines: one record a line.
 
 use std::borrow::Cow;
+use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
 use crate::error::ReadError;
 use crate::fields::Shape;
+use crate::names::FieldNames;
 use crate::place::Place;
-use crate::record::{self, Record};
+use crate::record::{self, Record, Records};
 use crate::source::Source;
 use crate::watch::Watch;
 use ken_corpus::Document;
@@ -23,6 +25,25 @@ pub(crate) fn records(
 ) -> impl Iterator<Item = Result<Record, ReadError>> + Send {
     let next = move || next_record(&mut source, &shape);
     record::records(next, ReadError::concerns_record)
+}
+
+/// The records of lines that are no file's.
+pub(crate) fn given(
+    lines: impl Iterator<Item = String> + Send + 'static,
+    names: FieldNames,
+    watch: Watch,
+) -> Records {
+    let path = Path::new("records");
+    let shape = Shape {
+        names,
+        file: "records".to_owned(),
+    };
+    let each = (1..).zip(lines);
+    Box::new(each.map(move |(number, line)| {
+        let place = Place::row(path, number);
+        let document = document(&line, &place, &watch, &shape)?;
+        Ok(Record { document, place })
+    }))
 }
 
 fn next_record(source: &mut Source, shape: &Shape) -> Result<Option<Record>, ReadError> {
@@ -136,8 +157,6 @@ fn values(line: &str) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use super::*;
 
     fn read(line: &str) -> Result<Document, ReadError> {

@@ -63,6 +63,7 @@ pub use compression::Compression;
 pub use convert::{Converter, ConverterError, Converters};
 pub use documents::{
     Documents, ReadIds, ReadOptions, ReadProgress, origin_of, read_documents, read_documents_with,
+    read_records,
 };
 pub use encoding::{Encoding, EncodingError};
 pub use error::ReadError;

@@ -30,6 +30,20 @@ pub struct Progress {
     pub stage: Stage,
 }
 
+impl Progress {
+    /// What is being done, in words.
+    #[must_use]
+    pub fn label(&self) -> String {
+        let doing = match self.stage {
+            Stage::Waiting => "waiting for",
+            Stage::Downloading => "fetching",
+            Stage::Verifying => "checking",
+            Stage::Unpacking => "unpacking",
+        };
+        format!("{doing} {}", self.file)
+    }
+}
+
 /// The progress callback and the cancel flag of one operation.
 pub(crate) struct Watch<'a> {
     callback: &'a mut dyn FnMut(Progress),

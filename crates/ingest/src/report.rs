@@ -1,7 +1,9 @@
 //! The outcome of a run.
 
+use serde::Serialize;
+
 /// What a run did.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Report {
     /// New documents.
     pub added: usize,

@@ -89,14 +89,12 @@ impl Display {
 
     /// Shows one step of the model hub.
     pub(crate) fn show_hub(&mut self, step: &hub::Progress) {
-        let doing = match step.stage {
-            hub::Stage::Waiting => "waiting for",
-            hub::Stage::Downloading => "fetching",
-            hub::Stage::Verifying => "checking",
-            hub::Stage::Unpacking => "unpacking",
-        };
-        let label = format!("{doing} {}", step.file);
-        self.show(&label, Unit::Bytes, step.bytes_done, step.bytes_total);
+        self.show(
+            &step.label(),
+            Unit::Bytes,
+            step.bytes_done,
+            step.bytes_total,
+        );
     }
 }
 

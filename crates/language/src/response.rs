@@ -21,6 +21,22 @@ pub enum Finish {
     ToolCall,
 }
 
+impl Finish {
+    /// Its name, in snake case.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::End => "end",
+            Self::StopString => "stop_string",
+            Self::Length => "length",
+            Self::Cancelled => "cancelled",
+            Self::Filtered => "filtered",
+            Self::Refused => "refused",
+            Self::ToolCall => "tool_call",
+        }
+    }
+}
+
 /// A generated continuation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Generation {

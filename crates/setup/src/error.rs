@@ -46,6 +46,9 @@ pub enum SetupError {
         path: PathBuf,
         remedy: String,
     },
+    #[error("there is no setting `{name}`")]
+    #[diagnostic(kind = "config", remedy = "{remedy}")]
+    UnknownSetting { name: String, remedy: String },
     #[error("`{key}` in {path} is of type {found}; a text or a number is expected")]
     #[diagnostic(kind = "config")]
     WrongType {
@@ -74,6 +77,9 @@ pub enum SetupError {
     )]
     #[diagnostic(remedy = "serve the merged model, which <ExportModel> writes")]
     AdapterOfEndpoint,
+    #[error("{url} is a model's server, and this takes a model on this machine")]
+    #[diagnostic(remedy = "name a model on this machine by <model> REF")]
+    ModelElsewhere { url: String },
     #[error(
         "the form `{form}` of prompts is one of models on this machine; an endpoint is sent what it accepts"
     )]

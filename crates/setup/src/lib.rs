@@ -13,6 +13,7 @@ mod trust;
 
 pub use error::SetupError;
 pub use fetch::{FetchProgress, Setup, fetched};
+pub use pipeline::Opened;
 pub use settings::{
     Bytes, CorpusAddress, CorpusSource, Key, KeySource, Keys, Named, NamedBy, Origins, Setting,
     Settings, count, seed,

@@ -30,6 +30,21 @@ impl Setup<'_> {
         }
     }
 
+    /// The language model of the settings as what it is on this machine: a decoder, which takes text as it stands.
+    ///
+    /// # Errors
+    /// Files that cannot be used; an endpoint.
+    pub fn decoder(&self) -> Result<Decoder, SetupError> {
+        match &self.settings.model {
+            ModelReference::Remote { url } => Err(SetupError::ModelElsewhere { url: url.clone() }),
+            here => self.loaded(
+                here,
+                self.settings.adapter.clone(),
+                self.settings.prompt_form.0,
+            ),
+        }
+    }
+
     /// Another language model; that of an endpoint may be named after a `#` of its URL.
     ///
     /// # Errors
@@ -59,6 +74,15 @@ impl Setup<'_> {
         adapter: Option<PathBuf>,
         read_as: Option<ReadAs>,
     ) -> Result<Arc<dyn LanguageModel>, SetupError> {
+        Ok(Arc::new(self.loaded(reference, adapter, read_as)?))
+    }
+
+    fn loaded(
+        &self,
+        reference: &ModelReference,
+        adapter: Option<PathBuf>,
+        read_as: Option<ReadAs>,
+    ) -> Result<Decoder, SetupError> {
         let options = LoadOptions {
             adapter,
             precision: self.settings.precision,
@@ -66,10 +90,7 @@ impl Setup<'_> {
             read_as,
             ..LoadOptions::default()
         };
-        Ok(Arc::new(Decoder::load(
-            &self.fetched(reference)?,
-            &options,
-        )?))
+        Ok(Decoder::load(&self.fetched(reference)?, &options)?)
     }
 
     /// An endpoint with the key that is meant for it. Which of its models is `name`, or else what the

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ken_answer::{
     AnswerError, AssessedModel, Assessor, Brought, Datastore, EvidenceForm, Pipeline, Policy,
-    RoutingModel, RoutingModels, Style,
+    Retriever, RoutingModel, RoutingModels, Style,
 };
 use ken_hub::ModelReference;
 use ken_language::{LanguageModel, Sampling};
@@ -16,6 +16,15 @@ use crate::error::SetupError;
 use crate::fetch::Setup;
 use crate::settings::Settings;
 
+/// What of a pipeline is open already.
+#[derive(Default)]
+pub struct Opened {
+    /// The language model.
+    pub model: Option<Arc<dyn LanguageModel>>,
+    /// The corpus; it is reranked as the settings say.
+    pub retriever: Option<Retriever>,
+}
+
 /// Passages retrieved for an answer if the settings do not say how many.
 const PASSAGES_READ: usize = 3;
 
@@ -25,10 +34,18 @@ impl Setup<'_> {
     /// # Errors
     /// A policy that cannot choose; models, corpora or files that cannot be used.
     pub fn pipeline(&self) -> Result<Pipeline, SetupError> {
+        self.pipeline_with(Opened::default())
+    }
+
+    /// As [`Setup::pipeline`], of what is open already and the rest.
+    ///
+    /// # Errors
+    /// As [`Setup::pipeline`].
+    pub fn pipeline_with(&self, opened: Opened) -> Result<Pipeline, SetupError> {
         self.check_policy()?;
         let policy = self.settings.answering().policy;
         let needs_corpus = policy != Policy::NEVER || self.settings.corpus.is_some();
-        self.pipeline_for(None, needs_corpus, &[policy])
+        self.pipeline_of(opened, needs_corpus, &[policy])
     }
 
     /// As [`Setup::pipeline`], with the corpus and a language model that is open already.
@@ -65,6 +82,23 @@ impl Setup<'_> {
         needs_corpus: bool,
         policies: &[Policy],
     ) -> Result<Pipeline, SetupError> {
+        let opened = Opened {
+            model,
+            retriever: None,
+        };
+        self.pipeline_of(opened, needs_corpus, policies)
+    }
+
+    /// As [`Setup::pipeline_for`], where the corpus may be open already, too.
+    ///
+    /// # Errors
+    /// As [`Setup::pipeline_for`].
+    pub fn pipeline_of(
+        &self,
+        opened: Opened,
+        needs_corpus: bool,
+        policies: &[Policy],
+    ) -> Result<Pipeline, SetupError> {
         let settings = self.settings;
         let decides = |model| {
             let signals = policies.iter().flat_map(|policy| policy.signals());
@@ -81,11 +115,12 @@ impl Setup<'_> {
             true => Some(self.assessor()?),
             false => None,
         };
-        let retriever = match needs_corpus {
-            true => Some(self.retriever_of(settings.corpus()?)?),
-            false => None,
+        let retriever = match (opened.retriever, needs_corpus) {
+            (Some(open), _) => Some(open.not_reranked()),
+            (None, true) => Some(self.retriever_of(settings.corpus()?)?),
+            (None, false) => None,
         };
-        let model = model.map_or_else(|| self.language_model(), Ok)?;
+        let model = opened.model.map_or_else(|| self.language_model(), Ok)?;
         let reranked = |retriever| self.reranked(retriever, || Ok(Arc::clone(&model)));
         let retriever = retriever.map(reranked).transpose()?;
         let answering = ken_answer::AnswerSettings {

@@ -64,11 +64,14 @@ const RULES: &[(&str, Forbidden)] = &[
     ),
 ];
 
+/// The command line, which is no start of a name: those of all our crates begin so.
+const COMMAND_LINE: (&str, &[&str]) = ("ken", &["python"]);
+
 /// Libraries that only some crates may name, crates of our own among them: by the start of their
 /// names.
 const LIBRARIES: &[(&str, &[&str])] = &[
     ("ken-testing", &[]),
-    ("ken-documents", &["ingest", "ken"]),
+    ("ken-documents", &["ingest", "ken", "python"]),
     ("ken-world", &["ken"]),
     ("lopdf", &["documents"]),
     ("hayro", &["documents"]),
@@ -84,6 +87,7 @@ const LIBRARIES: &[(&str, &[&str])] = &[
     ("parquet", &["documents", "lab"]),
     ("candle", &["model", "train"]),
     ("indicatif", &["ken"]),
+    ("pyo3", &["python"]),
     ("anyhow", &["xtask"]),
     ("clap", &["ken"]),
     ("milvus-sdk", &["milvus"]),
@@ -108,8 +112,12 @@ pub(super) fn crates_keep_apart(tree: &Tree) -> Vec<Finding> {
     for (name, libraries) in &direct {
         let path = format!("crates/{name}/Cargo.toml");
         for library in libraries {
-            for (start, allowed) in LIBRARIES {
-                if library.starts_with(start) && !allowed.contains(name) {
+            let starting = LIBRARIES
+                .iter()
+                .filter(|(start, _)| library.starts_with(start));
+            let whole = Some(&COMMAND_LINE).filter(|(name, _)| library == name);
+            for (_, allowed) in starting.chain(whole) {
+                if !allowed.contains(name) {
                     let message = match allowed.join(" and ").as_str() {
                         "" => format!("depends on {library}, which is for tests only"),
                         allowed => format!("depends on {library}, which only {allowed} may"),
@@ -277,6 +285,19 @@ mod tests {
         let manifest = "[dependencies]\ncandle-core = { workspace = true }\n";
         assert_eq!(check(&[("crates/model/Cargo.toml", manifest)]).len(), 0);
         assert_eq!(check(&[("crates/probe/Cargo.toml", manifest)]).len(), 1);
+    }
+
+    #[test]
+    fn python_is_known_to_its_package_only() {
+        let manifest = "[dependencies]\npyo3 = { workspace = true }\n";
+        assert_eq!(check(&[("crates/python/Cargo.toml", manifest)]).len(), 0);
+        assert_eq!(
+            check(&[("crates/ken/Cargo.toml", manifest)]),
+            ["crates/ken/Cargo.toml: depends on pyo3, which only python may"]
+        );
+        let manifest = "[dependencies]\nken = { workspace = true }\n";
+        assert_eq!(check(&[("crates/python/Cargo.toml", manifest)]).len(), 0);
+        assert_eq!(check(&[("crates/server/Cargo.toml", manifest)]).len(), 1);
     }
 
     #[test]

@@ -150,7 +150,7 @@ fn is_left_out(path: &str) -> bool {
 }
 
 fn is_own_text(path: &str) -> bool {
-    let endings = [".rs", ".md", ".toml", ".sh", ".yml"];
+    let endings = [".rs", ".md", ".toml", ".sh", ".yml", ".py", ".pyi"];
     path.starts_with(".ci/") || endings.iter().any(|ending| path.ends_with(ending))
 }
 

@@ -28,9 +28,10 @@ pub(super) fn purpose_stated(tree: &Tree) -> Vec<Finding> {
         .collect()
 }
 
-/// No Rust file is too long to be read in one sitting.
+/// No file of Rust or Python is too long to be read in one sitting.
 pub(super) fn small_enough(tree: &Tree) -> Vec<Finding> {
     tree.ending(".rs")
+        .chain(tree.ending(".py"))
         .filter_map(|file| {
             let lines = file.text.lines().count();
             (lines > LINES_AT_MOST).then(|| {

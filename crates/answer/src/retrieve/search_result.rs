@@ -2,8 +2,10 @@
 
 use std::ops::Range;
 
-use ken_corpus::Passage;
+use ken_corpus::{Location, Passage};
 use ken_index::Hit;
+use serde::{Serialize, Serializer};
+use serde_json::{Map, Value};
 
 /// A passage found for a query, or a chunk of one.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,5 +29,37 @@ impl SearchResult {
             chunk: None,
             score: hit.score,
         }
+    }
+}
+
+/// A search result as other programs see it.
+#[derive(Serialize)]
+struct Shown<'a> {
+    passage_id: &'a str,
+    doc_id: &'a str,
+    title: &'a str,
+    text: &'a str,
+    score: f32,
+    metadata: &'a Map<String, Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    chunk: Option<&'a Range<usize>>,
+    #[serde(flatten)]
+    location: &'a Location,
+}
+
+impl Serialize for SearchResult {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let passage = &self.passage;
+        let shown = Shown {
+            passage_id: passage.id.as_str(),
+            doc_id: &passage.doc_id,
+            title: &passage.title,
+            text: &self.text,
+            score: self.score,
+            metadata: &passage.metadata,
+            chunk: self.chunk.as_ref(),
+            location: &passage.location,
+        };
+        shown.serialize(serializer)
     }
 }

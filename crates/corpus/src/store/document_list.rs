@@ -1,5 +1,6 @@
 //! The documents of a corpus, one by one.
 
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::corpus::Corpus;
@@ -8,22 +9,23 @@ use super::segment::Segment;
 use crate::passage::{Passage, PassageId};
 
 /// A live document.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ListedDocument {
     /// Its id.
     pub id: String,
     /// [`crate::Document::digest_text`].
+    #[serde(skip)]
     pub digest: String,
     /// Its title; may be empty.
     pub title: String,
-    /// What the source says about it, besides its title.
-    pub metadata: Map<String, Value>,
-    /// The file that it was read from, where that is known.
-    pub origin: Option<String>,
     /// How many passages it has, pruned ones included.
     pub passages: usize,
     /// How many of them are pruned.
     pub pruned: usize,
+    /// The file that it was read from, where that is known.
+    pub origin: Option<String>,
+    /// What the source says about it, besides its title.
+    pub metadata: Map<String, Value>,
 }
 
 /// Passages, each with whether it is live.

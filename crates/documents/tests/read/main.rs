@@ -22,6 +22,7 @@ mod parquet;
 mod pdf;
 mod pdf_fonts;
 mod pdf_pages;
+mod records;
 mod separated;
 mod stdin;
 

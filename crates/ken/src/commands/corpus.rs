@@ -159,14 +159,7 @@ fn list(
     for document in chosen.take(limit) {
         let document = document?;
         if json {
-            output::json(&json!({
-                "id": document.id,
-                "title": document.title,
-                "passages": document.passages,
-                "pruned": document.pruned,
-                "origin": document.origin,
-                "metadata": document.metadata,
-            }))?;
+            output::json(&document)?;
             continue;
         }
         let passages = output::counted(document.passages, "passage");

@@ -48,24 +48,6 @@ pub(crate) fn run(arguments: &SearchArguments, session: &Session<'_>) -> Result<
 }
 
 fn show_json(query: &str, hits: &[SearchResult]) -> Result<()> {
-    let hits: Vec<_> = hits
-        .iter()
-        .map(|hit| {
-            let mut shown = json!({
-                "passage_id": hit.passage.id,
-                "doc_id": hit.passage.doc_id,
-                "title": hit.passage.title,
-                "text": hit.text,
-                "score": hit.score,
-                "metadata": hit.passage.metadata,
-            });
-            if let Some(chunk) = &hit.chunk {
-                shown["chunk"] = json!(chunk);
-            }
-            output::add_location(&mut shown, &hit.passage.location);
-            shown
-        })
-        .collect();
     output::json(&json!({ "query": query, "hits": hits }))
 }
 

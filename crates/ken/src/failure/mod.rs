@@ -2,14 +2,13 @@
 //! code. It invents no hints: what would fix an error is said by the error
 //! itself, and worded here.
 
-mod wording;
+pub(crate) mod wording;
 
 use std::error::Error;
 use std::fmt;
 use std::io::Write;
-use std::process::ExitCode;
 
-use ken_diagnostic::{Diagnostic, Remedy};
+use ken_diagnostic::{Diagnostic, Remedy, chain, said_once};
 use serde::Serialize;
 use serde_json::json;
 
@@ -18,6 +17,8 @@ pub(crate) use wording::hint;
 use crate::style::{Look, on_stderr};
 use crate::terminal;
 
+/// The command did what was asked.
+pub(crate) const DONE: u8 = 0;
 /// The command did not do what was asked.
 const FAILED: u8 = 1;
 /// The command line itself is wrong.
@@ -86,15 +87,7 @@ impl Failure {
     /// caused them.
     fn message(&self) -> String {
         let causes = chain(&*self.cause).map(ToString::to_string);
-        let mut message = String::new();
-        for part in self.tried.iter().cloned().chain(causes) {
-            if message.is_empty() {
-                message = part;
-            } else if !message.contains(&part) {
-                message = format!("{message}: {part}");
-            }
-        }
-        message
+        said_once(self.tried.iter().cloned().chain(causes))
     }
 
     /// The error, where it is of this type.
@@ -120,11 +113,6 @@ impl fmt::Display for Failure {
             None => self.cause.fmt(formatter),
         }
     }
-}
-
-/// An error and what caused it, one after the other.
-fn chain<'e>(error: &'e (dyn Error + 'static)) -> impl Iterator<Item = &'e (dyn Error + 'static)> {
-    std::iter::successors(Some(error), |&cause| cause.source())
 }
 
 /// Adds to a failure what was tried.
@@ -204,19 +192,19 @@ struct Shown {
 
 /// Shows the error and gives the exit code. A reader of stdout that went away
 /// is no failure.
-pub(crate) fn report(failure: &Failure, json: bool) -> ExitCode {
+pub(crate) fn report(failure: &Failure, json: bool) -> u8 {
     if failure.find::<ReaderGone>().is_some() {
-        return ExitCode::SUCCESS;
+        return DONE;
     }
     if failure.find::<Reported>().is_some() {
-        return ExitCode::from(FAILED);
+        return FAILED;
     }
     show(&describe(failure), json);
-    ExitCode::from(FAILED)
+    FAILED
 }
 
 /// Shows what clap says: help and version on stdout, a usage error on stderr.
-pub(crate) fn report_usage(error: &clap::Error, json: bool) -> ExitCode {
+pub(crate) fn report_usage(error: &clap::Error, json: bool) -> u8 {
     let rendered = error.render().to_string();
     let text = without_passwords(&rendered);
     if error.use_stderr() && json {
@@ -227,7 +215,7 @@ pub(crate) fn report_usage(error: &clap::Error, json: bool) -> ExitCode {
             hint: Some(hint),
         };
         show(&shown, json);
-        return ExitCode::from(USAGE);
+        return USAGE;
     }
     // A reader that went away while help was printed needs no message.
     let _ = match text == rendered {
@@ -235,8 +223,8 @@ pub(crate) fn report_usage(error: &clap::Error, json: bool) -> ExitCode {
         false => write!(std::io::stderr(), "{text}"),
     };
     match error.use_stderr() {
-        true => ExitCode::from(USAGE),
-        false => ExitCode::SUCCESS,
+        true => USAGE,
+        false => DONE,
     }
 }
 

@@ -4,7 +4,7 @@ use ken_diagnostic::{Action, Remedy};
 
 /// The remedy as a hint for whoever uses the command line.
 pub(crate) fn hint(remedy: &Remedy) -> String {
-    remedy.worded(setting, |action| format!("`{}`", command(action)))
+    remedy.worded(setting, action)
 }
 
 fn setting(name: &str) -> String {
@@ -14,6 +14,11 @@ fn setting(name: &str) -> String {
         "keys" => "[keys] of ken.toml".to_owned(),
         _ => format!("--{}", name.replace('_', "-")),
     }
+}
+
+/// An action by its command, as a person types it.
+pub fn action(action: &Action) -> String {
+    format!("`{}`", command(action))
 }
 
 fn command(action: &Action) -> String {

@@ -52,6 +52,15 @@ impl Decoder {
         self.sources.is_some() && prompt.sourced.is_some()
     }
 
+    /// The same decoder, whose calls end once a token is set.
+    #[must_use]
+    pub fn until(&self, token: &CancelToken) -> Self {
+        Self {
+            cancel: self.cancel.clone().or(token),
+            ..self.clone()
+        }
+    }
+
     fn all_tokenized<'p>(
         &self,
         prompts: impl Iterator<Item = &'p Prompt>,
@@ -206,10 +215,7 @@ impl LanguageModel for Decoder {
     }
 
     fn bound(&self, token: &CancelToken) -> Option<Arc<dyn LanguageModel>> {
-        Some(Arc::new(Self {
-            cancel: self.cancel.clone().or(token),
-            ..self.clone()
-        }))
+        Some(Arc::new(self.until(token)))
     }
 }
 

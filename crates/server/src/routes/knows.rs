@@ -3,8 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use ken_answer::{AnswerError, Measurements, Pipeline, Policy, Signal};
-use ken_policy::Source;
+use ken_answer::{AnswerError, Pipeline, Policy, Signal};
 
 use super::call::{Call, JsonBody};
 use super::reply::Reply;
@@ -55,27 +54,20 @@ pub(crate) async fn judge(
                 pipeline = pipeline.over(Some(corpus.retriever.clone()))?;
             }
             let pipeline = pipeline.bound(&cancel.token());
-            let fresh = vec![Measurements::default()];
-            let measured = pipeline.measure(&[signal], &[question.as_str().into()], fresh);
-            let measured = measured.map_err(|error| cancel.refusal(error))?;
+            let known = pipeline.knows(question.as_str(), policy);
+            let known = known.map_err(|error| cancel.refusal(error))?;
             // Samples that were broken off tell nothing.
             cancel.reason().map_or(Ok(()), Err)?;
-            let measured = measured.into_iter().next().unwrap_or_default();
-            let costs = measured.costs.values().map(|cost| cost.tokens);
-            reserved.settle(costs.map(|tokens| tokens.prompt + tokens.completion).sum());
-            let reading = pipeline.reading(signal, signal.of(&measured));
-            let score = reading.number();
-            let choice = policy.choose(reading).map_err(AnswerError::from)?;
+            let [prompt, completion] = known.tokens;
+            reserved.settle(prompt + completion);
             Ok(KnowsResponse {
-                policy: policy.to_string(),
-                probability: predicts(signal)
-                    .then(|| score.map(|score| 1.0 - score))
-                    .flatten(),
-                score,
-                threshold: policy.threshold().unwrap_or_default(),
-                retrieves: choice.source == Source::Corpus,
-                reason: choice.reason,
-                measures: signal.measures,
+                policy: known.policy,
+                probability: known.probability,
+                score: known.score,
+                threshold: known.threshold,
+                retrieves: known.retrieves,
+                reason: known.reason,
+                measures: known.measures,
                 guarantee: guarantee(served, &caller, policy),
                 learned_with: learned(signal, &pipeline),
                 ms: milliseconds(started.elapsed()),
@@ -98,7 +90,7 @@ fn checked(pipeline: &Pipeline, asked: KnowsRequest) -> Result<(String, Policy, 
         ..Options::default()
     };
     let options = RequestOptions::by(None, &options)?;
-    let policy = options.policy.unwrap_or_else(|| judging(pipeline));
+    let policy = options.policy.unwrap_or_else(|| pipeline.judging());
     let policy = pipeline.resolved(policy);
     let Some(signal) = policy.signal() else {
         let message = format!("the policy `{policy}` measures nothing of a question");
@@ -106,23 +98,6 @@ fn checked(pipeline: &Pipeline, asked: KnowsRequest) -> Result<(String, Policy, 
     };
     policies::check(policy, pipeline)?;
     Ok((question, policy, signal))
-}
-
-/// The policy by which it is judged where none is named: that of the settings, or what best predicts.
-fn judging(pipeline: &Pipeline) -> Policy {
-    let set = pipeline.settings.policy;
-    let open = &pipeline.routing;
-    match set.signal() {
-        Some(_) => set,
-        None if open.router.is_some() => Policy::measured(Signal::ROUTER),
-        None if open.assessor.is_some() => Policy::measured(Signal::MASTERY),
-        None => Policy::measured(Signal::JUDGMENT),
-    }
-}
-
-/// Whether a signal is the probability that the model does not answer right from memory.
-fn predicts(signal: Signal) -> bool {
-    signal == Signal::ROUTER || signal == Signal::MASTERY
 }
 
 /// The guarantee of a policy, where it has one.

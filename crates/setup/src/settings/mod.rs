@@ -172,24 +172,45 @@ fn not_toml(path: &Path, text: &str, cause: &toml::de::Error) -> SetupError {
     }
 }
 
+impl Key {
+    /// The setting of this name.
+    ///
+    /// # Errors
+    /// [`SetupError::UnknownSetting`].
+    pub fn named(name: &str) -> Result<Self, SetupError> {
+        let known = |key: &Self| key.setting().key;
+        let named = Self::ALL.iter().find(|key| known(key) == name);
+        named.copied().ok_or_else(|| {
+            let known: Vec<&str> = Self::ALL.iter().map(known).collect();
+            SetupError::UnknownSetting {
+                name: name.to_owned(),
+                remedy: meant(name, &known)
+                    .unwrap_or_else(|| format!("the settings are {}", known.join(", "))),
+            }
+        })
+    }
+}
+
 fn unknown_key(key: &str, path: &Path) -> SetupError {
     let known: Vec<&str> = keyed().map(|setting| setting.key).collect();
-    let near = known
-        .iter()
-        .filter(|known| strsim::levenshtein(key, known) <= 2);
-    let near: Vec<String> = near.map(|known| format!("`{known}`")).collect();
-    let remedy = match near.as_slice() {
-        [] => format!(
-            "the keys are {}, and the table is [{KEY_TABLE}]",
-            known.join(", ")
-        ),
-        near => format!("did you mean {}?", near.join(" or ")),
-    };
+    let remedy = meant(key, &known).unwrap_or_else(|| {
+        let known = known.join(", ");
+        format!("the keys are {known}, and the table is [{KEY_TABLE}]")
+    });
     SetupError::UnknownKey {
         key: key.to_owned(),
         path: path.to_owned(),
         remedy,
     }
+}
+
+/// Which of the known names was probably meant, as a question; `None` where none is near.
+fn meant(name: &str, known: &[&str]) -> Option<String> {
+    let near = known
+        .iter()
+        .filter(|known| strsim::levenshtein(name, known) <= 2);
+    let near: Vec<String> = near.map(|known| format!("`{known}`")).collect();
+    (!near.is_empty()).then(|| format!("did you mean {}?", near.join(" or ")))
 }
 
 fn active(scale: Option<NonZeroU32>, reverse: bool) -> Result<Active, SetupError> {

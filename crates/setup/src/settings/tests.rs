@@ -170,6 +170,16 @@ fn reranking_keeps_eight_chunks_where_nobody_says() {
 }
 
 #[test]
+fn a_setting_is_found_by_its_name() {
+    assert_eq!(Key::named("max_tokens").unwrap(), Key::max_tokens);
+    let error = Key::named("polcy").unwrap_err();
+    assert_eq!(error.to_string(), "there is no setting `polcy`");
+    let remedy = |name: &str| Key::named(name).unwrap_err().remedy().unwrap().to_string();
+    assert_eq!(remedy("polcy"), "did you mean `policy`?");
+    assert!(remedy("weather").starts_with("the settings are abstain, "));
+}
+
+#[test]
 fn an_unknown_key_is_named_with_its_file_and_its_neighbours() {
     assert_eq!(
         message("polcy = \"never\""),

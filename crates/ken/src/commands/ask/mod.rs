@@ -2,11 +2,10 @@
 
 mod show;
 
-use std::borrow::Cow;
 use std::io::{IsTerminal, Write};
 use std::ops::ControlFlow;
 
-use ken_answer::{AnswerError, Event, Pipeline, QuestionPrompt, is_small_talk};
+use ken_answer::{AnswerError, Event, Pipeline, QuestionPrompt};
 use ken_hub::DEFAULT_GENERATOR;
 use ken_probe::letter;
 use show::{Form, show};
@@ -97,22 +96,19 @@ fn answer(
     form: Form,
     session: &Session<'_>,
 ) -> Result<()> {
-    let mut pipeline = Cow::Borrowed(pipeline);
-    if question.choices.is_empty() && is_small_talk(question.question) {
-        let pipeline = pipeline.to_mut();
-        pipeline.settings = pipeline.settings.clone().for_small_talk();
-    }
     let mut unwritten = None;
     let mut flow = Flow::new(terminal::columns(), 0);
-    let answer = pipeline.answer(question, &mut |event| {
-        if let (Event::Text(text), false) = (&event, session.json)
-            && let Err(error) = output::piece(&mut flow, text)
-        {
-            unwritten = Some(error);
-            return ControlFlow::Break(());
-        }
-        session.unless_stopped()
-    })?;
+    let answer = pipeline
+        .suited_to(question)
+        .answer(question, &mut |event| {
+            if let (Event::Text(text), false) = (&event, session.json)
+                && let Err(error) = output::piece(&mut flow, text)
+            {
+                unwritten = Some(error);
+                return ControlFlow::Break(());
+            }
+            session.unless_stopped()
+        })?;
     if let Some(error) = unwritten {
         return Err(error);
     }

@@ -1,0 +1,154 @@
+//! The command line: reads arguments and settings, runs one verb, and turns its
+//! outcome into output and an exit code. All work is done by the libraries. It is a library itself so that the
+//! Python package has the same program in it.
+
+mod arguments;
+mod commands;
+mod config;
+mod excerpt;
+mod failure;
+mod interrupt;
+mod output;
+mod progress;
+mod session;
+mod style;
+mod terminal;
+
+use std::ffi::OsString;
+
+use clap::{ArgMatches, FromArgMatches};
+
+use arguments::label::LabelVerb;
+use arguments::model::{ModelArguments, ModelVerb};
+use arguments::{Arguments, GlobalFlags, Verb};
+use config::Settings;
+use session::Session;
+
+use crate::failure::{Failure, Result};
+
+pub use failure::wording::action as worded_action;
+
+/// Runs the program with its arguments, of which the first is its name, and gives its exit code. For one call in a
+/// process: it listens for Ctrl-C from then on.
+#[must_use]
+pub fn main_with(given: &[OsString]) -> u8 {
+    let (arguments, matches) = match parse(given) {
+        Ok(parsed) => parsed,
+        Err(error) => {
+            let error = on_one_line(error, given);
+            return failure::report_usage(&error, asks_for_json(given));
+        }
+    };
+    match run(&arguments, &matches) {
+        Ok(()) => failure::DONE,
+        Err(error) => failure::report(&error, arguments.global.json),
+    }
+}
+
+fn run(arguments: &Arguments, matches: &ArgMatches) -> Result<()> {
+    let json = arguments.global.json;
+    style::choose(arguments.global.color);
+    if arguments.global.quiet {
+        progress::hide();
+    }
+    let stop = interrupt::listen()?;
+    match &arguments.verb {
+        Verb::Model(ModelArguments {
+            verb: ModelVerb::Plain(verb),
+        }) => return commands::model::run(verb, json, stop),
+        Verb::Completions(completions) => return commands::completions::run(completions),
+        _ => {}
+    }
+    let mut settings = settings(&arguments.global, matches)?;
+    match &arguments.verb {
+        Verb::Eval(eval) => eval.amend(&mut settings),
+        Verb::Prune(prune) => prune.verb.amend(&mut settings),
+        Verb::World(world) => world.verb.amend(&mut settings),
+        _ => {}
+    }
+    let session = &Session {
+        settings: &settings,
+        json,
+        quiet: arguments.global.quiet,
+        stop,
+    };
+    match &arguments.verb {
+        Verb::Completions(_) => Ok(()),
+        Verb::Demo(demo) => commands::demo::run(demo, session),
+        Verb::Ingest(ingest) => commands::ingest::run(ingest, session),
+        Verb::Search(search) => commands::search::run(search, session),
+        Verb::Ask(ask) => commands::ask::run(ask, session),
+        Verb::Serve(serve) => {
+            let (config, given) = (arguments.global.config.clone(), config::given(matches));
+            let read = move || Settings::resolve(config.as_deref(), given.clone());
+            commands::serve::run(serve, session, Box::new(read))
+        }
+        Verb::Tune(tune) => {
+            let file = arguments.global.config.as_deref();
+            commands::tune::run(tune, file, &config::given(matches), session)
+        }
+        Verb::Probe(probe) => commands::probe::run(probe, session),
+        Verb::Label(label) => match &label.verb {
+            LabelVerb::Sources(sources) => commands::label::run(sources, session),
+            LabelVerb::Mastery(mastery) => commands::mastery::run(mastery, session),
+        },
+        Verb::Eval(eval) => commands::eval::run(eval, session),
+        Verb::Calibrate(calibrate) => commands::calibrate::run(calibrate, session),
+        Verb::Study(study) => commands::study::run(&study.verb, session),
+        Verb::Plan(plan) => commands::plan::run(plan, session),
+        Verb::Train(train) => commands::train::run(&train.verb, session),
+        Verb::Datastore(store) => commands::datastore::run(&store.verb, session),
+        Verb::Model(model) => match &model.verb {
+            ModelVerb::Plain(_) => Ok(()),
+            ModelVerb::Choose(choose) => {
+                commands::model::choose::run(choose, arguments.global.config.as_deref(), session)
+            }
+            ModelVerb::Export(export) => commands::export::model(export, session),
+        },
+        Verb::Corpus(corpus) => commands::corpus::run(&corpus.verb, session),
+        Verb::Prune(prune) => commands::prune::run(&prune.verb, session),
+        Verb::Doctor(doctor) => commands::doctor::run(doctor, session),
+        Verb::World(world) => commands::world::run(&world.verb, session),
+    }
+}
+
+/// Resolves the settings and starts the threads.
+fn settings(global: &GlobalFlags, matches: &ArgMatches) -> Result<Settings> {
+    let settings = Settings::resolve(global.config.as_deref(), config::given(matches))?;
+    if let Some(threads) = settings.threads {
+        rayon::ThreadPoolBuilder::new()
+            .num_threads(threads.get())
+            .build_global()
+            .map_err(Failure::other)?;
+    }
+    Ok(settings)
+}
+
+fn parse(given: &[OsString]) -> Result<(Arguments, ArgMatches), clap::Error> {
+    let matches = arguments::command().try_get_matches_from(given)?;
+    let arguments = Arguments::from_arg_matches(&matches)?;
+    Ok((arguments, matches))
+}
+
+/// The same error with what was given, which clap repeats, on one line and without control characters.
+fn on_one_line(error: clap::Error, given: &[OsString]) -> clap::Error {
+    let shown = given.iter().map(|given| {
+        let shown = given.to_string_lossy();
+        OsString::from(terminal::line(&shown).into_owned())
+    });
+    let shown: Vec<OsString> = shown.collect();
+    if shown == given {
+        return error;
+    }
+    // What is refused for its control characters alone would be taken without.
+    parse(&shown).err().unwrap_or_else(|| {
+        let said = error.to_string();
+        let said = said.trim().trim_start_matches("error: ");
+        clap::Error::raw(error.kind(), format!("{}\n", terminal::line(said)))
+    })
+}
+
+/// Whether a command line that could not be parsed asked for JSON.
+fn asks_for_json(given: &[OsString]) -> bool {
+    given.iter().any(|argument| argument == "--json")
+}

@@ -1,0 +1,39 @@
+//! The extension of the Python package: models, corpora and pipelines of the other crates for Python, and the
+//! program `ken`. What it returns is JSON or bytes; `python/ken` makes classes of that. No logic of its own stands here.
+
+mod call;
+mod corpus;
+mod documents;
+mod error;
+mod model;
+mod pipeline;
+mod process;
+mod progress;
+mod settings;
+
+/// The extension.
+#[pyo3::pymodule]
+mod _ken {
+    use std::ffi::OsString;
+
+    use pyo3::prelude::*;
+
+    #[pymodule_export]
+    use crate::call::Stop;
+    #[pymodule_export]
+    use crate::corpus::Corpus;
+    #[pymodule_export]
+    use crate::model::{Embedder, Model};
+    #[pymodule_export]
+    use crate::pipeline::Pipeline;
+
+    /// The version of ken.
+    #[pymodule_export]
+    const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+    /// Runs the program `ken` with its arguments, of which the first is its name, and gives its exit code.
+    #[pyfunction]
+    fn main(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
+        py.detach(|| ken::main_with(&arguments))
+    }
+}

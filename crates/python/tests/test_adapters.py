@@ -1,0 +1,90 @@
+"""The adapters, in the frameworks that they are for."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import math
+import unittest
+
+import ken
+
+from .shelf import EMBEDDER, Shelf, model
+
+QUERY = "Where is the Marigold?"
+
+
+class Retrievers(Shelf):
+    def test_langchain(self) -> None:
+        from ken.langchain import KenRetriever
+        from langchain_core.runnables import RunnableLambda
+
+        retriever = KenRetriever(corpus=self.corpus(), k=2, filter="year>0")
+        [best, _] = retriever.invoke(QUERY)
+        self.assertEqual((best.id, best.metadata["year"], best.metadata["title"]), ("boat#0", 1990, "The boat"))
+        self.assertIn("berth 19", best.page_content)
+        chain = retriever | RunnableLambda(len)
+        self.assertEqual((chain.invoke(QUERY), asyncio.run(chain.ainvoke(QUERY))), (2, 2))
+        self.assertEqual(len(retriever.batch([QUERY, "bell"])), 2)
+
+    def test_llamaindex(self) -> None:
+        from ken.llamaindex import KenRetriever
+
+        retriever = KenRetriever(self.corpus(), k=1, mode="hybrid")
+        [best] = retriever.retrieve(QUERY)
+        self.assertEqual((best.node.node_id, best.node.metadata["doc_id"]), ("boat#0", "boat"))
+        self.assertGreater(best.score, 0)
+        self.assertEqual(len(asyncio.run(retriever.aretrieve(QUERY))), 1)
+
+    def test_haystack(self) -> None:
+        from haystack import Pipeline
+
+        from ken.haystack import KenRetriever
+
+        pipeline = Pipeline()
+        settings = {"moved_embedder": EMBEDDER}
+        pipeline.add_component("retriever", KenRetriever(self.corpus().address, top_k=1, settings=settings))
+        again = Pipeline.loads(pipeline.dumps(), allowed_modules=["ken.haystack"])
+        for one in (pipeline, again):
+            [best] = one.run({"retriever": {"query": QUERY}})["retriever"]["documents"]
+            self.assertEqual((best.id, best.meta["year"]), ("boat#0", 1990))
+        found = pipeline.run({"retriever": {"query": QUERY, "top_k": 3, "filter": "year<1800"}})
+        self.assertEqual([document.id for document in found["retriever"]["documents"]], ["bell#0"])
+
+    def test_flashrag(self) -> None:
+        from ken.flashrag import KenRetriever
+
+        retriever = KenRetriever(self.corpus(), topk=2)
+        records, scores = retriever.search(QUERY, num=1, return_score=True)
+        self.assertEqual((records[0]["id"], len(scores)), ("boat#0", 1))
+        self.assertTrue(records[0]["contents"].startswith("The boat\n"))
+        self.assertEqual([len(found) for found in retriever.batch_search([QUERY, "bell"])], [2, 2])
+
+
+@unittest.skipUnless(importlib.util.find_spec("lm_eval"), "lm-eval is not installed")
+class Harness(Shelf):
+    def test_likelihoods_and_texts(self) -> None:
+        from lm_eval.api.instance import Instance
+        from lm_eval.api.registry import get_model
+
+        import ken.lm_eval
+
+        harness = get_model("ken")(model())
+        self.assertIsInstance(harness, ken.lm_eval.KenLM)
+
+        def asked(kind: str, *arguments: object) -> Instance:
+            return Instance(request_type=kind, doc={}, arguments=arguments, idx=0)
+
+        context = "The capital of France is"
+        paris, rome, spaced = harness.loglikelihood(
+            [asked("loglikelihood", *pair) for pair in ((context, " Paris"), (context, " Rome"), (context + " ", "Paris"))]
+        )
+        self.assertEqual((paris[1], rome[1]), (True, False))
+        self.assertGreater(paris[0], rome[0])
+        self.assertTrue(math.isclose(paris[0], spaced[0], abs_tol=1e-3))
+        [text] = harness.generate_until([asked("generate_until", context, {"until": ["."], "max_gen_toks": 12})])
+        self.assertIn("Paris", text)
+        [whole] = harness.loglikelihood_rolling([asked("loglikelihood_rolling", context)])
+        self.assertLess(whole, 0)
+
+

@@ -1,0 +1,149 @@
+//! The tests of the Python package: its extension is built beside what the other tests were built of, put beside the
+//! sources in a folder, and tried by Python with the packages that it has adapters for.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+
+use crate::{cargo_command, environment};
+
+/// What pip installs, pinned. What the last line names comes as sources only, and needs no compiler.
+const REQUIREMENTS: &[&str] = &[
+    "haystack-ai==3.4.1",
+    "langchain-core==1.8.3",
+    "llama-index-core==0.14.25",
+    "lm-eval==0.4.13",
+    "numpy==2.4.6",
+    "pandas==3.1.1",
+    "polars==2.1.0",
+    "pyarrow==26.0.1",
+    "tqdm==4.70.1",
+    "--no-binary=rouge-score,sqlitedict,word2number",
+];
+
+/// The package, and its folder of sources and tests.
+const PACKAGE: &str = "ken-python";
+const FOLDER: &str = "crates/python";
+
+/// A Python that has what the tests import, installed first if it is not there.
+pub(crate) fn ensure() -> Result<PathBuf> {
+    let environment = environment::ensure_installed("python", REQUIREMENTS)?;
+    Ok(environment::program(&environment, "python"))
+}
+
+/// Runs the tests.
+pub(crate) fn test(root: &Path, python: &Path, models: &Path, features: &str) -> Result<()> {
+    let extension = build(root, features)?;
+    let folder = tempfile::tempdir().context("cannot make a folder")?;
+    let package = folder.path().join("ken");
+    copy(&root.join(FOLDER).join("python/ken"), &package)?;
+    copy(
+        &root.join(FOLDER).join("tests"),
+        &folder.path().join("tests"),
+    )?;
+    fs::copy(extension, package.join(extension_name())).context("cannot copy the extension")?;
+    let status = Command::new(python)
+        .args(["-m", "unittest", "discover", "--start-directory", "tests"])
+        .args(["--top-level-directory", "."])
+        .current_dir(folder.path())
+        .env("PYTHONPATH", folder.path())
+        .env("PYTHONDONTWRITEBYTECODE", "1")
+        .env("KEN_TEST_MODELS", models)
+        .env("KEN_TEST_DOCUMENTS", root.join("docs"))
+        .status()
+        .context("cannot start Python")?;
+    ensure!(
+        status.success(),
+        "the tests of {PACKAGE} ended with {status}"
+    );
+    Ok(())
+}
+
+/// Builds the extension as a part of the workspace, so that it shares what its tests were built of, and says where
+/// it is.
+fn build(root: &Path, features: &str) -> Result<PathBuf> {
+    let built = cargo_command()
+        .args(["build", "--workspace", "--lib", "--features", features])
+        .args(["--message-format", "json-render-diagnostics"])
+        .current_dir(root)
+        .stderr(Stdio::inherit())
+        .output()
+        .context("cannot start cargo")?;
+    ensure!(
+        built.status.success(),
+        "cargo build ended with {}",
+        built.status
+    );
+    let told = String::from_utf8(built.stdout).context("what cargo says is no text")?;
+    told.lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok())
+        .find_map(|message| library(&message))
+        .with_context(|| format!("cargo built no library of {PACKAGE}"))
+}
+
+/// The library of the package, where a message of cargo tells of that.
+fn library(message: &Value) -> Option<PathBuf> {
+    let is_cdylib = |kind: &Value| kind == "cdylib";
+    let target = message.get("target")?;
+    if !target.get("crate_types")?.as_array()?.iter().any(is_cdylib) {
+        return None;
+    }
+    let files = message.get("filenames")?.as_array()?.iter();
+    let mut files = files.filter_map(Value::as_str).map(PathBuf::from);
+    files.find(|file| {
+        file.extension()
+            .is_some_and(|end| ["so", "dylib", "dll"].iter().any(|known| end == *known))
+    })
+}
+
+/// What Python expects it to be called.
+fn extension_name() -> &'static str {
+    match cfg!(windows) {
+        true => "_ken.pyd",
+        false => "_ken.abi3.so",
+    }
+}
+
+/// Copies a folder of sources.
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    fs::create_dir_all(to).with_context(|| format!("cannot make {}", to.display()))?;
+    let entries = fs::read_dir(from).with_context(|| format!("cannot list {}", from.display()))?;
+    for entry in entries {
+        let path = entry?.path();
+        let name = path.file_name().context("a file without a name")?;
+        match path.is_dir() {
+            true if name == "__pycache__" => {}
+            true => copy(&path, &to.join(name))?,
+            false => {
+                fs::copy(&path, to.join(name))
+                    .with_context(|| format!("cannot copy {}", path.display()))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_library_is_found_in_what_cargo_says() {
+        let message = |kind: &str| {
+            serde_json::json!({
+                "target": { "crate_types": [kind] },
+                "filenames": ["target/debug/lib_ken.d", "target/debug/lib_ken.so"],
+            })
+        };
+        let found = library(&message("cdylib"));
+        assert_eq!(found, Some(PathBuf::from("target/debug/lib_ken.so")));
+        assert_eq!(library(&message("lib")), None);
+        assert_eq!(
+            library(&serde_json::json!({"reason": "build-finished"})),
+            None
+        );
+    }
+}
