@@ -12,8 +12,8 @@ use std::sync::LazyLock;
 
 use candle_core::Tensor;
 use ken_language::{
-    Examples, Finish, Form, GenerateOptions, LanguageModel, Progress, Reply, Sampling,
-    ScoreRequest, TextModel, TextRequest, Told, WorkedExample,
+    Examples, Finish, GenerateOptions, LanguageModel, Progress, Reply, Sampling, ScoreRequest,
+    WorkedExample,
 };
 use ken_model::Precision;
 use ken_model::decoder::{
@@ -23,7 +23,6 @@ use ken_model::decoder::{
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use serde::Deserialize;
-use serde_json::{Value, json};
 
 static MODEL: LazyLock<Decoder> = LazyLock::new(|| load(Precision::F32));
 
@@ -101,45 +100,6 @@ fn tokens_and_probabilities_are_as_recorded() {
         for (found, expected) in score.logprobs.iter().zip(&case.logprobs) {
             assert!((found - expected).abs() < 5e-4, "{found} is not {expected}");
         }
-    }
-}
-
-#[test]
-#[ignore = "needs the test models: run `cargo xtask test`"]
-fn what_is_told_of_a_text_is_as_recorded() {
-    let options = GenerateOptions::new(Sampling::Greedy, 0);
-    let told = Told {
-        alternatives: 2,
-        of_text: true,
-    };
-    let texts = RECORDED.cases.iter().map(|case| {
-        let tokens = [&case.prompt_tokens, &case.continuation_tokens];
-        tokens.into_iter().flatten().copied().collect::<Vec<u32>>()
-    });
-    let texts: Vec<Vec<u32>> = texts.collect();
-    let requests = texts.iter().map(|tokens| TextRequest {
-        tokens,
-        samples: 1,
-        options: &options,
-        told: Some(told),
-    });
-    let requests: Vec<_> = requests.collect();
-    let told = MODEL.continue_texts(&requests, &mut |_| ControlFlow::Continue(()));
-    for ((case, tokens), told) in zip(&RECORDED.cases, &texts).zip(told.unwrap()) {
-        let continuation = &told.text[case.prompt_tokens.len()..];
-        for (found, expected) in zip(continuation, &case.logprobs) {
-            let found = found.logprob.unwrap();
-            assert!((found - expected).abs() < 5e-4, "{found} is not {expected}");
-        }
-        let text: String = continuation
-            .iter()
-            .map(|token| token.text.as_str())
-            .collect();
-        assert_eq!(text, case.continuation);
-        assert_eq!(
-            MODEL.decode(tokens).unwrap(),
-            format!("{}{}", case.prompt, case.continuation)
-        );
     }
 }
 
@@ -487,74 +447,6 @@ fn the_fingerprint_follows_the_form() {
     assert_ne!(chat, plain);
     assert_ne!(bare, plain);
     assert_ne!(bare, chat);
-}
-
-/// Greedy and drawn, of one prompt and beside others that are held to nothing.
-#[test]
-#[ignore = "needs the test models: run `cargo xtask test`"]
-fn a_text_is_held_to_its_form() {
-    let schema = json!({
-        "type": "object",
-        "properties": {
-            "city": {"type": "string", "maxLength": 20},
-            "inhabitants": {"type": "integer"},
-            "kind": {"enum": ["town", "village"]},
-        },
-        "required": ["city", "inhabitants", "kind"],
-        "additionalProperties": false,
-    });
-    let form = Some(Form::of_schema(schema));
-    let decoder = load(Precision::Auto);
-    let prompt = decoder
-        .prompt("", "Tell me of a place in France, as JSON:")
-        .unwrap();
-    let plain = GenerateOptions::new(Sampling::Greedy, 8);
-    for sampling in [Sampling::Greedy, Sampling::at(1.5, 3)] {
-        let options = GenerateOptions {
-            form: form.clone(),
-            ..GenerateOptions::new(sampling, 120)
-        };
-        let request = |options, samples| GenerateRequest {
-            prompt: &prompt,
-            samples,
-            options,
-        };
-        let requests = [request(&options, 3), request(&plain, 1)];
-        let texts = decoder.generate_many(&requests, &mut |_| ControlFlow::Continue(()));
-        let texts = texts.unwrap();
-        for text in &texts[0] {
-            assert_eq!(text.finish, Finish::End, "{}", text.text);
-            let told: Value = serde_json::from_str(&text.text).unwrap();
-            let keys: Vec<&String> = told.as_object().unwrap().keys().collect();
-            assert_eq!(keys.len(), 3, "{told}");
-            assert!(told["city"].as_str().unwrap().chars().count() <= 20);
-            assert!(
-                told["inhabitants"].is_i64() || told["inhabitants"].is_u64(),
-                "{told}"
-            );
-            assert!(told["kind"] == "town" || told["kind"] == "village");
-        }
-        let alone = decoder.generate_many(&requests[..1], &mut |_| ControlFlow::Continue(()));
-        let same = zip(&texts[0], &alone.unwrap()[0]).all(|(one, other)| one.text == other.text);
-        assert!(same, "a form depends on no company");
-        assert!(serde_json::from_str::<Value>(&texts[1][0].text).is_err());
-    }
-    for wrong in [
-        json!({"type": "nothing"}),
-        json!({"$ref": "http://127.0.0.1/x"}),
-    ] {
-        let options = GenerateOptions {
-            form: Some(Form::of_schema(wrong)),
-            ..plain.clone()
-        };
-        let refused = decoder.generate(&prompt, &options, &mut |_| ControlFlow::Continue(()));
-        let error = refused.unwrap_err();
-        assert!(
-            error.to_string().contains("cannot be held to this form"),
-            "{error}"
-        );
-        assert!(!error.to_string().contains('\n'));
-    }
 }
 
 /// Texts of both ways to compute, probabilities and states, from several threads at once, some of

@@ -18,6 +18,7 @@ mod demo;
 mod documents;
 mod eval;
 mod folders;
+mod forms;
 #[cfg(target_os = "linux")]
 mod foul_weather;
 #[cfg(unix)]

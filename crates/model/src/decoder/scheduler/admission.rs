@@ -113,16 +113,11 @@ impl<B: Backend> Batch<B> {
         job.exactly() || self.engines.cheaper.is_none()
     }
 
-    /// The longest prefix that was kept and that a request's prompt continues: what was asked before may be gone on with.
+    /// The longest prefix that any prompt of a chain may continue, where this one is in a chain.
     fn continued(&self, job: &Job) -> Option<(PrefixId, usize)> {
         let in_chain = job.prompt.course() != Course::Alone;
-        let longest = || {
-            self.prefixes
-                .longest(self.exact(job), job.prompt.tokens(), in_chain)
-        };
-        // What is told of a prompt's tokens comes of reading them.
-        let is_told = job.prompt.own_alternatives().is_some();
-        (!is_told).then(longest).flatten()
+        let longest = || self.prefixes.longest(self.exact(job), job.prompt.tokens());
+        in_chain.then(longest).flatten()
     }
 
     /// How many tokens of a request's prompt are read, or being read, already.

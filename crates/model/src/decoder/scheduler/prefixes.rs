@@ -13,8 +13,8 @@ struct Prefix<S> {
     /// Tokens whose keys and values are its own, and not those of a shorter prefix.
     own: usize,
     sequence: Option<Arc<S>>,
-    /// Whether only prompts of a chain may continue it.
-    of_chain: bool,
+    /// Whether any prompt of a chain may continue it, or only those that know its length.
+    open: bool,
     /// When it was used last.
     used: u64,
 }
@@ -46,16 +46,10 @@ impl<S> Prefixes<S> {
         self.kept.iter().find(found).map(|one| one.id)
     }
 
-    /// The longest prefix of some tokens that leaves at least one, and its length; `in_chain` also of those that only a chain
-    /// may continue.
-    pub(super) fn longest(
-        &self,
-        exact: bool,
-        tokens: &[u32],
-        in_chain: bool,
-    ) -> Option<(PrefixId, usize)> {
+    /// The longest open prefix of some tokens that leaves at least one, and its length.
+    pub(super) fn longest(&self, exact: bool, tokens: &[u32]) -> Option<(PrefixId, usize)> {
         let begins = |one: &&Prefix<S>| {
-            (in_chain || !one.of_chain)
+            one.open
                 && one.exact == exact
                 && one.tokens.len() < tokens.len()
                 && tokens.starts_with(&one.tokens)
@@ -74,14 +68,14 @@ impl<S> Prefixes<S> {
             tokens,
             own,
             sequence: None,
-            of_chain: false,
+            open: false,
             used: id,
         });
         id
     }
 
     /// Keeps a sequence, for any prompt of a chain that continues it.
-    pub(super) fn keep_for_chain(
+    pub(super) fn keep_open(
         &mut self,
         exact: bool,
         tokens: Vec<u32>,
@@ -93,7 +87,7 @@ impl<S> Prefixes<S> {
         }
         let id = self.add(exact, tokens, own);
         if let Some(added) = self.kept.last_mut() {
-            added.of_chain = true;
+            added.open = true;
         }
         self.is_read(id, sequence);
     }
@@ -166,23 +160,21 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_one_is_continued_and_those_of_chains_only_in_chains() {
+    fn a_chain_continues_the_longest_open_one() {
         let mut prefixes = Prefixes::<()>::default();
-        let known = prefixes.add(true, vec![1], 1);
-        prefixes.is_read(known, Arc::new(()));
-        prefixes.keep_for_chain(true, vec![1, 2], 1, Arc::new(()));
-        prefixes.keep_for_chain(true, vec![1, 2], 1, Arc::new(()));
-        let length = |exact, tokens: &[u32], in_chain| {
-            let found = prefixes.longest(exact, tokens, in_chain);
+        let closed = prefixes.add(true, vec![1, 2, 3], 3);
+        prefixes.is_read(closed, Arc::new(()));
+        prefixes.keep_open(true, vec![1], 1, Arc::new(()));
+        prefixes.keep_open(true, vec![1, 2], 1, Arc::new(()));
+        prefixes.keep_open(true, vec![1, 2], 1, Arc::new(()));
+        let length = |exact, tokens: &[u32]| {
+            let found = prefixes.longest(exact, tokens);
             found.map(|(_, length)| length)
         };
-        assert_eq!(length(true, &[1, 2, 3], true), Some(2));
-        assert_eq!(length(true, &[1, 2, 3], false), Some(1));
-        let left = length(true, &[1, 2], true);
-        assert_eq!(left, Some(1), "one token is left to read");
-        assert_eq!(length(true, &[1], true), None);
-        assert_eq!(length(true, &[2, 1], true), None);
-        assert_eq!(length(false, &[1, 2, 3], true), None);
-        assert_eq!(prefixes.tokens(|_| true), 2);
+        assert_eq!(length(true, &[1, 2, 3, 4]), Some(2));
+        assert_eq!(length(true, &[1, 2]), Some(1), "one token is left to read");
+        assert_eq!(length(true, &[1]), None);
+        assert_eq!(length(false, &[1, 2, 3]), None);
+        assert_eq!(prefixes.tokens(|_| true), 5);
     }
 }

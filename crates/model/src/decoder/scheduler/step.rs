@@ -289,8 +289,7 @@ impl<B: Backend> Batch<B> {
             Work::State(_) | Work::Choose { .. } => {
                 if matches!(active.job.work, Work::Choose { .. }) {
                     let tokens = active.job.prompt.tokens().to_vec();
-                    self.prefixes
-                        .keep_for_chain(true, tokens, active.rest, sequence);
+                    self.prefixes.keep_open(true, tokens, active.rest, sequence);
                 }
                 self.active.remove(&place);
                 self.tell(

@@ -174,10 +174,9 @@ impl<B: Backend> Batch<B> {
             let (before, read) = (before.to_vec(), Arc::clone(&read.sequence));
             if own > 0 {
                 let sequence = Arc::new(branch.sequence);
-                self.prefixes.keep_for_chain(exact, tokens, own, sequence);
+                self.prefixes.keep_open(exact, tokens, own, sequence);
             }
-            self.prefixes
-                .keep_for_chain(exact, before, active.rest, read);
+            self.prefixes.keep_open(exact, before, active.rest, read);
         }
         if active.ended == active.job.parts() {
             self.active.remove(&branch.place);

@@ -1,0 +1,103 @@
+//! Answers in a form: JSON that a schema describes, from the model in the server, over both of OpenAI's APIs.
+
+use serde_json::{Value, json};
+
+use crate::documents::ingest_notes;
+use crate::harness::Ken;
+use crate::serve::Serving;
+
+const QUESTION: &str = "Who is the keeper of the Orrin lighthouse?";
+
+fn schema() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "name": {"type": "string", "maxLength": 30},
+            "sure": {"type": "boolean"},
+        },
+        "required": ["name", "sure"],
+        "additionalProperties": false,
+    })
+}
+
+fn holds(text: &Value) {
+    let answer: Value = serde_json::from_str(text.as_str().unwrap()).unwrap();
+    assert_eq!(answer.as_object().unwrap().len(), 2, "{answer}");
+    assert!(
+        answer["name"].is_string() && answer["sure"].is_boolean(),
+        "{answer}"
+    );
+}
+
+#[test]
+#[ignore = "needs the models of KEN_TEST_MODELS"]
+fn answers_have_the_form_that_was_asked_for() {
+    let ken = Ken::new();
+    ingest_notes(&ken);
+    let serving = Serving::start(&ken, &["--corpus", "notes=island"]);
+    let messages = json!([{"role": "user", "content": QUESTION}]);
+    let format =
+        json!({"type": "json_schema", "json_schema": {"name": "keeper", "schema": schema()}});
+    for model in ["ken/always", "ken/never", "ken/documents"] {
+        let body = json!({"model": model, "messages": messages, "response_format": format,
+            "max_tokens": 200, "ken": {"style": "full"}});
+        let answer = serving.post("/v1/chat/completions", &body);
+        holds(&answer["choices"][0]["message"]["content"]);
+        assert_eq!(answer["choices"][0]["finish_reason"], "stop");
+        // The form has words of its own.
+        assert_eq!(answer["ken"]["not_used"], json!(["ken.style"]));
+    }
+    let body = json!({"model": "ken/always", "messages": messages, "stream": true, "response_format": format});
+    let (_, streamed) = serving.exchange("POST", "/v1/chat/completions", &body.to_string());
+    let chunks = streamed
+        .lines()
+        .filter_map(|line| line.strip_prefix("data: {"));
+    let pieces: String = chunks
+        .filter_map(|chunk| {
+            let chunk: Value = serde_json::from_str(&format!("{{{chunk}")).unwrap();
+            Some(chunk["choices"][0]["delta"]["content"].as_str()?.to_owned())
+        })
+        .collect();
+    holds(&json!(pieces));
+
+    let format = json!({"format": {"type": "json_schema", "name": "keeper", "schema": schema()}});
+    let body = json!({"model": "ken/always", "input": QUESTION, "text": format});
+    let answer = serving.post("/v1/responses", &body);
+    let message = answer["output"].as_array().unwrap().last().unwrap();
+    holds(&message["content"][0]["text"]);
+
+    let any = json!({"type": "json_object"});
+    let body = json!({"model": "ken/always", "messages": messages, "response_format": any, "max_tokens": 150});
+    let answer = serving.post("/v1/chat/completions", &body);
+    let choice = &answer["choices"][0];
+    let text = choice["message"]["content"].as_str().unwrap();
+    assert!(text.starts_with('{'), "{text}");
+    if choice["finish_reason"] == "stop" {
+        assert!(serde_json::from_str::<Value>(text).unwrap().is_object());
+    }
+}
+
+#[test]
+#[ignore = "needs the models of KEN_TEST_MODELS"]
+fn a_form_that_cannot_be_held_to_is_refused() {
+    let ken = Ken::new();
+    let serving = Serving::start(&ken, &["--policy", "never"]);
+    let messages = json!([{"role": "user", "content": "Hello?"}]);
+    for (format, code) in [
+        (json!({"type": "grammar"}), "unsupported_parameter"),
+        (json!({"type": "json_schema"}), "unsupported_parameter"),
+        (
+            json!({"type": "json_schema", "json_schema": {"schema": {"type": "nothing"}}}),
+            "unusable_input",
+        ),
+    ] {
+        let body = json!({"model": "ken", "messages": messages, "response_format": format});
+        let (status, refused) = serving.exchange("POST", "/v1/chat/completions", &body.to_string());
+        let refused: Value = serde_json::from_str(&refused).unwrap();
+        assert_eq!(
+            (status, &refused["error"]["code"]),
+            (400, &json!(code)),
+            "{refused}"
+        );
+    }
+}
