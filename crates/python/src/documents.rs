@@ -102,7 +102,7 @@ pub(crate) fn parsed<T: std::str::FromStr<Err: ToString>>(
     text: &str,
 ) -> Result<T, Failure> {
     text.parse()
-        .map_err(|reason: T::Err| BindingError::argument(name, text, reason))
+        .map_err(|reason: T::Err| BindingError::argument(name, text, reason.to_string()))
 }
 
 /// An option by its text, where it is given.

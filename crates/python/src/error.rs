@@ -80,12 +80,12 @@ impl BindingError {
     pub(crate) fn argument(
         name: &'static str,
         given: impl Display,
-        reason: impl ToString,
+        reason: impl Into<String>,
     ) -> Failure {
         Self::Argument {
             name,
             given: given.to_string(),
-            reason: reason.to_string(),
+            reason: reason.into(),
         }
         .into()
     }

@@ -1,6 +1,11 @@
 //! The extension of the Python package: models, corpora and pipelines of the other crates for Python, and the
 //! program `ken`. What it returns is JSON or bytes; `python/ken` makes classes of that. No logic of its own stands here.
 
+#![allow(
+    clippy::needless_pass_by_value,
+    reason = "what Python gives is converted into values"
+)]
+
 mod call;
 mod corpus;
 mod documents;

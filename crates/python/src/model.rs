@@ -23,7 +23,7 @@ use crate::settings::{opening, resolved};
 /// A language model that is open.
 enum Opened {
     /// On this machine, which takes text as it stands.
-    Here(Decoder),
+    Here(Box<Decoder>),
     /// Behind an endpoint, which takes questions.
     Behind {
         model: Arc<dyn LanguageModel>,
@@ -41,7 +41,7 @@ impl Model {
     /// The model, to be shared.
     pub(crate) fn shared(&self) -> Arc<dyn LanguageModel> {
         match &*self.opened {
-            Opened::Here(decoder) => Arc::new(decoder.clone()),
+            Opened::Here(decoder) => Arc::new(Decoder::clone(decoder)),
             Opened::Behind { model, .. } => Arc::clone(model),
         }
     }
@@ -82,7 +82,7 @@ impl Model {
                         model: setup.language_model()?,
                         url: url.clone(),
                     },
-                    _ => Opened::Here(setup.decoder()?),
+                    _ => Opened::Here(Box::new(setup.decoder()?)),
                 })
             })
         })?;
