@@ -1,5 +1,6 @@
 //! Texts of a form: which tokens may come next so that the text becomes JSON that a schema describes.
 
+use std::fmt::Display;
 use std::sync::{Arc, OnceLock};
 
 use ken_language::Form;
@@ -33,8 +34,10 @@ impl Forms {
         let begun = || {
             let factory = factory.as_ref().map_err(Clone::clone)?;
             let grammar = TopLevelGrammar::from_json_schema(compact(form.schema()));
-            let parser = factory.create_parser(grammar).map_err(first_line)?;
-            Ok(Constraint(Matcher::new(Ok(parser))))
+            let parser = factory
+                .create_parser(grammar)
+                .map_err(|error| first_line(&error))?;
+            Ok(Constraint(Box::new(Matcher::new(Ok(parser)))))
         };
         contained(begun)
             .and_then(|begun| begun)
@@ -65,14 +68,15 @@ fn factory(
 ) -> Result<ParserFactory, String> {
     let &end = end_tokens.first().ok_or("the model never ends a text")?;
     let count = u32::try_from(vocabulary).map_err(|error| error.to_string())?;
-    let json = tokenizer.json().map_err(first_line)?;
-    let json = serde_json::from_str(&json).map_err(first_line)?;
-    let mut tokens = token_bytes_from_tokenizer_json(&json).map_err(first_line)?;
+    let json = tokenizer.json().map_err(|error| first_line(&error))?;
+    let json = serde_json::from_str(&json).map_err(|error| first_line(&error))?;
+    let mut tokens = token_bytes_from_tokenizer_json(&json).map_err(|error| first_line(&error))?;
     // A checkpoint may have more rows than its tokenizer has tokens, or fewer.
     tokens.resize(vocabulary, Vec::new());
     let trie = TokTrie::from(&TokRxInfo::new(count, end), &tokens).with_eos_tokens(end_tokens);
     let environment: TokEnv = Arc::new(ApproximateTokEnv::new(trie));
-    let mut factory = ParserFactory::new_simple(&environment).map_err(first_line)?;
+    let mut factory =
+        ParserFactory::new_simple(&environment).map_err(|error| first_line(&error))?;
     factory.quiet();
     *factory.limits_mut() = ParserLimits {
         verbose_errors: false,
@@ -82,14 +86,14 @@ fn factory(
 }
 
 /// What of an error a person can read.
-fn first_line(error: impl ToString) -> String {
+fn first_line(error: &dyn Display) -> String {
     let text = error.to_string();
     text.lines().next().unwrap_or_default().to_owned()
 }
 
 /// A text that is held to its form while it is written.
 #[derive(Clone)]
-pub(in crate::decoder) struct Constraint(Matcher);
+pub(in crate::decoder) struct Constraint(Box<Matcher>);
 
 impl Constraint {
     /// The logits, with those of tokens that may not come next at negative infinity.
@@ -100,7 +104,10 @@ impl Constraint {
     /// # Errors
     /// A form that takes too much to hold to.
     pub(in crate::decoder) fn allowed(&mut self, logits: &[f32]) -> Result<Vec<f32>, DecoderError> {
-        let mask = self.0.compute_mask_or_eos().map_err(refused)?;
+        let mask = self
+            .0
+            .compute_mask_or_eos()
+            .map_err(|error| refused(&error))?;
         let each = (0..).zip(logits);
         let allowed = each.map(|(token, &logit)| match mask.get(token) {
             true => logit,
@@ -116,12 +123,12 @@ impl Constraint {
     pub(in crate::decoder) fn take(&mut self, token: u32) -> Result<(), DecoderError> {
         match self.0.is_stopped() {
             true => Ok(()),
-            false => self.0.consume_token(token).map_err(refused),
+            false => self.0.consume_token(token).map_err(|error| refused(&error)),
         }
     }
 }
 
-fn refused(error: impl ToString) -> DecoderError {
+fn refused(error: &dyn Display) -> DecoderError {
     DecoderError::Form {
         reason: first_line(error),
     }
