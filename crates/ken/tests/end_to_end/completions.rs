@@ -164,6 +164,10 @@ fn what_is_not_done_is_refused_by_name() {
             json!({"prompt": "x", "logprobs": 1, "stream": true}),
             "logprobs",
         ),
+        (
+            json!({"prompt": vec!["x"; 200], "max_tokens": 2000, "logprobs": 5}),
+            "logprobs",
+        ),
         (json!({"prompt": "x", "suffix": "y"}), "suffix"),
         (json!({"prompt": "x", "best_of": 3}), "best_of"),
         (json!({"prompt": "x", "temperature": 3}), "temperature"),

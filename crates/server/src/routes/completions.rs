@@ -35,6 +35,9 @@ const MOST_TEXTS: usize = 256;
 /// The most tokens that are told in the place of one.
 const MOST_ALTERNATIVES: usize = 20;
 
+/// The most tokens that are told in all, with those in their places: what is told takes some tens of bytes each.
+const MOST_TOLD: usize = 1 << 20;
+
 /// Tokens that are written where nobody says how many.
 const TOKENS: usize = 16;
 
@@ -218,6 +221,8 @@ impl Asked {
             Prompt::Tokens(tokens) => Ok(tokens.clone()),
         });
         let tokens = tokens.collect::<Result<Vec<_>, _>>().map_err(refused)?;
+        let read = tokens.iter().map(Vec::len).sum();
+        self.check_told(read, served.pipeline.model.context_tokens())?;
         let echoed = self.prompts.iter().map(|prompt| match prompt {
             _ if !self.echo => Ok(String::new()),
             Prompt::Text(text) => Ok(text.clone()),
@@ -251,7 +256,6 @@ impl Asked {
         });
         let continued = continued.map_err(refused)?;
         cancel.reason().map_or(Ok(()), Err)?;
-        let read = tokens.iter().map(Vec::len).sum();
         let written = continued.iter().flat_map(|continued| &continued.samples);
         let written = written.map(|(text, _)| text.tokens).sum();
         reserved.settle(read + written);
@@ -261,6 +265,23 @@ impl Asked {
             total_tokens: read + written,
         };
         Ok((self.choices(&echoed, continued), usage))
+    }
+
+    /// # Errors
+    /// More to be told than fits into a response.
+    fn check_told(&self, read: usize, context: usize) -> Result<(), Refusal> {
+        let Some(told) = self.told else {
+            return Ok(());
+        };
+        let written = self.options.max_tokens.min(context) * self.samples * self.prompts.len();
+        let tokens = written + if told.of_text { read * self.samples } else { 0 };
+        match tokens * (told.alternatives + 1) > MOST_TOLD {
+            true => {
+                let message = "that is too much for one response; ask for fewer texts, tokens or alternatives at once";
+                Err(Refusal::bad("invalid_value", message).of("logprobs"))
+            }
+            false => Ok(()),
+        }
     }
 
     /// Each prompt's value for each of its continuations, with the index of that.
