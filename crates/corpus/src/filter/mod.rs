@@ -82,7 +82,11 @@ impl Filter {
             comparison: Comparison::Equal,
             value,
         };
-        Self::Any(values.into_iter().map(equal).collect())
+        let any: Vec<Self> = values.into_iter().map(equal).collect();
+        match <[Self; 1]>::try_from(any) {
+            Ok([only]) => only,
+            Err(any) => Self::Any(any),
+        }
     }
 
     /// How many comparisons it takes; an empty group counts as one.
@@ -320,6 +324,7 @@ mod tests {
             "note=f(x), say",
             "(note=\"f(x), say\")",
             "note IN (\"f(x), say\", y)",
+            "a b IN (ANDES)",
             "\"IN\"=1",
             "a b=ANDES",
             "a b=ANDES AND title=War and Peace",

@@ -134,7 +134,7 @@ mod tests {
         let either = json!({"type": "or", "filters": [both, {"type": "in", "key": "open", "value": [true]}]});
         assert_eq!(
             read(either).unwrap(),
-            "(year>=2020 AND NOT (team=a OR team=b)) OR (open=true)"
+            "(year>=2020 AND NOT (team=a OR team=b)) OR open=true"
         );
     }
 
