@@ -28,6 +28,9 @@ const REQUIREMENTS: &[&str] = &[
 const PACKAGE: &str = "ken-python";
 const FOLDER: &str = "crates/python";
 
+/// What its library is called.
+const LIBRARY: &str = "_ken";
+
 /// A Python that has what the tests import, installed first if it is not there.
 pub(crate) fn ensure() -> Result<PathBuf> {
     let environment = environment::ensure_installed("python", REQUIREMENTS)?;
@@ -86,9 +89,8 @@ fn build(root: &Path, features: &str) -> Result<PathBuf> {
 
 /// The library of the package, where a message of cargo tells of that.
 fn library(message: &Value) -> Option<PathBuf> {
-    let is_cdylib = |kind: &Value| kind == "cdylib";
-    let target = message.get("target")?;
-    if !target.get("crate_types")?.as_array()?.iter().any(is_cdylib) {
+    // Other packages are built as such libraries, too.
+    if message.get("target")?.get("name")? != LIBRARY {
         return None;
     }
     let files = message.get("filenames")?.as_array()?.iter();
@@ -132,15 +134,15 @@ mod tests {
 
     #[test]
     fn the_library_is_found_in_what_cargo_says() {
-        let message = |kind: &str| {
+        let message = |name: &str| {
             serde_json::json!({
-                "target": { "crate_types": [kind] },
+                "target": { "name": name, "crate_types": ["cdylib"] },
                 "filenames": ["target/debug/lib_ken.d", "target/debug/lib_ken.so"],
             })
         };
-        let found = library(&message("cdylib"));
+        let found = library(&message("_ken"));
         assert_eq!(found, Some(PathBuf::from("target/debug/lib_ken.so")));
-        assert_eq!(library(&message("lib")), None);
+        assert_eq!(library(&message("llguidance")), None);
         assert_eq!(
             library(&serde_json::json!({"reason": "build-finished"})),
             None
