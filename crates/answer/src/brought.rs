@@ -4,7 +4,7 @@
 use std::str::FromStr;
 use std::sync::Arc;
 
-use ken_language::{Examples, Form, Prompt, Reply};
+use ken_language::{Examples, OutputSchema, Prompt, Reply};
 
 use crate::conversation::Exchange;
 
@@ -15,8 +15,8 @@ pub struct Brought {
     pub conversation: Option<Conversation>,
     /// Texts at which an answer ends; they are not part of it.
     pub stop: Vec<String>,
-    /// The form that an answer has to have.
-    pub form: Option<Form>,
+    /// The JSON Schema that an answer has to fulfil.
+    pub schema: Option<OutputSchema>,
     /// How evidence is put into the conversation.
     pub evidence: EvidenceForm,
 }
@@ -32,7 +32,29 @@ pub struct Conversation {
     pub question: String,
 }
 
+impl Brought {
+    /// The conversation with what the model has to be told of the schema.
+    pub(crate) fn asked(&self) -> Conversation {
+        let mut asked = self.conversation.clone().unwrap_or_default();
+        if let Some(schema) = &self.schema {
+            let schema = schema.as_json();
+            asked.instruct(&format!(
+                "Reply with JSON that fulfils this JSON Schema: {schema}"
+            ));
+        }
+        asked
+    }
+}
+
 impl Conversation {
+    /// Adds an instruction behind those that there are.
+    pub fn instruct(&mut self, text: &str) {
+        if !self.instruction.is_empty() {
+            self.instruction.push_str("\n\n");
+        }
+        self.instruction.push_str(text);
+    }
+
     /// Inserts the evidence, if any, at a place.
     #[must_use]
     pub fn with(mut self, evidence: &str, place: EvidencePlace) -> Self {

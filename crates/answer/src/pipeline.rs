@@ -346,10 +346,9 @@ impl Pipeline {
 
     /// The conversation without its question and without evidence.
     fn sent_frame(&self) -> Prompt {
-        let sent = self.brought.conversation.clone().unwrap_or_default();
         let frame = Conversation {
             question: String::new(),
-            ..sent
+            ..self.brought.asked()
         };
         frame.prompt()
     }

@@ -31,7 +31,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// What is being done, in words.
+    /// The label of a progress bar, such as "fetching model.gguf".
     #[must_use]
     pub fn label(&self) -> String {
         let doing = match self.stage {

@@ -130,7 +130,7 @@ fn parse(given: &[OsString]) -> Result<(Arguments, ArgMatches), clap::Error> {
     Ok((arguments, matches))
 }
 
-/// The same error with what was given, which clap repeats, on one line and without control characters.
+/// Takes line breaks and control characters out of the arguments that clap's error repeats.
 fn on_one_line(error: clap::Error, given: &[OsString]) -> clap::Error {
     let shown = given.iter().map(|given| {
         let shown = given.to_string_lossy();

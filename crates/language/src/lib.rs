@@ -31,11 +31,13 @@ pub use model::{Capabilities, LanguageModel};
 pub use pair_scorer::PairScorer;
 pub use prompt::{Examples, Prompt, Reply, WorkedExample};
 pub use request::{
-    Form, GenerateOptions, GenerateRequest, Piece, Progress, Sampling, ScoreRequest,
+    GenerateOptions, GenerateRequest, OutputSchema, Piece, Progress, Sampling, ScoreRequest,
 };
 pub use response::{Finish, Generation, Score, softmax, total};
 pub use source_chooser::{DoesNotChoose, SourceChoice, SourceChooser};
 pub use source_prompts::{Knowledge, Sourced};
 pub use streamed_text::StreamedText;
-pub use text_model::{Continued, TextForm, TextModel, TextRequest, Told, ToldToken};
+pub use text_model::{
+    LogprobOptions, TextCompletion, TextModel, TextRequest, TokenLogprob, TokenizerInfo,
+};
 pub use thoughts::Thoughts;

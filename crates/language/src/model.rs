@@ -118,7 +118,7 @@ pub trait LanguageModel: Send + Sync {
         None
     }
 
-    /// The model as one that shows its tokens and continues any text, where it does.
+    /// The model as one that continues text as it stands; `None` for a model behind an endpoint.
     fn text_model(&self) -> Option<&dyn TextModel> {
         None
     }

@@ -47,24 +47,24 @@ pub struct GenerateOptions {
     pub max_tokens: usize,
     /// Strings that end the answer; they are not part of it.
     pub stop: Vec<String>,
-    /// The form that the answer has to have. A model that does not show its tokens does not hold to it.
-    pub form: Option<Form>,
+    /// The JSON Schema that constrains the answer; ignored by models that have no [`text_model`](crate::LanguageModel::text_model).
+    pub schema: Option<OutputSchema>,
 }
 
-/// The form of a text: JSON that a schema describes.
+/// A JSON Schema that an answer has to fulfil as JSON.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Form(Arc<Value>);
+pub struct OutputSchema(Arc<Value>);
 
-impl Form {
-    /// The form that a JSON Schema describes.
+impl OutputSchema {
+    /// Takes a schema. Whether it can be enforced is decided when it is used.
     #[must_use]
-    pub fn of_schema(schema: Value) -> Self {
+    pub fn new(schema: Value) -> Self {
         Self(Arc::new(schema))
     }
 
-    /// The schema.
+    /// The schema as JSON.
     #[must_use]
-    pub fn schema(&self) -> &Value {
+    pub fn as_json(&self) -> &Value {
         &self.0
     }
 }
@@ -77,7 +77,7 @@ impl GenerateOptions {
             sampling,
             max_tokens,
             stop: Vec::new(),
-            form: None,
+            schema: None,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Models that continue texts as they are: tokens in, tokens out, without a prompt of `ken`'s.
+//! Models that continue text as it stands: tokens in, tokens and log probabilities out, without a prompt of `ken`'s.
 
 use std::ops::ControlFlow;
 
@@ -6,89 +6,91 @@ use crate::error::ModelError;
 use crate::request::{GenerateOptions, Progress};
 use crate::response::Generation;
 
-/// A text that is to be continued, in tokens.
+/// A text to be continued, in tokens.
 #[derive(Debug, Clone, Copy)]
 pub struct TextRequest<'a> {
-    /// Token ids; at least one.
+    /// Token ids of the prompt; at least one.
     pub tokens: &'a [u32],
     /// How many continuations are generated; at least 1.
     pub samples: usize,
-    /// How they are generated. No token is written where that is the most; what is told of the text is told all the same.
+    /// How they are generated. With a maximum of no tokens, the prompt is scored and nothing is written.
     pub options: &'a GenerateOptions,
-    /// What is told of tokens; nothing where there is none.
-    pub told: Option<Told>,
+    /// Which log probabilities are returned; `None` for none.
+    pub logprobs: Option<LogprobOptions>,
 }
 
-/// What is told of tokens.
+/// Which log probabilities are returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Told {
-    /// How many of the most likely tokens are told in the place of each.
-    pub alternatives: usize,
-    /// Whether it is told of the text's own tokens as well. They are then computed exactly: the same in any company.
-    pub of_text: bool,
+pub struct LogprobOptions {
+    /// How many of the most likely tokens are listed at each position.
+    pub top: usize,
+    /// Whether the prompt's tokens are scored, too. The request is then computed in exact precision, so its numbers do not
+    /// depend on what else is in the batch.
+    pub prompt: bool,
 }
 
-/// A token in its place, and how likely it was there.
+/// A token with its log probability.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ToldToken {
-    /// Its id.
+pub struct TokenLogprob {
+    /// The token id.
     pub id: u32,
-    /// Its text; as the vocabulary has it where that is no text of its own, such as a part of a character.
+    /// The text that the token adds; its name in the vocabulary if it is no text by itself, such as a part of a character.
     pub text: String,
-    /// Natural-log probability at temperature 1, given all before it; `None` of the first token of a text.
+    /// Natural-log probability at temperature 1, given all tokens before it; `None` for the first token of a text.
     pub logprob: Option<f32>,
-    /// The most likely tokens in its place with the same, best first, the lower id among equals.
-    pub alternatives: Vec<(String, f32)>,
+    /// The most likely tokens at this position with their log probabilities, best first, the lower id among equals.
+    pub top: Vec<(String, f32)>,
 }
 
-/// A text that was continued.
+/// The continuations of a text.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Continued {
-    /// The text's own tokens, where they were to be told.
-    pub text: Vec<ToldToken>,
-    /// `[samples]`: each with its tokens, where they were to be told, and at last the token that ended it, where one did.
-    pub samples: Vec<(Generation, Vec<ToldToken>)>,
+pub struct TextCompletion {
+    /// The prompt's tokens, if [`LogprobOptions::prompt`] asks for them.
+    pub prompt: Vec<TokenLogprob>,
+    /// `[samples]`: each with its tokens, if log probabilities were requested. An end-of-text token comes last.
+    pub samples: Vec<(Generation, Vec<TokenLogprob>)>,
 }
 
-/// How a model's texts and conversations are written.
+/// The special tokens and the chat template of a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TextForm {
-    /// The name of the token that begins a text, where there is one.
+pub struct TokenizerInfo {
+    /// The name of the beginning-of-text token, if the model has one.
     pub begin: Option<String>,
-    /// The name of the token that ends a text, or a turn of a conversation.
+    /// The name of the end-of-text token.
     pub end: Option<String>,
-    /// The template of conversations, in Jinja.
+    /// The chat template, in Jinja.
     pub chat_template: Option<String>,
 }
 
-/// A language model that shows its tokens.
+/// A language model whose tokenizer is at hand.
 pub trait TextModel: Send + Sync {
-    /// The tokens of a text, in which special tokens are read as such; with those that the tokenizer puts around every
-    /// text, where these are asked for.
+    /// Tokenizes a text. Special tokens written out in it are read as such; `add_special` adds those that the tokenizer puts
+    /// around every text.
     ///
     /// # Errors
     /// A text that the tokenizer refuses.
-    fn encode(&self, text: &str, with_special: bool) -> Result<Vec<u32>, ModelError>;
+    fn encode(&self, text: &str, add_special: bool) -> Result<Vec<u32>, ModelError>;
 
-    /// The text of tokens, with the names of special ones.
+    /// The text of tokens, with the names of special tokens.
     ///
     /// # Errors
-    /// Tokens that the model does not have.
+    /// Token ids outside the vocabulary.
     fn decode(&self, tokens: &[u32]) -> Result<String, ModelError>;
 
-    /// How its texts are written.
-    fn form(&self) -> TextForm;
+    /// The special tokens and the chat template.
+    fn tokenizer_info(&self) -> TokenizerInfo;
 
-    /// Continues texts; progress is told as by [`generate`](crate::LanguageModel::generate).
+    /// Continues texts; progress is reported as by [`generate`](crate::LanguageModel::generate).
     ///
     /// # Shapes
     /// Returns `[requests]`.
     ///
     /// # Errors
-    /// A text that is empty or does not fit, tokens that the model does not have, a request for no sample, a model that fails.
-    fn continue_texts(
+    /// A prompt that is empty, does not fit the context or has unknown token ids; a request for no sample; a model that
+    /// fails.
+    fn complete(
         &self,
         requests: &[TextRequest<'_>],
         on_progress: &mut dyn FnMut(Progress<'_>) -> ControlFlow<()>,
-    ) -> Result<Vec<Continued>, ModelError>;
+    ) -> Result<Vec<TextCompletion>, ModelError>;
 }

@@ -101,6 +101,14 @@ impl Model {
         self.shared().context_tokens()
     }
 
+    /// The token that stands before a text that is scored from its beginning; none of a model behind an endpoint.
+    #[getter]
+    fn begin_of_text(&self) -> Option<String> {
+        let model = self.shared();
+        let info = model.text_model()?.tokenizer_info();
+        info.begin.or(info.end)
+    }
+
     /// How many tokens a text has.
     fn count_tokens(&self, py: Python<'_>, text: String) -> PyResult<usize> {
         run(py, None, |_| Ok(self.shared().count_tokens(&text)?))

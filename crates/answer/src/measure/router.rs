@@ -170,7 +170,7 @@ fn first_token(
         sampling: Sampling::Greedy,
         max_tokens: 1,
         stop: Vec::new(),
-        form: None,
+        schema: None,
     };
     let requests = prompts.iter().map(|prompt| GenerateRequest {
         prompt,

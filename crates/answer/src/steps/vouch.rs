@@ -28,8 +28,8 @@ impl Pipeline {
         drafts: &mut [Draft<'_>],
         watch: &mut dyn FnMut(usize, Event<'_>) -> ControlFlow<()>,
     ) -> Result<(), AnswerError> {
-        // What has to have a form cannot say that there is no answer.
-        if self.brought.form.is_some() {
+        // A refusal would not fulfil the schema.
+        if self.brought.schema.is_some() {
             return Ok(());
         }
         if self.settings.memory == Memory::Refuse {

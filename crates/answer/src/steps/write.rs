@@ -192,31 +192,16 @@ impl Pipeline {
             sampling: self.settings.sampling,
             max_tokens: if draft.go_on { max_tokens } else { 0 },
             stop: [stop, self.brought.stop.clone()].concat(),
-            form: self.brought.form.clone(),
+            schema: self.brought.schema.clone(),
         };
         (prompt, options)
     }
 
     /// The application's conversation with the evidence in it.
     fn sent_prompt(&self, draft: &Draft<'_>) -> Prompt {
-        let Brought {
-            conversation,
-            evidence,
-            form,
-            ..
-        } = self.brought.as_ref();
-        let mut sent = conversation.clone().unwrap_or_default();
-        if let Some(form) = form {
-            let gap = if sent.instruction.is_empty() {
-                ""
-            } else {
-                "\n\n"
-            };
-            let schema = form.schema();
-            let told = format!("{gap}Reply with JSON that fulfils this JSON Schema: {schema}");
-            sent.instruction.push_str(&told);
-        }
-        sent.with(&draft.message(evidence), evidence.place).prompt()
+        let Brought { evidence, .. } = self.brought.as_ref();
+        let message = draft.message(evidence);
+        self.brought.asked().with(&message, evidence.place).prompt()
     }
 
     /// Records with the draft what the model wrote of it, and at what cost.

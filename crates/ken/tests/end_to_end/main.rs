@@ -18,7 +18,6 @@ mod demo;
 mod documents;
 mod eval;
 mod folders;
-mod forms;
 #[cfg(target_os = "linux")]
 mod foul_weather;
 #[cfg(unix)]
@@ -60,6 +59,7 @@ mod soak;
 #[cfg(target_os = "linux")]
 mod steady_memory;
 mod stopped;
+mod structured_output;
 mod study;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod terminal;

@@ -181,7 +181,7 @@ fn written(model: &Decoder, prompt: &Prompt) -> String {
         sampling: Sampling::Greedy,
         max_tokens: 12,
         stop: Vec::new(),
-        form: None,
+        schema: None,
     };
     let request = GenerateRequest {
         prompt,

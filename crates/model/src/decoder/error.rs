@@ -213,10 +213,10 @@ pub enum DecoderError {
         /// Entries in the vocabulary.
         vocabulary: usize,
     },
-    /// The text cannot be held to the form that was asked for.
-    #[error("the text cannot be held to this form: {reason}")]
-    #[diagnostic(remedy = "ask for a simpler schema")]
-    Form {
+    /// A JSON Schema that cannot be enforced.
+    #[error("this JSON Schema cannot be enforced: {reason}")]
+    #[diagnostic(remedy = "simplify the schema")]
+    Schema {
         /// Why not.
         reason: String,
     },
@@ -284,10 +284,10 @@ pub enum DecoderError {
 
 impl From<DecoderError> for ModelError {
     fn from(error: DecoderError) -> Self {
-        use DecoderError::{ContextExceeded, EmptyText, Form, UnknownToken};
+        use DecoderError::{ContextExceeded, EmptyText, Schema, UnknownToken};
         let concerns_input = matches!(
             error,
-            ContextExceeded { .. } | UnknownToken { .. } | EmptyText { .. } | Form { .. }
+            ContextExceeded { .. } | UnknownToken { .. } | EmptyText { .. } | Schema { .. }
         );
         Self::new(error).concerning_input(concerns_input)
     }

@@ -52,7 +52,7 @@ impl Decoder {
         self.sources.is_some() && prompt.sourced.is_some()
     }
 
-    /// The same decoder, whose calls end once a token is set.
+    /// A copy whose calls end once `token` is set.
     #[must_use]
     pub fn until(&self, token: &CancelToken) -> Self {
         Self {

@@ -16,7 +16,7 @@ mod text_model;
 use std::path::Path;
 use std::sync::Arc;
 
-use ken_language::{CancelToken, Form};
+use ken_language::{CancelToken, OutputSchema};
 
 pub use adapter::{Adapter, AdapterSettings};
 pub use config::family::Family;
@@ -44,8 +44,8 @@ pub use text::read_as::ReadAs;
 use graph::runtime::Engines;
 use scheduler::{Scheduler, Writer};
 use text::chat::ChatTemplate;
+use text::constraint::{Constraint, Constraints};
 use text::escaping;
-use text::form::{Constraint, Forms};
 use text::tokenizer::{Reading, TextTokenizer};
 
 /// From this many parameters on, instruction-tuned models write whole texts that are worth reading. One of half a billion
@@ -69,8 +69,8 @@ pub struct Decoder {
     assures: bool,
     sources: Option<SourceTokens>,
     fingerprint: String,
-    /// What is known of the vocabulary to hold texts to forms.
-    forms: Arc<Forms>,
+    /// Makes constraints for structured output.
+    constraints: Arc<Constraints>,
     end_tokens: Arc<[u32]>,
     /// Ends scoring and reading; what is generated, its caller ends.
     cancel: CancelToken,
@@ -127,7 +127,7 @@ impl Decoder {
             chat: checkpoint.chat.map(Arc::new),
             read_as,
             fingerprint,
-            forms: Arc::default(),
+            constraints: Arc::default(),
             end_tokens,
             cancel: CancelToken::default(),
         })
@@ -212,11 +212,11 @@ impl Decoder {
         Ok(self.tokenizer.encode(text, Reading::Plain, false)?.len())
     }
 
-    /// What holds a text to a form.
-    fn constraint(&self, form: &Form) -> Result<Constraint, DecoderError> {
+    /// The constraint that a schema puts on a text.
+    fn constraint(&self, schema: &OutputSchema) -> Result<Constraint, DecoderError> {
         let vocabulary = self.config.vocabulary;
-        self.forms
-            .constraint(form, &self.tokenizer, vocabulary, &self.end_tokens)
+        self.constraints
+            .constraint(schema, &self.tokenizer, vocabulary, &self.end_tokens)
     }
 
     fn known(&self, tokens: Vec<u32>) -> Result<Vec<u32>, DecoderError> {

@@ -1,21 +1,22 @@
-//! The decoder as a model that continues texts as they are.
+//! The decoder as a model that continues text as it stands.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 use ken_language::{
-    Continued, GenerateRequest, ModelError, Progress, TextForm, TextModel, TextRequest, ToldToken,
+    GenerateRequest, ModelError, Progress, TextCompletion, TextModel, TextRequest, TokenLogprob,
+    TokenizerInfo,
 };
 
 use crate::decoder::Decoder;
 use crate::decoder::error::DecoderError;
-use crate::decoder::scheduler::sampling::RankedToken;
+use crate::decoder::scheduler::sampling::TokenLogprobs;
 use crate::decoder::text::prompt::Prompt;
 use crate::decoder::text::tokenizer::Reading;
 
 impl TextModel for Decoder {
-    fn encode(&self, text: &str, with_special: bool) -> Result<Vec<u32>, ModelError> {
-        let tokens = self.tokenizer.encode(text, Reading::Markup, with_special)?;
+    fn encode(&self, text: &str, add_special: bool) -> Result<Vec<u32>, ModelError> {
+        let tokens = self.tokenizer.encode(text, Reading::Markup, add_special)?;
         Ok(self.known(tokens)?)
     }
 
@@ -25,7 +26,7 @@ impl TextModel for Decoder {
             .decode_markup(&self.known(tokens.to_vec())?)?)
     }
 
-    fn form(&self) -> TextForm {
+    fn tokenizer_info(&self) -> TokenizerInfo {
         let (begin, end) = self
             .chat
             .as_ref()
@@ -37,21 +38,21 @@ impl TextModel for Decoder {
             self.tokenizer.name(*put_before.first()?)
         };
         let last = || self.tokenizer.name(*self.end_tokens.first()?);
-        TextForm {
+        TokenizerInfo {
             begin: named(begin).or_else(first),
             end: named(end).or_else(last),
             chat_template: self.chat.as_ref().map(|chat| chat.source().to_owned()),
         }
     }
 
-    fn continue_texts(
+    fn complete(
         &self,
         requests: &[TextRequest<'_>],
         on_progress: &mut dyn FnMut(Progress<'_>) -> ControlFlow<()>,
-    ) -> Result<Vec<Continued>, ModelError> {
+    ) -> Result<Vec<TextCompletion>, ModelError> {
         let prompts = requests.iter().map(|request| {
             let tokens = self.known(request.tokens.to_vec())?;
-            Ok(Prompt::raw(tokens)?.telling(request.told))
+            Ok(Prompt::raw(tokens)?.with_logprobs(request.logprobs))
         });
         let prompts = prompts.collect::<Result<Vec<_>, DecoderError>>()?;
         let asked = requests.iter().zip(&prompts);
@@ -69,27 +70,30 @@ impl TextModel for Decoder {
         };
         let each = answers.into_iter().zip(&prompts).map(|(answer, prompt)| {
             let samples = answer.texts.into_iter().map(|mut text| {
-                let told = texts.told_all(std::mem::take(&mut text.told))?;
-                Ok((text.into(), told))
+                let logprobs = texts.named_all(std::mem::take(&mut text.token_logprobs))?;
+                Ok((text.into(), logprobs))
             });
             let samples = samples.collect::<Result<_, DecoderError>>()?;
-            let mut text = Vec::new();
-            if let (Some(_), Some(&first)) = (prompt.own_alternatives(), prompt.tokens().first()) {
-                text.push(ToldToken {
+            let mut scored = Vec::new();
+            if let (Some(_), Some(&first)) = (prompt.prompt_logprobs(), prompt.tokens().first()) {
+                scored.push(TokenLogprob {
                     id: first,
                     text: texts.text(first)?,
                     logprob: None,
-                    alternatives: Vec::new(),
+                    top: Vec::new(),
                 });
-                text.extend(texts.told_all(answer.told)?);
+                scored.extend(texts.named_all(answer.prompt_logprobs)?);
             }
-            Ok(Continued { text, samples })
+            Ok(TextCompletion {
+                prompt: scored,
+                samples,
+            })
         });
         Ok(each.collect::<Result<_, DecoderError>>()?)
     }
 }
 
-/// The texts of tokens, each found once.
+/// A cache of the texts of tokens.
 struct Texts<'a> {
     decoder: &'a Decoder,
     known: HashMap<u32, String>,
@@ -105,19 +109,19 @@ impl Texts<'_> {
         Ok(text)
     }
 
-    fn told(&mut self, ranked: RankedToken) -> Result<ToldToken, DecoderError> {
-        let alternatives = ranked.alternatives.into_iter();
-        let named = alternatives.map(|(other, logprob)| Ok((self.text(other)?, logprob)));
-        let alternatives = named.collect::<Result<_, DecoderError>>()?;
-        Ok(ToldToken {
-            id: ranked.token,
-            text: self.text(ranked.token)?,
-            logprob: Some(ranked.logprob),
-            alternatives,
+    fn named(&mut self, scored: TokenLogprobs) -> Result<TokenLogprob, DecoderError> {
+        let top = scored.top.into_iter();
+        let top = top.map(|(other, logprob)| Ok((self.text(other)?, logprob)));
+        let top = top.collect::<Result<_, DecoderError>>()?;
+        Ok(TokenLogprob {
+            id: scored.token,
+            text: self.text(scored.token)?,
+            logprob: Some(scored.logprob),
+            top,
         })
     }
 
-    fn told_all(&mut self, ranked: Vec<RankedToken>) -> Result<Vec<ToldToken>, DecoderError> {
-        ranked.into_iter().map(|one| self.told(one)).collect()
+    fn named_all(&mut self, scored: Vec<TokenLogprobs>) -> Result<Vec<TokenLogprob>, DecoderError> {
+        scored.into_iter().map(|token| self.named(token)).collect()
     }
 }

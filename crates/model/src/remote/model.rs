@@ -106,7 +106,7 @@ impl RemoteModel {
             sampling: Sampling::Greedy,
             max_tokens: 1,
             stop: Vec::new(),
-            form: None,
+            schema: None,
         };
         let request = GenerateRequest {
             prompt: &prompt,

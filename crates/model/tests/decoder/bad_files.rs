@@ -110,7 +110,7 @@ proptest! {
         let options = GenerateOptions {
             sampling: Sampling::Greedy,
             max_tokens: 2,
-            stop: Vec::new(), form: None };
+            stop: Vec::new(), schema: None };
         if let Ok(decoder) = Decoder::load(&path, &LoadOptions::default())
             && let Ok(prompt) = decoder.prompt("", "the thing")
         {

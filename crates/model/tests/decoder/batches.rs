@@ -59,7 +59,7 @@ fn options(seed: u64, max_tokens: usize) -> GenerateOptions {
         },
         max_tokens,
         stop: vec!["e".to_owned()],
-        form: None,
+        schema: None,
     }
 }
 

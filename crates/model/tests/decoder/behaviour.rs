@@ -56,7 +56,7 @@ fn greedy(max_tokens: usize, stop: &[&str]) -> GenerateOptions {
         sampling: Sampling::Greedy,
         max_tokens,
         stop,
-        form: None,
+        schema: None,
     }
 }
 
@@ -130,7 +130,7 @@ proptest! {
         let prompt = decoder().prompt("", "a thing").unwrap();
         let sampling =
             Sampling::Random { temperature: 1.3, top_k: Some(30), top_p: Some(0.95), seed };
-        let options = GenerateOptions { sampling, max_tokens: 10, stop: Vec::new(), form: None };
+        let options = GenerateOptions { sampling, max_tokens: 10, stop: Vec::new(), schema: None };
         let (first, _) = generate(decoder(), &prompt, &options);
         let (second, _) = generate(decoder(), &prompt, &options);
         prop_assert_eq!(first.tokens, second.tokens);
@@ -179,7 +179,7 @@ fn different_seeds_write_different_texts() {
                 sampling,
                 max_tokens: 6,
                 stop: Vec::new(),
-                form: None,
+                schema: None,
             };
             generate(decoder(), &prompt, &options).0.tokens
         })

@@ -35,7 +35,7 @@ fn ask(decoder: &Decoder, shared: &str, asked: &Asked) -> Got {
                 sampling: *sampling,
                 max_tokens: 12,
                 stop: vec!["e".to_owned()],
-                form: None,
+                schema: None,
             };
             let prompts: Vec<_> = texts.iter().map(|(text, _)| prompt(text)).collect();
             let requests = prompts.iter().zip(texts);

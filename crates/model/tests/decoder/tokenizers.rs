@@ -95,7 +95,7 @@ impl Described {
             sampling: Sampling::Greedy,
             max_tokens: tokens.len() + 1,
             stop: Vec::new(),
-            form: None,
+            schema: None,
         };
         let mut pieces = Vec::new();
         let prompt = decoder.raw_prompt("<|go|>").unwrap();
@@ -556,7 +556,7 @@ fn turns_are_rendered_and_ended_by_their_marks() {
         sampling: Sampling::Greedy,
         max_tokens: 9,
         stop: Vec::new(),
-        form: None,
+        schema: None,
     };
     let answer = decoder
         .generate(&prompt, &options, &mut |_| ControlFlow::Continue(()))

@@ -138,7 +138,7 @@ impl Place {
             sampling: Sampling::Greedy,
             max_tokens: 2,
             stop: Vec::new(),
-            form: None,
+            schema: None,
         };
         if let Ok(prompt) = decoder.prompt("", "the thing 12 \u{1f600} it's") {
             let _ = decoder.generate(&prompt, &writing, &mut |_| ControlFlow::Continue(()));

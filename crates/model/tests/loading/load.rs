@@ -79,7 +79,7 @@ fn use_decoder(path: &Path) -> Result<(), DecoderError> {
         sampling: Sampling::Greedy,
         max_tokens: 2,
         stop: Vec::new(),
-        form: None,
+        schema: None,
     };
     if let Ok(prompt) = decoder.prompt("", "the thing") {
         let _ = decoder.generate(&prompt, &options, &mut |_| ControlFlow::Continue(()));

@@ -34,7 +34,7 @@ pub(crate) fn greedy() -> GenerateOptions {
         sampling: Sampling::Greedy,
         max_tokens: 5,
         stop: Vec::new(),
-        form: None,
+        schema: None,
     }
 }
 

@@ -163,7 +163,7 @@ fn surplus_completions_are_ignored() {
         },
         max_tokens: 5,
         stop: Vec::new(),
-        form: None,
+        schema: None,
     };
     let request = GenerateRequest {
         prompt: &prompt,

@@ -137,7 +137,7 @@ fn write(manner: Manner, text: &str, body: &Value) -> Reply {
         sampling,
         max_tokens: body["max_tokens"].as_u64().unwrap() as usize,
         stop: stop.map(|stop| stop.as_str().unwrap().to_owned()).collect(),
-        form: None,
+        schema: None,
     };
     let samples = match manner {
         Manner::LlamaServer => 1,

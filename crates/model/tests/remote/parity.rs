@@ -99,7 +99,7 @@ fn a_streamed_completion_is_the_same() {
         sampling: Sampling::Greedy,
         max_tokens: 12,
         stop: vec!["\n".to_owned()],
-        form: None,
+        schema: None,
     };
     let prompts = [prompt("What is the capital of Norway?")];
     let (here, here_pieces) = written(&*MODEL, &prompts, 1, &options);
@@ -131,7 +131,7 @@ fn many_samples_are_the_same() {
         sampling: random(11),
         max_tokens: 5,
         stop: vec!["\n".to_owned()],
-        form: None,
+        schema: None,
     };
     let prompts =
         ["the capital of Norway?", "a quark?"].map(|what| prompt(&format!("What is {what}")));
@@ -153,7 +153,7 @@ fn samples_requested_one_by_one_have_consecutive_seeds() {
         sampling: random(seed),
         max_tokens: 4,
         stop: Vec::new(),
-        form: None,
+        schema: None,
     };
     let prompts = [prompt("What is a quark?")];
     let (_, model) = connected(Manner::LlamaServer);

@@ -22,15 +22,16 @@ class KenLM(LM):
 
     Args:
         pretrained: A `Model`, or what names one.
-        prefix: What stands before a text that is scored from its beginning.
+        prefix: What stands before a text that is scored from its beginning; by default the model's beginning-of-text
+            token, or else its end-of-text token.
         max_gen_toks: The longest text, where a task does not say.
-        **settings: Settings of `ken.toml`.
+        **settings: Settings of `ken.toml`. The precision is `f32` by default, as the harness compares exact numbers.
     """
 
     def __init__(
         self,
         pretrained: Any = None,
-        prefix: str = "<|endoftext|>",
+        prefix: str | None = None,
         max_gen_toks: int = 256,
         batch_size: Any = None,
         device: Any = None,
@@ -38,8 +39,8 @@ class KenLM(LM):
         **settings: Any,
     ) -> None:
         super().__init__()
-        self._model = pretrained if isinstance(pretrained, Model) else Model(pretrained, **settings)
-        self._prefix = prefix
+        self._model = pretrained if isinstance(pretrained, Model) else Model(pretrained, **{"precision": "f32", **settings})
+        self._prefix: str = prefix or self._model._model.begin_of_text or "\n"
         self._max_tokens = int(max_gen_toks)
 
     def loglikelihood(self, requests: list[Instance], disable_tqdm: bool = False) -> list[tuple[float, bool]]:

@@ -1,5 +1,5 @@
-//! `/v1/completions`: texts and tokens continued as they are, without retrieval and without a prompt of ken's; with how likely
-//! each token was, also of the text itself.
+//! `/v1/completions`: text continued as it stands, without retrieval and without a prompt of ken's, with the log probabilities of its
+//! tokens and of the prompt's.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use axum::body::Bytes;
 use ken_language::{
-    Continued, Finish, GenerateOptions, Progress, Sampling, TextRequest, Told, ToldToken,
+    Finish, GenerateOptions, LogprobOptions, Progress, Sampling, TextCompletion, TextRequest,
+    TokenLogprob,
 };
 use serde_json::json;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
@@ -20,6 +21,7 @@ use super::tokens::text_model;
 use crate::access::caller::Reserved;
 use crate::service::cancel::Cancel;
 use crate::service::clock::unix_seconds;
+use crate::service::gate::Gate;
 use crate::service::options::SamplingOptions;
 use crate::service::resources::Served;
 use crate::service::{policies, readable, work};
@@ -32,11 +34,11 @@ use crate::wire::refusal::Refusal;
 /// The most continuations at once.
 const MOST_TEXTS: usize = 256;
 
-/// The most tokens that are told in the place of one.
-const MOST_ALTERNATIVES: usize = 20;
+/// The most likely tokens that a request may ask for at each position.
+const MOST_TOP: usize = 20;
 
-/// The most tokens that are told in all, with those in their places: what is told takes some tens of bytes each.
-const MOST_TOLD: usize = 1 << 20;
+/// The most log probabilities in a response; each takes some tens of bytes.
+const MOST_LOGPROBS: usize = 1 << 20;
 
 /// Tokens that are written where nobody says how many.
 const TOKENS: usize = 16;
@@ -47,9 +49,8 @@ pub(crate) async fn complete(
     body: JsonBody<CompletionRequest>,
 ) -> Result<Reply<Completions<'static>>, Refusal> {
     let given = body.read().await?;
-    if !call.served.models().contains(&given.model) {
-        policies::named(&given.model)?;
-    }
+    // Every policy names the same model.
+    policies::named(&given.model)?;
     let usage = given.stream_options.unwrap_or_default().include_usage;
     let is_streamed = given.stream.unwrap_or(false);
     let heading = Heading {
@@ -67,15 +68,15 @@ pub(crate) async fn complete(
         let (choices, used) = done.await?;
         return Ok(body::json(&heading.with(choices, Some(Some(used)))).into());
     }
-    if asked.told.is_some() {
+    if asked.logprobs.is_some() {
         let message = "log probabilities are not streamed; leave out `stream` or `logprobs`";
         return Err(Refusal::bad("unsupported_parameter", message).of("logprobs"));
     }
     let (tell, news) = unbounded_channel();
     tokio::spawn(async move {
-        let (told, gone) = (tell.clone(), tell.clone());
+        let (pieces, gone) = (tell.clone(), tell.clone());
         let work = work::run(&served, gate, move |served, cancel| {
-            asked.write(served, cancel, reserved, &mut |piece| match told
+            asked.write(served, cancel, reserved, &mut |piece| match pieces
                 .send(CompletionNews::Text(piece))
             {
                 Ok(()) => ControlFlow::Continue(()),
@@ -91,7 +92,7 @@ pub(crate) async fn complete(
     Ok(streamed(Chunks { heading, usage }, news).await?.into())
 }
 
-fn gate(served: &Served) -> &crate::service::gate::Gate {
+fn gate(served: &Served) -> &Gate {
     &served.answers
 }
 
@@ -117,7 +118,7 @@ struct Asked {
     samples: usize,
     options: GenerateOptions,
     echo: bool,
-    told: Option<Told>,
+    logprobs: Option<LogprobOptions>,
 }
 
 /// What is continued.
@@ -164,11 +165,8 @@ impl Asked {
                 readable::check(text, Some(context)).map_err(|refusal| refusal.of("prompt"))?;
             }
         }
-        if given.logprobs.is_some_and(|most| most > MOST_ALTERNATIVES) {
-            return bad(
-                format!("it must be at most {MOST_ALTERNATIVES}"),
-                "logprobs",
-            );
+        if given.logprobs.is_some_and(|most| most > MOST_TOP) {
+            return bad(format!("it must be at most {MOST_TOP}"), "logprobs");
         }
         let sampling = SamplingOptions {
             temperature: given.temperature,
@@ -186,13 +184,12 @@ impl Asked {
                 sampling: sampling.sampling(Sampling::at(1.0, seed), seed)?,
                 max_tokens: given.max_tokens.unwrap_or(TOKENS),
                 stop,
-                form: None,
+                schema: None,
             },
             echo,
-            told: given.logprobs.map(|alternatives| Told {
-                alternatives,
-                of_text: echo,
-            }),
+            logprobs: given
+                .logprobs
+                .map(|top| LogprobOptions { top, prompt: echo }),
         })
     }
 
@@ -203,7 +200,7 @@ impl Asked {
         read.saturating_add(written)
     }
 
-    /// Continues the texts; `on_text` is told what of each is written.
+    /// Continues the texts; `on_text` is given each piece as it is written.
     ///
     /// # Errors
     /// A text that does not fit, a model that fails, work that nobody waits for any more.
@@ -222,7 +219,7 @@ impl Asked {
         });
         let tokens = tokens.collect::<Result<Vec<_>, _>>().map_err(refused)?;
         let read = tokens.iter().map(Vec::len).sum();
-        self.check_told(read, served.pipeline.model.context_tokens())?;
+        self.check_logprobs(read, served.pipeline.model.context_tokens())?;
         let echoed = self.prompts.iter().map(|prompt| match prompt {
             _ if !self.echo => Ok(String::new()),
             Prompt::Text(text) => Ok(text.clone()),
@@ -235,7 +232,7 @@ impl Asked {
                 tokens,
                 samples: self.samples,
                 options: &self.options,
-                told: self.told,
+                logprobs: self.logprobs,
             })
             .collect();
         if self.echo {
@@ -244,7 +241,7 @@ impl Asked {
                 return Err(Refusal::client_gone());
             }
         }
-        let continued = model.continue_texts(&requests, &mut |progress| {
+        let continued = model.complete(&requests, &mut |progress| {
             cancel.flow()?;
             match progress {
                 Progress::Reading { .. } => ControlFlow::Continue(()),
@@ -268,16 +265,20 @@ impl Asked {
     }
 
     /// # Errors
-    /// More to be told than fits into a response.
-    fn check_told(&self, read: usize, context: usize) -> Result<(), Refusal> {
-        let Some(told) = self.told else {
+    /// More log probabilities than fit into a response.
+    fn check_logprobs(&self, read: usize, context: usize) -> Result<(), Refusal> {
+        let Some(logprobs) = self.logprobs else {
             return Ok(());
         };
         let written = self.options.max_tokens.min(context) * self.samples * self.prompts.len();
-        let tokens = written + if told.of_text { read * self.samples } else { 0 };
-        match tokens * (told.alternatives + 1) > MOST_TOLD {
+        let scored = if logprobs.prompt {
+            read * self.samples
+        } else {
+            0
+        };
+        match (written + scored) * (logprobs.top + 1) > MOST_LOGPROBS {
             true => {
-                let message = "that is too much for one response; ask for fewer texts, tokens or alternatives at once";
+                let message = "these are too many log probabilities for one response; send fewer prompts at once, or ask for fewer tokens";
                 Err(Refusal::bad("invalid_value", message).of("logprobs"))
             }
             false => Ok(()),
@@ -293,17 +294,17 @@ impl Asked {
             .enumerate()
     }
 
-    fn choices(&self, echoed: &[String], continued: Vec<Continued>) -> Vec<Continuation> {
+    fn choices(&self, echoed: &[String], continued: Vec<TextCompletion>) -> Vec<Continuation> {
         let mut choices = Vec::with_capacity(continued.len() * self.samples);
-        for (echoed, Continued { text, samples }) in echoed.iter().zip(continued) {
-            for (written, told) in samples {
-                let logprobs = self.told.map(|_| {
+        for (echoed, TextCompletion { prompt, samples }) in echoed.iter().zip(continued) {
+            for (written, tokens) in samples {
+                let logprobs = self.logprobs.map(|_| {
                     let mut logprobs = Logprobs::default();
-                    logprobs.extend(&text);
+                    logprobs.extend(&prompt);
                     // What a stop string cut off is no part of the text.
                     let end = logprobs.length() + written.text.chars().count();
                     let is_cut = written.finish == Finish::StopString;
-                    for token in &told {
+                    for token in &tokens {
                         if is_cut && logprobs.length() >= end {
                             break;
                         }
@@ -349,14 +350,14 @@ impl Logprobs {
         last.map_or(0, |(offset, token)| offset + token.chars().count())
     }
 
-    fn extend<'t>(&mut self, told: impl IntoIterator<Item = &'t ToldToken>) {
-        for token in told {
+    fn extend<'t>(&mut self, tokens: impl IntoIterator<Item = &'t TokenLogprob>) {
+        for token in tokens {
             self.text_offset.push(self.length());
             self.tokens.push(token.text.clone());
             self.token_logprobs.push(token.logprob);
             self.top_logprobs.push(token.logprob.map(|own| {
                 // Two tokens may have one text; the more likely one has it.
-                let likely = token.alternatives.iter().rev().cloned();
+                let likely = token.top.iter().rev().cloned();
                 let mut likely: BTreeMap<String, f32> = likely.collect();
                 likely.entry(token.text.clone()).or_insert(own);
                 likely

@@ -72,9 +72,7 @@ pub(crate) fn read(
                 }
             }
             Role::System | Role::Developer => {
-                let instruction = &mut heard.conversation.instruction;
-                let gap = if instruction.is_empty() { "" } else { "\n\n" };
-                instruction.push_str(&format!("{gap}{text}"));
+                heard.conversation.instruct(&text);
                 continue;
             }
             Role::Tool | Role::Function => {

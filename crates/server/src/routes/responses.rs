@@ -29,7 +29,7 @@ use crate::wire::responses::{
     OutputRefusal, OutputText, ResponseObject, ResponseUsage, ResponsesInput, ResponsesRequest,
     TextHappening, Tool, ToolChoice,
 };
-use crate::wire::{form, others};
+use crate::wire::{others, response_format};
 
 /// What `include` may name beside what is not there anyway.
 const RESULTS: &str = "file_search_call.results";
@@ -108,16 +108,14 @@ fn asked(given: &ResponsesRequest, results: bool) -> Result<RequestOptions, Refu
     let heard = conversation(&given.input)?;
     let mut conversation = heard.whole("input")?;
     if let Some(instructions) = given.instructions.as_deref().filter(|own| !own.is_empty()) {
-        let gap = if conversation.instruction.is_empty() {
-            ""
-        } else {
-            "\n\n"
-        };
-        conversation.instruction = format!("{instructions}{gap}{}", conversation.instruction);
+        let inner = std::mem::replace(&mut conversation.instruction, instructions.to_owned());
+        if !inner.is_empty() {
+            conversation.instruct(&inner);
+        }
     }
     let text = given.others.get("text");
-    let form = form::read(text.and_then(|text| text.get("format")), "text.format")?;
-    let asked = RequestOptions::by(model, &options)?.over(conversation, heard.unread, form);
+    let schema = response_format::read(text.and_then(|text| text.get("format")), "text.format")?;
+    let asked = RequestOptions::by(model, &options)?.over(conversation, heard.unread, schema);
     let search = match tool(given.tools.as_deref().unwrap_or_default())? {
         None => asked.search,
         Some(tool) => {

@@ -52,13 +52,13 @@ table! {
     POST "/v1/chat/completions" ASK chat::complete;
     /// Answer a question or a conversation; with `stream`, as named events
     POST "/v1/responses" ASK responses::respond;
-    /// Continue texts as they are, and tell how likely their tokens are
+    /// Continue text as it stands, with log probabilities
     POST "/v1/completions" ASK completions::complete;
-    /// Cut a text into the model's tokens
+    /// Tokenize a text
     POST "/tokenize" ASK tokens::tokenize;
-    /// Put tokens together
+    /// Turn tokens into text
     POST "/detokenize" ASK tokens::detokenize;
-    /// How the model's texts and conversations are written
+    /// The special tokens and the chat template of the model
     GET "/tokenizer_info" ASK tokens::info;
     /// Embed texts
     POST "/v1/embeddings" SEARCH embeddings::embed;

@@ -1,4 +1,4 @@
-//! `/tokenize`, `/detokenize` and `/tokenizer_info`: a text as the model reads it, and back.
+//! `/tokenize`, `/detokenize` and `/tokenizer_info`: the tokenizer of the model.
 
 use ken_language::TextModel;
 
@@ -7,11 +7,11 @@ use super::reply::Reply;
 use crate::service::resources::Served;
 use crate::service::{readable, work};
 use crate::wire::completions::{
-    DetokenizeRequest, DetokenizeResponse, TokenizeRequest, TokenizeResponse, TokenizerInfo,
+    DetokenizeRequest, DetokenizeResponse, TokenizeRequest, TokenizeResponse, TokenizerInfoResponse,
 };
 use crate::wire::refusal::Refusal;
 
-/// The model that is served, where it shows its tokens.
+/// The model that is served, if its tokenizer is at hand.
 ///
 /// # Errors
 /// A model that does not.
@@ -22,7 +22,7 @@ pub(super) fn text_model(served: &Served) -> Result<&dyn TextModel, Refusal> {
     })
 }
 
-/// Cuts a text into tokens.
+/// Tokenizes a text.
 pub(crate) async fn tokenize(
     call: Call,
     body: JsonBody<TokenizeRequest>,
@@ -47,7 +47,7 @@ pub(crate) async fn tokenize(
     }))
 }
 
-/// Puts tokens together.
+/// The text of tokens.
 pub(crate) async fn detokenize(
     call: Call,
     body: JsonBody<DetokenizeRequest>,
@@ -69,12 +69,12 @@ pub(crate) async fn detokenize(
     }))
 }
 
-/// Tells how the model's texts are written.
-pub(crate) async fn info(call: Call) -> Result<Reply<TokenizerInfo>, Refusal> {
-    let form = text_model(&call.served)?.form();
-    Ok(Reply::json(&TokenizerInfo {
-        bos_token: form.begin,
-        eos_token: form.end,
-        chat_template: form.chat_template,
+/// The special tokens and the chat template.
+pub(crate) async fn info(call: Call) -> Result<Reply<TokenizerInfoResponse>, Refusal> {
+    let info = text_model(&call.served)?.tokenizer_info();
+    Ok(Reply::json(&TokenizerInfoResponse {
+        bos_token: info.begin,
+        eos_token: info.end,
+        chat_template: info.chat_template,
     }))
 }

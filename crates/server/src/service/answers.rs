@@ -86,8 +86,8 @@ pub(crate) fn start(
     let settings = asked.settings(served)?;
     let corpus = asked.corpus(served, &request.caller)?;
     let shows_tokens = served.pipeline.model.text_model().is_some();
-    if asked.brought.form.is_some() && !shows_tokens {
-        let message = "the model is behind an endpoint, which keeps to forms in chat completions without a style of ken's";
+    if asked.brought.schema.is_some() && !shows_tokens {
+        let message = "the model is behind an endpoint: ask for a format by chat completions, without a style of ken's";
         return Err(Refusal::bad("unsupported_parameter", message));
     }
     // What the model's own server reads is bounded by that; of what is too long, nothing is measured.

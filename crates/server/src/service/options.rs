@@ -11,7 +11,7 @@ use ken_answer::{
 };
 use ken_corpus::{Filter, Location, Passage, PassageId};
 use ken_index::Mode;
-use ken_language::{Form, Sampling};
+use ken_language::{OutputSchema, Sampling};
 use serde_json::{Map, Value};
 
 use super::corpora::Opened;
@@ -108,27 +108,27 @@ impl RequestOptions {
     }
 
     /// The same for a conversation. One with an instruction of its own is answered by that, unless a style was asked
-    /// for; so is one that is to be answered in a form, whatever the style. `unread` is what of it is not read.
+    /// for; so is one that is to be answered by a schema, whatever the style. `unread` is what of it is not read.
     pub(crate) fn over(
         self,
         conversation: Conversation,
         unread: BTreeSet<String>,
-        form: Option<Form>,
+        schema: Option<OutputSchema>,
     ) -> Self {
         let has_words = !conversation.instruction.is_empty();
         let mut not_used: Vec<String> = unread.into_iter().collect();
-        match (self.style, &form) {
+        match (self.style, &schema) {
             (Some(_), Some(_)) => not_used.push("ken.style".to_owned()),
             (Some(_), None) if has_words => not_used.push("system messages".to_owned()),
             _ => {}
         }
-        let is_own = form.is_some() || has_words && self.style.is_none();
+        let is_own = schema.is_some() || has_words && self.style.is_none();
         Self {
             question: conversation.question.clone(),
             before: conversation.before.clone(),
             brought: Brought {
                 conversation: is_own.then_some(conversation),
-                form,
+                schema,
                 ..Brought::default()
             },
             not_used,
@@ -159,10 +159,12 @@ impl RequestOptions {
         let before = self.before.iter().map(|before| before.question.as_str());
         let own = self.brought.conversation.iter();
         let own = own.map(|own| own.instruction.as_str());
+        let schema = self.schema_text();
         let passages = self.passages.iter().map(|passage| passage.text.as_str());
         let mut texts = before
             .chain([self.question.as_str()])
             .chain(own)
+            .chain([schema.as_str()])
             .chain(passages);
         let most = Some(served.pipeline.model.context_tokens());
         texts.try_for_each(|text| readable::check(text, most))
@@ -173,7 +175,13 @@ impl RequestOptions {
         let own = self.brought.conversation.as_ref();
         let read = own.map_or(self.question.len(), |own| own.texts().map(str::len).sum());
         let written = self.sent.as_ref().and(self.sampling.max_tokens);
-        served.prompt_estimate(read) + written.unwrap_or_default()
+        served.prompt_estimate(read + self.schema_text().len()) + written.unwrap_or_default()
+    }
+
+    /// The schema of the answer as the model reads it; empty without one.
+    fn schema_text(&self) -> String {
+        let schema = self.brought.schema.as_ref();
+        schema.map_or_else(String::new, |schema| schema.as_json().to_string())
     }
 
     /// Has what the client found read in place of what a search for the question finds.

@@ -52,7 +52,7 @@ impl ShadowCheck {
             && given.sampling == Sampling::Greedy
             && brought.conversation.is_none()
             && brought.stop.is_empty()
-            && brought.form.is_none()
+            && brought.schema.is_none()
     }
 }
 

@@ -1,4 +1,4 @@
-//! `/v1/completions`, `/tokenize` and `/detokenize`: texts and tokens as the model has them.
+//! `/v1/completions`, `/tokenize`, `/detokenize` and `/tokenizer_info`.
 
 use std::collections::BTreeMap;
 
@@ -27,8 +27,8 @@ pub(crate) struct CompletionRequest {
     pub(crate) n: Option<usize>,
     /// Whether the prompt stands before each continuation.
     pub(crate) echo: Option<bool>,
-    /// Of each token its log probability, and so many of the most likely in its place; with `echo`, of the prompt's
-    /// tokens as well.
+    /// Returns the log probability of each token, and of so many of the most likely at its position; with `echo`, of the
+    /// prompt's tokens as well.
     pub(crate) logprobs: Option<usize>,
     /// Whether the continuations are sent while they are written.
     pub(crate) stream: Option<bool>,
@@ -81,21 +81,21 @@ pub(crate) struct Continuation {
     pub(crate) finish_reason: Option<&'static str>,
 }
 
-/// How likely tokens were, each in its place.
+/// The log probabilities of tokens, in the order of the text.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 pub(crate) struct Logprobs {
-    /// Their texts; the vocabulary's name where a token is no text of its own, such as a part of a character, or one that
-    /// ends the text, which is told at last.
+    /// Their texts; the name in the vocabulary for a token that is no text by itself: a part of a character, or the
+    /// end-of-text token, which comes last.
     pub(crate) tokens: Vec<String>,
     /// Natural-log probabilities at temperature 1; null of the first token of all.
     pub(crate) token_logprobs: Vec<Option<f32>>,
-    /// The most likely tokens with the same, and the one that is there.
+    /// The most likely tokens at each position with their log probabilities, and the actual one.
     pub(crate) top_logprobs: Vec<Option<BTreeMap<String, f32>>>,
-    /// Where each begins, in code points.
+    /// Where each token begins, in code points.
     pub(crate) text_offset: Vec<usize>,
 }
 
-/// A text to be cut into tokens. Both names are in use.
+/// A text to be tokenized. Servers differ in the names of both fields, so either is read.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct TokenizeRequest {
     /// The text.
@@ -119,7 +119,7 @@ pub(crate) struct TokenizeResponse {
     pub(crate) max_model_len: usize,
 }
 
-/// Tokens to be put together.
+/// Tokens to be turned into text.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct DetokenizeRequest {
     /// Their ids.
@@ -133,13 +133,13 @@ pub(crate) struct DetokenizeResponse {
     pub(crate) content: String,
 }
 
-/// How the model's texts are written.
+/// The special tokens and the chat template of the model.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct TokenizerInfo {
-    /// The token that begins a text, where there is one.
+pub(crate) struct TokenizerInfoResponse {
+    /// The beginning-of-text token, if the model has one.
     pub(crate) bos_token: Option<String>,
-    /// The token that ends a text.
+    /// The end-of-text token.
     pub(crate) eos_token: Option<String>,
-    /// The template of conversations, in Jinja.
+    /// The chat template, in Jinja.
     pub(crate) chat_template: Option<String>,
 }

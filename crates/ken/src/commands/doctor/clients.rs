@@ -59,7 +59,7 @@ impl Asked {
             sampling: Sampling::Greedy,
             max_tokens: self.max_tokens,
             stop: self.stop.clone(),
-            form: None,
+            schema: None,
         };
         let next = AtomicUsize::new(0);
         let client = || {

@@ -197,15 +197,11 @@ impl<B: Backend> Batch<B> {
 /// read with the prompt.
 fn wanted(job: &mut Job, rest: &mut Vec<u32>) -> (Depth, Wanted) {
     match &mut job.work {
-        Work::Write { .. } => match job.prompt.own_alternatives() {
+        Work::Write { .. } => match job.prompt.prompt_logprobs() {
             // It continues nothing, so all of it is read here.
-            Some(alternatives) => {
+            Some(top) => {
                 let tokens = rest.iter().skip(1).copied().collect();
-                let wanted = Wanted::Told {
-                    tokens,
-                    alternatives,
-                };
-                (Depth::Final, wanted)
+                (Depth::Final, Wanted::Logprobs { tokens, top })
             }
             None => (Depth::Final, Wanted::Logits),
         },

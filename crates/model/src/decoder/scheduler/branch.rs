@@ -10,8 +10,8 @@ use super::job::{End, Place, Written};
 use crate::decoder::error::DecoderError;
 use crate::decoder::graph::Input;
 use crate::decoder::graph::backend::Sequence;
-use crate::decoder::scheduler::sampling::{Sampler, ranked};
-use crate::decoder::text::form::Constraint;
+use crate::decoder::scheduler::sampling::{Sampler, token_logprobs};
+use crate::decoder::text::constraint::Constraint;
 use crate::decoder::text::tokenizer::TextTokenizer;
 
 /// The capacity of a sequence in tokens at first; it grows where it needs more.
@@ -40,9 +40,9 @@ pub(super) struct Branch<S> {
     pub(super) exact: bool,
     pub(super) sequence: S,
     pub(super) tokens: Vec<u32>,
-    /// How many of the most likely tokens are told in the place of each.
-    pub(super) alternatives: Option<usize>,
-    /// What holds it to a form.
+    /// How many of the most likely tokens are listed with each token; `None` if no log probabilities are requested.
+    pub(super) top_logprobs: Option<usize>,
+    /// What constrains it.
     pub(super) constraint: Option<Constraint>,
     /// The most tokens, whose keys and values it is charged with.
     pub(super) most: usize,
@@ -75,7 +75,7 @@ impl<S: Sequence> Branch<S> {
             exact,
             sequence: prompt.sequence.branch(most.min(FIRST_CAPACITY))?,
             tokens: Vec::new(),
-            alternatives: None,
+            top_logprobs: None,
             constraint: None,
             most,
             draft: Draft::default(),
@@ -144,9 +144,9 @@ impl<S: Sequence> Branch<S> {
             constraint.take(choice.token)?;
         }
         let is_text = writer.end_tokens.binary_search(&choice.token).is_err();
-        let told = self
-            .alternatives
-            .and_then(|alternatives| ranked(logits, choice.token, alternatives));
+        let logprobs = self
+            .top_logprobs
+            .and_then(|top| token_logprobs(logits, choice.token, top));
         let mut piece = String::new();
         if is_text {
             self.tokens.push(choice.token);
@@ -163,7 +163,7 @@ impl<S: Sequence> Branch<S> {
             sample: self.sample,
             choice,
             is_text,
-            told,
+            logprobs,
             piece,
             end: finish.map(|finish| End {
                 finish,

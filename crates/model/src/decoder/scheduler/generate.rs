@@ -7,7 +7,7 @@ use ken_language::{Finish, GenerateOptions, Piece, Progress, Sampling};
 
 use crate::decoder::Decoder;
 use crate::decoder::error::DecoderError;
-use crate::decoder::scheduler::sampling::RankedToken;
+use crate::decoder::scheduler::sampling::TokenLogprobs;
 use crate::decoder::scheduler::shared_prefix::{kept_length, shared_lengths};
 use crate::decoder::scheduler::{Call, Job, Message, Work, Written};
 use crate::decoder::text::prompt::Prompt;
@@ -30,8 +30,8 @@ pub struct Generation {
     /// Of each of these how far the probability is above that of the runner-up, at temperature 1.
     /// `None` of what was not chosen greedily.
     pub margins: Option<Vec<f32>>,
-    /// Of each of these the most likely tokens in its place, where that was to be told.
-    pub(in crate::decoder) told: Vec<RankedToken>,
+    /// The same with the most likely tokens at each position, if these are requested.
+    pub(in crate::decoder) token_logprobs: Vec<TokenLogprobs>,
     /// Why it ended.
     pub finish: Finish,
     /// Tokens of the prompt.
@@ -90,7 +90,7 @@ impl Decoder {
         Ok(answers.map(|answer| answer.texts).collect())
     }
 
-    /// The same, with what is told of the prompts.
+    /// As [`Decoder::generate_many`], with the log probabilities of the prompts.
     pub(in crate::decoder) fn answer_many(
         &self,
         requests: &[GenerateRequest<'_>],
@@ -109,7 +109,7 @@ impl Decoder {
         let mut answers: Vec<Answer> = requests.iter().map(Answer::new).collect();
         let asked = answers.iter_mut().zip(requests).enumerate();
         let asked = asked.filter(|(_, (_, request))| {
-            request.options.max_tokens > 0 || request.prompt.own_alternatives().is_some()
+            request.options.max_tokens > 0 || request.prompt.prompt_logprobs().is_some()
         });
         let mut asked: Vec<Asked<'_>> = asked
             .map(|(index, (answer, request))| Asked {
@@ -136,15 +136,16 @@ impl Decoder {
                 samples,
                 options,
             } = *asked.request;
-            // What is told of a prompt's tokens comes of reading them.
-            let shared = match prompt.own_alternatives() {
+            // A prompt that is scored is read whole: the logits of a kept prefix are gone.
+            let shared = match prompt.prompt_logprobs() {
                 Some(_) => Vec::new(),
                 None => {
                     let kept = kept_length(prompt, &shared).filter(|_| samples == 1);
                     shared.into_iter().chain(kept).collect()
                 }
             };
-            let constraint = options.form.as_ref().map(|form| self.constraint(form));
+            let constraint = options.schema.as_ref();
+            let constraint = constraint.map(|schema| self.constraint(schema));
             Ok(Job {
                 prompt: prompt.clone(),
                 shared,
@@ -153,7 +154,10 @@ impl Decoder {
                     sampling: options.sampling,
                     stop: options.stop.as_slice().into(),
                     constraint: constraint.transpose()?,
-                    most: (options.max_tokens.max(1)).min(context - prompt.tokens().len()),
+                    most: options
+                        .max_tokens
+                        .max(1)
+                        .min(context - prompt.tokens().len()),
                 },
             })
         };
@@ -164,8 +168,8 @@ impl Decoder {
 /// The answers to a request.
 pub(in crate::decoder) struct Answer {
     pub(in crate::decoder) texts: Vec<Generation>,
-    /// How likely each token of the prompt is but the first, where that was to be told.
-    pub(in crate::decoder) told: Vec<RankedToken>,
+    /// The log probabilities of the prompt without its first token, if it is scored.
+    pub(in crate::decoder) prompt_logprobs: Vec<TokenLogprobs>,
     /// Whether each is still being written.
     open: Vec<bool>,
     /// Tokens of the prompt that have been read.
@@ -193,7 +197,9 @@ fn receive(
                 asked[request].answer.read = tokens;
                 open -= asked[request].ask(call, request, on_progress);
             }
-            Some(Message::Told { request, tokens }) => asked[request].answer.told = tokens,
+            Some(Message::PromptLogprobs { request, tokens }) => {
+                asked[request].answer.prompt_logprobs = tokens;
+            }
             Some(Message::Wrote(texts)) => {
                 for written in texts {
                     open -= asked[written.request].take(call, written, on_progress);
@@ -248,7 +254,7 @@ impl Asked<'_> {
         if !self.answer.open[sample] {
             return 0;
         }
-        // Its prompt had to be read, and that ends with a token.
+        // Only the prompt is scored; reading it ends with a token that nobody asked for.
         if self.request.options.max_tokens == 0 {
             self.answer.end(sample, Finish::Length);
             return 1;
@@ -290,7 +296,7 @@ impl Answer {
             logprobs: Vec::new(),
             entropies: Vec::new(),
             margins: greedy.then(Vec::new),
-            told: Vec::new(),
+            token_logprobs: Vec::new(),
             finish: Finish::Length,
             prompt_tokens: request.prompt.tokens().len(),
             prompt_time: Duration::ZERO,
@@ -298,7 +304,7 @@ impl Answer {
         };
         Self {
             texts: vec![text; request.samples],
-            told: Vec::new(),
+            prompt_logprobs: Vec::new(),
             open: vec![true; request.samples],
             read: 0,
         }
@@ -318,7 +324,7 @@ impl Generation {
         if written.is_text {
             self.tokens.push(choice.token);
         }
-        self.told.extend(written.told.clone());
+        self.token_logprobs.extend(written.logprobs.clone());
         self.text.push_str(&written.piece);
         self.logprobs.push(choice.logprob);
         self.entropies.push(choice.entropy);

@@ -8,8 +8,8 @@ use std::time::Duration;
 use ken_language::{Finish, Sampling};
 
 use crate::decoder::error::DecoderError;
-use crate::decoder::scheduler::sampling::{Choice, RankedToken};
-use crate::decoder::text::form::Constraint;
+use crate::decoder::scheduler::sampling::{Choice, TokenLogprobs};
+use crate::decoder::text::constraint::Constraint;
 use crate::decoder::text::prompt::{Course, Prompt};
 
 /// Names a call; later ones are greater.
@@ -37,7 +37,7 @@ pub(in crate::decoder) enum Work {
         samples: usize,
         sampling: Sampling,
         stop: Arc<[String]>,
-        /// What holds each to a form.
+        /// What constrains each of them.
         constraint: Option<Constraint>,
         /// The most tokens of each, at least 1.
         most: usize,
@@ -52,13 +52,12 @@ pub(in crate::decoder) enum Work {
 
 impl Job {
     /// Whether it needs the exact way to compute. What is written greedily is exact where it goes on with
-    /// what was read exactly, and whatever is written after a prompt of which something is told.
+    /// what was read exactly, and so is all that is written after a prompt that is scored.
     pub(super) fn exactly(&self) -> bool {
         match &self.work {
             Work::Write { sampling, .. } => {
                 let in_chain = self.prompt.course() != Course::Alone;
-                *sampling == Sampling::Greedy && in_chain
-                    || self.prompt.own_alternatives().is_some()
+                *sampling == Sampling::Greedy && in_chain || self.prompt.prompt_logprobs().is_some()
             }
             Work::Score(_) | Work::State(_) | Work::Choose { .. } => true,
         }
@@ -104,10 +103,10 @@ pub(super) enum Order {
 pub(in crate::decoder) enum Message {
     /// So many tokens of a request's prompt have been read.
     Read { request: usize, tokens: usize },
-    /// How likely each token of a request's prompt is but the first.
-    Told {
+    /// The log probabilities of a request's prompt, without its first token.
+    PromptLogprobs {
         request: usize,
-        tokens: Vec<RankedToken>,
+        tokens: Vec<TokenLogprobs>,
     },
     /// What one step wrote for the call.
     Wrote(Vec<Written>),
@@ -133,8 +132,8 @@ pub(in crate::decoder) struct Written {
     pub(in crate::decoder) choice: Choice,
     /// Whether the choice is a token of the text; otherwise it ends it.
     pub(in crate::decoder) is_text: bool,
-    /// The choice in its place, where that is to be told.
-    pub(in crate::decoder) told: Option<RankedToken>,
+    /// The log probabilities of the choice, if they are requested.
+    pub(in crate::decoder) logprobs: Option<TokenLogprobs>,
     /// Text that can no longer change.
     pub(in crate::decoder) piece: String,
     pub(in crate::decoder) end: Option<End>,

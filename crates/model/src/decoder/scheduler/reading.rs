@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::job::{CallId, Place};
 use super::prefixes::PrefixId;
 use crate::decoder::graph::Input;
-use crate::decoder::scheduler::sampling::{RankedToken, log_probability, ranked};
+use crate::decoder::scheduler::sampling::{TokenLogprobs, log_probability, token_logprobs};
 
 /// What can share a forward pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -50,11 +50,11 @@ pub(super) enum Wanted {
     Each(Vec<u32>),
     /// The hidden state of the last token alone.
     State,
-    /// The logits after the last token; and of each of these, which are all but the first of those that are read, how likely
-    /// it is in its place, with so many of the most likely there.
-    Told {
+    /// The logits after the last token, and the log probabilities of these tokens, which are all that are read but the first,
+    /// with the `top` most likely tokens at each position.
+    Logprobs {
         tokens: Vec<u32>,
-        alternatives: usize,
+        top: usize,
     },
 }
 
@@ -65,7 +65,7 @@ impl Wanted {
             Self::Nothing => 0,
             Self::Logits | Self::Next(_) | Self::State => 1,
             Self::Each(tokens) => tokens.len(),
-            Self::Told { tokens, .. } => tokens.len() + 1,
+            Self::Logprobs { tokens, .. } => tokens.len() + 1,
         }
     }
 }
@@ -76,7 +76,7 @@ pub(super) struct Outputs {
     pub(super) logits: Vec<f32>,
     pub(super) logprobs: Vec<f32>,
     pub(super) state: Vec<f32>,
-    pub(super) told: Vec<RankedToken>,
+    pub(super) prompt_logprobs: Vec<TokenLogprobs>,
 }
 
 /// Tokens to be read after a prefix.
@@ -141,11 +141,8 @@ impl<S> Reading<S> {
                 let logprob = log_probability(logits, tokens[number])?;
                 Some(Value::Logprobs(vec![logprob]))
             }
-            Wanted::Told {
-                tokens,
-                alternatives,
-            } => match tokens.get(number) {
-                Some(&token) => ranked(logits, token, *alternatives).map(Value::Told),
+            Wanted::Logprobs { tokens, top } => match tokens.get(number) {
+                Some(&token) => token_logprobs(logits, token, *top).map(Value::Token),
                 None => Some(Value::Logits(logits.to_vec())),
             },
         }
@@ -156,7 +153,7 @@ impl<S> Reading<S> {
 pub(super) enum Value {
     Logits(Vec<f32>),
     Logprobs(Vec<f32>),
-    Told(RankedToken),
+    Token(TokenLogprobs),
 }
 
 impl Outputs {
@@ -164,7 +161,7 @@ impl Outputs {
         match value {
             Value::Logits(logits) => self.logits = logits,
             Value::Logprobs(logprobs) => self.logprobs.extend(logprobs),
-            Value::Told(token) => self.told.push(token),
+            Value::Token(token) => self.prompt_logprobs.push(token),
         }
     }
 }

@@ -197,37 +197,37 @@ pub(in crate::decoder) fn log_probability(logits: &[f32], token: u32) -> Option<
     Distribution::new(logits, 1.0).map(|distribution| distribution.log_probability(token))
 }
 
-/// A token in its place, and the most likely ones there, best first, with their natural-log probabilities at temperature 1.
+/// A token with its natural-log probability at temperature 1, and the most likely tokens at its position, best first.
 #[derive(Debug, Clone, PartialEq)]
-pub(in crate::decoder) struct RankedToken {
+pub(in crate::decoder) struct TokenLogprobs {
     pub(in crate::decoder) token: u32,
     pub(in crate::decoder) logprob: f32,
-    pub(in crate::decoder) alternatives: Vec<(u32, f32)>,
+    pub(in crate::decoder) top: Vec<(u32, f32)>,
 }
 
-/// How likely a token is, and as many of the most likely ones. `None` where the logits hold a number that is none.
+/// The log probability of a token and of the `top` most likely ones. `None` if a logit is no number.
 ///
 /// # Shapes
 /// `logits`: `[vocabulary]`.
-pub(in crate::decoder) fn ranked(
+pub(in crate::decoder) fn token_logprobs(
     logits: &[f32],
     token: u32,
-    alternatives: usize,
-) -> Option<RankedToken> {
+    top: usize,
+) -> Option<TokenLogprobs> {
     let distribution = Distribution::new(logits, 1.0)?;
-    let mut best: Vec<(u32, f32)> = Vec::with_capacity(alternatives.min(logits.len()) + 1);
+    let mut best: Vec<(u32, f32)> = Vec::with_capacity(top.min(logits.len()) + 1);
     for (other, &logit) in (0..).zip(logits) {
-        if best.len() < alternatives || best.last().is_some_and(|&(_, least)| logit > least) {
+        if best.len() < top || best.last().is_some_and(|&(_, least)| logit > least) {
             let rank = best.partition_point(|&(_, better)| better >= logit);
             best.insert(rank, (other, logit));
-            best.truncate(alternatives);
+            best.truncate(top);
         }
     }
-    let alternatives = best.into_iter();
-    Some(RankedToken {
+    let best = best.into_iter();
+    Some(TokenLogprobs {
         token,
         logprob: distribution.log_probability(token),
-        alternatives: alternatives
+        top: best
             .map(|(other, _)| (other, distribution.log_probability(other)))
             .collect(),
     })

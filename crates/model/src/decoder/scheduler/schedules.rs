@@ -96,7 +96,7 @@ impl Caller {
         let mut writes = 0;
         while let Ok(message) = self.messages.try_recv() {
             let (place, result) = match message {
-                Message::Read { .. } | Message::Told { .. } => continue,
+                Message::Read { .. } | Message::PromptLogprobs { .. } => continue,
                 Message::Wrote(all) => {
                     writes += 1;
                     for written in all {

@@ -275,15 +275,15 @@ impl<B: Backend> Batch<B> {
         let request = place.request;
         match &active.job.work {
             Work::Write { .. } => {
-                let tells = active.job.prompt.own_alternatives().is_some();
+                let is_scored = active.job.prompt.prompt_logprobs().is_some();
                 active.prompt = Some(Arc::new(ReadPrompt {
                     sequence,
                     logits: found.logits,
                     time,
                 }));
-                if tells {
-                    let tokens = found.told;
-                    self.tell(place.call, Message::Told { request, tokens });
+                if is_scored {
+                    let tokens = found.prompt_logprobs;
+                    self.tell(place.call, Message::PromptLogprobs { request, tokens });
                 }
             }
             Work::State(_) | Work::Choose { .. } => {

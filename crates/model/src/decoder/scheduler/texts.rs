@@ -107,7 +107,7 @@ impl<B: Backend> Batch<B> {
         let exact = exactly || active.job.exactly();
         let begun = Branch::begin(place, active.begun, exact, &prompt, *sampling, stop, *most);
         let mut branch = begun?;
-        branch.alternatives = active.job.prompt.alternatives();
+        branch.top_logprobs = active.job.prompt.top_logprobs();
         branch.constraint.clone_from(constraint);
         self.branches.push(branch);
         active.begun += 1;

@@ -1,8 +1,8 @@
 //! What a model reads and writes: tokens, chat templates, the forms of prompts.
 
 pub(in crate::decoder) mod chat;
+pub(in crate::decoder) mod constraint;
 pub(in crate::decoder) mod escaping;
-pub(in crate::decoder) mod form;
 pub(in crate::decoder) mod prompt;
 pub(in crate::decoder) mod prompt_form;
 pub(in crate::decoder) mod read_as;

@@ -1,6 +1,6 @@
 //! Tokenized prompts, and the prefixes that many of them share.
 
-use ken_language::Told;
+use ken_language::LogprobOptions;
 
 use crate::decoder::error::DecoderError;
 use crate::decoder::text::tokenizer::Reading;
@@ -14,8 +14,8 @@ pub struct Prompt {
     reading: Reading,
     /// Whether it may continue what was read before, and whether others may continue it.
     course: Course,
-    /// What is told of its tokens, and of those that are written after it.
-    told: Option<Told>,
+    /// Which log probabilities are returned with it.
+    logprobs: Option<LogprobOptions>,
 }
 
 /// How a prompt relates to others in a chain of which each continues the one before.
@@ -47,7 +47,7 @@ impl Prompt {
             shared,
             reading: Reading::Plain,
             course: Course::Alone,
-            told: None,
+            logprobs: None,
         })
     }
 
@@ -68,21 +68,22 @@ impl Prompt {
         self
     }
 
-    /// The same prompt of which something is told.
-    pub(in crate::decoder) fn telling(self, told: Option<Told>) -> Self {
-        Self { told, ..self }
+    /// Requests log probabilities.
+    pub(in crate::decoder) fn with_logprobs(self, logprobs: Option<LogprobOptions>) -> Self {
+        Self { logprobs, ..self }
     }
 
-    /// How many of the most likely tokens are told in the place of each that is written.
-    pub(in crate::decoder) fn alternatives(&self) -> Option<usize> {
-        self.told.map(|told| told.alternatives)
+    /// How many of the most likely tokens are listed with each token that is generated; `None` if no log probabilities are
+    /// requested.
+    pub(in crate::decoder) fn top_logprobs(&self) -> Option<usize> {
+        self.logprobs.map(|logprobs| logprobs.top)
     }
 
-    /// The same for its own tokens.
-    pub(in crate::decoder) fn own_alternatives(&self) -> Option<usize> {
-        self.told
-            .filter(|told| told.of_text)
-            .map(|told| told.alternatives)
+    /// How many are listed with each token of the prompt; `None` if the prompt is not scored.
+    pub(in crate::decoder) fn prompt_logprobs(&self) -> Option<usize> {
+        self.logprobs
+            .filter(|logprobs| logprobs.prompt)
+            .map(|logprobs| logprobs.top)
     }
 
     /// How it relates to others.

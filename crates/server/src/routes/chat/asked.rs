@@ -10,7 +10,7 @@ use crate::service::policies;
 use crate::service::resources::Served;
 use crate::wire::chat::ChatRequest;
 use crate::wire::refusal::Refusal;
-use crate::wire::{form, others};
+use crate::wire::{others, response_format};
 
 /// The question with all that the client says of it. A request that brings more than a question, such as a system message,
 /// tools, or parameters that ken does not obey itself, goes to the model's own server as it came, where there is one and
@@ -41,11 +41,11 @@ pub(super) fn asked(
     });
     let refused = refuse_unsupported(&chat.others);
     let stop = others::stop(chat.others.get("stop"));
-    let form = form::read(chat.others.get("response_format"), "response_format");
+    let schema = response_format::read(chat.others.get("response_format"), "response_format");
     let brings = offers_tools
         || refused.is_err()
         || !matches!(&stop, Ok(texts) if texts.is_empty())
-        || !matches!(form, Ok(None))
+        || !matches!(schema, Ok(None))
         || !heard.conversation.instruction.is_empty()
         || !heard.unread.is_empty()
         || !heard.asks;
@@ -64,7 +64,7 @@ pub(super) fn asked(
         });
     }
     refused?;
-    let mut asked = asked.over(heard.whole("messages")?, heard.unread, form?);
+    let mut asked = asked.over(heard.whole("messages")?, heard.unread, schema?);
     asked.brought.stop = stop?;
     if offers_tools {
         asked.not_used.push("tools".to_owned());

@@ -1,4 +1,4 @@
-//! Answers in a form: JSON that a schema describes, from the model in the server, over both of OpenAI's APIs.
+//! Structured output: answers that fulfil a JSON Schema, over both of OpenAI's APIs.
 
 use serde_json::{Value, json};
 
@@ -31,7 +31,7 @@ fn holds(text: &Value) {
 
 #[test]
 #[ignore = "needs the models of KEN_TEST_MODELS"]
-fn answers_have_the_form_that_was_asked_for() {
+fn answers_fulfil_the_schema() {
     let ken = Ken::new();
     ingest_notes(&ken);
     let serving = Serving::start(&ken, &["--corpus", "notes=island"]);
@@ -44,7 +44,6 @@ fn answers_have_the_form_that_was_asked_for() {
         let answer = serving.post("/v1/chat/completions", &body);
         holds(&answer["choices"][0]["message"]["content"]);
         assert_eq!(answer["choices"][0]["finish_reason"], "stop");
-        // The form has words of its own.
         assert_eq!(answer["ken"]["not_used"], json!(["ken.style"]));
     }
     let body = json!({"model": "ken/always", "messages": messages, "stream": true, "response_format": format});
@@ -79,7 +78,7 @@ fn answers_have_the_form_that_was_asked_for() {
 
 #[test]
 #[ignore = "needs the models of KEN_TEST_MODELS"]
-fn a_form_that_cannot_be_held_to_is_refused() {
+fn a_schema_that_cannot_be_enforced_is_refused() {
     let ken = Ken::new();
     let serving = Serving::start(&ken, &["--policy", "never"]);
     let messages = json!([{"role": "user", "content": "Hello?"}]);
@@ -89,6 +88,10 @@ fn a_form_that_cannot_be_held_to_is_refused() {
         (
             json!({"type": "json_schema", "json_schema": {"schema": {"type": "nothing"}}}),
             "unusable_input",
+        ),
+        (
+            json!({"type": "json_schema", "json_schema": {"schema": {"enum": vec!["a long text"; 20_000]}}}),
+            "context_length_exceeded",
         ),
     ] {
         let body = json!({"model": "ken", "messages": messages, "response_format": format});

@@ -1,55 +1,26 @@
-//! Texts of the real SmolLM2-135M-Instruct: what is told of their tokens is what an independent f64 forward pass gave
-//! (`fixtures/record_smollm2.py`), and they are held to forms.
-
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+//! Text continued as it stands: its log probabilities are the recorded ones, and a JSON Schema constrains it.
 
 use std::iter::zip;
 use std::ops::ControlFlow;
-use std::path::PathBuf;
 
-use ken_language::{Finish, Form, GenerateOptions, Sampling, TextModel, TextRequest, Told};
+use ken_language::{
+    Finish, GenerateOptions, LogprobOptions, OutputSchema, Sampling, TextModel, TextRequest,
+};
 use ken_model::Precision;
-use ken_model::decoder::{Decoder, GenerateRequest, LoadOptions};
-use serde::Deserialize;
+use ken_model::decoder::GenerateRequest;
 use serde_json::{Value, json};
 
-#[derive(Deserialize)]
-struct Recorded {
-    cases: Vec<Case>,
-}
-
-#[derive(Deserialize)]
-struct Case {
-    prompt: String,
-    prompt_tokens: Vec<u32>,
-    continuation: String,
-    continuation_tokens: Vec<u32>,
-    logprobs: Vec<f32>,
-}
-
-fn load(precision: Precision) -> Decoder {
-    let models = std::env::var_os("KEN_TEST_MODELS").expect(
-        "KEN_TEST_MODELS is not set: run this test by `cargo xtask test`, which prepares the models",
-    );
-    let path = PathBuf::from(models).join("smollm2/SmolLM2-135M-Instruct.Q4_1.gguf");
-    let options = LoadOptions {
-        precision,
-        ..LoadOptions::default()
-    };
-    Decoder::load(&path, &options).unwrap()
-}
+use super::{MODEL, RECORDED, load};
 
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
-fn what_is_told_of_a_text_is_as_recorded() {
-    let recorded: Recorded = serde_json::from_str(include_str!("fixtures/smollm2.json")).unwrap();
-    let model = load(Precision::F32);
+fn the_log_probabilities_of_a_text_are_as_recorded() {
     let options = GenerateOptions::new(Sampling::Greedy, 0);
-    let told = Told {
-        alternatives: 2,
-        of_text: true,
+    let logprobs = LogprobOptions {
+        top: 2,
+        prompt: true,
     };
-    let texts = recorded.cases.iter().map(|case| {
+    let texts = RECORDED.cases.iter().map(|case| {
         let tokens = [&case.prompt_tokens, &case.continuation_tokens];
         tokens.into_iter().flatten().copied().collect::<Vec<u32>>()
     });
@@ -58,12 +29,12 @@ fn what_is_told_of_a_text_is_as_recorded() {
         tokens,
         samples: 1,
         options: &options,
-        told: Some(told),
+        logprobs: Some(logprobs),
     });
     let requests: Vec<_> = requests.collect();
-    let told = model.continue_texts(&requests, &mut |_| ControlFlow::Continue(()));
-    for ((case, tokens), told) in zip(&recorded.cases, &texts).zip(told.unwrap()) {
-        let continuation = &told.text[case.prompt_tokens.len()..];
+    let scored = MODEL.complete(&requests, &mut |_| ControlFlow::Continue(()));
+    for ((case, tokens), scored) in zip(&RECORDED.cases, &texts).zip(scored.unwrap()) {
+        let continuation = &scored.prompt[case.prompt_tokens.len()..];
         for (found, expected) in zip(continuation, &case.logprobs) {
             let found = found.logprob.unwrap();
             assert!((found - expected).abs() < 5e-4, "{found} is not {expected}");
@@ -77,16 +48,16 @@ fn what_is_told_of_a_text_is_as_recorded() {
             assert_eq!(text, case.continuation);
         }
         assert_eq!(
-            model.decode(tokens).unwrap(),
+            MODEL.decode(tokens).unwrap(),
             format!("{}{}", case.prompt, case.continuation)
         );
     }
 }
 
-/// Greedy and drawn, of one prompt and beside others that are held to nothing.
+/// Greedy and sampled, in a batch with another prompt that is not constrained.
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
-fn a_text_is_held_to_its_form() {
+fn a_schema_constrains_a_text() {
     let schema = json!({
         "type": "object",
         "properties": {
@@ -97,7 +68,7 @@ fn a_text_is_held_to_its_form() {
         "required": ["city", "inhabitants", "kind"],
         "additionalProperties": false,
     });
-    let form = Some(Form::of_schema(schema));
+    let schema = Some(OutputSchema::new(schema));
     let decoder = load(Precision::Auto);
     let prompt = decoder
         .prompt("", "Tell me of a place in France, as JSON:")
@@ -105,7 +76,7 @@ fn a_text_is_held_to_its_form() {
     let plain = GenerateOptions::new(Sampling::Greedy, 8);
     for sampling in [Sampling::Greedy, Sampling::at(1.5, 3)] {
         let options = GenerateOptions {
-            form: form.clone(),
+            schema: schema.clone(),
             ..GenerateOptions::new(sampling, 120)
         };
         let request = |options, samples| GenerateRequest {
@@ -130,7 +101,7 @@ fn a_text_is_held_to_its_form() {
         }
         let alone = decoder.generate_many(&requests[..1], &mut |_| ControlFlow::Continue(()));
         let same = zip(&texts[0], &alone.unwrap()[0]).all(|(one, other)| one.text == other.text);
-        assert!(same, "a form depends on no company");
+        assert!(same, "it does not depend on the batch");
         assert!(serde_json::from_str::<Value>(&texts[1][0].text).is_err());
     }
     for wrong in [
@@ -138,15 +109,12 @@ fn a_text_is_held_to_its_form() {
         json!({"$ref": "http://127.0.0.1/x"}),
     ] {
         let options = GenerateOptions {
-            form: Some(Form::of_schema(wrong)),
+            schema: Some(OutputSchema::new(wrong)),
             ..plain.clone()
         };
         let refused = decoder.generate(&prompt, &options, &mut |_| ControlFlow::Continue(()));
         let error = refused.unwrap_err();
-        assert!(
-            error.to_string().contains("cannot be held to this form"),
-            "{error}"
-        );
+        assert!(error.to_string().contains("cannot be enforced"), "{error}");
         assert!(!error.to_string().contains('\n'));
     }
 }

@@ -1,27 +1,28 @@
-//! Texts continued as they are: what is told of tokens agrees with what is scored and written, alone and in company.
+//! Text continued as it stands: the log probabilities agree with scores and with generation, alone and in a batch.
 
 use std::iter::zip;
 use std::ops::ControlFlow;
 
 use ken_language::{
-    Continued, Finish, GenerateOptions, Sampling, TextModel, TextRequest, Told, ToldToken,
+    Finish, GenerateOptions, LogprobOptions, Sampling, TextCompletion, TextModel, TextRequest,
+    TokenLogprob,
 };
 use ken_model::decoder::Decoder;
 use proptest::prelude::*;
 
 use super::batches::TINY;
 
-const TOLD: Told = Told {
-    alternatives: 3,
-    of_text: true,
+const SCORED: LogprobOptions = LogprobOptions {
+    top: 3,
+    prompt: true,
 };
 
 fn continued(
     decoder: &Decoder,
     texts: &[Vec<u32>],
     max_tokens: usize,
-    told: Option<Told>,
-) -> Vec<Continued> {
+    logprobs: Option<LogprobOptions>,
+) -> Vec<TextCompletion> {
     let options = GenerateOptions::new(Sampling::Greedy, max_tokens);
     let requests: Vec<_> = texts
         .iter()
@@ -29,21 +30,24 @@ fn continued(
             tokens,
             samples: 1,
             options: &options,
-            told,
+            logprobs,
         })
         .collect();
     decoder
-        .continue_texts(&requests, &mut |_| ControlFlow::Continue(()))
+        .complete(&requests, &mut |_| ControlFlow::Continue(()))
         .unwrap()
 }
 
-fn logprobs(told: &[ToldToken]) -> Vec<f32> {
-    told.iter().filter_map(|token| token.logprob).collect()
+fn logprobs(tokens_written: &[TokenLogprob]) -> Vec<f32> {
+    tokens_written
+        .iter()
+        .filter_map(|token| token.logprob)
+        .collect()
 }
 
 /// The likeliest comes first, and no token is more likely.
-fn is_in_order(token: &ToldToken) -> bool {
-    let likely = token.alternatives.iter().map(|(_, logprob)| *logprob);
+fn is_in_order(token: &TokenLogprob) -> bool {
+    let likely = token.top.iter().map(|(_, logprob)| *logprob);
     let likely: Vec<f32> = likely.collect();
     likely.len() == 3
         && likely.is_sorted_by(|one, next| one >= next)
@@ -54,7 +58,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn tokens_are_told_as_they_are_scored_and_written_in_any_company(
+    fn log_probabilities_are_those_of_scoring_and_generation_in_any_batch(
         texts in prop::collection::vec("[a-z ,.]{2,40}", 1..6),
         max_tokens in 0usize..6,
     ) {
@@ -62,55 +66,55 @@ proptest! {
         for decoder in [&TINY.2[0], &TINY.2[1], &TINY.2[3]] {
             let tokens = texts.iter().map(|text| decoder.encode(text, true).unwrap());
             let tokens: Vec<Vec<u32>> = tokens.collect();
-            let together = continued(decoder, &tokens, max_tokens, Some(TOLD));
+            let together = continued(decoder, &tokens, max_tokens, Some(SCORED));
             for (tokens, together) in zip(&tokens, &together) {
-                let alone = continued(decoder, std::slice::from_ref(tokens), max_tokens, Some(TOLD));
-                prop_assert_eq!(&alone[0].text, &together.text);
+                let alone = continued(decoder, std::slice::from_ref(tokens), max_tokens, Some(SCORED));
+                prop_assert_eq!(&alone[0].prompt, &together.prompt);
                 prop_assert_eq!(&alone[0].samples[0].1, &together.samples[0].1);
 
-                let Continued { text, samples } = together;
-                let ids: Vec<u32> = text.iter().map(|token| token.id).collect();
+                let TextCompletion { prompt, samples } = together;
+                let ids: Vec<u32> = prompt.iter().map(|token| token.id).collect();
                 prop_assert_eq!(&ids, tokens);
-                prop_assert_eq!(text[0].logprob, None);
-                prop_assert!(text[1..].iter().all(is_in_order));
+                prop_assert_eq!(prompt[0].logprob, None);
+                prop_assert!(prompt[1..].iter().all(is_in_order));
                 let (first, rest) = (decoder.decode(&tokens[..1]).unwrap(), decoder.decode(&tokens[1..]).unwrap());
                 if decoder.encode(&first, true).unwrap() == tokens[..1] && !rest.is_empty() {
                     let scored = decoder.score(&decoder.raw_prompt(&first).unwrap(), &[&rest]).unwrap();
                     if scored[0].tokens == tokens[1..] {
-                        prop_assert_eq!(&scored[0].logprobs, &logprobs(text));
+                        prop_assert_eq!(&scored[0].logprobs, &logprobs(prompt));
                     }
                 }
 
-                let (written, told) = &samples[0];
+                let (written, tokens_written) = &samples[0];
                 let own = written.logprobs.as_deref().unwrap_or_default();
-                prop_assert_eq!(own, &logprobs(told)[..]);
-                prop_assert!(told.len() <= max_tokens);
-                prop_assert!(told.iter().all(is_in_order));
-                for token in told {
-                    prop_assert_eq!(token.logprob, Some(token.alternatives[0].1));
+                prop_assert_eq!(own, &logprobs(tokens_written)[..]);
+                prop_assert!(tokens_written.len() <= max_tokens);
+                prop_assert!(tokens_written.iter().all(is_in_order));
+                for token in tokens_written {
+                    prop_assert_eq!(token.logprob, Some(token.top[0].1));
                 }
                 if max_tokens == 0 {
                     prop_assert_eq!(written.finish, Finish::Length);
                     prop_assert!(written.text.is_empty());
                 }
                 // Token by token it is the text that is scored next.
-                let whole: Vec<u32> = [tokens.clone(), told.iter().map(|token| token.id).collect()].concat();
-                let again = continued(decoder, &[whole], 0, Some(TOLD));
-                prop_assert_eq!(&again[0].text[tokens.len()..], &told[..]);
+                let whole: Vec<u32> = [tokens.clone(), tokens_written.iter().map(|token| token.id).collect()].concat();
+                let again = continued(decoder, &[whole], 0, Some(SCORED));
+                prop_assert_eq!(&again[0].prompt[tokens.len()..], &tokens_written[..]);
             }
         }
     }
 }
 
 #[test]
-fn nothing_is_told_unasked_and_what_cannot_be_read_is_refused() {
+fn log_probabilities_come_only_on_request_and_bad_tokens_are_refused() {
     let decoder = &TINY.2[0];
     let tokens = decoder.encode("ab cd", true).unwrap();
     let plain = continued(decoder, std::slice::from_ref(&tokens), 4, None);
-    assert!(plain[0].text.is_empty() && plain[0].samples[0].1.is_empty());
-    let only_written = Told {
-        of_text: false,
-        ..TOLD
+    assert!(plain[0].prompt.is_empty() && plain[0].samples[0].1.is_empty());
+    let only_written = LogprobOptions {
+        prompt: false,
+        ..SCORED
     };
     let written = continued(
         decoder,
@@ -118,9 +122,12 @@ fn nothing_is_told_unasked_and_what_cannot_be_read_is_refused() {
         4,
         Some(only_written),
     );
-    assert!(written[0].text.is_empty());
-    let (text, told) = &written[0].samples[0];
-    assert_eq!(Some(told.len()), text.logprobs.as_ref().map(Vec::len));
+    assert!(written[0].prompt.is_empty());
+    let (text, tokens_written) = &written[0].samples[0];
+    assert_eq!(
+        Some(tokens_written.len()),
+        text.logprobs.as_ref().map(Vec::len)
+    );
 
     let options = GenerateOptions::new(Sampling::Greedy, 1);
     let refused = |tokens: &[u32]| {
@@ -128,9 +135,9 @@ fn nothing_is_told_unasked_and_what_cannot_be_read_is_refused() {
             tokens,
             samples: 1,
             options: &options,
-            told: Some(TOLD),
+            logprobs: Some(SCORED),
         };
-        let error = decoder.continue_texts(&[request], &mut |_| ControlFlow::Continue(()));
+        let error = decoder.complete(&[request], &mut |_| ControlFlow::Continue(()));
         error.unwrap_err().kind()
     };
     assert_eq!(refused(&[]), "empty_text");

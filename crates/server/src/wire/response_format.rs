@@ -1,15 +1,15 @@
-//! The form that a client wants an answer in: `response_format` of chat completions, and `text.format` of responses.
+//! The format that a client wants an answer in: `response_format` of chat completions, and `text.format` of responses.
 
-use ken_language::Form;
+use ken_language::OutputSchema;
 use serde_json::{Value, json};
 
 use super::refusal::Refusal;
 
-/// The form; none where any text will do.
+/// The schema that the answer has to fulfil; `None` for plain text.
 ///
 /// # Errors
-/// A type that is not known, a schema that is none. `param` is where the client wrote it.
-pub(crate) fn read(format: Option<&Value>, param: &str) -> Result<Option<Form>, Refusal> {
+/// An unknown type, a schema that is no object. `param` is where the client wrote it.
+pub(crate) fn read(format: Option<&Value>, param: &str) -> Result<Option<OutputSchema>, Refusal> {
     let Some(format) = format.filter(|format| !format.is_null()) else {
         return Ok(None);
     };
@@ -23,7 +23,7 @@ pub(crate) fn read(format: Option<&Value>, param: &str) -> Result<Option<Form>, 
         _ => None,
     };
     match schema {
-        Some(schema @ Value::Object(_)) => Ok(Some(Form::of_schema(schema))),
+        Some(schema @ Value::Object(_)) => Ok(Some(OutputSchema::new(schema))),
         _ => {
             let message = "the type has to be `text`, `json_object`, or `json_schema` with a `schema` that is an object";
             Err(Refusal::bad("unsupported_parameter", message).of(param))
@@ -36,18 +36,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn forms_are_read_from_both_apis() {
+    fn formats_of_both_apis_are_read() {
         let schema = json!({"type": "object", "properties": {"name": {"type": "string"}}});
         let of = |format: Value| read(Some(&format), "response_format");
         for format in [
             json!({"type": "json_schema", "json_schema": {"name": "x", "strict": true, "schema": schema}}),
             json!({"type": "json_schema", "name": "x", "schema": schema}),
         ] {
-            let form = of(format).unwrap().unwrap();
-            assert_eq!(form.schema()["properties"], schema["properties"]);
+            let read = of(format).unwrap().unwrap();
+            assert_eq!(read.as_json()["properties"], schema["properties"]);
         }
         let any = of(json!({"type": "json_object"})).unwrap().unwrap();
-        assert_eq!(any.schema()["type"], "object");
+        assert_eq!(any.as_json()["type"], "object");
         assert_eq!(of(json!({"type": "text"})).unwrap(), None);
         assert_eq!(of(Value::Null).unwrap(), None);
         for wrong in [

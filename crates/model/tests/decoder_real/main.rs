@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod texts;
+
 use std::collections::HashMap;
 use std::iter::zip;
 use std::ops::ControlFlow;
@@ -42,7 +44,7 @@ fn load(precision: Precision) -> Decoder {
 }
 
 static RECORDED: LazyLock<Recorded> =
-    LazyLock::new(|| serde_json::from_str(include_str!("fixtures/smollm2.json")).unwrap());
+    LazyLock::new(|| serde_json::from_str(include_str!("../fixtures/smollm2.json")).unwrap());
 
 #[derive(Deserialize)]
 struct Recorded {
@@ -116,7 +118,7 @@ fn the_greedy_answer_is_as_recorded_and_comes_in_pieces() {
         sampling: Sampling::Greedy,
         max_tokens: recorded.tokens.len(),
         stop: Vec::new(),
-        form: None,
+        schema: None,
     };
     let mut pieces = Vec::new();
     let answer = MODEL
@@ -199,7 +201,7 @@ fn auto_generates_in_integers_and_scores_exactly() {
             sampling,
             max_tokens: 12,
             stop: Vec::new(),
-            form: None,
+            schema: None,
         };
         let written = decoder.generate(&prompt, &options, &mut |_| ControlFlow::Continue(()));
         let written = written.unwrap();
@@ -472,7 +474,7 @@ fn callers_at_the_same_time_get_what_each_gets_alone() {
             ),
             max_tokens: 8,
             stop: vec![".".to_owned()],
-            form: None,
+            schema: None,
         };
         let requests: Vec<_> = prompts
             .iter()

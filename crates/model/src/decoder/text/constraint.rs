@@ -1,9 +1,9 @@
-//! Texts of a form: which tokens may come next so that the text becomes JSON that a schema describes.
+//! Constrained decoding: which tokens may come next so that the text becomes JSON that fulfils a schema.
 
 use std::fmt::Display;
 use std::sync::{Arc, OnceLock};
 
-use ken_language::Form;
+use ken_language::OutputSchema;
 use ken_storage::contained;
 use llguidance::api::{ParserLimits, TopLevelGrammar};
 use llguidance::toktrie::{ApproximateTokEnv, TokEnv, TokRxInfo, TokTrie};
@@ -13,18 +13,18 @@ use serde_json::{Value, json};
 use crate::decoder::error::DecoderError;
 use crate::decoder::text::tokenizer::TextTokenizer;
 
-/// What all forms share: the vocabulary as a tree of bytes, made when the first form is asked for.
+/// Makes constraints. They share the vocabulary as a trie of bytes, which is built when the first one is made.
 #[derive(Default)]
-pub(in crate::decoder) struct Forms(OnceLock<Result<ParserFactory, String>>);
+pub(in crate::decoder) struct Constraints(OnceLock<Result<ParserFactory, String>>);
 
-impl Forms {
-    /// What holds a text to a form.
+impl Constraints {
+    /// The constraint that a schema puts on a text.
     ///
     /// # Errors
-    /// A schema that cannot be held to, a vocabulary without an end.
+    /// A schema that cannot be enforced, a model without an end-of-text token.
     pub(in crate::decoder) fn constraint(
         &self,
-        form: &Form,
+        schema: &OutputSchema,
         tokenizer: &TextTokenizer,
         vocabulary: usize,
         end_tokens: &[u32],
@@ -33,7 +33,7 @@ impl Forms {
         let factory = self.0.get_or_init(|| contained(made).and_then(|made| made));
         let begun = || {
             let factory = factory.as_ref().map_err(Clone::clone)?;
-            let grammar = TopLevelGrammar::from_json_schema(compact(form.schema()));
+            let grammar = TopLevelGrammar::from_json_schema(compact(schema.as_json()));
             let parser = factory
                 .create_parser(grammar)
                 .map_err(|error| first_line(&error))?;
@@ -41,12 +41,12 @@ impl Forms {
         };
         contained(begun)
             .and_then(|begun| begun)
-            .map_err(|reason| DecoderError::Form { reason })
+            .map_err(|reason| DecoderError::Schema { reason })
     }
 }
 
-/// The schema with what else the text is held to: one space after commas and colons and nowhere else, since small models
-/// write spaces forever where they may. A schema that says otherwise itself is left as it is.
+/// The schema with llguidance's options for white space: one space after commas and colons and nowhere else, since small models
+/// write spaces forever where they may. Options that the schema has itself are kept.
 fn compact(schema: &Value) -> Value {
     let mut schema = schema.clone();
     if let Some(schema) = schema.as_object_mut() {
@@ -85,13 +85,13 @@ fn factory(
     Ok(factory)
 }
 
-/// What of an error a person can read.
+/// The first line of an error; the rest is a dump of the grammar.
 fn first_line(error: &dyn Display) -> String {
     let text = error.to_string();
     text.lines().next().unwrap_or_default().to_owned()
 }
 
-/// A text that is held to its form while it is written.
+/// The state of one text that is written under a constraint.
 #[derive(Clone)]
 pub(in crate::decoder) struct Constraint(Box<Matcher>);
 
@@ -102,7 +102,7 @@ impl Constraint {
     /// `logits`: `[vocabulary]`; returns the same.
     ///
     /// # Errors
-    /// A form that takes too much to hold to.
+    /// A schema that exceeds the limits of the parser.
     pub(in crate::decoder) fn allowed(&mut self, logits: &[f32]) -> Result<Vec<f32>, DecoderError> {
         let mask = self
             .0
@@ -129,7 +129,7 @@ impl Constraint {
 }
 
 fn refused(error: &dyn Display) -> DecoderError {
-    DecoderError::Form {
+    DecoderError::Schema {
         reason: first_line(error),
     }
 }
