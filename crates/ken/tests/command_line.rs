@@ -248,6 +248,19 @@ fn completions_are_printed_for_each_shell() {
 }
 
 #[test]
+fn each_verb_has_a_manual_page() {
+    let folder = folder();
+    let outcome = ken(folder.path(), &["man", "share/man1"]);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    let page = |name: &str| fs::read_to_string(folder.path().join("share/man1").join(name));
+    assert!(page("ken.1").unwrap().contains("ken\\-ingest(1)"));
+    assert!(page("ken-model-pull.1").unwrap().contains("Examples:"));
+    fs::write(folder.path().join("file"), "").unwrap();
+    let outcome = ken(folder.path(), &["man", "file"]);
+    assert_eq!(outcome.code, 1, "{}", outcome.stderr);
+}
+
+#[test]
 fn the_doctor_reports_and_does_not_fail() {
     let folder = folder();
     let variables = [("KEN_PYTHON", "a-python-that-nobody-has"), ("KEN_K", "3")];

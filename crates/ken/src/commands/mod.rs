@@ -14,6 +14,7 @@ pub(crate) mod eval;
 pub(crate) mod export;
 pub(crate) mod ingest;
 pub(crate) mod label;
+pub(crate) mod man;
 pub(crate) mod mastery;
 pub(crate) mod model;
 pub(crate) mod plan;
