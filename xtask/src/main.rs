@@ -5,6 +5,7 @@
 
 mod bench;
 mod clients;
+mod dist;
 mod environment;
 mod milvus;
 mod models;
@@ -58,6 +59,14 @@ pub(crate) const VERBS: &[(&str, &str)] = &[
     (
         "python",
         "run the tests of the Python package only; installs what they import",
+    ),
+    (
+        "dist",
+        "make the files of a release for this machine: archive, wheel, package, image, notices",
+    ),
+    (
+        "dist try",
+        "install each of them in an empty Debian and run the demo there; as root",
     ),
     (
         "bench model",
@@ -139,6 +148,8 @@ fn run(arguments: &[String]) -> Result<()> {
             Ok(())
         }
         ["python"] => stages::python(&root),
+        ["dist"] => dist::make(&root),
+        ["dist", "try"] => dist::try_out(&root),
         [] | ["help" | "-h" | "--help"] => {
             println!("{}", usage());
             Ok(())

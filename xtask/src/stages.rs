@@ -136,7 +136,7 @@ pub(crate) fn sanitize(root: &Path) -> Result<()> {
 }
 
 /// The platform that cargo builds for.
-fn host() -> Result<String> {
+pub(crate) fn host() -> Result<String> {
     let told = Command::new("rustc")
         .arg("-vV")
         .output()
@@ -167,7 +167,7 @@ pub(crate) fn torture(root: &Path, arguments: &[&str]) -> Result<()> {
     Ok(())
 }
 
-fn stage<T>(name: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
+pub(crate) fn stage<T>(name: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
     eprintln!("xtask: {name}");
     let started = Instant::now();
     let outcome = work();

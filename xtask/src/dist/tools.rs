@@ -1,0 +1,76 @@
+//! What builds and packs a release: from PyPI what is there as a program, the rest built by cargo, once; all pinned
+//! and kept in the cache outside the clone.
+
+use std::env::{join_paths, split_paths, var_os};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+use super::run;
+use crate::{cargo_command, environment, models};
+
+/// The linker that knows every version of the C library, and what builds wheels.
+const PYTHON: &[&str] = &[
+    "cargo-zigbuild==0.24.1",
+    "maturin==1.16.0",
+    "ziglang==0.17.1",
+];
+
+/// Name, version, features.
+const CARGO: &[(&str, &str, &str)] = &[
+    ("cargo-about", "0.9.3", "cli"),
+    ("cargo-cyclonedx", "0.5.9", ""),
+    ("cargo-deb", "3.8.0", ""),
+];
+
+/// Installed tools.
+pub(crate) struct Tools {
+    /// Where programs are looked for: these tools first.
+    path: OsString,
+}
+
+impl Tools {
+    /// Cargo, which finds the tools.
+    pub(crate) fn cargo(&self, root: &Path) -> Command {
+        let mut command = cargo_command();
+        command.current_dir(root).env("PATH", &self.path);
+        command
+    }
+
+    /// Another program, which finds them too.
+    pub(crate) fn program(&self, name: &str, root: &Path) -> Command {
+        let mut command = Command::new(name);
+        command.current_dir(root).env("PATH", &self.path);
+        command
+    }
+}
+
+/// Installs what is not there yet.
+pub(crate) fn ensure() -> Result<Tools> {
+    let environment = environment::ensure_installed("dist", PYTHON)?;
+    let programs = environment::program(&environment, "python");
+    let programs = programs.parent().context("python is nowhere")?;
+    let built = models::cache()?.join("dist-cargo");
+    for (name, version, features) in CARGO {
+        install(&built, name, version, features)?;
+    }
+    let ours = [programs.to_owned(), built.join("bin")];
+    let others = var_os("PATH").unwrap_or_default();
+    let all: Vec<PathBuf> = ours.into_iter().chain(split_paths(&others)).collect();
+    Ok(Tools {
+        path: join_paths(all).context("PATH cannot be extended")?,
+    })
+}
+
+/// Builds a tool; cargo does nothing where this version is there.
+fn install(root: &Path, name: &str, version: &str, features: &str) -> Result<()> {
+    let mut command = cargo_command();
+    command.args(["install", "--quiet", "--locked", name]);
+    command.args(["--version", version, "--features", features]);
+    command.arg("--root").arg(root);
+    // Beside the tools, so that a clone's build output stays its own.
+    command.env("CARGO_TARGET_DIR", root.join("target"));
+    run(&mut command).with_context(|| format!("cannot install {name}"))
+}

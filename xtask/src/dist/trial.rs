@@ -1,0 +1,157 @@
+//! `cargo xtask dist try`: installs each file of `dist/` in an empty Debian and runs the demo there, as its users would.
+//! It takes root, since it changes into these systems.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use serde_json::Value;
+
+use super::{Release, run as run_program};
+
+/// The system of a released program, which has no Python, and that of a wheel.
+const SUITE: &str = "bookworm";
+const PYTHON: &str = "python3,python3-venv";
+
+/// The certificates of this machine, which may know of a proxy.
+const CERTIFICATES: &str = "/etc/ssl/certs/ca-certificates.crt";
+
+/// What is run after each way of installing.
+const DEMO: &str = "ken demo --limit 6";
+
+/// The user of the image.
+const IMAGE_USER: &str = "10001:10001";
+
+/// Tries all files that were made for this machine.
+pub(crate) fn run(root: &Path) -> Result<()> {
+    let release = Release::of(root)?;
+    let work = tempfile::tempdir().context("cannot make a folder")?;
+    let debian = System::install(work.path().join("debian"), "")?;
+    let (archive, unpacked) = (release.file(".tar.gz")?, release.name());
+    debian.try_out(
+        &archive,
+        &format!("tar --extract --file /dist/* && PATH=/{unpacked}:$PATH && {DEMO}"),
+    )?;
+    debian.try_out(
+        &release.file(".deb")?,
+        &format!("dpkg --install /dist/* && {DEMO} && id ken && dpkg --remove ken"),
+    )?;
+    let python = System::install(work.path().join("python"), PYTHON)?;
+    python.try_out(
+        &release.file(".whl")?,
+        &format!(
+            "python3 -m venv /env && PATH=/env/bin:$PATH && pip install --quiet /dist/* && {DEMO} && \
+             python3 -c 'import ken; print(ken.__version__)'"
+        ),
+    )?;
+    let archive = release.file("-image.tar")?;
+    let image = System::of_image(&archive, work.path().join("image"))?;
+    report(&archive, || {
+        let demo: Vec<&str> = DEMO.split(' ').collect();
+        image.run(IMAGE_USER, "/data", &demo)
+    })
+}
+
+impl Release {
+    /// The file in `dist/` that ends so.
+    fn file(&self, end: &str) -> Result<PathBuf> {
+        let files = fs::read_dir(&self.out).context("make them by `cargo xtask dist` first")?;
+        let files = files.map(|entry| Ok(entry?.path()));
+        let files: Vec<PathBuf> = files.collect::<Result<_>>()?;
+        let named = |file: &PathBuf| file.to_string_lossy().ends_with(end);
+        let found = files.into_iter().find(named);
+        found.with_context(|| format!("dist/ has no *{end}"))
+    }
+}
+
+/// An installed system, in a folder.
+struct System {
+    folder: PathBuf,
+}
+
+impl System {
+    /// What Debian calls the least, and some packages.
+    fn install(folder: PathBuf, packages: &str) -> Result<Self> {
+        let mut command = Command::new("mmdebstrap");
+        command.args(["--quiet", "--variant=minbase"]);
+        command.arg(format!("--include={packages}"));
+        run_program(command.arg(SUITE).arg(&folder))?;
+        Self { folder }.connected()
+    }
+
+    /// What an image holds, unpacked as a container's runtime does.
+    fn of_image(archive: &Path, folder: PathBuf) -> Result<Self> {
+        let layout = tempfile::tempdir()?;
+        unpack(archive, layout.path())?;
+        let blob = |digest: &Value| -> Result<PathBuf> {
+            let digest = digest.as_str().context("the image names no file")?;
+            Ok(layout.path().join("blobs").join(digest.replace(':', "/")))
+        };
+        let read =
+            |path: PathBuf| -> Result<Value> { Ok(serde_json::from_slice(&fs::read(path)?)?) };
+        let index = read(layout.path().join("index.json"))?;
+        let manifest = read(blob(&index["manifests"][0]["digest"])?)?;
+        let layers = manifest["layers"]
+            .as_array()
+            .context("an image without layers")?;
+        fs::create_dir_all(&folder)?;
+        for layer in layers {
+            unpack(&blob(&layer["digest"])?, &folder)?;
+        }
+        Self { folder }.connected()
+    }
+
+    /// The same system, with this machine's way to the network.
+    fn connected(self) -> Result<Self> {
+        for file in [CERTIFICATES, "/etc/resolv.conf", "/etc/hosts"] {
+            let to = self.folder.join(&file[1..]);
+            fs::create_dir_all(to.parent().unwrap_or(&self.folder))?;
+            fs::copy(file, to).with_context(|| format!("cannot copy {file}"))?;
+        }
+        fs::create_dir_all(self.folder.join("proc"))?;
+        Ok(self)
+    }
+
+    /// Runs a script with one file in `/dist`.
+    fn try_out(&self, file: &Path, script: &str) -> Result<()> {
+        let dist = self.folder.join("dist");
+        fs::create_dir_all(&dist)?;
+        let name = file.file_name().context("a file without a name")?;
+        fs::copy(file, dist.join(name))?;
+        report(file, || self.run("0:0", "/root", &["sh", "-ec", script]))?;
+        fs::remove_dir_all(dist).context("cannot remove what was tried")
+    }
+
+    /// Runs a program in the system, with an environment of its own.
+    fn run(&self, user: &str, home: &str, words: &[&str]) -> Result<()> {
+        let mut command = Command::new("unshare");
+        command.args(["--mount", "sh", "-ec"]);
+        command.arg("mount -t proc proc \"$1/proc\" && shift && exec chroot \"$@\"");
+        command.arg("sh").arg(&self.folder);
+        command.arg(format!("--userspec={user}")).arg(&self.folder);
+        command.args(words).env_clear();
+        command.env("PATH", "/usr/local/bin:/usr/bin:/usr/sbin:/bin:/sbin");
+        command.env("HOME", home).env("SSL_CERT_FILE", CERTIFICATES);
+        run_program(&mut command)
+    }
+}
+
+fn unpack(archive: &Path, folder: &Path) -> Result<()> {
+    let mut tar = Command::new("tar");
+    tar.arg("--extract").arg("--file").arg(archive);
+    run_program(tar.arg("--directory").arg(folder))
+}
+
+/// Tells how long it took to install a file and run the demo.
+fn report(file: &Path, trial: impl FnOnce() -> Result<()>) -> Result<()> {
+    let name = file.file_name().unwrap_or_default().display();
+    let started = Instant::now();
+    trial().with_context(|| format!("{name} does not work"))?;
+    println!(
+        "{name}: works, after {:.1} s",
+        started.elapsed().as_secs_f64()
+    );
+    Ok(())
+}
