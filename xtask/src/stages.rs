@@ -50,7 +50,7 @@ pub(crate) fn python(root: &Path) -> Result<()> {
 }
 
 /// What no build has unless it is asked for, so that it is checked and tested here.
-const EXTRAS: &str = "ken/milvus,ken-server/otel";
+const EXTRAS: &str = "ken-rag/milvus,ken-server/otel";
 
 /// All tests: those that are otherwise ignored too, but for measurements and what runs at length.
 const WHOLE: &[&str] = &[
@@ -80,7 +80,7 @@ fn checks(root: &Path) -> Result<()> {
     stage("lints", || {
         clippy(root, &format!("--workspace --features {EXTRAS}"))
     })?;
-    stage("lints of the default build", || clippy(root, "-p ken"))
+    stage("lints of the default build", || clippy(root, "-p ken-rag"))
 }
 
 /// Clippy's warnings in all targets of some packages are errors.

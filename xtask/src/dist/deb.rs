@@ -9,7 +9,7 @@ use super::{Release, run};
 /// Packs the tree.
 pub(crate) fn build(release: &Release, tools: &Tools) -> Result<()> {
     let mut command = tools.cargo(&release.root);
-    command.args(["deb", "--package", "ken", "--no-build", "--no-strip"]);
+    command.args(["deb", "--package", "ken-rag", "--no-build", "--no-strip"]);
     command.args(["--target", &release.target, "--output"]);
     command.arg(&release.out);
     run(&mut command)

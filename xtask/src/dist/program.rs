@@ -37,7 +37,7 @@ pub(crate) fn build(release: &Release, tools: &Tools) -> Result<PathBuf> {
             .arg(format!("{}.{GLIBC}", release.target)),
         false => command.args(["build", "--target", &release.target]),
     };
-    command.args(["--release", "--locked", "--package", "ken"]);
+    command.args(["--release", "--locked", "--package", "ken-rag"]);
     command.args(["--features", FEATURES]);
     run(&mut command)?;
     let built = target_folder(release, tools)?
