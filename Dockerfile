@@ -8,11 +8,10 @@ COPY . .
 RUN RUSTUP_TOOLCHAIN="$RUST_VERSION" cargo install --locked --path crates/ken --features milvus --root /opt/ken
 
 FROM debian:bookworm-slim
-# python3-pip: for `ken model pull` of models from PyPI, such as the two default ones.
-# ca-certificates: for pip and for Milvus; for other servers ken brings certificates of its own.
+# ca-certificates: for Milvus; for other servers ken brings certificates of its own.
 # curl: for the health check.
 RUN apt-get update \
- && apt-get install --yes --no-install-recommends ca-certificates curl python3-pip \
+ && apt-get install --yes --no-install-recommends ca-certificates curl \
  && rm -rf /var/lib/apt/lists/*
 # The folders belong to the user who runs ken; volumes that are mounted there for the first time take that over.
 RUN useradd --uid 10001 --user-group --no-create-home --home-dir /data --shell /usr/sbin/nologin ken \

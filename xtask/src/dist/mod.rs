@@ -2,6 +2,7 @@
 //! installed without a compiler; [`trial`] does so in an empty system.
 
 mod deb;
+mod descriptions;
 mod image;
 mod notices;
 mod program;
@@ -80,6 +81,7 @@ pub(crate) fn make(root: &Path) -> Result<()> {
         fs::remove_dir_all(&release.out).context("cannot remove what an earlier run made")?;
     }
     fs::create_dir_all(&release.out).context("cannot make dist/")?;
+    stage("descriptions", || descriptions::check(root))?;
     let tools = stage("tools", tools::ensure)?;
     let program = stage("program", || program::build(&release, &tools))?;
     let tree = stage("tree", || program::tree(&release, &tools, &program))?;

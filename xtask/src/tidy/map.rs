@@ -8,7 +8,15 @@ const MAP: &str = "ARCHITECTURE.md";
 /// Where the project's own files stand: an inline path that starts so must
 /// exist.
 const PLACES: &[&str] = &[
-    ".cargo/", ".ci/", "crates/", "docs/", "results/", "torture/", "xtask/",
+    ".cargo/",
+    ".ci/",
+    ".github/",
+    "crates/",
+    "docs/",
+    "packaging/",
+    "results/",
+    "torture/",
+    "xtask/",
 ];
 
 /// Packages beside the crates.
