@@ -16,6 +16,7 @@ mod completions;
 mod corpus;
 mod demo;
 mod documents;
+mod earlier_versions;
 mod eval;
 mod folders;
 #[cfg(target_os = "linux")]
