@@ -28,7 +28,7 @@ const IMAGE_USER: &str = "10001:10001";
 pub(crate) fn run(root: &Path) -> Result<()> {
     let release = Release::of(root)?;
     let work = tempfile::tempdir().context("cannot make a folder")?;
-    let debian = System::install(work.path().join("debian"), "")?;
+    let debian = System::install(work.path().join("debian"), &[])?;
     let (archive, unpacked) = (release.file(".tar.gz")?, release.name());
     debian.try_out(
         &archive,
@@ -38,7 +38,7 @@ pub(crate) fn run(root: &Path) -> Result<()> {
         &release.file(".deb")?,
         &format!("dpkg --install /dist/* && {DEMO} && id ken && dpkg --remove ken"),
     )?;
-    let python = System::install(work.path().join("python"), PYTHON)?;
+    let python = System::install(work.path().join("python"), &[PYTHON])?;
     python.try_out(
         &release.file(".whl")?,
         &format!(
@@ -73,10 +73,10 @@ struct System {
 
 impl System {
     /// What Debian calls the least, and some packages.
-    fn install(folder: PathBuf, packages: &str) -> Result<Self> {
+    fn install(folder: PathBuf, packages: &[&str]) -> Result<Self> {
         let mut command = Command::new("mmdebstrap");
         command.args(["--quiet", "--variant=minbase"]);
-        command.arg(format!("--include={packages}"));
+        command.args(packages.iter().map(|name| format!("--include={name}")));
         run_program(command.arg(SUITE).arg(&folder))?;
         Self { folder }.connected()
     }
