@@ -11,8 +11,9 @@ use serde_json::Value;
 
 use super::{Release, run as run_program};
 
-/// The system of a released program, which has no Python, and that of a wheel.
-const SUITE: &str = "bookworm";
+/// The system of a released program, which has no Python: an old one. And that of a wheel, whose Python has to be newer.
+const OLD: &str = "bullseye";
+const NEW: &str = "bookworm";
 const PYTHON: &str = "python3,python3-venv";
 
 /// The certificates of this machine, which may know of a proxy.
@@ -28,7 +29,7 @@ const IMAGE_USER: &str = "10001:10001";
 pub(crate) fn run(root: &Path) -> Result<()> {
     let release = Release::of(root)?;
     let work = tempfile::tempdir().context("cannot make a folder")?;
-    let debian = System::install(work.path().join("debian"), &[])?;
+    let debian = System::install(OLD, work.path().join("debian"), &[])?;
     let (archive, unpacked) = (release.file(".tar.gz")?, release.name());
     debian.try_out(
         &archive,
@@ -38,7 +39,7 @@ pub(crate) fn run(root: &Path) -> Result<()> {
         &release.file(".deb")?,
         &format!("dpkg --install /dist/* && {DEMO} && id ken && dpkg --remove ken"),
     )?;
-    let python = System::install(work.path().join("python"), &[PYTHON])?;
+    let python = System::install(NEW, work.path().join("python"), &[PYTHON])?;
     python.try_out(
         &release.file(".whl")?,
         &format!(
@@ -73,11 +74,11 @@ struct System {
 
 impl System {
     /// What Debian calls the least, and some packages.
-    fn install(folder: PathBuf, packages: &[&str]) -> Result<Self> {
+    fn install(suite: &str, folder: PathBuf, packages: &[&str]) -> Result<Self> {
         let mut command = Command::new("mmdebstrap");
         command.args(["--quiet", "--variant=minbase"]);
         command.args(packages.iter().map(|name| format!("--include={name}")));
-        run_program(command.arg(SUITE).arg(&folder))?;
+        run_program(command.arg(suite).arg(&folder))?;
         Self { folder }.connected()
     }
 
