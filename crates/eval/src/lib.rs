@@ -16,6 +16,7 @@ pub mod evaluate;
 mod grounds;
 pub mod json_line;
 mod paired;
+mod paired_interval;
 pub mod probe;
 pub mod record;
 mod record_files;
@@ -38,6 +39,7 @@ pub use discrimination::auroc;
 pub use evaluate::{AnswerMany, evaluate, evaluate_pipeline};
 pub use grounds::{Grounds, grounds};
 pub use paired::{Paired, paired};
+pub use paired_interval::paired_interval;
 pub use probe::{
     Probe, ProbeRecord, ProbeSummary, ProbedEvidence, probe, probe_report, summarize_probe,
 };

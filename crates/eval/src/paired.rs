@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 
-use crate::bootstrap::{DRAWS, interval};
+use crate::paired_interval::paired_interval;
 use crate::record::Record;
 use crate::statistics::{mean, number, share};
 
@@ -19,7 +19,7 @@ pub struct Paired {
     pub retrieval_ratio: Option<f64>,
     /// By how much the exact match is above that.
     pub em_difference: Option<f64>,
-    /// Its 95 % paired bootstrap interval over questions, low and high.
+    /// Its 95 % [`paired_interval`], low and high.
     pub interval: Option<[f64; 2]>,
 }
 
@@ -51,7 +51,7 @@ pub fn paired(records: &[Record], others: &[Record], seed: u64) -> Result<Paired
         em: share(pairs.iter().map(|(_, other)| other.em)),
         retrieval_ratio: share(pairs.iter().map(|(_, other)| other.calls.retriever > 0)),
         em_difference: mean(&differences),
-        interval: interval(&differences, DRAWS, seed, mean),
+        interval: paired_interval(&differences, seed),
     })
 }
 

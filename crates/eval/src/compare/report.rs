@@ -154,7 +154,7 @@ fn policies(comparison: &Comparison) -> Vec<Section> {
     let note = "Calls and tokens are means over the questions. A score is a sign that retrieval is not needed (AUROC, \
                 AUPRC, ECE) where retrieval would turn no wrong answer into a right one. Trusted is what is answered from \
                 memory, doubted what is answered with evidence; of both, the share that memory answers right. Differences \
-                are of exact match, with 95% intervals of a paired bootstrap; which of never and always is better is seen in \
+                are of exact match, with 95% intervals, paired by question; which of never and always is better is seen in \
                 hindsight, and the oracle's lead is that over it. A policy without a threshold was cut on each half of \
                 the questions where the other half was answered best.";
     let mut sections = vec![

@@ -10,15 +10,12 @@ use serde::Serialize;
 
 use super::compose::{Answered, is_read};
 use super::threshold::{Cut, cut, decisions, halves};
-use crate::bootstrap::interval;
+use crate::paired_interval;
 use crate::statistics::{mean, number, share, wilson_interval};
 
 /// What may be lost of the accuracy of always retrieving, and the share of the beneficial retrievals that may be
 /// missed.
 pub(crate) const LOSS: f64 = 0.01;
-
-/// Draws of an interval.
-const DRAWS: usize = 2000;
 
 /// What a policy spares at thresholds at which it loses, on other questions than those that it is measured on, at most
 /// [`LOSS`]: of the accuracy of always retrieving, or of the beneficial retrievals. Thresholds that are given do not
@@ -34,7 +31,7 @@ pub struct Yardstick {
     pub needless_rejected: Option<f64>,
     /// How much lower the exact match is than that of always retrieving.
     pub loss: Option<f64>,
-    /// Its 95 % paired bootstrap interval, low and high.
+    /// Its 95 % paired interval, low and high.
     pub loss_interval: Option<[f64; 2]>,
     /// Of the questions that evidence alone answers right, the share that the policy answers wrong; `None` where there
     /// is none.
@@ -95,7 +92,12 @@ pub(super) fn of_decisions(
         beneficial_missed: share(missed.iter().copied()),
         beneficial_missed_interval: wilson_interval(count(&missed), missed.len()),
         loss: mean(&losses),
-        loss_interval: interval(&losses, DRAWS, seed, mean),
+        loss_interval: match each()
+            .all(|(one, &decision)| std::ptr::eq(one.after(decision), one.always))
+        {
+            true => Some([0.0, 0.0]),
+            false => paired_interval(&losses, seed),
+        },
         evidence_ratio: mean(&used),
         search_results: mean(&results),
         cut,

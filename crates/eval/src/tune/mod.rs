@@ -8,7 +8,6 @@ mod choice;
 mod error;
 mod guarantee;
 mod row;
-mod score_interval;
 mod settled;
 mod work;
 

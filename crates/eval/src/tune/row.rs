@@ -3,8 +3,8 @@
 use ken_answer::Policy;
 use serde::{Serialize, Serializer};
 
-use super::score_interval::score_interval;
 use crate::compare::{Answered, Arm};
+use crate::paired_interval::paired_interval;
 use crate::record::Record;
 use crate::statistics::{mean, number, share, wilson_interval};
 
@@ -92,14 +92,13 @@ impl Row {
 impl PairedDifference {
     fn of(records: &[Record], answered: &[Answered<'_>], better: Arm) -> Self {
         let pairs = records.iter().zip(answered);
-        let pairs = pairs.map(|(record, one)| (record.em, better.answer(one).em));
-        let pairs: Vec<(bool, bool)> = pairs.collect();
-        let count = |kind| pairs.iter().filter(|pair| **pair == kind).count();
-        let (won, lost) = (count((true, false)), count((false, true)));
-        let differences = pairs.iter().map(|pair| number(pair.0) - number(pair.1));
+        let differences = pairs
+            .map(|(record, one)| number(record.em) - number(better.answer(one).em))
+            .collect::<Vec<f64>>();
         Self {
-            difference: mean(&differences.collect::<Vec<f64>>()),
-            interval: score_interval(won, lost, pairs.len()),
+            difference: mean(&differences),
+            // Both are right or wrong, so nothing is drawn.
+            interval: paired_interval(&differences, 0),
         }
     }
 }

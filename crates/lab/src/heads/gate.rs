@@ -8,10 +8,10 @@ use std::ops::ControlFlow;
 
 use ken_answer::{Measurements, evidence_vector, gate_fits};
 use ken_diagnostic::Diagnostic;
-use ken_eval::bootstrap::interval;
 use ken_eval::calibration::{both_right, recorded, recorded_with_evidence};
 use ken_eval::compare::Weighable;
 use ken_eval::discrimination::auroc;
+use ken_eval::paired_interval;
 use ken_eval::probe::ProbeRecord;
 use ken_eval::split::{AboutSubject, untaught};
 use ken_eval::statistics::{mean, number};
@@ -21,9 +21,6 @@ use serde::Serialize;
 
 use super::head::{HeadReport, HeadTask, Judged, learn};
 use super::{LearnError, LearnOptions, same_model};
-
-/// Draws of an interval.
-const DRAWS: usize = 2000;
 
 /// Questions of which it is known what evidence does.
 #[derive(Debug, Clone, PartialEq)]
@@ -76,11 +73,11 @@ pub struct GateMeasures {
     pub em: Option<f64>,
     /// By how much that is above the better of these two; of equals `always_em`.
     pub vs_better: Option<f64>,
-    /// Its 95 % paired bootstrap interval.
+    /// Its 95 % paired interval.
     pub vs_better_interval: Option<[f64; 2]>,
     /// By how much it is above `always_em`.
     pub vs_always: Option<f64>,
-    /// Its 95 % paired bootstrap interval.
+    /// Its 95 % paired interval.
     pub vs_always_interval: Option<[f64; 2]>,
     /// The share of questions whose evidence is used.
     pub evidence_ratio: Option<f64>,
@@ -242,9 +239,9 @@ fn measures(labels: &[GateLabel], judged: &Judged<'_>, seed: u64) -> GateMeasure
         always_em: always,
         em: mean(&of_each(&right)),
         vs_better: mean(&better),
-        vs_better_interval: interval(&better, DRAWS, seed, mean),
+        vs_better_interval: paired_interval(&better, seed),
         vs_always: mean(&ahead),
-        vs_always_interval: interval(&ahead, DRAWS, seed, mean),
+        vs_always_interval: paired_interval(&ahead, seed),
         evidence_ratio: mean(&of_each(&|_, worth| number(worth > 0.5))),
     }
 }

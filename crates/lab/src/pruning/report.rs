@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use ken_corpus::{CorpusError, join};
-use ken_eval::bootstrap::{DRAWS, interval};
 use ken_eval::compare::{Difference, grouped_by};
 use ken_eval::dataset::Question;
+use ken_eval::paired_interval;
 use ken_eval::record::Record;
 use ken_eval::statistics::{mean, number, wilson_interval};
 use ken_eval::summary::summarize;
@@ -130,6 +130,7 @@ impl PrunedRow {
             .map(|(record, (same, always))| Compared {
                 record,
                 ahead: [same, always].map(|other| number(record.em) - number(other.em)),
+                same: [same, always].map(|other| record == other),
             })
             .collect();
         let groups = by.map(|field| grouped_by(field, questions, &compared));
@@ -190,6 +191,8 @@ impl PrunedGroup {
 struct Compared<'a> {
     record: &'a Record,
     ahead: [f64; 2],
+    /// Whether it is that answer itself.
+    same: [bool; 2],
 }
 
 /// The mean differences, paired by question.
@@ -198,7 +201,10 @@ fn differences(compared: &[Compared<'_>], seed: u64) -> [Difference; 2] {
         let ahead: Vec<f64> = compared.iter().map(|one| one.ahead[other]).collect();
         Difference {
             em: mean(&ahead),
-            interval: interval(&ahead, DRAWS, seed, mean),
+            interval: match compared.iter().all(|one| one.same[other]) {
+                true => Some([0.0, 0.0]),
+                false => paired_interval(&ahead, seed),
+            },
         }
     })
 }

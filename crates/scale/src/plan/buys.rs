@@ -1,6 +1,5 @@
 //! What one step more would buy: the next shard, the next model, less pruning.
 
-use ken_eval::statistics::mean;
 use serde::Serialize;
 
 use super::candidate::{Candidate, REPORTING};
@@ -103,7 +102,7 @@ pub fn gain(one: &Candidate, other: &Candidate, accuracy: Quantity, seed: u64) -
         .zip(other.on_half(accuracy, REPORTING));
     let gains: Vec<f64> = pairs.map(|(one, other)| one - other).collect();
     match gains.is_empty() {
-        false => Measure::of(&gains, seed, mean),
+        false => Measure::difference(&gains, seed),
         true => Measure {
             value: one
                 .value(accuracy)

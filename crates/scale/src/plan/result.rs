@@ -209,7 +209,7 @@ fn reported(chosen: &Candidate, seed: u64) -> BTreeMap<&'static str, Measure> {
                 value: Some(value),
                 interval: None,
             },
-            false => Measure::of(&chosen.on_half(quantity, REPORTING), seed, mean),
+            false => Measure::mean(&chosen.on_half(quantity, REPORTING), seed),
         };
         Some((quantity.name(), told))
     });

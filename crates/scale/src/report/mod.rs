@@ -17,7 +17,7 @@ use serde::Serialize;
 use crate::plan::{Candidate, Prices, Quantity, candidates_of_study, candidates_of_table, front};
 use crate::study::{
     Cell, Compensation, Condition, Curve, Measure, Measured, Outcome, Retrieval, ScaleMeasures,
-    ScalingError, StudyTime, compensations, known_rate,
+    ScalingError, StudyTime, compensations,
 };
 pub use breakdown::{StudyBreakdown, StudyGroup};
 pub use policies::PolicyOutcome;
@@ -113,11 +113,22 @@ impl StudyReport {
     pub fn of_study(measured: &Measured) -> Self {
         let mut compensation = Vec::new();
         for retrieval in measured.scales().into_keys() {
-            let found = compensations(&measured.curves(retrieval)).into_iter();
-            compensation.extend(found.map(|compensation| CompensationOf {
-                compensation,
-                retrieval: Some(retrieval),
-            }));
+            for found in compensations(&measured.curves(retrieval)) {
+                let at = |model: &str, n: u32| {
+                    measured.records(&found.dataset, model, Condition { n, retrieval })
+                };
+                let scales = measured.scales().remove(&retrieval).unwrap_or_default();
+                let smaller = scales
+                    .into_iter()
+                    .filter_map(|n| Some((n, at(&found.smaller, n)?)));
+                let (smaller, larger) = (smaller.collect(), at(&found.larger, 1));
+                compensation.push(CompensationOf {
+                    compensation: found
+                        .clone()
+                        .resampled(&smaller, larger, measured.manifest.seed),
+                    retrieval: Some(retrieval),
+                });
+            }
         }
         let datasets = measured.manifest.datasets.keys();
         let fronts = datasets.flat_map(|dataset| {
@@ -250,8 +261,7 @@ fn series_of(
         });
         before = memory.and(Some(now));
     }
-    let known =
-        memory.map(|memory| Measure::of(&outcomes(memory, memory, memory), seed, known_rate));
+    let known = memory.map(|memory| Measure::share(memory.iter().map(|record| record.em)));
     Series {
         dataset: dataset.to_owned(),
         model: model.to_owned(),

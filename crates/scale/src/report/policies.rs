@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use ken_answer::Policy;
 use ken_eval::record::Record;
-use ken_eval::statistics::{mean, number};
+use ken_eval::statistics::number;
 use serde::Serialize;
 
 use crate::study::{Cell, Condition, Measure, Measured, PruneRatio, Retrieval};
@@ -40,13 +40,6 @@ pub struct PolicyOutcome {
     pub against_always: Measure,
     /// What exact match gains over the same policy with the whole corpus; none where this is the whole.
     pub against_whole: Measure,
-}
-
-/// A question under a policy and under what it is compared with.
-#[derive(Clone, Copy)]
-struct Compared<'r> {
-    now: &'r Record,
-    before: &'r Record,
 }
 
 /// All policies of a study beside always retrieving, where there are any or the corpus was pruned.
@@ -124,26 +117,23 @@ fn outcome(
     [better, always, same]: [Option<&[Record]>; 3],
     seed: u64,
 ) -> PolicyOutcome {
-    let records: Vec<&Record> = now.iter().collect();
     let measure = |of: fn(&Record) -> f64| {
-        Measure::of(&records, seed, |some| {
-            mean(&some.iter().map(|one| of(one)).collect::<Vec<_>>())
-        })
+        let values: Vec<f64> = now.iter().map(of).collect();
+        Measure::mean(&values, seed)
     };
     let gain = |before: Option<&[Record]>| {
         let Some(before) = before else {
             return Measure::default();
         };
+        if now == before {
+            return Measure {
+                value: Some(0.0),
+                interval: Some([0.0, 0.0]),
+            };
+        }
         let pairs = now.iter().zip(before);
-        let pairs: Vec<_> = pairs
-            .map(|(now, before)| Compared { now, before })
-            .collect();
-        Measure::of(&pairs, seed, |some| {
-            let gained = some
-                .iter()
-                .map(|one| number(one.now.em) - number(one.before.em));
-            mean(&gained.collect::<Vec<_>>())
-        })
+        let gained = pairs.map(|(now, before)| number(now.em) - number(before.em));
+        Measure::difference(&gained.collect::<Vec<_>>(), seed)
     };
     PolicyOutcome {
         dataset: cell.dataset,

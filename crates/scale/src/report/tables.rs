@@ -72,12 +72,13 @@ fn compensation(study: &StudyReport) -> Vec<Section> {
         plain "k" "k" = k(*retrieval);
         plain "pruned" "pruned" = pruned(*retrieval);
         plain "n_star" "n*" = pair.told();
+        plain "n_star_interval" "95% interval" = pair.interval_told();
         plain "n_em" "by EM" = reached(pair.by_metric.em);
         plain "n_f1" "by F1" = reached(pair.by_metric.f1);
         plain "missing" "missing" = lacking(pair);
     ];
     let note = "The least corpus scale at which the smaller model is at least as good as the larger one with one shard, over \
-                exact match and F1.";
+                exact match and F1; tied where it is just as good. The interval is of resampled questions.";
     Section::part(
         name,
         [
@@ -99,7 +100,7 @@ fn reached(n: Option<u32>) -> Cell {
 }
 
 /// What the columns of `measures` say.
-const MEASURES: &str = "In brackets: 95% intervals of a bootstrap over questions, paired where answers are compared. \
+const MEASURES: &str = "In brackets: 95% intervals, of shares by Wilson, of differences paired by question, of other numbers by a bootstrap. \
                         CB: of the questions answered wrong without retrieval, the share answered right; Δ: its gain over the \
                         scale before; H: of those answered right without retrieval, the share answered wrong. Utilization is \
                         CB over coverage; use of covered is CB of the covered questions alone.";

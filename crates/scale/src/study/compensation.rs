@@ -1,9 +1,15 @@
 //! n\*: the least corpus scale at which a smaller model is as good as a larger one is with one shard
 //! ("Less LLM, More Documents", section 3.3).
 
+use std::collections::BTreeMap;
+
+use ken_eval::bootstrap::interval;
+use ken_eval::record::Record;
+use ken_eval::statistics::number;
 use serde::Serialize;
 
 use super::curve::{Curve, Metric, by_dataset};
+use super::measures::DRAWS;
 
 /// n\* of a pair of models.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -16,6 +22,11 @@ pub struct Compensation {
     pub larger: String,
     /// The least over the metrics; `None` where the smaller model never gets there.
     pub n_star: Option<u32>,
+    /// Whether the smaller model is just as good there by the metrics that decide, and not better.
+    pub tied: bool,
+    /// The 95 % interval of `n_star`, low and high, by resampled questions; `None` in it is never, above all numbers.
+    /// `None` where single answers are not known.
+    pub interval: Option<[Option<u32>; 2]>,
     /// By each metric alone.
     pub by_metric: ByMetric,
     /// The cells without which this is only a bound: below n\* of the smaller model, or the first
@@ -42,10 +53,57 @@ pub struct MissingScale {
 }
 
 impl Compensation {
+    /// The same with its interval, from the answers of the smaller model at each scale, and those of the larger one with
+    /// one shard, all of the same questions in the same order.
+    #[must_use]
+    pub fn resampled(
+        self,
+        smaller: &BTreeMap<u32, &[Record]>,
+        larger: Option<&[Record]>,
+        seed: u64,
+    ) -> Self {
+        let scored = |records: &[Record]| -> Vec<[f64; 2]> {
+            let each = records.iter().map(|one| [number(one.em), one.f1]);
+            each.collect()
+        };
+        let goal = scored(larger.unwrap_or_default());
+        let at_scales = smaller
+            .iter()
+            .map(|(n, records)| (*n, scored(records)))
+            .filter(|(_, scores)| scores.len() == goal.len());
+        let at_scales: Vec<(u32, Vec<[f64; 2]>)> = at_scales.collect();
+        let questions: Vec<usize> = (0..goal.len()).collect();
+        let interval = interval(&questions, DRAWS, seed, |drawn| {
+            let sums = |of: &[[f64; 2]]| {
+                let each = drawn.iter().map(|&at| of[at]);
+                each.fold([0.0; 2], |sum, one| [sum[0] + one[0], sum[1] + one[1]])
+            };
+            let goal = sums(&goal);
+            let reached = at_scales.iter().find(|(_, scores)| {
+                let there = sums(scores);
+                there[0] >= goal[0] || there[1] >= goal[1]
+            });
+            Some(reached.map_or(f64::INFINITY, |(n, _)| f64::from(*n)))
+        });
+        Self {
+            interval: interval.map(|ends| ends.map(|n| n.is_finite().then_some(n as u32))),
+            ..self
+        }
+    }
+
+    /// The interval as a person reads it.
+    #[must_use]
+    pub fn interval_told(&self) -> String {
+        let end = |n: Option<u32>| n.map_or_else(|| "never".to_owned(), |n| n.to_string());
+        let told = |[low, high]: [Option<u32>; 2]| format!("{} to {}", end(low), end(high));
+        self.interval.map(told).unwrap_or_default()
+    }
+
     /// n\* as a person reads it: a number, "never", or a bound where cells are missing.
     #[must_use]
     pub fn told(&self) -> String {
         match (self.n_star, self.missing.is_empty()) {
+            (Some(n), true) if self.tied => format!("{n} (tied)"),
             (Some(n), true) => n.to_string(),
             (Some(n), false) => format!("at most {n}"),
             (None, true) => "never".to_owned(),
@@ -91,6 +149,14 @@ fn of_pair(smaller: &Curve, larger: &Curve, scales: &[u32]) -> Compensation {
         f1: by(Metric::F1),
     };
     let n_star = by_metric.em.into_iter().chain(by_metric.f1).min();
+    let tied = |n: u32| {
+        let above = |metric: Metric| {
+            let goal = larger.scores.get(&1).map(|scores| scores.of(metric));
+            let there = smaller.scores.get(&n).map(|scores| scores.of(metric));
+            there > goal
+        };
+        !Metric::ALL.into_iter().any(above)
+    };
     let lacks = |curve: &Curve, n: u32| !curve.scores.contains_key(&n);
     let missing = |curve: &Curve, n: u32| MissingScale {
         model: curve.model.clone(),
@@ -108,7 +174,74 @@ fn of_pair(smaller: &Curve, larger: &Curve, scales: &[u32]) -> Compensation {
         smaller: smaller.model.clone(),
         larger: larger.model.clone(),
         n_star,
+        tied: n_star.is_some_and(tied),
+        interval: None,
         by_metric,
         missing: of_smaller.chain(of_larger).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::study::curve::Scores;
+
+    /// A hundred records of which the first so many are right.
+    fn answers(right: usize) -> Vec<Record> {
+        let each = (0..100).map(|at| Record {
+            em: at < right,
+            f1: number(at < right),
+            ..Record::default()
+        });
+        each.collect()
+    }
+
+    fn resampled(smaller: &[usize], larger: usize) -> Compensation {
+        let cells: Vec<Vec<Record>> = smaller.iter().map(|right| answers(*right)).collect();
+        let scales = (1..).zip(cells.iter().map(Vec::as_slice)).collect();
+        let curve = |model: &str, parameters: u64, right: &[usize]| Curve {
+            dataset: "nq".to_owned(),
+            model: model.to_owned(),
+            parameters,
+            scores: (1..)
+                .zip(right.iter().map(|right| {
+                    let share = *right as f64 / 100.0;
+                    Scores {
+                        em: share,
+                        f1: share,
+                    }
+                }))
+                .collect(),
+        };
+        let curves = [curve("s", 1, smaller), curve("l", 2, &[larger])];
+        let pair = compensations(&curves).remove(0);
+        pair.resampled(&scales, Some(&answers(larger)), 0)
+    }
+
+    #[test]
+    fn the_interval_says_how_far_questions_decide_n_star() {
+        let sure = resampled(&[20, 60, 90], 40);
+        assert_eq!(
+            (sure.n_star, sure.tied, sure.interval),
+            (Some(2), false, Some([Some(2), Some(2)]))
+        );
+        let tied = resampled(&[20, 40, 41], 40);
+        assert_eq!(
+            (tied.told().as_str(), tied.interval),
+            ("2 (tied)", Some([Some(2), Some(2)]))
+        );
+        let close = resampled(&[20, 38, 39], 40);
+        assert_eq!(
+            (close.told().as_str(), close.interval_told().as_str()),
+            ("never", "2 to never")
+        );
+        let never = resampled(&[0, 1], 90);
+        assert_eq!(never.interval, Some([None, None]));
+        assert_eq!(
+            resampled(&[20], 40)
+                .resampled(&BTreeMap::new(), None, 0)
+                .interval,
+            None
+        );
     }
 }

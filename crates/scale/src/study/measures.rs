@@ -2,13 +2,14 @@
 //! retrieval ("Less LLM, More Documents", section 5.2).
 
 use ken_eval::bootstrap::interval;
+use ken_eval::paired_interval;
 use ken_eval::record::Record;
-use ken_eval::statistics::{mean, number, share};
+use ken_eval::statistics::{mean, number, share, wilson_interval};
 use serde::Serialize;
 
 /// Resamples of an interval. A report has hundreds of them, and more draws would change their third
 /// decimal only.
-const DRAWS: usize = 1000;
+pub(super) const DRAWS: usize = 1000;
 
 /// One question at a scale, beside its answer without retrieval and that at the scale before.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -42,7 +43,8 @@ impl Outcome {
     }
 }
 
-/// A number with its 95 % bootstrap interval, low and high; `None` where no question counts for it.
+/// A number with its 95 % interval, low and high; `None` where no question counts for it. Wilson's of a share, the
+/// [`paired_interval`] of a difference, a bootstrap's over questions of any other.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Measure {
     /// The number.
@@ -52,7 +54,34 @@ pub struct Measure {
 }
 
 impl Measure {
-    /// Of a statistic of questions.
+    /// The mean of a number of each question, which may be 0 or 1 for what is false or true.
+    pub fn mean(values: &[f64], seed: u64) -> Self {
+        let count = |kind: f64| values.iter().filter(|one| **one == kind).count();
+        let yes = count(1.0);
+        Self {
+            value: mean(values),
+            interval: match yes + count(0.0) == values.len() {
+                true => wilson_interval(yes, values.len()),
+                false => interval(values, DRAWS, seed, mean),
+            },
+        }
+    }
+
+    /// The share of outcomes that are true.
+    pub fn share(outcomes: impl IntoIterator<Item = bool>) -> Self {
+        let outcomes = outcomes.into_iter().map(number);
+        Self::mean(&outcomes.collect::<Vec<_>>(), 0)
+    }
+
+    /// The mean of paired differences.
+    pub fn difference(differences: &[f64], seed: u64) -> Self {
+        Self {
+            value: mean(differences),
+            interval: paired_interval(differences, seed),
+        }
+    }
+
+    /// Any other statistic of questions.
     pub fn of<T: Copy>(
         questions: &[T],
         seed: u64,
@@ -127,61 +156,50 @@ impl ScaleMeasures {
     /// Of the questions at a scale.
     #[must_use]
     pub fn of(n: u32, questions: &[Outcome], seed: u64) -> Self {
-        let measure =
-            |statistic: fn(&[Outcome]) -> Option<f64>| Measure::of(questions, seed, statistic);
+        let f1: Vec<f64> = questions.iter().map(|one| one.f1).collect();
         Self {
             n,
-            em: measure(em),
-            f1: measure(|all| mean(&all.iter().map(|one| one.f1).collect::<Vec<_>>())),
-            contains: measure(|all| share(all.iter().map(|one| one.contains))),
-            coverage: measure(coverage),
-            benefited: measure(benefited),
-            gain: measure(gain),
-            harmed: measure(harmed),
-            utilization: measure(utilization),
-            use_of_covered: measure(use_of_covered),
+            em: Measure::share(questions.iter().map(|one| one.right)),
+            f1: Measure::mean(&f1, seed),
+            contains: Measure::share(questions.iter().map(|one| one.contains)),
+            coverage: Measure::share(covered(questions)),
+            benefited: Measure::share(benefited(questions)),
+            gain: Measure::difference(&gains(questions), seed),
+            harmed: Measure::share(harmed(questions)),
+            utilization: Measure::of(questions, seed, utilization),
+            use_of_covered: Measure::share(use_of_covered(questions)),
         }
     }
 }
 
-fn em(all: &[Outcome]) -> Option<f64> {
-    share(all.iter().map(|one| one.right))
+fn covered(all: &[Outcome]) -> impl Iterator<Item = bool> {
+    all.iter().filter_map(|one| one.covered)
 }
 
-/// The known rate K: exact match without retrieval.
-#[must_use]
-pub fn known_rate(all: &[Outcome]) -> Option<f64> {
-    share(all.iter().map(|one| one.known))
+fn benefited(all: &[Outcome]) -> impl Iterator<Item = bool> {
+    all.iter().filter(|one| !one.known).map(|one| one.right)
 }
 
-fn coverage(all: &[Outcome]) -> Option<f64> {
-    share(all.iter().filter_map(|one| one.covered))
-}
-
-fn benefited(all: &[Outcome]) -> Option<f64> {
-    share(all.iter().filter(|one| !one.known).map(|one| one.right))
-}
-
-fn gain(all: &[Outcome]) -> Option<f64> {
+fn gains(all: &[Outcome]) -> Vec<f64> {
     let unknown = all.iter().filter(|one| !one.known);
     let gains = unknown.map(|one| number(one.right) - number(one.before));
-    mean(&gains.collect::<Vec<_>>())
+    gains.collect()
 }
 
-fn harmed(all: &[Outcome]) -> Option<f64> {
-    share(all.iter().filter(|one| one.known).map(|one| !one.right))
+fn harmed(all: &[Outcome]) -> impl Iterator<Item = bool> {
+    all.iter().filter(|one| one.known).map(|one| !one.right)
 }
 
 fn utilization(all: &[Outcome]) -> Option<f64> {
-    let covered = coverage(all).filter(|covered| *covered > 0.0)?;
-    Some(benefited(all)? / covered)
+    let covered = share(covered(all)).filter(|covered| *covered > 0.0)?;
+    Some(share(benefited(all))? / covered)
 }
 
-fn use_of_covered(all: &[Outcome]) -> Option<f64> {
+fn use_of_covered(all: &[Outcome]) -> impl Iterator<Item = bool> {
     let given = all
         .iter()
         .filter(|one| !one.known && one.covered == Some(true));
-    share(given.map(|one| one.right))
+    given.map(|one| one.right)
 }
 
 #[cfg(test)]
@@ -218,10 +236,10 @@ mod tests {
         fn exact_match_is_put_together_of_what_is_known_harmed_and_benefited(questions in questions()) {
             for scale in 0..questions[0].1.len() {
                 let all = outcomes(&questions, scale);
-                let known = known_rate(&all).unwrap();
-                let (kept, won) = (1.0 - harmed(&all).unwrap_or(0.0), benefited(&all).unwrap_or(0.0));
+                let known = share(all.iter().map(|one| one.known)).unwrap();
+                let (kept, won) = (1.0 - share(harmed(&all)).unwrap_or(0.0), share(benefited(&all)).unwrap_or(0.0));
                 let expected = known * kept + (1.0 - known) * won;
-                prop_assert!((em(&all).unwrap() - expected).abs() < 1e-12);
+                prop_assert!((share(all.iter().map(|one| one.right)).unwrap() - expected).abs() < 1e-12);
             }
         }
 
@@ -229,9 +247,9 @@ mod tests {
         fn what_each_scale_gains_adds_up_to_what_is_benefited(questions in questions()) {
             let scales = questions[0].1.len();
             let all: Vec<Vec<Outcome>> = (0..scales).map(|scale| outcomes(&questions, scale)).collect();
-            let gains: Option<Vec<f64>> = all.iter().map(|at| gain(at)).collect();
+            let gains: Option<Vec<f64>> = all.iter().map(|at| mean(&gains(at))).collect();
             if let Some(gains) = gains {
-                let last = benefited(&all[scales - 1]).unwrap();
+                let last = share(benefited(&all[scales - 1])).unwrap();
                 prop_assert!((gains.iter().sum::<f64>() - last).abs() < 1e-12);
             }
         }
@@ -239,7 +257,7 @@ mod tests {
         #[test]
         fn of_covered_questions_no_more_than_all_are_used(questions in questions()) {
             let all = outcomes(&questions, 0);
-            if let Some(used) = use_of_covered(&all) {
+            if let Some(used) = share(use_of_covered(&all)) {
                 prop_assert!((0.0..=1.0).contains(&used));
             }
         }
@@ -259,9 +277,10 @@ mod tests {
         };
         let all = [answered_anyway, covered];
         assert_eq!(utilization(&all), Some(2.0));
-        assert_eq!(use_of_covered(&all), Some(1.0));
         let measures = ScaleMeasures::of(1, &all, 0);
+        assert_eq!(measures.use_of_covered.value, Some(1.0));
         assert_eq!(measures.harmed.value, None);
-        assert_eq!(measures.em.interval, Some([1.0, 1.0]));
+        // Two right of two prove little.
+        assert_eq!(measures.em.interval, wilson_interval(2, 2));
     }
 }

@@ -29,6 +29,6 @@ pub use evidence::{
 };
 pub use join::join;
 pub use manifest::{Dataset, Manifest, StudiedCondition, StudiedModel};
-pub use measures::{Measure, Outcome, ScaleMeasures, known_rate};
+pub use measures::{Measure, Outcome, ScaleMeasures};
 pub use records::{Measured, PASSAGES_READ, StudyTime, signals_file};
 pub use table::{TableError, read_table};

@@ -1,5 +1,7 @@
-//! The 95 % score interval of a difference of paired proportions. Unlike a bootstrap interval it does not shrink to
-//! a point where few questions happen to be answered alike, so few questions prove little.
+//! Intervals of differences between two that answered the same questions.
+
+use crate::bootstrap::{DRAWS, interval};
+use crate::statistics::mean;
 
 /// The 97.5 % quantile of the normal distribution.
 const Z: f64 = 1.959_963_984_540_054;
@@ -7,10 +9,22 @@ const Z: f64 = 1.959_963_984_540_054;
 /// Halvings of the interval in which a limit lies: as many as a float has digits.
 const HALVINGS: usize = 60;
 
+/// The 95 % interval `[low, high]` of a mean of differences, one for each question; `None` of no questions. Where each
+/// question is won (1), lost (-1) or neither, it is the score interval of paired shares. That does not shrink to a point
+/// where few questions happen to be answered alike, as a bootstrap's does, which is what other differences have.
+pub fn paired_interval(differences: &[f64], seed: u64) -> Option<[f64; 2]> {
+    let count = |kind: f64| differences.iter().filter(|one| **one == kind).count();
+    let (won, lost, n) = (count(1.0), count(-1.0), differences.len());
+    match won + lost + count(0.0) == n {
+        true => score_interval(won, lost, n),
+        false => interval(differences, DRAWS, seed, mean),
+    }
+}
+
 /// The 95 % interval `[low, high]` of the share of questions that one policy answers right, less that of another:
 /// of `n` questions, the one alone answers `won` right, and the other alone `lost` (Tango 1998, score test for
 /// matched pairs). `None` of no questions.
-pub(super) fn score_interval(won: usize, lost: usize, n: usize) -> Option<[f64; 2]> {
+fn score_interval(won: usize, lost: usize, n: usize) -> Option<[f64; 2]> {
     if n == 0 {
         return None;
     }
@@ -52,6 +66,15 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn fractions_are_resampled() {
+        let [low, high] = paired_interval(&[0.5, -0.5, 0.25, 1.0], 0).unwrap();
+        assert!(low < 0.3125 && 0.3125 < high, "{low} {high}");
+        let alike = vec![0.0; 30];
+        assert_eq!(paired_interval(&alike, 0), score_interval(0, 0, 30));
+        assert_eq!(paired_interval(&[], 0), None);
+    }
 
     fn close(one: f64, other: f64) -> bool {
         (one - other).abs() < 2e-4
