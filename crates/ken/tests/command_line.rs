@@ -277,6 +277,13 @@ fn the_doctor_reports_and_does_not_fail() {
         !folder.path().join("home").exists(),
         "doctor changed things"
     );
+    let outcome = ken_with(folder.path(), &["doctor"], &[("PATH", "/nonexistent")]);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    assert!(
+        outcome.stdout.contains("not needed: models of PyPI"),
+        "{}",
+        outcome.stdout
+    );
 }
 
 #[cfg(unix)]

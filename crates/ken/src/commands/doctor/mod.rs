@@ -191,6 +191,10 @@ fn rows<'f>(findings: &'f Findings) -> Vec<(&'f str, String)> {
         true => program.version.clone(),
         false => format!("not found ({})", program.version),
     };
+    let pip = match findings.pip.found || std::env::var_os("KEN_PYTHON").is_some() {
+        true => found(&findings.pip),
+        false => "not found, and not needed: models of PyPI come from its index".to_owned(),
+    };
     let cache = &findings.cache;
     let home = match &cache.home {
         Some(home) => home.display().to_string(),
@@ -214,7 +218,7 @@ fn rows<'f>(findings: &'f Findings) -> Vec<(&'f str, String)> {
             ),
         ),
         ("python", found(&findings.python)),
-        ("pip", found(&findings.pip)),
+        ("pip", pip),
         ("hub", findings.hub.to_string()),
         ("cache", home),
         ("disk", format!("{} free", size(cache.free_bytes))),
