@@ -3,6 +3,7 @@
 //!
 //! Layout: <https://github.com/opencontainers/image-spec/blob/main/image-layout.md>.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -46,28 +47,36 @@ pub(crate) fn build(release: &Release, tree: &Path) -> Result<()> {
     run(&mut tar)
 }
 
-/// What Debian brings, extracted and not configured.
+/// What Debian brings, extracted and not configured, so that it takes neither root nor a system to change into.
 fn system(work: &Path) -> Result<PathBuf> {
-    let layer = work.join("system.tar");
+    let (layer, folder) = (work.join("system.tar"), work.join("system"));
     let mut command = Command::new("mmdebstrap");
-    command.args([
-        "--quiet",
-        "--variant=extract",
-        "--skip=output/dev,output/mknod",
-    ]);
+    command.args(["--quiet", "--mode=chrootless", "--variant=extract"]);
+    command.args(["--format=directory", "--skip=check/chrootless,output/dev"]);
     command.arg(format!("--include={PACKAGES}"));
-    // What its own script would make, were it run.
-    command.arg(
-        "--customize-hook=mkdir -p \"$1/etc/ssl/certs\" && \
-         cat \"$1\"/usr/share/ca-certificates/mozilla/*.crt > \"$1/etc/ssl/certs/ca-certificates.crt\"",
-    );
-    command.arg(format!(
-        "--customize-hook=printf 'root:x:0:0::/:/usr/sbin/nologin\\nken:x:{USER}:{USER}::/data:/usr/sbin/nologin\\n' \
-         > \"$1/etc/passwd\""
-    ));
-    command.arg(SUITE).arg(&layer);
+    command.arg(SUITE).arg(&folder);
     run(&mut command).context("mmdebstrap makes the image's base: `apt-get install mmdebstrap`")?;
+    certificates(&folder)?;
+    let users =
+        format!("root:x:0:0::/:/usr/sbin/nologin\nken:x:{USER}:{USER}::/data:/usr/sbin/nologin\n");
+    fs::write(folder.join("etc/passwd"), users).context("cannot write the users")?;
+    pack(&folder, "0", &["."], &layer)?;
     Ok(layer)
+}
+
+/// Puts the certificates into one file, as their package's own script does.
+fn certificates(system: &Path) -> Result<()> {
+    let each = fs::read_dir(system.join("usr/share/ca-certificates/mozilla"))
+        .context("no certificates")?
+        .map(|entry| Ok(entry?.path()))
+        .collect::<Result<BTreeSet<PathBuf>>>()?;
+    let mut all = Vec::new();
+    for path in each {
+        all.extend(fs::read(path)?);
+    }
+    let folder = system.join("etc/ssl/certs");
+    fs::create_dir_all(&folder)?;
+    fs::write(folder.join("ca-certificates.crt"), all).context("cannot write the certificates")
 }
 
 /// The program and the licences.
