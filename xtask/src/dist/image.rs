@@ -18,7 +18,7 @@ const SUITE: &str = "bookworm";
 const PACKAGES: &str = "ca-certificates,libc6,libgcc-s1,netbase,tzdata";
 
 /// The user that the program runs as, and the folders that belong to it.
-const USER: &str = "10001";
+pub(super) const USER: &str = "10001";
 const FOLDERS: [&str; 2] = ["data", "models"];
 
 /// Writes `ken-…-image.tar`.

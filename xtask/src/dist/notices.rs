@@ -70,6 +70,6 @@ fn folders(root: &Path) -> Result<Vec<PathBuf>> {
     let crates = fs::read_dir(root.join("crates"))?
         .map(|entry| Ok(entry?.path()))
         .collect::<Result<Vec<_>>>()?;
-    let others = ["xtask", "torture", "fuzz"].map(|name| root.join(name));
+    let others = ["xtask", "torture"].map(|name| root.join(name));
     Ok(crates.into_iter().chain(others).collect())
 }

@@ -9,21 +9,19 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use serde_json::Value;
 
+use super::image::USER;
 use super::{Release, run as run_program};
 
 /// The system of a released program, which has no Python: an old one. And that of a wheel, whose Python has to be newer.
 const OLD: &str = "bullseye";
 const NEW: &str = "bookworm";
-const PYTHON: &str = "python3,python3-venv";
+const PYTHON: [&str; 2] = ["python3", "python3-venv"];
 
 /// The certificates of this machine, which may know of a proxy.
 const CERTIFICATES: &str = "/etc/ssl/certs/ca-certificates.crt";
 
-/// What is run after each way of installing.
+/// The command that has to work after installing.
 const DEMO: &str = "ken demo --limit 6";
-
-/// The user of the image.
-const IMAGE_USER: &str = "10001:10001";
 
 /// Tries all files that were made for this machine.
 pub(crate) fn run(root: &Path) -> Result<()> {
@@ -39,7 +37,7 @@ pub(crate) fn run(root: &Path) -> Result<()> {
         &release.file(".deb")?,
         &format!("dpkg --install /dist/* && {DEMO} && id ken && dpkg --remove ken"),
     )?;
-    let python = System::install(NEW, work.path().join("python"), &[PYTHON])?;
+    let python = System::install(NEW, work.path().join("python"), &PYTHON)?;
     python.try_out(
         &release.file(".whl")?,
         &format!(
@@ -51,7 +49,7 @@ pub(crate) fn run(root: &Path) -> Result<()> {
     let image = System::of_image(&archive, work.path().join("image"))?;
     report(&archive, || {
         let demo: Vec<&str> = DEMO.split(' ').collect();
-        image.run(IMAGE_USER, "/data", &demo)
+        image.run(&format!("{USER}:{USER}"), "/data", &demo)
     })
 }
 
@@ -104,7 +102,7 @@ impl System {
         Self { folder }.connected()
     }
 
-    /// The same system, with this machine's way to the network.
+    /// Copies the certificates and the name resolution of the host.
     fn connected(self) -> Result<Self> {
         for file in [CERTIFICATES, "/etc/resolv.conf", "/etc/hosts"] {
             let to = self.folder.join(&file[1..]);

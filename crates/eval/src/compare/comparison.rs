@@ -274,18 +274,22 @@ fn result(
             each.filter_map(|(one, decision)| (decision.is_kept() == kept).then_some(one.never.em)),
         )
     };
-    let against = |arm: Option<Arm>, other: &dyn Fn(&Answered<'_>) -> f64| {
+    let against = |other: &dyn Fn(&Answered<'_>) -> f64| {
         let pairs = records.iter().zip(answered);
         let differences: Vec<f64> = pairs
             .map(|(record, one)| number(record.em) - other(one))
             .collect();
         Difference {
             em: mean(&differences),
-            interval: match arm.is_some_and(|arm| arm.policy() == policy) {
-                true => Some([0.0, 0.0]),
-                false => paired_interval(&differences, seed),
-            },
+            interval: paired_interval(&differences, seed),
         }
+    };
+    let against_arm = |arm: Arm| match arm.policy() == policy {
+        true => Difference {
+            em: Some(0.0),
+            interval: Some([0.0, 0.0]),
+        },
+        false => against(&|one| arm.em(one)),
     };
     let better = Arm::better(answered);
     let leads: Vec<[f64; 2]> = records
@@ -330,12 +334,12 @@ fn result(
         trusted_right: right_from_memory(false),
         doubted_right: right_from_memory(true),
         random: by_chance(answered, ratio, seed),
-        vs_better: against(Some(better), &|one| better.em(one)),
-        vs_always: against(Some(Arm::Always), &|one| number(one.always.em)),
+        vs_better: against_arm(better),
+        vs_always: against_arm(Arm::Always),
         of_oracle_lead: of_lead(&leads),
         of_oracle_lead_interval: interval(&leads, DRAWS, seed, of_lead),
         // Choosing by chance at this ratio answers a question right this often on average.
-        vs_random: against(None, &|one| number(one.never.em) + ratio * gain(one)),
+        vs_random: against(&|one| number(one.never.em) + ratio * gain(one)),
         yardstick: yardstick(policy, Goal::AtMostLost(LOSS), answered, seed),
         strict_yardstick: yardstick(policy, Goal::AtMostMissed(LOSS), answered, seed),
         curve: curve(policy, answered),

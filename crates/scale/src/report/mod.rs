@@ -17,7 +17,7 @@ use serde::Serialize;
 use crate::plan::{Candidate, Prices, Quantity, candidates_of_study, candidates_of_table, front};
 use crate::study::{
     Cell, Compensation, Condition, Curve, Measure, Measured, Outcome, Retrieval, ScaleMeasures,
-    ScalingError, StudyTime, compensations,
+    ScalingError, StudyTime, compensations, n_star_interval,
 };
 pub use breakdown::{StudyBreakdown, StudyGroup};
 pub use policies::PolicyOutcome;
@@ -112,20 +112,19 @@ impl StudyReport {
     #[must_use]
     pub fn of_study(measured: &Measured) -> Self {
         let mut compensation = Vec::new();
-        for retrieval in measured.scales().into_keys() {
-            for found in compensations(&measured.curves(retrieval)) {
+        for (retrieval, scales) in measured.scales() {
+            for mut pair in compensations(&measured.curves(retrieval)) {
                 let at = |model: &str, n: u32| {
-                    measured.records(&found.dataset, model, Condition { n, retrieval })
+                    measured.records(&pair.dataset, model, Condition { n, retrieval })
                 };
-                let scales = measured.scales().remove(&retrieval).unwrap_or_default();
-                let smaller = scales
-                    .into_iter()
-                    .filter_map(|n| Some((n, at(&found.smaller, n)?)));
-                let (smaller, larger) = (smaller.collect(), at(&found.larger, 1));
+                let smaller = scales.iter();
+                let smaller: Vec<(u32, &[Record])> = smaller
+                    .filter_map(|&n| Some((n, at(&pair.smaller, n)?)))
+                    .collect();
+                let larger = at(&pair.larger, 1).unwrap_or_default();
+                pair.interval = n_star_interval(&smaller, larger, measured.manifest.seed);
                 compensation.push(CompensationOf {
-                    compensation: found
-                        .clone()
-                        .resampled(&smaller, larger, measured.manifest.seed),
+                    compensation: pair,
                     retrieval: Some(retrieval),
                 });
             }

@@ -1,8 +1,6 @@
 //! n\*: the least corpus scale at which a smaller model is as good as a larger one is with one shard
 //! ("Less LLM, More Documents", section 3.3).
 
-use std::collections::BTreeMap;
-
 use ken_eval::bootstrap::interval;
 use ken_eval::record::Record;
 use ken_eval::statistics::number;
@@ -53,44 +51,6 @@ pub struct MissingScale {
 }
 
 impl Compensation {
-    /// The same with its interval, from the answers of the smaller model at each scale, and those of the larger one with
-    /// one shard, all of the same questions in the same order.
-    #[must_use]
-    pub fn resampled(
-        self,
-        smaller: &BTreeMap<u32, &[Record]>,
-        larger: Option<&[Record]>,
-        seed: u64,
-    ) -> Self {
-        let scored = |records: &[Record]| -> Vec<[f64; 2]> {
-            let each = records.iter().map(|one| [number(one.em), one.f1]);
-            each.collect()
-        };
-        let goal = scored(larger.unwrap_or_default());
-        let at_scales = smaller
-            .iter()
-            .map(|(n, records)| (*n, scored(records)))
-            .filter(|(_, scores)| scores.len() == goal.len());
-        let at_scales: Vec<(u32, Vec<[f64; 2]>)> = at_scales.collect();
-        let questions: Vec<usize> = (0..goal.len()).collect();
-        let interval = interval(&questions, DRAWS, seed, |drawn| {
-            let sums = |of: &[[f64; 2]]| {
-                let each = drawn.iter().map(|&at| of[at]);
-                each.fold([0.0; 2], |sum, one| [sum[0] + one[0], sum[1] + one[1]])
-            };
-            let goal = sums(&goal);
-            let reached = at_scales.iter().find(|(_, scores)| {
-                let there = sums(scores);
-                there[0] >= goal[0] || there[1] >= goal[1]
-            });
-            Some(reached.map_or(f64::INFINITY, |(n, _)| f64::from(*n)))
-        });
-        Self {
-            interval: interval.map(|ends| ends.map(|n| n.is_finite().then_some(n as u32))),
-            ..self
-        }
-    }
-
     /// The interval as a person reads it.
     #[must_use]
     pub fn interval_told(&self) -> String {
@@ -110,6 +70,43 @@ impl Compensation {
             (None, false) => "unknown".to_owned(),
         }
     }
+}
+
+/// The 95 % interval of n\* over resampled questions, as [`Compensation::interval`] has it.
+///
+/// # Shapes
+/// `smaller`: the smaller model's answers by scale, rising; `larger`: the larger model's with one shard; each
+/// `[questions]`, in one order. Scales with another number of answers do not count.
+#[must_use]
+pub fn n_star_interval(
+    smaller: &[(u32, &[Record])],
+    larger: &[Record],
+    seed: u64,
+) -> Option<[Option<u32>; 2]> {
+    let scored = |records: &[Record]| -> Vec<[f64; 2]> {
+        let each = records.iter().map(|one| [number(one.em), one.f1]);
+        each.collect()
+    };
+    let goal = scored(larger);
+    let at_scales: Vec<(u32, Vec<[f64; 2]>)> = smaller
+        .iter()
+        .filter(|(_, records)| records.len() == larger.len())
+        .map(|(n, records)| (*n, scored(records)))
+        .collect();
+    let questions: Vec<usize> = (0..goal.len()).collect();
+    let interval = interval(&questions, DRAWS, seed, |drawn| {
+        let sums = |of: &[[f64; 2]]| {
+            let each = drawn.iter().map(|&at| of[at]);
+            each.fold([0.0; 2], |sum, one| [sum[0] + one[0], sum[1] + one[1]])
+        };
+        let goal = sums(&goal);
+        let reached = at_scales.iter().find(|(_, scores)| {
+            let there = sums(scores);
+            there[0] >= goal[0] || there[1] >= goal[1]
+        });
+        Some(reached.map_or(f64::INFINITY, |(n, _)| f64::from(*n)))
+    })?;
+    Some(interval.map(|n| n.is_finite().then_some(n as u32)))
 }
 
 /// n\* for all pairs of models of each data set, from the smallest on.
@@ -198,7 +195,7 @@ mod tests {
 
     fn resampled(smaller: &[usize], larger: usize) -> Compensation {
         let cells: Vec<Vec<Record>> = smaller.iter().map(|right| answers(*right)).collect();
-        let scales = (1..).zip(cells.iter().map(Vec::as_slice)).collect();
+        let scales: Vec<(u32, &[Record])> = (1..).zip(cells.iter().map(Vec::as_slice)).collect();
         let curve = |model: &str, parameters: u64, right: &[usize]| Curve {
             dataset: "nq".to_owned(),
             model: model.to_owned(),
@@ -214,8 +211,9 @@ mod tests {
                 .collect(),
         };
         let curves = [curve("s", 1, smaller), curve("l", 2, &[larger])];
-        let pair = compensations(&curves).remove(0);
-        pair.resampled(&scales, Some(&answers(larger)), 0)
+        let mut pair = compensations(&curves).remove(0);
+        pair.interval = n_star_interval(&scales, &answers(larger), 0);
+        pair
     }
 
     #[test]
@@ -237,11 +235,6 @@ mod tests {
         );
         let never = resampled(&[0, 1], 90);
         assert_eq!(never.interval, Some([None, None]));
-        assert_eq!(
-            resampled(&[20], 40)
-                .resampled(&BTreeMap::new(), None, 0)
-                .interval,
-            None
-        );
+        assert_eq!(n_star_interval(&[], &[], 0), None);
     }
 }

@@ -19,7 +19,7 @@ mod records;
 mod table;
 
 pub use cell::{CellWork, KnownAnswers};
-pub use compensation::{ByMetric, Compensation, MissingScale, compensations};
+pub use compensation::{ByMetric, Compensation, MissingScale, compensations, n_star_interval};
 pub use condition::{Cell, Condition, NotARatio, Order, PruneRatio, Retrieval};
 pub use curve::{Curve, Metric, Scores};
 pub use error::ScalingError;

@@ -30,7 +30,7 @@ pub struct Generation {
     /// Of each of these how far the probability is above that of the runner-up, at temperature 1.
     /// `None` of what was not chosen greedily.
     pub margins: Option<Vec<f32>>,
-    /// The same with the most likely tokens at each position, if these are requested.
+    /// The log probability of each token, with the most likely tokens at its position; empty unless requested.
     pub(in crate::decoder) token_logprobs: Vec<TokenLogprobs>,
     /// Why it ended.
     pub finish: Finish,

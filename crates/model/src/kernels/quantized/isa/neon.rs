@@ -233,7 +233,7 @@ unsafe fn dot(mut sums: int32x4_t, a: int8x16_t, b: int8x16_t) -> int32x4_t {
     // SAFETY: the caller guarantees dotprod; registers alone are touched.
     unsafe {
         asm!(
-            // It stands in a function of every processor until it is inlined, whose assembler would not know it.
+            // The compiler checks this against the features of the surrounding function, which may lack dotprod.
             ".arch_extension dotprod",
             "sdot {0:v}.4s, {1:v}.16b, {2:v}.16b",
             inout(vreg) sums,
