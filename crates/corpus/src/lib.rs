@@ -17,6 +17,7 @@
 
 mod cut;
 mod document;
+mod field_names;
 mod filter;
 mod halve;
 mod outline;
@@ -28,6 +29,7 @@ mod store;
 
 pub use cut::Cut;
 pub use document::{Digest, Document};
+pub use field_names::{FieldFault, FieldName, FieldNameError, FieldNames, Parts, Role};
 pub use filter::{Comparison, Filter, FilterError, Selection, number_in};
 pub use halve::halve;
 pub use outline::{Heading, Location, Locator, Outline, Table};

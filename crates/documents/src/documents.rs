@@ -17,13 +17,13 @@ use crate::files::{Found, InputFile, Origin, SkipReason, Skipped, escaped, find_
 use crate::format::Format;
 use crate::html::HtmlPart;
 use crate::jsonl;
-use crate::names::FieldNames;
 use crate::notice::Notices;
 use crate::open::Opener;
 use crate::record::{Record, Records};
 use crate::unread::Unread;
 use crate::watch::Watch;
 use ken_corpus::Document;
+use ken_corpus::FieldNames;
 
 /// The progress of reading, in bytes of the files on disk.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

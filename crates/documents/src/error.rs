@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use crate::budget::{Budget, Halt};
 use crate::compression::{self, Compression};
 use crate::format::{Format, KNOWN};
-use crate::names::{ID_NAMES, TEXT_NAMES, either};
 use crate::place::Place;
 use crate::unread::Unread;
+use ken_corpus::Role;
 use ken_diagnostic::{Remedy, remedy};
 use ken_storage::{io_kind, io_remedy};
 
@@ -222,7 +222,7 @@ fn larger_budget() -> Remedy {
 }
 
 fn columns() -> Remedy {
-    let (ids, texts) = (either(ID_NAMES), either(TEXT_NAMES));
+    let (ids, texts) = (Role::Id.told(), Role::Text.told());
     remedy!(
         "the first line has to name the columns, among them {ids}, and {texts}; name others with <field>, e.g. <field> text=body"
     )

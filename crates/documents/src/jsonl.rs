@@ -8,12 +8,12 @@ use serde_json::{Map, Value};
 
 use crate::error::ReadError;
 use crate::fields::Shape;
-use crate::names::FieldNames;
 use crate::place::Place;
 use crate::record::{self, Record, Records};
 use crate::source::Source;
 use crate::watch::Watch;
 use ken_corpus::Document;
+use ken_corpus::FieldNames;
 
 /// The digits of the least integers of more than 64 bits.
 const LONG_DIGITS: usize = 19;

@@ -16,7 +16,6 @@ use crate::files::{InputFile, Origin};
 use crate::format::{Format, stem};
 use crate::html::HtmlPart;
 use crate::markup::{self, Markup};
-use crate::names::FieldNames;
 use crate::notice::NoticeKind;
 use crate::package::Package;
 use crate::place::Place;
@@ -28,6 +27,7 @@ use crate::{
     delimited, epub, html, json_array, jsonl, mail, markdown, mediawiki, notebook, office, parquet,
     pdf, rtf,
 };
+use ken_corpus::FieldNames;
 
 /// What opening a file takes.
 #[derive(Clone)]

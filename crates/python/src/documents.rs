@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use ken_corpus::FieldName;
 use ken_documents::{
-    Budget, Documents, FieldName, Format, HtmlPart, ReadError, ReadOptions, read_documents_with,
-    read_records,
+    Budget, Documents, Format, HtmlPart, ReadError, ReadOptions, read_documents_with, read_records,
 };
 use ken_setup::Settings;
 use pyo3::prelude::*;

@@ -12,9 +12,9 @@ use serde_json::{Map, Value};
 use self::rows::{Row, Rows};
 use crate::error::ReadError;
 use crate::fields::Shape;
-use crate::names::{FieldNames, Role};
 use crate::record::{self, Record};
 use crate::source::Source;
+use ken_corpus::{FieldNames, Role};
 
 /// What may separate fields beside what the file's name says.
 const SEPARATORS: [u8; 4] = [b',', b';', b'\t', b'|'];

@@ -1,6 +1,7 @@
 //! Records that are no file's.
 
-use ken_documents::{Budget, FieldName, ReadError, ReadOptions, read_records};
+use ken_corpus::FieldName;
+use ken_documents::{Budget, ReadError, ReadOptions, read_records};
 
 fn read(lines: &[&str], options: ReadOptions) -> Vec<Result<String, String>> {
     let lines: Vec<String> = lines.iter().map(|&line| line.to_owned()).collect();

@@ -1,6 +1,7 @@
 //! Comma- and tab-separated files, good and bad.
 
-use ken_documents::{FieldName, ReadOptions, read_documents_with};
+use ken_corpus::FieldName;
+use ken_documents::{ReadOptions, read_documents_with};
 use proptest::prelude::*;
 
 use crate::{documents_of, error_of, folder, owned, read};

@@ -4,8 +4,9 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use clap::{Arg, Args, Subcommand};
+use ken_corpus::FieldName;
 use ken_corpus::Sharding;
-use ken_documents::{BaseUrl, Converter, Encoding, FieldName, Format, HtmlPart};
+use ken_documents::{BaseUrl, Converter, Encoding, Format, HtmlPart};
 use ken_index::DenseLayout;
 use ken_milvus::{IndexKind, MilvusAddress};
 

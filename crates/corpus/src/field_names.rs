@@ -1,4 +1,6 @@
-//! The names that the fields of a record have: those that are known, and those that are given.
+//! The names that the fields of a record have: those that are known, and those that are given; and the parts of a document that
+//! its fields are: FlashRAG's `{id, contents}`, BEIR's `{_id, title, text}`, DPR's `id, text, title`, MS MARCO's
+//! `{pid, passage}` and similar.
 
 use std::str::FromStr;
 
@@ -6,16 +8,46 @@ use serde_json::{Map, Value};
 
 /// What a field is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Role {
+pub enum Role {
+    /// Names the document.
     Id,
+    /// Its title.
     Title,
+    /// Its text.
     Text,
 }
 
+/// A record by what its fields are for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Parts {
+    /// Its id; `None` where it has none or the names say that records are numbered.
+    pub id: Option<String>,
+    /// Its title; may be empty.
+    pub title: String,
+    /// Its text.
+    pub text: String,
+    /// All other fields; those of an object `metadata` stand beside the others.
+    pub metadata: Map<String, Value>,
+}
+
+/// Why a record is no document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FieldFault {
+    /// It has no field for this.
+    Missing(Role),
+    /// A field holds another kind of value.
+    WrongType {
+        /// The name of the field.
+        field: String,
+        /// What it has to hold.
+        expected: &'static str,
+    },
+}
+
 /// The names of the field that holds the id; the first that is present counts.
-pub(crate) const ID_NAMES: &[&str] = &["id", "_id", "doc_id"];
+const ID_NAMES: &[&str] = &["id", "_id", "doc_id"];
 /// The names of the field that holds the text.
-pub(crate) const TEXT_NAMES: &[&str] = &["contents", "text", "passage", "content"];
+const TEXT_NAMES: &[&str] = &["contents", "text", "passage", "content"];
 /// The names of the field that holds the title.
 const TITLE_NAMES: &[&str] = &["title"];
 
@@ -65,12 +97,18 @@ impl Role {
             Self::Text => (TEXT_NAMES, OTHER_TEXTS),
         }
     }
+
+    /// The names that the field usually has, for messages: "id, _id or doc_id".
+    #[must_use]
+    pub fn told(self) -> String {
+        either(self.names().0)
+    }
 }
 
 /// Which fields of records are the id, the title and the text, where their names are not known ones.
 ///
 /// ```
-/// use ken_documents::{FieldName, FieldNameError, FieldNames};
+/// use ken_corpus::{FieldName, FieldNameError, FieldNames};
 ///
 /// let given = ["text=body", "id=docid"].into_iter().map(str::parse::<FieldName>);
 /// let names = given.collect::<Result<FieldNames, FieldNameError>>()?;
@@ -142,12 +180,14 @@ impl FieldNames {
     }
 
     /// Whether the id of a record is its number.
-    pub(crate) fn numbers_records(&self) -> bool {
+    #[must_use]
+    pub fn numbers_records(&self) -> bool {
         self.id.as_deref() == Some("")
     }
 
     /// Whether the columns are given by number, so that a table has no header.
-    pub(crate) fn are_numbers(&self) -> bool {
+    #[must_use]
+    pub fn are_numbers(&self) -> bool {
         let is_number = |name: &str| name.parse::<u32>().is_ok_and(|number| number > 0);
         let others = [&self.id, &self.title].into_iter().flatten();
         self.text.as_deref().is_some_and(is_number)
@@ -157,21 +197,24 @@ impl FieldNames {
     }
 
     /// Whether a name may be that of a field within another.
-    pub(crate) fn has_paths(&self) -> bool {
+    #[must_use]
+    pub fn has_paths(&self) -> bool {
         let given = [&self.id, &self.title, &self.text].into_iter().flatten();
         given.into_iter().any(|name| name.contains('.'))
     }
 
     /// The names that the field may have, for messages: "id, _id or doc_id".
-    pub(crate) fn told(&self, role: Role) -> String {
+    #[must_use]
+    pub fn told(&self, role: Role) -> String {
         match self.given(role) {
             Some(name) => format!("{name:?}"),
-            None => either(role.names().0),
+            None => role.told(),
         }
     }
 
     /// The name of the field, among those that are there.
-    pub(crate) fn find<'n>(
+    #[must_use]
+    pub fn find<'n>(
         &self,
         role: Role,
         names: impl Iterator<Item = &'n str> + Clone,
@@ -197,11 +240,7 @@ impl FieldNames {
     }
 
     /// Takes the field out of a record.
-    pub(crate) fn take(
-        &self,
-        role: Role,
-        fields: &mut Map<String, Value>,
-    ) -> Option<(String, Value)> {
+    fn take(&self, role: Role, fields: &mut Map<String, Value>) -> Option<(String, Value)> {
         let name = self.find(role, fields.keys().map(String::as_str));
         if let Some(name) = name.map(str::to_owned) {
             let value = fields.shift_remove(&name)?;
@@ -218,13 +257,113 @@ impl FieldNames {
     }
 
     /// Whether columns of these names are enough for documents; otherwise which one is missing.
-    pub(crate) fn missing<'n>(&self, names: impl Iterator<Item = &'n str> + Clone) -> Option<Role> {
+    #[must_use]
+    pub fn missing<'n>(&self, names: impl Iterator<Item = &'n str> + Clone) -> Option<Role> {
         let has_id = self.numbers_records() || self.find(Role::Id, names.clone()).is_some();
         match has_id {
             true => self.find(Role::Text, names).is_none().then_some(Role::Text),
             false => Some(Role::Id),
         }
     }
+}
+
+impl FieldNames {
+    /// The parts of a record.
+    ///
+    /// Without a `title` field, the first line of several in `contents` is the title, without the
+    /// quotes around it, as in FlashRAG's corpora. Where there is a title and `contents` starts with
+    /// the same line, that line is not repeated in the text.
+    ///
+    /// # Errors
+    /// No text; a field with another kind of value.
+    pub fn parts(&self, mut fields: Map<String, Value>) -> Result<Parts, FieldFault> {
+        let wrong = |field, expected| FieldFault::WrongType { field, expected };
+        let id = match self.take(Role::Id, &mut fields) {
+            Some((_, Value::String(id))) if !id.is_empty() => Some(id),
+            Some((_, Value::Number(id))) => Some(id.to_string()),
+            None | Some((_, Value::String(_) | Value::Null)) => None,
+            Some(_) if self.numbers_records() => None,
+            Some((name, _)) => return Err(wrong(name, "a text or a number")),
+        };
+        let title = match self.take(Role::Title, &mut fields) {
+            None | Some((_, Value::Null)) => None,
+            Some((_, Value::String(title))) => Some(title),
+            Some((name, _)) => return Err(wrong(name, "a text")),
+        };
+        let (name, contents) = match self.take(Role::Text, &mut fields) {
+            Some((name, Value::String(contents))) => (name, contents),
+            None | Some((_, Value::Null)) => return Err(FieldFault::Missing(Role::Text)),
+            Some((name, value)) => {
+                let text = paragraphs(&value).ok_or_else(|| wrong(name.clone(), "a text"))?;
+                (name, text)
+            }
+        };
+        let (title, text) = if name == "contents" {
+            split_title(title, contents)
+        } else {
+            (title.unwrap_or_default(), contents)
+        };
+        if fields.get("metadata").is_some_and(Value::is_object)
+            && let Some(Value::Object(inner)) = fields.shift_remove("metadata")
+        {
+            merge(&mut fields, inner);
+        }
+        Ok(Parts {
+            id,
+            title: without_nuls(title),
+            text: without_nuls(text),
+            metadata: fields,
+        })
+    }
+}
+
+/// Adds the fields of `metadata` to those beside it. Of two equal names, that of `metadata` says where it stood.
+fn merge(fields: &mut Map<String, Value>, inner: Map<String, Value>) {
+    for (name, value) in inner {
+        match fields.get(&name) {
+            Some(outer) if *outer == value => {}
+            Some(_) => {
+                fields.insert(format!("metadata.{name}"), value);
+            }
+            None => {
+                fields.insert(name, value);
+            }
+        }
+    }
+}
+
+/// A list of texts as one text.
+fn paragraphs(value: &Value) -> Option<String> {
+    let parts: Option<Vec<&str>> = value.as_array()?.iter().map(Value::as_str).collect();
+    parts
+        .filter(|parts| !parts.is_empty())
+        .map(|parts| parts.join("\n"))
+}
+
+/// JSON can spell NULs, and they are no text.
+fn without_nuls(text: String) -> String {
+    match text.contains('\0') {
+        true => text.replace('\0', ""),
+        false => text,
+    }
+}
+
+fn split_title(title: Option<String>, contents: String) -> (String, String) {
+    let Some((first, rest)) = contents.split_once('\n') else {
+        return (title.unwrap_or_default(), contents);
+    };
+    let first = unquote(first.trim());
+    match title {
+        None => (first.to_owned(), rest.to_owned()),
+        Some(title) if unquote(title.trim()) == first => (title, rest.to_owned()),
+        Some(title) => (title, contents),
+    }
+}
+
+fn unquote(text: &str) -> &str {
+    text.strip_prefix('"')
+        .and_then(|text| text.strip_suffix('"'))
+        .unwrap_or(text)
 }
 
 /// A name in lower case, without signs and spaces.
@@ -234,7 +373,7 @@ fn bare(name: &str) -> String {
 }
 
 /// The names that a field may have, for messages: "id, _id or doc_id".
-pub(crate) fn either(names: &[&str]) -> String {
+fn either(names: &[&str]) -> String {
     match names {
         [] => String::new(),
         [name] => (*name).to_owned(),
