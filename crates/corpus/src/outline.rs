@@ -102,7 +102,8 @@ impl Location {
     }
 
     /// With the address that a document's metadata names.
-    pub(crate) fn linked(self, metadata: &Map<String, Value>) -> Self {
+    #[must_use]
+    pub fn linked(self, metadata: &Map<String, Value>) -> Self {
         let address = metadata.get("url").and_then(Value::as_str);
         let address =
             address.filter(|url| url.starts_with("https://") || url.starts_with("http://"));

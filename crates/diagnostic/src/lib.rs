@@ -133,6 +133,7 @@ pub enum Action {
     MergeAdapter(String),
     BuildForCuda,
     BuildWithMilvus,
+    BuildWithPostgres,
     Evaluate,
     Probe,
     ProbeWithCorpus,

@@ -51,6 +51,7 @@ fn command(action: &Action) -> String {
         Action::ChooseModel => "ken model choose",
         Action::BuildForCuda => "cargo install --path crates/ken --features cuda",
         Action::BuildWithMilvus => "cargo install --path crates/ken --features milvus",
+        Action::BuildWithPostgres => "cargo install --path crates/ken --features postgres",
         Action::Evaluate => "ken eval",
         Action::Probe => "ken probe QUESTIONS --out FILE",
         Action::ProbeWithCorpus => "ken probe QUESTIONS --corpus DIR",

@@ -1,0 +1,202 @@
+//! Requests to one search service by HTTP, retried after transient failures.
+
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use ken_http::{
+    Failed, Retry, certificates_of, explained, is_loopback, is_passing, requested_wait,
+};
+use serde_json::Value;
+use ureq::http::{Response, StatusCode};
+use ureq::{Agent, Body, Error};
+
+use crate::address::ServiceAddress;
+use crate::error::ServiceError;
+use crate::key::Key;
+use crate::kind::Kind;
+
+/// The longest silence of a service.
+const SILENCE: Duration = Duration::from_secs(30);
+/// The longest answer in bytes.
+const LARGEST: u64 = 64 << 20;
+/// Characters of an answer that an error message shows.
+const SHOWN: usize = 300;
+
+#[derive(Clone)]
+pub(crate) struct Client {
+    agent: Agent,
+    /// The name and the value of the header with the key.
+    authorization: Option<(&'static str, String)>,
+}
+
+impl Client {
+    pub(crate) fn new(address: &ServiceAddress, key: Option<&Key>) -> Result<Self, ServiceError> {
+        let agent = ken_http::agent(&ken_http::Settings {
+            certificates: certificates_of(|name| std::env::var(name).ok()),
+            through_proxy: !is_loopback(&address.url),
+            connect: Duration::from_secs(10),
+            silence: SILENCE,
+            answer: Some(SILENCE),
+            connections: 8,
+        })?;
+        let authorization = match key {
+            Some(key) => Some(header(address.kind, key.text(address)?)),
+            None => None,
+        };
+        Ok(Self {
+            agent,
+            authorization,
+        })
+    }
+
+    /// The JSON at a path below the service's URL, or the answer to a body that is sent there.
+    pub(crate) fn call(
+        &self,
+        address: &ServiceAddress,
+        path: &str,
+        body: Option<&Value>,
+    ) -> Result<Value, ServiceError> {
+        let url = format!("{}{path}", address.url);
+        let retry = Retry {
+            retries: 2,
+            backoff: Duration::from_millis(200),
+            in_all: Some(Duration::from_secs(10)),
+        };
+        retry.persist(&AtomicBool::new(false), || {
+            let answered = self.send(&url, body);
+            let failed = |error| failure(address, &error);
+            let mut response = answered.map_err(failed)?;
+            let (status, wait) = (response.status(), requested_wait(response.headers()));
+            let text = response.body_mut().with_config().limit(LARGEST);
+            let text = text.read_to_string().map_err(failed)?;
+            read(address, status, &text).map_err(|error| Failed {
+                error,
+                passing: is_passing(status.as_u16()),
+                wait,
+            })
+        })
+    }
+
+    fn send(&self, url: &str, body: Option<&Value>) -> Result<Response<Body>, Error> {
+        match body {
+            Some(body) => {
+                let mut request = self.agent.post(url);
+                if let Some((name, value)) = &self.authorization {
+                    request = request.header(*name, value);
+                }
+                let request = request.header("Content-Type", "application/json");
+                request.send(body.to_string())
+            }
+            None => {
+                let mut request = self.agent.get(url);
+                if let Some((name, value)) = &self.authorization {
+                    request = request.header(*name, value);
+                }
+                request.call()
+            }
+        }
+    }
+}
+
+/// How a kind of service takes its key.
+fn header(kind: Kind, key: &str) -> (&'static str, String) {
+    match kind {
+        Kind::Qdrant => ("api-key", key.to_owned()),
+        Kind::Elasticsearch | Kind::OpenSearch if key.contains(':') => {
+            ("authorization", format!("Basic {}", STANDARD.encode(key)))
+        }
+        Kind::Elasticsearch | Kind::OpenSearch => ("authorization", format!("ApiKey {key}")),
+        _ => ("authorization", format!("Bearer {key}")),
+    }
+}
+
+fn read(address: &ServiceAddress, status: StatusCode, text: &str) -> Result<Value, ServiceError> {
+    let value: Option<Value> = serde_json::from_str(text).ok();
+    if !status.is_success() {
+        let said = value.as_ref().and_then(message);
+        let said = said.unwrap_or_else(|| text.trim().to_owned());
+        return Err(ServiceError::Status {
+            address: address.to_string(),
+            status: status.as_u16(),
+            message: said.chars().take(SHOWN).collect(),
+        });
+    }
+    value.ok_or_else(|| ServiceError::OtherService {
+        address: address.to_string(),
+        expected: address.kind.said(),
+    })
+}
+
+/// The words of an error, where these services put them.
+fn message(answer: &Value) -> Option<String> {
+    const PLACES: [&str; 6] = [
+        "/error/root_cause/0/reason",
+        "/error/reason",
+        "/error/message",
+        "/status/error",
+        "/detail",
+        "/error",
+    ];
+    let said = PLACES
+        .into_iter()
+        .find_map(|place| answer.pointer(place)?.as_str());
+    said.map(str::to_owned)
+}
+
+fn failure(address: &ServiceAddress, error: &Error) -> Failed<ServiceError> {
+    let server = address.server();
+    match error {
+        Error::Timeout(ureq::Timeout::Connect | ureq::Timeout::Resolve) => {
+            Failed::passing(ServiceError::Unreachable {
+                server,
+                reason: "no connection was made in time".to_owned(),
+            })
+        }
+        Error::Timeout(_) => Failed::lasting(ServiceError::Timeout {
+            server,
+            seconds: SILENCE.as_secs(),
+        }),
+        Error::BodyExceedsLimit(_) => Failed::lasting(ServiceError::OtherService {
+            address: address.to_string(),
+            expected: address.kind.said(),
+        }),
+        other => Failed {
+            passing: matches!(
+                other,
+                Error::Io(_) | Error::Protocol(_) | Error::ConnectionFailed
+            ),
+            ..Failed::lasting(ServiceError::Unreachable {
+                server,
+                reason: explained(other),
+            })
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_and_errors_are_worded_as_each_service_does() {
+        let header = |kind, key| header(kind, key).1;
+        assert_eq!(header(Kind::Elasticsearch, "abc"), "ApiKey abc");
+        assert_eq!(header(Kind::OpenSearch, "me:word"), "Basic bWU6d29yZA==");
+        assert_eq!(header(Kind::Qdrant, "abc"), "abc");
+        assert_eq!(header(Kind::VectorStore, "abc"), "Bearer abc");
+        for (text, said) in [
+            (
+                r#"{"error":{"root_cause":[{"reason":"no such index"}],"reason":"x"}}"#,
+                "no such index",
+            ),
+            (r#"{"error":{"message":"unknown store"}}"#, "unknown store"),
+            (r#"{"status":{"error":"Not found"}}"#, "Not found"),
+            (r#"{"detail":"nothing here"}"#, "nothing here"),
+        ] {
+            let value = serde_json::from_str(text).unwrap();
+            assert_eq!(message(&value).as_deref(), Some(said));
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! The key of a search service, and to whom it may be sent.
+
+use std::fmt;
+
+use crate::address::ServiceAddress;
+use crate::error::ServiceError;
+
+/// A key or a password. It is never shown, and sent over an unencrypted connection to this machine alone.
+#[derive(Clone)]
+pub struct Key {
+    text: String,
+    plaintext_allowed: bool,
+}
+
+impl Key {
+    /// A key as the environment holds it; white space around it is dropped.
+    #[must_use]
+    pub fn new(key: &str) -> Self {
+        Self {
+            text: key.trim().to_owned(),
+            plaintext_allowed: false,
+        }
+    }
+
+    /// The same key, which may be sent to other machines over unencrypted connections too.
+    #[must_use]
+    pub fn allowed_in_plain_text(mut self, allowed: bool) -> Self {
+        self.plaintext_allowed = allowed;
+        self
+    }
+
+    /// The key for a service.
+    ///
+    /// # Errors
+    /// A connection that others can read; characters that no header carries.
+    pub(crate) fn text(&self, address: &ServiceAddress) -> Result<&str, ServiceError> {
+        let server = address.server();
+        if !address.is_private() && !self.plaintext_allowed {
+            return Err(ServiceError::KeyInPlainText { server });
+        }
+        match self
+            .text
+            .bytes()
+            .all(|byte| byte == b' ' || byte.is_ascii_graphic())
+        {
+            true => Ok(&self.text),
+            false => Err(ServiceError::BadKey { server }),
+        }
+    }
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Key(…)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_goes_nowhere_in_plain_text() {
+        let address = |text: &str| text.parse().unwrap();
+        let key = Key::new(" secret\n");
+        assert_eq!(format!("{key:?}"), "Key(…)");
+        for private in ["qdrant+https://box/n", "qdrant+http://127.0.0.1:6333/n"] {
+            assert_eq!(key.text(&address(private)).unwrap(), "secret");
+        }
+        let open = address("qdrant+http://box:6333/n");
+        assert!(matches!(
+            key.text(&open),
+            Err(ServiceError::KeyInPlainText { .. })
+        ));
+        assert!(key.clone().allowed_in_plain_text(true).text(&open).is_ok());
+        let odd = Key::new("a\nb").allowed_in_plain_text(true);
+        assert!(matches!(odd.text(&open), Err(ServiceError::BadKey { .. })));
+    }
+}

@@ -1,0 +1,143 @@
+//! The kinds of search services: how their addresses begin, and what each can do.
+
+use ken_index::Mode;
+
+/// A kind of search service.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// `POST …/vector_stores/ID/search` of OpenAI's API.
+    VectorStore,
+    /// `POST …/retrieve` of search agents: Search-R1 and its forks.
+    Retrieve,
+    /// `POST …/INDEX/_search`.
+    Elasticsearch,
+    /// The same, with vectors as OpenSearch takes them.
+    OpenSearch,
+    /// `POST …/collections/NAME/points/query`.
+    Qdrant,
+    /// A table, with vectors by pgvector.
+    Postgres,
+}
+
+const SCHEMES: [(&str, Kind); 5] = [
+    ("vector-store+", Kind::VectorStore),
+    ("retrieve+", Kind::Retrieve),
+    ("elasticsearch+", Kind::Elasticsearch),
+    ("opensearch+", Kind::OpenSearch),
+    ("qdrant+", Kind::Qdrant),
+];
+
+impl Kind {
+    /// The kind by which an address begins, and the service's own URL after it.
+    pub(crate) fn of(address: &str) -> Option<(Self, &str)> {
+        let by_prefix = SCHEMES.into_iter().find_map(|(prefix, kind)| {
+            let url = address.strip_prefix(prefix)?;
+            let is_http = url.starts_with("http://") || url.starts_with("https://");
+            is_http.then_some((kind, url))
+        });
+        by_prefix.or_else(|| {
+            let is_postgres =
+                address.starts_with("postgres://") || address.starts_with("postgresql://");
+            is_postgres.then_some((Self::Postgres, address))
+        })
+    }
+
+    /// What stands after the server.
+    pub(crate) fn path(self) -> &'static str {
+        match self {
+            Self::VectorStore => "v1/vector_stores/ID",
+            Self::Retrieve => "retrieve",
+            Self::Elasticsearch | Self::OpenSearch => "INDEX",
+            Self::Qdrant => "COLLECTION",
+            Self::Postgres => "DATABASE/TABLE",
+        }
+    }
+
+    /// What it is, for messages.
+    pub(crate) fn said(self) -> &'static str {
+        match self {
+            Self::VectorStore => "a vector store of OpenAI's API",
+            Self::Retrieve => "a retriever of search agents",
+            Self::Elasticsearch => "Elasticsearch",
+            Self::OpenSearch => "OpenSearch",
+            Self::Qdrant => "Qdrant",
+            Self::Postgres => "PostgreSQL",
+        }
+    }
+
+    /// Whether a question can be sent as a vector.
+    pub(crate) fn takes_vectors(self) -> bool {
+        !matches!(self, Self::VectorStore | Self::Retrieve)
+    }
+
+    /// How it searches in a mode: by the words, and by the vector of a question; `None` where it cannot. `Hybrid`, the
+    /// default, stands for all that the service can do.
+    pub(crate) fn searches(self, mode: Mode, has_vectors: bool) -> Option<Searches> {
+        let (words, vectors) = match self {
+            // How they search is their own affair.
+            Self::VectorStore | Self::Retrieve => {
+                let own = Searches {
+                    words: true,
+                    vectors: false,
+                };
+                return (mode == Mode::Hybrid).then_some(own);
+            }
+            Self::Qdrant => (false, true),
+            _ => (true, has_vectors),
+        };
+        let searches = Searches {
+            words: words && mode != Mode::Dense,
+            vectors: vectors && mode != Mode::Lexical,
+        };
+        (searches.words || searches.vectors).then_some(searches)
+    }
+}
+
+/// By what a service is searched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Searches {
+    pub(crate) words: bool,
+    pub(crate) vectors: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_default_mode_does_what_a_service_can() {
+        let by = |kind: Kind, mode, vectors| {
+            let searches = kind.searches(mode, vectors);
+            searches.map(|by| (by.words, by.vectors))
+        };
+        for (kind, vectors, hybrid, dense, lexical) in [
+            (Kind::Retrieve, false, Some((true, false)), None, None),
+            (Kind::VectorStore, false, Some((true, false)), None, None),
+            (
+                Kind::Qdrant,
+                true,
+                Some((false, true)),
+                Some((false, true)),
+                None,
+            ),
+            (
+                Kind::Elasticsearch,
+                false,
+                Some((true, false)),
+                None,
+                Some((true, false)),
+            ),
+            (
+                Kind::Postgres,
+                true,
+                Some((true, true)),
+                Some((false, true)),
+                Some((true, false)),
+            ),
+        ] {
+            assert_eq!(by(kind, Mode::Hybrid, vectors), hybrid, "{kind:?}");
+            assert_eq!(by(kind, Mode::Dense, vectors), dense, "{kind:?}");
+            assert_eq!(by(kind, Mode::Lexical, vectors), lexical, "{kind:?}");
+        }
+    }
+}

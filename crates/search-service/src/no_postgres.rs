@@ -1,0 +1,33 @@
+//! What takes the place of the database's client in a build without it: opening a table is an error.
+
+use ken_corpus::Filter;
+
+use crate::address::ServiceAddress;
+use crate::error::ServiceError;
+use crate::found::Found;
+use crate::http::{Question, State};
+use crate::key::Key;
+
+pub(crate) enum Database {}
+
+impl Database {
+    pub(crate) fn open(address: &ServiceAddress, _key: Option<&Key>) -> Result<Self, ServiceError> {
+        Err(ServiceError::NoPostgres {
+            address: address.to_string(),
+        })
+    }
+
+    pub(crate) fn state(&self, _: &ServiceAddress) -> Result<State, ServiceError> {
+        match *self {}
+    }
+
+    pub(crate) fn search(
+        &self,
+        _: &ServiceAddress,
+        _: Question<'_>,
+        _k: usize,
+        _: &[Filter],
+    ) -> Result<Vec<Found>, ServiceError> {
+        match *self {}
+    }
+}

@@ -1,0 +1,218 @@
+//! A search service that is open: how it is searched, and what is known of it.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use ken_corpus::{EmbedderIdentity, Filter, Passage};
+use ken_index::{Hit, Mode, Query, reciprocal_rank};
+use serde_json::Value;
+
+use crate::address::ServiceAddress;
+use crate::client::Client;
+use crate::error::ServiceError;
+use crate::filter::translated;
+use crate::found::{Found, Remembered};
+use crate::http::{self, Question, State};
+use crate::key::Key;
+use crate::kind::{Kind, Searches};
+use crate::postgres::Database;
+
+/// Ranks that are fused have so many results for each that is wanted.
+const FUSED_DEPTH: usize = 3;
+
+/// A corpus behind a search service. A clone shares its connections, and may be narrowed by filters of its own.
+#[derive(Clone)]
+pub struct SearchService {
+    address: Arc<ServiceAddress>,
+    backing: Backing,
+    /// What embeds questions for it, where it takes vectors.
+    embedder: Arc<EmbedderIdentity>,
+    state: State,
+    filters: Vec<Filter>,
+    remembered: Arc<Mutex<Remembered>>,
+}
+
+#[derive(Clone)]
+enum Backing {
+    /// With the filters in the service's own language.
+    Http(Client, Vec<Value>),
+    Database(Arc<Database>),
+}
+
+impl SearchService {
+    /// Connects, and checks that what the address names is there and that the embedder's vectors fit. A retriever of search
+    /// agents is not asked before the first search.
+    ///
+    /// # Errors
+    /// A service that does not answer, refuses the key, or has no such index, collection, table or field.
+    pub fn open(
+        address: &ServiceAddress,
+        key: Option<&Key>,
+        embedder: EmbedderIdentity,
+    ) -> Result<Self, ServiceError> {
+        let (backing, state) = match address.kind {
+            Kind::Postgres => {
+                let database = Database::open(address, key)?;
+                let state = database.state(address)?;
+                (Backing::Database(Arc::new(database)), state)
+            }
+            _ => {
+                let client = Client::new(address, key)?;
+                let state = http::state(&client, address)?;
+                (Backing::Http(client, Vec::new()), state)
+            }
+        };
+        if let Some(found) = state.dimensions
+            && found != embedder.dimensions
+        {
+            return Err(ServiceError::OtherDimensions {
+                address: address.to_string(),
+                found,
+                expected: embedder.dimensions,
+            });
+        }
+        Ok(Self {
+            address: Arc::new(address.clone()),
+            backing,
+            embedder: Arc::new(embedder),
+            state,
+            filters: Vec::new(),
+            remembered: Arc::default(),
+        })
+    }
+
+    /// Finds only what fits all filters, and those that were given before.
+    ///
+    /// # Errors
+    /// A condition that the service has no words for.
+    pub fn within(mut self, filters: &[Filter]) -> Result<Self, ServiceError> {
+        if let Backing::Http(_, translations) = &mut self.backing {
+            let key = |key: &str| match &self.address.options.metadata {
+                Some(field) => format!("{field}.{key}"),
+                None => key.to_owned(),
+            };
+            for filter in filters {
+                let translation = translated(filter, self.address.kind, &key);
+                translations.push(translation.map_err(|condition| ServiceError::Filter {
+                    address: self.address.to_string(),
+                    condition,
+                })?);
+            }
+        }
+        self.filters.extend_from_slice(filters);
+        Ok(self)
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn address(&self) -> &ServiceAddress {
+        &self.address
+    }
+
+    /// What embeds questions for it.
+    #[must_use]
+    pub fn embedder(&self) -> &EmbedderIdentity {
+        &self.embedder
+    }
+
+    /// How many passages it held when it was opened, where it says so.
+    #[must_use]
+    pub fn passage_count(&self) -> Option<usize> {
+        self.state.passages
+    }
+
+    /// Tells which service is searched, by which embedder, and how many passages it held: a service keeps no generations.
+    #[must_use]
+    pub fn fingerprint(&self) -> String {
+        let (embedder, passages) = (&self.embedder.fingerprint, self.state.passages);
+        format!("{} {embedder} {passages:?}", self.address)
+    }
+
+    /// Whether a search in a mode needs the question's vector.
+    #[must_use]
+    pub fn takes_vector(&self, mode: Mode) -> bool {
+        self.searches(mode).is_ok_and(|searches| searches.vectors)
+    }
+
+    /// A passage that was found lately and fits the filters; services are not asked for single passages.
+    #[must_use]
+    pub fn find(&self, id: &str) -> Option<Passage> {
+        let remembered = self.remembered.lock();
+        let remembered = remembered.unwrap_or_else(PoisonError::into_inner);
+        let passage = remembered.get(id)?;
+        let fits = |filter: &Filter| filter.matches(&passage.metadata);
+        self.filters.iter().all(fits).then(|| passage.clone())
+    }
+
+    /// The `k` best passages, best first: by the words and by the vector of the query, as far as mode and service go, fused by
+    /// their ranks where both are searched.
+    ///
+    /// # Errors
+    /// A mode that the service does not offer, a query that does not fit, a service that fails.
+    pub fn search(
+        &self,
+        query: &Query<'_>,
+        mode: Mode,
+        k: usize,
+    ) -> Result<Vec<Hit>, ServiceError> {
+        let Searches { words, vectors } = self.searches(mode)?;
+        let depth = match words && vectors {
+            true => k.saturating_mul(FUSED_DEPTH),
+            false => k,
+        };
+        let mut rankings = Vec::new();
+        if words {
+            rankings.push(self.ranking(Question::Words(query.text), depth)?);
+        }
+        if vectors {
+            let vector = query.checked_vector(mode, self.embedder.dimensions)?;
+            rankings.push(self.ranking(Question::Vector(vector), depth)?);
+        }
+        let mut hits = match <[Vec<Hit>; 1]>::try_from(rankings) {
+            Ok([only]) => only,
+            Err(both) => fused(both, k),
+        };
+        hits.truncate(k);
+        let remembered = self.remembered.lock();
+        let mut remembered = remembered.unwrap_or_else(PoisonError::into_inner);
+        hits.iter().for_each(|hit| remembered.keep(&hit.passage));
+        Ok(hits)
+    }
+
+    fn searches(&self, mode: Mode) -> Result<Searches, ServiceError> {
+        let has_vectors = self.address.options.vector.is_some();
+        let searches = self.address.kind.searches(mode, has_vectors);
+        searches.ok_or_else(|| ServiceError::Mode {
+            address: self.address.to_string(),
+            mode,
+        })
+    }
+
+    fn ranking(&self, question: Question<'_>, k: usize) -> Result<Vec<Hit>, ServiceError> {
+        let found = match &self.backing {
+            Backing::Http(client, filters) => {
+                http::search(client, &self.address, question, k, filters)?
+            }
+            Backing::Database(database) => {
+                database.search(&self.address, question, k, &self.filters)?
+            }
+        };
+        let hits = found
+            .into_iter()
+            .map(|found: Found| found.hit(&self.address));
+        hits.filter_map(Result::transpose).collect()
+    }
+}
+
+/// The best `k` of several rankings, by reciprocal ranks.
+fn fused(rankings: Vec<Vec<Hit>>, k: usize) -> Vec<Hit> {
+    let ids = |ranking: &Vec<Hit>| ranking.iter().map(|hit| hit.passage.id.clone()).collect();
+    let ranked = reciprocal_rank(&rankings.iter().map(ids).collect::<Vec<_>>(), k);
+    let hits = rankings.into_iter().flatten();
+    let mut by_id: HashMap<_, Hit> = hits.map(|hit| (hit.passage.id.clone(), hit)).collect();
+    let best = ranked.into_iter().filter_map(|(id, score)| {
+        let hit = by_id.remove(&id)?;
+        Some(Hit { score, ..hit })
+    });
+    best.collect()
+}
