@@ -5,7 +5,7 @@ FROM rust:1-bookworm AS build
 WORKDIR /src
 COPY . .
 # The toolchain of the image, not another of the same channel.
-RUN RUSTUP_TOOLCHAIN="$RUST_VERSION" cargo install --locked --path crates/ken --features milvus --root /opt/ken
+RUN RUSTUP_TOOLCHAIN="$RUST_VERSION" cargo install --locked --path crates/ken --features milvus,postgres --root /opt/ken
 
 FROM debian:bookworm-slim
 # ca-certificates: for Milvus; for other servers ken brings certificates of its own.

@@ -50,7 +50,7 @@ pub(crate) fn python(root: &Path) -> Result<()> {
 }
 
 /// What no build has unless it is asked for, so that it is checked and tested here.
-const EXTRAS: &str = "ken-rag/milvus,ken-server/otel";
+const EXTRAS: &str = "ken-rag/milvus,ken-rag/postgres,ken-server/otel";
 
 /// All tests: those that are otherwise ignored too, but for measurements and what runs at length.
 const WHOLE: &[&str] = &[

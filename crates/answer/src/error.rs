@@ -102,6 +102,8 @@ pub enum AnswerError {
     #[error(transparent)]
     Milvus(#[from] ken_milvus::MilvusError),
     #[error(transparent)]
+    Service(#[from] ken_search_service::ServiceError),
+    #[error(transparent)]
     Route(#[from] CannotChoose),
 }
 

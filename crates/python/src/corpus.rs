@@ -91,13 +91,13 @@ impl Corpus {
     fn counts(&self, caller: &Caller) -> Result<CorpusInfo, Failure> {
         let progress = Progress::new(caller, None);
         match self.settings.corpus()? {
-            CorpusAddress::Folder(path) => Ok(CorpusInfo::read(path)?),
             CorpusAddress::Milvus(address) => {
                 let collection = opening(&self.settings, caller, &progress, |setup| {
                     setup.collection(address, Active::All)
                 })?;
                 Ok(collection.info().clone())
             }
+            _ => Ok(CorpusInfo::read(self.settings.folder()?)?),
         }
     }
 }
@@ -136,7 +136,7 @@ impl Corpus {
         let address = self.settings.corpus().map_err(Failure::from)?;
         Ok(match address {
             CorpusAddress::Folder(path) => Stored::exists(path),
-            CorpusAddress::Milvus(_) => true,
+            CorpusAddress::Milvus(_) | CorpusAddress::Service(_) => true,
         })
     }
 

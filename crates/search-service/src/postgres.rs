@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use ken_corpus::{Comparison, Filter, number_in};
+use postgres::error::SqlState;
 use postgres::types::ToSql;
 use postgres::{Client, Config, Error, NoTls, Row};
 use serde_json::Value;
@@ -16,8 +17,10 @@ use crate::found::Found;
 use crate::http::{Question, State};
 use crate::key::Key;
 
-/// Milliseconds that the database works for a search.
-const MOST_MS: u32 = 30_000;
+/// Of a session: searches end after 30 s and change nothing, and an index of pgvector goes on until enough rows fit the filters
+/// (from its version 0.8 on; before that, filters may leave fewer).
+const SESSION: &str = "-c statement_timeout=30s -c default_transaction_read_only=on \
+    -c hnsw.iterative_scan=strict_order -c ivfflat.iterative_scan=relaxed_order";
 
 /// Idle connections that are kept.
 const KEPT: usize = 8;
@@ -38,7 +41,6 @@ struct Statement {
 impl Database {
     pub(crate) fn open(address: &ServiceAddress, key: Option<&Key>) -> Result<Self, ServiceError> {
         let mut config = Config::new();
-        let options = format!("-c statement_timeout={MOST_MS} -c default_transaction_read_only=on");
         let name = (address.url.path_segments()).and_then(|mut parts| parts.next());
         config
             .host(address.url.host_str().unwrap_or_default())
@@ -46,7 +48,7 @@ impl Database {
             .dbname(&decoded(name.unwrap_or_default()))
             .application_name("ken")
             .connect_timeout(Duration::from_secs(10))
-            .options(&options);
+            .options(SESSION);
         let user = match address.url.username() {
             "" => std::env::var("USER").unwrap_or_else(|_| "postgres".to_owned()),
             user => decoded(user),
@@ -101,7 +103,7 @@ impl Database {
         let mut client = self.connection(address)?;
         let rows = match client.query(&sql, &parameters) {
             // It was restarted since this connection was made.
-            Err(error) if error.is_closed() => {
+            Err(error) if is_lost(&error) => {
                 client = self.connected(address)?;
                 client.query(&sql, &parameters)
             }
@@ -142,6 +144,14 @@ impl Database {
             idle.push(client);
         }
     }
+}
+
+/// Whether the connection ended, by itself or with the database.
+fn is_lost(error: &Error) -> bool {
+    error.as_db_error().is_none_or(|said| {
+        let code = said.code();
+        [&SqlState::ADMIN_SHUTDOWN, &SqlState::CRASH_SHUTDOWN].contains(&code)
+    })
 }
 
 fn refused(address: &ServiceAddress, error: &Error) -> ServiceError {
@@ -263,54 +273,56 @@ impl Statement {
             Filter::All(filters) => joined(filters, " AND ", "true"),
             Filter::Any(filters) => joined(filters, " OR ", "false"),
             Filter::Not(inner) => format!("NOT {}", self.condition(inner, metadata)),
-            Filter::Exists { key } => format!("({} IS NOT NULL)", self.value(key, metadata)),
+            Filter::Exists { key } => self.any(key, metadata, "x IS NOT NULL"),
             Filter::Compare {
                 key,
                 comparison,
                 value,
             } => {
-                let field = self.value(key, metadata);
-                self.comparison(&field, *comparison, value)
+                let fits = self.fits(*comparison, value);
+                let any = self.any(key, metadata, &fits);
+                match comparison {
+                    Comparison::NotEqual => format!("NOT {any}"),
+                    _ => any,
+                }
             }
         }
     }
 
-    /// The text of a field.
-    fn value(&mut self, key: &str, metadata: Option<&str>) -> String {
+    /// Whether one of the values of a field fits: of a list, one is enough.
+    fn any(&mut self, key: &str, metadata: Option<&str>, fits: &str) -> String {
         let key = self.parameter(key.to_owned());
-        match metadata {
-            Some(column) => format!("(t.{}::jsonb ->> {key}::text)", quoted(column)),
-            None => format!("(to_jsonb(t) ->> {key}::text)"),
-        }
+        let of = match metadata {
+            Some(column) => format!("t.{}::jsonb", quoted(column)),
+            None => "to_jsonb(t)".to_owned(),
+        };
+        let value = format!("({of} -> {key}::text)");
+        format!(
+            "EXISTS (SELECT FROM jsonb_array_elements_text(CASE jsonb_typeof({value}) WHEN 'array' THEN {value} \
+             ELSE jsonb_build_array({value}) END) AS of(x) WHERE {fits})"
+        )
     }
 
-    /// Numbers are compared as numbers where both sides are some, as all filters do it.
-    fn comparison(&mut self, field: &str, comparison: Comparison, value: &str) -> String {
+    /// What is true of a text x that fits. Numbers are compared as numbers where both sides are some, as all filters do it.
+    fn fits(&mut self, comparison: Comparison, value: &str) -> String {
         const NUMBER: &str = "^[+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][+-]?[0-9]+)?$";
+        let text = self.parameter(value.to_owned());
         let operator = match comparison {
-            Comparison::Equal => "=",
-            Comparison::NotEqual => "<>",
+            Comparison::Equal | Comparison::NotEqual => "=",
             Comparison::Less => "<",
             Comparison::LessOrEqual => "<=",
             Comparison::Greater => ">",
             Comparison::GreaterOrEqual => ">=",
-            Comparison::StartsWith => {
-                let start = self.parameter(value.to_owned());
-                return format!("coalesce(starts_with({field}, {start}::text), false)");
-            }
+            Comparison::StartsWith => return format!("starts_with(x, {text}::text)"),
         };
-        let text = self.parameter(value.to_owned());
-        let as_texts = format!("{field} COLLATE \"C\" {operator} {text}::text");
-        let missing = comparison == Comparison::NotEqual;
+        let as_texts = format!("x COLLATE \"C\" {operator} {text}::text");
         match number_in(value) {
             Some(number) => {
                 let number = self.parameter(number.to_string());
-                format!(
-                    "coalesce(CASE WHEN {field} ~ '{NUMBER}' THEN {field}::float8 {operator} {number}::text::float8 \
-                     ELSE {as_texts} END, {missing})"
-                )
+                let as_numbers = format!("x::float8 {operator} {number}::text::float8");
+                format!("CASE WHEN x ~ '{NUMBER}' THEN {as_numbers} ELSE {as_texts} END")
             }
-            None => format!("coalesce({as_texts}, {missing})"),
+            None => as_texts,
         }
     }
 }
@@ -335,7 +347,7 @@ mod tests {
         assert!(sql.contains("t.\"o'b\"\"dy\""), "{sql}");
         assert!(sql.contains("'en''glish'::regconfig"), "{sql}");
         assert!(!sql.contains("DROP") && !sql.contains("'c'"), "{sql}");
-        assert_eq!(parameters, ["it's; DROP", "a'\"b", "'c'"]);
+        assert_eq!(parameters, ["it's; DROP", "'c'", "a'\"b"]);
     }
 
     #[test]

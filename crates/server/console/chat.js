@@ -126,7 +126,7 @@ function heading(chat, chats, keep) {
 async function offerCorpora(asking, empty) {
   const { corpora } = await get("/v1/ken/corpora");
   asking.offer(corpora.map((corpus) => corpus.name));
-  const filled = corpora.filter((corpus) => corpus.passages).map((corpus) => corpus.name);
+  const filled = corpora.filter((corpus) => corpus.passages !== 0).map((corpus) => corpus.name);
   empty.replaceChildren(...(filled.length
     ? [`Ask about ${filled.join(" or ")}. A number in an answer opens the passage that it rests on.`]
     : ["There are no documents to search yet. ", make("a", { href: "#documents" }, "Add some"), ", or ask what the model knows."]));

@@ -23,7 +23,7 @@ export async function corporaPage(access) {
       corpora.map((corpus) => [
         make("a", { href: `#documents/${encodeURIComponent(corpus.name)}`,
           "aria-current": corpus.name === chosen ? "true" : null }, corpus.name),
-        count(corpus.generation), count(corpus.passages), corpus.embedder,
+        count(corpus.generation), corpus.passages === undefined ? null : count(corpus.passages), corpus.embedder,
       ]), "There are no corpora yet: create one, and add documents to it."));
   }
   /** Shows a corpus, or the first one. @param {string} name */

@@ -12,6 +12,7 @@ use ken_model::decoder::{DecoderError, ReadAs};
 use ken_model::encoder::EncoderError;
 use ken_model::remote::RemoteError;
 use ken_policy::HeadFileError;
+use ken_search_service::ServiceError;
 
 /// Why settings cannot be taken, or what they name cannot be opened.
 #[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
@@ -72,6 +73,9 @@ pub enum SetupError {
         remedy = "do it with the corpus's folder, and bring the result there by <PushCorpus {address}>"
     )]
     CorpusInMilvus { address: String },
+    #[error("this cannot be done with a corpus behind a search service, as {address} is")]
+    #[diagnostic(remedy = "do it with a corpus in a folder, made by <Ingest DIR>")]
+    CorpusBehindService { address: String },
     #[error(
         "an adapter is merged into the weights of a model on this machine, not of one behind an endpoint"
     )]
@@ -142,6 +146,8 @@ pub enum SetupError {
     Index(#[from] IndexError),
     #[error(transparent)]
     Milvus(#[from] MilvusError),
+    #[error(transparent)]
+    Service(#[from] ServiceError),
     #[error(transparent)]
     Head(#[from] HeadFileError),
     #[error(transparent)]

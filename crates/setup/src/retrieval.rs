@@ -1,14 +1,16 @@
 //! Opening corpora, with the embedder that each was made with and what passages are reranked by.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use ken_answer::{BackEnd, Rerank, Reranker, Reranking, Retriever};
-use ken_corpus::{Active, Corpus, CorpusInfo};
+use ken_corpus::{Active, Corpus, CorpusInfo, EmbedderIdentity};
 use ken_hub::{HubError, ModelReference};
 use ken_index::Index;
 use ken_language::{Embedder, LanguageModel};
 use ken_milvus::{Collection, MilvusAddress};
 use ken_model::encoder::CrossEncoder;
+use ken_search_service::{SearchService, ServiceAddress};
 
 use crate::error::SetupError;
 use crate::fetch::Setup;
@@ -43,12 +45,18 @@ impl Setup<'_> {
         each.collect()
     }
 
-    /// A corpus with its index and the embedder that it was made with, not reranked.
+    /// A corpus with its index and the embedder that it was made with, or, behind a search service, that of the
+    /// settings; not reranked.
     pub(crate) fn retriever_of(&self, corpus: &CorpusAddress) -> Result<Retriever, SetupError> {
-        let back_end = self.back_end(corpus)?;
-        let embedder = match &self.settings.moved_embedder {
-            Some(moved) => self.moved_embedder(&back_end, moved)?,
-            None => self.own_embedder(&back_end)?,
+        let (back_end, embedder) = match corpus {
+            CorpusAddress::Service(address) => {
+                let embedder = self.embedder(&self.settings.embedder)?;
+                (self.service(address, embedder.as_ref())?.into(), embedder)
+            }
+            CorpusAddress::Milvus(address) => {
+                self.with_embedder(self.collection(address, self.settings.active)?.into())?
+            }
+            CorpusAddress::Folder(path) => self.with_embedder(self.index(path)?.into())?,
         };
         Ok(Retriever::new(back_end, embedder.into())?.within(&self.settings.filters)?)
     }
@@ -63,13 +71,20 @@ impl Setup<'_> {
         embedder: Arc<dyn Embedder>,
         model: &Arc<dyn LanguageModel>,
     ) -> Result<Retriever, SetupError> {
-        let retriever = Retriever::new(self.back_end(corpus)?, embedder)?;
+        let back_end: BackEnd = match corpus {
+            CorpusAddress::Service(address) => self.service(address, embedder.as_ref())?.into(),
+            CorpusAddress::Milvus(address) => {
+                self.collection(address, self.settings.active)?.into()
+            }
+            CorpusAddress::Folder(path) => self.index(path)?.into(),
+        };
+        let retriever = Retriever::new(back_end, embedder)?;
         let retriever = retriever.within(&self.settings.filters)?;
         self.reranked(retriever, || Ok(Arc::clone(model)))
     }
 
     /// The corpus of a retriever at its current generation; `None` where the retriever has that, and of
-    /// a corpus in Milvus.
+    /// a corpus elsewhere.
     ///
     /// # Errors
     /// A corpus that cannot be opened, or that was made anew with another embedder.
@@ -84,21 +99,38 @@ impl Setup<'_> {
         if CorpusInfo::read(path)?.generation == retriever.back_end().generation() {
             return Ok(None);
         }
-        let renewed = retriever.over(self.back_end(corpus)?)?;
+        let renewed = retriever.over(self.index(path)?.into())?;
         Ok(Some(renewed.within(&self.settings.filters)?))
     }
 
-    /// What is searched.
-    fn back_end(&self, corpus: &CorpusAddress) -> Result<BackEnd, SetupError> {
-        let active = self.settings.active;
-        Ok(match corpus {
-            CorpusAddress::Folder(path) => {
-                let corpus = Arc::new(Corpus::open_shards(path, active)?);
-                let index = Index::open(corpus)?.with_recall(self.settings.recall);
-                index.into()
-            }
-            CorpusAddress::Milvus(address) => self.collection(address, active)?.into(),
-        })
+    /// A corpus on disk.
+    fn index(&self, path: &Path) -> Result<Index, SetupError> {
+        let corpus = Arc::new(Corpus::open_shards(path, self.settings.active)?);
+        Ok(Index::open(corpus)?.with_recall(self.settings.recall))
+    }
+
+    /// A corpus behind a search service, for which an embedder embeds questions.
+    fn service(
+        &self,
+        address: &ServiceAddress,
+        embedder: &dyn Embedder,
+    ) -> Result<SearchService, SetupError> {
+        let identity = EmbedderIdentity {
+            reference: self.settings.embedder.to_string(),
+            fingerprint: embedder.fingerprint().to_owned(),
+            dimensions: embedder.dimensions(),
+        };
+        let key = self.search_key(address)?;
+        Ok(SearchService::open(address, key.as_ref(), identity)?)
+    }
+
+    /// With the embedder that the corpus was made with.
+    fn with_embedder(&self, back_end: BackEnd) -> Result<(BackEnd, Box<dyn Embedder>), SetupError> {
+        let embedder = match &self.settings.moved_embedder {
+            Some(moved) => self.moved_embedder(&back_end, moved)?,
+            None => self.own_embedder(&back_end)?,
+        };
+        Ok((back_end, embedder))
     }
 
     /// What embeds questions: the embedder of the corpus or, if none is named, that of the settings.

@@ -9,6 +9,7 @@ use std::path::Path;
 use ken_hub::{ModelCache, ModelReference, defaults};
 use ken_milvus::{MilvusAddress, Token};
 use ken_model::remote::{ApiKey, origin};
+use ken_search_service::{Key, ServiceAddress};
 
 use crate::error::SetupError;
 use crate::fetch::Setup;
@@ -33,6 +34,16 @@ impl Setup<'_> {
         let token = self.secret(&address.origin(), "KEN_MILVUS_TOKEN", NamedBy::Person)?;
         let allowed = self.settings.allow_plaintext_keys;
         Ok(token.map(|token| Token::new(&token).allowed_in_plain_text(allowed)))
+    }
+
+    /// The key that a search service gets.
+    ///
+    /// # Errors
+    /// A variable that is not set.
+    pub(crate) fn search_key(&self, address: &ServiceAddress) -> Result<Option<Key>> {
+        let key = self.secret(&address.origin(), "KEN_SEARCH_KEY", NamedBy::Person)?;
+        let allowed = self.settings.allow_plaintext_keys;
+        Ok(key.map(|key| Key::new(&key).allowed_in_plain_text(allowed)))
     }
 
     fn secret(&self, origin: &str, for_all: &str, named_by: NamedBy) -> Result<Option<String>> {

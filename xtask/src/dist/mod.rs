@@ -23,7 +23,7 @@ use crate::stages::stage;
 pub(crate) use self::trial::run as try_out;
 
 /// What a release has that a build from source has only if it is asked for: those who install it cannot add it.
-const FEATURES: &str = "milvus,otel";
+const FEATURES: &str = "milvus,otel,postgres";
 
 /// The oldest C library that a release for Linux runs with: Debian 10, Ubuntu 20.04, RHEL 8.
 const GLIBC: &str = "2.28";

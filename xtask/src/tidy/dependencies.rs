@@ -34,8 +34,12 @@ const RULES: &[(&str, Forbidden)] = &[
         "documents",
         Forbidden::AllBut(&["diagnostic", "diagnostic-derive", "corpus", "storage"]),
     ),
-    ("index", Forbidden::These(&["model", "milvus"])),
+    (
+        "index",
+        Forbidden::These(&["model", "milvus", "search-service"]),
+    ),
     ("milvus", Forbidden::These(&["model"])),
+    ("search-service", Forbidden::These(&["model"])),
     ("policy", Forbidden::These(&["model"])),
     ("ingest", Forbidden::These(&["model", "policy", "answer"])),
     (
@@ -91,6 +95,7 @@ const LIBRARIES: &[(&str, &[&str])] = &[
     ("anyhow", &["xtask"]),
     ("clap", &["ken"]),
     ("milvus-sdk", &["milvus"]),
+    ("postgres", &["search-service"]),
     ("tokio", &["milvus", "server"]),
     ("axum", &["server"]),
     ("hyper", &["server"]),

@@ -1,5 +1,5 @@
-//! Where passages are searched: a corpus on disk, or one in Milvus. Only what retrieving needs of
-//! either; no question is embedded here.
+//! Where passages are searched: a corpus on disk, one in Milvus, or one behind a search service. Only what retrieving
+//! needs of each; no question is embedded here.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -9,6 +9,7 @@ use ken_corpus::{
 };
 use ken_index::{Hit, Index, Mode, Query};
 use ken_milvus::Collection;
+use ken_search_service::SearchService;
 use serde_json::{Map, Value};
 
 use crate::AnswerError;
@@ -20,6 +21,8 @@ pub enum BackEnd {
     Local(Local),
     /// A corpus in Milvus.
     Milvus(Box<Collection>),
+    /// A corpus behind a search service.
+    Service(Box<SearchService>),
 }
 
 /// A corpus on disk, and which of its passages may be found.
@@ -47,11 +50,17 @@ impl From<Collection> for BackEnd {
     }
 }
 
+impl From<SearchService> for BackEnd {
+    fn from(service: SearchService) -> Self {
+        Self::Service(Box::new(service))
+    }
+}
+
 impl BackEnd {
     /// Finds passages of documents only that fit all filters, and those that were given before.
     ///
     /// # Errors
-    /// A damaged corpus; a filter that Milvus cannot take.
+    /// A damaged corpus; a filter that Milvus or the service cannot take.
     pub fn within(self, filters: &[Filter]) -> Result<Self, AnswerError> {
         if filters.is_empty() {
             return Ok(self);
@@ -64,6 +73,7 @@ impl BackEnd {
                 Self::Local(local)
             }
             Self::Milvus(collection) => Self::Milvus(Box::new(collection.within(filters)?)),
+            Self::Service(service) => Self::Service(Box::new(service.within(filters)?)),
         })
     }
 
@@ -73,6 +83,7 @@ impl BackEnd {
         match self {
             Self::Local(local) => local.index.corpus().dir().to_path_buf(),
             Self::Milvus(collection) => collection.address().to_string().into(),
+            Self::Service(service) => service.address().to_string().into(),
         }
     }
 
@@ -82,19 +93,30 @@ impl BackEnd {
         match self {
             Self::Local(local) => local.index.corpus().embedder(),
             Self::Milvus(collection) => collection.embedder(),
+            Self::Service(service) => service.embedder(),
         }
     }
 
-    /// How many passages are live in the shards that are searched.
+    /// Whether a search in a mode needs the question's vector.
     #[must_use]
-    pub fn passage_count(&self) -> usize {
+    pub fn takes_vector(&self, mode: Mode) -> bool {
         match self {
-            Self::Local(local) => local.index.corpus().passage_count(),
-            Self::Milvus(collection) => collection.passage_count(),
+            Self::Local(_) | Self::Milvus(_) => mode != Mode::Lexical,
+            Self::Service(service) => service.takes_vector(mode),
         }
     }
 
-    /// The bytes of the index's files, and of the whole corpus; none where Milvus keeps them.
+    /// How many passages are live in the shards that are searched; `None` where a search service does not say.
+    #[must_use]
+    pub fn passage_count(&self) -> Option<usize> {
+        match self {
+            Self::Local(local) => Some(local.index.corpus().passage_count()),
+            Self::Milvus(collection) => Some(collection.passage_count()),
+            Self::Service(service) => service.passage_count(),
+        }
+    }
+
+    /// The bytes of the index's files, and of the whole corpus; none where others keep them.
     #[must_use]
     pub fn bytes(&self) -> (u64, u64) {
         match self {
@@ -102,16 +124,17 @@ impl BackEnd {
                 let corpus = local.index.corpus();
                 (corpus.index_bytes(), corpus.bytes())
             }
-            Self::Milvus(_) => (0, 0),
+            Self::Milvus(_) | Self::Service(_) => (0, 0),
         }
     }
 
-    /// The number of the generation that is searched.
+    /// The number of the generation that is searched; 0 behind a search service, which keeps none.
     #[must_use]
     pub fn generation(&self) -> u64 {
         match self {
             Self::Local(local) => local.index.corpus().generation(),
             Self::Milvus(collection) => collection.info().generation,
+            Self::Service(_) => 0,
         }
     }
 
@@ -121,10 +144,11 @@ impl BackEnd {
         match self {
             Self::Local(local) => local.index.fingerprint(),
             Self::Milvus(collection) => collection.fingerprint(),
+            Self::Service(service) => service.fingerprint(),
         }
     }
 
-    /// The live passage of an id, where it fits the filters.
+    /// The live passage of an id, where it fits the filters; behind a search service, among those that were found lately.
     ///
     /// # Errors
     /// A damaged corpus, a server that fails.
@@ -136,10 +160,11 @@ impl BackEnd {
                 found.filter(|passage| self.admits(&passage.metadata))
             }
             Self::Milvus(collection) => collection.find(id)?,
+            Self::Service(service) => service.find(id),
         })
     }
 
-    /// What is left out of every result, by reason; nothing is known of that in Milvus.
+    /// What is left out of every result, by reason; nothing is known of that elsewhere.
     ///
     /// # Errors
     /// A damaged corpus.
@@ -149,7 +174,7 @@ impl BackEnd {
                 let prunings = local.index.corpus().prunings();
                 Ok(prunings.map_err(ken_index::IndexError::from)?)
             }
-            Self::Milvus(_) => Ok(Vec::new()),
+            Self::Milvus(_) | Self::Service(_) => Ok(Vec::new()),
         }
     }
 
@@ -167,12 +192,12 @@ impl BackEnd {
         Ok(documents)
     }
 
-    /// The corpus on disk; `None` for one in Milvus.
+    /// The corpus on disk; `None` for one elsewhere.
     #[must_use]
     pub fn corpus(&self) -> Option<&Corpus> {
         match self {
             Self::Local(local) => Some(local.index.corpus()),
-            Self::Milvus(_) => None,
+            Self::Milvus(_) | Self::Service(_) => None,
         }
     }
 
@@ -181,7 +206,7 @@ impl BackEnd {
     pub fn admits(&self, metadata: &Map<String, Value>) -> bool {
         match self {
             Self::Local(local) => local.filters.iter().all(|filter| filter.matches(metadata)),
-            Self::Milvus(_) => true,
+            Self::Milvus(_) | Self::Service(_) => true,
         }
     }
 
@@ -193,6 +218,7 @@ impl BackEnd {
         Ok(match self {
             Self::Local(local) => (local.index).search(query, mode, k, local.selection.as_ref())?,
             Self::Milvus(collection) => collection.search(query, mode, k)?,
+            Self::Service(service) => service.search(query, mode, k)?,
         })
     }
 }

@@ -256,15 +256,15 @@ impl Retriever {
         if queries.iter().any(|query| query.trim().is_empty()) {
             return Err(AnswerError::EmptyQuestion);
         }
-        if self.back_end.passage_count() == 0 {
+        if self.back_end.passage_count() == Some(0) {
             return Err(AnswerError::EmptyCorpus {
                 path: self.back_end.place(),
             });
         }
         let started = Instant::now();
-        let vectors = match mode {
-            Mode::Lexical => Vec::new(),
-            Mode::Dense | Mode::Hybrid => self.embedder.embed(queries, Role::Query)?,
+        let vectors = match self.back_end.takes_vector(mode) {
+            true => self.embedder.embed(queries, Role::Query)?,
+            false => Vec::new(),
         };
         let embed_time = started.elapsed() / queries.len().max(1) as u32;
         queries

@@ -73,6 +73,7 @@ pub(crate) async fn passages(call: Call<Corpus>) -> Result<Reply<Listed<PassageO
 }
 
 fn not_listed() -> Refusal {
-    let message = "a corpus in Milvus lists no documents: it knows passages only";
+    let message =
+        "a corpus in Milvus or behind a search service lists no documents: it knows passages only";
     Refusal::bad("documents_not_listed", message)
 }

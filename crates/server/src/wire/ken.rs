@@ -387,8 +387,9 @@ pub(crate) struct CorpusSummary {
     pub(crate) name: String,
     /// The generation that is searched; 0 of one that is empty.
     pub(crate) generation: u64,
-    /// Live passages in it.
-    pub(crate) passages: usize,
+    /// Live passages in it; absent where a search service does not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) passages: Option<usize>,
     /// The embedder, as the corpus names it.
     pub(crate) embedder: String,
 }
@@ -399,7 +400,7 @@ impl CorpusSummary {
         Self {
             name,
             generation: 0,
-            passages: 0,
+            passages: Some(0),
             embedder: embedder.to_owned(),
         }
     }

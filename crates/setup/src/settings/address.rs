@@ -1,4 +1,4 @@
-//! Where a corpus is: in a folder, or in Milvus. It opens neither.
+//! Where a corpus is: in a folder, in Milvus, or behind a search service. It opens none.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use ken_milvus::{AddressError, MilvusAddress};
+use ken_search_service::{ServiceAddress, ServiceAddressError};
 use serde::{Serialize, Serializer};
 
 use super::values::Value;
@@ -17,15 +18,41 @@ pub enum CorpusAddress {
     Folder(PathBuf),
     /// A collection, `milvus://HOST:PORT/COLLECTION`.
     Milvus(MilvusAddress),
+    /// A search service, such as `qdrant+http://HOST:PORT/COLLECTION`.
+    Service(Box<ServiceAddress>),
+}
+
+/// The address of a corpus elsewhere was written wrongly.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs)] // as each says it
+pub enum BadAddress {
+    #[error(transparent)]
+    Milvus(#[from] AddressError),
+    #[error(transparent)]
+    Service(#[from] ServiceAddressError),
+}
+
+impl CorpusAddress {
+    /// Whether a text is no path: whether it claims to be an address of a corpus elsewhere, valid or not.
+    pub(super) fn has_scheme(text: &str) -> bool {
+        MilvusAddress::has_scheme(text) || ServiceAddress::has_scheme(text)
+    }
+
+    /// The server to which a key belongs; `None` of a folder.
+    pub(super) fn origin(&self) -> Option<String> {
+        match self {
+            Self::Folder(_) => None,
+            Self::Milvus(address) => Some(address.origin()),
+            Self::Service(address) => Some(address.origin()),
+        }
+    }
 }
 
 impl Value for CorpusAddress {
     /// A path may be no text.
     fn read(given: &OsStr) -> Result<Self, String> {
         match given.to_str() {
-            Some(text) => text
-                .parse()
-                .map_err(|error: AddressError| error.to_string()),
+            Some(text) => text.parse().map_err(|error: BadAddress| error.to_string()),
             None => Ok(Self::Folder(given.into())),
         }
     }
@@ -33,19 +60,22 @@ impl Value for CorpusAddress {
     fn below(self, folder: &Path) -> Self {
         match self {
             Self::Folder(path) => Self::Folder(folder.join(path)),
-            Self::Milvus(address) => Self::Milvus(address),
+            elsewhere => elsewhere,
         }
     }
 }
 
 impl FromStr for CorpusAddress {
-    type Err = AddressError;
+    type Err = BadAddress;
 
-    fn from_str(given: &str) -> Result<Self, AddressError> {
-        match MilvusAddress::has_scheme(given) {
-            true => given.parse().map(Self::Milvus),
-            false => Ok(Self::Folder(given.into())),
-        }
+    fn from_str(given: &str) -> Result<Self, BadAddress> {
+        Ok(if MilvusAddress::has_scheme(given) {
+            Self::Milvus(given.parse()?)
+        } else if ServiceAddress::has_scheme(given) {
+            Self::Service(Box::new(given.parse()?))
+        } else {
+            Self::Folder(given.into())
+        })
     }
 }
 
@@ -54,6 +84,7 @@ impl fmt::Display for CorpusAddress {
         match self {
             Self::Folder(path) => path.display().fmt(f),
             Self::Milvus(address) => address.fmt(f),
+            Self::Service(address) => address.fmt(f),
         }
     }
 }
@@ -75,12 +106,14 @@ mod tests {
             read("notes.ken"),
             Ok(CorpusAddress::Folder("notes.ken".into()))
         );
-        for text in ["notes.ken", "/a/b", "milvus://box:19530/notes"] {
+        let qdrant = "qdrant+http://box:6333/notes?text=body";
+        for text in ["notes.ken", "/a/b", "milvus://box:19530/notes", qdrant] {
             assert_eq!(read(text).unwrap().to_string(), text);
         }
-        assert!(read("milvus://box").is_err());
+        assert!(read("milvus://box").is_err() && read("qdrant+http://box").is_err());
         let below = |text: &str| read(text).unwrap().below(Path::new("shelf")).to_string();
         assert_eq!(below("notes.ken"), "shelf/notes.ken");
         assert_eq!(below("milvus://box:1/n"), "milvus://box:1/n");
+        assert_eq!(below(qdrant), qdrant);
     }
 }

@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use ken_milvus::MilvusAddress;
 use serde::{Serialize, Serializer};
+
+use super::address::CorpusAddress;
 
 /// What a value begins with that names a variable.
 const VARIABLE: &str = "env:";
@@ -18,7 +19,7 @@ const NO_KEY: &str = "none";
 pub enum KeySource {
     /// From the variable of this name.
     Variable(String),
-    /// It gets none, whatever `KEN_API_KEY` and `KEN_MILVUS_TOKEN` say.
+    /// It gets none, whatever `KEN_API_KEY`, `KEN_MILVUS_TOKEN` and `KEN_SEARCH_KEY` say.
     NoKey,
 }
 
@@ -81,8 +82,8 @@ fn source_of(text: &str) -> Option<KeySource> {
 /// The origin of what a line of the table names: an origin itself, so that nobody thinks that a path
 /// makes a difference.
 fn origin_of(server: &str) -> Result<String, String> {
-    let form = "it must be https://HOST[:PORT], http://HOST:PORT, milvus://HOST:PORT or \
-                milvus+https://HOST:PORT";
+    let form = "it must be https://HOST[:PORT], http://HOST:PORT, milvus://HOST:PORT, \
+                milvus+https://HOST:PORT or postgres://HOST:PORT";
     let shown = ken_http::without_secrets(server);
     let server = server.strip_suffix('/').unwrap_or(server);
     let (_, host) = server
@@ -91,11 +92,13 @@ fn origin_of(server: &str) -> Result<String, String> {
     if host.contains(['/', '?', '#']) {
         return Err(format!("`{shown}` has more than scheme, host and port"));
     }
-    if MilvusAddress::has_scheme(server) {
-        let address: MilvusAddress = format!("{server}/any")
-            .parse()
-            .map_err(|_| format!("`{shown}`: {form}"))?;
-        return Ok(address.origin());
+    if CorpusAddress::has_scheme(server) {
+        // A collection of Milvus, or a table in a database.
+        let mut addresses = ["any", "any/any"].into_iter().filter_map(|path| {
+            let address: CorpusAddress = format!("{server}/{path}").parse().ok()?;
+            address.origin()
+        });
+        return addresses.next().ok_or_else(|| format!("`{shown}`: {form}"));
     }
     ken_model::remote::origin(server).map_err(|_| format!("`{shown}`: {form}"))
 }
@@ -113,7 +116,8 @@ mod tests {
     fn a_server_is_known_by_scheme_host_and_port() {
         let keys = read(
             "[keys]\n\"https://API.example.org:443/\" = \"env:A_KEY\"\n\
-             \"http://127.0.0.1:8000\" = \"none\"\n\"milvus+https://box\" = \"env:M\"\n",
+             \"http://127.0.0.1:8000\" = \"none\"\n\"milvus+https://box\" = \"env:M\"\n\
+             \"postgres://box\" = \"env:P\"\n",
         )
         .unwrap();
         let of = |origin: &str| keys.of(origin).map(ToString::to_string);
@@ -123,6 +127,7 @@ mod tests {
         assert_eq!(of("http://127.0.0.1:8000").as_deref(), Some("none"));
         assert_eq!(of("milvus+https://box:19530").as_deref(), Some("env:M"));
         assert_eq!(of("milvus://box:19530"), None);
+        assert_eq!(of("postgres://box:5432").as_deref(), Some("env:P"));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use ken_milvus::MilvusAddress;
+use super::address::CorpusAddress;
 
 /// Who named a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,11 +54,8 @@ fn origin_in(value: &str) -> Option<String> {
     let is_scheme =
         |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '+' | '-' | '.');
     let url = &value[before.trim_end_matches(is_scheme).len()..];
-    match MilvusAddress::has_scheme(url) {
-        true => url
-            .parse()
-            .ok()
-            .map(|address: MilvusAddress| address.origin()),
+    match CorpusAddress::has_scheme(url) {
+        true => url.parse::<CorpusAddress>().ok()?.origin(),
         false => ken_model::remote::origin(url).ok(),
     }
 }
@@ -77,6 +74,8 @@ mod tests {
             ("http://127.0.0.1:8000/v1", "http://127.0.0.1:8000"),
             ("cross-encoder:http://h:1/v1", "http://h:1"),
             ("wiki=milvus://Box/notes", "milvus://box:19530"),
+            ("wiki=qdrant+http://Box:1/notes?text=t", "http://box:1"),
+            ("postgres://ken@box/shop/docs", "postgres://box:5432"),
         ] {
             assert_eq!(origin_in(value).as_deref(), Some(origin), "{value}");
         }

@@ -15,7 +15,7 @@ pub struct CorpusSource {
 }
 
 impl CorpusSource {
-    /// Under the name of its folder or collection.
+    /// Under the name of its folder, collection, index or table.
     pub fn unnamed(address: CorpusAddress) -> Self {
         let name = match &address {
             CorpusAddress::Folder(path) => path.file_stem().map_or_else(
@@ -23,6 +23,7 @@ impl CorpusSource {
                 |stem| stem.to_string_lossy().into_owned(),
             ),
             CorpusAddress::Milvus(address) => address.collection().to_owned(),
+            CorpusAddress::Service(address) => address.name(),
         };
         Self { name, address }
     }

@@ -45,7 +45,8 @@ settings! {
     #[serde(skip)]
     calibration: Option<PathBuf>, "FILE", see "[watch a guarantee](../how-to/watch-a-guarantee.md)";
 
-    /// Corpus: a folder or milvus://HOST:PORT/COLLECTION. In Milvus, it can only be searched
+    /// Corpus: a folder, milvus://HOST:PORT/COLLECTION, or a search service such as
+    /// qdrant+http://HOST:PORT/COLLECTION. In Milvus and behind a service, it can only be searched
     corpus: Option<CorpusAddress>, "DIR", see "[addresses of corpora](cli.md#addresses-of-corpora)";
 
     /// Datastore for the policy self-route. Made by `ken datastore make`
@@ -298,6 +299,9 @@ impl Settings {
         match self.corpus()? {
             CorpusAddress::Folder(path) => Ok(path),
             CorpusAddress::Milvus(address) => Err(SetupError::CorpusInMilvus {
+                address: address.to_string(),
+            }),
+            CorpusAddress::Service(address) => Err(SetupError::CorpusBehindService {
                 address: address.to_string(),
             }),
         }

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use ken_answer::BackEnd;
 use ken_server::{Access, Configured, Entry, Intake, Log, Read, Served};
 use ken_setup::Setup;
 use serde::Serialize;
@@ -124,12 +125,15 @@ fn announce(served: &Served, listener: &TcpListener, json: bool) -> Result<()> {
         .iter()
         .map(|corpus| {
             let searched = corpus.retriever.back_end();
-            let (generation, passages) = (searched.generation(), searched.passage_count());
-            format!(
-                "{} (generation {generation}, {})",
-                corpus.name,
-                output::counted(passages, "passage")
-            )
+            let of = match searched {
+                BackEnd::Service(service) => service.address().to_string(),
+                _ => format!("generation {}", searched.generation()),
+            };
+            let passages = searched.passage_count().map(|passages| {
+                let counted = output::counted(passages, "passage");
+                format!(", {counted}")
+            });
+            format!("{} ({of}{})", corpus.name, passages.unwrap_or_default())
         })
         .collect();
     output::line(format!("serving OpenAI's API at {url}"))?;

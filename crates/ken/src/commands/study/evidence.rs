@@ -136,7 +136,7 @@ fn studied(condition: Condition, retriever: &Retriever) -> StudiedCondition {
     let (index_bytes, disk_bytes) = retriever.back_end().bytes();
     StudiedCondition {
         condition,
-        passages: retriever.back_end().passage_count() as u64,
+        passages: retriever.back_end().passage_count().unwrap_or_default() as u64,
         index_bytes,
         disk_bytes,
     }
