@@ -10,6 +10,7 @@ mod environment;
 mod milvus;
 mod models;
 mod python;
+mod search_services;
 mod shaped;
 mod stages;
 mod supply_chain;
@@ -26,7 +27,7 @@ use self::bench::Vectors;
 pub(crate) const VERBS: &[(&str, &str)] = &[
     (
         "test",
-        "fetch the test models, milvus-lite and the official clients, then run every check and every test",
+        "fetch the test models, milvus-lite, other search services and the official clients, then run every check and every test",
     ),
     (
         "test --fast",
@@ -51,6 +52,10 @@ pub(crate) const VERBS: &[(&str, &str)] = &[
     (
         "milvus",
         "install milvus-lite for the tests only and print its program",
+    ),
+    (
+        "search-services",
+        "install PostgreSQL and Qdrant's library for the tests only and print the Python that has them",
     ),
     (
         "clients",
@@ -138,6 +143,10 @@ fn run(arguments: &[String]) -> Result<()> {
         }
         ["milvus"] => {
             println!("{}", milvus::ensure()?.display());
+            Ok(())
+        }
+        ["search-services"] => {
+            println!("{}", search_services::ensure()?.display());
             Ok(())
         }
         ["clients"] => {

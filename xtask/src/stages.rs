@@ -8,7 +8,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::clients::{self, Clients};
-use crate::{cargo_command, milvus, models, python, supply_chain, tidy};
+use crate::{cargo_command, milvus, models, python, search_services, supply_chain, tidy};
 
 /// What needs no model and no server.
 pub(crate) fn test_fast(root: &Path) -> Result<()> {
@@ -27,6 +27,7 @@ pub(crate) fn test(root: &Path) -> Result<()> {
     let prepared = Prepared {
         models: stage("models", models::ensure)?,
         milvus: stage("milvus", milvus::ensure)?,
+        search_services: stage("search services", search_services::ensure)?,
         clients: stage("clients", clients::ensure)?,
     };
     let python = stage("packages for Python", python::ensure)?;
@@ -193,6 +194,8 @@ struct Prepared {
     models: PathBuf,
     /// The program that starts milvus-lite.
     milvus: PathBuf,
+    /// The Python that has other search services.
+    search_services: PathBuf,
     /// The official clients of the server.
     clients: Clients,
 }
@@ -205,6 +208,10 @@ fn cargo(root: &Path, prepared: Option<&Prepared>, arguments: &[&str]) -> Result
     for (name, path) in [
         ("KEN_TEST_MODELS", prepared.map(|prepared| &prepared.models)),
         ("KEN_TEST_MILVUS", prepared.map(|prepared| &prepared.milvus)),
+        (
+            "KEN_TEST_SEARCH_SERVICES",
+            prepared.map(|prepared| &prepared.search_services),
+        ),
         (
             "KEN_TEST_PYTHON",
             prepared.map(|prepared| &prepared.clients.python),

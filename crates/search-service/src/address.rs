@@ -125,7 +125,10 @@ impl FromStr for ServiceAddress {
         url.set_query(None);
         let path = url.path().trim_end_matches('/').to_owned();
         if path.is_empty() {
-            let reason = format!("nothing is named after the server: {} is", kind.path());
+            let reason = format!(
+                "it ends after the server, and {} is expected there",
+                kind.path()
+            );
             return Err(error(reason));
         }
         if kind == Kind::Postgres && path.matches('/').count() != 2 {
@@ -248,10 +251,7 @@ mod tests {
     #[test]
     fn what_is_wrong_is_told_without_a_secret() {
         for (text, expected) in [
-            (
-                "qdrant+http://box:6333",
-                "nothing is named after the server",
-            ),
+            ("qdrant+http://box:6333", "it ends after the server"),
             ("qdrant+http://u:secret@box/notes", "password"),
             ("qdrant+http://u@box/notes", "password"),
             ("postgres://u:secret@box/shop/docs", "password"),

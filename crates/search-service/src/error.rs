@@ -107,13 +107,19 @@ pub enum ServiceError {
     )]
     Filter { address: String, condition: String },
     #[error(transparent)]
-    Query(#[from] IndexError),
+    Query(Box<IndexError>),
+}
+
+impl From<IndexError> for ServiceError {
+    fn from(error: IndexError) -> Self {
+        Self::Query(Box::new(error))
+    }
 }
 
 fn after_status(status: u16) -> Remedy {
     match status {
         401 | 403 => {
-            remedy!("give the service's key in KEN_SEARCH_KEY, or name its variable in <keys>")
+            remedy!("give the service's key in <search_key>, or name its variable in <keys>")
         }
         404 => remedy!("check the path of the address: it may name what is not there"),
         429 | 500.. => remedy!("the service is busy or fails: look at its log, and try again"),

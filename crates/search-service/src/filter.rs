@@ -20,8 +20,8 @@ pub(crate) fn translated(
     };
     let unknown = || filter.to_string();
     match (filter, kind) {
-        (Filter::All(filters), Kind::VectorStore) => joined("and", all(filters)?),
-        (Filter::Any(filters), Kind::VectorStore) => joined("or", all(filters)?),
+        (Filter::All(filters), Kind::VectorStore) => joined("and", &all(filters)?),
+        (Filter::Any(filters), Kind::VectorStore) => joined("or", &all(filters)?),
         (Filter::All(filters), Kind::Qdrant) => Some(json!({ "must": all(filters)? })),
         (Filter::Any(filters), Kind::Qdrant) => Some(json!({ "should": all(filters)? })),
         (Filter::Not(inner), Kind::Qdrant) => Some(json!({
@@ -61,7 +61,7 @@ pub(crate) fn translated(
 }
 
 /// A group of OpenAI's filters.
-fn joined(operator: &str, filters: Vec<Value>) -> Option<Value> {
+fn joined(operator: &str, filters: &[Value]) -> Option<Value> {
     Some(json!({ "type": operator, "filters": filters }))
 }
 

@@ -125,7 +125,7 @@ mod tests {
 
     use super::*;
 
-    fn hit(fields: Value, address: &str) -> Result<Option<Hit>, ServiceError> {
+    fn hit(fields: &Value, address: &str) -> Result<Option<Hit>, ServiceError> {
         let found = Found {
             score: 0.5,
             fields: fields.as_object().unwrap().clone(),
@@ -154,19 +154,19 @@ mod tests {
                 "qdrant+http://b/n?text=say&vector=v",
             ),
         ] {
-            let passage = hit(fields, address).unwrap().unwrap().passage;
+            let passage = hit(&fields, address).unwrap().unwrap().passage;
             assert_eq!(passage.text, "Nine bar.");
             assert_eq!(Value::Object(passage.metadata), json!({ "a": 1 }));
             assert_eq!(passage.id.0.len(), 16);
         }
-        assert!(hit(json!({ "text": "  " }), QDRANT).unwrap().is_none());
+        assert!(hit(&json!({ "text": "  " }), QDRANT).unwrap().is_none());
     }
 
     #[test]
     fn a_record_without_text_names_its_fields() {
-        let error = hit(json!({ "heading": "h", "say": "s" }), QDRANT).unwrap_err();
+        let error = hit(&json!({ "heading": "h", "say": "s" }), QDRANT).unwrap_err();
         assert!(error.to_string().ends_with("its fields are heading, say"));
-        let error = hit(json!({ "text": { "a": 1 } }), QDRANT).unwrap_err();
+        let error = hit(&json!({ "text": { "a": 1 } }), QDRANT).unwrap_err();
         assert!(matches!(error, ServiceError::WrongType { .. }));
     }
 
@@ -174,7 +174,7 @@ mod tests {
     fn what_was_found_lately_is_remembered() {
         let mut remembered = Remembered::default();
         for number in 0..=Remembered::MOST {
-            let mut passage = hit(json!({ "text": "t", "id": number.to_string() }), QDRANT);
+            let mut passage = hit(&json!({ "text": "t", "id": number.to_string() }), QDRANT);
             let passage = passage.as_mut().unwrap().take().unwrap().passage;
             remembered.keep(&passage);
             remembered.keep(&passage);

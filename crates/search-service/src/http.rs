@@ -229,11 +229,16 @@ pub(crate) fn state(client: &Client, address: &ServiceAddress) -> Result<State, 
     Ok(match address.kind {
         // Only a search tells whether there is one.
         Kind::Retrieve | Kind::Postgres => State::default(),
-        Kind::VectorStore => {
-            let answer = get("")?;
-            answer.get("id").ok_or_else(|| other_service(address))?;
-            State::default()
-        }
+        // A key that may search need not be one that may look at stores.
+        Kind::VectorStore => match get("") {
+            Err(ServiceError::Status {
+                status: 401 | 403, ..
+            }) => State::default(),
+            answer => {
+                answer?.get("id").ok_or_else(|| other_service(address))?;
+                State::default()
+            }
+        },
         Kind::Qdrant => {
             let answer = get("")?;
             let vectors = answer.pointer("/result/config/params/vectors");

@@ -11,6 +11,7 @@ fn setting(name: &str) -> String {
     match name {
         "api_key" => "KEN_API_KEY".to_owned(),
         "milvus_token" => "KEN_MILVUS_TOKEN".to_owned(),
+        "search_key" => "KEN_SEARCH_KEY".to_owned(),
         "keys" => "[keys] of ken.toml".to_owned(),
         _ => format!("--{}", name.replace('_', "-")),
     }

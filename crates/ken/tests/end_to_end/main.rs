@@ -46,6 +46,7 @@ mod remote;
 mod remote_stopped;
 mod rerank;
 mod search;
+mod search_services;
 mod self_routing;
 #[cfg(unix)]
 mod serve;
