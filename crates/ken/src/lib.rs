@@ -39,13 +39,13 @@ pub fn main_with(given: &[OsString]) -> u8 {
             return failure::report_usage(&error, asks_for_json(given));
         }
     };
-    match run(&arguments, &matches) {
+    match run(&arguments, &matches, given) {
         Ok(()) => failure::DONE,
         Err(error) => failure::report(&error, arguments.global.json),
     }
 }
 
-fn run(arguments: &Arguments, matches: &ArgMatches) -> Result<()> {
+fn run(arguments: &Arguments, matches: &ArgMatches, given: &[OsString]) -> Result<()> {
     let json = arguments.global.json;
     style::choose(arguments.global.color);
     if arguments.global.quiet {
@@ -69,6 +69,7 @@ fn run(arguments: &Arguments, matches: &ArgMatches) -> Result<()> {
     }
     let session = &Session {
         settings: &settings,
+        given,
         json,
         quiet: arguments.global.quiet,
         stop,

@@ -1,5 +1,6 @@
 //! What every verb is called with: the settings, how it shows its outcome, and what stops it.
 
+use std::ffi::OsString;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,6 +15,8 @@ use crate::progress::{Display, begun};
 #[derive(Clone, Copy)]
 pub(crate) struct Session<'a> {
     pub(crate) settings: &'a Settings,
+    /// The arguments of the program, its name first.
+    pub(crate) given: &'a [OsString],
     /// Whether the outcome is shown as JSON.
     pub(crate) json: bool,
     /// Whether nothing is shown but the outcome.

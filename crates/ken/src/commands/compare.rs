@@ -62,7 +62,7 @@ pub(crate) fn run(
     let work = ComparisonWork {
         folder: &folder,
         title: &title,
-        provenance: provenance::of(settings),
+        provenance: provenance::of(settings, session.given),
         questions,
         policies,
         probed: &probed,

@@ -1,20 +1,26 @@
 //! What a report says of how its numbers came about.
 
 use std::borrow::Cow;
+use std::ffi::OsString;
 use std::path::Path;
 
 use ken_report::Provenance;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-/// The settings of a run with the command, the version and the date. Paths in the command are cut to their last part,
-/// since others see reports.
-pub(crate) fn of(settings: Provenance) -> Provenance {
-    let words = std::env::args().skip(1).map(|word| {
-        let last = Path::new(&word)
+/// The settings of a run with the command, the version and the date. `given` are the program's arguments, its name first; paths
+/// among them are cut to their last part, since others see reports.
+pub(crate) fn of(settings: Provenance, given: &[OsString]) -> Provenance {
+    let words = given.iter().skip(1).map(|word| {
+        let word = word.to_string_lossy();
+        let (flag, value) = match word.split_once('=') {
+            Some((flag, value)) if flag.starts_with("--") => (format!("{flag}="), value),
+            _ => (String::new(), &*word),
+        };
+        let last = Path::new(value)
             .file_name()
             .map(|name| name.to_string_lossy());
-        for_a_shell(last.as_deref().unwrap_or(&word)).into_owned()
+        flag + &for_a_shell(last.as_deref().unwrap_or(value))
     });
     let command = std::iter::once("ken".to_owned()).chain(words);
     let command: Vec<String> = command.collect();

@@ -17,8 +17,10 @@ Keywords that a function does not name itself are settings: those of `ken.toml`,
 from ._errors import KenError
 from ._ken import VERSION as __version__
 from .corpus import Corpus
+from .measures import calibrate, compare, probe, study, tune
 from .model import Embedder, Model
 from .pipeline import Pipeline
+from .report import Report
 from .results import Answer, Citation, Document, Generation, Hit, Known, Retrieved, Score
 
 __all__ = [
@@ -33,7 +35,13 @@ __all__ = [
     "Known",
     "Model",
     "Pipeline",
+    "Report",
     "Retrieved",
     "Score",
     "__version__",
+    "calibrate",
+    "compare",
+    "probe",
+    "study",
+    "tune",
 ]

@@ -75,7 +75,7 @@ pub(super) fn run(arguments: &PruneReportArguments, session: &Session<'_>) -> Re
     ];
     let settings = settings.map(|(name, value)| (name.to_owned(), value));
     let report = pruning_report(&format!("Pruning {name}"), ends.as_ref(), &rows)
-        .measured_with(provenance::of(settings.into()));
+        .measured_with(provenance::of(settings.into(), session.given));
     write_report(&report, &out)?;
     if session.json {
         return output::json(&json!({

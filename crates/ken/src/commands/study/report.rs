@@ -60,7 +60,7 @@ pub(super) fn told(
     let name = study.file_name().unwrap_or_default().to_string_lossy();
     let report = measured
         .report(&format!("Models and corpus scales: {name}"))
-        .measured_with(provenance::of(settings));
+        .measured_with(provenance::of(settings, session.given));
     measured.write(&report, out)?;
     if session.json {
         return output::json(&measured);

@@ -1,0 +1,186 @@
+"""Measurements: what a model knows, which policy pays, how large a model and a corpus have to be. Each is a verb of the program `ken`,
+whose flags are its keywords; the same measurement with the same `out` continues where it ended."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pathlib
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from ._records import records as _records
+from ._verbs import run
+from .corpus import Corpus, PathLike
+from .report import Report
+
+
+def probe(
+    questions: Any,
+    *,
+    model: PathLike | None = None,
+    corpus: Corpus | PathLike | None = None,
+    out: PathLike | None = None,
+    **options: Any,
+) -> Report:
+    """Measures what a model knows of each question, without evidence and with it.
+
+    Args:
+        questions: A file of JSON Lines, or records with a `question` and `golden_answers`: mappings, a data frame, an Arrow table.
+        model: What names a language model; without it, that of the settings.
+        corpus: A `Corpus` or where one is; without it, only what the model knows by itself is measured.
+        out: The file of records; without it, nothing is kept.
+        **options: Flags of `ken probe`, such as `samples=30`, `limit=200`, `k=3`, `seed=1`.
+
+    Returns:
+        A row a question.
+    """
+    with _questions(questions) as file, _place(out) as place:
+        kept = _file(place, out, "probe.jsonl")
+        rows = run("probe", file, out=kept, model=model, corpus=_address(corpus), **options)
+        return Report(rows, rows, _page(kept.with_name(kept.name + ".html")))
+
+
+def compare(
+    questions: Any,
+    policies: Iterable[str] = ("never", "always", "documents"),
+    *,
+    model: PathLike | None = None,
+    corpus: Corpus | PathLike | None = None,
+    out: PathLike | None = None,
+    **options: Any,
+) -> Report:
+    """Compares policies on the same questions, each against the better of never and always retrieving.
+
+    Args:
+        questions: As in `probe`.
+        policies: At least two, such as `certainty` or `prompt@0.5`; of those without a threshold, the best in hindsight is shown.
+        model: As in `probe`.
+        corpus: A `Corpus` or where one is.
+        out: The folder of answers and reports; without it, nothing is kept.
+        **options: Flags of `ken eval`, such as `limit`, `records`, `by`, `correct`, `seed`.
+
+    Returns:
+        A row a policy.
+    """
+    with _questions(questions) as file, _place(out) as place:
+        names = ",".join(policies)
+        [data] = run("eval", file, policy=names, out=place, model=model, corpus=_address(corpus), **options)
+        return Report(data, data.get("policies", [data]), _page(place / "report.html"))
+
+
+def tune(
+    questions: Any,
+    *,
+    model: PathLike | None = None,
+    corpus: Corpus | PathLike | None = None,
+    out: PathLike | None = None,
+    confirm: Any = None,
+    **options: Any,
+) -> Report:
+    """Chooses the cheapest policy that is shown to lose at most `max_loss` against the better of never and always retrieving.
+
+    Args:
+        questions: As in `probe`; 30 at least, and about 200 tell policies apart.
+        model: As in `probe`.
+        corpus: A `Corpus` or where one is.
+        out: The folder of answers; without it, nothing is kept.
+        confirm: Other questions, on which the chosen policy is tried once.
+        **options: Flags of `ken tune`, such as `max_loss=0.05`, `limit`, `write=True`.
+
+    Returns:
+        A row a policy. `report["chosen"]` is the policy to use, `report["why"]` says why.
+    """
+    with _questions(questions) as file, _questions(confirm) as others, _place(out) as place:
+        [data] = run("tune", file, out=place, confirm=others, model=model, corpus=_address(corpus), **options)
+        return Report(data, data["policies"])
+
+
+def calibrate(records: PathLike, policy: str, **options: Any) -> Report:
+    """Chooses the threshold of a policy on what `probe` recorded.
+
+    Args:
+        records: A file that `probe` wrote.
+        policy: By its signal: `certainty`, `evidence:gate`, …
+        **options: Flags of `ken calibrate`, such as `ratio`, `max_loss`, `out`.
+
+    Returns:
+        One row.
+    """
+    [data] = run("calibrate", records, policy=policy, **options)
+    return Report(data, [data])
+
+
+def study(
+    questions: Any,
+    corpus: Corpus | PathLike,
+    models: Mapping[str, PathLike],
+    *,
+    scales: str,
+    out: PathLike | None = None,
+    by: str | None = None,
+    **options: Any,
+) -> Report:
+    """Answers questions with every model at every scale of a corpus: which model, and how much of the corpus, is enough.
+
+    Args:
+        questions: As in `probe`.
+        corpus: A `Corpus` or its folder, taken in with `shards`.
+        models: What names each, by the name that the report gives it.
+        scales: Numbers of shards, `0-4` or `0,1,4`; 0 is without retrieval.
+        out: The folder of the study; without it, nothing is kept.
+        by: A field of the questions' metadata by which the report is broken down.
+        **options: Flags of `ken study run`.
+
+    Returns:
+        A row for each model at each scale. `report["compensation"]` has how many shards make up for a smaller model.
+    """
+    named = [f"{name}={os.fspath(reference)}" for name, reference in models.items()]
+    with _questions(questions) as file, _place(out) as place:
+        run("study run", file, model=named, scales=scales, corpus=_address(corpus), out=place, **options)
+        [data] = run("study report", place, by=by)
+        rows = [
+            {"dataset": one["dataset"], "model": one["model"], "parameters": one["parameters"], **scale}
+            for one in data["series"]
+            for scale in one["scales"]
+        ]
+        return Report(data, rows, _page(place / "report.html"))
+
+
+def _address(corpus: Corpus | PathLike | None) -> PathLike | None:
+    return corpus.address if isinstance(corpus, Corpus) else corpus
+
+
+@contextlib.contextmanager
+def _questions(questions: Any) -> Iterator[pathlib.Path | None]:
+    """A file of the questions."""
+    if questions is None or isinstance(questions, (str, os.PathLike)):
+        yield None if questions is None else pathlib.Path(questions)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder) / "questions.jsonl"
+        with file.open("w", encoding="utf-8") as lines:
+            lines.writelines(record + "\n" for record in _records(questions))
+        yield file
+
+
+@contextlib.contextmanager
+def _place(out: PathLike | None) -> Iterator[pathlib.Path]:
+    """Where results are kept, or a folder that goes with them."""
+    if out is not None:
+        yield pathlib.Path(out)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        yield pathlib.Path(folder) / "results"
+
+
+def _file(place: pathlib.Path, out: PathLike | None, name: str) -> pathlib.Path:
+    if out is not None:
+        return place
+    place.mkdir()
+    return place / name
+
+
+def _page(path: pathlib.Path) -> str | None:
+    return path.read_text(encoding="utf-8") if path.exists() else None
