@@ -45,6 +45,7 @@ mod remote;
 #[cfg(unix)]
 mod remote_stopped;
 mod rerank;
+mod retrieval;
 mod search;
 mod self_routing;
 #[cfg(unix)]
