@@ -7,11 +7,8 @@
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
-use std::fs::File;
-use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
-use flate2::read::MultiGzDecoder;
 use ken_answer::{AnswerError, QuestionPrompt};
 use ken_diagnostic::Remedy;
 use ken_probe::{Golden, letter, right_choices};
@@ -20,6 +17,7 @@ use serde_json::{Map, Value};
 
 use crate::json_line;
 use crate::split::AboutSubject;
+use crate::text_lines::{LineFault, each_line};
 use ken_random::shuffle;
 
 /// One question with the answers that count as right.
@@ -244,6 +242,21 @@ pub enum DatasetError {
     #[error("{path} holds no questions")]
     #[diagnostic(remedy = Remedy::from(QUESTION))]
     NoQuestions { path: PathBuf },
+    #[error("no question of {path} has a golden answer, so every answer would count as wrong")]
+    #[diagnostic(
+        remedy = "write golden answers into the file, or name judged documents by <qrels>, which measure search alone"
+    )]
+    NoGoldenAnswers { path: PathBuf },
+}
+
+impl DatasetError {
+    fn of_line(path: &Path, line: usize, fault: LineFault) -> Self {
+        let path = path.to_owned();
+        match fault {
+            LineFault::Read(source) => Self::Read { path, line, source },
+            LineFault::NotUtf8 { column } => Self::NotUtf8 { path, line, column },
+        }
+    }
 }
 
 /// Reads the questions of `path`, in file order. Gzip is recognized by content, blank lines are
@@ -252,23 +265,11 @@ pub enum DatasetError {
 /// # Errors
 /// The first line that is not a question, by its number; see [`DatasetError`].
 pub fn read_questions(path: &Path) -> Result<Vec<Question>, DatasetError> {
-    let unreadable = |line| {
-        let path = path.to_owned();
-        move |source| DatasetError::Read { path, line, source }
-    };
-    let mut lines = open(path).map_err(unreadable(1))?;
     let mut questions: Vec<Question> = Vec::new();
     let mut line_of_id: HashMap<String, usize> = HashMap::new();
-    let mut bytes = Vec::new();
-    for line in 1.. {
-        bytes.clear();
-        let read = lines.read_until(b'\n', &mut bytes);
-        if read.map_err(unreadable(line))? == 0 {
-            break;
-        }
-        let Some(question) = parse_line(path, line, &bytes)? else {
-            continue;
-        };
+    let fault = |line, fault| DatasetError::of_line(path, line, fault);
+    each_line(path, fault, |line, text| {
+        let question = parse_line(path, line, text)?;
         check_choices(path, line, &question)?;
         match line_of_id.entry(question.id.clone()) {
             Entry::Vacant(slot) => slot.insert(line),
@@ -282,7 +283,8 @@ pub fn read_questions(path: &Path) -> Result<Vec<Question>, DatasetError> {
             }
         };
         questions.push(question);
-    }
+        Ok(())
+    })?;
     if questions.is_empty() {
         return Err(DatasetError::NoQuestions {
             path: path.to_owned(),
@@ -309,30 +311,9 @@ pub fn sample<T>(items: Vec<T>, limit: usize, seed: u64) -> Vec<T> {
         .collect()
 }
 
-fn open(path: &Path) -> std::io::Result<Box<dyn BufRead>> {
-    let mut reader = BufReader::new(File::open(path)?);
-    if reader.fill_buf()?.starts_with(&[0x1f, 0x8b]) {
-        Ok(Box::new(BufReader::new(MultiGzDecoder::new(reader))))
-    } else {
-        Ok(Box::new(reader))
-    }
-}
-
-fn parse_line(path: &Path, line: usize, bytes: &[u8]) -> Result<Option<Question>, DatasetError> {
-    let bytes = match (line, bytes) {
-        (1, [0xef, 0xbb, 0xbf, rest @ ..]) => rest,
-        _ => bytes,
-    };
-    let text = std::str::from_utf8(bytes).map_err(|error| DatasetError::NotUtf8 {
-        path: path.to_owned(),
-        line,
-        column: error.valid_up_to() + 1,
-    })?;
-    if text.trim().is_empty() {
-        return Ok(None);
-    }
+fn parse_line(path: &Path, line: usize, text: &str) -> Result<Question, DatasetError> {
     json_line::parse(text.as_bytes())
-        .map(|question: Question| Some(question.with_choices()))
+        .map(Question::with_choices)
         .map_err(|fault| DatasetError::NotAQuestion {
             path: path.to_owned(),
             line,

@@ -2,7 +2,7 @@
 //!
 //! The path of an evaluation: [`dataset`] reads the questions, [`mod@evaluate`] has each answered and
 //! scored into a [`record`], which [`results`] keeps, and [`summary`] averages them. [`mod@compare`] compares
-//! policies on the same answers. [`mod@probe`] measures what a model knows, and [`calibration`] derives from it
+//! policies on the same answers. [`retrieval`] measures search alone. [`mod@probe`] measures what a model knows, and [`calibration`] derives from it
 //! what thresholds are chosen on. Whatever asks a model about many questions is one resumable [`run`]. This crate
 //! loads no model, opens no corpus, and links no training: it is given them.
 
@@ -18,14 +18,17 @@ pub mod json_line;
 mod paired;
 mod paired_interval;
 pub mod probe;
+mod randomization;
 pub mod record;
 mod record_files;
 mod report_files;
 pub mod results;
+pub mod retrieval;
 pub mod run;
 pub mod split;
 pub mod statistics;
 pub mod summary;
+mod text_lines;
 pub mod tune;
 
 pub use calibration::{
@@ -43,6 +46,7 @@ pub use paired_interval::paired_interval;
 pub use probe::{
     Probe, ProbeRecord, ProbeSummary, ProbedEvidence, probe, probe_report, summarize_probe,
 };
+pub use randomization::randomization_test;
 pub use record::Record;
 pub use record_files::{default_file, with_ending};
 pub use report_files::write_report;

@@ -63,6 +63,9 @@ pub struct Summary {
     pub retriever_calls: Count,
     /// Tokens that the model read and wrote.
     pub tokens: TokenSummary,
+    /// Tokens that the model read and wrote for all questions, by right answer; `None` where none is right (tokens per
+    /// correctness of OverSearchQA).
+    pub tokens_per_right: Option<f64>,
     /// Milliseconds per question.
     pub latency_ms: LatencySummary,
 }
@@ -81,6 +84,10 @@ impl TokenSummary {
     #[must_use]
     pub fn mean(&self) -> Option<f64> {
         Some(self.prompt.mean? + self.completion.mean?)
+    }
+
+    fn total(&self) -> usize {
+        self.prompt.total + self.completion.total
     }
 }
 
@@ -131,6 +138,10 @@ pub fn summarize(policy: &str, records: &[Record]) -> Summary {
             .iter()
             .filter(|r| r.searched() && r.gold_passage.is_some())
     };
+    let tokens = TokenSummary {
+        prompt: count(records, |r| r.tokens.prompt),
+        completion: count(records, |r| r.tokens.completion),
+    };
     Summary {
         n: records.len(),
         failed: records.iter().filter(|r| r.error.is_some()).count(),
@@ -155,10 +166,8 @@ pub fn summarize(policy: &str, records: &[Record]) -> Summary {
         gold_first: share(with_gold_passage().map(|r| r.gold_rank == Some(1))),
         model_calls: count(records, |r| r.calls.model),
         retriever_calls: count(records, |r| r.calls.retriever),
-        tokens: TokenSummary {
-            prompt: count(records, |r| r.tokens.prompt),
-            completion: count(records, |r| r.tokens.completion),
-        },
+        tokens_per_right: (exact > 0).then(|| tokens.total() as f64 / exact as f64),
+        tokens,
         latency_ms: latency(records),
     }
 }

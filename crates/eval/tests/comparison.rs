@@ -252,6 +252,20 @@ fn statistics_are_those_of_the_set_boundary() {
         (oracle.trusted_right, oracle.doubted_right),
         (Some(0.75), Some(0.0))
     );
+    assert_eq!(oracle.needless_searches, Some(0.0));
+    assert_eq!(of("always").needless_searches, Some(0.6));
+    assert_eq!(of("never").needless_searches, None);
+    let tokens = |name: &str| {
+        let Summary { tokens, em, n, .. } = &of(name).summary;
+        (tokens.prompt.total + tokens.completion.total) as f64 / (em.unwrap() * *n as f64)
+    };
+    for name in ["never", "always", "oracle"] {
+        let per_right = of(name).summary.tokens_per_right.unwrap();
+        assert!(
+            (per_right - tokens(name)).abs() < 1e-6,
+            "{name}: {per_right}"
+        );
+    }
     assert!((oracle.vs_always.em.unwrap() - 0.2).abs() < 1e-12);
     // Of three kinds known from memory one is misled.
     assert!((comparison.misled.unwrap() - 1.0 / 3.0).abs() < 1e-12);

@@ -166,6 +166,7 @@ fn the_summary_has_the_names_of_the_contract() {
             "tokens": {
             "prompt": {"mean": null, "total": 0}, "completion": {"mean": null, "total": 0}
         },
+        "tokens_per_right": null,
         "latency_ms": {"mean": null, "p50": null, "p95": null, "stages": {}},
     });
     assert_eq!(value, expected);

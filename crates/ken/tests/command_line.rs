@@ -286,6 +286,67 @@ fn the_doctor_reports_and_does_not_fail() {
     );
 }
 
+#[test]
+fn what_other_systems_found_is_measured_without_a_corpus() {
+    let folder = folder();
+    let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+    let queries = "{\"_id\": \"1\", \"text\": \"a\"}\n{\"_id\": \"2\", \"text\": \"b\"}\n";
+    write("queries.jsonl", queries);
+    write(
+        "judged.tsv",
+        "query-id\tcorpus-id\tscore\n1\td\t1\n2\te\t1\n9\te\t1\n",
+    );
+    write(
+        "one.run",
+        "1 Q0 d 1 0.5 t\n2 Q0 d 1 0.5 t\n2 Q0 e 2 0.4 t\n",
+    );
+    write("other.run", "1 Q0 c 1 0.5 t\n1 Q0 d 2 0.5 t\n");
+    let eval = ["eval", "queries.jsonl", "--qrels", "judged.tsv", "--runs"];
+    let eval = |more: &[&str]| ken(folder.path(), &[&eval[..], more].concat());
+    let outcome = eval(&["one.run,other.run", "--json"]);
+    assert_eq!(outcome.code, 0, "{}", outcome.stdout);
+    let found = outcome.json();
+    let mrr = |system: usize| &found["systems"][system]["measures"][3];
+    assert_eq!(
+        (&mrr(0)["measure"], &mrr(0)["mean"]),
+        (&"MRR@100".into(), &0.75.into())
+    );
+    assert_eq!(mrr(1)["mean"], 0.5);
+    assert_eq!(mrr(1)["against_first"]["difference"], -0.25);
+    let notices = found["notices"].as_array().unwrap();
+    assert_eq!(notices.len(), 3, "{notices:?}");
+    for (notice, begin) in notices.iter().zip([
+        "1 of the 3 judged queries are not among those that are asked",
+        "other ranks nothing for 1 of the queries",
+        "other gives documents of other relevance the same score for 1 of the queries",
+    ]) {
+        assert!(notice.as_str().unwrap().starts_with(begin), "{notice}");
+    }
+    let by_query = fs::read_to_string(folder.path().join("queries.retrieval/queries.csv")).unwrap();
+    assert!(by_query.contains("\none,2,"), "{by_query}");
+
+    let text = eval(&["one.run"]).stdout;
+    assert!(text.contains("2 judged queries"), "{text}");
+    write("broken.run", "1 Q0 d 1 inf t\n");
+    let refused = eval(&["broken.run", "--json"]);
+    assert_eq!(refused.json()["error"]["kind"], "score_not_finite");
+    let refused = eval(&["one.run", "--policy", "never", "--json"]);
+    assert_eq!(refused.json()["error"]["kind"], "flag_of_answers");
+}
+
+#[test]
+fn questions_without_answers_are_no_evaluation() {
+    let folder = folder();
+    let line = "{\"id\": \"1\", \"question\": \"Who?\", \"golden_answers\": []}\n";
+    fs::write(folder.path().join("q.jsonl"), line).unwrap();
+    let outcome = ken(folder.path(), &["eval", "q.jsonl", "--policy", "never"]);
+    assert_eq!((outcome.code, outcome.stdout.as_str()), (1, ""));
+    let expected = "error: no question of q.jsonl has a golden answer, so every answer would count as wrong\n\
+                    hint: write golden answers into the file, or name judged documents by --qrels, which measure \
+                    search alone\n";
+    assert_eq!(outcome.stderr, expected);
+}
+
 #[cfg(unix)]
 #[test]
 fn a_reader_that_goes_away_is_no_failure() {

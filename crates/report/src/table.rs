@@ -104,6 +104,14 @@ impl<R> Measure<R> {
         }
     }
 
+    /// A column of p values.
+    pub const fn p_value(key: &'static str, name: &'static str, of: fn(&R) -> Cell) -> Self {
+        Self {
+            digits: Some(4),
+            ..Self::plain(key, name, of)
+        }
+    }
+
     /// A column of counts by question.
     pub const fn mean(key: &'static str, name: &'static str, of: fn(&R) -> Cell) -> Self {
         Self {

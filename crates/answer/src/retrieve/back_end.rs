@@ -164,6 +164,22 @@ impl BackEnd {
         })
     }
 
+    /// Whether there is a document of an id, pruned or not; in Milvus, whether its first passage is there. A search
+    /// service is not asked: there may be.
+    ///
+    /// # Errors
+    /// As [`BackEnd::find`].
+    pub fn has_document(&self, id: &str) -> Result<bool, AnswerError> {
+        Ok(match self {
+            Self::Local(local) => {
+                let passages = local.index.corpus().passages_of(id, None);
+                passages.map_err(ken_index::IndexError::from)?.is_some()
+            }
+            Self::Milvus(collection) => collection.find(&format!("{id}#0"))?.is_some(),
+            Self::Service(_) => true,
+        })
+    }
+
     /// What is left out of every result, by reason; nothing is known of that elsewhere.
     ///
     /// # Errors

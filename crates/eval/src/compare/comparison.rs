@@ -138,6 +138,8 @@ pub struct PolicyResult {
     pub trusted_right: Option<f64>,
     /// Of the questions that it answers with evidence, the share that memory would have answered right.
     pub doubted_right: Option<f64>,
+    /// Of the questions that it searches for, the share that memory answers right.
+    pub needless_searches: Option<f64>,
     /// Choosing by chance with evidence for as many questions: mean exact match, and the interval that holds
     /// 95% of the draws.
     pub random: Difference,
@@ -333,6 +335,10 @@ fn result(
         strict_preference: share(strict),
         trusted_right: right_from_memory(false),
         doubted_right: right_from_memory(true),
+        needless_searches: share(
+            (records.iter().zip(answered))
+                .filter_map(|(record, one)| record.searched().then_some(one.never.em)),
+        ),
         random: by_chance(answered, ratio, seed),
         vs_better: against_arm(better),
         vs_always: against_arm(Arm::Always),

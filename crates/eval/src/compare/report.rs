@@ -26,6 +26,7 @@ const POLICIES: &[Measure<PolicyResult>] = measures![one =>
     mean "search_results" "results" = one.summary.search_results.mean;
     mean "model_calls" "calls" = one.summary.model_calls.mean;
     mean "tokens" "tokens" = one.summary.tokens.mean();
+    mean "tokens_per_right" "tokens/right" = one.summary.tokens_per_right;
     ms "latency_p50_ms" "p50" = one.summary.latency_ms.p50;
     ms "latency_p95_ms" "p95" = one.summary.latency_ms.p95;
     share "auroc" "AUROC" = one.auroc;
@@ -35,6 +36,7 @@ const POLICIES: &[Measure<PolicyResult>] = measures![one =>
     share "strict_preference" "strict" = one.strict_preference;
     share "trusted_right" "trusted, right" = one.trusted_right;
     share "doubted_right" "doubted, right" = one.doubted_right;
+    share "needless_searches" "needless searches" = one.needless_searches;
     interval "random_em" "by chance" = one.random;
     interval "vs_better" "against the better" = one.vs_better;
     interval "vs_always" "against always" = one.vs_always;
@@ -153,7 +155,8 @@ fn policies(comparison: &Comparison) -> Vec<Section> {
         .chain(unscored);
     let note = "Calls and tokens are means over the questions. A score is a sign that retrieval is not needed (AUROC, \
                 AUPRC, ECE) where retrieval would turn no wrong answer into a right one. Trusted is what is answered from \
-                memory, doubted what is answered with evidence; of both, the share that memory answers right. Differences \
+                memory, doubted what is answered with evidence; of both, the share that memory answers right. Needless are \
+                the searches for questions that memory answers right. Differences \
                 are of exact match, with 95% intervals, paired by question; which of never and always is better is seen in \
                 hindsight, and the oracle's lead is that over it. A policy without a threshold was cut on each half of \
                 the questions where the other half was answered best.";

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Arg, Args};
 use ken_answer::Policy;
+use ken_index::Mode;
 
 use super::corpora;
 use crate::config::{ADVANCED, DECIDING, FINDING, Flag, Key, MODEL, Settings, count, flags, share};
@@ -61,6 +62,8 @@ Examples:
   ken eval questions.jsonl --corpus notes.ken --policy certainty,random:0.5 --records known.jsonl
   ken eval questions.jsonl --corpus notes.ken --k 8 --policy always,always:1,certainty:0:1:8
   ken eval questions.jsonl --corpus notes.ken --policy always,certainty@0.3 --abstain uncertainty:margin@0.4
+  ken eval questions.jsonl --corpus notes.ken --qrels judged.tsv --modes lexical,dense,hybrid
+  ken eval scifact/ --corpus scifact.ken --modes hybrid --runs bm25.run
 
 Each line of QUESTIONS is {\"id\", \"question\", \"golden_answers\": [..], \"metadata\"}, and \
 for multiple choice \"choices\": [..]. Results go to \
@@ -77,9 +80,13 @@ share of needless retrievals (memory is right) that a policy spares without read
 the other half: at a net loss of at most 0.01, and where at most 0.01 of the beneficial retrievals (right \
 with evidence alone) are missed. With --abstain, withheld answers count as wrong, and \
 the report also tells how many questions are answered, how many of the answers given are wrong, and \
-how many of the withheld ones would have been.")]
+how many of the withheld ones would have been.
+
+With --qrels, and of a folder in BEIR's format, search alone is measured, and no language model is opened: --k \
+documents are found for each judged query (100 by default), in each of --modes. The --out directory gets a run in \
+TREC's format for each mode, retrieval.csv, queries.csv and report.html.")]
 pub(crate) struct EvalArguments {
-    /// JSON Lines file of questions, plain or .gz
+    /// JSON Lines file of questions, plain or .gz; or a BEIR folder
     #[arg(value_name = "QUESTIONS")]
     pub(crate) questions: PathBuf,
 
@@ -91,10 +98,29 @@ pub(crate) struct EvalArguments {
     #[arg(long, value_name = "POLICIES", value_delimiter = ',')]
     pub(crate) policy: Vec<Policy>,
 
-    /// Write results to FILE, of several policies to DIR
+    /// Measure search alone by FILE, which says what is relevant
     ///
-    /// By default NAME.POLICY.results.jsonl, or NAME.policies, in the working directory, where
-    /// QUESTIONS is NAME.jsonl.
+    /// Judgments of documents (qrels) in TREC's or BEIR's columns. Of a BEIR folder, by default its
+    /// qrels/test.tsv.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) qrels: Option<PathBuf>,
+
+    /// With --qrels: search modes to compare, separated by commas
+    ///
+    /// dense, lexical or hybrid. [setting: mode]
+    #[arg(long, value_name = "MODES", value_delimiter = ',', help_heading = ADVANCED)]
+    pub(crate) modes: Vec<Mode>,
+
+    /// With --qrels: what other systems found, in files of TREC's format
+    ///
+    /// Each is measured beside the modes, under the name of its file; without a corpus, alone.
+    #[arg(long, value_name = "FILES", value_delimiter = ',', help_heading = ADVANCED)]
+    pub(crate) runs: Vec<PathBuf>,
+
+    /// Write results to FILE, of several policies or of search to DIR
+    ///
+    /// By default NAME.POLICY.results.jsonl, NAME.policies or NAME.retrieval, in the working directory,
+    /// where QUESTIONS is NAME.jsonl.
     #[arg(long, value_name = "FILE|DIR")]
     pub(crate) out: Option<PathBuf>,
 
@@ -112,7 +138,7 @@ pub(crate) struct EvalArguments {
     /// Reuse what `ken probe` recorded
     ///
     /// With several policies. Tokens and times count as they did when the questions were probed.
-    #[arg(long, value_name = "RECORDS")]
+    #[arg(long, value_name = "RECORDS", help_heading = ADVANCED)]
     pub(crate) records: Option<PathBuf>,
 
     /// Hold the answers against those in FILE, question by question

@@ -1,16 +1,18 @@
-//! `ken eval`: a policy measured over a file of questions. Several are compared in `compare`.
+//! `ken eval`: a policy measured over a file of questions. Several are compared in `compare`, and search is measured alone
+//! in `retrieval`.
 
 use std::path::Path;
 
 use ken_eval::compare::grouped_by;
+use ken_eval::retrieval::RetrievalFiles;
 use ken_eval::{
-    Paired, Question, Record, Summary, check_field, evaluate_pipeline, is_held_out, paired,
-    read_questions, read_results, summarize,
+    DatasetError, Paired, Question, Record, Summary, check_field, evaluate_pipeline, is_held_out,
+    paired, read_questions, read_results, summarize,
 };
 use serde::Serialize;
 
 use crate::arguments::answer::EvalArguments;
-use crate::commands::{compare, records, training_questions};
+use crate::commands::{compare, records, retrieval, training_questions};
 use crate::failure::{Failure, Result};
 use crate::output::{self, share};
 use crate::session::Session;
@@ -57,7 +59,22 @@ fn broken_down(
 }
 
 pub(crate) fn run(arguments: &EvalArguments, session: &Session<'_>) -> Result<()> {
+    let files = RetrievalFiles::of(&arguments.questions, arguments.qrels.as_deref())?;
+    if let Some(files) = files {
+        return retrieval::run(arguments, &files, session);
+    }
+    if !(arguments.modes.is_empty() && arguments.runs.is_empty()) {
+        return Err(Failure::refused(
+            "no_qrels",
+            "--modes and --runs compare search by judged documents, and none are given",
+            "name their file by --qrels, or a folder in BEIR's format in place of the questions",
+        ));
+    }
     let mut questions = read_questions(&arguments.questions)?;
+    if questions.iter().all(|one| one.golden_answers.is_empty()) {
+        let path = arguments.questions.clone();
+        return Err(DatasetError::NoGoldenAnswers { path }.into());
+    }
     if let Some(share) = arguments.held_out {
         questions.retain(|question| is_held_out(question, share));
     }
@@ -160,6 +177,7 @@ fn show(evaluated: &Evaluated, out: &Path) -> Result<()> {
                 summary.tokens.prompt.total, summary.tokens.completion.total
             ),
         ),
+        ("tokens/right", output::number(summary.tokens_per_right, 1)),
         ("latency p50", ms(summary.latency_ms.p50)),
         ("latency p95", ms(summary.latency_ms.p95)),
     ];

@@ -23,6 +23,7 @@ mod provenance;
 pub(crate) mod prune;
 mod push;
 mod records;
+mod retrieval;
 mod score;
 pub(crate) mod search;
 pub(crate) mod serve;

@@ -27,11 +27,11 @@ pub(crate) fn questions(
 }
 
 /// N of the questions, drawn by the seed, or all.
-pub(crate) fn sampled(
-    questions: Vec<Question>,
+pub(crate) fn sampled<Q>(
+    questions: Vec<Q>,
     limit: Option<NonZeroUsize>,
     settings: &Settings,
-) -> Vec<Question> {
+) -> Vec<Q> {
     let limit = limit.map_or(usize::MAX, NonZeroUsize::get);
     sample(questions, limit, settings.seed)
 }

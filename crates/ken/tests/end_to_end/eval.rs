@@ -115,6 +115,7 @@ fn check_summary(summary: &Value) {
             "model_calls",
             "retriever_calls",
             "tokens",
+            "tokens_per_right",
             "latency_ms",
             "resumed"
         ]

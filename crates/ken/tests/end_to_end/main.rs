@@ -45,6 +45,7 @@ mod remote;
 #[cfg(unix)]
 mod remote_stopped;
 mod rerank;
+mod retrieval;
 mod search;
 mod search_services;
 mod self_routing;

@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 use ken_answer::{Abstention, Measurements, Policy};
 use ken_eval::compare::{Answered, Comparison, Difference, Signals, compare};
 use ken_eval::probe::{Conditions, Effects};
+use ken_eval::retrieval::{
+    DocumentScore, JudgedQuery, RetrievalEvaluation, TrecRun, evaluate_retrieval,
+};
 use ken_eval::{ProbeRecord, Record};
 use ken_lab::pruning::{Ends, PrunedGroup, PrunedRow};
 use ken_policy::Source;
@@ -220,4 +223,30 @@ pub(crate) fn pruned() -> (Ends, Vec<PrunedRow>) {
         none: row("no corpus", 1.0, 0.3),
     };
     (ends, rows)
+}
+
+/// Two systems that rank three documents for two queries; to the second, one of them ranks nothing.
+pub(crate) fn retrieval() -> RetrievalEvaluation {
+    let queries = [("1", "a"), ("2", "b")].map(|(id, relevant)| JudgedQuery {
+        id: id.to_owned(),
+        text: "anything".to_owned(),
+        judgments: [(relevant.to_owned(), 2), ("c".to_owned(), 1)].into(),
+    });
+    let ranked = |order: [&str; 3]| -> Vec<DocumentScore> {
+        let scored = [0.5, 0.25, 0.125].into_iter().zip(order);
+        scored
+            .map(|(score, document)| DocumentScore {
+                document: document.to_owned(),
+                score,
+            })
+            .collect()
+    };
+    let lexical = [("1", ["b", "a", "c"]), ("2", ["b", "c", "a"])];
+    let lexical = lexical.map(|(id, order)| (id.to_owned(), ranked(order)));
+    let dense = [("1".to_owned(), ranked(["a", "c", "b"]))];
+    let runs = [
+        TrecRun::new("lexical", lexical.into()),
+        TrecRun::new("dense", dense.into()),
+    ];
+    evaluate_retrieval(&queries, &runs, 100, 1).unwrap()
 }

@@ -8,6 +8,7 @@ mod inputs;
 use std::path::Path;
 
 use ken_eval::compare::{report, to_csv};
+use ken_eval::retrieval::{per_query_csv, retrieval_csv, retrieval_report};
 use ken_eval::{probe_report, summarize_probe};
 use ken_lab::pruning::pruning_report;
 use ken_report::Report;
@@ -38,6 +39,14 @@ fn a_comparison() {
     check("comparison.csv", &to_csv(&comparison));
     let report = report("Policies", &comparison, &inputs::probed());
     check_both("comparison", &report);
+}
+
+#[test]
+fn retrieval() {
+    let evaluation = inputs::retrieval();
+    check("retrieval.csv", &retrieval_csv(&evaluation));
+    check("queries.csv", &per_query_csv(&evaluation));
+    check_both("retrieval", &retrieval_report("Retrieval", &evaluation));
 }
 
 #[test]
