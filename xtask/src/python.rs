@@ -12,6 +12,7 @@ use crate::{cargo_command, environment};
 
 /// What pip installs, pinned. What the last line names comes as sources only, and needs no compiler.
 const REQUIREMENTS: &[&str] = &[
+    "dspy==3.4.1",
     "haystack-ai==3.4.1",
     "langchain-core==1.8.3",
     "llama-index-core==0.14.25",

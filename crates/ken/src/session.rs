@@ -1,7 +1,7 @@
 //! What every verb is called with: the settings, how it shows its outcome, and what stops it.
 
-use std::ffi::OsString;
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};

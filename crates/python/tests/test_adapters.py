@@ -27,6 +27,24 @@ class Retrievers(Shelf):
         self.assertEqual((chain.invoke(QUERY), asyncio.run(chain.ainvoke(QUERY))), (2, 2))
         self.assertEqual(len(retriever.batch([QUERY, "bell"])), 2)
 
+    def test_dspy(self) -> None:
+        import dspy
+
+        from ken.dspy import KenRetriever
+
+        class Looking(dspy.Module):
+            def __init__(self, retriever: KenRetriever) -> None:
+                super().__init__()
+                self.retrieve = retriever
+
+            def forward(self, question: str) -> dspy.Prediction:
+                return self.retrieve(question)
+
+        found = Looking(KenRetriever(self.corpus(), k=2, filter="year>0"))(question=QUERY)
+        self.assertIn("berth 19", found.passages[0])
+        self.assertEqual((found.metadata[0]["year"], len(found.scores)), (1990, 2))
+        self.assertEqual(len(KenRetriever(self.corpus())(QUERY, k=1).passages), 1)
+
     def test_llamaindex(self) -> None:
         from ken.llamaindex import KenRetriever
 
@@ -59,6 +77,27 @@ class Retrievers(Shelf):
         self.assertEqual((records[0]["id"], len(scores)), ("boat#0", 1))
         self.assertTrue(records[0]["contents"].startswith("The boat\n"))
         self.assertEqual([len(found) for found in retriever.batch_search([QUERY, "bell"])], [2, 2])
+
+
+class Chatting(Shelf):
+    def test_langchain(self) -> None:
+        from ken.langchain import KenChat
+        from langchain_core.prompts import ChatPromptTemplate
+
+        chat = KenChat(model=model(), max_tokens=8)
+        prompt = ChatPromptTemplate([("system", "Answer in a word."), ("human", "The capital of {country}?")])
+        answer = (prompt | chat).invoke({"country": "France"})
+        conversation = [
+            {"role": "system", "content": "Answer in a word."},
+            {"role": "user", "content": "The capital of France?"},
+        ]
+        written = model().generate(conversation, max_tokens=8)
+        self.assertEqual(answer.content, written.text)
+        self.assertEqual(answer.usage_metadata["output_tokens"], len(written.tokens))
+        self.assertEqual(asyncio.run((prompt | chat).ainvoke({"country": "France"})).content, written.text)
+        short = (prompt | chat.bind(max_tokens=1)).invoke({"country": "France"})
+        self.assertEqual(short.response_metadata["finish_reason"], "length")
+        self.assertEqual("".join(part.content for part in chat.stream("Hello")), chat.invoke("Hello").content)
 
 
 @unittest.skipUnless(importlib.util.find_spec("lm_eval"), "lm-eval is not installed")

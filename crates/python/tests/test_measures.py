@@ -11,7 +11,7 @@ import ken
 from .shelf import EMBEDDER, MODEL, Shelf
 
 QUESTIONS = [
-    {"id": "bell", "question": "When was the bell of Ostrava cast?", "golden_answers": ["1734"]},
+    {"question": "When was the bell of Ostrava cast?", "golden_answers": ["1734"]},
     {"id": "boat", "question": "At which berth is the Marigold moored?", "golden_answers": ["19"]},
     {"id": "paris", "question": "What is the capital of France?", "golden_answers": ["Paris"]},
 ]
@@ -36,7 +36,8 @@ class Measuring(Shelf):
         self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["compared.html", "shelf.ken"])
 
     def test_the_numbers_are_those_of_the_program(self) -> None:
-        (self.folder / "questions.jsonl").write_text("\n".join(map(json.dumps, QUESTIONS)), encoding="utf-8")
+        numbered = [json.dumps({"id": "bell", **question}) for question in QUESTIONS]
+        (self.folder / "questions.jsonl").write_text("\n".join(numbered), encoding="utf-8")
         self.corpus()
         flags = ["--corpus", "shelf.ken", "--model", MODEL, "--samples", "2", "--json", "--out", "by_program.jsonl"]
         command = [sys.executable, "-m", "ken", "probe", "questions.jsonl", *flags]
@@ -46,7 +47,7 @@ class Measuring(Shelf):
         self.assertEqual([record["samples"] for record in report.data], samples)
         self.assertEqual(report.rows[1]["greedy.corpus.correct"], True)
         self.assertTrue((self.folder / "by_python.jsonl").exists())
-        threshold = ken.calibrate("by_python.jsonl", "certainty", ratio=0.5)
+        threshold = ken.calibrate("by_python.jsonl", "certainty", samples=2, ratio=0.5)
         self.assertEqual(len(threshold.rows), 1)
         self.assertIn("<table>", threshold._repr_html_())
 
@@ -54,7 +55,7 @@ class Measuring(Shelf):
         corpus = ken.Corpus(self.folder / "parts.ken", embedder=EMBEDDER)
         corpus.ingest([{"id": str(n), "text": f"Berth {n} is empty."} for n in range(6)], shards=2)
         report = ken.study(QUESTIONS, corpus, {"small": MODEL}, scales="0,2", out="study", ks=1)
-        self.assertEqual([(row["model"], row["n"]) for row in report.rows], [("small", 0), ("small", 2)])
+        self.assertEqual([(row["model"], row["n"]) for row in report.rows], [("small", 2)])
         self.assertIn("compensation", report.data)
         self.assertIsNotNone(report.html)
 

@@ -61,7 +61,8 @@ pub(crate) fn run(arguments: &ProbeArguments, session: &Session<'_>) -> Result<(
         .collect();
     let page = with_ending(&out, "html");
     let title = format!("What the model knows: {}", out.display());
-    let report = probe_report(&title, &probed, &groups).measured_with(provenance::of(settings, session.given));
+    let report = probe_report(&title, &probed, &groups)
+        .measured_with(provenance::of(settings, session.given));
     ken_storage::replace(&page, report.html().as_bytes())?;
     records::report(&probed, &out, session.json, |table| {
         output::report(&report)?;

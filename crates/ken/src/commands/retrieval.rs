@@ -53,7 +53,8 @@ pub(super) fn run(
     evaluation.notices.splice(0..0, of_files);
     let name = arguments.questions.file_name().unwrap_or_default();
     let title = format!("Retrieval on {}", name.to_string_lossy());
-    let report = retrieval_report(&title, &evaluation).measured_with(provenance::of(settings));
+    let report = retrieval_report(&title, &evaluation)
+        .measured_with(provenance::of(settings, session.given));
     write_report(&report, &folder)?;
     for (name, table) in [
         ("retrieval.csv", retrieval_csv(&evaluation)),

@@ -1,16 +1,20 @@
-"""A corpus as a retriever of LangChain. Takes `pip install ken-rag[langchain]`."""
+"""A corpus as a retriever of LangChain, and a model as its chat model. Takes `pip install ken-rag[langchain]`."""
 
 from __future__ import annotations
 
 from typing import Any, Optional, Union
 
 from langchain_core.documents import Document
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage, convert_to_openai_messages
+from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.retrievers import BaseRetriever
 from pydantic import ConfigDict
 
 from ._adapting import metadata
 from .corpus import Corpus
-from .results import Hit
+from .model import Model
+from .results import Generation, Hit
 
 
 class KenRetriever(BaseRetriever):
@@ -38,3 +42,63 @@ class KenRetriever(BaseRetriever):
 
 def _document(hit: Hit) -> Document:
     return Document(page_content=hit.text, id=hit.passage_id, metadata=metadata(hit))
+
+
+class KenChat(BaseChatModel):
+    """A model on this machine or behind an endpoint as a chat model. It calls no tools.
+
+    Attributes:
+        model: The model.
+        max_tokens, temperature, seed: As of `Model.generate`; a call may give others.
+    """
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    model: Model
+    max_tokens: int = 256
+    temperature: float = 0.0
+    seed: int = 0
+
+    @property
+    def _llm_type(self) -> str:
+        return "ken"
+
+    @property
+    def _identifying_params(self) -> dict[str, Any]:
+        return {"model": self.model.fingerprint, **self._sampling()}
+
+    def _generate(
+        self,
+        messages: list[BaseMessage],
+        stop: Optional[list[str]] = None,
+        run_manager: Any = None,
+        **sampling: Any,
+    ) -> ChatResult:
+        return _result(self.model.generate(_turns(messages), stop=stop or (), **self._sampling(**sampling)))
+
+    async def _agenerate(
+        self,
+        messages: list[BaseMessage],
+        stop: Optional[list[str]] = None,
+        run_manager: Any = None,
+        **sampling: Any,
+    ) -> ChatResult:
+        return _result(await self.model.agenerate(_turns(messages), stop=stop or (), **self._sampling(**sampling)))
+
+    def _sampling(self, **given: Any) -> dict[str, Any]:
+        own = {"max_tokens": self.max_tokens, "temperature": self.temperature, "seed": self.seed}
+        return {**own, **given}
+
+
+def _turns(messages: list[BaseMessage]) -> list[dict[str, Any]]:
+    turns: list[dict[str, Any]] = convert_to_openai_messages(messages, text_format="string")
+    return turns
+
+
+def _result(written: Generation) -> ChatResult:
+    usage = None
+    if written.tokens is not None:
+        counts = (written.prompt_tokens, len(written.tokens))
+        usage = {"input_tokens": counts[0], "output_tokens": counts[1], "total_tokens": sum(counts)}
+    message = AIMessage(written.text, usage_metadata=usage, response_metadata={"finish_reason": written.finish})
+    return ChatResult(generations=[ChatGeneration(message=message)])

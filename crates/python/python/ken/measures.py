@@ -4,6 +4,7 @@ whose flags are its keywords; the same measurement with the same `out` continues
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import pathlib
 import tempfile
@@ -27,7 +28,8 @@ def probe(
     """Measures what a model knows of each question, without evidence and with it.
 
     Args:
-        questions: A file of JSON Lines, or records with a `question` and `golden_answers`: mappings, a data frame, an Arrow table.
+        questions: A file of JSON Lines, or records with a `question` and `golden_answers`: mappings, a data frame, an Arrow
+            table. Those without an `id` are numbered.
         model: What names a language model; without it, that of the settings.
         corpus: A `Corpus` or where one is; without it, only what the model knows by itself is measured.
         out: The file of records; without it, nothing is kept.
@@ -134,14 +136,14 @@ def study(
         **options: Flags of `ken study run`.
 
     Returns:
-        A row for each model at each scale. `report["compensation"]` has how many shards make up for a smaller model.
+        A row for each model at each scale above 0, with what it has `known` without retrieval. `report["compensation"]` has how many shards make up for a smaller model.
     """
     named = [f"{name}={os.fspath(reference)}" for name, reference in models.items()]
     with _questions(questions) as file, _place(out) as place:
         run("study run", file, model=named, scales=scales, corpus=_address(corpus), out=place, **options)
         [data] = run("study report", place, by=by)
         rows = [
-            {"dataset": one["dataset"], "model": one["model"], "parameters": one["parameters"], **scale}
+            {**{name: one[name] for name in ("dataset", "model", "parameters", "known")}, **scale}
             for one in data["series"]
             for scale in one["scales"]
         ]
@@ -161,7 +163,9 @@ def _questions(questions: Any) -> Iterator[pathlib.Path | None]:
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder) / "questions.jsonl"
         with file.open("w", encoding="utf-8") as lines:
-            lines.writelines(record + "\n" for record in _records(questions))
+            for number, line in enumerate(_records(questions), 1):
+                record = json.loads(line)
+                lines.write(json.dumps({**record, "id": str(record.get("id", number))}) + "\n")
         yield file
 
 
