@@ -38,6 +38,8 @@ pub(crate) struct Options {
     pub(crate) metadata: Option<String>,
     /// How PostgreSQL cuts texts into words.
     pub(crate) language: Option<String>,
+    /// The column of PostgreSQL that has the words of a text.
+    pub(crate) words: Option<String>,
     /// How PostgreSQL compares vectors.
     pub(crate) distance: Option<String>,
 }
@@ -82,10 +84,13 @@ impl ServiceAddress {
     /// The server, for people: `HOST:PORT`.
     pub(crate) fn server(&self) -> String {
         let host = self.url.host_str().unwrap_or_default();
-        let default = (self.kind == Kind::Postgres).then_some(5432);
-        match self.url.port_or_known_default().or(default) {
-            Some(port) => format!("{host}:{port}"),
-            None => host.to_owned(),
+        format!("{host}:{}", self.port())
+    }
+
+    pub(crate) fn port(&self) -> u16 {
+        match self.kind {
+            Kind::Postgres => self.url.port().unwrap_or(5432),
+            _ => self.url.port_or_known_default().unwrap_or(80),
         }
     }
 
@@ -114,7 +119,13 @@ impl FromStr for ServiceAddress {
         if given.contains(['\\', '#']) {
             return Err(error("it has a backslash or a #".to_owned()));
         }
-        let mut url = Url::parse(rest).map_err(|reason| error(reason.to_string()))?;
+        // Hosts of other schemes are opaque to the parser, loopback and case among that.
+        let as_http = rest
+            .split_once("://")
+            .map(|(_, rest)| format!("http://{rest}"));
+        let as_http = as_http.filter(|_| kind == Kind::Postgres);
+        let url = Url::parse(as_http.as_deref().unwrap_or(rest));
+        let mut url = url.map_err(|reason| error(reason.to_string()))?;
         if url.password().is_some() || (kind != Kind::Postgres && !url.username().is_empty()) {
             return Err(error("it must not carry a password".to_owned()));
         }
@@ -170,6 +181,7 @@ impl Options {
                 "vector" if kind.takes_vectors() => &mut options.vector,
                 "metadata" => &mut options.metadata,
                 "language" if kind == Kind::Postgres => &mut options.language,
+                "words" if kind == Kind::Postgres => &mut options.words,
                 "distance" if kind == Kind::Postgres => &mut options.distance,
                 other => return Err(format!("it has an unknown parameter {other:?}")),
             };
@@ -223,8 +235,8 @@ mod tests {
                 "http://box:6333",
             ),
             (
-                "postgres://ken@box/shop/public.docs?vector=embedding",
-                "postgres://ken@box/shop/public.docs",
+                "postgres://ken@Box/shop/public.docs?vector=embedding",
+                "http://ken@box/shop/public.docs",
                 "public.docs",
                 "postgres://box:5432",
             ),

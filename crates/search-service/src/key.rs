@@ -64,7 +64,11 @@ mod tests {
         let address = |text: &str| text.parse().unwrap();
         let key = Key::new(" secret\n");
         assert_eq!(format!("{key:?}"), "Key(…)");
-        for private in ["qdrant+https://box/n", "qdrant+http://127.0.0.1:6333/n"] {
+        for private in [
+            "qdrant+https://box/n",
+            "qdrant+http://127.0.0.1:6333/n",
+            "postgres://u@127.0.0.1/d/t",
+        ] {
             assert_eq!(key.text(&address(private)).unwrap(), "secret");
         }
         let open = address("qdrant+http://box:6333/n");

@@ -1,0 +1,239 @@
+//! A table of PostgreSQL: by its words with the database's own full-text search, and by its vectors with pgvector.
+
+mod statement;
+mod words;
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use ken_corpus::Filter;
+use postgres::error::SqlState;
+use postgres::types::ToSql;
+use postgres::{Client, Config, Error, NoTls, Row};
+use serde_json::Value;
+
+use crate::address::{ServiceAddress, decoded};
+use crate::error::ServiceError;
+use crate::found::Found;
+use crate::http::{Question, State};
+use crate::key::Key;
+
+use statement::{Ranking, Statement, quoted};
+use words::{Term, counted, split, weighed};
+
+/// Of a session: searches end after 30 s and change nothing, and an index of pgvector goes on until enough rows fit the filters
+/// (from its version 0.8 on; before that, filters may leave fewer).
+const SESSION: &str = "-c statement_timeout=30s -c default_transaction_read_only=on \
+    -c hnsw.iterative_scan=strict_order -c ivfflat.iterative_scan=relaxed_order";
+
+/// Idle connections that are kept.
+const KEPT: usize = 8;
+
+/// Words whose counts are kept.
+const MOST_COUNTS: usize = 100_000;
+
+/// A database, with connections that no search uses at the moment.
+pub(crate) struct Database {
+    config: Config,
+    idle: Mutex<Vec<Client>>,
+    /// How many rows there were when it was opened.
+    rows: AtomicU64,
+    /// How many rows have each word that was searched for.
+    counts: Mutex<HashMap<String, u64>>,
+}
+
+impl Database {
+    pub(crate) fn open(address: &ServiceAddress, key: Option<&Key>) -> Result<Self, ServiceError> {
+        let mut config = Config::new();
+        let host = address.url.host_str().unwrap_or_default();
+        // Brackets of an IPv6 address belong to the URL.
+        let host = host.trim_start_matches('[').trim_end_matches(']');
+        let name = (address.url.path_segments()).and_then(|mut parts| parts.next());
+        config
+            .host(host)
+            .port(address.port())
+            .dbname(&decoded(name.unwrap_or_default()))
+            .application_name("ken")
+            .connect_timeout(Duration::from_secs(10))
+            .options(SESSION);
+        let user = match address.url.username() {
+            "" => std::env::var("USER").unwrap_or_else(|_| "postgres".to_owned()),
+            user => decoded(user),
+        };
+        config.user(&user);
+        if let Some(key) = key {
+            config.password(key.text(address)?);
+        }
+        Ok(Self {
+            config,
+            idle: Mutex::default(),
+            rows: AtomicU64::default(),
+            counts: Mutex::default(),
+        })
+    }
+
+    /// How many rows there are, as the planner estimates it, and how long the vectors are.
+    pub(crate) fn state(&self, address: &ServiceAddress) -> Result<State, ServiceError> {
+        let mut client = self.connection(address)?;
+        let failed = |error| refused(address, &error);
+        let table = quoted(&address.name());
+        let count = format!("SELECT count(*) FROM {table}");
+        let rows: i64 = client.query_one(&count, &[]).map_err(failed)?.get(0);
+        let dimensions = match &address.options.vector {
+            Some(column) => {
+                let of = format!(
+                    "SELECT vector_dims({}) FROM {table} LIMIT 1",
+                    quoted(column)
+                );
+                let row = client.query_opt(&of, &[]).map_err(failed)?;
+                row.map(|row| row.get::<_, i32>(0) as usize)
+            }
+            None => None,
+        };
+        self.keep(client);
+        self.rows.store(rows as u64, Relaxed);
+        Ok(State {
+            passages: Some(rows as usize),
+            dimensions,
+        })
+    }
+
+    pub(crate) fn search(
+        &self,
+        address: &ServiceAddress,
+        question: Question<'_>,
+        k: usize,
+        filters: &[Filter],
+    ) -> Result<Vec<Found>, ServiceError> {
+        let ranking = match question {
+            Question::Vector(vector) => Ranking::Nearest(vector),
+            Question::Words(text) => match self.terms(address, text)? {
+                // Nothing has any of the words.
+                terms if terms.is_empty() => return Ok(Vec::new()),
+                terms => Ranking::Words(terms),
+            },
+        };
+        let rows = self.query(address, &Statement::search(address, &ranking, k, filters))?;
+        Ok(rows.iter().filter_map(found).collect())
+    }
+
+    /// The words of a text that some row has, with their weights.
+    fn terms(&self, address: &ServiceAddress, text: &str) -> Result<Vec<Term>, ServiceError> {
+        let split = self.query(address, &split(address, text))?;
+        let words: Vec<String> = split.iter().map(|row| row.get(0)).collect();
+        let new: Vec<String> = {
+            let known = self.counts();
+            let new = words.iter().filter(|word| !known.contains_key(*word));
+            new.cloned().collect()
+        };
+        if !new.is_empty() {
+            let rows = self.query(address, &counted(address, &new))?;
+            let counts = rows
+                .iter()
+                .map(|row| (row.get(0), row.get::<_, i64>(1) as u64));
+            let counts: Vec<(String, u64)> = counts.collect();
+            let mut known = self.counts();
+            if known.len() > MOST_COUNTS {
+                known.clear();
+            }
+            known.extend(counts);
+        }
+        let known = self.counts();
+        let of = |word: String| known.get(&word).map(|count| (word, *count));
+        Ok(weighed(
+            words.into_iter().filter_map(of),
+            self.rows.load(Relaxed),
+        ))
+    }
+
+    fn counts(&self) -> MutexGuard<'_, HashMap<String, u64>> {
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The rows that a statement gives.
+    fn query(&self, address: &ServiceAddress, of: &Statement) -> Result<Vec<Row>, ServiceError> {
+        let parameters = of.parameters.iter();
+        let parameters: Vec<&(dyn ToSql + Sync)> =
+            parameters.map(|text| text as &(dyn ToSql + Sync)).collect();
+        let mut client = self.connection(address)?;
+        let rows = match client.query(&of.sql, &parameters) {
+            // It was restarted since this connection was made.
+            Err(error) if is_lost(&error) => {
+                client = self.connected(address)?;
+                client.query(&of.sql, &parameters)
+            }
+            rows => rows,
+        };
+        let rows = rows.map_err(|error| refused(address, &error))?;
+        self.keep(client);
+        Ok(rows)
+    }
+
+    fn connection(&self, address: &ServiceAddress) -> Result<Client, ServiceError> {
+        let idle = self
+            .idle
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .pop();
+        match idle {
+            Some(client) if !client.is_closed() => Ok(client),
+            _ => self.connected(address),
+        }
+    }
+
+    fn connected(&self, address: &ServiceAddress) -> Result<Client, ServiceError> {
+        self.config
+            .connect(NoTls)
+            .map_err(|error| match error.as_db_error() {
+                Some(_) => refused(address, &error),
+                None => ServiceError::Unreachable {
+                    server: address.server(),
+                    reason: explained(&error),
+                },
+            })
+    }
+
+    fn keep(&self, client: Client) {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        if idle.len() < KEPT {
+            idle.push(client);
+        }
+    }
+}
+
+/// Whether the connection ended, by itself or with the database.
+fn is_lost(error: &Error) -> bool {
+    error.as_db_error().is_none_or(|said| {
+        let code = said.code();
+        [&SqlState::ADMIN_SHUTDOWN, &SqlState::CRASH_SHUTDOWN].contains(&code)
+    })
+}
+
+fn refused(address: &ServiceAddress, error: &Error) -> ServiceError {
+    ServiceError::Database {
+        address: address.to_string(),
+        message: explained(error),
+    }
+}
+
+/// The innermost message: the client's own says less.
+fn explained(error: &Error) -> String {
+    let inner: Option<&dyn std::error::Error> = std::error::Error::source(error);
+    match error.as_db_error() {
+        Some(said) => said.message().to_owned(),
+        None => inner.map_or_else(|| error.to_string(), ToString::to_string),
+    }
+}
+
+fn found(row: &Row) -> Option<Found> {
+    let Value::Object(fields) = row.get(0) else {
+        return None;
+    };
+    Some(Found {
+        score: row.get::<_, f64>(1) as f32,
+        fields,
+        ..Found::default()
+    })
+}
