@@ -32,12 +32,12 @@ smart-punctuation = false
 enable = false
 "#;
 
-/// Tables take the width of the window, and cells break at spaces alone.
+/// Wide enough for tables of three columns; a table that is wider than its window scrolls.
 const STYLE: &str = "\
 :root { --content-max-width: 960px; }
-.content td, .content th { vertical-align: top; }
-.content td code { white-space: pre-wrap; overflow-wrap: anywhere; }
-.content td:first-child code { overflow-wrap: normal; }
+.content th { text-align: start; }
+.content td { vertical-align: top; }
+@media (max-width: 600px) { .content :is(td, th) { padding: 3px 8px; } }
 ";
 
 /// The program, installed first if this version is not there.

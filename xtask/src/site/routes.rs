@@ -121,6 +121,7 @@ fn scopes(reference: &str) -> BTreeMap<String, &str> {
     scopes
 }
 
+/// A row of an area's table; a path may break at its slashes.
 fn row(route: &Route<'_>) -> String {
     let Route {
         method,
@@ -130,7 +131,8 @@ fn row(route: &Route<'_>) -> String {
     } = route;
     let anchor = anchor(route);
     let summary = schemas::cell(&route.operation["summary"]);
-    format!("| [`{method} {path}`](#{anchor}) | {summary} | {scope} |\n")
+    let path = path.replace('/', "<wbr>/");
+    format!("| [<code>{method} {path}</code>](#{anchor}) | {summary} | {scope} |\n")
 }
 
 /// What goes in and what comes out.
@@ -238,7 +240,7 @@ mod tests {
         let page = write(&description("/v1/ken/ask"), TABLE).unwrap();
         for part in [
             "## ken's own\n\n| route | what it does | scope |\n|---|---|---|\n\
-             | [`POST /v1/ken/ask`](#post-v1-ken-ask) | Ask | `ask` |\n",
+             | [<code>POST <wbr>/v1<wbr>/ken<wbr>/ask</code>](#post-v1-ken-ask) | Ask | `ask` |\n",
             "### POST /v1/ken/ask {#post-v1-ken-ask}\n\nAsk.\n\n- `limit` in the query, integer: How many\n\n\
              Body: [Asked](#asked)\n\nResponse: `text/plain`\n",
             "### Asked {#asked}\n\nA question.\n",
