@@ -143,13 +143,13 @@ mod tests {
         let schema = json!({
             "description": "A question.",
             "properties": {
-                "question": {"type": "string", "description": "What\nis | asked."},
+                "question": {"type": "string", "description": "The words\nas | asked."},
                 "k": {"type": "integer", "description": "Passages.", "default": 5},
             },
             "required": ["question"],
         });
         let expected = "A question.\n\n| field | kind | what it says |\n|---|---|---|\n\
-            | `question` | string, required | What is \\| asked. |\n\
+            | `question` | string, required | The words as \\| asked. |\n\
             | `k` | integer | Passages. Default: `5`. |\n";
         assert_eq!(described(&schema), expected);
     }

@@ -1,5 +1,5 @@
 //! The sources as mdBook takes them, in a folder that is thrown away: the pages where they stand in the repository, so that
-//! links between them hold, pictures, and the list of chapters. A link to what is no page becomes its text.
+//! links between them hold, pictures, and the list of chapters. A link to a file that is no page becomes its text.
 
 use std::fs;
 use std::path::Path;
