@@ -98,8 +98,8 @@ fn attribute(tag: &str, name: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// What is found on a page of a site with another page and a picture.
-    fn found(page: &str) -> Vec<String> {
+    /// The findings on a page of a site that has another page and a picture.
+    fn findings_on(page: &str) -> Vec<String> {
         let site = tempfile::tempdir().unwrap();
         fs::create_dir(site.path().join("how")).unwrap();
         let other = "<h2 class=\"x\"\n id=\"part\">Part</h2>";
@@ -115,20 +115,20 @@ mod tests {
         let page = "<p id=\"here\"><a href=\"../b.html#part\">b</a> <img src=\"../c.png\"> <a href=\"#here\">h</a> \
             <a href=\"https://x.org/y\">y</a> <code>&lt;a href=\"gone\"&gt;</code> \
             <script src=\"../c.png\">'<a href=\"gone\">'</script>";
-        assert_eq!(found(page), [""; 0]);
+        assert_eq!(findings_on(page), [""; 0]);
     }
 
     #[test]
     fn a_dead_link_names_its_page() {
         assert_eq!(
-            found("<a class=\"x\" href=\"b.html\">b</a>"),
+            findings_on("<a class=\"x\" href=\"b.html\">b</a>"),
             ["how/a.html: links to b.html, which does not exist"]
         );
-        assert_eq!(found("<a href=\"../b.html#gone\">b</a>").len(), 1);
-        assert_eq!(found("<a href=\"#gone\">b</a>").len(), 1);
-        assert_eq!(found("<img src=\"../../c.png\">").len(), 1);
+        assert_eq!(findings_on("<a href=\"../b.html#gone\">b</a>").len(), 1);
+        assert_eq!(findings_on("<a href=\"#gone\">b</a>").len(), 1);
+        assert_eq!(findings_on("<img src=\"../../c.png\">").len(), 1);
         assert_eq!(
-            found("<script></script><a href=\"../c.png#x\">c</a>").len(),
+            findings_on("<script></script><a href=\"../c.png#x\">c</a>").len(),
             1
         );
     }
