@@ -1,9 +1,10 @@
-//! The project's own tasks: setup of the test models, all checks and tests, benchmarks, and the tidy
-//! checks. It builds nothing that users run.
+//! The project's own tasks: setup of the test models, all checks and tests, benchmarks, the tidy
+//! checks, and the site of the documentation. It builds nothing that users run.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod bench;
+mod cargo_programs;
 mod clients;
 mod dist;
 mod environment;
@@ -12,6 +13,7 @@ mod models;
 mod python;
 mod search_services;
 mod shaped;
+mod site;
 mod stages;
 mod supply_chain;
 mod tidy;
@@ -72,6 +74,10 @@ pub(crate) const VERBS: &[(&str, &str)] = &[
     (
         "dist try",
         "install each of them in an empty Debian and run the demo there; as root",
+    ),
+    (
+        "site",
+        "make the documentation's site in target/site and check its links; installs mdBook",
     ),
     (
         "bench model",
@@ -157,6 +163,7 @@ fn run(arguments: &[String]) -> Result<()> {
             Ok(())
         }
         ["python"] => stages::python(&root),
+        ["site"] => site::make(&root),
         ["dist"] => dist::make(&root),
         ["dist", "try"] => dist::try_out(&root),
         [] | ["help" | "-h" | "--help"] => {

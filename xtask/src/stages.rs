@@ -180,11 +180,25 @@ pub(crate) fn stage<T>(name: &str, work: impl FnOnce() -> Result<T>) -> Result<T
     outcome.with_context(|| format!("stage `{name}` failed"))
 }
 
-fn report(findings: &[tidy::Finding]) -> Result<()> {
+/// Runs a program that has to succeed.
+pub(crate) fn run(command: &mut Command) -> Result<()> {
+    let status = command
+        .status()
+        .with_context(|| format!("cannot start {}", command.get_program().display()))?;
+    ensure!(
+        status.success(),
+        "{} ended with {status}",
+        command.get_program().display()
+    );
+    Ok(())
+}
+
+/// Findings are errors.
+pub(crate) fn report(findings: &[tidy::Finding]) -> Result<()> {
     for finding in findings {
         eprintln!("{finding}");
     }
-    ensure!(findings.is_empty(), "{} untidy place(s)", findings.len());
+    ensure!(findings.is_empty(), "{} finding(s)", findings.len());
     Ok(())
 }
 

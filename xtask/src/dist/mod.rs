@@ -15,10 +15,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, bail};
 use sha2::{Digest, Sha256};
 
-use crate::stages::stage;
+use crate::stages::{run, stage};
 
 pub(crate) use self::trial::run as try_out;
 
@@ -130,17 +130,4 @@ fn sha256(path: &Path) -> Result<String> {
     let mut hasher = Sha256::new();
     std::io::copy(&mut file, &mut hasher)?;
     Ok(format!("{:x}", hasher.finalize()))
-}
-
-/// Runs a program that has to succeed.
-fn run(command: &mut Command) -> Result<()> {
-    let status = command
-        .status()
-        .with_context(|| format!("cannot start {}", command.get_program().display()))?;
-    ensure!(
-        status.success(),
-        "{} ended with {status}",
-        command.get_program().display()
-    );
-    Ok(())
 }

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use super::run;
+use crate::cargo_programs::install;
 use crate::{cargo_command, environment, models};
 
 /// The linker that knows every version of the C library, and what builds wheels.
@@ -54,7 +54,7 @@ pub(crate) fn ensure() -> Result<Tools> {
     let programs = programs.parent().context("python is nowhere")?;
     let built = models::cache()?.join("dist-cargo");
     for (name, version, features) in CARGO {
-        install(&built, name, version, features)?;
+        install(&built, name, version, &["--features", features])?;
     }
     let ours = [programs.to_owned(), built.join("bin")];
     let others = var_os("PATH").unwrap_or_default();
@@ -62,15 +62,4 @@ pub(crate) fn ensure() -> Result<Tools> {
     Ok(Tools {
         path: join_paths(all).context("PATH cannot be extended")?,
     })
-}
-
-/// Builds a tool; cargo does nothing where this version is there.
-fn install(root: &Path, name: &str, version: &str, features: &str) -> Result<()> {
-    let mut command = cargo_command();
-    command.args(["install", "--quiet", "--locked", name]);
-    command.args(["--version", version, "--features", features]);
-    command.arg("--root").arg(root);
-    // Beside the tools, so that a clone's build output stays its own.
-    command.env("CARGO_TARGET_DIR", root.join("target"));
-    run(&mut command).with_context(|| format!("cannot install {name}"))
 }

@@ -64,13 +64,12 @@ pub(super) fn named_paths_exist(tree: &Tree) -> Vec<Finding> {
 pub(super) fn links_lead_somewhere(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in tree.ending(".md") {
-        let folder = file.path.rsplit_once('/').map_or("", |(folder, _)| folder);
         for (index, line) in file.text.lines().enumerate() {
             for target in link_targets(line) {
                 let (path, anchor) = target.split_once('#').unwrap_or((target, ""));
                 let path = match path {
                     "" => Some(file.path.clone()),
-                    path => resolve(folder, path).filter(|path| tree.has(path)),
+                    path => resolve(&file.path, path).filter(|path| tree.has(path)),
                 };
                 let there = path.is_some_and(|path| {
                     let text = tree.text(&path).unwrap_or_default();
@@ -99,7 +98,7 @@ fn headings(text: &str) -> impl Iterator<Item = String> {
 }
 
 /// What stands between single backticks in a line.
-fn inline_code(line: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn inline_code(line: &str) -> impl Iterator<Item = &str> {
     let fence = line.trim_start().starts_with("```");
     line.split('`')
         .skip(1)
@@ -111,13 +110,18 @@ fn inline_code(line: &str) -> impl Iterator<Item = &str> {
 fn link_targets(line: &str) -> impl Iterator<Item = &str> {
     line.split("](").skip(1).filter_map(|rest| {
         let target = rest.split([')', ' ']).next()?;
-        let elsewhere = target.contains("://") || target.starts_with("mailto:");
-        (!target.is_empty() && !elsewhere).then_some(target)
+        (!target.is_empty() && !leads_elsewhere(target)).then_some(target)
     })
 }
 
-/// A link's target relative to the root; `None` if it leaves the repository.
-fn resolve(folder: &str, target: &str) -> Option<String> {
+/// Whether a link's target is no file of the repository or site that it stands in.
+pub(crate) fn leads_elsewhere(target: &str) -> bool {
+    target.contains("://") || target.starts_with("mailto:")
+}
+
+/// The target of a link in a file, relative to the root as the file is; `None` if it leaves the root.
+pub(crate) fn resolve(file: &str, target: &str) -> Option<String> {
+    let folder = file.rsplit_once('/').map_or("", |(folder, _)| folder);
     let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
     for part in target.split('/') {
         match part {

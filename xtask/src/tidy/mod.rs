@@ -16,6 +16,8 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
+pub(crate) use self::map::{inline_code, leads_elsewhere, resolve};
+
 /// One place that breaks a rule.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Finding {
@@ -27,7 +29,7 @@ pub(crate) struct Finding {
 }
 
 impl Finding {
-    fn of_file(path: &str, message: impl Into<String>) -> Self {
+    pub(crate) fn of_file(path: &str, message: impl Into<String>) -> Self {
         Self {
             path: path.to_owned(),
             line: None,
@@ -56,18 +58,18 @@ impl fmt::Display for Finding {
 /// The paths of the repository, with the content of its text files.
 #[derive(Default)]
 pub(crate) struct Tree {
-    files: Vec<SourceFile>,
+    pub(crate) files: Vec<SourceFile>,
 }
 
-struct SourceFile {
+pub(crate) struct SourceFile {
     /// Relative to the root, with `/` between the parts.
-    path: String,
+    pub(crate) path: String,
     /// Empty for what is not text of ours (data, locks).
-    text: String,
+    pub(crate) text: String,
 }
 
 impl Tree {
-    fn read(root: &Path) -> Result<Self> {
+    pub(crate) fn read(root: &Path) -> Result<Self> {
         let mut tree = Self::default();
         tree.walk(root, "")?;
         tree.files.sort_by(|a, b| a.path.cmp(&b.path));
@@ -100,7 +102,7 @@ impl Tree {
     }
 
     #[cfg(test)]
-    fn of(files: &[(&str, &str)]) -> Self {
+    pub(crate) fn of(files: &[(&str, &str)]) -> Self {
         let files = files
             .iter()
             .map(|(path, text)| SourceFile {
@@ -111,7 +113,7 @@ impl Tree {
         Self { files }
     }
 
-    fn text(&self, path: &str) -> Option<&str> {
+    pub(crate) fn text(&self, path: &str) -> Option<&str> {
         let file = self.files.iter().find(|file| file.path == path)?;
         Some(&file.text)
     }

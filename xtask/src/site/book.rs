@@ -1,0 +1,59 @@
+//! mdBook: its set-up, its settings for this site, and the call that makes the pages.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+use crate::cargo_programs::install;
+use crate::models;
+use crate::stages::run;
+
+/// Without the server and the watcher of files.
+const FEATURES: &[&str] = &["--no-default-features", "--features", "search"];
+
+/// The page that is printed as a whole and the page of a server's errors are left out: their links cannot be checked
+/// here. Quotes and dashes stay as they are written, since flags begin with two.
+const SETTINGS: &str = r#"[book]
+title = "ken"
+language = "en"
+
+[build]
+create-missing = false
+
+[output.html]
+additional-css = ["site.css"]
+input-404 = ""
+no-section-label = true
+smart-punctuation = false
+
+[output.html.print]
+enable = false
+"#;
+
+/// Wide enough for tables of three columns; a table that is wider than its window scrolls.
+const STYLE: &str = "\
+:root { --content-max-width: 960px; }
+.content th { text-align: start; }
+.content td { vertical-align: top; }
+@media (max-width: 600px) { .content :is(td, th) { padding: 3px 8px; } }
+";
+
+/// The program, installed first if this version is not there.
+pub(super) fn ensure() -> Result<PathBuf> {
+    let folder = models::cache()?.join("mdbook");
+    install(&folder, "mdbook", "0.5.4", FEATURES)?;
+    Ok(folder.join("bin/mdbook"))
+}
+
+/// Makes `site` from a folder whose `src` holds the pages.
+pub(super) fn build(program: &Path, staged: &Path, site: &Path) -> Result<()> {
+    fs::write(staged.join("book.toml"), SETTINGS).context("cannot write the settings")?;
+    fs::write(staged.join("site.css"), STYLE).context("cannot write the style")?;
+    run(Command::new(program)
+        .arg("build")
+        .arg(staged)
+        .arg("--dest-dir")
+        .arg(site))
+}
