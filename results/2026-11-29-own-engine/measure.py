@@ -37,7 +37,10 @@ def fill(corpus, connection):
                 body = "\n".join(filter(None, [one["title"], one.get("heading"), one["contents"]]))
                 copy.write_row((name, one["doc_id"], one["title"], body, str(vector.tolist())))
         cursor.execute("CREATE INDEX ON passages USING hnsw (embedding vector_cosine_ops)")
+        cursor.execute("ALTER TABLE passages ADD words tsvector GENERATED ALWAYS AS (to_tsvector('english', body)) STORED")
+        cursor.execute("CREATE INDEX ON passages USING gin (words)")
         cursor.execute("CREATE INDEX ON passages USING gin (to_tsvector('english', body))")
+        cursor.execute("ANALYZE passages")
     connection.commit()
 
 
@@ -60,14 +63,16 @@ def main(path, embedder, database, questions, out):
         fill(own, connection)
     os.environ["KEN_SEARCH_KEY"] = password
     address = f"postgres://{user}@{place}/passages?text=body&vector=embedding&language=english"
-    table = ken.Corpus(address, embedder=embedder)
+    engines = [("ken", own)]
+    for name, more in (("postgres", ""), ("postgres, words stored", "&words=words")):
+        engines.append((name, ken.Corpus(address + more, embedder=embedder)))
     with open(questions, encoding="utf-8") as lines:
         asked = [one for one in map(json.loads, lines) if one["metadata"]["kind"] == "stated"]
     with open(out, "w", newline="", encoding="utf-8") as file:
         rows = csv.writer(file)
         rows.writerow(["engine", "mode", "question", "place", "ms"])
         for mode in MODES:
-            for engine, corpus in (("ken", own), ("postgres", table)):
+            for engine, corpus in engines:
                 corpus.search("warm", 10, mode=mode)
                 places, times = [], []
                 for question in asked:

@@ -183,7 +183,7 @@ impl Options {
                 "language" if kind == Kind::Postgres => &mut options.language,
                 "words" if kind == Kind::Postgres => &mut options.words,
                 "distance" if kind == Kind::Postgres => &mut options.distance,
-                other => return Err(format!("it has an unknown parameter {other:?}")),
+                other => return Err(format!("it has no parameter {other:?}")),
             };
             *slot = Some(value);
         }
@@ -270,12 +270,9 @@ mod tests {
             ("postgres://u@box/shop", "DATABASE/TABLE"),
             (
                 "qdrant+http://box/notes?secret=x&txt=body",
-                "unknown parameter",
+                "no parameter \"secret\"",
             ),
-            (
-                "retrieve+http://box/r?vector=v",
-                "unknown parameter \"vector\"",
-            ),
+            ("retrieve+http://box/r?vector=v", "no parameter \"vector\""),
             ("qdrant+http://box/notes?text=", "has no value"),
             ("qdrant+http://box:port/notes", "port"),
             (r"qdrant+http://good\@evil/notes", "backslash"),

@@ -51,7 +51,7 @@ pub enum ServiceError {
     #[error("the database at {address} refused: {message}")]
     #[diagnostic(
         kind = "database_refused",
-        remedy = "check the names of the database, the table and the columns in the address, and the rights of its user"
+        remedy = "check the names of the user, the database, the table and the columns in the address, its rights, and its password in <search_key>"
     )]
     Database { address: String, message: String },
     #[error("{address} did not answer as {expected} does")]
