@@ -1,6 +1,7 @@
 //! A table of PostgreSQL: by its words with the database's own full-text search, and by its vectors with pgvector.
 
-mod statement;
+mod search;
+mod sql;
 mod words;
 
 use std::collections::HashMap;
@@ -20,7 +21,8 @@ use crate::found::Found;
 use crate::http::{Question, State};
 use crate::key::Key;
 
-use statement::{Ranking, Statement, quoted};
+use search::Ranking;
+use sql::{Statement, quoted};
 use words::{Term, counted, split, weighed};
 
 /// Of a session: searches end after 30 s and change nothing, and an index of pgvector goes on until enough rows fit the filters

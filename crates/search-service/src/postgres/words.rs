@@ -1,7 +1,7 @@
 //! The words of a question in a table: split as the database splits texts, and weighed by how rare they are, which its own ranks do
 //! not do (on 120 questions over manuals, theirs alone had the right passage first for .09, and this for .48).
 
-use super::statement::{Statement, quoted};
+use super::sql::{Statement, quoted};
 use crate::address::ServiceAddress;
 
 /// A query for a word that is split already.

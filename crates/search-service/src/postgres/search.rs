@@ -1,18 +1,12 @@
-//! Statements of SQL. The names of tables and columns are quoted, and all else is sent as parameters.
+//! The statement of a search: its ranking and its filters.
 
 use std::fmt::Write as _;
 
 use ken_corpus::{Comparison, Filter, number_in};
 
+use super::sql::{Statement, quoted};
 use super::words::{TERM, Term, words};
 use crate::address::ServiceAddress;
-
-/// A statement and its parameters, all of them texts.
-#[derive(Debug, Default, PartialEq)]
-pub(super) struct Statement {
-    pub(super) sql: String,
-    pub(super) parameters: Vec<String>,
-}
 
 /// By what rows are ranked.
 pub(super) enum Ranking<'q> {
@@ -20,14 +14,6 @@ pub(super) enum Ranking<'q> {
     Nearest(&'q [f32]),
     /// By the words that they have.
     Words(Vec<Term>),
-}
-
-/// A name of a table or a column, whatever is in it; of a table perhaps after its schema's.
-pub(super) fn quoted(name: &str) -> String {
-    let parts = name
-        .split('.')
-        .map(|part| format!("\"{}\"", part.replace('"', "\"\"")));
-    parts.collect::<Vec<_>>().join(".")
 }
 
 impl Statement {
@@ -104,12 +90,6 @@ impl Statement {
         }
         let any = format!("({})", candidates.join(" OR "));
         (scores.join(" + "), any, "score DESC".to_owned())
-    }
-
-    /// Adds a parameter, and gives the sign that stands for it.
-    pub(super) fn parameter(&mut self, value: String) -> String {
-        self.parameters.push(value);
-        format!("${}", self.parameters.len())
     }
 
     /// A filter over a column of JSON, or over all columns.
