@@ -318,7 +318,7 @@ fn what_other_systems_found_is_measured_without_a_corpus() {
     for (notice, begin) in notices.iter().zip([
         "1 of the 3 judged queries are not among those that are asked",
         "other ranks nothing for 1 of the queries",
-        "other gives documents of other relevance the same score for 1 of the queries",
+        "other gives equal scores to documents of different relevance for 1 of the queries",
     ]) {
         assert!(notice.as_str().unwrap().starts_with(begin), "{notice}");
     }

@@ -54,7 +54,7 @@ pub(crate) struct Options {
 pub struct ServiceAddressError {
     /// What was written, without secrets.
     pub given: String,
-    /// What is wrong with it.
+    /// Its fault.
     pub reason: String,
 }
 

@@ -8,9 +8,9 @@ use super::error::RetrievalError;
 /// The files that retrieval is measured by.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RetrievalFiles {
-    /// What is asked.
+    /// The queries.
     pub queries: PathBuf,
-    /// What was judged.
+    /// The judgments.
     pub qrels: PathBuf,
 }
 

@@ -93,7 +93,7 @@ pub enum RetrievalError {
     Storage(#[from] StorageError),
 }
 
-/// What is wrong with a line.
+/// The fault of a line.
 #[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
 #[allow(missing_docs, reason = "the messages say what the fields are")]
 pub enum LineError {

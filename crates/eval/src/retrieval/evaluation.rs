@@ -24,7 +24,7 @@ pub struct RetrievalEvaluation {
     pub seed: u64,
     /// The systems, in their order.
     pub systems: Vec<SystemResult>,
-    /// What is to be known of the files before the numbers are believed.
+    /// Notices about the files, to read before the numbers.
     pub notices: Vec<String>,
     /// The ids of the queries.
     #[serde(skip)]
@@ -150,7 +150,7 @@ fn against(each: &[f64], first: &[f64], seed: u64) -> AgainstFirst {
     }
 }
 
-/// What is to be known of a run.
+/// Notices about a run.
 fn notices(run: &TrecRun, queries: &[JudgedQuery], k: usize) -> Vec<String> {
     let count = |is: &dyn Fn(&JudgedQuery) -> bool| queries.iter().filter(|one| is(one)).count();
     let silent = count(&|query| run.of(&query.id).is_empty());
@@ -169,7 +169,7 @@ fn notices(run: &TrecRun, queries: &[JudgedQuery], k: usize) -> Vec<String> {
     });
     let tied = (tied > 0).then(|| {
         format!(
-            "{name} gives documents of other relevance the same score for {tied} of the queries: their order by id decides, \
+            "{name} gives equal scores to documents of different relevance for {tied} of the queries: their order by id decides, \
              as in trec_eval, and not their ranks; give scores that differ if the ranks are meant"
         )
     });

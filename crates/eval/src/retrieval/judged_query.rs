@@ -14,7 +14,7 @@ use super::trec_run::TrecRun;
 pub struct JudgedQuery {
     /// Its id.
     pub id: String,
-    /// What is searched for.
+    /// The text to search for.
     pub text: String,
     /// The relevance of the judged documents, by id.
     pub judgments: Judgments,

@@ -13,7 +13,7 @@ use crate::json_line;
 pub struct SearchQuery {
     /// Unique in its file.
     pub id: String,
-    /// What is searched for.
+    /// The text to search for.
     pub text: String,
 }
 

@@ -20,7 +20,7 @@ use crate::output;
 use crate::progress::begun;
 use crate::session::Session;
 
-/// Documents of each ranking, where nobody says how many.
+/// Documents of each ranking by default.
 const RANKED: usize = 100;
 
 pub(super) fn run(

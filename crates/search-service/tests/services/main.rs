@@ -104,10 +104,10 @@ fn check_dense(service: &SearchService, rows: &[Row], filters: &[Filter], k: usi
         assert_eq!(hit.passage.metadata, row.metadata);
         // It can be opened by its id now, but not by who may not see it.
         assert_eq!(service.find(&hit.passage.id.0), Some(hit.passage.clone()));
-        let nobody = service
+        let stranger = service
             .clone()
             .within(&self::filters(&["nothing=here"]))
             .unwrap();
-        assert_eq!(nobody.find(&hit.passage.id.0), None);
+        assert_eq!(stranger.find(&hit.passage.id.0), None);
     }
 }

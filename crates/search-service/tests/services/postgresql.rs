@@ -15,7 +15,7 @@ use tempfile::TempDir;
 use crate::started::{Started, free_port, python};
 use crate::{DIMENSIONS, Row, check_dense, filters, open, open_with, question, rows, search};
 
-/// Whoever runs tests as root: the database refuses that, so it runs as a user without rights.
+/// A user without rights: the database refuses to run as root.
 const NO_ONE: u32 = 65534;
 
 struct Database {
