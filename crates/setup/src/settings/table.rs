@@ -211,8 +211,8 @@ settings! {
     #[serde(serialize_with = "as_text")]
     segment: Cut, "HOW" = "auto", see "[segmentations](cli.md#segmentations)";
 
-    /// Corpus: a folder, milvus://HOST:PORT/COLLECTION or a search service. May be repeated for a model trained
-    /// to choose among several, each known by NAME or by its folder's name [setting: corpus]
+    /// Corpus: a folder, or an address elsewhere. May be repeated for a model trained to choose among several,
+    /// each known by NAME or by its folder's name [setting: corpus]
     #[serde(skip)]
     sources: Vec<CorpusSource>, "[NAME=]DIR", only_flag "corpora";
 
