@@ -15,6 +15,7 @@ const REQUIREMENTS: &[&str] = &[
     "dspy==3.4.1",
     "haystack-ai==3.4.1",
     "langchain-core==1.8.3",
+    "litellm==1.110.2",
     "llama-index-core==0.14.25",
     "lm-eval==0.4.13",
     "numpy==2.4.6",

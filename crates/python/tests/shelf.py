@@ -14,6 +14,9 @@ import unittest.mock
 
 import ken
 
+# LiteLLM, which DSPy uses, asks for a list of prices while it is imported.
+os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
+
 MODELS = pathlib.Path(os.environ["KEN_TEST_MODELS"])
 EMBEDDER = str(MODELS / "minilm")
 MODEL = str(MODELS / "smollm2" / "SmolLM2-135M-Instruct.Q4_1.gguf")

@@ -16,6 +16,9 @@ pub enum Entry {
     Request {
         /// As in the header `x-request-id`.
         request_id: String,
+        /// The id that the client gave it, where it did.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        client_request_id: Option<String>,
         /// `GET` or `POST`.
         method: String,
         /// The route, not the path; empty where there is none.

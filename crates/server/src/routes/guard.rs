@@ -25,8 +25,15 @@ use crate::wire::refusal::Refusal;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
+/// The id of a request for which the client has one of its own.
+const OWN_REQUEST_ID: HeaderName = HeaderName::from_static("ken-request-id");
+
+/// The longest id of a client that is kept.
+const LONGEST_ID: usize = 128;
+
 /// What pages of other origins may read of a response beside its body.
-const EXPOSED: HeaderValue = HeaderValue::from_static("x-request-id, retry-after, retry-after-ms");
+const EXPOSED: HeaderValue =
+    HeaderValue::from_static("x-request-id, ken-request-id, retry-after, retry-after-ms");
 
 /// What they may send.
 const METHODS: HeaderValue = HeaderValue::from_static("GET, POST, DELETE");
@@ -45,6 +52,7 @@ pub(crate) async fn around(
     let started = Instant::now();
     let served: Arc<Served> = Arc::from_ref(&shared);
     let id = format!("req_{:016x}", rand::rng().random::<u64>());
+    let of_client = client_id(&request);
     let method = request.method().to_string();
     let route = request.extensions().get::<MatchedPath>();
     let route = route.map_or_else(String::new, |path| path.as_str().to_owned());
@@ -67,8 +75,13 @@ pub(crate) async fn around(
         Err(refusal) => refusal.into_response(),
     };
     let headers = response.headers_mut();
-    if let Ok(id) = HeaderValue::from_str(&id) {
-        headers.insert(REQUEST_ID, id);
+    for (name, value) in match &of_client {
+        Some(of_client) => vec![(REQUEST_ID, of_client), (OWN_REQUEST_ID, &id)],
+        None => vec![(REQUEST_ID, &id)],
+    } {
+        if let Ok(value) = HeaderValue::from_str(value) {
+            headers.insert(name, value);
+        }
     }
     headers.insert(
         header::X_CONTENT_TYPE_OPTIONS,
@@ -87,6 +100,7 @@ pub(crate) async fn around(
     let refusal = response.extensions().get::<Refusal>();
     (served.log)(&Entry::Request {
         request_id: id,
+        client_request_id: of_client,
         method,
         route,
         status,
@@ -96,6 +110,13 @@ pub(crate) async fn around(
         detail: refusal.and_then(|refusal| refusal.detail.clone()),
     });
     response
+}
+
+/// The id that the client gave the request, where it fits a line of a log.
+fn client_id(request: &axum::extract::Request) -> Option<String> {
+    let id = request.headers().get(REQUEST_ID)?.to_str().ok()?;
+    let fits = (1..=LONGEST_ID).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_graphic());
+    fits.then(|| id.to_owned())
 }
 
 /// The answer to a browser that asks for an allowed page whether a request may be sent.

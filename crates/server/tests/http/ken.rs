@@ -3,6 +3,7 @@
 use base64::Engine;
 use serde_json::{Value, json};
 
+use crate::client::{exchange, request};
 use crate::fixture::{FRANCE, OIL, Running, wait_for};
 
 #[test]
@@ -188,6 +189,27 @@ fn what_happened_is_counted_and_logged_without_content() {
         let metrics = server.get("/metrics").text();
         metrics.lines().any(|line| line == "ken_working 0")
     });
+}
+
+#[test]
+fn an_id_of_the_client_comes_back_and_is_logged() {
+    let server = Running::start();
+    let get = |id: &str| {
+        let request = request("GET", "/health", &[("x-request-id", id)], "");
+        exchange(server.address, &request)
+    };
+    let given = get("trace-7/a");
+    assert_eq!(given.header("x-request-id"), Some("trace-7/a"));
+    let own = given.header("ken-request-id").unwrap();
+    for odd in ["", "two words", &"x".repeat(129)] {
+        let response = get(odd);
+        let id = response.header("x-request-id").unwrap();
+        assert!(id.starts_with("req_"), "{odd}: {id}");
+        assert_eq!(response.header("ken-request-id"), None);
+    }
+    let log = server.log.lock().unwrap();
+    let entry = log.iter().find(|entry| entry["client_request_id"] == "trace-7/a");
+    assert_eq!(entry.unwrap()["request_id"], own);
 }
 
 #[test]
