@@ -2,13 +2,14 @@
 //!
 //! The path of an evaluation: [`dataset`] reads the questions, [`mod@evaluate`] has each answered and
 //! scored into a [`record`], which [`results`] keeps, and [`summary`] averages them. [`mod@compare`] compares
-//! policies on the same answers. [`retrieval`] measures search alone. [`mod@probe`] measures what a model knows, and [`calibration`] derives from it
+//! policies on the same answers. [`retrieval`] measures search alone, [`mod@card`] shows what a model knows. [`mod@probe`] measures what a model knows, and [`calibration`] derives from it
 //! what thresholds are chosen on. Whatever asks a model about many questions is one resumable [`run`]. This crate
 //! loads no model, opens no corpus, and links no training: it is given them.
 
 pub mod bootstrap;
 pub mod calibration;
 mod calibration_error;
+pub mod card;
 pub mod compare;
 pub mod dataset;
 pub mod discrimination;

@@ -90,6 +90,7 @@ fn run(arguments: &Arguments, matches: &ArgMatches, given: &[OsString]) -> Resul
             commands::tune::run(tune, file, &config::given(matches), session)
         }
         Verb::Probe(probe) => commands::probe::run(probe, session),
+        Verb::Card(card) => commands::card::run(card, session),
         Verb::Label(label) => match &label.verb {
             LabelVerb::Sources(sources) => commands::label::run(sources, session),
             LabelVerb::Mastery(mastery) => commands::mastery::run(mastery, session),

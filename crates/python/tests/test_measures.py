@@ -35,6 +35,15 @@ class Measuring(Shelf):
         # Without a place, nothing is left.
         self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["compared.html", "shelf.ken"])
 
+    def test_a_model_has_a_card(self) -> None:
+        questions = [{**question, "kind": "far" if "France" in question["question"] else "here"} for question in QUESTIONS]
+        questions = [{**question, "metadata": {"kind": question.pop("kind")}} for question in questions]
+        report = ken.card(questions, model=MODEL, corpus=self.corpus(), k=1)
+        self.assertEqual([(row["field"], row["value"], row["n"]) for row in report.rows],
+                         [(None, None, 3), ("kind", "far", 1), ("kind", "here", 2)])
+        self.assertIn("uncertainty:perplexity", [signal["signal"] for signal in report["signals"]])
+        self.assertIn("<figure", report.html)
+
     def test_the_numbers_are_those_of_the_program(self) -> None:
         numbered = [json.dumps({"id": "bell", **question}) for question in QUESTIONS]
         (self.folder / "questions.jsonl").write_text("\n".join(numbered), encoding="utf-8")

@@ -3,6 +3,7 @@
 
 pub(crate) mod answer;
 pub(crate) mod calibrate;
+pub(crate) mod card;
 pub(crate) mod corpus;
 pub(crate) mod datastore;
 #[cfg(test)]
@@ -59,6 +60,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
         &[
             "tune",
             "probe",
+            "card",
             "label",
             "eval",
             "calibrate",
@@ -142,6 +144,8 @@ pub(crate) enum Verb {
     Tune(tune_policy::TuneArguments),
     /// Measure what the model knows, and what evidence changes
     Probe(probe::ProbeArguments),
+    /// Show on one page what the model knows of questions
+    Card(card::CardArguments),
     /// Label questions by their best source, or sentences by mastery
     Label(label::LabelArguments),
     /// Evaluate a policy on questions, or compare several
@@ -302,7 +306,7 @@ mod tests {
         let visible = command.get_subcommands().filter(|verb| !verb.is_hide_set());
         let visible: Vec<&str> = visible.map(Command::get_name).collect();
         assert_eq!(GROUPS.map(|(_, verbs)| verbs).concat(), visible);
-        assert_eq!(visible.len(), 18);
+        assert_eq!(visible.len(), 19);
     }
 
     #[test]

@@ -11,6 +11,7 @@ mod bad_input;
 mod bad_models;
 mod boundary_models;
 mod calibrate;
+mod card;
 mod choose;
 mod completions;
 mod corpus;

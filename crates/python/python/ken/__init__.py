@@ -17,7 +17,7 @@ Keywords that a function does not name itself are settings: those of `ken.toml`,
 from ._errors import KenError
 from ._ken import VERSION as __version__
 from .corpus import Corpus
-from .measures import calibrate, compare, probe, study, tune
+from .measures import calibrate, card, compare, probe, study, tune
 from .model import Embedder, Model
 from .pipeline import Pipeline
 from .report import Report
@@ -40,6 +40,7 @@ __all__ = [
     "Score",
     "__version__",
     "calibrate",
+    "card",
     "compare",
     "probe",
     "study",

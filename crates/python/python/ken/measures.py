@@ -44,6 +44,35 @@ def probe(
         return Report(rows, rows, _page(kept.with_name(kept.name + ".html")))
 
 
+def card(
+    questions: Any,
+    *,
+    model: PathLike | None = None,
+    corpus: Corpus | PathLike | None = None,
+    out: PathLike | None = None,
+    **options: Any,
+) -> Report:
+    """Shows what a model knows, whether it knows that it knows, what evidence does to it, and what a search is worth.
+
+    Args:
+        questions: As in `probe`.
+        model: As in `probe`.
+        corpus: A `Corpus` or where one is.
+        out: The folder of answers and of the card; without it, nothing is kept.
+        **options: Flags of `ken card`, such as `by`, `limit`, `k`.
+
+    Returns:
+        A row for each value of each field of the questions' metadata, and one for all. `report["signals"]` and
+        `report["search"]` have the rest.
+    """
+    with _questions(questions) as file, _place(out) as place:
+        [data] = run("card", file, out=place, model=model, corpus=_address(corpus), **options)
+        rows = [{"field": None, "value": None, **data["all"]}]
+        for by in data["by"]:
+            rows += ({"field": by["field"], "value": value, **known} for value, known in by["groups"])
+        return Report(data, rows, _page(place / "report.html"))
+
+
 def compare(
     questions: Any,
     policies: Iterable[str] = ("never", "always", "documents"),

@@ -115,7 +115,8 @@ pub(crate) async fn around(
 /// The id that the client gave the request, where it fits a line of a log.
 fn client_id(request: &axum::extract::Request) -> Option<String> {
     let id = request.headers().get(REQUEST_ID)?.to_str().ok()?;
-    let fits = (1..=LONGEST_ID).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_graphic());
+    let fits =
+        (1..=LONGEST_ID).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_graphic());
     fits.then(|| id.to_owned())
 }
 

@@ -208,7 +208,9 @@ fn an_id_of_the_client_comes_back_and_is_logged() {
         assert_eq!(response.header("ken-request-id"), None);
     }
     let log = server.log.lock().unwrap();
-    let entry = log.iter().find(|entry| entry["client_request_id"] == "trace-7/a");
+    let entry = log
+        .iter()
+        .find(|entry| entry["client_request_id"] == "trace-7/a");
     assert_eq!(entry.unwrap()["request_id"], own);
 }
 

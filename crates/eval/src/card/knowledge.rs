@@ -1,0 +1,203 @@
+//! What a model knows of some questions: how much of each kind, whether it knows that it knows, what evidence does to it,
+//! and what a search is worth.
+
+use ken_answer::Policy;
+use serde::Serialize;
+
+use crate::bootstrap::{DRAWS, interval};
+use crate::compare::{Answered, grouped_by};
+use crate::dataset::Question;
+use crate::discrimination::{Prediction, auroc};
+use crate::paired_interval::paired_interval;
+use crate::record::Record;
+use crate::statistics::{mean, number, wilson_interval};
+
+/// The parts into which questions are put by a signal, the surest first.
+pub(super) const PARTS: usize = 10;
+
+/// A model on some questions.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Card {
+    /// Questions.
+    pub n: usize,
+    /// All of them.
+    pub all: Knowledge,
+    /// The same by the values of fields of the questions' metadata.
+    pub by: Vec<KnowledgeBy>,
+    /// How well each signal tells what the model knows.
+    pub signals: Vec<SelfKnowledge>,
+    /// What a search is worth.
+    pub search: SearchWorth,
+    /// The seed of all that is drawn.
+    pub seed: u64,
+}
+
+/// A share of questions.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Rate {
+    /// The share; `None` of no questions.
+    pub share: Option<f64>,
+    /// Its 95 % Wilson interval, low and high.
+    pub interval: Option<[f64; 2]>,
+}
+
+/// How some questions are answered.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Knowledge {
+    /// Questions.
+    pub n: usize,
+    /// Right from memory.
+    pub memory: Rate,
+    /// Right with evidence.
+    pub evidence: Rate,
+    /// Wrong from memory and right with evidence.
+    pub helped: Rate,
+    /// Right from memory and wrong with evidence.
+    pub harmed: Rate,
+    /// Of those right from memory, wrong with evidence.
+    pub misled: Rate,
+}
+
+/// The questions by a field.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct KnowledgeBy {
+    /// The field.
+    pub field: String,
+    /// Its values, or bins of many numbers, each with its questions.
+    pub groups: Vec<(String, Knowledge)>,
+}
+
+/// How well a signal tells what the model knows.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SelfKnowledge {
+    /// The signal.
+    pub signal: &'static str,
+    /// Questions for which it tells anything.
+    pub n: usize,
+    /// The chance that it is surer of a question that memory answers right than of one that memory answers wrong.
+    pub auroc: Option<f64>,
+    /// Its 95 % bootstrap interval, low and high.
+    pub auroc_interval: Option<[f64; 2]>,
+    /// Right from memory in each tenth of the questions, the surest first.
+    pub tenths: Vec<Rate>,
+}
+
+/// What searching for every question brings and takes, against searching for none.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SearchWorth {
+    /// By how much the share of right answers rises.
+    pub gain: Option<f64>,
+    /// Its 95 % paired interval, low and high.
+    pub gain_interval: Option<[f64; 2]>,
+    /// Tokens more, read and written, of a question.
+    pub tokens: Option<f64>,
+    /// Milliseconds more of a question; `None` also where one is unknown.
+    pub ms: Option<f64>,
+}
+
+impl Rate {
+    fn of(outcomes: impl IntoIterator<Item = bool>) -> Self {
+        let (mut yes, mut all) = (0, 0);
+        for outcome in outcomes {
+            all += 1;
+            yes += usize::from(outcome);
+        }
+        Self {
+            share: (all > 0).then(|| yes as f64 / all as f64),
+            interval: wilson_interval(yes, all),
+        }
+    }
+}
+
+impl Knowledge {
+    fn of(answered: &[Answered<'_>]) -> Self {
+        let rate = |of: fn(bool, bool) -> bool| {
+            Rate::of(answered.iter().map(|one| of(one.never.em, one.always.em)))
+        };
+        let known = answered.iter().filter(|one| one.never.em);
+        Self {
+            n: answered.len(),
+            memory: rate(|memory, _| memory),
+            evidence: rate(|_, evidence| evidence),
+            helped: rate(|memory, evidence| !memory && evidence),
+            harmed: rate(|memory, evidence| memory && !evidence),
+            misled: Rate::of(known.map(|one| !one.always.em)),
+        }
+    }
+}
+
+impl SelfKnowledge {
+    fn of(policy: Policy, answered: &[Answered<'_>], seed: u64) -> Option<Self> {
+        let signal = policy.signal()?.name;
+        let scored = answered.iter();
+        let scored = scored.filter_map(|one| Some((-one.score(policy)?, one.never.em)));
+        let mut scored: Vec<Prediction> = scored.collect();
+        let auroc_interval = interval(&scored, DRAWS, seed, auroc);
+        scored.sort_by(|one, next| next.0.total_cmp(&one.0));
+        let n = scored.len();
+        let tenths = (0..PARTS.min(n)).map(|part| {
+            let parts = PARTS.min(n);
+            let range = part * n / parts..(part + 1) * n / parts;
+            Rate::of(scored[range].iter().map(|one| one.1))
+        });
+        Some(Self {
+            signal,
+            n,
+            auroc: auroc(&scored),
+            auroc_interval,
+            tenths: tenths.collect(),
+        })
+    }
+}
+
+impl SearchWorth {
+    fn of(answered: &[Answered<'_>], seed: u64) -> Self {
+        let difference = |of: &dyn Fn(&Record) -> f64| -> Vec<f64> {
+            let each = answered.iter();
+            each.map(|one| of(one.always) - of(one.never)).collect()
+        };
+        let gains = difference(&|record| number(record.em));
+        let tokens = |record: &Record| (record.tokens.prompt + record.tokens.completion) as f64;
+        let ms = |record: &Record| record.timing_ms.get("total").copied().unwrap_or(f64::NAN);
+        Self {
+            gain: mean(&gains),
+            gain_interval: paired_interval(&gains, seed),
+            tokens: mean(&difference(&tokens)),
+            ms: mean(&difference(&ms)).filter(|ms| ms.is_finite()),
+        }
+    }
+}
+
+/// The card of questions that were answered without and with evidence, by signals that were measured with these.
+///
+/// # Shapes
+/// `questions`, `answered`: `[questions]`, in one order.
+#[must_use]
+pub fn card(
+    questions: &[Question],
+    answered: &[Answered<'_>],
+    policies: &[Policy],
+    fields: &[String],
+    seed: u64,
+) -> Card {
+    let by = fields.iter().map(|field| {
+        let groups = grouped_by(field, questions, answered).into_iter();
+        KnowledgeBy {
+            field: field.clone(),
+            groups: groups
+                .map(|(value, answered)| (value, Knowledge::of(&answered)))
+                .collect(),
+        }
+    });
+    let signals = policies.iter();
+    Card {
+        n: questions.len(),
+        all: Knowledge::of(answered),
+        by: by.collect(),
+        signals: signals
+            .filter_map(|policy| SelfKnowledge::of(*policy, answered, seed))
+            .collect(),
+        search: SearchWorth::of(answered, seed),
+        seed,
+    }
+}

@@ -1,0 +1,10 @@
+//! A card of a model: what it knows of some questions, on one page (`report`), from answers without and with evidence and the
+//! signals that these give (`work`).
+
+mod knowledge;
+mod report;
+mod work;
+
+pub use knowledge::{Card, Knowledge, KnowledgeBy, Rate, SearchWorth, SelfKnowledge, card};
+pub use report::card_report;
+pub use work::{CardWork, card_policies};

@@ -1,0 +1,80 @@
+//! The run behind a card: both answers to each question, and the signals that a model's own answer gives, each in a file of a folder
+//! that a later run resumes.
+
+use std::collections::BTreeSet;
+
+use ken_answer::{Pipeline, Policy, Signal};
+use ken_language::Capabilities;
+
+use super::knowledge::{Card, card};
+use crate::compare::{AnswersWork, BeginRun, Known};
+use crate::dataset::Question;
+use crate::run::RunError;
+
+/// Values of a field at most, unless they are numbers.
+const VALUES: usize = 12;
+
+/// Fields that name a question or its passages, and not its kind.
+const NAMES: [&str; 2] = ["subject", "gold_passage"];
+
+/// A card to be made.
+pub struct CardWork<'a> {
+    /// The questions, the policies of [`card_policies`], and where answers are kept.
+    pub answers: AnswersWork<'a>,
+    /// The fields of the questions' metadata by which they are told apart; all that have few values, or numbers, where
+    /// there is none.
+    pub by: &'a [String],
+}
+
+impl CardWork<'_> {
+    /// Answers and measures what the files do not hold yet, and makes the card.
+    ///
+    /// # Errors
+    /// A run that fails or is stopped, a file that cannot be written.
+    pub fn run(&self, pipeline: &mut Pipeline, begin: BeginRun<'_, '_>) -> Result<Card, RunError> {
+        let AnswersWork {
+            questions,
+            policies,
+            ..
+        } = self.answers;
+        let answers = self.answers.run(pipeline, Known::default(), None, begin)?;
+        let answered = answers.of(questions);
+        let fields = match self.by {
+            [] => telling_fields(questions),
+            by => by.to_vec(),
+        };
+        let seed = pipeline.settings.seed;
+        Ok(card(questions, &answered, policies, &fields, seed))
+    }
+}
+
+/// The policies whose signals take no training and no further answers, as far as a model reports what they need.
+#[must_use]
+pub fn card_policies(model: Capabilities) -> Vec<Policy> {
+    let uncertainty = [
+        Signal::PERPLEXITY,
+        Signal::SEQUENCE_PROBABILITY,
+        Signal::MARGIN,
+    ];
+    let uncertainty = uncertainty.into_iter().filter(|_| model.logprobs);
+    let judgment = model.score.then_some(Signal::JUDGMENT);
+    let signals = uncertainty.chain(judgment);
+    signals.map(|signal| Policy::above(signal, None)).collect()
+}
+
+/// The fields of metadata that tell kinds of questions apart.
+fn telling_fields(questions: &[Question]) -> Vec<String> {
+    let fields = questions
+        .iter()
+        .flat_map(|question| question.metadata.keys());
+    let fields: BTreeSet<&String> = fields
+        .filter(|field| !NAMES.contains(&field.as_str()))
+        .collect();
+    let tells = |field: &&String| {
+        let values = questions.iter().map(|question| question.value_of(field));
+        let values: BTreeSet<String> = values.collect();
+        let are_numbers = values.iter().all(|value| value.parse::<f64>().is_ok());
+        values.len() > 1 && (values.len() <= VALUES || are_numbers)
+    };
+    fields.into_iter().filter(tells).cloned().collect()
+}

@@ -1,0 +1,90 @@
+//! `ken card`: what the model knows, by kind, with a page, and the same numbers as the answers behind it.
+
+use serde_json::{Value, json};
+
+use crate::documents::ingest_notes;
+use crate::harness::{Ken, keys, number};
+
+fn questions() -> String {
+    let known = [
+        ("France", "Paris"),
+        ("Italy", "Rome"),
+        ("Spain", "Madrid"),
+        ("Japan", "Tokyo"),
+    ];
+    let known = known.map(|(land, city)| {
+        json!({"id": land, "question": format!("What is the capital of {land}?"), "golden_answers": [city],
+            "metadata": {"kind": "capital"}})
+    });
+    let unknown = [
+        (
+            "keeper",
+            "Who is the keeper of the Orrin lighthouse?",
+            "Ilse Marrow",
+        ),
+        ("year", "When was the lighthouse of Orrin built?", "1871"),
+    ];
+    let unknown = unknown.map(|(id, question, answer)| {
+        json!({"id": id, "question": question, "golden_answers": [answer], "metadata": {"kind": "island"}})
+    });
+    let lines = known.iter().chain(&unknown).map(Value::to_string);
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
+fn a_card_says_what_is_known_by_kind() {
+    let ken = Ken::new();
+    ingest_notes(&ken);
+    ken.write("questions.jsonl", questions());
+    let verb = ["card", "questions.jsonl", "--corpus", "island"];
+    let card = ken.json(&verb);
+    assert_eq!(keys(&card), ["n", "all", "by", "signals", "search", "seed"]);
+    let [by] = card["by"].as_array().unwrap().as_slice() else {
+        panic!("{card}");
+    };
+    assert_eq!(by["field"], "kind");
+    let groups = by["groups"].as_array().unwrap();
+    let of = |group: usize, part: &str| number(&groups[group][1][part]["share"]);
+    assert_eq!(
+        (&groups[0][0], &groups[1][0]),
+        (&json!("capital"), &json!("island"))
+    );
+    assert!(of(0, "memory") > of(1, "memory"), "{card}");
+    assert_eq!(of(1, "memory"), 0.0);
+    // The same as the answers that it rests on.
+    let right = |policy: &str| {
+        let lines = ken.read(&format!("questions.card/{policy}.jsonl"));
+        let records = lines
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).unwrap());
+        records
+            .filter(|record| record["em"] == 1.0 || record["em"] == true)
+            .count() as f64
+    };
+    for (policy, part) in [("never", "memory"), ("always", "evidence")] {
+        let share = number(&card["all"][part]["share"]);
+        assert!(
+            (share * 6.0 - right(policy)).abs() < 1e-9,
+            "{policy}: {card}"
+        );
+    }
+    let signals = card["signals"].as_array().unwrap();
+    assert_eq!(signals.len(), 4);
+    assert!(
+        signals
+            .iter()
+            .all(|signal| signal["tenths"].as_array().unwrap().len() == 6)
+    );
+    assert!(
+        ken.read("questions.card/report.html")
+            .contains("Whether it knows that it knows")
+    );
+    let text = ken.text(&[&verb[..], &["--by", "kind"]].concat());
+    assert!(
+        text.contains("from memory") && text.contains("a search costs in tokens"),
+        "{text}"
+    );
+    let refused = ken.refusal(&[&verb[..], &["--by", "nothing"]].concat());
+    refused.is("no_field", "nothing", "");
+}
