@@ -53,10 +53,10 @@ fn folder() -> Arg {
 const GLOBAL: &str = "Global options";
 
 /// The verbs, as help groups them.
-const GROUPS: [(&str, &[&str]); 4] = [
+const GROUPS: [(&str, &[&str]); 3] = [
     ("Use", &["demo", "ingest", "search", "ask", "serve"]),
     (
-        "Measure",
+        "Measure and learn",
         &[
             "tune",
             "probe",
@@ -66,9 +66,10 @@ const GROUPS: [(&str, &[&str]); 4] = [
             "calibrate",
             "study",
             "plan",
+            "train",
+            "datastore",
         ],
     ),
-    ("Learn", &["train", "datastore"]),
     ("Maintain", &["model", "corpus", "prune", "doctor"]),
 ];
 
