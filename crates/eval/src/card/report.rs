@@ -27,7 +27,7 @@ fn tenth(rate: Option<&Rate>) -> Cell {
 /// The report.
 #[must_use]
 pub fn card_report(title: &str, card: &Card) -> Report {
-    let sections = [known(card), self_knowledge(card), vec![worth(card)]];
+    let sections = [known(card), self_knowledge(card), worth(card)];
     Report::new(title, sections.concat())
 }
 
@@ -102,14 +102,15 @@ fn self_knowledge(card: &Card) -> Vec<Section> {
     )
 }
 
-fn worth(card: &Card) -> Section {
+fn worth(card: &Card) -> Vec<Section> {
     let search = &card.search;
     let gain: Cell = (search.gain, search.gain_interval).into();
     let term = |name: &str, value: String| (name.to_owned(), value);
-    Section::Terms(vec![
+    let terms = Section::Terms(vec![
         term("searching for every question gains", gain.shown(Some(3))),
         term("a search costs in tokens", number(search.tokens, 0)),
         term("a search costs in milliseconds", number(search.ms, 0)),
         term("seed", card.seed.to_string()),
-    ])
+    ]);
+    Section::part("What a search is worth", [terms])
 }
