@@ -4,6 +4,8 @@ use ken_answer::Policy;
 use ken_eval::card::{CardWork, card_policies, card_report};
 use ken_eval::compare::AnswersWork;
 use ken_eval::{check_field, write_report};
+use ken_hub::ModelReference;
+use ken_setup::Settings;
 
 use crate::arguments::card::CardArguments;
 use crate::commands::{provenance, records};
@@ -42,7 +44,7 @@ pub(crate) fn run(arguments: &CardArguments, session: &Session<'_>) -> Result<()
         let policy = policy.map(|policy| policy.to_string());
         records::drawn(arguments.batch, policy, session)
     })?;
-    let title = format!("What {} knows", settings.model);
+    let title = format!("What {} knows", name(settings));
     let report = card_report(&title, &card).measured_with(provenance::of(identity, session.given));
     write_report(&report, &folder)?;
     if session.json {
@@ -50,4 +52,17 @@ pub(crate) fn run(arguments: &CardArguments, session: &Session<'_>) -> Result<()
     }
     output::report(&report)?;
     output::line(format!("card: {}", folder.join("report.html").display()))
+}
+
+/// The model's name for the title of a page that others see: without its folder or its address.
+fn name(settings: &Settings) -> String {
+    let name = match &settings.model {
+        ModelReference::Local { path } => {
+            let last = path.file_name();
+            last.map(|last| last.to_string_lossy().into_owned())
+        }
+        ModelReference::Remote { .. } => settings.model_name.clone(),
+        fetched => Some(fetched.to_string()),
+    };
+    name.unwrap_or_else(|| "the model".to_owned())
 }

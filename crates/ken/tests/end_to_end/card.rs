@@ -76,10 +76,16 @@ fn a_card_says_what_is_known_by_kind() {
             .iter()
             .all(|signal| signal["tenths"].as_array().unwrap().len() == 6)
     );
+    let page = ken.read("questions.card/report.html");
+    assert!(page.contains("Whether it knows that it knows"));
+    // Others see it: the model by its name, and no folder.
+    let model = crate::harness::generator();
+    let name = model.file_name().unwrap().to_str().unwrap();
     assert!(
-        ken.read("questions.card/report.html")
-            .contains("Whether it knows that it knows")
+        page.contains(&format!("<h1>What {name} knows</h1>")),
+        "{page}"
     );
+    assert!(!page.contains(model.parent().unwrap().to_str().unwrap()));
     let text = ken.text(&[&verb[..], &["--by", "kind"]].concat());
     assert!(
         text.contains("from memory") && text.contains("a search costs in tokens"),
