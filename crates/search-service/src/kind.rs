@@ -11,7 +11,7 @@ pub(crate) enum Kind {
     Retrieve,
     /// `POST …/INDEX/_search`.
     Elasticsearch,
-    /// The same, with vectors as OpenSearch takes them.
+    /// As Elasticsearch, with vectors in its own form.
     OpenSearch,
     /// `POST …/collections/NAME/points/query`.
     Qdrant,

@@ -20,7 +20,7 @@ pub struct JudgedQuery {
     pub judgments: Judgments,
 }
 
-/// The queries that were judged, in their order, with what is to be told of ids that do not fit. Queries without
+/// The queries that were judged, in their order, with notices about ids that do not fit. Queries without
 /// judgments are of other splits and are left out.
 ///
 /// # Errors
@@ -58,7 +58,7 @@ pub fn judged_queries(
     Ok((joined, notice))
 }
 
-/// What is to be told of relevant documents that a corpus lacks, as far as runs over it do not name them. They count as
+/// Notices about relevant documents that a corpus lacks, as far as runs over it do not name them. They count as
 /// not found.
 ///
 /// # Errors
