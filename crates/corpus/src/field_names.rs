@@ -271,8 +271,8 @@ impl FieldNames {
     /// The parts of a record.
     ///
     /// Without a `title` field, the first line of several in `contents` is the title, without the
-    /// quotes around it, as in FlashRAG's corpora. Where there is a title and `contents` starts with
-    /// the same line, that line is not repeated in the text.
+    /// quotes around it, as in FlashRAG's corpora. A title that `contents` repeats as its
+    /// first line is left out of the text.
     ///
     /// # Errors
     /// No text; a field with another kind of value.

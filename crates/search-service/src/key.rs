@@ -22,7 +22,7 @@ impl Key {
         }
     }
 
-    /// The same key, which may be sent to other machines over unencrypted connections too.
+    /// Allows sending it to other machines over unencrypted connections.
     #[must_use]
     pub fn allowed_in_plain_text(mut self, allowed: bool) -> Self {
         self.plaintext_allowed = allowed;

@@ -180,7 +180,7 @@ impl BackEnd {
         })
     }
 
-    /// What is left out of every result, by reason; nothing is known of that elsewhere.
+    /// Passages that are pruned from every result, by reason; empty for corpora elsewhere.
     ///
     /// # Errors
     /// A damaged corpus.

@@ -22,7 +22,7 @@ pub struct Card {
     pub n: usize,
     /// All of them.
     pub all: Knowledge,
-    /// The same by the values of fields of the questions' metadata.
+    /// Groups of them, by fields of the questions' metadata.
     pub by: Vec<KnowledgeBy>,
     /// How well each signal tells what the model knows.
     pub signals: Vec<SelfKnowledge>,

@@ -33,6 +33,9 @@ const SESSION: &str = "-c statement_timeout=30s -c default_transaction_read_only
 /// Idle connections that are kept.
 const KEPT: usize = 8;
 
+/// The most rows that are counted one by one.
+const MOST_COUNTED: i64 = 1_000_000;
+
 /// Words whose counts are kept.
 const MOST_COUNTS: usize = 100_000;
 
@@ -76,13 +79,21 @@ impl Database {
         })
     }
 
-    /// How many rows there are, as the planner estimates it, and how long the vectors are.
+    /// How many rows there are, of many as the planner estimates it, and how long the vectors are.
     pub(crate) fn state(&self, address: &ServiceAddress) -> Result<State, ServiceError> {
         let mut client = self.connection(address)?;
         let failed = |error| refused(address, &error);
         let table = quoted(&address.name());
-        let count = format!("SELECT count(*) FROM {table}");
-        let rows: i64 = client.query_one(&count, &[]).map_err(failed)?.get(0);
+        // Counting takes long where there are many; the estimate is below 0 of a table that was never analyzed.
+        let estimate = "SELECT reltuples::bigint FROM pg_class WHERE oid = $1::text::regclass";
+        let estimate = client.query_one(estimate, &[&table]).map_err(failed)?;
+        let rows: i64 = match estimate.get(0) {
+            many if many > MOST_COUNTED => many,
+            _ => {
+                let count = format!("SELECT count(*) FROM {table}");
+                client.query_one(&count, &[]).map_err(failed)?.get(0)
+            }
+        };
         let dimensions = match &address.options.vector {
             Some(column) => {
                 let of = format!(

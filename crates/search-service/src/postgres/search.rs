@@ -136,7 +136,7 @@ impl Statement {
         )
     }
 
-    /// What is true of a text x that fits. Numbers are compared as numbers where both sides are some, as all filters do it.
+    /// The condition on a text x. Two numbers are compared as numbers, as in every filter.
     fn fits(&mut self, comparison: Comparison, value: &str) -> String {
         const NUMBER: &str = "^[+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][+-]?[0-9]+)?$";
         let text = self.parameter(value.to_owned());
