@@ -22,6 +22,8 @@ pub enum Fault {
     Model,
     /// In this input: the model could still answer another prompt, or embed another text.
     Input,
+    /// In this parameter of a request that another program wrote.
+    Request(&'static str),
     /// A model server did not do its part. Its message tells where it is.
     Server(ServerFault),
 }
@@ -89,7 +91,7 @@ impl ModelError {
     pub fn concerns_input(&self) -> bool {
         matches!(
             self.fault,
-            Fault::Input | Fault::Server(ServerFault::TooLong)
+            Fault::Input | Fault::Request(_) | Fault::Server(ServerFault::TooLong)
         )
     }
 }

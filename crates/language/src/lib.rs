@@ -22,7 +22,7 @@ mod thoughts;
 
 pub use cancel::{CancelToken, Cancelled};
 pub use cancellation::{bound_embedder, bound_model, bound_scorer};
-pub use chat_server::ChatServer;
+pub use chat_server::{ChatServer, Takes};
 pub use embedder::{Embedder, Role};
 pub use error::{Fault, ModelError, ServerFault};
 pub use fingerprint::fingerprint_of_texts;
@@ -32,6 +32,7 @@ pub use pair_scorer::PairScorer;
 pub use prompt::{Examples, Prompt, Reply, WorkedExample};
 pub use request::{
     GenerateOptions, GenerateRequest, OutputSchema, Piece, Progress, Sampling, ScoreRequest,
+    UnknownFormat,
 };
 pub use response::{Finish, Generation, Score, softmax, total};
 pub use source_chooser::{DoesNotChoose, SourceChoice, SourceChooser};

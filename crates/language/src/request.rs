@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Value, json};
+
+use crate::text_model::TokenLogprob;
 
 /// How tokens are chosen.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -51,6 +53,13 @@ pub struct GenerateOptions {
     pub schema: Option<OutputSchema>,
 }
 
+/// A format of answers that there is not.
+#[derive(Debug, Clone, Copy, thiserror::Error)]
+#[error(
+    "the type has to be `text`, `json_object`, or `json_schema` with a `schema` that is an object"
+)]
+pub struct UnknownFormat;
+
 /// A JSON Schema that an answer has to fulfil as JSON.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OutputSchema(Arc<Value>);
@@ -60,6 +69,26 @@ impl OutputSchema {
     #[must_use]
     pub fn new(schema: Value) -> Self {
         Self(Arc::new(schema))
+    }
+
+    /// The schema of a `response_format` of OpenAI's API, or of the `text.format` of its responses; `None` for plain text.
+    ///
+    /// # Errors
+    /// An unknown type, a schema that is no object.
+    pub fn of_format(format: &Value) -> Result<Option<Self>, UnknownFormat> {
+        let schema = match format["type"].as_str() {
+            Some("text") => return Ok(None),
+            Some("json_object") => Some(json!({"type": "object"})),
+            Some("json_schema") => {
+                let named = format.get("json_schema").unwrap_or(format);
+                named.get("schema").cloned()
+            }
+            _ => None,
+        };
+        match schema {
+            Some(schema @ Value::Object(_)) => Ok(Some(Self::new(schema))),
+            _ => Err(UnknownFormat),
+        }
     }
 
     /// The schema as JSON.
@@ -94,7 +123,7 @@ pub struct GenerateRequest<'a, P> {
 }
 
 /// What a caller is told while its requests are served. Its answer may cancel what it is told of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Progress<'a> {
     /// So many tokens of a request's prompt have been read. A model on this machine says so after each
     /// part of a prompt, and again from time to time while there is nothing else to say, so that a
@@ -112,7 +141,7 @@ pub enum Progress<'a> {
 }
 
 /// A piece of generated text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Piece<'a> {
     /// The request's index.
     pub request: usize,
@@ -120,6 +149,8 @@ pub struct Piece<'a> {
     pub sample: usize,
     /// What follows the pieces before.
     pub text: &'a str,
+    /// The tokens written since the piece before, where a [`TextRequest`](crate::TextRequest) asks for log probabilities.
+    pub logprobs: &'a [TokenLogprob],
 }
 
 /// A prompt, and the continuations to be scored.

@@ -389,6 +389,7 @@ impl LanguageModel for TableModel {
                     request: index,
                     sample,
                     text: &generation.text,
+                    logprobs: &[],
                 };
                 if !piece.text.is_empty() && on_progress(Progress::Text(piece)).is_break() {
                     generation.finish = Finish::Cancelled;

@@ -23,6 +23,15 @@ fn complete(serving: &Serving, more: &Value) -> Value {
     serving.post("/v1/completions", &body)
 }
 
+/// The chunks of a stream.
+pub(crate) fn chunks(streamed: &str) -> Vec<Value> {
+    let data = streamed
+        .lines()
+        .filter_map(|line| line.strip_prefix("data: {"));
+    data.map(|chunk| serde_json::from_str(&format!("{{{chunk}")).unwrap())
+        .collect()
+}
+
 fn numbers(value: &Value) -> Vec<f64> {
     let numbers = value.as_array().unwrap().iter();
     numbers.filter_map(Value::as_f64).collect()
@@ -106,11 +115,7 @@ fn texts_are_continued_whole_in_pieces_and_to_a_stop() {
         "echo": true, "stream_options": {"include_usage": true}});
     let (status, streamed) = serving.exchange("POST", "/v1/completions", &body.to_string());
     assert_eq!(status, 200, "{streamed}");
-    let chunks = streamed
-        .lines()
-        .filter_map(|line| line.strip_prefix("data: {"));
-    let chunks = chunks.map(|chunk| serde_json::from_str(&format!("{{{chunk}")).unwrap());
-    let chunks: Vec<Value> = chunks.collect();
+    let chunks = chunks(&streamed);
     let pieces = chunks
         .iter()
         .filter_map(|chunk| chunk["choices"][0]["text"].as_str());
@@ -151,6 +156,42 @@ fn texts_are_continued_whole_in_pieces_and_to_a_stop() {
 
 #[test]
 #[ignore = "needs the models of KEN_TEST_MODELS"]
+fn a_stream_tells_the_log_probabilities_of_its_pieces() {
+    let ken = Ken::new();
+    let serving = serving(&ken);
+    for more in [json!({}), json!({"stop": " of"})] {
+        let mut body = json!({"prompt": [PROMPT, "Once"], "max_tokens": 12, "logprobs": 1});
+        if let Some(stop) = more.get("stop") {
+            body["stop"] = stop.clone();
+        }
+        let whole = complete(&serving, &body);
+        for (name, value) in [
+            ("model", json!("ken")),
+            ("stream", json!(true)),
+            ("temperature", json!(0)),
+        ] {
+            body[name] = value;
+        }
+        let (_, streamed) = serving.exchange("POST", "/v1/completions", &body.to_string());
+        let chunks = chunks(&streamed);
+        for (index, whole) in whole["choices"].as_array().unwrap().iter().enumerate() {
+            let own = chunks.iter().map(|chunk| &chunk["choices"][0]);
+            let own: Vec<&Value> = own.filter(|choice| choice["index"] == index).collect();
+            let all = |name: &str| -> Vec<Value> {
+                let lists = own
+                    .iter()
+                    .filter_map(|choice| choice["logprobs"][name].as_array());
+                lists.flatten().cloned().collect()
+            };
+            for name in ["tokens", "token_logprobs", "top_logprobs", "text_offset"] {
+                assert_eq!(json!(all(name)), whole["logprobs"][name], "{index} {name}");
+            }
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs the models of KEN_TEST_MODELS"]
 fn what_is_not_done_is_refused_by_name() {
     let ken = Ken::new();
     let serving = serving(&ken);
@@ -161,8 +202,8 @@ fn what_is_not_done_is_refused_by_name() {
         (json!({"prompt": "x", "n": 0}), "n"),
         (json!({"prompt": "x", "logprobs": 21}), "logprobs"),
         (
-            json!({"prompt": "x", "logprobs": 1, "stream": true}),
-            "logprobs",
+            json!({"prompt": "x", "logprobs": 1, "echo": true, "stream": true}),
+            "echo",
         ),
         (
             json!({"prompt": vec!["x"; 200], "max_tokens": 2000, "logprobs": 5}),

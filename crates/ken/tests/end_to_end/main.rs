@@ -12,6 +12,7 @@ mod bad_models;
 mod boundary_models;
 mod calibrate;
 mod card;
+mod chat_completions;
 mod choose;
 mod completions;
 mod corpus;

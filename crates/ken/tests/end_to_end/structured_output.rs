@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::completions::chunks;
 use crate::documents::ingest_notes;
 use crate::harness::Ken;
 use crate::serve::Serving;
@@ -48,16 +49,11 @@ fn answers_fulfil_the_schema() {
     }
     let body = json!({"model": "ken/always", "messages": messages, "stream": true, "response_format": format});
     let (_, streamed) = serving.exchange("POST", "/v1/chat/completions", &body.to_string());
-    let chunks = streamed
-        .lines()
-        .filter_map(|line| line.strip_prefix("data: {"));
-    let pieces: String = chunks
-        .filter_map(|chunk| {
-            let chunk: Value = serde_json::from_str(&format!("{{{chunk}")).unwrap();
-            Some(chunk["choices"][0]["delta"]["content"].as_str()?.to_owned())
-        })
-        .collect();
-    holds(&json!(pieces));
+    let chunks = chunks(&streamed);
+    let pieces = chunks
+        .iter()
+        .filter_map(|chunk| chunk["choices"][0]["delta"]["content"].as_str());
+    holds(&json!(pieces.collect::<String>()));
 
     let format = json!({"format": {"type": "json_schema", "name": "keeper", "schema": schema()}});
     let body = json!({"model": "ken/always", "input": QUESTION, "text": format});

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use ken_diagnostic::Remedy;
-use ken_language::{Cancelled, ModelError};
+use ken_language::{Cancelled, Fault, ModelError};
 use ken_storage::StorageError;
 
 use crate::decoder::config::family::Family;
@@ -220,6 +220,18 @@ pub enum DecoderError {
         /// Why not.
         reason: String,
     },
+    /// A request of another program that the model does not take as it is.
+    #[error("`{param}`: {reason}")]
+    #[diagnostic(
+        kind = "invalid_value",
+        remedy = "change this parameter, or leave it out"
+    )]
+    Request {
+        /// The parameter.
+        param: &'static str,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// There is nothing to run the model on.
     #[error("the {what} is empty")]
     EmptyText {
@@ -284,6 +296,9 @@ pub enum DecoderError {
 
 impl From<DecoderError> for ModelError {
     fn from(error: DecoderError) -> Self {
+        if let DecoderError::Request { param, .. } = error {
+            return Self::new(error).by(Fault::Request(param));
+        }
         use DecoderError::{ContextExceeded, EmptyText, Schema, UnknownToken};
         let concerns_input = matches!(
             error,

@@ -4,9 +4,9 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use ken_language::{
-    CancelToken, Capabilities, DoesNotChoose, Finish, GenerateRequest, Generation, Knowledge,
-    LanguageModel, ModelError, Piece, Progress, Prompt, Score, ScoreRequest, SourceChoice,
-    SourceChooser, TextModel, Thoughts,
+    CancelToken, Capabilities, ChatServer, DoesNotChoose, Finish, GenerateRequest, Generation,
+    Knowledge, LanguageModel, ModelError, Piece, Progress, Prompt, Score, ScoreRequest,
+    SourceChoice, SourceChooser, TextModel, Thoughts,
 };
 
 use crate::decoder::Decoder;
@@ -146,6 +146,7 @@ impl LanguageModel for Decoder {
                         request,
                         sample,
                         text,
+                        logprobs: &[],
                     };
                     if !text.is_empty() && on_progress(Progress::Text(piece)).is_break() {
                         answer.finish = Finish::Cancelled;
@@ -212,6 +213,11 @@ impl LanguageModel for Decoder {
 
     fn text_model(&self) -> Option<&dyn TextModel> {
         Some(self)
+    }
+
+    fn chat_server(&self) -> Option<&dyn ChatServer> {
+        let converses = self.chat.is_some() && self.sources.is_none();
+        converses.then_some(self as &dyn ChatServer)
     }
 
     fn bound(&self, token: &CancelToken) -> Option<Arc<dyn LanguageModel>> {

@@ -2,6 +2,7 @@
 //! Knows nothing of prompts' contents or of retrieval.
 
 mod adapter;
+mod chat_server;
 mod config;
 mod error;
 mod files;
@@ -192,14 +193,18 @@ impl Decoder {
     /// A model without a chat template, or a conversation that the template refuses.
     pub fn chat_prompt(&self, messages: &[Message], shared: usize) -> Result<Prompt, DecoderError> {
         let template = self.chat.as_ref().ok_or(DecoderError::NoChatTemplate)?;
-        let messages = escaping::escaped(messages, &self.tokenizer)?;
+        let messages = messages.iter().map(|message| {
+            let content = escaping::escaped(&message.content, &self.tokenizer)?;
+            Ok(Message::new(message.role, content))
+        });
+        let messages = messages.collect::<Result<Vec<_>, DecoderError>>()?;
         let encode = |text: &str| self.known(escaping::encode(text, &self.tokenizer)?);
-        let tokens = encode(&template.render(&messages, true)?)?;
+        let tokens = encode(&template.render(&messages, &[], true)?)?;
         // Not every template takes a part of a conversation; then nothing is shared.
         let shared = messages
             .get(..shared)
             .filter(|part| !part.is_empty())
-            .and_then(|part| template.render(part, false).ok())
+            .and_then(|part| template.render(part, &[], false).ok())
             .map_or(Ok(Vec::new()), |text| encode(&text))?;
         Prompt::new(tokens, &shared)
     }

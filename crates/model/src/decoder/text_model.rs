@@ -1,6 +1,5 @@
 //! The decoder as a model that continues text as it stands.
 
-use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 use ken_language::{
@@ -10,8 +9,8 @@ use ken_language::{
 
 use crate::decoder::Decoder;
 use crate::decoder::error::DecoderError;
-use crate::decoder::scheduler::sampling::TokenLogprobs;
 use crate::decoder::text::prompt::Prompt;
+use crate::decoder::text::token_texts::TokenTexts;
 use crate::decoder::text::tokenizer::Reading;
 
 impl TextModel for Decoder {
@@ -64,25 +63,24 @@ impl TextModel for Decoder {
             })
             .collect();
         let answers = self.answer_many(&asked, on_progress)?;
-        let mut texts = Texts {
-            decoder: self,
-            known: HashMap::new(),
-        };
+        let mut names = TokenTexts::new(&self.tokenizer);
         let each = answers.into_iter().zip(&prompts).map(|(answer, prompt)| {
             let samples = answer.texts.into_iter().map(|mut text| {
-                let logprobs = texts.named_all(std::mem::take(&mut text.token_logprobs))?;
-                Ok((text.into(), logprobs))
+                let logprobs = std::mem::take(&mut text.token_logprobs);
+                (text.into(), logprobs)
             });
-            let samples = samples.collect::<Result<_, DecoderError>>()?;
+            let samples = samples.collect();
             let mut scored = Vec::new();
             if let (Some(_), Some(&first)) = (prompt.prompt_logprobs(), prompt.tokens().first()) {
                 scored.push(TokenLogprob {
                     id: first,
-                    text: texts.text(first)?,
+                    text: names.text(first)?,
                     logprob: None,
                     top: Vec::new(),
                 });
-                scored.extend(texts.named_all(answer.prompt_logprobs)?);
+                for token in &answer.prompt_logprobs {
+                    scored.push(names.named(token)?);
+                }
             }
             Ok(TextCompletion {
                 prompt: scored,
@@ -90,38 +88,5 @@ impl TextModel for Decoder {
             })
         });
         Ok(each.collect::<Result<_, DecoderError>>()?)
-    }
-}
-
-/// A cache of the texts of tokens.
-struct Texts<'a> {
-    decoder: &'a Decoder,
-    known: HashMap<u32, String>,
-}
-
-impl Texts<'_> {
-    fn text(&mut self, id: u32) -> Result<String, DecoderError> {
-        if let Some(text) = self.known.get(&id) {
-            return Ok(text.clone());
-        }
-        let text = self.decoder.tokenizer.token_text(id)?;
-        self.known.insert(id, text.clone());
-        Ok(text)
-    }
-
-    fn named(&mut self, scored: TokenLogprobs) -> Result<TokenLogprob, DecoderError> {
-        let top = scored.top.into_iter();
-        let top = top.map(|(other, logprob)| Ok((self.text(other)?, logprob)));
-        let top = top.collect::<Result<_, DecoderError>>()?;
-        Ok(TokenLogprob {
-            id: scored.token,
-            text: self.text(scored.token)?,
-            logprob: Some(scored.logprob),
-            top,
-        })
-    }
-
-    fn named_all(&mut self, scored: Vec<TokenLogprobs>) -> Result<Vec<TokenLogprob>, DecoderError> {
-        scored.into_iter().map(|token| self.named(token)).collect()
     }
 }

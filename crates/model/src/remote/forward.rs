@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use ken_http::Failed;
-use ken_language::{ChatServer, Fault, ModelError, ServerFault};
+use ken_language::{ChatServer, Fault, ModelError, ServerFault, Takes};
 use serde_json::{Map, Value, json};
 
 use super::client::{self, Client};
@@ -17,6 +17,10 @@ use super::stream::{Next, cut, next};
 const STREAM_OPTIONS: &str = "stream_options";
 
 impl ChatServer for RemoteModel {
+    fn takes(&self) -> Takes {
+        Takes::All
+    }
+
     fn forward(
         &self,
         mut request: Map<String, Value>,

@@ -353,6 +353,7 @@ impl RemoteModel {
                 request,
                 sample,
                 text,
+                logprobs: &[],
             })),
         };
         if let [request @ GenerateRequest { samples: 1, .. }] = requests {

@@ -68,9 +68,10 @@ pub(crate) async fn complete(
         let (choices, used) = done.await?;
         return Ok(body::json(&heading.with(choices, Some(Some(used)))).into());
     }
-    if asked.logprobs.is_some() {
-        let message = "log probabilities are not streamed; leave out `stream` or `logprobs`";
-        return Err(Refusal::bad("unsupported_parameter", message).of("logprobs"));
+    if asked.logprobs.is_some_and(|logprobs| logprobs.prompt) {
+        let message =
+            "the log probabilities of a prompt are not streamed; leave out `stream` or `echo`";
+        return Err(Refusal::bad("unsupported_parameter", message).of("echo"));
     }
     let (tell, news) = unbounded_channel();
     tokio::spawn(async move {
@@ -101,8 +102,10 @@ fn end(tell: &UnboundedSender<CompletionNews>, done: Result<(Vec<Continuation>, 
     let _ = match done {
         Ok((choices, usage)) => {
             for choice in choices {
+                // Its text and what belongs to that were sent.
                 let _ = tell.send(CompletionNews::Text(Continuation {
                     text: String::new(),
+                    logprobs: None,
                     ..choice
                 }));
             }
@@ -241,13 +244,23 @@ impl Asked {
                 return Err(Refusal::client_gone());
             }
         }
+        let mut ends = vec![0; requests.len() * self.samples];
         let continued = model.complete(&requests, &mut |progress| {
             cancel.flow()?;
             match progress {
                 Progress::Reading { .. } => ControlFlow::Continue(()),
                 Progress::Text(written) => {
                     let index = written.request * self.samples + written.sample;
-                    on_text(piece(index, written.text.to_owned()))
+                    let logprobs = self.logprobs.map(|_| {
+                        let mut logprobs = Logprobs::default();
+                        logprobs.extend(written.logprobs, ends[index]);
+                        ends[index] = logprobs.end().unwrap_or(ends[index]);
+                        logprobs
+                    });
+                    on_text(Continuation {
+                        logprobs,
+                        ..piece(index, written.text.to_owned())
+                    })
                 }
             }
         });
@@ -300,16 +313,8 @@ impl Asked {
             for (written, tokens) in samples {
                 let logprobs = self.logprobs.map(|_| {
                     let mut logprobs = Logprobs::default();
-                    logprobs.extend(&prompt);
-                    // What a stop string cut off is no part of the text.
-                    let end = logprobs.length() + written.text.chars().count();
-                    let is_cut = written.finish == Finish::StopString;
-                    for token in &tokens {
-                        if is_cut && logprobs.length() >= end {
-                            break;
-                        }
-                        logprobs.extend([token]);
-                    }
+                    logprobs.extend(&prompt, 0);
+                    logprobs.extend(&tokens, 0);
                     logprobs
                 });
                 choices.push(Continuation {
@@ -344,15 +349,16 @@ impl Prompt {
 }
 
 impl Logprobs {
-    /// The code points of all tokens.
-    fn length(&self) -> usize {
-        let last = self.text_offset.last().zip(self.tokens.last());
-        last.map_or(0, |(offset, token)| offset + token.chars().count())
+    /// Where the last token ends, in code points.
+    fn end(&self) -> Option<usize> {
+        let (offset, token) = self.text_offset.last().zip(self.tokens.last())?;
+        Some(offset + token.chars().count())
     }
 
-    fn extend<'t>(&mut self, tokens: impl IntoIterator<Item = &'t TokenLogprob>) {
+    /// Adds tokens; the first of all begins at `start`.
+    fn extend(&mut self, tokens: &[TokenLogprob], start: usize) {
         for token in tokens {
-            self.text_offset.push(self.length());
+            self.text_offset.push(self.end().unwrap_or(start));
             self.tokens.push(token.text.clone());
             self.token_logprobs.push(token.logprob);
             self.top_logprobs.push(token.logprob.map(|own| {

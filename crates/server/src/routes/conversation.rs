@@ -10,6 +10,9 @@ use crate::wire::refusal::Refusal;
 /// The most messages of a conversation.
 const MOST_MESSAGES: usize = 1000;
 
+/// What is said of messages of tools.
+pub(crate) const TOOL_MESSAGES: &str = "tool messages";
+
 /// A conversation, and what of it only a model's own server can read.
 #[derive(Debug, Default)]
 pub(crate) struct Heard {
@@ -76,7 +79,7 @@ pub(crate) fn read(
                 continue;
             }
             Role::Tool | Role::Function => {
-                heard.unread.insert("tool messages".to_owned());
+                heard.unread.insert(TOOL_MESSAGES.to_owned());
             }
         }
         heard.asks = *role == Role::User;

@@ -244,6 +244,9 @@ impl Refusal {
         if let Fault::Server(fault) = error.fault() {
             return Self::of_model_server(fault, error.kind()).explained_by(error);
         }
+        if let Fault::Request(param) = error.fault() {
+            return Self::bad(error.kind(), error.to_string()).of(param);
+        }
         match error.kind() {
             "queue_full" => Self::busy(),
             "context_exceeded" => Self::bad("context_length_exceeded", error.to_string()),

@@ -1,7 +1,7 @@
 //! The format that a client wants an answer in: `response_format` of chat completions, and `text.format` of responses.
 
 use ken_language::OutputSchema;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::refusal::Refusal;
 
@@ -10,29 +10,17 @@ use super::refusal::Refusal;
 /// # Errors
 /// An unknown type, a schema that is no object. `param` is where the client wrote it.
 pub(crate) fn read(format: Option<&Value>, param: &str) -> Result<Option<OutputSchema>, Refusal> {
-    let Some(format) = format.filter(|format| !format.is_null()) else {
-        return Ok(None);
-    };
-    let schema = match format["type"].as_str() {
-        Some("text") => return Ok(None),
-        Some("json_object") => Some(json!({"type": "object"})),
-        Some("json_schema") => {
-            let named = format.get("json_schema").unwrap_or(format);
-            named.get("schema").cloned()
-        }
-        _ => None,
-    };
-    match schema {
-        Some(schema @ Value::Object(_)) => Ok(Some(OutputSchema::new(schema))),
-        _ => {
-            let message = "the type has to be `text`, `json_object`, or `json_schema` with a `schema` that is an object";
-            Err(Refusal::bad("unsupported_parameter", message).of(param))
-        }
-    }
+    let format = format.filter(|format| !format.is_null());
+    let schema = format.map(OutputSchema::of_format).transpose();
+    schema
+        .map(Option::flatten)
+        .map_err(|error| Refusal::bad("unsupported_parameter", error.to_string()).of(param))
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]

@@ -76,6 +76,7 @@ impl LanguageModel for SlowModel {
                 request: 0,
                 sample: 0,
                 text: "Ida",
+                logprobs: &[],
             };
             let _ = on_progress(Progress::Text(piece));
         }

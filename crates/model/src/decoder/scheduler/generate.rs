@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use ken_language::{Finish, GenerateOptions, Piece, Progress, Sampling};
+use ken_language::{Finish, GenerateOptions, Piece, Progress, Sampling, TokenLogprob};
 
 use crate::decoder::Decoder;
 use crate::decoder::error::DecoderError;
@@ -11,6 +11,7 @@ use crate::decoder::scheduler::sampling::TokenLogprobs;
 use crate::decoder::scheduler::shared_prefix::{kept_length, shared_lengths};
 use crate::decoder::scheduler::{Call, Job, Message, Work, Written};
 use crate::decoder::text::prompt::Prompt;
+use crate::decoder::text::token_texts::TokenTexts;
 
 /// A request for continuations of a tokenized prompt.
 pub type GenerateRequest<'a> = ken_language::GenerateRequest<'a, Prompt>;
@@ -30,8 +31,9 @@ pub struct Generation {
     /// Of each of these how far the probability is above that of the runner-up, at temperature 1.
     /// `None` of what was not chosen greedily.
     pub margins: Option<Vec<f32>>,
-    /// The log probability of each token, with the most likely tokens at its position; empty unless requested.
-    pub(in crate::decoder) token_logprobs: Vec<TokenLogprobs>,
+    /// The log probability of each token, with the most likely tokens at its position; empty unless requested. Those that a
+    /// stop string cut off are left out.
+    pub(in crate::decoder) token_logprobs: Vec<TokenLogprob>,
     /// Why it ended.
     pub finish: Finish,
     /// Tokens of the prompt.
@@ -120,7 +122,8 @@ impl Decoder {
             .collect();
         if !asked.is_empty() {
             let call = self.scheduler.call(self.jobs(&asked)?)?;
-            receive(&call, &mut asked, on_progress)?;
+            let mut names = TokenTexts::new(&self.tokenizer);
+            receive(&call, &mut asked, &mut names, on_progress)?;
         }
         Ok(answers)
     }
@@ -172,8 +175,38 @@ pub(in crate::decoder) struct Answer {
     pub(in crate::decoder) prompt_logprobs: Vec<TokenLogprobs>,
     /// Whether each is still being written.
     open: Vec<bool>,
+    /// What was told of each.
+    told: Vec<Told>,
     /// Tokens of the prompt that have been read.
     read: usize,
+}
+
+/// What was told of a text.
+#[derive(Debug, Clone, Copy, Default)]
+struct Told {
+    /// Code points.
+    length: usize,
+    /// Tokens with log probabilities.
+    tokens: usize,
+    /// Code points of these tokens.
+    tokens_length: usize,
+}
+
+impl Told {
+    /// The text goes on by so many code points, of which these tokens say how likely they were; returns the index behind the last
+    /// that they reach.
+    fn extend(&mut self, length: usize, scored: &[TokenLogprob]) -> usize {
+        self.length += length;
+        let next = &scored[self.tokens.min(scored.len())..];
+        for token in next {
+            if self.tokens_length >= self.length {
+                break;
+            }
+            self.tokens_length += token.text.chars().count();
+            self.tokens += 1;
+        }
+        self.tokens
+    }
 }
 
 /// A request of which something is to be written.
@@ -188,6 +221,7 @@ struct Asked<'a> {
 fn receive(
     call: &Call,
     asked: &mut [Asked<'_>],
+    names: &mut TokenTexts<'_>,
     on_progress: &mut dyn FnMut(Progress<'_>) -> ControlFlow<()>,
 ) -> Result<(), DecoderError> {
     let mut open: usize = asked.iter().map(|asked| asked.request.samples).sum();
@@ -202,7 +236,9 @@ fn receive(
             }
             Some(Message::Wrote(texts)) => {
                 for written in texts {
-                    open -= asked[written.request].take(call, written, on_progress);
+                    let asked = &mut asked[written.request];
+                    asked.answer.note(&written, names)?;
+                    open -= asked.take(call, written, on_progress);
                 }
                 call.seen();
             }
@@ -259,17 +295,9 @@ impl Asked<'_> {
             self.answer.end(sample, Finish::Length);
             return 1;
         }
-        let text = &mut self.answer.texts[sample];
-        text.take(&written);
-        let mut tell = |text: &str| {
-            let piece = Piece {
-                request: self.index,
-                sample,
-                text,
-            };
-            !text.is_empty() && on_progress(Progress::Text(piece)).is_break()
-        };
-        let broken_off = tell(&written.piece);
+        self.answer.texts[sample].take(&written);
+        let told = self.tell(sample, &written.piece, false, on_progress);
+        let broken_off = told.is_break();
         match written.end {
             _ if broken_off => {
                 call.cancel(written.request, Some(sample));
@@ -277,13 +305,44 @@ impl Asked<'_> {
             }
             None => return 0,
             Some(end) => {
+                let answer = &mut self.answer;
+                if end.finish == Finish::StopString {
+                    let scored = &mut answer.texts[sample].token_logprobs;
+                    let length = end.last_piece.chars().count();
+                    let kept = { answer.told[sample] }.extend(length, scored);
+                    scored.truncate(kept);
+                }
                 // There is nothing left to cancel.
-                let _ = tell(&end.last_piece);
-                text.text = end.text;
+                let _ = self.tell(sample, &end.last_piece, true, on_progress);
+                self.answer.texts[sample].text = end.text;
                 self.answer.end(sample, end.finish);
             }
         }
         1
+    }
+
+    /// Tells of a piece, with the tokens that it is made of; of the last piece, with all that are left.
+    fn tell(
+        &mut self,
+        sample: usize,
+        text: &str,
+        is_last: bool,
+        on_progress: &mut dyn FnMut(Progress<'_>) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        let scored = &self.answer.texts[sample].token_logprobs;
+        let told = &mut self.answer.told[sample];
+        let start = told.tokens;
+        let reached = told.extend(text.chars().count(), scored);
+        let end = if is_last { scored.len() } else { reached };
+        match text.is_empty() && start == end {
+            true => ControlFlow::Continue(()),
+            false => on_progress(Progress::Text(Piece {
+                request: self.index,
+                sample,
+                text,
+                logprobs: &scored[start..end],
+            })),
+        }
     }
 }
 
@@ -306,8 +365,18 @@ impl Answer {
             texts: vec![text; request.samples],
             prompt_logprobs: Vec::new(),
             open: vec![true; request.samples],
+            told: vec![Told::default(); request.samples],
             read: 0,
         }
+    }
+
+    /// Notes the log probabilities of what was written of a text.
+    fn note(&mut self, written: &Written, names: &mut TokenTexts<'_>) -> Result<(), DecoderError> {
+        if let (true, Some(scored)) = (self.open[written.sample], &written.logprobs) {
+            let scored = names.named(scored)?;
+            self.texts[written.sample].token_logprobs.push(scored);
+        }
+        Ok(())
     }
 
     /// Ends a text that has not ended.
@@ -324,7 +393,6 @@ impl Generation {
         if written.is_text {
             self.tokens.push(choice.token);
         }
-        self.token_logprobs.extend(written.logprobs.clone());
         self.text.push_str(&written.piece);
         self.logprobs.push(choice.logprob);
         self.entropies.push(choice.entropy);

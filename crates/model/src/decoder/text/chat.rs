@@ -146,18 +146,25 @@ impl ChatTemplate {
     /// What tells thoughts from an answer that the template opens.
     pub(in crate::decoder) fn thoughts(&self) -> Thoughts {
         let asked = [Message::new(Role::User, "?")];
-        let opened = self.render(&asked, true).unwrap_or_default();
+        let opened = self.render(&asked, &[], true).unwrap_or_default();
         Thoughts::after(&opened)
     }
 
-    /// The text of a conversation, in which the model is not to think where the template leaves that open; `open_answer` ends it where the model is to answer.
-    pub(in crate::decoder) fn render(
+    /// The text of a conversation, in which the model is not to think where the template leaves that open; `open_answer` ends it
+    /// where the model is to answer. The model may call `tools`, which are described as in OpenAI's API.
+    pub(in crate::decoder) fn render<M: Serialize>(
         &self,
-        messages: &[Message],
+        messages: &[M],
+        tools: &[Value],
         open_answer: bool,
     ) -> Result<String, DecoderError> {
+        let written = serde_json::to_string(&(messages, tools)).map_err(|error| {
+            let reason = error.to_string();
+            DecoderError::ChatTemplate { reason }
+        })?;
         let context = context! {
             messages => messages,
+            tools => (!tools.is_empty()).then_some(tools),
             add_generation_prompt => open_answer,
             bos_token => self.beginning,
             eos_token => self.end,
@@ -165,8 +172,7 @@ impl ChatTemplate {
             enable_thinking => false,
             thinking => false,
         };
-        let given = messages.iter().map(|message| message.content.len()).sum();
-        template::render(&self.source, context, given)
+        template::render(&self.source, context, written.len())
             .map_err(|reason| DecoderError::ChatTemplate { reason })
     }
 }
@@ -194,7 +200,7 @@ mod tests {
             beginning: "<s>".to_owned(),
             end: "</s>".to_owned(),
         };
-        template.render(messages, true)
+        template.render(messages, &[], true)
     }
 
     #[test]

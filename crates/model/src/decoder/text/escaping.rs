@@ -1,34 +1,53 @@
 //! Escaping the special tokens that people and documents wrote: each is marked before the chat
 //! template is filled in, so that it is read as ordinary text and only the template's own are markup.
 
+use serde_json::Value;
+
 use crate::decoder::error::DecoderError;
-use crate::decoder::text::chat::Message;
 use crate::decoder::text::tokenizer::{Reading, TextTokenizer};
 
 /// Enclose a special token in a message. Unicode reserves both as noncharacters.
 const OPEN: char = '\u{fdd0}';
 const CLOSE: char = '\u{fdd1}';
 
-/// The messages with the special tokens in their contents escaped.
+/// A text with its special tokens escaped.
 pub(in crate::decoder) fn escaped(
-    messages: &[Message],
+    text: &str,
     tokenizer: &TextTokenizer,
-) -> Result<Vec<Message>, DecoderError> {
-    let escape = |message: &Message| {
-        let content = message.content.replace([OPEN, CLOSE], "");
-        let mut escaped = String::with_capacity(content.len());
-        let mut copied = 0;
-        for span in tokenizer.special_spans(&content)? {
-            escaped.push_str(&content[copied..span.start]);
-            escaped.push(OPEN);
-            escaped.push_str(&content[span.clone()]);
-            escaped.push(CLOSE);
-            copied = span.end;
+) -> Result<String, DecoderError> {
+    let text = text.replace([OPEN, CLOSE], "");
+    let mut escaped = String::with_capacity(text.len());
+    let mut copied = 0;
+    for span in tokenizer.special_spans(&text)? {
+        escaped.push_str(&text[copied..span.start]);
+        escaped.push(OPEN);
+        escaped.push_str(&text[span.clone()]);
+        escaped.push(CLOSE);
+        copied = span.end;
+    }
+    escaped.push_str(&text[copied..]);
+    Ok(escaped)
+}
+
+/// A value with the special tokens of all its texts escaped.
+pub(in crate::decoder) fn escaped_value(
+    value: &Value,
+    tokenizer: &TextTokenizer,
+) -> Result<Value, DecoderError> {
+    Ok(match value {
+        Value::String(text) => Value::String(escaped(text, tokenizer)?),
+        Value::Array(values) => {
+            let values = values.iter().map(|value| escaped_value(value, tokenizer));
+            Value::Array(values.collect::<Result<_, _>>()?)
         }
-        escaped.push_str(&content[copied..]);
-        Ok(Message::new(message.role, escaped))
-    };
-    messages.iter().map(escape).collect()
+        Value::Object(fields) => {
+            let fields = fields.iter().map(|(name, value)| {
+                Ok((escaped(name, tokenizer)?, escaped_value(value, tokenizer)?))
+            });
+            Value::Object(fields.collect::<Result<_, DecoderError>>()?)
+        }
+        other => other.clone(),
+    })
 }
 
 /// The token ids of a text with markup: special tokens are read as such, except escaped ones.

@@ -8,4 +8,5 @@ pub(in crate::decoder) mod prompt_form;
 pub(in crate::decoder) mod read_as;
 pub(in crate::decoder) mod template;
 pub(in crate::decoder) mod text_part;
+pub(in crate::decoder) mod token_texts;
 pub(in crate::decoder) mod tokenizer;

@@ -2,9 +2,10 @@
 //! server as it came.
 
 use ken_answer::Brought;
+use ken_language::Takes;
 use serde_json::{Map, Value, json};
 
-use crate::routes::conversation;
+use crate::routes::conversation::{self, Heard, TOOL_MESSAGES};
 use crate::service::options::{RequestOptions, SamplingOptions};
 use crate::service::policies;
 use crate::service::resources::Served;
@@ -14,7 +15,8 @@ use crate::wire::{others, response_format};
 
 /// The question with all that the client says of it. A request that brings more than a question, such as a system message,
 /// tools, or parameters that ken does not obey itself, goes to the model's own server as it came, where there is one and
-/// no style of ken's is asked for.
+/// no style of ken's is asked for. A model inside ken is such a server to requests that ask for several answers, log
+/// probabilities or tools.
 pub(super) fn asked(
     chat: &ChatRequest,
     source: Map<String, Value>,
@@ -35,22 +37,29 @@ pub(super) fn asked(
     let messages = messages.map(|message| (message.role, message.content.as_ref()));
     let messages: Vec<_> = messages.collect();
     let heard = conversation::read(&messages, "messages", &["text"])?;
-    let offers_tools = ["tools", "functions"].iter().any(|name| {
-        let tools = chat.others.get(*name).and_then(Value::as_array);
-        tools.is_some_and(|tools| !tools.is_empty())
-    });
+    let offers_tools = is_given(&chat.others, "tools") || is_given(&chat.others, "functions");
     let refused = refuse_unsupported(&chat.others);
     let stop = others::stop(chat.others.get("stop"));
     let schema = response_format::read(chat.others.get("response_format"), "response_format");
-    let brings = offers_tools
-        || refused.is_err()
-        || !matches!(&stop, Ok(texts) if texts.is_empty())
-        || !matches!(schema, Ok(None))
-        || !heard.conversation.instruction.is_empty()
-        || !heard.unread.is_empty()
-        || !heard.asks;
-    let is_passed = served.pipeline.model.chat_server().is_some() && asked.style.is_none();
-    if brings && is_passed {
+    let brings = || {
+        offers_tools
+            || refused.is_err()
+            || !matches!(&stop, Ok(texts) if texts.is_empty())
+            || !matches!(schema, Ok(None))
+            || !heard.conversation.instruction.is_empty()
+            || !heard.unread.is_empty()
+            || !heard.asks
+    };
+    let server = served.pipeline.model.chat_server();
+    let is_passed = match server
+        .filter(|_| asked.style.is_none())
+        .map(|server| server.takes())
+    {
+        None => false,
+        Some(Takes::All) => brings(),
+        Some(Takes::Beyond { tools }) => beyond(&chat.others, &heard, tools)?,
+    };
+    if is_passed {
         let conversation = heard.conversation;
         return Ok(RequestOptions {
             question: conversation.question.clone(),
@@ -70,6 +79,39 @@ pub(super) fn asked(
         asked.not_used.push("tools".to_owned());
     }
     Ok(asked)
+}
+
+/// Whether a list is given, and not empty.
+fn is_given(others: &Map<String, Value>, name: &str) -> bool {
+    let list = others.get(name).and_then(Value::as_array);
+    list.is_some_and(|list| !list.is_empty())
+}
+
+/// Whether a request asks for what only a chat server has: several answers, log probabilities, or tools, which may have been
+/// called before.
+///
+/// # Errors
+/// What would change the answer beside that.
+fn beyond(others: &Map<String, Value>, heard: &Heard, tools: bool) -> Result<bool, Refusal> {
+    let is = |name: &str| others.get(name).is_some_and(|value| !value.is_null());
+    let calls = tools && (is_given(others, "tools") || heard.unread.contains(TOOL_MESSAGES));
+    let several = is("n") && others["n"] != json!(1);
+    let scores = is("logprobs") && others["logprobs"] != json!(false);
+    if !(calls || several || scores) {
+        return Ok(false);
+    }
+    let taken = ["n", "logprobs", "top_logprobs"];
+    let chosen = ["tool_choice", "parallel_tool_calls"]
+        .into_iter()
+        .filter(|_| calls);
+    let taken: Vec<&str> = taken.into_iter().chain(chosen).collect();
+    let rest = others
+        .iter()
+        .filter(|(name, _)| !taken.contains(&name.as_str()));
+    let rest = rest.map(|(name, value)| (name.clone(), value.clone()));
+    refuse_unsupported(&rest.collect())?;
+    others::stop(others.get("stop"))?;
+    Ok(true)
 }
 
 /// Refuses what would change the answer and is not done here, rather than to ignore it.

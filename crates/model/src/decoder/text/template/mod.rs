@@ -6,6 +6,7 @@
 //! build much of little are looked at before they run. Those that models' templates have no use
 //! for are not there.
 
+mod json;
 mod rewrite;
 
 use std::borrow::Cow;
@@ -14,7 +15,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use minijinja::machinery::{CodeGenerator, Vm, make_string_output, parse};
 use minijinja::syntax::SyntaxConfig;
-use minijinja::value::{Rest, Value, ValueKind};
+use minijinja::value::{Kwargs, Rest, Value, ValueKind};
 use minijinja::{AutoEscape, Environment, Error, ErrorKind, State, escape_formatter, filters};
 
 /// Instructions that a template may take. Models' templates take some dozens a message.
@@ -200,6 +201,11 @@ fn environment(budget: &Arc<Budget>) -> Environment<'static> {
         environment.remove_filter(name);
     }
     environment.remove_global("debug");
+    let of_json = budget.clone();
+    environment.add_filter("tojson", move |value: Value, options: Kwargs| {
+        of_json.weigh(&value, 0)?;
+        of_json.spend(Value::from(json::written(&value, &options)?))
+    });
     for (name, filter) in kept {
         let budget = budget.clone();
         environment.add_filter(name, move |state: &State, args: Rest<Value>| {

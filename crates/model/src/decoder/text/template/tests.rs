@@ -135,3 +135,22 @@ fn a_refusal_says_which_bound_was_exceeded() {
     let depth = rendered("{% set ns = namespace() %}{% set ns.x = ns %}{{ ns }}").unwrap_err();
     assert!(depth.contains("nested deeper"), "{depth}");
 }
+
+/// The expected texts are those of Python's `json.dumps` with `ensure_ascii=False`.
+#[test]
+fn values_are_written_as_python_writes_json() {
+    let value = r#"{'b': [1, 2.5, 'é<"', none, true], 'a': {}, 'c': []}"#;
+    for (filter, expected) in [
+        (
+            "tojson",
+            r#"{"b": [1, 2.5, "é<\"", null, true], "a": {}, "c": []}"#,
+        ),
+        (
+            "tojson(indent=2)",
+            "{\n  \"b\": [\n    1,\n    2.5,\n    \"é<\\\"\",\n    null,\n    true\n  ],\n  \"a\": {},\n  \"c\": []\n}",
+        ),
+    ] {
+        let source = format!("{{{{ {value} | {filter} }}}}");
+        assert_eq!(rendered(&source).as_deref(), Ok(expected), "{filter}");
+    }
+}

@@ -1,0 +1,237 @@
+//! The decoder as a server of chat completions: what an application asks for beyond an answer to a question, by the model's
+//! own chat template. Several answers, log probabilities, and tools that the model may call.
+
+mod request;
+mod text;
+mod tool_calls;
+
+use std::ops::ControlFlow;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use ken_language::{
+    Cancelled, ChatServer, ModelError, OutputSchema, Progress, Takes, TextModel, TextRequest,
+};
+use serde_json::{Map, Value, json};
+
+use self::request::{ChatRequest, Choice};
+use self::text::ChatText;
+use self::tool_calls::CallFormat;
+use crate::decoder::Decoder;
+use crate::decoder::error::DecoderError;
+use crate::decoder::text::escaping;
+
+impl ChatServer for Decoder {
+    fn takes(&self) -> Takes {
+        Takes::Beyond {
+            tools: self.call_format().is_some(),
+        }
+    }
+
+    fn forward(
+        &self,
+        request: Map<String, Value>,
+        on_reply: &mut dyn FnMut(Value) -> ControlFlow<()>,
+    ) -> Result<(), ModelError> {
+        let mut request = ChatRequest::read(&request)?;
+        let tokens = self.chat_tokens(&mut request)?;
+        let reply = Reply::new(&request);
+        let template = self.chat.as_ref();
+        let thoughts = template.map(|template| template.thoughts());
+        let begun = ChatText::new(&request, thoughts.unwrap_or_default());
+        let mut texts = vec![begun; request.samples];
+        let asked = TextRequest {
+            tokens: &tokens,
+            samples: request.samples,
+            options: &request.options,
+            logprobs: request.logprobs,
+        };
+        let mut left = false;
+        if request.is_stream {
+            let role = json!({"role": "assistant", "content": ""});
+            let mut begun = (0..request.samples)
+                .map(|sample| reply.chunk(sample, role.clone(), None, Value::Null));
+            left = begun.any(|chunk| on_reply(chunk).is_break());
+        }
+        let completed = self.complete(&[asked], &mut |progress| {
+            if left || self.cancel.is_set() {
+                return ControlFlow::Break(());
+            }
+            let Progress::Text(piece) = progress else {
+                return ControlFlow::Continue(());
+            };
+            let (text, logprobs) = texts[piece.sample].take(&piece);
+            if text.is_empty() {
+                return ControlFlow::Continue(());
+            }
+            let chunk = reply.chunk(
+                piece.sample,
+                json!({"content": text}),
+                logprobs,
+                Value::Null,
+            );
+            let flow = on_reply(chunk);
+            left = flow.is_break();
+            flow
+        })?;
+        if self.cancel.is_set() {
+            return Err(DecoderError::from(Cancelled).into());
+        }
+        if left {
+            return Ok(());
+        }
+        let written = completed
+            .into_iter()
+            .flat_map(|completion| completion.samples);
+        let mut count = 0;
+        let mut choices = Vec::with_capacity(texts.len());
+        for (index, ((written, _), text)) in written.zip(texts).enumerate() {
+            count += written.tokens;
+            choices.push((index, text.finish(written.finish, request.is_stream)));
+        }
+        // There is nothing left to break off.
+        let _ = match request.is_stream {
+            true => reply
+                .ends(choices, tokens.len(), count)
+                .into_iter()
+                .try_for_each(on_reply),
+            false => on_reply(reply.whole(choices, tokens.len(), count)),
+        };
+        Ok(())
+    }
+}
+
+impl Decoder {
+    /// How the model writes calls of tools; `None` if it knows of none.
+    fn call_format(&self) -> Option<CallFormat> {
+        CallFormat::of(self.chat.as_ref()?.source())
+    }
+
+    /// The conversation in tokens, up to where the model answers. Where it has to call a tool, the call is begun and the rest
+    /// is constrained to it.
+    fn chat_tokens(&self, request: &mut ChatRequest) -> Result<Vec<u32>, DecoderError> {
+        let template = self.chat.as_ref().ok_or(DecoderError::NoChatTemplate)?;
+        let escape = |values: &[Value]| -> Result<Vec<Value>, DecoderError> {
+            let escaped = values
+                .iter()
+                .map(|value| escaping::escaped_value(value, &self.tokenizer));
+            escaped.collect()
+        };
+        let (messages, tools) = (escape(&request.messages)?, escape(&request.tools)?);
+        let rendered = template.render(&messages, &tools, true);
+        // Not every template has a turn for the system.
+        let rendered = rendered.or_else(|error| match without_system(&messages) {
+            Some(messages) => template.render(&messages, &tools, true),
+            None => Err(error),
+        })?;
+        let mut tokens = self.known(escaping::encode(&rendered, &self.tokenizer)?)?;
+        if request.tools.is_empty() {
+            return Ok(tokens);
+        }
+        let format = self.call_format().ok_or_else(|| DecoderError::Request {
+            param: "tools",
+            reason: "the model was not made for tools".to_owned(),
+        })?;
+        if request.choice != Choice::Free {
+            let begun = escaping::encode(format.beginning(), &self.tokenizer)?;
+            tokens.extend(self.known(begun)?);
+            let schema = OutputSchema::new(format.schema(&request.tools));
+            request.options.schema = Some(schema);
+        }
+        Ok(tokens)
+    }
+}
+
+/// The messages with the system's text in the first of the user; `None` where there is no such text.
+fn without_system(messages: &[Value]) -> Option<Vec<Value>> {
+    let (first, rest) = messages.split_first()?;
+    let instruction = first["content"]
+        .as_str()
+        .filter(|_| first["role"] == "system")?;
+    let mut rest = rest.to_vec();
+    let asks = rest.iter_mut().find(|message| message["role"] == "user")?;
+    let joined = format!("{instruction}\n\n{}", asks["content"].as_str()?);
+    asks["content"] = json!(joined);
+    Some(rest)
+}
+
+/// How an answer ended.
+struct Ending {
+    /// What is left of the message: all of it, or of a stream what was not sent.
+    message: Value,
+    logprobs: Option<Value>,
+    reason: &'static str,
+}
+
+/// What all parts of a reply have in common.
+struct Reply {
+    id: String,
+    created: u64,
+    model: String,
+}
+
+impl Reply {
+    fn new(request: &ChatRequest) -> Self {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        Self {
+            id: text::new_id("chatcmpl-"),
+            created: now.map_or(0, |now| now.as_secs()),
+            model: request.model.clone(),
+        }
+    }
+
+    fn with(&self, object: &str, choices: Value, usage: Option<Value>) -> Value {
+        let mut reply = json!({
+            "id": self.id,
+            "object": object,
+            "created": self.created,
+            "model": self.model,
+            "choices": choices,
+        });
+        if let Some(usage) = usage {
+            reply["usage"] = usage;
+        }
+        reply
+    }
+
+    fn chunk(&self, index: usize, delta: Value, logprobs: Option<Value>, reason: Value) -> Value {
+        let choice =
+            json!({"index": index, "delta": delta, "logprobs": logprobs, "finish_reason": reason});
+        self.with("chat.completion.chunk", json!([choice]), None)
+    }
+
+    /// The last chunks of a stream: how each answer ends, and what all cost.
+    fn ends(&self, choices: Vec<(usize, Ending)>, read: usize, written: usize) -> Vec<Value> {
+        let ends = choices.into_iter().flat_map(|(index, ending)| {
+            let Ending {
+                message,
+                logprobs,
+                reason,
+            } = ending;
+            let said = message
+                .as_object()
+                .is_some_and(|message| !message.is_empty());
+            let rest = said.then(|| self.chunk(index, message, logprobs, Value::Null));
+            let end = self.chunk(index, json!({}), None, json!(reason));
+            rest.into_iter().chain([end])
+        });
+        let cost = self.with(
+            "chat.completion.chunk",
+            json!([]),
+            Some(usage(read, written)),
+        );
+        ends.chain([cost]).collect()
+    }
+
+    fn whole(&self, choices: Vec<(usize, Ending)>, read: usize, written: usize) -> Value {
+        let choices = choices.into_iter().map(|(index, ending)| {
+            let Ending { message, logprobs, reason } = ending;
+            json!({"index": index, "message": message, "logprobs": logprobs, "finish_reason": reason})
+        });
+        let choices = choices.collect();
+        self.with("chat.completion", choices, Some(usage(read, written)))
+    }
+}
+
+fn usage(read: usize, written: usize) -> Value {
+    json!({"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written})
+}

@@ -1,0 +1,201 @@
+//! One answer while it is written: what of it is said, and what may turn out to be a call of a tool.
+
+use ken_language::{Finish, Piece, StreamedText, Thoughts, TokenLogprob};
+use rand::Rng;
+use serde_json::{Value, json};
+
+use super::Ending;
+use super::request::{ChatRequest, Choice};
+use super::tool_calls::{OPEN, ToolCall, may_be_call, parted};
+
+/// An answer while it is written.
+#[derive(Clone)]
+pub(super) struct ChatText {
+    thoughts: Thoughts,
+    tools: Vec<Value>,
+    /// Whether nothing is given out before the end.
+    holds: bool,
+    /// The answer without thoughts, as far as it is written.
+    text: String,
+    /// How many bytes of it were given out.
+    given: usize,
+    /// The log probabilities that were not given out; `None` where none are wanted.
+    logprobs: Option<Vec<Value>>,
+}
+
+/// A new id.
+pub(super) fn new_id(start: &str) -> String {
+    format!("{start}{:016x}", rand::rng().random::<u64>())
+}
+
+impl ChatText {
+    pub(super) fn new(request: &ChatRequest, thoughts: Thoughts) -> Self {
+        Self {
+            thoughts,
+            tools: request.tools.clone(),
+            holds: !request.is_stream || request.choice != Choice::Free,
+            text: String::new(),
+            given: 0,
+            logprobs: request.logprobs.map(|_| Vec::new()),
+        }
+    }
+
+    /// Takes a piece, and returns what can be said by now, with the log probabilities of its tokens.
+    pub(super) fn take(&mut self, piece: &Piece<'_>) -> (String, Option<Value>) {
+        if let Some(logprobs) = &mut self.logprobs {
+            logprobs.extend(piece.logprobs.iter().map(logprob));
+        }
+        let text = self.thoughts.take(piece.text);
+        self.text.push_str(text);
+        if self.holds || !self.tools.is_empty() && may_be_call(&self.text) {
+            return (String::new(), None);
+        }
+        let mut shown = StreamedText::new(match self.tools.is_empty() {
+            true => [].into(),
+            false => [OPEN.to_owned()].into(),
+        });
+        let end = shown.extend(&self.text).len();
+        let said = self
+            .text
+            .get(self.given..end)
+            .unwrap_or_default()
+            .to_owned();
+        self.given = self.given.max(end);
+        let logprobs = if said.is_empty() { None } else { self.told() };
+        (said, logprobs)
+    }
+
+    /// The log probabilities since the last ones. Those of thoughts are none of the answer.
+    fn told(&mut self) -> Option<Value> {
+        let logprobs = std::mem::take(self.logprobs.as_mut()?);
+        match self.thoughts.has_thoughts() {
+            true => None,
+            false => Some(json!({"content": logprobs, "refusal": null})),
+        }
+    }
+
+    /// Ends the answer.
+    pub(super) fn finish(mut self, finish: Finish, is_stream: bool) -> Ending {
+        let held = self.thoughts.finish();
+        self.text.push_str(held);
+        if finish == Finish::End
+            && let Some(logprobs) = &mut self.logprobs
+        {
+            // The last token is that which ends the text.
+            logprobs.pop();
+        }
+        let (said, calls) = match self.tools.is_empty() {
+            true => (std::mem::take(&mut self.text), Vec::new()),
+            false => parted(&self.text, &self.tools),
+        };
+        let reason = match (calls.is_empty(), finish) {
+            (false, _) => "tool_calls",
+            (true, Finish::Length) => "length",
+            (true, _) => "stop",
+        };
+        let mut message = json!({});
+        let rest = said.get(self.given..).unwrap_or_default();
+        match is_stream {
+            true if rest.is_empty() => {}
+            true => message["content"] = json!(rest),
+            false => {
+                message["role"] = json!("assistant");
+                message["refusal"] = Value::Null;
+                message["content"] = match calls.is_empty() || !said.is_empty() {
+                    true => json!(said),
+                    false => Value::Null,
+                };
+            }
+        }
+        if !calls.is_empty() {
+            let calls = calls.iter().enumerate().map(|(index, call)| {
+                let mut call = written(call);
+                if is_stream {
+                    // By which clients put a stream together.
+                    call["index"] = json!(index);
+                }
+                call
+            });
+            message["tool_calls"] = calls.collect();
+        }
+        Ending {
+            logprobs: self.told(),
+            message,
+            reason,
+        }
+    }
+}
+
+/// A call in OpenAI's form.
+fn written(call: &ToolCall) -> Value {
+    json!({
+        "id": new_id("call_"),
+        "type": "function",
+        "function": {"name": call.name, "arguments": call.arguments.to_string()},
+    })
+}
+
+/// A token's log probability in OpenAI's form. The bytes are those of the text, which for a part of a character is its name.
+fn logprob(token: &TokenLogprob) -> Value {
+    let one = |text: &str, logprob: Option<f32>| json!({"token": text, "logprob": logprob, "bytes": text.as_bytes()});
+    let mut told = one(&token.text, token.logprob);
+    let top = token
+        .top
+        .iter()
+        .map(|(text, logprob)| one(text, Some(*logprob)));
+    told["top_logprobs"] = top.collect();
+    told
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is said piece by piece, and the ending.
+    fn streamed(tools: &[&str], pieces: &[&str]) -> (Vec<String>, Ending) {
+        let tools: Vec<Value> = tools
+            .iter()
+            .map(|name| json!({"type": "function", "function": {"name": name}}))
+            .collect();
+        let request = json!({"messages": [], "tools": tools, "stream": true});
+        let request = ChatRequest::read(request.as_object().unwrap()).unwrap();
+        let mut text = ChatText::new(&request, Thoughts::default());
+        let pieces = pieces.iter().map(|piece| {
+            let piece = Piece {
+                request: 0,
+                sample: 0,
+                text: piece,
+                logprobs: &[],
+            };
+            text.take(&piece).0
+        });
+        let said = pieces.collect();
+        (said, text.finish(Finish::End, true))
+    }
+
+    #[test]
+    fn what_may_be_a_call_is_held_back() {
+        let (said, ending) = streamed(&[], &["<tool_", "call>", " x"]);
+        assert_eq!(
+            (said.concat().as_str(), ending.reason),
+            ("<tool_call> x", "stop")
+        );
+        let call = r#"{"name": "f", "arguments": {}}</tool_call>"#;
+        let (said, ending) = streamed(&["f"], &["I look: ", "<tool", "_call>", call]);
+        assert_eq!(said, ["I look: ", "", "", ""]);
+        assert_eq!(ending.reason, "tool_calls");
+        assert_eq!(ending.message["tool_calls"][0]["function"]["name"], "f");
+        assert_eq!(ending.message.get("content"), None);
+        let (said, ending) = streamed(&["f"], &["{\"a\"", ": 1}"]);
+        assert_eq!(said.concat(), "");
+        assert_eq!(
+            (ending.reason, &ending.message["content"]),
+            ("stop", &json!("{\"a\": 1}"))
+        );
+        let (said, ending) = streamed(&["f"], &["Write <tool", "_box> so"]);
+        assert_eq!(
+            (said.concat().as_str(), ending.reason),
+            ("Write <tool_box> so", "stop")
+        );
+    }
+}
