@@ -109,6 +109,14 @@ impl LanguageModel for Bound<dyn LanguageModel> {
         self.model.source_chooser()
     }
 
+    fn not_taken(&self) -> Vec<&'static str> {
+        self.model.not_taken()
+    }
+
+    fn ready(&self) -> Result<(), ModelError> {
+        self.model.ready()
+    }
+
     fn chat_server(&self) -> Option<&dyn ChatServer> {
         self.model.chat_server()
     }

@@ -18,7 +18,16 @@ pub enum Takes {
     },
 }
 
-/// A server of OpenAI's chat completions, which is given another program's request as it came.
+/// For which of OpenAI's routes a request is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Api {
+    /// `/chat/completions`.
+    Chat,
+    /// `/completions`, which models inside `ken` serve as a [`TextModel`](crate::TextModel).
+    Completions,
+}
+
+/// A server of OpenAI's completions, which is given another program's request as it came.
 pub trait ChatServer: Send + Sync {
     /// Which requests it is given.
     fn takes(&self) -> Takes;
@@ -30,6 +39,7 @@ pub trait ChatServer: Send + Sync {
     /// A server that refuses, fails or is stopped. What came before was told.
     fn forward(
         &self,
+        api: Api,
         request: Map<String, Value>,
         on_reply: &mut dyn FnMut(Value) -> ControlFlow<()>,
     ) -> Result<(), ModelError>;

@@ -22,7 +22,7 @@ mod thoughts;
 
 pub use cancel::{CancelToken, Cancelled};
 pub use cancellation::{bound_embedder, bound_model, bound_scorer};
-pub use chat_server::{ChatServer, Takes};
+pub use chat_server::{Api, ChatServer, Takes};
 pub use embedder::{Embedder, Role};
 pub use error::{Fault, ModelError, ServerFault};
 pub use fingerprint::fingerprint_of_texts;

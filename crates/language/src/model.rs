@@ -123,6 +123,19 @@ pub trait LanguageModel: Send + Sync {
         None
     }
 
+    /// Parameters of sampling that its server was found to refuse, so that answers do not depend on them.
+    fn not_taken(&self) -> Vec<&'static str> {
+        Vec::new()
+    }
+
+    /// Whether it could answer now. A model on this machine always can.
+    ///
+    /// # Errors
+    /// A server that cannot be reached, or is not ready.
+    fn ready(&self) -> Result<(), ModelError> {
+        Ok(())
+    }
+
     /// The same model with calls that end within a moment once a token is set, whatever they wait for;
     /// `None` where a call can only be left between pieces. [`bound_model`](crate::bound_model) binds
     /// every model.

@@ -68,6 +68,11 @@ pub enum Entry {
         #[serde(skip_serializing_if = "Option::is_none")]
         detail: Option<String>,
     },
+    /// The server waits at its start for an endpoint that is not there yet.
+    Waiting {
+        /// Which, and what it says.
+        detail: String,
+    },
     /// A new generation of a corpus is served.
     Corpus {
         /// The corpus.

@@ -163,3 +163,11 @@ impl From<AnswerError> for SetupError {
         Self::Answer(Box::new(error))
     }
 }
+
+impl SetupError {
+    /// Whether an endpoint is not there, or not ready, which may pass.
+    #[must_use]
+    pub fn is_absent_endpoint(&self) -> bool {
+        matches!(self, Self::Remote(error) if error.is_absent())
+    }
+}

@@ -7,7 +7,7 @@ use ken_hub::{ModelCache, ModelReference};
 use ken_language::{CancelToken, Embedder, LanguageModel};
 use ken_model::decoder::{Checkpoint, Decoder, Footprint, LoadOptions, ReadAs};
 use ken_model::encoder::Encoder;
-use ken_model::remote::{Endpoint, RemoteEmbedder, RemoteModel};
+use ken_model::remote::{Endpoint, RemoteEmbedder, RemoteModel, RemoteSettings};
 
 use crate::error::SetupError;
 use crate::fetch::Setup;
@@ -112,6 +112,10 @@ impl Setup<'_> {
             model: name.or(named),
             key: self.key_of(url, named_by)?,
             cancel: CancelToken::raised_by(Arc::clone(self.stop)),
+            settings: RemoteSettings {
+                no_thinking: !self.settings.model_thinks,
+                ..RemoteSettings::default()
+            },
             ..Endpoint::new(url)
         })
     }

@@ -40,6 +40,7 @@ pub(crate) const MODEL: &[Key] = &[
     Key::prompt_form,
     Key::model,
     Key::model_name,
+    Key::model_thinks,
     Key::adapter,
     Key::precision,
     Key::device,

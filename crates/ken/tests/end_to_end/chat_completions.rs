@@ -40,7 +40,8 @@ fn several_answers_come_with_their_log_probabilities() {
     let ken = Ken::new();
     ingest_notes(&ken);
     let serving = Serving::start(&ken, &["--corpus", "notes=island"]);
-    let more = json!({"model": "ken/always", "n": 3, "seed": 4, "logprobs": true, "top_logprobs": 2});
+    let more =
+        json!({"model": "ken/always", "n": 3, "seed": 4, "logprobs": true, "top_logprobs": 2});
     let answer = ask(&serving, &more);
     assert_eq!(answer["ken"]["searches"], 1, "{answer}");
     let choices = answer["choices"].as_array().unwrap();
@@ -164,8 +165,7 @@ fn a_model_that_has_to_calls_a_tool_as_it_is_described() {
         .any(|chunk| chunk["choices"][0]["finish_reason"] == "tool_calls");
     assert!(ended, "{chunks:?}");
 
-    let any =
-        json!({"tools": tools(), "tool_choice": "required", "max_tokens": 60});
+    let any = json!({"tools": tools(), "tool_choice": "required", "max_tokens": 60});
     assert_eq!(
         ask(&serving, &any)["choices"][0]["finish_reason"],
         "tool_calls"

@@ -1,10 +1,14 @@
 //! A model behind an endpoint, here the same one that runs on this machine.
 
+use std::net::TcpListener;
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
 use crate::harness::Ken;
-use crate::model_server::{Manner, start};
+use crate::model_server::{Manner, start, start_on};
+use crate::serve::Serving;
 
 const QUESTIONS: [&str; 2] = [
     "Who is the keeper of the Orrin lighthouse?",
@@ -68,4 +72,43 @@ fn an_evaluation_gives_the_results_of_the_model_on_this_machine() {
     assert_eq!(there.1.len(), 2);
     // One for the passages of each question, and the two that every batch begins with.
     assert_eq!(server.requests("/tokenize").len(), 4);
+}
+
+#[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
+fn a_server_waits_for_its_model_server_and_knows_when_that_is_gone() {
+    let ken = Ken::new();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    drop(listener);
+    let starts = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(500));
+        start_on(TcpListener::bind(address).unwrap(), Manner::Vllm)
+    });
+    let url = format!("http://{address}/v1");
+    let serving = Serving::start(&ken, &["--model", &url, "--policy", "never"]);
+    assert_eq!(serving.exchange("GET", "/ready", "").0, 200);
+    let answer = serving.post(
+        "/v1/completions",
+        &json!({"model": "ken", "prompt": "The sky is", "max_tokens": 3}),
+    );
+    assert!(answer["choices"][0]["text"].is_string(), "{answer}");
+    starts.join().unwrap().close();
+    std::thread::sleep(Duration::from_millis(2100));
+    let (status, refused) = serving.exchange("GET", "/ready", "");
+    let refused: Value = serde_json::from_str(&refused).unwrap();
+    assert_eq!(
+        (status, &refused["error"]["code"]),
+        (503, &json!("model_server_unavailable"))
+    );
+
+    // Nobody waits longer than told.
+    let listen = ["--listen", "127.0.0.1:0", "--model-wait", "0"];
+    let serve = ["serve", "--policy", "never", "--model", &url];
+    let refused = ken.refusal(&[&serve[..], &listen].concat());
+    refused.is(
+        "endpoint_unreachable",
+        "cannot reach",
+        "check that the endpoint runs",
+    );
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::io::{self, ErrorKind, Read};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ken_http::{
     Failed, Patience, Retry, certificates_of, explained, is_loopback, is_passing, requested_wait,
@@ -97,6 +97,27 @@ impl Client {
     /// Most requests in flight at a time.
     pub(super) fn concurrency(&self) -> usize {
         self.endpoint.settings.concurrency.max(1)
+    }
+
+    /// Whether a model that thinks is asked not to.
+    pub(super) fn no_thinking(&self) -> bool {
+        self.endpoint.settings.no_thinking
+    }
+
+    /// Asks once, within this time, whether the endpoint responds at all.
+    ///
+    /// # Errors
+    /// One that cannot be reached, is not ready or is too late.
+    pub(super) fn ping(&self, within: Duration) -> Result<(), RemoteError> {
+        let bound = self.bound(&CancelToken::default().by(Instant::now() + within));
+        let request = bound.authorized(bound.agent.get(bound.api_url("models")));
+        let response = bound.send(move || request.call());
+        match bound.check_status(&bound.address, response) {
+            // It responds, which is all that is asked.
+            Ok(_) => Ok(()),
+            Err(failed) if failed.error.is_refusal() => Ok(()),
+            Err(failed) => Err(failed.error),
+        }
     }
 
     /// The base URL as it was given.

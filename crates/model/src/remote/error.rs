@@ -158,6 +158,19 @@ impl RemoteError {
         }
     }
 
+    /// Whether the endpoint is not there, or says that it is not ready.
+    #[must_use]
+    pub fn is_absent(&self) -> bool {
+        matches!(
+            self,
+            Self::Unreachable(_)
+                | Self::Status {
+                    status: 502 | 503,
+                    ..
+                }
+        )
+    }
+
     /// Whether the endpoint says that it does not support the request, so that retrying is useless.
     pub(super) fn is_refusal(&self) -> bool {
         let refusals = [400, 404, 405, 415, 422, 501];
@@ -189,6 +202,23 @@ impl RemoteError {
                     || message
                         .split(|c: char| !(c.is_alphanumeric() || c == '_'))
                         .any(|word| word == name)
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether the endpoint rejected a request because of a message of the system, for which the templates of some models have no
+    /// place. Some servers call that a failure of their own.
+    pub(super) fn rejects_system(&self) -> bool {
+        match self {
+            Self::Status {
+                status: 400 | 422 | 500,
+                message,
+                ..
+            } => {
+                let message = message.to_lowercase();
+                let has = |words: &str| message.contains(words);
+                has("system role") || has("system message") || has("'system'") || has("role system")
             }
             _ => false,
         }

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use ken_http::Failed;
-use ken_language::{ChatServer, Fault, ModelError, ServerFault, Takes};
+use ken_language::{Api, ChatServer, Fault, ModelError, ServerFault, Takes};
 use serde_json::{Map, Value, json};
 
 use super::client::{self, Client};
@@ -23,6 +23,7 @@ impl ChatServer for RemoteModel {
 
     fn forward(
         &self,
+        api: Api,
         mut request: Map<String, Value>,
         on_reply: &mut dyn FnMut(Value) -> ControlFlow<()>,
     ) -> Result<(), ModelError> {
@@ -32,12 +33,16 @@ impl ChatServer for RemoteModel {
         if adds_usage && !self.unsupported.has(STREAM_OPTIONS) {
             request.insert(STREAM_OPTIONS.to_owned(), json!({"include_usage": true}));
         }
-        let first = self.send_on(&request, is_stream, on_reply);
+        let route = match api {
+            Api::Chat => Route::Chat,
+            Api::Completions => Route::Completions,
+        };
+        let first = self.send_on(route, &request, is_stream, on_reply);
         match first {
             Err(error) if adds_usage && error.rejects(STREAM_OPTIONS) => {
                 self.unsupported.learn(STREAM_OPTIONS);
                 request.remove(STREAM_OPTIONS);
-                self.send_on(&request, is_stream, on_reply)
+                self.send_on(route, &request, is_stream, on_reply)
             }
             first => first,
         }
@@ -69,12 +74,13 @@ fn of_request(error: RemoteError) -> ModelError {
 impl RemoteModel {
     fn send_on(
         &self,
+        route: Route,
         request: &Map<String, Value>,
         is_stream: bool,
         on_reply: &mut dyn FnMut(Value) -> ControlFlow<()>,
     ) -> Result<(), RemoteError> {
         let client = &self.client;
-        let url = client.api_url(Route::Chat.path());
+        let url = client.api_url(route.path());
         if !is_stream {
             let request = Value::Object(request.clone());
             // There is nothing left to break off.
@@ -115,6 +121,7 @@ fn stream_on(
             }
         };
         let said = chunk.pointer("/choices/0/delta/content");
+        let said = said.or_else(|| chunk.pointer("/choices/0/text"));
         // What says nothing was passed on as well.
         read += said
             .and_then(Value::as_str)

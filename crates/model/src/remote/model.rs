@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use ken_http::Patience;
 use ken_language::{
@@ -23,6 +23,9 @@ use super::route::{CompletionRequest, Route, Unsupported, body, whole_text};
 use super::score::{self, Scorer, Scoring};
 use super::stream::{Received, stream};
 use super::tokens;
+
+/// How long an endpoint may take to say that it is there.
+const PING: Duration = Duration::from_secs(2);
 
 /// The context length where neither the endpoint nor the caller states one.
 const DEFAULT_CONTEXT_TOKENS: usize = 4096;
@@ -48,6 +51,8 @@ pub struct RemoteModel {
     refuses_chat: Arc<AtomicBool>,
     /// Whether it was found to return one sample per request.
     one_at_a_time: Arc<AtomicBool>,
+    /// Whether it was found to think.
+    thinks: Arc<AtomicBool>,
     /// Whether it was found to think without saying where that begins.
     thinks_unmarked: Arc<AtomicBool>,
 }
@@ -73,6 +78,7 @@ impl RemoteModel {
             unsupported: Arc::default(),
             refuses_chat: Arc::default(),
             one_at_a_time: Arc::default(),
+            thinks: Arc::default(),
             thinks_unmarked: Arc::default(),
         };
         model.logprobs = match model.probe_logprobs() {
@@ -158,6 +164,7 @@ impl RemoteModel {
         // Counting the tokens of each may take a request.
         choices.truncate(request.samples);
         for choice in &mut choices {
+            self.learn_of(choice);
             Allowance::of(request.max_tokens).take(choice);
         }
         Ok((choices, usage))
@@ -239,10 +246,18 @@ impl RemoteModel {
                 stream(&self.client, route, &body, most, thoughts, on_piece)
             })
         })?;
+        self.learn_of(&received.choice);
         if received.thinks_unmarked {
             self.thinks_unmarked.store(true, Ordering::Relaxed);
         }
         self.completion(request.prompt, received)
+    }
+
+    /// Learns whether the model thinks.
+    fn learn_of(&self, choice: &Choice) {
+        if choice.has_thoughts {
+            self.thinks.store(true, Ordering::Relaxed);
+        }
     }
 
     /// How thoughts are told from an answer that is streamed. A line in a conversation is not given out before its
@@ -331,6 +346,7 @@ impl RemoteModel {
             samples: request.samples,
             seed_offset: 0,
             stream,
+            no_thinking: self.client.no_thinking() && self.thinks.load(Ordering::Relaxed),
         })
     }
 
@@ -525,6 +541,14 @@ impl LanguageModel for RemoteModel {
     fn chat_server(&self) -> Option<&dyn ChatServer> {
         let takes_chat = !self.refuses_chat.load(Ordering::Relaxed);
         takes_chat.then_some(self as _)
+    }
+
+    fn not_taken(&self) -> Vec<&'static str> {
+        self.unsupported.sampling()
+    }
+
+    fn ready(&self) -> Result<(), ModelError> {
+        Ok(self.client.ping(PING)?)
     }
 
     fn bound(&self, token: &CancelToken) -> Option<Arc<dyn LanguageModel>> {

@@ -28,8 +28,9 @@ impl Route {
 
 /// Parameters that not every endpoint supports. `top_logprobs` stands for the log probability of the
 /// runner-up, which requests for completions ask for by the number in `logprobs`; newer services want
-/// `max_tokens` of a chat completion under another name.
-const OPTIONAL: [&str; 7] = [
+/// `max_tokens` of a chat completion under another name. Models that think take no `temperature` and no `top_p`, so what they
+/// answer is drawn.
+const OPTIONAL: [&str; 10] = [
     "top_logprobs",
     "logprobs",
     "top_k",
@@ -37,22 +38,41 @@ const OPTIONAL: [&str; 7] = [
     "seed",
     "stream_options",
     "max_tokens",
+    "temperature",
+    "top_p",
+    NO_THINKING,
 ];
+
+/// The arguments of the chat template, by which a model is asked not to think.
+pub(super) const NO_THINKING: &str = "chat_template_kwargs";
+
+/// What answers depend on.
+const SAMPLING: [&str; 2] = ["temperature", "top_p"];
 
 /// The parameters that an endpoint has been found not to support.
 #[derive(Debug, Default)]
-pub(super) struct Unsupported([AtomicBool; OPTIONAL.len()]);
+pub(super) struct Unsupported {
+    parameters: [AtomicBool; OPTIONAL.len()],
+    /// Whether it takes no message of the system.
+    system: AtomicBool,
+}
 
 impl Unsupported {
     /// Whether a parameter is among them.
     pub(super) fn has(&self, parameter: &str) -> bool {
-        let mut known = OPTIONAL.iter().zip(&self.0);
+        let mut known = OPTIONAL.iter().zip(&self.parameters);
         known.any(|(name, unsupported)| *name == parameter && unsupported.load(Ordering::Relaxed))
+    }
+
+    /// Those that change what is answered.
+    pub(super) fn sampling(&self) -> Vec<&'static str> {
+        let all = SAMPLING.into_iter();
+        all.filter(|parameter| self.has(parameter)).collect()
     }
 
     /// Records a parameter.
     pub(super) fn learn(&self, parameter: &str) {
-        for (name, unsupported) in OPTIONAL.into_iter().zip(&self.0) {
+        for (name, unsupported) in OPTIONAL.into_iter().zip(&self.parameters) {
             if name == parameter {
                 unsupported.store(true, Ordering::Relaxed);
             }
@@ -62,11 +82,19 @@ impl Unsupported {
     /// Records the parameter because of which the endpoint rejected `body`. Returns whether there is
     /// one without which the request can be repeated.
     pub(super) fn record(&self, error: &RemoteError, body: &Value) -> bool {
-        for (name, unsupported) in OPTIONAL.into_iter().zip(&self.0) {
+        if body.pointer("/messages/0/role") == Some(&json!("system")) && error.rejects_system() {
+            return !self.system.swap(true, Ordering::Relaxed);
+        }
+        for (name, unsupported) in OPTIONAL.into_iter().zip(&self.parameters) {
             let (name, needed) = match name {
                 "top_logprobs" if body["logprobs"] == RUNNER_UP => ("logprobs", false),
                 "top_k" => (name, body["top_k"] != ALL_TOKENS),
                 "max_tokens" => (name, body.get("messages").is_none()),
+                // A value of the client's own is for the client to change.
+                "temperature" | "top_p" => {
+                    let value = body[name].as_f64().unwrap_or_default();
+                    (name, !is_usual(value as f32))
+                }
                 _ => (name, false),
             };
             if !needed && body.get(name).is_some() && error.rejects(name) {
@@ -87,6 +115,11 @@ const ALL_TOKENS: i64 = -1;
 /// likely token and of the runner-up.
 const RUNNER_UP: u64 = 2;
 
+/// Whether a temperature or a share of the probability is one that ken asks for by itself.
+fn is_usual(value: f32) -> bool {
+    value == 0.0 || value == 1.0
+}
+
 /// What one request asks for.
 pub(super) struct CompletionRequest<'a> {
     pub(super) prompt: &'a Prompt,
@@ -96,6 +129,8 @@ pub(super) struct CompletionRequest<'a> {
     /// Added to the seed.
     pub(super) seed_offset: u64,
     pub(super) stream: bool,
+    /// Whether the model is asked not to think.
+    pub(super) no_thinking: bool,
 }
 
 /// The body of a request.
@@ -109,7 +144,13 @@ pub(super) fn body(
     let supported = |parameter| !unsupported.has(parameter);
     match route {
         Route::Completions => body["prompt"] = json!(whole_text(request.prompt)),
-        Route::Chat => body["messages"] = messages(request.prompt),
+        Route::Chat => {
+            let has_system = !unsupported.system.load(Ordering::Relaxed);
+            body["messages"] = messages(request.prompt, has_system);
+            if request.no_thinking && supported(NO_THINKING) {
+                body[NO_THINKING] = json!({"enable_thinking": false, "thinking": false});
+            }
+        }
     }
     let limit = match route {
         Route::Chat if unsupported.has("max_tokens") => "max_completion_tokens",
@@ -125,16 +166,21 @@ pub(super) fn body(
         body["stop"] = json!(stop);
     }
     let greedy = request.options.sampling == Sampling::Greedy;
+    let mut put = |parameter: &'static str, value: f32| {
+        if supported(parameter) || !is_usual(value) {
+            body[parameter] = json!(value);
+        }
+    };
     match request.options.sampling {
-        Sampling::Greedy => body["temperature"] = json!(0.0),
+        Sampling::Greedy => put("temperature", 0.0),
         Sampling::Random {
             temperature,
             top_k,
             top_p,
             seed,
         } => {
-            body["temperature"] = json!(temperature);
-            body["top_p"] = json!(top_p.unwrap_or(1.0));
+            put("temperature", temperature);
+            put("top_p", top_p.unwrap_or(1.0));
             if top_k.is_some() || supported("top_k") {
                 body["top_k"] = top_k.map_or(json!(ALL_TOKENS), |k| json!(k));
             }
@@ -175,17 +221,22 @@ pub(super) fn whole_text(prompt: &Prompt) -> String {
     shared + &rest
 }
 
-/// A prompt as a conversation.
-fn messages(prompt: &Prompt) -> Value {
+/// A prompt as a conversation. Without a message of the system, the user gives the instruction.
+fn messages(prompt: &Prompt, has_system: bool) -> Value {
     let message = |role: &str, content: &str| json!({"role": role, "content": content});
     let mut messages = Vec::with_capacity(2 + 2 * prompt.examples.len());
-    if !prompt.instruction.is_empty() {
-        messages.push(message("system", &prompt.instruction));
+    let mut instruction = prompt.instruction.to_string();
+    if has_system && !instruction.is_empty() {
+        messages.push(message("system", &std::mem::take(&mut instruction)));
     }
+    let mut asked = |text: &str| match std::mem::take(&mut instruction).as_str() {
+        "" => message("user", text),
+        instruction => message("user", &format!("{instruction}\n\n{text}")),
+    };
     for example in prompt.examples.iter() {
-        messages.push(message("user", example.input));
+        messages.push(asked(example.input));
         messages.push(message("assistant", example.output));
     }
-    messages.push(message("user", &prompt.rest()));
+    messages.push(asked(&prompt.rest()));
     Value::Array(messages)
 }

@@ -25,6 +25,9 @@ pub struct RemoteSettings {
     pub answer_bytes: u64,
     /// The longest time that a response may take from its first byte to its last.
     pub answer_time: Duration,
+    /// Whether a model that is found to think is asked not to, where its server takes that. What it thinks is cut off in any
+    /// case.
+    pub no_thinking: bool,
 }
 
 impl Default for RemoteSettings {
@@ -37,6 +40,7 @@ impl Default for RemoteSettings {
             backoff: Duration::from_millis(500),
             answer_bytes: 64 * 1024 * 1024,
             answer_time: Duration::from_secs(60 * 60),
+            no_thinking: true,
         }
     }
 }

@@ -251,3 +251,96 @@ fn rejected_parameters_are_left_out_from_then_on() {
             .ends_with("HTTP status 400: Unknown parameter: 'top_k'.")
     );
 }
+
+/// A server of a model that thinks, and takes neither a temperature, nor a message of the system, nor `refused`.
+fn thinking(refused: &'static [&'static str]) -> Server {
+    Server::start(move |request: &Request| match request.path.as_str() {
+        "/v1/models" => model_list(&["thinker"]),
+        "/v1/chat/completions" => {
+            let body = &request.body;
+            let named = ["temperature", "top_p", "logprobs"].iter().chain(refused);
+            if let Some(name) = named.copied().find(|name| body.get(*name).is_some()) {
+                return Reply::refusal(400, &format!("Unsupported parameter: '{name}'"));
+            }
+            if body["messages"][0]["role"] == "system" {
+                return Reply::refusal(500, "Jinja Exception: System role not supported");
+            }
+            let is_thought = body
+                .pointer("/chat_template_kwargs/enable_thinking")
+                .is_none();
+            let thoughts = if is_thought {
+                "<think>\nHm.\n</think>\n"
+            } else {
+                ""
+            };
+            let text = format!("{thoughts}Oslo");
+            let usage = json!({"prompt_tokens": 30, "completion_tokens": 2});
+            if body["stream"] == true {
+                let delta = json!({"choices": [{"index": 0, "delta": {"content": text}, "finish_reason": "stop"}]});
+                return Reply::events(&[delta, json!({"choices": [], "usage": usage})]);
+            }
+            let message = json!({"role": "assistant", "content": text});
+            Reply::json(
+                &json!({"choices": [{"index": 0, "message": message, "finish_reason": "stop"}], "usage": usage}),
+            )
+        }
+        _ => Reply::refusal(404, "Not Found"),
+    })
+}
+
+#[test]
+fn what_a_model_that_thinks_refuses_is_learned() {
+    for refused in [&[][..], &["chat_template_kwargs"]] {
+        let server = thinking(refused);
+        let model = RemoteModel::connect(Endpoint::new(&server.url)).unwrap();
+        assert_eq!(model.not_taken(), ["temperature"]);
+        let prompt = prompt();
+        for _ in 0..2 {
+            assert_eq!(text_of(&model, &prompt).unwrap().trim(), "Oslo");
+        }
+        let asked = server.requests("chat/completions");
+        let body = &asked.last().unwrap().body;
+        assert_eq!(
+            body["messages"][0],
+            json!({"role": "user", "content": "Answer.\n\nQ: a\nA:"})
+        );
+        assert_eq!(body.get("temperature"), None);
+        assert_eq!(
+            body.get("chat_template_kwargs").is_some(),
+            refused.is_empty()
+        );
+        // A temperature of the client's own is for the client to change.
+        let mut options = greedy();
+        options.sampling = Sampling::at(0.7, 1);
+        let request = ken_language::GenerateRequest {
+            prompt: &prompt,
+            samples: 1,
+            options: &options,
+        };
+        let flow = &mut |_: ken_language::Progress<'_>| std::ops::ControlFlow::Continue(());
+        let error = model.generate(&[request], flow).unwrap_err();
+        assert!(error.to_string().contains("temperature"), "{error}");
+    }
+}
+
+#[test]
+fn a_model_that_may_think_is_not_asked_not_to() {
+    let server = thinking(&[]);
+    let mut endpoint = Endpoint::new(&server.url);
+    endpoint.settings.no_thinking = false;
+    let model = RemoteModel::connect(endpoint).unwrap();
+    for _ in 0..2 {
+        assert_eq!(text_of(&model, &prompt()).unwrap().trim(), "Oslo");
+    }
+    let asked = server.requests("chat/completions");
+    assert_eq!(asked.last().unwrap().body.get("chat_template_kwargs"), None);
+}
+
+#[test]
+fn an_endpoint_that_is_gone_is_not_ready() {
+    let server = chat_only();
+    let model = RemoteModel::connect(Endpoint::new(&server.url)).unwrap();
+    model.ready().unwrap();
+    server.close();
+    assert_eq!(model.ready().unwrap_err().kind(), "endpoint_unreachable");
+}

@@ -1,6 +1,7 @@
 //! The real SmolLM2-135M-Instruct behind the routes of an OpenAI-compatible endpoint.
 
 use std::collections::HashMap;
+use std::net::TcpListener;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::{Arc, LazyLock, Mutex};
@@ -31,7 +32,12 @@ pub(crate) enum Manner {
 }
 
 pub(crate) fn start(manner: Manner) -> Server {
-    Server::start(move |request| match request.path.as_str() {
+    start_on(TcpListener::bind("127.0.0.1:0").unwrap(), manner)
+}
+
+/// The same, where it is to listen.
+pub(crate) fn start_on(listener: TcpListener, manner: Manner) -> Server {
+    Server::on(listener, move |request| match request.path.as_str() {
         "/v1/models" => models(manner),
         "/v1/completions" => completions(manner, request),
         "/tokenize" => tokenize(manner, request),

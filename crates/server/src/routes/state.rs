@@ -1,6 +1,7 @@
 //! How the server is: alive, ready, busy.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use axum::http::header;
@@ -11,6 +12,7 @@ use super::call::Call;
 use super::reply::{Reply, Text};
 use crate::metrics::Format;
 use crate::service::gate::Load;
+use crate::service::work::blocking;
 use crate::wire::body;
 use crate::wire::refusal::Refusal;
 
@@ -19,11 +21,17 @@ pub(crate) async fn health(_: Call) -> Result<Reply<Text>, Refusal> {
     Ok(body::json(&json!({ "status": "ok" })).into())
 }
 
-/// The server takes work: models and corpora are open before it listens at all. Only its end makes it not ready. Which
-/// gates are full, so that further work of their kind is refused for the moment, is told; who comes back later is served.
+/// The server takes work: models and corpora are open before it serves at all. Its end makes it not ready, and a model server
+/// that is gone. Which gates are full, so that further work of their kind is refused for the moment, is told; who comes back
+/// later is served.
 pub(crate) async fn ready(call: Call) -> Result<Reply<Text>, Refusal> {
     if call.shared.ending.load(Ordering::Relaxed) {
         return Err(Refusal::ending());
+    }
+    let served = Arc::clone(&call.served);
+    let is_there = blocking(move || Ok(served.upstream.is_there(served.pipeline.model.as_ref())));
+    if !is_there.await? {
+        return Err(Refusal::no_model_server());
     }
     let gates: BTreeMap<&str, Load> = call.served.gates().into_iter().collect();
     let full = gates.iter().filter(|(_, load)| load.is_full());

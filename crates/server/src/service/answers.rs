@@ -302,7 +302,7 @@ impl Job {
             request_id: self.request.id.clone(),
             question: standalone.question.clone(),
             small_talk,
-            not_used: self.asked.not_used.clone(),
+            not_used: self.not_used(),
             policy: settings.policy.to_string(),
             threshold: settings.policy.threshold(),
             corpus: self.corpus.as_deref().map(Opened::state),
@@ -311,6 +311,14 @@ impl Job {
                 .collect(),
             ..Trace::default()
         }
+    }
+
+    /// What is not obeyed: of the request, and of what ken asks the model's own server for.
+    fn not_used(&self) -> Vec<String> {
+        let own = self.asked.not_used.iter().cloned();
+        let refused = self.served.pipeline.model.not_taken().into_iter();
+        own.chain(refused.map(|parameter| format!("{parameter} (refused by the model server)")))
+            .collect()
     }
 
     /// Answers, or decides where nothing more is asked for, and then returns the evidence as well.

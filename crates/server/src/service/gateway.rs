@@ -6,7 +6,7 @@ use std::time::Instant;
 use ken_answer::{
     Answer, AnswerError, Event, EvidenceForm, EvidencePlace, Pipeline, Tokens, Written,
 };
-use ken_language::LanguageModel;
+use ken_language::{Api, LanguageModel};
 use ken_probe::Lack;
 use serde_json::{Map, Value, json};
 
@@ -28,7 +28,7 @@ pub(crate) fn answer(
     let started = Instant::now();
     let mut said = Said::default();
     if let Some(server) = pipeline.model.chat_server() {
-        server.forward(request, &mut |reply| {
+        server.forward(Api::Chat, request, &mut |reply| {
             said.take(&reply);
             on_reply(reply)
         })?;

@@ -26,6 +26,7 @@ pub(crate) mod setup;
 pub(crate) mod shadow;
 pub(crate) mod studies;
 pub(crate) mod traces;
+pub(crate) mod upstream;
 pub(crate) mod votes;
 pub(crate) mod watch;
 pub(crate) mod work;

@@ -26,6 +26,7 @@ use super::record::RecordError;
 use super::setup::{Limits, OpenError, Opening, SetReranking};
 use super::studies::Studies;
 use super::traces::{TraceEvent, Traces};
+use super::upstream::Upstream;
 use super::watch::{NotGuaranteed, Now, Standing, Watch};
 use crate::access::caller::Caller;
 use crate::log::{Entry, Log};
@@ -86,6 +87,8 @@ pub struct Served {
     pub(crate) studies: Option<Studies>,
     /// The folder of what is kept, while it is this server's.
     data: Option<Arc<DataFolder>>,
+    /// Whether the model's own server is there, where it has one.
+    pub(crate) upstream: Upstream,
     /// Raised when all work is to end.
     pub(crate) halted: Arc<AtomicBool>,
     /// In seconds since 1970 (UTC).
@@ -187,6 +190,7 @@ impl Served {
             corrected: RwLock::default(),
             studies: opening.studies.map(Studies::new),
             data: self.data.clone(),
+            upstream: Upstream::default(),
             halted: Arc::clone(&self.halted),
             started: self.started,
         };
@@ -283,6 +287,7 @@ impl Served {
             corrected: RwLock::default(),
             studies: None,
             data: None,
+            upstream: Upstream::default(),
             halted,
             started: unix_seconds(),
         }

@@ -51,6 +51,14 @@ pub enum OpenError {
     Spans(#[from] SpansError),
 }
 
+impl OpenError {
+    /// Whether an endpoint is not there, or not ready, which may pass.
+    #[must_use]
+    pub fn is_absent_endpoint(&self) -> bool {
+        matches!(self, Self::Setup(error) if error.is_absent_endpoint())
+    }
+}
+
 /// The reranking of the settings.
 #[derive(Debug, Clone)]
 pub(crate) struct SetReranking {

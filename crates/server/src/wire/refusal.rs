@@ -136,6 +136,13 @@ impl Refusal {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "shutting_down", message).retried_after(BUSY)
     }
 
+    /// The model server is gone, or not ready.
+    pub(crate) fn no_model_server() -> Self {
+        let message = "the model server does not respond";
+        let code = "model_server_unavailable";
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, code, message).retried_after(BUSY)
+    }
+
     /// There is nothing at the address.
     pub(crate) fn unknown_route() -> Self {
         let message = "there is no such route";

@@ -13,6 +13,9 @@ use crate::client::{Response, connect, exchange, request};
 use crate::fixture::{FOLLOW_UP, LIMITS, OIL, Running, chat, wait_for};
 use crate::loopback::{Reply, Request, Server};
 
+/// A text that its completions continue.
+pub(crate) const PASSED: &str = "Once upon";
+
 pub(crate) type Script = fn(&Request) -> Reply;
 
 /// A server before a model server that answers by a script.
@@ -29,6 +32,10 @@ impl Front {
         let upstream = Server::start(move |request| match request.path.as_str() {
             "/v1/models" => Reply::json(&json!({"object": "list", "data": [{"id": "tiny"}]})),
             "/v1/chat/completions" => {
+                let script = *told.lock().unwrap();
+                script(request)
+            }
+            "/v1/completions" if request.body["prompt"] == PASSED => {
                 let script = *told.lock().unwrap();
                 script(request)
             }

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::endpoints::{Front, event};
+use crate::endpoints::{Front, PASSED, event};
 use crate::fixture::{FRANCE, LIMITS, OIL, Running};
 use crate::loopback::{Reply, Request};
 
@@ -381,4 +381,75 @@ fn what_nothing_is_searched_for_costs_one_request() {
     assert_eq!(ask("ken/always", "Be brief.", "thanks!"), 0);
     // Of what is longer than any model reads nothing is measured; what its server makes of it is up to that.
     assert_eq!(ask("ken/always", &"x ".repeat(100_000), "And when?"), 0);
+}
+
+fn continues(request: &Request) -> Reply {
+    let choice = |text: &str, end: Value| json!({"choices": [{"index": 0, "text": text, "finish_reason": end}]});
+    let usage = json!({"prompt_tokens": 2, "completion_tokens": 3, "total_tokens": 5});
+    if request.body["stream"] == true {
+        return Reply::events(&[
+            choice(" a", Value::Null),
+            choice(" time", json!("stop")),
+            json!({"choices": [], "usage": usage}),
+        ]);
+    }
+    let mut whole = choice(" a time", json!("stop"));
+    whole["usage"] = usage;
+    Reply::json(&whole)
+}
+
+#[test]
+fn completions_reach_the_models_server_as_they_came() {
+    let front = Front::start(LIMITS);
+    front.says(continues);
+    let body = json!({"model": "ken/never", "prompt": PASSED, "best_of": 2, "suffix": "end", "guided_regex": "a+"});
+    let said = front.server.post("/v1/completions", &body);
+    assert_eq!(
+        said.json()["choices"][0]["text"],
+        " a time",
+        "{}",
+        said.text()
+    );
+    assert_eq!(said.json()["usage"]["total_tokens"], 5);
+    let mut sent = body.clone();
+    sent["model"] = json!("tiny");
+    assert_eq!(last(&front), sent);
+    for asks_for_usage in [false, true] {
+        let mut body = body.clone();
+        body["stream"] = json!(true);
+        if asks_for_usage {
+            body["stream_options"] = json!({"include_usage": true});
+        }
+        let streamed = front.server.post("/v1/completions", &body).events();
+        let (done, chunks) = streamed.split_last().unwrap();
+        assert_eq!(done, "[DONE]");
+        assert_eq!(chunks.len(), 2 + usize::from(asks_for_usage));
+        let text = chunks
+            .iter()
+            .map(|chunk| -> Value { serde_json::from_str(chunk).unwrap() });
+        let text: String = text
+            .filter_map(|chunk| Some(chunk["choices"][0]["text"].as_str()?.to_owned()))
+            .collect();
+        assert_eq!(text, " a time");
+    }
+    front.says(|_| Reply::refusal(400, "no such regex"));
+    let refused = front.server.post("/v1/completions", &body);
+    assert_eq!(
+        (refused.status, refused.code()),
+        (400, "refused_by_model_server".to_owned())
+    );
+}
+
+#[test]
+fn a_server_whose_model_server_is_gone_is_not_ready() {
+    let Front {
+        server, upstream, ..
+    } = Front::start(LIMITS);
+    upstream.close();
+    let ready = server.get("/ready");
+    assert_eq!(
+        (ready.status, ready.code()),
+        (503, "model_server_unavailable".to_owned())
+    );
+    assert_eq!(server.get("/health").status, 200);
 }

@@ -100,7 +100,7 @@ fn the_settings_are_documented() {
 #[test]
 fn every_key_is_read_and_stands_over_a_lower_layer() {
     let text = "abstain = \"certainty@0.5\"\nadapter = \"a\"\nallow_plaintext_keys = true\ncalibration = \"gu.json\"\ncorpus = \"c\"\ndatastore = \"d\"\ndeadline = 8\ndevice = \"cuda\"\nembedder = \"./e\"\nevidence_place = \"system\"\nevidence_tokens = 7\nevidence_words = \"ew\"\ngate = \"g.json\"\nk = 2\nkbm = \"kb\"\nkbm_for_any_model = true\nkbm_model = \"./s.gguf\"\nkeep_questions = true\nlisten = \"[::1]:9\"\nmax_document_bytes = \"8M\"\nmax_tokens = 3\nmemory = \"refuse\"\nmode = \"dense\"\n\
-        model = \"./m.gguf\"\nmodel_name = \"m\"\notlp_content = true\notlp_endpoint = \"http://c:4318\"\nparallel = 3\npolicy = \"never\"\nprecision = \"int8\"\nprompt_form = \"chat\"\nqueue = 11\nrecall = 0.95\nrerank = \"likelihood\"\nrerank_chunk = \"sentence\"\nrerank_depth = 5\nrouter = \"r.json\"\nsamples = 9\nscale = 2\nseed = 4\nsegment = \"sentence\"\nserver_data = \"sd\"\nserver_keys = \"sk.json\"\nstudies = \"st\"\nstyle = \"full\"\n\
+        model = \"./m.gguf\"\nmodel_name = \"m\"\nmodel_thinks = true\nmodel_wait = 5\notlp_content = true\notlp_endpoint = \"http://c:4318\"\nparallel = 3\npolicy = \"never\"\nprecision = \"int8\"\nprompt_form = \"chat\"\nqueue = 11\nrecall = 0.95\nrerank = \"likelihood\"\nrerank_chunk = \"sentence\"\nrerank_depth = 5\nrouter = \"r.json\"\nsamples = 9\nscale = 2\nseed = 4\nsegment = \"sentence\"\nserver_data = \"sd\"\nserver_keys = \"sk.json\"\nstudies = \"st\"\nstyle = \"full\"\n\
         temperature = 0.5\nthreads = 6\ntrust_corpus_embedder = true\nwatch_judge = \"./j.gguf\"\nwatch_share = 0.25\n";
     let table: toml::Table = toml::from_str(text).unwrap();
     let keys: Vec<&str> = table.keys().map(String::as_str).collect();
@@ -157,7 +157,8 @@ fn every_key_is_read_and_stands_over_a_lower_layer() {
     assert_eq!(settings.gate.as_deref(), Some(Path::new("shelf/g.json")));
     assert_eq!(settings.threads, NonZeroUsize::new(6));
     assert!(settings.allow_plaintext_keys && settings.trust_corpus_embedder);
-    assert!(settings.kbm_for_any_model);
+    assert!(settings.kbm_for_any_model && settings.model_thinks);
+    assert_eq!(settings.model_wait, 5);
 }
 
 #[test]

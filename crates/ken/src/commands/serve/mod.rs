@@ -9,7 +9,7 @@ use std::io::Write;
 use std::net::TcpListener;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ken_answer::BackEnd;
 use ken_server::{Access, Configured, Entry, Intake, Log, Read, Served};
@@ -28,6 +28,9 @@ use crate::terminal;
 
 /// How often it is looked whether opening is to stop.
 const LOOK: Duration = Duration::from_millis(50);
+
+/// How long to wait before an endpoint that is not there is asked once more, beside the retries of each request.
+const RETRY: Duration = Duration::from_secs(1);
 
 /// Runs the verb; `read` reads the settings again.
 pub(crate) fn run(arguments: &ServeArguments, session: &Session<'_>, read: Read) -> Result<()> {
@@ -76,7 +79,7 @@ fn open(session: &Session<'_>, documents: Option<Arc<dyn Intake>>) -> Result<Ser
             watch: &fetch_progress,
             withheld: &warn_once,
         };
-        let served = Served::open(&setup, documents, log());
+        let served = open_patiently(&setup, documents, &halted);
         opening.store(false, Ordering::Relaxed);
         served
     });
@@ -84,6 +87,32 @@ fn open(session: &Session<'_>, documents: Option<Arc<dyn Intake>>) -> Result<Ser
         return Err(Failure::stopped("stopped before the server was ready"));
     }
     Ok(served?)
+}
+
+/// Opens what the settings name, as soon as the model server is there: both may be started at once.
+fn open_patiently(
+    setup: &Setup<'_>,
+    documents: Option<Arc<dyn Intake>>,
+    halted: &AtomicBool,
+) -> std::result::Result<Served, ken_server::OpenError> {
+    let started = Instant::now();
+    let patience = Duration::from_secs(setup.settings.model_wait as u64);
+    let log = log();
+    loop {
+        match Served::open(setup, documents.clone(), Arc::clone(&log)) {
+            Err(error)
+                if error.is_absent_endpoint()
+                    && started.elapsed() < patience
+                    && !halted.load(Ordering::Relaxed) =>
+            {
+                log(&Entry::Waiting {
+                    detail: error.to_string(),
+                });
+                std::thread::sleep(RETRY);
+            }
+            opened => return opened,
+        }
+    }
 }
 
 /// Writes entries to stderr, each as one line of JSON.

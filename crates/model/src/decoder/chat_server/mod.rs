@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use ken_language::{
-    Cancelled, ChatServer, ModelError, OutputSchema, Progress, Takes, TextModel, TextRequest,
+    Api, Cancelled, ChatServer, ModelError, OutputSchema, Progress, Takes, TextModel, TextRequest,
 };
 use serde_json::{Map, Value, json};
 
@@ -29,9 +29,17 @@ impl ChatServer for Decoder {
 
     fn forward(
         &self,
+        api: Api,
         request: Map<String, Value>,
         on_reply: &mut dyn FnMut(Value) -> ControlFlow<()>,
     ) -> Result<(), ModelError> {
+        if api == Api::Completions {
+            return Err(DecoderError::Request {
+                param: "messages",
+                reason: "there are none; text is continued as it stands elsewhere".to_owned(),
+            }
+            .into());
+        }
         let mut request = ChatRequest::read(&request)?;
         let tokens = self.chat_tokens(&mut request)?;
         let reply = Reply::new(&request);

@@ -1,5 +1,7 @@
 //! `/v1/completions`: text continued as it stands, without retrieval and without a prompt of ken's, with the log probabilities of its
-//! tokens and of the prompt's.
+//! tokens and of the prompt's. Where the model has a server of its own, that is asked.
+
+mod passed;
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -10,9 +12,10 @@ use ken_language::{
     Finish, GenerateOptions, LogprobOptions, Progress, Sampling, TextCompletion, TextRequest,
     TokenLogprob,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
+use self::passed::pass_on;
 use super::call::{Call, JsonBody};
 use super::events;
 use super::reply::Reply;
@@ -48,7 +51,7 @@ pub(crate) async fn complete(
     call: Call,
     body: JsonBody<CompletionRequest>,
 ) -> Result<Reply<Completions<'static>>, Refusal> {
-    let given = body.read().await?;
+    let (given, source) = body.read_with_source().await?;
     // Every policy names the same model.
     policies::named(&given.model)?;
     let usage = given.stream_options.unwrap_or_default().include_usage;
@@ -58,6 +61,15 @@ pub(crate) async fn complete(
         created: unix_seconds(),
         model: given.model.clone(),
     };
+    let model = &call.served.pipeline.model;
+    if model.text_model().is_none() && model.chat_server().is_some() {
+        return pass_on(
+            call,
+            source,
+            is_streamed.then_some(Chunks { heading, usage }),
+        )
+        .await;
+    }
     let asked = Asked::read(given, &call.served)?;
     let reserved = call.caller().reserve(asked.estimate())?;
     let served = Arc::clone(&call.served);
@@ -109,7 +121,7 @@ fn end(tell: &UnboundedSender<CompletionNews>, done: Result<(Vec<Continuation>, 
                     ..choice
                 }));
             }
-            tell.send(CompletionNews::Done(usage))
+            tell.send(CompletionNews::Done(Some(usage)))
         }
         Err(refusal) => tell.send(CompletionNews::Failed(refusal)),
     };
@@ -386,8 +398,10 @@ fn piece(index: usize, text: String) -> Continuation {
 enum CompletionNews {
     /// One of them goes on, or ends.
     Text(Continuation),
-    /// All have ended.
-    Done(Usage),
+    /// The model's own server said this.
+    Said(Box<Value>),
+    /// All have ended; with what they cost, where that was not said.
+    Done(Option<Usage>),
     /// There is no more.
     Failed(Refusal),
 }
@@ -409,7 +423,7 @@ impl News for CompletionNews {
     }
 
     fn is_last(&self) -> bool {
-        !matches!(self, Self::Text(_))
+        !matches!(self, Self::Text(_) | Self::Said(_))
     }
 }
 
@@ -445,11 +459,18 @@ impl Wording for Chunks {
 
     fn word(&mut self, news: CompletionNews) -> Vec<Bytes> {
         match news {
+            CompletionNews::Said(said) => {
+                let costs = said["choices"].as_array().is_none_or(Vec::is_empty);
+                let told = (self.usage || !costs).then(|| events::data(&said));
+                told.into_iter().collect()
+            }
+            // It was said.
+            CompletionNews::Done(None) => vec![events::done()],
             CompletionNews::Text(choice) => {
                 let usage = self.usage.then_some(None);
                 vec![events::data(&self.heading.with(vec![choice], usage))]
             }
-            CompletionNews::Done(usage) => {
+            CompletionNews::Done(Some(usage)) => {
                 let last = self.heading.with(Vec::new(), Some(Some(usage)));
                 let last = self.usage.then(|| events::data(&last));
                 last.into_iter().chain([events::done()]).collect()
