@@ -90,7 +90,7 @@ fn a_server_waits_for_its_model_server_and_knows_when_that_is_gone() {
     assert_eq!(serving.exchange("GET", "/ready", "").0, 200);
     let answer = serving.post(
         "/v1/completions",
-        &json!({"model": "ken", "prompt": "The sky is", "max_tokens": 3}),
+        &json!({"model": "ken", "prompt": "The sky is", "max_tokens": 3, "temperature": 0, "logprobs": 1}),
     );
     assert!(answer["choices"][0]["text"].is_string(), "{answer}");
     starts.join().unwrap().close();

@@ -131,6 +131,11 @@ settings! {
     /// Which of the endpoint's models to use
     model_name: Option<String>, "NAME";
 
+    /// Models behind endpoints may think before they answer. Without it, those that do are asked not to, where their
+    /// server takes that; thoughts are cut off in any case
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    model_thinks: bool, "BOOL" = "false";
+
     /// With `serve`: how long to wait at the start for a model server that is not there yet, in seconds
     #[serde(skip)]
     model_wait: usize, "SECONDS" = "60";
@@ -148,11 +153,6 @@ settings! {
     /// http://127.0.0.1:4318. Without it, OTEL_EXPORTER_OTLP_ENDPOINT says; needs the feature otel
     #[serde(skip)]
     otlp_endpoint: Option<String>, "URL", see "[spans](../how-to/watch-a-server.md#spans)";
-
-    /// Models behind endpoints may think before they answer. Without it, those that do are asked not to, where their
-    /// server takes that; thoughts are cut off in any case
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    model_thinks: bool, "BOOL" = "false";
 
     /// With `serve`: questions answered at once
     #[serde(skip)]
