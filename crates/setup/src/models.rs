@@ -134,9 +134,13 @@ impl Setup<'_> {
         reference: &ModelReference,
     ) -> Result<Box<dyn Embedder>, SetupError> {
         Ok(match reference {
-            ModelReference::Remote { url } => Box::new(RemoteEmbedder::connect(
-                self.endpoint(url, None, named_by)?,
-            )?),
+            ModelReference::Remote { url } => {
+                let embedder = RemoteEmbedder::connect(self.endpoint(url, None, named_by)?)?;
+                let others = self.settings.embedder_replicas.iter();
+                let others = others.flat_map(|urls| urls.split(','));
+                let others = others.map(|url| self.endpoint(url.trim(), None, NamedBy::Person));
+                Box::new(embedder.with_replicas(others.collect::<Result<_, _>>()?)?)
+            }
             here => Box::new(Encoder::load(
                 &self.fetched(here)?,
                 self.settings.precision,

@@ -1,9 +1,10 @@
 //! The third stage: passages into vectors, in batches across documents. Documents are passed on
-//! whole.
+//! whole. An embedder that is elsewhere has two batches at a time, so that it never waits for this program.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender};
+use std::thread::{Scope, ScopedJoinHandle};
 
 use ken_language::{Embedder, ModelError, Role};
 
@@ -19,41 +20,81 @@ pub(crate) fn embed(
     out: &SyncSender<Embedded>,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<bool, IngestError> {
-    let mut queue = Queue::default();
-    let mut passages = 0;
-    let mut cut = cut.into_iter();
-    loop {
-        while queue.unembedded < BATCH_PASSAGES
-            && let Some(documents) = cut.next().transpose()?
-        {
-            queue.push(documents);
-        }
-        // The last batch need not be full.
-        if queue.unembedded > 0 {
-            if cancel.load(Ordering::Relaxed) {
-                return Ok(true);
+    let size = embedder.at_once().max(BATCH_PASSAGES);
+    // One that takes more at once than is computed here is asked over a network.
+    let most = if size > BATCH_PASSAGES { 2 } else { 1 };
+    std::thread::scope(|scope| {
+        let mut queue = Queue::default();
+        let mut batches = VecDeque::new();
+        let mut passages = 0;
+        let mut cut = cut.into_iter();
+        loop {
+            while batches.len() < most {
+                while queue.waiting.len() < size
+                    && let Some(documents) = cut.next().transpose()?
+                {
+                    queue.push(documents);
+                }
+                // The last batch need not be full.
+                if queue.waiting.is_empty() || cancel.load(Ordering::Relaxed) {
+                    break;
+                }
+                batches.push_back(Batch::begin(queue.take(size), &queue, embedder, scope));
             }
-            passages += match queue.embed_batch(embedder) {
-                // The same flag may have stopped the embedder.
-                Err(_) if cancel.load(Ordering::Relaxed) => return Ok(true),
-                embedded => embedded?,
-            };
-        } else if queue.documents.is_empty() {
-            return Ok(false);
+            match batches.pop_front() {
+                Some(batch) => {
+                    passages += match queue.keep(batch) {
+                        // The same flag may have stopped the embedder.
+                        Err(_) if cancel.load(Ordering::Relaxed) => return Ok(true),
+                        embedded => embedded?,
+                    };
+                }
+                None if cancel.load(Ordering::Relaxed) && !queue.waiting.is_empty() => {
+                    return Ok(true);
+                }
+                None if queue.documents.is_empty() => return Ok(false),
+                None => {}
+            }
+            let seen = queue.documents.back().map(|last| last.found.seen);
+            let done = queue.take_done();
+            if !done.is_empty() && out.send(Embedded::Documents(done)).is_err() {
+                // The next stage reports why.
+                return Ok(false);
+            }
+            if let Some(seen) = seen {
+                progress(Progress {
+                    read: seen.read,
+                    documents: seen.documents,
+                    passages,
+                });
+            }
         }
-        let seen = queue.documents.back().map(|last| last.found.seen);
-        let done = queue.take_done();
-        if !done.is_empty() && out.send(Embedded::Documents(done)).is_err() {
-            // The next stage reports why.
-            return Ok(false);
-        }
-        if let Some(seen) = seen {
-            progress(Progress {
-                read: seen.read,
-                documents: seen.documents,
-                passages,
-            });
-        }
+    })
+}
+
+/// A passage of a document, by the number of each.
+type Place = (usize, usize);
+
+/// Passages that are being embedded.
+struct Batch<'scope> {
+    places: Vec<Place>,
+    vectors: ScopedJoinHandle<'scope, Result<Vec<Vec<f32>>, ModelError>>,
+}
+
+impl<'scope> Batch<'scope> {
+    fn begin<'env>(
+        places: Vec<Place>,
+        queue: &Queue,
+        embedder: &'env dyn Embedder,
+        scope: &'scope Scope<'scope, 'env>,
+    ) -> Self {
+        let texts = places.iter().map(|&place| queue.text(place));
+        let texts: Vec<String> = texts.collect();
+        let vectors = scope.spawn(move || {
+            let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+            embedder.embed_in_background(&texts, Role::Passage)
+        });
+        Self { places, vectors }
     }
 }
 
@@ -61,40 +102,43 @@ pub(crate) fn embed(
 #[derive(Default)]
 struct Queue {
     documents: VecDeque<CutDocument>,
-    /// Passages without a vector.
-    unembedded: usize,
+    /// How many were taken from the front.
+    taken: usize,
+    /// Passages that are in no batch yet.
+    waiting: VecDeque<Place>,
 }
 
 impl Queue {
     fn push(&mut self, documents: Vec<CutDocument>) {
         for document in documents {
-            self.unembedded += document.missing().count();
+            let number = self.taken + self.documents.len();
+            self.waiting
+                .extend(document.missing().map(|passage| (number, passage)));
             self.documents.push_back(document);
         }
     }
 
-    /// Embeds the next passages and returns how many there were.
-    fn embed_batch(&mut self, embedder: &dyn Embedder) -> Result<usize, ModelError> {
-        let places = self
-            .documents
-            .iter()
-            .enumerate()
-            .flat_map(|(at, document)| document.missing().map(move |passage| (at, passage)));
-        let places: Vec<_> = places.take(BATCH_PASSAGES).collect();
-        let texts: Vec<String> = places
-            .iter()
-            .map(|&(at, passage)| {
-                let document = &self.documents[at];
-                document.embedded_text(&document.pieces[passage])
-            })
-            .collect();
-        let borrowed: Vec<&str> = texts.iter().map(String::as_str).collect();
-        let vectors = embedder.embed_in_background(&borrowed, Role::Passage)?;
-        self.unembedded -= texts.len();
-        for ((at, passage), vector) in places.into_iter().zip(vectors) {
-            self.documents[at].vectors[passage] = Some(vector);
+    /// The next passages to be embedded.
+    fn take(&mut self, most: usize) -> Vec<Place> {
+        self.waiting.drain(..most.min(self.waiting.len())).collect()
+    }
+
+    fn text(&self, (number, passage): Place) -> String {
+        let document = &self.documents[number - self.taken];
+        document.embedded_text(&document.pieces[passage])
+    }
+
+    /// Waits for the vectors of a batch, and returns how many there are.
+    fn keep(&mut self, batch: Batch<'_>) -> Result<usize, ModelError> {
+        let vectors = match batch.vectors.join() {
+            Ok(vectors) => vectors?,
+            Err(panic) => std::panic::resume_unwind(panic),
+        };
+        let count = vectors.len();
+        for ((number, passage), vector) in batch.places.into_iter().zip(vectors) {
+            self.documents[number - self.taken].vectors[passage] = Some(vector);
         }
-        Ok(texts.len())
+        Ok(count)
     }
 
     /// Takes the documents at the front whose passages all have vectors.
@@ -104,6 +148,7 @@ impl Queue {
             .iter()
             .take_while(|document| document.missing().next().is_none());
         let done = done.count();
+        self.taken += done;
         self.documents.drain(..done).collect()
     }
 }

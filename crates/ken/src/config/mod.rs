@@ -59,6 +59,7 @@ pub(crate) const FINDING: &[Key] = &[
     Key::reverse,
     Key::filters,
     Key::moved_embedder,
+    Key::embedder_replicas,
 ];
 
 /// The settings of what policies decide by.

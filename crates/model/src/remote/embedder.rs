@@ -2,8 +2,10 @@
 
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use ken_language::{CancelToken, Embedder, ModelError, Role, fingerprint_of_texts};
 use serde_json::{Value, json};
 
@@ -14,6 +16,12 @@ use super::in_flight::map_concurrent;
 use super::limits::MAX_DIMENSIONS;
 use crate::encoder::{Prefixes, normalize};
 
+/// The text by which an embedder is tried.
+const EXAMPLE: &str = "The sky is blue.";
+
+/// The least cosine of two vectors of one text that are of one model.
+const SAME: f32 = 0.999;
+
 /// Texts in one request, unless the server takes fewer.
 const BATCH_SIZE: usize = 64;
 
@@ -22,6 +30,12 @@ const BATCH_SIZE: usize = 64;
 #[derive(Debug, Clone)]
 pub struct RemoteEmbedder {
     pub(super) client: Client,
+    /// Other endpoints of the model.
+    replicas: Arc<[Client]>,
+    /// Requests in flight at each, the first one's before those of the others.
+    in_flight: Arc<[AtomicUsize]>,
+    /// Whether vectors are asked for as bytes in base64, which are read faster than numbers in words.
+    as_bytes: Arc<AtomicBool>,
     name: String,
     prefixes: Prefixes,
     fingerprint: String,
@@ -40,12 +54,64 @@ impl RemoteEmbedder {
     pub fn connect(endpoint: Endpoint) -> Result<Self, RemoteError> {
         let (client, model) = endpoint.connect()?;
         let mut embedder = Self::unconnected(client, model.name);
-        let example = embedder.request(&["The sky is blue.".to_owned()])?;
+        let example = embedder.request(&embedder.client, &[EXAMPLE.to_owned()])?;
         embedder.dimensions = example.first().map_or(0, Vec::len);
         match embedder.dimensions {
             0 => Err(embedder.unusable("an embedding has no numbers")),
             _ => Ok(embedder),
         }
+    }
+
+    /// The same, with other endpoints that serve the model, among which the work is divided.
+    ///
+    /// # Errors
+    /// As [`RemoteEmbedder::connect`], and an endpoint that embeds otherwise.
+    pub fn with_replicas(self, endpoints: Vec<Endpoint>) -> Result<Self, RemoteError> {
+        if endpoints.is_empty() {
+            return Ok(self);
+        }
+        let example = [EXAMPLE.to_owned()];
+        let expected = self.request(&self.client, &example)?;
+        let mut replicas = Vec::with_capacity(endpoints.len());
+        for endpoint in endpoints {
+            let (client, model) = endpoint.connect()?;
+            let found = Self::unconnected(client.clone(), model.name).request(&client, &example)?;
+            let pairs = expected.concat().into_iter().zip(found.concat());
+            let cosine: f32 = pairs.map(|(one, other)| one * other).sum();
+            if found.concat().len() != self.dimensions || cosine < SAME {
+                let detail = "this endpoint embeds otherwise than the first";
+                let failure = Failure::at(client.base_url(), detail);
+                return Err(RemoteError::BadEmbeddings(failure));
+            }
+            replicas.push(client);
+        }
+        Ok(Self {
+            in_flight: (0..=replicas.len()).map(|_| AtomicUsize::new(0)).collect(),
+            replicas: replicas.into(),
+            ..self
+        })
+    }
+
+    /// Sends one batch to the endpoint that has the least to do.
+    fn send(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, RemoteError> {
+        let busy = self
+            .in_flight
+            .iter()
+            .map(|count| count.load(Ordering::Relaxed));
+        let place = busy.enumerate().min_by_key(|(_, count)| *count);
+        let place = place.map_or(0, |(place, _)| place);
+        let client = place
+            .checked_sub(1)
+            .map_or(&self.client, |other| &self.replicas[other]);
+        self.in_flight[place].fetch_add(1, Ordering::Relaxed);
+        let embeddings = self.request(client, texts);
+        self.in_flight[place].fetch_sub(1, Ordering::Relaxed);
+        embeddings
+    }
+
+    /// Requests in flight at all endpoints.
+    fn concurrency(&self) -> usize {
+        self.client.concurrency() * self.in_flight.len()
     }
 
     /// An embedder of a name, to which nothing has been sent yet.
@@ -60,6 +126,9 @@ impl RemoteEmbedder {
         ]);
         Self {
             client,
+            replicas: Arc::default(),
+            in_flight: [AtomicUsize::new(0)].into(),
+            as_bytes: Arc::new(AtomicBool::new(true)),
             name,
             prefixes,
             fingerprint,
@@ -84,13 +153,13 @@ impl RemoteEmbedder {
                 .collect();
             self.request_in_parts(&texts)
         };
-        let embeddings = map_concurrent(self.client.concurrency(), batches.len(), work)?;
+        let embeddings = map_concurrent(self.concurrency(), batches.len(), work)?;
         Ok(embeddings.flatten().collect())
     }
 
     /// The embeddings of one batch, which is halved as long as the server refuses it for what may be its size.
     fn request_in_parts(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, RemoteError> {
-        match self.request(texts) {
+        match self.send(texts) {
             Err(error) if texts.len() > 1 && error.may_be_for_size() => {
                 let (first, second) = texts.split_at(texts.len().div_ceil(2));
                 let mut embeddings = self.request_in_parts(first)?;
@@ -102,12 +171,20 @@ impl RemoteEmbedder {
         }
     }
 
-    /// The embeddings of one batch, of length 1.
-    fn request(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, RemoteError> {
-        let url = self.client.api_url("embeddings");
-        let body = json!({"model": self.name, "input": texts, "encoding_format": "float"});
-        let response = self.client.post(&url, &body)?;
-        self.vectors(&url, &response, texts.len())
+    /// The embeddings of one batch by one endpoint, of length 1.
+    fn request(&self, client: &Client, texts: &[String]) -> Result<Vec<Vec<f32>>, RemoteError> {
+        let url = client.api_url("embeddings");
+        loop {
+            let as_bytes = self.as_bytes.load(Ordering::Relaxed);
+            let format = if as_bytes { "base64" } else { "float" };
+            let body = json!({"model": self.name, "input": texts, "encoding_format": format});
+            match client.post(&url, &body) {
+                Err(error) if as_bytes && error.rejects("encoding_format") => {
+                    self.as_bytes.store(false, Ordering::Relaxed);
+                }
+                response => return self.vectors(&url, &response?, texts.len()),
+            }
+        }
     }
 
     /// The embeddings in a response.
@@ -138,10 +215,7 @@ impl RemoteEmbedder {
 
     /// One embedding, of length 1.
     fn vector(&self, entry: &Value) -> Result<Vec<f32>, RemoteError> {
-        let numbers = entry.get("embedding").and_then(Value::as_array);
-        let number = |value: &Value| Some(value.as_f64()? as f32);
-        let mut vector: Vec<f32> = numbers
-            .and_then(|numbers| numbers.iter().map(number).collect())
+        let mut vector = numbers(entry.get("embedding"))
             .ok_or_else(|| self.unusable("one is not a list of numbers"))?;
         let (length, others) = (vector.len(), self.dimensions);
         if others > 0 && length != others {
@@ -163,6 +237,23 @@ impl RemoteEmbedder {
     }
 }
 
+/// The numbers of an embedding: in words, or as little-endian bytes in base64.
+fn numbers(embedding: Option<&Value>) -> Option<Vec<f32>> {
+    match embedding? {
+        Value::Array(numbers) => {
+            let number = |value: &Value| Some(value.as_f64()? as f32);
+            numbers.iter().map(number).collect()
+        }
+        Value::String(text) => {
+            let bytes = STANDARD.decode(text).ok()?;
+            let (numbers, rest) = bytes.as_chunks();
+            let numbers = numbers.iter().map(|bytes| f32::from_le_bytes(*bytes));
+            rest.is_empty().then(|| numbers.collect())
+        }
+        _ => None,
+    }
+}
+
 impl Embedder for RemoteEmbedder {
     fn fingerprint(&self) -> &str {
         &self.fingerprint
@@ -181,7 +272,7 @@ impl Embedder for RemoteEmbedder {
     }
 
     fn at_once(&self) -> usize {
-        BATCH_SIZE * self.client.concurrency()
+        BATCH_SIZE * self.concurrency()
     }
 
     fn token_spans(&self, _text: &str) -> Result<Vec<Range<usize>>, ModelError> {
@@ -191,6 +282,11 @@ impl Embedder for RemoteEmbedder {
     fn bound(&self, token: &CancelToken) -> Option<Arc<dyn Embedder>> {
         Some(Arc::new(Self {
             client: self.client.bound(token),
+            replicas: self
+                .replicas
+                .iter()
+                .map(|replica| replica.bound(token))
+                .collect(),
             ..self.clone()
         }))
     }

@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use ken_language::{Embedder, Role};
 use ken_model::remote::{Endpoint, RemoteEmbedder};
 use serde_json::{Value, json};
@@ -168,4 +170,59 @@ fn token_spans_and_the_longest_input_are_unknown() {
             .is_cut(&"long ".repeat(10_000), Role::Passage)
             .unwrap()
     );
+}
+
+#[test]
+fn vectors_come_as_bytes_where_the_server_has_them() {
+    let bytes = |entry: &mut Value| {
+        let numbers = entry["embedding"].as_array().unwrap().iter();
+        let bytes = numbers.flat_map(|number| (number.as_f64().unwrap() as f32).to_le_bytes());
+        entry["embedding"] = json!(STANDARD.encode(bytes.collect::<Vec<u8>>()));
+    };
+    let (server, embedder) = spoiled("tiny", move |data, _| {
+        data.iter_mut().for_each(bytes);
+        None
+    });
+    let found = embedder.embed(&["aaa", "b"], Role::Passage).unwrap();
+    let asked = server.requests("embeddings");
+    assert_eq!(asked[1].body["encoding_format"], "base64");
+    let (server, plain) = spoiled("tiny", |_, number| {
+        (number == 1).then(|| Reply::refusal(400, "unknown parameter: encoding_format"))
+    });
+    assert_eq!(plain.embed(&["aaa", "b"], Role::Passage).unwrap(), found);
+    let formats: Vec<Value> = server
+        .requests("embeddings")
+        .iter()
+        .map(|asked| asked.body["encoding_format"].clone())
+        .collect();
+    assert_eq!(formats, ["base64", "base64", "float"]);
+}
+
+#[test]
+fn the_work_is_divided_among_replicas_of_one_model() {
+    let (first, embedder) = spoiled("tiny", |_, _| None);
+    let (second, _) = spoiled("tiny", |_, _| None);
+    let endpoint = |url: &str| Endpoint {
+        settings: settings(),
+        ..Endpoint::new(url)
+    };
+    let embedder = embedder.with_replicas(vec![endpoint(&second.url)]).unwrap();
+    let texts: Vec<String> = (1..2000).map(|n| "x".repeat(n % 40 + 1)).collect();
+    let borrowed: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let found = embedder.embed(&borrowed, Role::Passage).unwrap();
+    for (text, vector) in texts.iter().zip(&found) {
+        let told = vector[0] / vector[1] * 3.0;
+        assert!((told - text.len() as f32).abs() < 1e-3);
+    }
+    for server in [&first, &second] {
+        assert!(server.requests("embeddings").len() > 5);
+    }
+    let (other, _) = spoiled("tiny", |data, _| {
+        data[0]["embedding"] = json!([0.0, 0.0, 1.0]);
+        None
+    });
+    let error = embedder
+        .with_replicas(vec![endpoint(&other.url)])
+        .unwrap_err();
+    assert!(error.to_string().contains("embeds otherwise"), "{error}");
 }

@@ -64,6 +64,11 @@ settings! {
     /// corpus exists
     embedder: ModelReference, "REF" = "minilm";
 
+    /// Other endpoints that serve the model of an embedder behind an endpoint: URL,URL. The work is divided among
+    /// all of them
+    #[serde(skip)]
+    embedder_replicas: Option<String>, "URLS";
+
     /// With `serve`: where evidence stands in a conversation with instructions of its own: question (before it) or
     /// system (behind these)
     #[serde(skip)]
