@@ -1,5 +1,5 @@
 //! The third stage: passages into vectors, in batches across documents. Documents are passed on
-//! whole. An embedder that is elsewhere has two batches at a time, so that it never waits for this program.
+//! whole. An embedder that is elsewhere has several batches at a time, so that it does not wait for the slowest request of each.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,9 +20,7 @@ pub(crate) fn embed(
     out: &SyncSender<Embedded>,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<bool, IngestError> {
-    let size = embedder.at_once().max(BATCH_PASSAGES);
-    // One that takes more at once than is computed here is asked over a network.
-    let most = if size > BATCH_PASSAGES { 2 } else { 1 };
+    let most = (embedder.at_once() / BATCH_PASSAGES).max(1);
     std::thread::scope(|scope| {
         let mut queue = Queue::default();
         let mut batches = VecDeque::new();
@@ -30,7 +28,7 @@ pub(crate) fn embed(
         let mut cut = cut.into_iter();
         loop {
             while batches.len() < most {
-                while queue.waiting.len() < size
+                while queue.waiting.len() < BATCH_PASSAGES
                     && let Some(documents) = cut.next().transpose()?
                 {
                     queue.push(documents);
@@ -39,7 +37,7 @@ pub(crate) fn embed(
                 if queue.waiting.is_empty() || cancel.load(Ordering::Relaxed) {
                     break;
                 }
-                batches.push_back(Batch::begin(queue.take(size), &queue, embedder, scope));
+                batches.push_back(Batch::begin(queue.take(), &queue, embedder, scope));
             }
             match batches.pop_front() {
                 Some(batch) => {
@@ -119,8 +117,9 @@ impl Queue {
     }
 
     /// The next passages to be embedded.
-    fn take(&mut self, most: usize) -> Vec<Place> {
-        self.waiting.drain(..most.min(self.waiting.len())).collect()
+    fn take(&mut self) -> Vec<Place> {
+        let size = BATCH_PASSAGES.min(self.waiting.len());
+        self.waiting.drain(..size).collect()
     }
 
     fn text(&self, (number, passage): Place) -> String {

@@ -103,7 +103,7 @@ fn a_server_waits_for_its_model_server_and_knows_when_that_is_gone() {
     );
 
     // Nobody waits longer than told.
-    let listen = ["--listen", "127.0.0.1:0", "--model-wait", "0"];
+    let listen = ["--listen", "127.0.0.1:0", "--model-wait", "1"];
     let serve = ["serve", "--policy", "never", "--model", &url];
     let refused = ken.refusal(&[&serve[..], &listen].concat());
     refused.is(
