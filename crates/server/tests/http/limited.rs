@@ -60,6 +60,7 @@ struct Others {
     correction: String,
     job: String,
     file: String,
+    batch: String,
 }
 
 /// Fills the other corpus, and puts beside it what has the secret in its name.
@@ -97,8 +98,13 @@ fn fill(all: &Holder<'_>, other: &str) -> Others {
         &format!("{SECRET} again."),
     );
     let file = text(&file["id"]);
-    let store = json!({"name": SECRET, "file_ids": [file]});
-    assert_eq!(all.post("/v1/vector_stores", &store).status, 200);
+    let corpus = json!({"name": SECRET});
+    assert_eq!(all.post("/v1/ken/corpora", &corpus).status, 201);
+    let title = json!({"name": format!("{SECRET}'s")});
+    let store = format!("/v1/vector_stores/{SECRET}");
+    assert_eq!(all.post(&store, &title).status, 200);
+    let files = json!({"file_ids": [file]});
+    let batch = text(&all.post(&format!("{store}/file_batches"), &files).json()["id"]);
     all.wait_for_jobs();
     Others {
         trace,
@@ -106,6 +112,7 @@ fn fill(all: &Holder<'_>, other: &str) -> Others {
         correction,
         job: text(&job["id"]),
         file,
+        batch,
     }
 }
 
@@ -127,6 +134,7 @@ fn seen(all: &Holder<'_>, other: &str, of: &Others) -> Vec<String> {
         one(format!("/v1/ken/corpora/{other}")),
         one(format!("/v1/ken/corpora/{SECRET}")),
         one(format!("/v1/vector_stores/{SECRET}/files/{}", of.file)),
+        one(format!("/v1/files/{}/content", of.file)),
     ]);
     // It is of the first corpus, whose key adds to it by asking.
     if other == FIRST {
@@ -147,6 +155,7 @@ fn requests(route: &Route, own: &str, of: &Others) -> Vec<(String, String)> {
         ),
         ("job_0", &of.job),
         ("file-0", &of.file),
+        ("vsfb_0", &of.batch),
     ];
     let path = ids
         .iter()
