@@ -3,11 +3,11 @@
 use super::call::{Call, Corpus, JsonBody};
 use super::reply::Reply;
 use super::store_files::{given, paged};
-use super::vector_stores::refuse_unsupported;
 use crate::service::clock::unix_seconds;
 use crate::service::library::batches::{Batch, START};
 use crate::service::library::stores::StoreFile;
 use crate::service::library::{Library, new_id};
+use crate::wire::others;
 use crate::wire::page::Listed;
 use crate::wire::refusal::Refusal;
 use crate::wire::vector_stores::{AttachFile, FileBatch, FileCounts, MakeBatch, VectorStoreFile};
@@ -41,7 +41,7 @@ pub(crate) async fn make(
     body: JsonBody<MakeBatch>,
 ) -> Result<Reply<FileBatch>, Refusal> {
     let asked = body.read().await?;
-    refuse_unsupported(&asked.others)?;
+    others::refuse_of_store(&asked.others)?;
     let (files, param) = named(asked)?;
     let batch = call.blocking(move |call| {
         let (library, caller, Corpus(name)) = (call.served.library()?, call.caller(), &call.path);

@@ -10,18 +10,17 @@ use ken_corpus::Corpus as Passages;
 use super::call::{Call, Corpus, JsonBody};
 use super::pieces::{self, Broken};
 use super::reply::Reply;
-use super::vector_stores::refuse_unsupported;
 use super::{files, jobs};
 use crate::access::caller::Caller;
 use crate::service::corpora::Opened;
 use crate::service::library::job::Work;
 use crate::service::library::stores::StoreFile;
 use crate::service::library::{Attached, Library};
-use crate::wire::attributes;
 use crate::wire::files::Deleted;
 use crate::wire::page::{Listed, Page};
 use crate::wire::refusal::Refusal;
 use crate::wire::vector_stores::{AttachFile, DescribeFile, FileText, FoundText, VectorStoreFile};
+use crate::wire::{attributes, others};
 
 /// The most files at once.
 const MOST: usize = 500;
@@ -55,7 +54,7 @@ pub(super) fn given(
 
 /// A file that a client names.
 fn attached(library: &Library, caller: &Caller, file: AttachFile) -> Result<Attached, Refusal> {
-    refuse_unsupported(&file.others)?;
+    others::refuse_of_store(&file.others)?;
     let attributes = file.attributes.unwrap_or_default();
     attributes::check(&attributes, "attributes")?;
     let record = files::find(library, &file.file_id, caller)?;

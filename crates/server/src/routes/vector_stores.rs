@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use ken_answer::SearchResult;
-use serde_json::{Map, Value};
 
 use super::call::{Call, Corpus, JsonBody};
 use super::reply::Reply;
@@ -71,13 +70,6 @@ fn names(served: &Served, library: &Library, caller: &Caller) -> Result<Vec<Stri
     Ok(names)
 }
 
-/// Refuses what would change what is found, and is not done here.
-pub(super) fn refuse_unsupported(given: &Map<String, Value>) -> Result<(), Refusal> {
-    others::refuse(given, |name, value| {
-        !matches!(name, "chunking_strategy" | "expires_after") || value["type"] == "auto"
-    })
-}
-
 /// All corpora that the caller may see, newest first.
 pub(crate) async fn list(call: Call) -> Result<Reply<Listed<VectorStore>>, Refusal> {
     let page = call.page()?;
@@ -101,7 +93,7 @@ pub(crate) async fn make(
     call.served.library()?;
     // Clients send no body where they say nothing.
     let asked = body.read_or_default().await?;
-    refuse_unsupported(&asked.others)?;
+    others::refuse_of_store(&asked.others)?;
     let title = checked(asked.name, asked.metadata.as_ref())?;
     if !call.caller().may_read_all() {
         let message = "the key is for some corpora, of which a new vector store is none: make one of them by \
@@ -148,7 +140,7 @@ pub(crate) async fn change(
     body: JsonBody<ChangeVectorStore>,
 ) -> Result<Reply<VectorStore>, Refusal> {
     let asked = body.read().await?;
-    refuse_unsupported(&asked.others)?;
+    others::refuse_of_store(&asked.others)?;
     let title = checked(asked.name, asked.metadata.as_ref())?;
     let store = call.blocking(move |call| {
         let (library, Corpus(name)) = (call.served.library()?, &call.path);

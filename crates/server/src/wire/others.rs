@@ -71,6 +71,16 @@ pub(crate) fn refuse_threshold(ranking_options: Option<&Value>) -> Result<(), Re
     }
 }
 
+/// Refuses what would change what is found in a vector store, and is not done here.
+///
+/// # Errors
+/// The first of these.
+pub(crate) fn refuse_of_store(others: &Map<String, Value>) -> Result<(), Refusal> {
+    refuse(others, |name, value| {
+        !matches!(name, "chunking_strategy" | "expires_after") || value["type"] == "auto"
+    })
+}
+
 /// Refuses those that would change the result, rather than to ignore them.
 ///
 /// # Errors
