@@ -68,6 +68,11 @@ pub(crate) trait Wording: Send + 'static {
 
     /// The events of one piece of news. Nothing comes behind an end or a failure.
     fn word(&mut self, news: Self::News) -> Vec<Bytes>;
+
+    /// What has to be done before the client has the last events, which are worded by then.
+    fn settle(&mut self) -> impl Future<Output = ()> + Send {
+        std::future::ready(())
+    }
 }
 
 /// Waits for the whole answer.
@@ -143,7 +148,11 @@ async fn write<W: Wording>(
             },
         };
         let ends = next.is_last();
-        for event in wording.word(next) {
+        let events = wording.word(next);
+        if ends {
+            wording.settle().await;
+        }
+        for event in events {
             let _ = send.send(event);
         }
         if ends {

@@ -24,6 +24,7 @@ use super::{
 use crate::access::keys::Scope;
 use crate::wire::documents::{DOCUMENTS, PASSAGES};
 use crate::wire::refusal::Refusal;
+use crate::wire::responses::INPUT;
 use crate::wire::traces::{FILTERS, PAGE};
 use crate::wire::vector_stores::FILES;
 
@@ -54,6 +55,12 @@ table! {
     POST "/v1/chat/completions" ASK chat::complete;
     /// Answer a question or a conversation; with `stream`, as named events
     POST "/v1/responses" ASK responses::respond;
+    /// One that is kept
+    GET "/v1/responses/{id}" ASK responses::kept::one;
+    /// Forget it
+    DELETE "/v1/responses/{id}" ASK responses::kept::delete;
+    /// The items of its input
+    GET "/v1/responses/{id}/input_items" ASK responses::kept::input, query INPUT.to_vec();
     /// Continue text as it stands, with log probabilities
     POST "/v1/completions" ASK completions::complete;
     /// Tokenize a text

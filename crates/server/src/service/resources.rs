@@ -23,6 +23,7 @@ use super::judge::Judge;
 use super::library::{self, Library, intake::Intake};
 use super::policies;
 use super::record::RecordError;
+use super::responses::{self, Responses};
 use super::setup::{Limits, OpenError, Opening, SetReranking};
 use super::studies::Studies;
 use super::traces::{TraceEvent, Traces};
@@ -76,6 +77,8 @@ pub struct Served {
     pub(crate) traces: Arc<Traces>,
     /// Questions to evaluate on.
     pub(crate) evals: Arc<Evals>,
+    /// Those that clients may go on from, where there is a folder for them.
+    pub(crate) responses: Option<Arc<Responses>>,
     /// For a collector, where there is one.
     pub(crate) spans: Option<Arc<Spans>>,
     /// Which sources were right.
@@ -182,6 +185,7 @@ impl Served {
             judge: self.judge.clone(),
             traces: Arc::clone(&self.traces),
             evals: Arc::clone(&self.evals),
+            responses: self.responses.clone(),
             spans: self.spans.clone(),
             corrections: Arc::clone(&self.corrections),
             corrected: RwLock::default(),
@@ -278,6 +282,7 @@ impl Served {
             judge: None,
             traces: Arc::new(Traces::in_memory(false)),
             evals: Arc::new(Evals::in_memory()),
+            responses: None,
             spans: None,
             corrections: Arc::new(Corrections::in_memory()),
             corrected: RwLock::default(),
@@ -365,6 +370,7 @@ impl Served {
         Ok(Self {
             traces: Arc::new(traces),
             evals: Arc::new(Evals::open(folder.join(EVALS))?),
+            responses: Some(Arc::new(Responses::open(folder.join(responses::FOLDER))?)),
             corrections: Arc::new(Corrections::open(folder.join(CORRECTIONS))?),
             ..self
         })

@@ -96,9 +96,11 @@ pub(crate) fn refuse(
         return Ok(());
     };
     let message = match name.as_str() {
-        "previous_response_id" | "conversation" => format!(
-            "`{name}` is not supported: responses are not kept, so send what was said as input"
-        ),
+        "conversation" => {
+            "`conversation` is not supported: send what was said as input, or name the response before in \
+             `previous_response_id`"
+                .to_owned()
+        }
         _ => format!("`{name}` is not supported here with this value"),
     };
     Err(Refusal::bad("unsupported_parameter", message).of(name))

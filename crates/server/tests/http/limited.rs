@@ -61,6 +61,7 @@ struct Others {
     job: String,
     file: String,
     batch: String,
+    response: String,
 }
 
 /// Fills the other corpus, and puts beside it what has the secret in its name.
@@ -105,6 +106,10 @@ fn fill(all: &Holder<'_>, other: &str) -> Others {
     assert_eq!(all.post(&store, &title).status, 200);
     let files = json!({"file_ids": [file]});
     let batch = text(&all.post(&format!("{store}/file_batches"), &files).json()["id"]);
+    let asked = json!({
+        "model": "ken/always", "input": format!("Where is {SECRET}?"), "ken": {"corpus": other},
+    });
+    let response = text(&all.post("/v1/responses", &asked).json()["id"]);
     all.wait_for_jobs();
     Others {
         trace,
@@ -113,6 +118,7 @@ fn fill(all: &Holder<'_>, other: &str) -> Others {
         job: text(&job["id"]),
         file,
         batch,
+        response,
     }
 }
 
@@ -135,6 +141,7 @@ fn seen(all: &Holder<'_>, other: &str, of: &Others) -> Vec<String> {
         one(format!("/v1/ken/corpora/{SECRET}")),
         one(format!("/v1/vector_stores/{SECRET}/files/{}", of.file)),
         one(format!("/v1/files/{}/content", of.file)),
+        one(format!("/v1/responses/{}", of.response)),
     ]);
     // It is of the first corpus, whose key adds to it by asking.
     if other == FIRST {
@@ -156,6 +163,7 @@ fn requests(route: &Route, own: &str, of: &Others) -> Vec<(String, String)> {
         ("job_0", &of.job),
         ("file-0", &of.file),
         ("vsfb_0", &of.batch),
+        ("resp_0", &of.response),
     ];
     let path = ids
         .iter()

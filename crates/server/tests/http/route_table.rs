@@ -116,6 +116,7 @@ fn example(path: &str) -> String {
             (path.replace("{name}", "notes"), id)
         }
         path if path.contains("files/") => (path.to_owned(), "file-0"),
+        path if path.contains("responses/") => (path.to_owned(), "resp_0"),
         path if path.contains("traces/") => (path.to_owned(), "req_0"),
         path if path.contains("evals/") => (path.to_owned(), "eval_0"),
         path if path.contains("jobs/") => (path.to_owned(), "job_0"),

@@ -432,7 +432,7 @@ fn a_file_is_returned_as_it_came_and_its_text_as_it_is_searched() {
 }
 
 #[test]
-fn the_official_client_for_python_fills_searches_and_reads_one() {
+fn the_official_client_for_python_fills_stores_and_goes_on_from_responses() {
     let python = std::env::var_os("KEN_TEST_PYTHON").unwrap_or_else(|| "python3".into());
     let is_there = Command::new(&python)
         .args(["-c", "import openai"])

@@ -1,4 +1,4 @@
-"""Vector stores by OpenAI's official client: the server at the address that is given has no keys."""
+"""Vector stores and kept responses by OpenAI's official client: the server at the address that is given has no keys."""
 
 import sys
 
@@ -43,5 +43,21 @@ try:
     raise AssertionError("there is no such batch")
 except openai.NotFoundError as error:
     assert (error.code, error.param) == ("unknown_batch", "batch_id"), error
+first = client.responses.create(model="ken/always", input="Who changes the oil?")
+assert first.output_text == "Ida" and client.responses.retrieve(first.id).output_text == "Ida", first
+with client.responses.stream(
+    model="ken/always", input="And in which month does that person do so?", previous_response_id=first.id
+) as stream:
+    second = stream.get_final_response()
+assert second.output_text == "May", second
+[item] = client.responses.input_items.list(second.id)
+assert item.content[0].text.startswith("And in which month"), item
+client.responses.delete(first.id)
+try:
+    client.responses.create(model="ken", input="x", previous_response_id=first.id)
+    raise AssertionError("it is gone")
+except openai.BadRequestError as error:
+    assert (error.code, error.param) == ("previous_response_not_found", "previous_response_id"), error
+
 assert client.vector_stores.delete(store.id).deleted
 print("all right")
