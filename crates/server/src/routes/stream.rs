@@ -88,16 +88,28 @@ pub(crate) async fn whole(news: UnboundedReceiver<AnswerEvent>) -> Result<Comple
 /// # Errors
 /// Whatever keeps it from being complete.
 pub(crate) async fn whole_with_reply(
+    news: UnboundedReceiver<AnswerEvent>,
+) -> Result<(Completion, Option<Value>), Refusal> {
+    whole_watched(news, |_| {}).await
+}
+
+/// The same, where `watch` sees all that happens meanwhile.
+///
+/// # Errors
+/// Whatever keeps it from being complete.
+pub(crate) async fn whole_watched(
     mut news: UnboundedReceiver<AnswerEvent>,
+    mut watch: impl FnMut(&AnswerEvent) + Send,
 ) -> Result<(Completion, Option<Value>), Refusal> {
     let mut reply = None;
     loop {
-        match news.recv().await {
-            Some(AnswerEvent::Done(answered)) => return Ok((*answered, reply)),
-            Some(AnswerEvent::Failed(refusal)) => return Err(refusal),
-            Some(AnswerEvent::Reply(said)) => reply = Some(*said),
-            Some(AnswerEvent::Retrieved(_) | AnswerEvent::Begun(_) | AnswerEvent::Text(_)) => {}
-            None => return Err(broken()),
+        let next = news.recv().await.ok_or_else(broken)?;
+        watch(&next);
+        match next {
+            AnswerEvent::Done(answered) => return Ok((*answered, reply)),
+            AnswerEvent::Failed(refusal) => return Err(refusal),
+            AnswerEvent::Reply(said) => reply = Some(*said),
+            AnswerEvent::Retrieved(_) | AnswerEvent::Begun(_) | AnswerEvent::Text(_) => {}
         }
     }
 }
