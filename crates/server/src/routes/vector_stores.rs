@@ -190,11 +190,12 @@ pub(crate) async fn search(
         let message = format!("it must be 1 to {MOST_QUERIES} texts");
         return Err(Refusal::bad("invalid_value", message).of("query"));
     }
-    others::refuse_threshold(asked.ranking_options.as_ref())?;
+    let least = others::threshold(asked.ranking_options.as_ref())?;
     let filters = asked.filters.as_ref().map(|filter| filter.read());
     let filters = filters.transpose()?.into_iter().collect();
     let Corpus(name) = &call.path;
     let searched = SearchOptions::default().or(Some(name), asked.max_num_results, filters)?;
+    let searched = searched.at_least(least);
     let corpus = searched.some_corpus(&call.served, call.caller())?;
     let k = asked.max_num_results.unwrap_or(FOUND);
     let found = search::find_each(&call, searched, &corpus, queries.clone(), ("query", FOUND));

@@ -9,6 +9,7 @@ use std::time::UNIX_EPOCH;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::clock::unix_seconds;
 use super::record::{self, RecordError};
 
 /// The folder of them in that of the server.
@@ -84,10 +85,10 @@ fn is_id(id: &str) -> bool {
 }
 
 impl Responses {
-    /// Those of a folder, which is made where it is not there.
+    /// Those of a folder, which is made where it is not there. Those that are too old are forgotten.
     ///
     /// # Errors
-    /// A folder that cannot be read.
+    /// A folder that cannot be read, a file that cannot be removed.
     pub(crate) fn open(folder: PathBuf) -> Result<Self, RecordError> {
         ken_storage::create_plain_dir_all(&folder)?;
         let mut all = Vec::new();
@@ -105,14 +106,15 @@ impl Responses {
             }
         }
         all.sort_by(|one, other| (one.created, &one.id).cmp(&(other.created, &other.id)));
-        let known = Known {
-            bytes: all.iter().map(|one| one.bytes).sum(),
-            all: all.into(),
-        };
-        Ok(Self {
+        let responses = Self {
             folder,
-            known: Mutex::new(known),
-        })
+            known: Mutex::new(Known {
+                bytes: all.iter().map(|one| one.bytes).sum(),
+                all: all.into(),
+            }),
+        };
+        responses.forget_old(&mut responses.lock(), unix_seconds())?;
+        Ok(responses)
     }
 
     fn lock(&self) -> MutexGuard<'_, Known> {
@@ -152,20 +154,20 @@ impl Responses {
             created: kept.created,
             bytes,
         });
-        let is_too_much = |known: &Known| {
-            let ends = known
-                .all
-                .front()
-                .map(|oldest| oldest.created.saturating_add(KEPT));
-            known.all.len() > MOST
+        self.forget_old(&mut known, kept.created)
+    }
+
+    /// Forgets the oldest that are too many or too old.
+    fn forget_old(&self, known: &mut Known, now: u64) -> Result<(), RecordError> {
+        while let Some(oldest) = known.all.front()
+            && (known.all.len() > MOST
                 || known.bytes > MOST_BYTES
-                || ends.is_some_and(|ends| ends <= kept.created)
-        };
-        while is_too_much(&known)
-            && let Some(oldest) = known.all.pop_front()
+                || oldest.created.saturating_add(KEPT) <= now)
         {
+            let path = record::path(&self.folder, &oldest.id);
             known.bytes -= oldest.bytes;
-            ken_storage::remove(&record::path(&self.folder, &oldest.id))?;
+            known.all.pop_front();
+            ken_storage::remove(&path)?;
         }
         Ok(())
     }

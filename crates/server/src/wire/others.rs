@@ -53,20 +53,21 @@ pub(crate) fn stop(stop: Option<&Value>) -> Result<Vec<String>, Refusal> {
     Ok(texts.into_iter().filter(|text| !text.is_empty()).collect())
 }
 
-/// Refuses a bound on scores, which here are not between 0 and 1.
+/// The least score of what is found, in options of ranking; `None` where nothing is to be left out.
 ///
 /// # Errors
-/// Options of ranking with a bound that would leave results out.
-pub(crate) fn refuse_threshold(ranking_options: Option<&Value>) -> Result<(), Refusal> {
+/// One that is no number from 0 to 1.
+pub(crate) fn threshold(ranking_options: Option<&Value>) -> Result<Option<f32>, Refusal> {
     let threshold = ranking_options.and_then(|options| options.get("score_threshold"));
-    match threshold {
-        None | Some(Value::Null) => Ok(()),
-        Some(threshold) if threshold.as_f64() == Some(0.0) => Ok(()),
-        Some(_) => {
-            let message =
-                "`score_threshold` is not supported: scores are comparable within one search only";
-            Err(Refusal::bad("unsupported_parameter", message)
-                .of("ranking_options.score_threshold"))
+    let threshold = threshold.filter(|threshold| !threshold.is_null());
+    let least =
+        threshold.map(|threshold| threshold.as_f64().filter(|one| (0.0..=1.0).contains(one)));
+    match least {
+        None => Ok(None),
+        Some(Some(least)) => Ok(Some(least as f32).filter(|least| *least > 0.0)),
+        Some(None) => {
+            let message = "it must be a number from 0 to 1";
+            Err(Refusal::bad("invalid_value", message).of("ranking_options.score_threshold"))
         }
     }
 }

@@ -132,7 +132,7 @@ pub(crate) struct Tool {
     pub(crate) max_num_results: Option<usize>,
     /// Conditions on documents.
     pub(crate) filters: Option<GivenFilter>,
-    /// Of these, a bound on scores is refused.
+    /// Of these, `score_threshold` is obeyed: the least relevance of what is found, from 0 to 1.
     pub(crate) ranking_options: Option<Value>,
 }
 

@@ -226,7 +226,7 @@ pub(crate) struct SearchVectorStore {
     pub(crate) max_num_results: Option<usize>,
     /// Conditions on documents.
     pub(crate) filters: Option<GivenFilter>,
-    /// Of these, a bound on scores is refused.
+    /// Of these, `score_threshold` is obeyed: the least relevance of what is found, from 0 to 1.
     pub(crate) ranking_options: Option<Value>,
     /// Whatever else clients send; not read.
     #[serde(flatten)]
@@ -260,7 +260,7 @@ pub(crate) struct VectorStoreResult {
     /// The file, where it was put in as one; else the document.
     pub(crate) file_id: String,
     pub(crate) filename: String,
-    /// Comparable within one query only.
+    /// Comparable within one query only; from 0 to 1 where a `score_threshold` was given.
     pub(crate) score: f32,
     /// The document's metadata, which has the attributes of its file.
     pub(crate) attributes: Map<String, Value>,

@@ -225,6 +225,8 @@ fn a_response_is_kept_and_gone_on_from_also_by_the_next_server() {
     assert_eq!(server.get(&path).json(), first);
     let server = server.again();
     assert_eq!(server.get(&path).json(), first);
+    let streamed = server.get(&format!("{path}?stream=true"));
+    assert_eq!(streamed.code(), "unsupported_parameter");
     let goes_on = |from: &Value, input: &str| {
         let more = json!({"previous_response_id": from["id"], "input": input});
         respond(&server, "ken/always", &more).json()

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use serde_json::{Value, json};
 
 use crate::client::Response;
-use crate::fixture::{Running, wait_for};
+use crate::fixture::{OIL, Running, wait_for};
 use crate::library::{FILES, attached, found, ingested, uploaded};
 
 const STORES: &str = "/v1/vector_stores";
@@ -216,6 +216,68 @@ fn documents_that_others_replaced_are_not_brought_back() {
     );
     assert_eq!(server.get(&path).json()["attributes"], json!({}));
     assert_eq!(found(&server, "notes", "brass").0, ["g"]);
+}
+
+#[test]
+fn what_is_less_relevant_than_the_threshold_is_left_out() {
+    let server = Running::start();
+    let scores = |options: Value| -> Vec<f64> {
+        let body = json!({"query": "Who changes the oil of the car?", "ranking_options": options});
+        let page = server.post(&format!("{STORES}/notes/search"), &body).json();
+        let hits = page["data"].as_array().unwrap_or_else(|| panic!("{page}"));
+        hits.iter()
+            .map(|hit| hit["score"].as_f64().unwrap())
+            .collect()
+    };
+    let all = scores(json!({"score_threshold": 1e-9}));
+    assert_eq!(all.len(), 3);
+    assert!(
+        all.is_sorted_by(|one, other| one >= other) && all[0] <= 1.0,
+        "{all:?}"
+    );
+    assert!(all[1] < all[0], "{all:?}");
+    let between = f64::midpoint(all[0], all[1]);
+    assert_eq!(scores(json!({"score_threshold": between})), all[..1]);
+    assert_eq!(scores(json!({"score_threshold": 1.0})), Vec::<f64>::new());
+    // Without one, scores are those of the search.
+    for none in [
+        json!({}),
+        json!({"score_threshold": 0.0}),
+        json!({"score_threshold": null}),
+    ] {
+        assert_eq!(scores(none).len(), 3);
+    }
+    let tool = |threshold: Value| {
+        let options = json!({"score_threshold": threshold});
+        let tool = json!({"type": "file_search", "max_num_results": 3, "ranking_options": options});
+        json!({"model": "ken/always", "input": OIL, "tools": [tool],
+               "include": ["file_search_call.results"]})
+    };
+    let found = |threshold: Value| {
+        let response = server.post("/v1/responses", &tool(threshold)).json();
+        let results = response["output"][0]["results"].as_array().cloned();
+        results.unwrap_or_else(|| panic!("{response}"))
+    };
+    let all = found(json!(1e-9));
+    let scores = [&all[0], &all[1]].map(|hit| hit["score"].as_f64().unwrap());
+    let few = found(json!(f64::midpoint(scores[0], scores[1])));
+    assert_eq!(few, all[..1]);
+    assert!(found(json!(1)).is_empty());
+    for wrong in [json!(1.5), json!(-1), json!("high")] {
+        let search = json!({"query": "oil", "ranking_options": {"score_threshold": wrong}});
+        for (path, body) in [
+            (format!("{STORES}/notes/search"), search),
+            ("/v1/responses".to_owned(), tool(wrong.clone())),
+        ] {
+            let refused = server.post(&path, &body);
+            is_refused(
+                &refused,
+                400,
+                "invalid_value",
+                "ranking_options.score_threshold",
+            );
+        }
+    }
 }
 
 #[test]

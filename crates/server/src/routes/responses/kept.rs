@@ -8,6 +8,7 @@ use crate::service::clock::unix_seconds;
 use crate::service::responses::{KeptResponse, Responses};
 use crate::wire::files::Deleted;
 use crate::wire::page::Listed;
+use crate::wire::query;
 use crate::wire::refusal::Refusal;
 
 /// The response in the path.
@@ -25,6 +26,10 @@ fn find(call: &Call<String>) -> Result<(&Responses, KeptResponse), Refusal> {
 
 /// One of them, as it was.
 pub(crate) async fn one(call: Call<String>) -> Result<Reply<Value>, Refusal> {
+    if query::pairs(call.query()).any(|(name, value)| name == "stream" && value == "true") {
+        let message = "a response that is kept is not streamed";
+        return Err(Refusal::bad("unsupported_parameter", message).of("stream"));
+    }
     let found = call.blocking(|call| Ok(find(call)?.1.response));
     Ok(Reply::json(&found.await?))
 }

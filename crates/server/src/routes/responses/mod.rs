@@ -157,12 +157,13 @@ fn asked(
     let search = match tool(given.tools.as_deref().unwrap_or_default())? {
         None => asked.search,
         Some(tool) => {
-            others::refuse_threshold(tool.ranking_options.as_ref())?;
+            let least = others::threshold(tool.ranking_options.as_ref())?;
             let filters = tool.filters.as_ref().map(|filter| filter.read());
             let filters = filters.transpose()?.into_iter().collect();
             let corpus = tool.vector_store_ids.first();
             let corpus = corpus.map(String::as_str);
-            asked.search.or(corpus, tool.max_num_results, filters)?
+            let search = asked.search.or(corpus, tool.max_num_results, filters)?;
+            search.at_least(least)
         }
     };
     Ok(RequestOptions {
