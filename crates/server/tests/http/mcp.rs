@@ -6,6 +6,7 @@ use ken_server::{Access, Agent};
 use ken_testing::TableModel;
 use serde_json::{Value, json};
 
+use crate::client::run_python;
 use crate::fixture::{FRANCE, LIMITS, OIL, Running, facts, served, wait_for};
 use crate::slow_model::{Reading, SlowModel};
 
@@ -211,6 +212,13 @@ fn a_call_with_a_token_tells_of_its_progress_as_events() {
     let params = json!({"name": "ask", "arguments": {"question": OIL}});
     let response = server.post_as(&accept, "/mcp", &request(1, "tools/call", &params));
     assert_eq!(response.header("content-type"), Some("application/json"));
+}
+
+#[test]
+fn the_official_client_is_told_of_progress_over_http() {
+    let server = Running::start();
+    let url = format!("http://{}/mcp", server.address);
+    run_python("mcp", "mcp_progress.py", &url);
 }
 
 #[test]

@@ -1,12 +1,10 @@
 //! Vector stores as clients of OpenAI's API have them: names, attributes of files, batches, contents.
 
-use std::io::Write;
-use std::process::{Command, Stdio};
 use std::sync::atomic::Ordering;
 
 use serde_json::{Value, json};
 
-use crate::client::Response;
+use crate::client::{Response, run_python};
 use crate::fixture::{OIL, Running, wait_for};
 use crate::library::{FILES, attached, found, ingested, uploaded};
 
@@ -495,27 +493,7 @@ fn a_file_is_returned_as_it_came_and_its_text_as_it_is_searched() {
 
 #[test]
 fn the_official_client_for_python_fills_stores_and_goes_on_from_responses() {
-    let python = std::env::var_os("KEN_TEST_PYTHON").unwrap_or_else(|| "python3".into());
-    let is_there = Command::new(&python)
-        .args(["-c", "import openai"])
-        .stderr(Stdio::null())
-        .status();
-    if !is_there.is_ok_and(|status| status.success()) {
-        // Not by a macro, whose output a test that passes does not show.
-        let _ = writeln!(
-            std::io::stderr(),
-            "skipped: OpenAI's Python client is not tried; `cargo xtask clients` installs it and prints KEN_TEST_PYTHON"
-        );
-        return;
-    }
     let server = Running::start();
-    let ran = Command::new(&python)
-        .arg("tests/http/clients/openai_stores.py")
-        .arg(format!("http://{}/v1", server.address))
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&ran.stdout).into_owned();
-    let failed = String::from_utf8_lossy(&ran.stderr).into_owned();
-    assert!(ran.status.success(), "{said}{failed}");
-    assert_eq!(said, "all right\n");
+    let url = format!("http://{}/v1", server.address);
+    run_python("openai", "openai_stores.py", &url);
 }
