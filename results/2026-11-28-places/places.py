@@ -86,7 +86,7 @@ def main():
             time.sleep(0.5)
             out["beside_embeddings"] = told(searches(server, batch.is_alive))
             batch.join(300)
-            server.send("POST", "/v1/vector_stores", {"name": "valves"})
+            server.send("POST", "/v1/ken/corpora", {"name": "valves"})
             body = (b'--b\r\ncontent-disposition: form-data; name="file"; filename="more.jsonl"\r\n\r\n' + (work / "more.jsonl").read_bytes() + b"\r\n--b--\r\n")
             _, file = server.send("POST", "/v1/files", body, {"content-type": "multipart/form-data; boundary=b"})
             file = json.loads(file)["id"]

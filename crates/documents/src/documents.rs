@@ -24,6 +24,7 @@ use crate::unread::Unread;
 use crate::watch::Watch;
 use ken_corpus::Document;
 use ken_corpus::FieldNames;
+use serde_json::{Map, Value};
 
 /// The progress of reading, in bytes of the files on disk.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -46,6 +47,7 @@ pub struct Documents {
     /// That file.
     origin: Option<String>,
     copies: bool,
+    metadata: Map<String, Value>,
     seen: ReadIds,
     bytes_total: Option<u64>,
     opener: Opener,
@@ -72,6 +74,8 @@ pub struct ReadOptions {
     pub base_url: Option<BaseUrl>,
     /// Whether the files are copies, such as uploads, that will not stay where they are: documents do not record them.
     pub copies: bool,
+    /// What the metadata of each document says besides its own; where both have a key, this wins.
+    pub metadata: Map<String, Value>,
     /// Files that are read by commands.
     pub converters: Converters,
     /// What one document may cost.
@@ -141,6 +145,7 @@ impl Documents {
             records: Box::new(iter::empty()),
             origin: None,
             copies: options.copies,
+            metadata: options.metadata,
             seen: ReadIds::default(),
             opener: Opener {
                 bytes_read: Arc::new(AtomicU64::new(0)),
@@ -216,9 +221,12 @@ impl Iterator for Documents {
                 let record = record.and_then(|record| within_budget(record, &self.opener.watch));
                 self.ended |= matches!(record, Err(ReadError::Stopped));
                 let document = record.and_then(|record| unseen(&mut self.seen, record));
-                return Some(document.map(|document| Document {
-                    origin: self.origin.clone(),
-                    ..document
+                return Some(document.map(|mut document| {
+                    document.metadata.extend(self.metadata.clone());
+                    Document {
+                        origin: self.origin.clone(),
+                        ..document
+                    }
                 }));
             }
             let file = self.files.next()?;

@@ -22,7 +22,7 @@ export async function corporaPage(access) {
     list.replaceChildren(table("Corpora", ["corpus", "#generation", "#passages", "embedder"],
       corpora.map((corpus) => [
         make("a", { href: `#documents/${encodeURIComponent(corpus.name)}`,
-          "aria-current": corpus.name === chosen ? "true" : null }, corpus.name),
+          "aria-current": corpus.name === chosen ? "true" : null }, corpus.title ?? corpus.name),
         count(corpus.generation), corpus.passages === undefined ? null : count(corpus.passages), corpus.embedder,
       ]), "There are no corpora yet: create one, and add documents to it."));
   }

@@ -25,6 +25,8 @@ pub struct Retriever {
     back_end: BackEnd,
     embedder: Arc<dyn Embedder>,
     reranking: Option<Arc<Reranking>>,
+    /// The least relevance of what is found.
+    least: Option<f32>,
 }
 
 /// What was found for a question.
@@ -79,6 +81,7 @@ impl Retriever {
             back_end,
             embedder,
             reranking: None,
+            least: None,
         })
     }
 
@@ -90,6 +93,7 @@ impl Retriever {
         let renewed = Self::new(back_end, Arc::clone(&self.embedder))?;
         Ok(Self {
             reranking: self.reranking.clone(),
+            least: self.least,
             ..renewed
         })
     }
@@ -113,6 +117,14 @@ impl Retriever {
     #[must_use]
     pub fn reranked(mut self, reranking: Reranking) -> Self {
         self.reranking = Some(Arc::new(reranking));
+        self
+    }
+
+    /// Leaves out what has less than this [relevance](Retriever::relevance), which takes the place of all scores: what is
+    /// found is ranked by it.
+    #[must_use]
+    pub fn at_least(mut self, least: Option<f32>) -> Self {
+        self.least = least;
         self
     }
 
@@ -187,9 +199,46 @@ impl Retriever {
         mode: Mode,
         k: usize,
     ) -> Result<Vec<SearchOutcome>, AnswerError> {
-        let Some(reranking) = &self.reranking else {
-            return self.find_passages(queries, mode, k);
+        let mut found = match &self.reranking {
+            None => self.find_passages(queries, mode, k)?,
+            Some(reranking) => self.find_chunks(reranking, queries, mode, k)?,
         };
+        if let Some(least) = self.least {
+            for (query, found) in queries.iter().zip(&mut found) {
+                let started = Instant::now();
+                self.keep_relevant(query, &mut found.results, least)?;
+                found.search_time += started.elapsed();
+            }
+        }
+        Ok(found)
+    }
+
+    /// Ranks by relevance, and leaves out what has less than `least`.
+    fn keep_relevant(
+        &self,
+        query: &str,
+        results: &mut Vec<SearchResult>,
+        least: f32,
+    ) -> Result<(), AnswerError> {
+        let texts = results.iter().map(|result| result.text.clone());
+        let relevance = self.relevance(query, texts.collect())?;
+        for (result, relevance) in results.iter_mut().zip(relevance) {
+            result.score = relevance;
+        }
+        results.retain(|result| result.score >= least);
+        // Stable, so that equals stay in their order.
+        results.sort_by(|one, other| other.score.total_cmp(&one.score));
+        Ok(())
+    }
+
+    /// Both stages: chunks of the passages that the first one finds.
+    fn find_chunks(
+        &self,
+        reranking: &Reranking,
+        queries: &[&str],
+        mode: Mode,
+        k: usize,
+    ) -> Result<Vec<SearchOutcome>, AnswerError> {
         let mut found = self.find_passages(queries, mode, reranking.depth)?;
         let started = Instant::now();
         let passages = found.iter_mut().map(|one| std::mem::take(&mut one.results));

@@ -58,3 +58,17 @@ fn options_hold_for_records() {
     assert_eq!(good, &Ok("records:1||x".to_owned()));
     assert!(large.is_err());
 }
+
+#[test]
+fn given_metadata_join_a_documents_own_and_win() {
+    let given = serde_json::from_str(r#"{"year": 2020, "team": "north"}"#).unwrap();
+    let options = ReadOptions {
+        metadata: given,
+        ..ReadOptions::default()
+    };
+    let line = r#"{"id": "a", "text": "x", "year": 1999, "town": "Quillby"}"#.to_owned();
+    let mut documents = read_records(std::iter::once(line), options);
+    let metadata = documents.next().unwrap().unwrap().metadata;
+    let expected = r#"{"year": 2020, "town": "Quillby", "team": "north"}"#;
+    assert_eq!(metadata, serde_json::from_str(expected).unwrap());
+}

@@ -16,6 +16,7 @@ use crate::config::{ADVANCED, FINDING, Flag, Key, count, flags, seed};
 /// The settings of `ken ingest`.
 const INGESTING: &[Key] = &[
     Key::embedder,
+    Key::embedder_replicas,
     Key::segment,
     Key::precision,
     Key::max_document_bytes,

@@ -35,13 +35,13 @@ pub(crate) fn run(arguments: &IngestArguments, session: &Session<'_>) -> Result<
         fields: arguments.field.iter().cloned().collect(),
         html: arguments.html,
         base_url: arguments.base_url.clone(),
-        copies: false,
         converters: Converters {
             converters: arguments.convert.clone(),
             kept: ModelCache::of_user()
                 .ok()
                 .map(|cache| cache.home().join("converted")),
         },
+        ..ReadOptions::default()
     };
     let documents = read_documents_with(&arguments.paths, options)?;
     tell_of_skipped(documents.skipped());

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::client::Client;
 use super::endpoint::Endpoint;
 use super::error::{Failure, RemoteError};
-use super::in_flight::map_concurrent;
+use super::in_flight::{InFlight, map_concurrent};
 use super::limits::MAX_DIMENSIONS;
 use crate::encoder::{Prefixes, normalize};
 
@@ -33,7 +33,7 @@ pub struct RemoteEmbedder {
     /// Other endpoints of the model.
     replicas: Arc<[Client]>,
     /// Requests in flight at each, the first one's before those of the others.
-    in_flight: Arc<[AtomicUsize]>,
+    in_flight: Arc<InFlight>,
     /// Whether vectors are asked for as bytes in base64, which are read faster than numbers in words.
     as_bytes: Arc<AtomicBool>,
     name: String,
@@ -86,7 +86,7 @@ impl RemoteEmbedder {
             replicas.push(client);
         }
         Ok(Self {
-            in_flight: (0..=replicas.len()).map(|_| AtomicUsize::new(0)).collect(),
+            in_flight: Arc::new(InFlight::at(1 + replicas.len(), self.client.concurrency())),
             replicas: replicas.into(),
             ..self
         })
@@ -94,24 +94,15 @@ impl RemoteEmbedder {
 
     /// Sends one batch to the endpoint that has the least to do.
     fn send(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, RemoteError> {
-        let busy = self
-            .in_flight
-            .iter()
-            .map(|count| count.load(Ordering::Relaxed));
-        let place = busy.enumerate().min_by_key(|(_, count)| *count);
-        let place = place.map_or(0, |(place, _)| place);
-        let client = place
-            .checked_sub(1)
-            .map_or(&self.client, |other| &self.replicas[other]);
-        self.in_flight[place].fetch_add(1, Ordering::Relaxed);
-        let embeddings = self.request(client, texts);
-        self.in_flight[place].fetch_sub(1, Ordering::Relaxed);
-        embeddings
+        self.in_flight.with(|place| {
+            let other = place.checked_sub(1).map(|other| &self.replicas[other]);
+            self.request(other.unwrap_or(&self.client), texts)
+        })
     }
 
     /// Requests in flight at all endpoints.
     fn concurrency(&self) -> usize {
-        self.client.concurrency() * self.in_flight.len()
+        self.client.concurrency() * (1 + self.replicas.len())
     }
 
     /// An embedder of a name, to which nothing has been sent yet.
@@ -125,9 +116,10 @@ impl RemoteEmbedder {
             &prefixes.passage,
         ]);
         Self {
+            in_flight: Arc::new(InFlight::at(1, client.concurrency())),
             client,
             replicas: Arc::default(),
-            in_flight: [AtomicUsize::new(0)].into(),
+
             as_bytes: Arc::new(AtomicBool::new(true)),
             name,
             prefixes,

@@ -1,9 +1,45 @@
 //! Several requests in flight at a time.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc;
+use std::sync::{Condvar, Mutex, PoisonError, mpsc};
 
 use super::error::RemoteError;
+
+/// Requests in flight at several endpoints, for all calls together.
+#[derive(Debug)]
+pub(super) struct InFlight {
+    counts: Mutex<Vec<usize>>,
+    /// The most at each.
+    most: usize,
+    freed: Condvar,
+}
+
+impl InFlight {
+    pub(super) fn at(endpoints: usize, most: usize) -> Self {
+        Self {
+            counts: Mutex::new(vec![0; endpoints]),
+            most,
+            freed: Condvar::new(),
+        }
+    }
+
+    /// Sends a request to the endpoint that has the fewest, as soon as that has room for one.
+    pub(super) fn with<T>(&self, send: impl FnOnce(usize) -> T) -> T {
+        let counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_full = |counts: &mut Vec<usize>| counts.iter().all(|count| *count >= self.most);
+        let waited = self.freed.wait_while(counts, is_full);
+        let mut counts = waited.unwrap_or_else(PoisonError::into_inner);
+        let least = (0..counts.len()).min_by_key(|&endpoint| counts[endpoint]);
+        let endpoint = least.unwrap_or_default();
+        counts[endpoint] += 1;
+        drop(counts);
+        let sent = send(endpoint);
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        counts[endpoint] -= 1;
+        self.freed.notify_one();
+        sent
+    }
+}
 
 /// Runs jobs `0..jobs`, at most `limit` at a time. `done` receives each result on the calling
 /// thread, in order of completion.
@@ -82,6 +118,30 @@ mod tests {
         let results: Vec<usize> = map_concurrent(3, 40, work).unwrap().collect();
         assert_eq!(results, (0..40).map(|job| job * job).collect::<Vec<_>>());
         assert!(most.into_inner() <= 3);
+    }
+
+    #[test]
+    fn calls_share_the_endpoints_evenly_and_within_their_limit() {
+        let in_flight = InFlight::at(2, 3);
+        let (now, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let asked = [0, 0].map(AtomicUsize::new);
+        let call = || {
+            for _ in 0..20 {
+                in_flight.with(|endpoint| {
+                    asked[endpoint].fetch_add(1, Ordering::SeqCst);
+                    most.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                    std::thread::sleep(std::time::Duration::from_millis(1));
+                    now.fetch_sub(1, Ordering::SeqCst);
+                });
+            }
+        };
+        std::thread::scope(|scope| {
+            for _ in 0..10 {
+                scope.spawn(call);
+            }
+        });
+        assert!((4..=6).contains(&most.into_inner()));
+        assert!(asked.iter().all(|asked| asked.load(Ordering::SeqCst) > 60));
     }
 
     #[test]

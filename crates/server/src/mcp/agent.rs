@@ -9,6 +9,7 @@ use serde_json::Value;
 use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
 
+use super::progress::Tell;
 use super::protocol::{Message, Sent, respond, too_long};
 use crate::access::caller::Access;
 use crate::routes::address::Addresses;
@@ -105,7 +106,9 @@ impl Agent {
         let task = self.runtime.spawn(async move {
             let addresses = Addresses::none();
             let asked = (&id, method.as_str(), &params);
-            let response = respond(&served, &request, &addresses, asked).await;
+            let told = Arc::clone(&reply);
+            let tell: Tell = Arc::new(move |message| told(&message.to_string()));
+            let response = respond(&served, &request, &addresses, asked, Some(&tell)).await;
             lock(&running).remove(&id.to_string());
             reply(&response.to_string());
         });

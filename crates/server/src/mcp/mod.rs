@@ -3,6 +3,7 @@
 //! between them.
 
 mod agent;
+pub(crate) mod progress;
 pub(crate) mod protocol;
 mod tools;
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use super::progress::{Progress, Tell};
 use super::tools;
 use crate::routes::address::Addresses;
 use crate::service::answers::Request;
@@ -19,6 +20,9 @@ const NO_JSON: i64 = -32700;
 
 /// The most messages of a batch.
 const MOST_MESSAGES: usize = 64;
+
+/// What people read of the server.
+const TITLE: &str = "ken: your documents, and what the model knows";
 
 /// What an agent is told of the server.
 const INSTRUCTIONS: &str = "Answers over the user's own documents. `knows` says whether the model behind \
@@ -97,12 +101,13 @@ pub(crate) fn too_long(most: usize) -> Value {
     error(&Value::Null, INVALID_REQUEST, &message)
 }
 
-/// Serves a request.
+/// Serves a request. While it does, `tell` takes what the client wants to be told of it.
 pub(crate) async fn respond(
     served: &Arc<Served>,
     request: &Request,
     addresses: &Addresses,
     (id, method, params): (&Value, &str, &Value),
+    tell: Option<&Tell>,
 ) -> Value {
     match method {
         "initialize" => result(id, &welcome(params)),
@@ -117,7 +122,9 @@ pub(crate) async fn respond(
                 .get("arguments")
                 .cloned()
                 .unwrap_or_else(|| json!({}));
-            match tools::call(served, request, addresses, name, arguments).await {
+            let progress = Progress::of(params, tell);
+            let call = tools::call(served, request, addresses, (name, arguments), &progress);
+            match call.await {
                 Some(called) => result(id, &called),
                 None => error(id, INVALID_PARAMS, "there is no such tool"),
             }
@@ -146,7 +153,7 @@ fn welcome(params: &Value) -> Value {
     json!({
         "protocolVersion": version.unwrap_or(newest),
         "capabilities": { "tools": {} },
-        "serverInfo": { "name": "ken", "version": env!("CARGO_PKG_VERSION") },
+        "serverInfo": { "name": "ken", "title": TITLE, "version": env!("CARGO_PKG_VERSION") },
         "instructions": INSTRUCTIONS,
     })
 }

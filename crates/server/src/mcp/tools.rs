@@ -1,6 +1,7 @@
 //! The tools: what each takes and gives, as schemas that are made from its types, and calling it.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
@@ -9,10 +10,11 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use super::progress::Progress;
 use crate::access::keys::Scope;
 use crate::routes::address::Addresses;
 use crate::routes::{ask, corpora, knows, search};
-use crate::service::answers::Request;
+use crate::service::answers::{AnswerEvent, Request};
 use crate::service::resources::Served;
 use crate::wire::ken::{
     AskRequest, AskResponse, KnowsRequest, KnowsResponse, Options, SearchRequest,
@@ -21,6 +23,9 @@ use crate::wire::refusal::Refusal;
 
 /// The most tokens of texts that a tool returns where nobody says how many.
 const TOKENS: usize = 4000;
+
+/// How often a client is told that an answer goes on, at most.
+const OFTEN: Duration = Duration::from_secs(1);
 
 /// A query.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -117,37 +122,65 @@ struct KnowsArguments {
 /// All tools.
 pub(super) fn described() -> Value {
     json!([
-        tool::<SearchArguments, SearchResults>("search", "Find passages in the user's documents",),
-        tool::<FetchArguments, Fetched>("fetch", "Read a passage that `search` found"),
+        tool::<SearchArguments, SearchResults>(
+            "search",
+            "Search the documents",
+            "Find passages in the user's documents",
+        ),
+        tool::<FetchArguments, Fetched>(
+            "fetch",
+            "Read a passage",
+            "Read a passage that `search` found",
+        ),
         tool::<AskArguments, AskResponse>(
             "ask",
+            "Answer a question",
             "Answer a question from what the model knows or from the user's documents, whichever is \
              better, with citations and the reason",
         ),
         tool::<KnowsArguments, KnowsResponse>(
             "knows",
+            "Does the model know it?",
             "How likely the model answers a question right without any search",
         ),
     ])
 }
 
-fn tool<A: JsonSchema, R: JsonSchema>(name: &str, description: &str) -> Value {
-    let settings = || {
-        let settings = SchemaSettings::draft2020_12();
-        settings.with_transform(RecursiveTransform(|schema: &mut Schema| {
-            // Those of Rust's numbers, which are none of JSON Schema's, and of which clients warn.
-            schema.remove("format");
-        }))
-    };
-    let arguments: Schema = settings().into_generator().into_root_schema_for::<A>();
+fn tool<A: JsonSchema, R: JsonSchema>(name: &str, title: &str, description: &str) -> Value {
+    let arguments = settings().with_transform(RecursiveTransform(without_null));
+    let arguments: Schema = arguments.into_generator().into_root_schema_for::<A>();
     let returned = settings().for_serialize().into_generator();
     json!({
         "name": name,
+        "title": title,
         "description": description,
         "inputSchema": arguments,
         "outputSchema": returned.into_root_schema_for::<R>(),
         "annotations": { "readOnlyHint": true, "openWorldHint": false },
     })
+}
+
+fn settings() -> SchemaSettings {
+    let settings = SchemaSettings::draft2020_12();
+    settings.with_transform(RecursiveTransform(|schema: &mut Schema| {
+        // Those of Rust's numbers, which are none of JSON Schema's, and of which clients warn.
+        schema.remove("format");
+    }))
+}
+
+/// Has what may be left out be of one type: some clients read no unions, and null need not be sent.
+fn without_null(schema: &mut Schema) {
+    let Some(Value::Array(types)) = schema.get("type") else {
+        return;
+    };
+    let mut types: Vec<Value> = types
+        .iter()
+        .filter(|kind| *kind != "null")
+        .cloned()
+        .collect();
+    if types.len() == 1 {
+        schema.insert("type".to_owned(), types.remove(0));
+    }
 }
 
 /// Calls a tool; `None` where there is none of this name. A failure is a result too, since it is the model
@@ -156,19 +189,20 @@ pub(super) async fn call(
     served: &Arc<Served>,
     request: &Request,
     addresses: &Addresses,
-    name: &str,
-    arguments: Value,
+    (name, arguments): (&str, Value),
+    progress: &Progress,
 ) -> Option<Value> {
     let scope = match name {
         "search" | "fetch" => Scope::Search,
         "ask" | "knows" => Scope::Ask,
         _ => return None,
     };
+    progress.step("begun");
     let called = match (request.caller.may(scope), name) {
         (Err(refusal), _) => Err(refusal),
         (_, "search") => structured(find(served, request, addresses, arguments).await),
         (_, "fetch") => structured(fetch(served, request, addresses, arguments).await),
-        (_, "ask") => structured(answer(served, request, arguments).await),
+        (_, "ask") => structured(answer(served, request, arguments, progress).await),
         _ => structured(judge(served, request, arguments).await),
     };
     Some(called.unwrap_or_else(|refusal| {
@@ -275,6 +309,7 @@ async fn answer(
     served: &Arc<Served>,
     request: &Request,
     arguments: Value,
+    progress: &Progress,
 ) -> Result<AskResponse, Refusal> {
     let asked: AskArguments = taken(arguments)?;
     let asked = AskRequest {
@@ -290,7 +325,17 @@ async fn answer(
             ..Options::default()
         },
     };
-    ask::answer(served, asked, request.clone()).await
+    let mut last = Instant::now();
+    let watch = |event: &AnswerEvent| match event {
+        AnswerEvent::Retrieved(_) => progress.step("passages are found"),
+        AnswerEvent::Begun(_) => progress.step("the answer is begun"),
+        AnswerEvent::Text(_) if last.elapsed() >= OFTEN => {
+            last = Instant::now();
+            progress.step("the answer goes on");
+        }
+        _ => {}
+    };
+    ask::answer(served, asked, request.clone(), watch).await
 }
 
 async fn judge(

@@ -4,8 +4,8 @@ use ken_answer::Exchange;
 
 use super::call::{Call, JsonBody};
 use super::reply::Reply;
-use super::stream::whole;
-use crate::service::answers::{Completion, Request, start};
+use super::stream::whole_watched;
+use crate::service::answers::{AnswerEvent, Completion, Request, start};
 use crate::service::options::{RequestOptions, SamplingOptions};
 use crate::service::resources::Served;
 use crate::wire::ken::{AskRequest, AskResponse, Said};
@@ -17,11 +17,11 @@ pub(crate) async fn ask(
     body: JsonBody<AskRequest>,
 ) -> Result<Reply<AskResponse>, Refusal> {
     let asked = body.read().await?;
-    let answered = answer(&call.served, asked, call.request);
+    let answered = answer(&call.served, asked, call.request, |_| {});
     Ok(Reply::json(&answered.await?))
 }
 
-/// Answers a question.
+/// Answers a question. `watch` sees what happens meanwhile.
 ///
 /// # Errors
 /// A value that cannot be taken, and whatever keeps it from being answered.
@@ -29,6 +29,7 @@ pub(crate) async fn answer(
     served: &std::sync::Arc<Served>,
     asked: AskRequest,
     request: Request,
+    watch: impl FnMut(&AnswerEvent) + Send,
 ) -> Result<AskResponse, Refusal> {
     let asked = RequestOptions {
         question: asked.question,
@@ -42,12 +43,13 @@ pub(crate) async fn answer(
         traced: asked.ken.trace.unwrap_or(true),
         ..RequestOptions::by(None, &asked.ken)?
     };
+    let (completion, _) = whole_watched(start(served, asked, request)?, watch).await?;
     let Completion {
         text,
         truncated,
         trace,
         ..
-    } = whole(start(served, asked, request)?).await?;
+    } = completion;
     Ok(AskResponse {
         answer: text,
         truncated,

@@ -33,6 +33,7 @@ pub(crate) async fn make(
     call.caller().must_read(&name)?;
     let made = MadeCorpus {
         name,
+        title: None,
         created: unix_seconds(),
         metadata: BTreeMap::new(),
     };

@@ -16,9 +16,17 @@ pub(crate) async fn list(call: Call) -> Result<Reply<CorpusList>, Refusal> {
     let mut corpora: Vec<CorpusSummary> = readable.map(|corpus| summary(&corpus)).collect();
     if let Some(library) = &call.served.library {
         for made in library.stores.made()? {
-            let is_listed = corpora.iter().any(|known| known.name == made.name);
-            if !is_listed && call.caller().may_read(&made.name) {
-                corpora.push(CorpusSummary::empty(made.name, &shown(library.reference())));
+            let listed = corpora.iter_mut().find(|known| known.name == made.name);
+            match listed {
+                Some(listed) => listed.title = made.title,
+                None if call.caller().may_read(&made.name) => {
+                    let empty = CorpusSummary::empty(made.name, &shown(library.reference()));
+                    corpora.push(CorpusSummary {
+                        title: made.title,
+                        ..empty
+                    });
+                }
+                None => {}
             }
         }
     }
@@ -30,6 +38,7 @@ pub(crate) fn summary(opened: &Opened) -> CorpusSummary {
     let searched = opened.retriever.back_end();
     CorpusSummary {
         name: opened.name.clone(),
+        title: None,
         generation: searched.generation(),
         passages: searched.passage_count(),
         embedder: shown(&searched.embedder().reference),

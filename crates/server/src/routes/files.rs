@@ -1,11 +1,16 @@
 //! `/v1/files`: files that clients upload, to be put into corpora.
 
+use std::io::Read;
 use std::sync::Arc;
 
+use axum::http::header;
+use axum::response::IntoResponse;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+
 use super::call::{Call, Upload};
-use super::jobs;
-use super::reply::Reply;
+use super::reply::{File as Content, Reply};
 use super::upload::{Received, receive};
+use super::{jobs, pieces};
 use crate::access::caller::Caller;
 use crate::service::clock::unix_seconds;
 use crate::service::library::files::{FileRecord, START, safe_name};
@@ -16,6 +21,9 @@ use crate::service::work::blocking;
 use crate::wire::files::{Deleted, FileObject};
 use crate::wire::page::Listed;
 use crate::wire::refusal::Refusal;
+
+/// The longest piece of a file that is sent at once, in bytes.
+const PIECE: u64 = 64 << 10;
 
 /// The purpose where nobody says.
 const PURPOSE: &str = "assistants";
@@ -102,6 +110,49 @@ pub(crate) async fn list(call: Call) -> Result<Reply<Listed<FileObject>>, Refusa
 pub(crate) async fn one(call: Call<String>) -> Result<Reply<FileObject>, Refusal> {
     let file = call.blocking(|call| find(call.served.library()?, &call.path, call.caller()));
     Ok(Reply::json(&FileObject::from(file.await?)))
+}
+
+/// What is in one, as it was uploaded. It is saved and not shown: it may be a page of anybody's.
+pub(crate) async fn content(call: Call<String>) -> Result<Reply<Content>, Refusal> {
+    let opened = call.blocking(|call| {
+        let library = call.served.library()?;
+        let record = find(library, &call.path, call.caller())?;
+        let path = library.files.content(&record.id).join(&record.filename);
+        let file = ken_storage::open(&path)?;
+        Ok((record, file))
+    });
+    let (record, mut file) = opened.await?;
+    let name = utf8_percent_encode(&record.filename, NON_ALPHANUMERIC);
+    let headers = [
+        (header::CONTENT_TYPE, kind_of(&record.filename).to_owned()),
+        (header::CONTENT_LENGTH, record.bytes.to_string()),
+        (
+            header::CONTENT_DISPOSITION,
+            format!("attachment; filename*=UTF-8''{name}"),
+        ),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff".to_owned()),
+    ];
+    let body = pieces::body(move || {
+        let mut piece = Vec::new();
+        file.by_ref().take(PIECE).read_to_end(&mut piece)?;
+        Ok(Some(piece).filter(|piece| !piece.is_empty()))
+    });
+    Ok((headers, body).into_response().into())
+}
+
+/// The media type of a file by its name.
+fn kind_of(name: &str) -> &'static str {
+    let ending = name.rsplit('.').next().unwrap_or_default();
+    match ending.to_ascii_lowercase().as_str() {
+        "txt" => "text/plain",
+        "md" | "markdown" => "text/markdown",
+        "html" | "htm" => "text/html",
+        "csv" => "text/csv",
+        "json" => "application/json",
+        "jsonl" => "application/jsonl",
+        "pdf" => "application/pdf",
+        _ => "application/octet-stream",
+    }
 }
 
 /// Takes a file out of all corpora, and forgets it.

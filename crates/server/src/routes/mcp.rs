@@ -1,14 +1,19 @@
 //! `/mcp`: the Model Context Protocol over HTTP. Each message, or batch of them, is a request of its own with one
 //! response, and there is no session.
 
+use std::sync::Arc;
+
 use axum::body::Body;
-use axum::http::StatusCode;
-use axum::response::IntoResponse;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
 use serde_json::Value;
+use tokio::sync::mpsc::unbounded_channel;
 
 use super::address::Addresses;
 use super::call::Call;
+use super::events;
 use super::reply::Reply;
+use crate::mcp::progress::{Tell, token};
 use crate::mcp::protocol::{Message, Sent, check_version, respond};
 use crate::wire::body;
 use crate::wire::refusal::Refusal;
@@ -26,6 +31,11 @@ pub(crate) async fn take(call: Call, body: Body) -> Result<Reply<Value>, Refusal
     let addresses = Addresses::of(&call.headers);
     let response = match Sent::read(&bytes) {
         Sent::One(Message::Broken(response)) => return refused(response),
+        Sent::One(Message::Request { id, method, params })
+            if token(&params).is_some() && takes_events(&call) =>
+        {
+            return Ok(streamed(call, addresses, (id, method, params)).into());
+        }
         Sent::One(message) => responded(&call, &addresses, message).await,
         Sent::Batch(messages) => {
             let mut responses = Vec::new();
@@ -41,12 +51,40 @@ pub(crate) async fn take(call: Call, body: Body) -> Result<Reply<Value>, Refusal
     })
 }
 
+/// Whether the client reads events.
+fn takes_events(call: &Call) -> bool {
+    let accepted = call.headers.get_all(header::ACCEPT).iter();
+    let mut accepted = accepted.filter_map(|accepted| accepted.to_str().ok());
+    accepted.any(|accepted| accepted.contains("text/event-stream"))
+}
+
+/// The response to a request as the last of events, before which the client is told how far it is.
+fn streamed(call: Call, addresses: Addresses, request: (Value, String, Value)) -> Response {
+    let (send, body) = unbounded_channel();
+    tokio::spawn(async move {
+        let (told, (id, method, params)) = (send.clone(), request);
+        let tell: Tell = Arc::new(move |message| {
+            // Whoever has gone needs no events.
+            let _ = told.send(events::data(&message));
+        });
+        let asked = (&id, method.as_str(), &params);
+        let response = respond(&call.served, &call.request, &addresses, asked, Some(&tell));
+        tokio::select! {
+            response = response => {
+                let _ = send.send(events::data(&response));
+            }
+            () = send.closed() => {}
+        }
+    });
+    events::response(body)
+}
+
 /// The response to a message that wants one.
 async fn responded(call: &Call, addresses: &Addresses, message: Message) -> Option<Value> {
     match message {
         Message::Request { id, method, params } => {
             let asked = (&id, method.as_str(), &params);
-            Some(respond(&call.served, &call.request, addresses, asked).await)
+            Some(respond(&call.served, &call.request, addresses, asked, None).await)
         }
         Message::Notification { .. } => None,
         Message::Broken(response) => Some(response),

@@ -68,6 +68,11 @@ pub(crate) trait Wording: Send + 'static {
 
     /// The events of one piece of news. Nothing comes behind an end or a failure.
     fn word(&mut self, news: Self::News) -> Vec<Bytes>;
+
+    /// What has to be done before the client has the last events, which are worded by then.
+    fn settle(&mut self) -> impl Future<Output = ()> + Send {
+        std::future::ready(())
+    }
 }
 
 /// Waits for the whole answer.
@@ -83,16 +88,28 @@ pub(crate) async fn whole(news: UnboundedReceiver<AnswerEvent>) -> Result<Comple
 /// # Errors
 /// Whatever keeps it from being complete.
 pub(crate) async fn whole_with_reply(
+    news: UnboundedReceiver<AnswerEvent>,
+) -> Result<(Completion, Option<Value>), Refusal> {
+    whole_watched(news, |_| {}).await
+}
+
+/// The same, where `watch` sees all that happens meanwhile.
+///
+/// # Errors
+/// Whatever keeps it from being complete.
+pub(crate) async fn whole_watched(
     mut news: UnboundedReceiver<AnswerEvent>,
+    mut watch: impl FnMut(&AnswerEvent) + Send,
 ) -> Result<(Completion, Option<Value>), Refusal> {
     let mut reply = None;
     loop {
-        match news.recv().await {
-            Some(AnswerEvent::Done(answered)) => return Ok((*answered, reply)),
-            Some(AnswerEvent::Failed(refusal)) => return Err(refusal),
-            Some(AnswerEvent::Reply(said)) => reply = Some(*said),
-            Some(AnswerEvent::Retrieved(_) | AnswerEvent::Begun(_) | AnswerEvent::Text(_)) => {}
-            None => return Err(broken()),
+        let next = news.recv().await.ok_or_else(broken)?;
+        watch(&next);
+        match next {
+            AnswerEvent::Done(answered) => return Ok((*answered, reply)),
+            AnswerEvent::Failed(refusal) => return Err(refusal),
+            AnswerEvent::Reply(said) => reply = Some(*said),
+            AnswerEvent::Retrieved(_) | AnswerEvent::Begun(_) | AnswerEvent::Text(_) => {}
         }
     }
 }
@@ -143,7 +160,11 @@ async fn write<W: Wording>(
             },
         };
         let ends = next.is_last();
-        for event in wording.word(next) {
+        let events = wording.word(next);
+        if ends {
+            wording.settle().await;
+        }
+        for event in events {
             let _ = send.send(event);
         }
         if ends {

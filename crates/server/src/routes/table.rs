@@ -17,13 +17,16 @@ use super::reply::{Reply, Text};
 use super::route::Route;
 use super::{
     access, ask, changes, chat, completions, console, corpora, corrections, decide, documents,
-    embeddings, evals, feedback, files, guarantee, jobs, knows, mcp, models, prune, reload, rerank,
-    responses, retrieve, search, state, studies, tokens, traces, vector_stores,
+    embeddings, evals, feedback, file_batches, files, guarantee, jobs, knows, mcp, models, prune,
+    reload, rerank, responses, retrieve, search, state, store_files, studies, tokens, traces,
+    vector_stores,
 };
 use crate::access::keys::Scope;
 use crate::wire::documents::{DOCUMENTS, PASSAGES};
 use crate::wire::refusal::Refusal;
+use crate::wire::responses::INPUT;
 use crate::wire::traces::{FILTERS, PAGE};
+use crate::wire::vector_stores::FILES;
 
 const ASK: Permission = Permission::Scopes(&[Scope::Ask]);
 const SEARCH: Permission = Permission::Scopes(&[Scope::Search]);
@@ -52,6 +55,12 @@ table! {
     POST "/v1/chat/completions" ASK chat::complete;
     /// Answer a question or a conversation; with `stream`, as named events
     POST "/v1/responses" ASK responses::respond;
+    /// One that is kept
+    GET "/v1/responses/{id}" ASK responses::kept::one;
+    /// Forget it
+    DELETE "/v1/responses/{id}" ASK responses::kept::delete;
+    /// The items of its input
+    GET "/v1/responses/{id}/input_items" ASK responses::kept::input, query INPUT.to_vec();
     /// Continue text as it stands, with log probabilities
     POST "/v1/completions" ASK completions::complete;
     /// Tokenize a text
@@ -116,6 +125,8 @@ table! {
     POST "/v1/files" WRITE files::upload;
     /// One of them
     GET "/v1/files/{id}" WRITE files::one;
+    /// What is in it, as it was uploaded
+    GET "/v1/files/{id}/content" WRITE files::content;
     /// Take it out of all corpora, and forget it
     DELETE "/v1/files/{id}" WRITE files::delete;
     /// The corpora as vector stores
@@ -124,16 +135,30 @@ table! {
     POST "/v1/vector_stores" WRITE vector_stores::make;
     /// One of them
     GET "/v1/vector_stores/{id}" WRITE vector_stores::one;
+    /// Change its name or its metadata
+    POST "/v1/vector_stores/{id}" WRITE vector_stores::change;
     /// Remove a corpus that was made here
     DELETE "/v1/vector_stores/{id}" WRITE vector_stores::delete;
     /// The files that were put into it
-    GET "/v1/vector_stores/{id}/files" WRITE vector_stores::list_files;
+    GET "/v1/vector_stores/{id}/files" WRITE store_files::list, query FILES.to_vec();
     /// Put a file into it
-    POST "/v1/vector_stores/{id}/files" WRITE vector_stores::attach;
+    POST "/v1/vector_stores/{id}/files" WRITE store_files::attach;
     /// One of them; when it is `completed`, it is searched
-    GET "/v1/vector_stores/{id}/files/{file}" WRITE vector_stores::one_file;
+    GET "/v1/vector_stores/{id}/files/{file}" WRITE store_files::one;
+    /// Change its attributes
+    POST "/v1/vector_stores/{id}/files/{file}" WRITE store_files::describe;
     /// Take a file out of it
-    DELETE "/v1/vector_stores/{id}/files/{file}" WRITE vector_stores::detach;
+    DELETE "/v1/vector_stores/{id}/files/{file}" WRITE store_files::detach;
+    /// Its text as it is searched
+    GET "/v1/vector_stores/{id}/files/{file}/content" WRITE store_files::content;
+    /// Put files into it
+    POST "/v1/vector_stores/{id}/file_batches" WRITE file_batches::make;
+    /// How far they are
+    GET "/v1/vector_stores/{id}/file_batches/{batch}" WRITE file_batches::one;
+    /// They, one by one
+    GET "/v1/vector_stores/{id}/file_batches/{batch}/files" WRITE file_batches::list_files, query FILES.to_vec();
+    /// Cancel it; what is searched by then stays
+    POST "/v1/vector_stores/{id}/file_batches/{batch}/cancel" WRITE file_batches::cancel;
     /// Find passages
     POST "/v1/vector_stores/{id}/search" SEARCH vector_stores::search;
 

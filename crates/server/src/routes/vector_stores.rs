@@ -1,31 +1,36 @@
-//! `/v1/vector_stores`: corpora as OpenAI's API has them, with the files that were put into them.
+//! `/v1/vector_stores`: corpora as OpenAI's API has them. Their files are in `store_files` and `file_batches`.
+
+use std::collections::BTreeMap;
 
 use ken_answer::SearchResult;
-use serde_json::{Map, Value};
 
 use super::call::{Call, Corpus, JsonBody};
 use super::reply::Reply;
-use super::{changes, files, jobs, search};
+use super::store_files::given;
+use super::{changes, jobs, search};
 use crate::access::caller::Caller;
 use crate::service::clock::unix_seconds;
-use crate::service::library::job::Work;
-use crate::service::library::stores::{MadeCorpus, StoreFile};
+use crate::service::library::stores::MadeCorpus;
 use crate::service::library::{Library, new_id};
 use crate::service::options::SearchOptions;
 use crate::service::resources::Served;
-use crate::wire::files::{
-    AttachFile, Deleted, FileCounts, FoundText, MakeVectorStore, Queries, SearchVectorStore,
-    VectorStore, VectorStoreFile, VectorStoreResult, VectorStoreResults,
-};
-use crate::wire::others;
+use crate::wire::files::Deleted;
 use crate::wire::page::Listed;
 use crate::wire::refusal::Refusal;
+use crate::wire::vector_stores::{
+    AttachFile, ChangeVectorStore, FileCounts, FoundText, MakeVectorStore, Queries,
+    SearchVectorStore, VectorStore, VectorStoreResult, VectorStoreResults,
+};
+use crate::wire::{attributes, others};
 
 /// Passages found where nobody says how many.
 const FOUND: usize = 10;
 
-/// The most queries of a search, and the most files at once.
-const MOST: usize = 100;
+/// The most queries of a search.
+const MOST_QUERIES: usize = 100;
+
+/// The longest name, in characters.
+const LONGEST_NAME: usize = 256;
 
 /// A corpus as it is now.
 fn described(served: &Served, library: &Library, name: &str) -> Result<VectorStore, Refusal> {
@@ -34,11 +39,12 @@ fn described(served: &Served, library: &Library, name: &str) -> Result<VectorSto
     let members = library.stores.files(name)?;
     let counts = FileCounts::of(&members);
     let opened = served.corpora.find(Some(name), None).ok().flatten();
+    let title = made.as_ref().and_then(|made| made.title.clone());
     Ok(VectorStore {
         id: name.to_owned(),
         object: "vector_store",
         created_at: made.as_ref().map_or(served.started, |made| made.created),
-        name: name.to_owned(),
+        name: title.unwrap_or_else(|| name.to_owned()),
         usage_bytes: members.iter().map(|member| member.bytes).sum(),
         status: counts.status(),
         file_counts: counts,
@@ -64,13 +70,6 @@ fn names(served: &Served, library: &Library, caller: &Caller) -> Result<Vec<Stri
     Ok(names)
 }
 
-/// Refuses what would change what is found, and is not done here.
-fn refuse_unsupported(given: &Map<String, Value>) -> Result<(), Refusal> {
-    others::refuse(given, |name, value| {
-        !matches!(name, "chunking_strategy" | "expires_after") || value["type"] == "auto"
-    })
-}
-
 /// All corpora that the caller may see, newest first.
 pub(crate) async fn list(call: Call) -> Result<Reply<Listed<VectorStore>>, Refusal> {
     let page = call.page()?;
@@ -94,30 +93,68 @@ pub(crate) async fn make(
     call.served.library()?;
     // Clients send no body where they say nothing.
     let asked = body.read_or_default().await?;
-    refuse_unsupported(&asked.others)?;
-    if asked.file_ids.len() > MOST {
-        let message = format!("at most {MOST} files can be given at once");
-        return Err(Refusal::bad("invalid_value", message).of("file_ids"));
+    others::refuse_of_store(&asked.others)?;
+    let title = checked(asked.name, asked.metadata.as_ref())?;
+    if !call.caller().may_read_all() {
+        let message = "the key is for some corpora, of which a new vector store is none: make one of them by \
+                       POST /v1/ken/corpora";
+        return Err(Refusal::forbidden("insufficient_scope", message));
     }
-    let name = asked.name.filter(|name| !name.is_empty());
-    let name = name.unwrap_or_else(|| new_id("vs_"));
-    call.caller().must_read(&name)?;
     let store = call.blocking(move |call| {
-        let (library, caller, corpora) =
-            (call.served.library()?, call.caller(), &call.served.corpora);
-        let files = asked.file_ids.iter();
-        let files = files.map(|id| files::find(library, id, caller));
-        let files = files.collect::<Result<Vec<_>, _>>()?;
+        let (library, caller) = (call.served.library()?, call.caller());
+        let files = asked.file_ids.into_iter().map(AttachFile::plain);
+        let files = given(library, caller, files, "file_ids")?;
         let made = MadeCorpus {
-            name,
+            name: new_id("vs_"),
+            title,
             created: unix_seconds(),
             metadata: asked.metadata.unwrap_or_default(),
         };
-        library.make(corpora, &made)?;
-        for file in &files {
-            library.attach(corpora, &made.name, file, caller.key())?;
-        }
+        library.make(&call.served.corpora, &made)?;
+        library.attach_each(&made.name, files, caller.key())?;
         described(&call.served, library, &made.name)
+    });
+    Ok(Reply::json(&store.await?))
+}
+
+/// What people call it, within the limits, as its metadata have to be.
+fn checked(
+    name: Option<String>,
+    metadata: Option<&BTreeMap<String, String>>,
+) -> Result<Option<String>, Refusal> {
+    metadata.map_or(Ok(()), attributes::check_metadata)?;
+    let name = name.filter(|name| !name.is_empty());
+    if name
+        .as_ref()
+        .is_some_and(|name| name.chars().count() > LONGEST_NAME)
+    {
+        let message = format!("a name has at most {LONGEST_NAME} characters");
+        return Err(Refusal::bad("invalid_value", message).of("name"));
+    }
+    Ok(name)
+}
+
+/// Changes the name or the metadata of one.
+pub(crate) async fn change(
+    call: Call<Corpus>,
+    body: JsonBody<ChangeVectorStore>,
+) -> Result<Reply<VectorStore>, Refusal> {
+    let asked = body.read().await?;
+    others::refuse_of_store(&asked.others)?;
+    let title = checked(asked.name, asked.metadata.as_ref())?;
+    let store = call.blocking(move |call| {
+        let (library, Corpus(name)) = (call.served.library()?, &call.path);
+        library.place(&call.served.corpora, name)?;
+        let Some(made) = library.stores.find(name)? else {
+            let message = format!("the corpus {name:?} is one of the settings, and keeps its name");
+            return Err(Refusal::forbidden("corpus_of_settings", message));
+        };
+        library.stores.make(&MadeCorpus {
+            title: title.or(made.title),
+            metadata: asked.metadata.unwrap_or(made.metadata),
+            ..made
+        })?;
+        described(&call.served, library, name)
     });
     Ok(Reply::json(&store.await?))
 }
@@ -139,90 +176,6 @@ pub(crate) async fn delete(call: Call<Corpus>) -> Result<Reply<Deleted>, Refusal
     }))
 }
 
-/// Puts a file into one.
-pub(crate) async fn attach(
-    call: Call<Corpus>,
-    body: JsonBody<AttachFile>,
-) -> Result<Reply<VectorStoreFile>, Refusal> {
-    let asked = body.read().await?;
-    refuse_unsupported(&asked.others)?;
-    if asked.attributes.is_some_and(|given| !given.is_empty()) {
-        let message = "documents say themselves what can be filtered by";
-        return Err(Refusal::bad("unsupported_parameter", message).of("attributes"));
-    }
-    let member = call.blocking(move |call| {
-        let (library, caller, Corpus(name)) = (call.served.library()?, call.caller(), &call.path);
-        let corpora = &call.served.corpora;
-        library.place(corpora, name)?;
-        let file = files::find(library, &asked.file_id, caller)?;
-        let (member, _) = library.attach(corpora, name, &file, caller.key())?;
-        Ok(VectorStoreFile::new(name, member))
-    });
-    Ok(Reply::json(&member.await?))
-}
-
-/// The files of one, newest first; `filter` in the query takes those of a status only.
-pub(crate) async fn list_files(
-    call: Call<Corpus>,
-) -> Result<Reply<Listed<VectorStoreFile>>, Refusal> {
-    let page = call.page()?;
-    let members = call.blocking(|call| {
-        let (library, Corpus(name)) = (call.served.library()?, &call.path);
-        library.place(&call.served.corpora, name)?;
-        let mut members = library.stores.files(name)?;
-        members.sort_by(|one, other| (other.created, &other.file).cmp(&(one.created, &one.file)));
-        let mut pairs = call.query().unwrap_or_default().split('&');
-        if let Some(status) = pairs.find_map(|pair| pair.strip_prefix("filter=")) {
-            members.retain(|member| {
-                serde_json::to_value(member.status).is_ok_and(|own| own == status)
-            });
-        }
-        let files = members.into_iter();
-        Ok(files.map(|file| VectorStoreFile::new(name, file)).collect())
-    });
-    let members: Vec<VectorStoreFile> = members.await?;
-    Ok(Reply::json(&page.of(members, |member| &member.id)))
-}
-
-/// The file of a corpus in the path.
-fn member(call: &Call<(Corpus, String)>) -> Result<StoreFile, Refusal> {
-    let (library, (Corpus(name), file)) = (call.served.library()?, &call.path);
-    // Only then it is a name, and not the path of something else.
-    library.place(&call.served.corpora, name)?;
-    library.stores.file(name, file)?.ok_or_else(|| {
-        let message = format!("there is no file {file:?} in {name:?}");
-        Refusal::not_found("unknown_file", message).of("file_id")
-    })
-}
-
-/// One of them.
-pub(crate) async fn one_file(
-    call: Call<(Corpus, String)>,
-) -> Result<Reply<VectorStoreFile>, Refusal> {
-    let member = call.blocking(|call| Ok(VectorStoreFile::new(&call.path.0.0, member(call)?)));
-    Ok(Reply::json(&member.await?))
-}
-
-/// Takes a file out of one; the file stays.
-pub(crate) async fn detach(call: Call<(Corpus, String)>) -> Result<Reply<Deleted>, Refusal> {
-    let id = call.path.1.clone();
-    let job = call.blocking(|call| {
-        member(call)?;
-        let (library, (Corpus(name), file)) = (call.served.library()?, &call.path);
-        library.cancel_attaching(name, file)?;
-        let file = file.clone();
-        library.submit(name, Work::Detach { file }, call.caller().key())
-    });
-    let job = job.await?;
-    jobs::ended(&job).await?;
-    let state = job.state();
-    Ok(Reply::json(&Deleted {
-        deleted: state.status.is_over(),
-        generation: state.generation,
-        ..Deleted::of("vector_store.file.deleted", id)
-    }))
-}
-
 /// Searches one.
 pub(crate) async fn search(
     call: Call<Corpus>,
@@ -233,15 +186,16 @@ pub(crate) async fn search(
         Queries::One(query) => vec![query],
         Queries::Many(queries) => queries,
     };
-    if queries.is_empty() || queries.len() > MOST {
-        let message = format!("it must be 1 to {MOST} texts");
+    if queries.is_empty() || queries.len() > MOST_QUERIES {
+        let message = format!("it must be 1 to {MOST_QUERIES} texts");
         return Err(Refusal::bad("invalid_value", message).of("query"));
     }
-    others::refuse_threshold(asked.ranking_options.as_ref())?;
+    let least = others::threshold(asked.ranking_options.as_ref())?;
     let filters = asked.filters.as_ref().map(|filter| filter.read());
     let filters = filters.transpose()?.into_iter().collect();
     let Corpus(name) = &call.path;
     let searched = SearchOptions::default().or(Some(name), asked.max_num_results, filters)?;
+    let searched = searched.at_least(least);
     let corpus = searched.some_corpus(&call.served, call.caller())?;
     let k = asked.max_num_results.unwrap_or(FOUND);
     let found = search::find_each(&call, searched, &corpus, queries.clone(), ("query", FOUND));

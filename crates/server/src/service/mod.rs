@@ -20,6 +20,7 @@ pub(crate) mod policies;
 pub(crate) mod readable;
 pub(crate) mod record;
 pub(crate) mod resources;
+pub(crate) mod responses;
 #[cfg(test)]
 mod schedules;
 pub(crate) mod setup;

@@ -62,6 +62,8 @@ pub(crate) struct SearchOptions {
     mode: Option<Mode>,
     filters: Vec<Filter>,
     rerank: Option<Rerank>,
+    /// The least relevance of what is found, from 0 to 1.
+    least: Option<f32>,
 }
 
 /// How a client wants the answer's tokens chosen.
@@ -98,6 +100,7 @@ impl RequestOptions {
                 mode: parsed("ken.mode", options.mode.as_deref())?,
                 filters: filters("ken.filter", &options.filter)?,
                 rerank: parsed("ken.rerank", options.rerank.as_deref())?,
+                least: None,
             }
             .checked("ken.k")?,
             style: parsed("ken.style", options.style.as_deref())?,
@@ -204,12 +207,13 @@ impl RequestOptions {
             mode,
             filters,
             rerank,
+            least,
         } = &self.search;
         let is_first = corpus.as_ref().is_none_or(|name| {
             let all = served.corpora.all();
             all.first().is_some_and(|first| first.name == *name)
         });
-        let is_set = k.is_none() && mode.is_none() && rerank.is_none();
+        let is_set = k.is_none() && mode.is_none() && rerank.is_none() && least.is_none();
         is_first && is_set && self.passages.is_empty() && generation.is_none() && filters.is_empty()
     }
 
@@ -369,6 +373,7 @@ impl SearchOptions {
             mode: parsed("mode", request.mode.as_deref())?,
             filters: filters("filter", &request.filter)?,
             rerank: parsed("rerank", request.rerank.as_deref())?,
+            least: None,
         }
         .checked("k")
     }
@@ -389,6 +394,11 @@ impl SearchOptions {
         self.filters.extend(filters);
         few(&self.filters, "filters")?;
         self.checked("max_num_results")
+    }
+
+    /// The same without what has less than this relevance.
+    pub(crate) fn at_least(self, least: Option<f32>) -> Self {
+        Self { least, ..self }
     }
 
     /// The same with so many passages; `param` is what that is called.
@@ -477,6 +487,7 @@ impl SearchOptions {
         opened: &Retriever,
     ) -> Result<Retriever, Refusal> {
         let retriever = opened.clone().within(&self.filters)?;
+        let retriever = retriever.at_least(self.least);
         let set = &served.reranking;
         let by = match &self.rerank {
             None => return Ok(retriever),

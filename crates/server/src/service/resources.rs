@@ -23,6 +23,7 @@ use super::judge::Judge;
 use super::library::{self, Library, intake::Intake};
 use super::policies;
 use super::record::RecordError;
+use super::responses::{self, Responses};
 use super::setup::{Limits, OpenError, Opening, SetReranking};
 use super::studies::Studies;
 use super::traces::{TraceEvent, Traces};
@@ -77,6 +78,8 @@ pub struct Served {
     pub(crate) traces: Arc<Traces>,
     /// Questions to evaluate on.
     pub(crate) evals: Arc<Evals>,
+    /// Those that clients may go on from, where there is a folder for them.
+    pub(crate) responses: Option<Arc<Responses>>,
     /// For a collector, where there is one.
     pub(crate) spans: Option<Arc<Spans>>,
     /// Which sources were right.
@@ -185,6 +188,7 @@ impl Served {
             judge: self.judge.clone(),
             traces: Arc::clone(&self.traces),
             evals: Arc::clone(&self.evals),
+            responses: self.responses.clone(),
             spans: self.spans.clone(),
             corrections: Arc::clone(&self.corrections),
             corrected: RwLock::default(),
@@ -282,6 +286,7 @@ impl Served {
             judge: None,
             traces: Arc::new(Traces::in_memory(false)),
             evals: Arc::new(Evals::in_memory()),
+            responses: None,
             spans: None,
             corrections: Arc::new(Corrections::in_memory()),
             corrected: RwLock::default(),
@@ -295,19 +300,18 @@ impl Served {
 
     /// How all gates are, by name; the first is that of questions.
     pub(crate) fn gates(&self) -> Vec<(&'static str, Load)> {
-        let changes = self.library.as_ref().map(|library| library.jobs.load());
+        let library = self.library.as_ref();
+        let changes = library.map(|library| ("changes", library.jobs.load()));
         let gates = [
             ("answers", self.answers.load()),
             ("searches", self.searches.load()),
             ("embeddings", self.embeddings.load()),
             ("large_bodies", body::load()),
         ];
-        let changes = changes.map(|load| ("changes", load));
         gates.into_iter().chain(changes).collect()
     }
 
-    /// About how many tokens a question of so many bytes takes, before anything of it is counted: its own, evidence and an
-    /// answer.
+    /// About how many tokens a question of so many bytes takes, with evidence and an answer, before any are counted.
     pub(crate) fn prompt_estimate(&self, bytes: usize) -> usize {
         let settings = &self.pipeline.settings;
         bytes / 4 + settings.evidence_tokens + settings.max_tokens
@@ -335,19 +339,15 @@ impl Served {
     /// The same, with a model that judges, of drawn questions, which of two answers that differ is right.
     #[must_use]
     pub fn judged_by(self, judge: Arc<dyn LanguageModel>) -> Self {
-        Self {
-            judge: Some(Arc::new(Judge::new(judge))),
-            ..self
-        }
+        let judge = Some(Arc::new(Judge::new(judge)));
+        Self { judge, ..self }
     }
 
     /// The same, with the studies in a folder.
     #[must_use]
     pub fn with_studies(self, folder: PathBuf) -> Self {
-        Self {
-            studies: Some(Studies::new(folder)),
-            ..self
-        }
+        let studies = Some(Studies::new(folder));
+        Self { studies, ..self }
     }
 
     /// The same, with traces and questions to evaluate on that are kept in a folder, where there is one, and
@@ -370,6 +370,7 @@ impl Served {
         Ok(Self {
             traces: Arc::new(traces),
             evals: Arc::new(Evals::open(folder.join(EVALS))?),
+            responses: Some(Arc::new(Responses::open(folder.join(responses::FOLDER))?)),
             corrections: Arc::new(Corrections::open(folder.join(CORRECTIONS))?),
             ..self
         })

@@ -28,7 +28,7 @@ pub(crate) struct Rollback {
 pub(crate) struct JobObject {
     pub(crate) id: String,
     object: &'static str,
-    /// `ingest`, `attach`, `detach`, `delete`, `rollback`, `prune`, `restore` or `drop`.
+    /// `ingest`, `attach`, `describe`, `detach`, `delete`, `rollback`, `prune`, `restore` or `drop`.
     kind: &'static str,
     corpus: String,
     /// `waiting`, `running`, `done`, `failed` or `cancelled`. `done` means that the change is searched.

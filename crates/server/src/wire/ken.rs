@@ -385,6 +385,9 @@ pub(crate) struct CorpusList {
 pub(crate) struct CorpusSummary {
     /// Its name.
     pub(crate) name: String,
+    /// What people call it, where that is something else.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) title: Option<String>,
     /// The generation that is searched; 0 of one that is empty.
     pub(crate) generation: u64,
     /// Live passages in it; absent where a search service does not say.
@@ -399,6 +402,7 @@ impl CorpusSummary {
     pub(crate) fn empty(name: String, embedder: &str) -> Self {
         Self {
             name,
+            title: None,
             generation: 0,
             passages: Some(0),
             embedder: embedder.to_owned(),

@@ -2,6 +2,7 @@
 //! anything, and no other crate knows these types.
 
 pub(crate) mod access;
+pub(crate) mod attributes;
 pub(crate) mod body;
 pub(crate) mod chat;
 pub(crate) mod completions;
@@ -27,3 +28,4 @@ pub(crate) mod responses;
 pub(crate) mod retrieve;
 pub(crate) mod studies;
 pub(crate) mod traces;
+pub(crate) mod vector_stores;

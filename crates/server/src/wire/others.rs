@@ -53,22 +53,33 @@ pub(crate) fn stop(stop: Option<&Value>) -> Result<Vec<String>, Refusal> {
     Ok(texts.into_iter().filter(|text| !text.is_empty()).collect())
 }
 
-/// Refuses a bound on scores, which here are not between 0 and 1.
+/// The least score of what is found, in options of ranking; `None` where nothing is to be left out.
 ///
 /// # Errors
-/// Options of ranking with a bound that would leave results out.
-pub(crate) fn refuse_threshold(ranking_options: Option<&Value>) -> Result<(), Refusal> {
+/// One that is no number from 0 to 1.
+pub(crate) fn threshold(ranking_options: Option<&Value>) -> Result<Option<f32>, Refusal> {
     let threshold = ranking_options.and_then(|options| options.get("score_threshold"));
-    match threshold {
-        None | Some(Value::Null) => Ok(()),
-        Some(threshold) if threshold.as_f64() == Some(0.0) => Ok(()),
-        Some(_) => {
-            let message =
-                "`score_threshold` is not supported: scores are comparable within one search only";
-            Err(Refusal::bad("unsupported_parameter", message)
-                .of("ranking_options.score_threshold"))
+    let threshold = threshold.filter(|threshold| !threshold.is_null());
+    let least =
+        threshold.map(|threshold| threshold.as_f64().filter(|one| (0.0..=1.0).contains(one)));
+    match least {
+        None => Ok(None),
+        Some(Some(least)) => Ok(Some(least as f32).filter(|least| *least > 0.0)),
+        Some(None) => {
+            let message = "it must be a number from 0 to 1";
+            Err(Refusal::bad("invalid_value", message).of("ranking_options.score_threshold"))
         }
     }
+}
+
+/// Refuses what would change what is found in a vector store, and is not done here.
+///
+/// # Errors
+/// The first of these.
+pub(crate) fn refuse_of_store(others: &Map<String, Value>) -> Result<(), Refusal> {
+    refuse(others, |name, value| {
+        !matches!(name, "chunking_strategy" | "expires_after") || value["type"] == "auto"
+    })
 }
 
 /// Refuses those that would change the result, rather than to ignore them.
@@ -86,9 +97,11 @@ pub(crate) fn refuse(
         return Ok(());
     };
     let message = match name.as_str() {
-        "previous_response_id" | "conversation" => format!(
-            "`{name}` is not supported: responses are not kept, so send what was said as input"
-        ),
+        "conversation" => {
+            "`conversation` is not supported: send what was said as input, or name the response before in \
+             `previous_response_id`"
+                .to_owned()
+        }
         _ => format!("`{name}` is not supported here with this value"),
     };
     Err(Refusal::bad("unsupported_parameter", message).of(name))

@@ -2,11 +2,12 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::chat::{Content, Role};
 use super::filter::GivenFilter;
 use super::ken::{Options, Trace};
+use super::query::Parameter;
 use super::refusal::ErrorObject;
 
 /// A request for a response.
@@ -30,6 +31,10 @@ pub(crate) struct ResponsesRequest {
     pub(crate) tools: Option<Vec<Tool>>,
     /// `auto` leaves the choice to the policy; `required` and `file_search` always retrieve, `none` never.
     pub(crate) tool_choice: Option<ToolChoice>,
+    /// The response that this goes on from: what was said up to it stands before the input.
+    pub(crate) previous_response_id: Option<String>,
+    /// Whether it is kept, so that it can be read again and gone on from; it is, where nothing is said.
+    pub(crate) store: Option<bool>,
     /// `file_search_call.results` for the passages that were found.
     pub(crate) include: Option<Vec<String>>,
     /// Returned as it is.
@@ -63,6 +68,57 @@ pub(crate) struct Item {
     pub(crate) content: Option<Content>,
 }
 
+/// The parameters of a page of these items.
+pub(crate) const INPUT: &[Parameter] = &[
+    Parameter::new("limit", "integer", "Items of a page"),
+    Parameter::new("after", "string", "The id of the last item before the page"),
+    Parameter::new("order", "string", "`desc`, the last first, or `asc`"),
+];
+
+/// The items of an input as they are kept: messages in parts, each item with an id, which names the response where the
+/// client gave none.
+pub(crate) fn input_items(input: Option<&Value>, response: &str) -> Vec<Value> {
+    let items = match input {
+        Some(Value::String(question)) => vec![json!({ "role": "user", "content": question })],
+        Some(Value::Array(items)) => items.clone(),
+        _ => Vec::new(),
+    };
+    let items = items.into_iter().enumerate();
+    let items = items.filter_map(|(number, mut item)| {
+        let fields = item.as_object_mut()?;
+        let kind = fields.entry("type").or_insert_with(|| json!("message"));
+        let is_message = kind == "message";
+        if !fields.get("id").is_some_and(Value::is_string) {
+            let start = if is_message { "msg" } else { "item" };
+            fields.insert(
+                "id".to_owned(),
+                json!(format!("{start}_{response}_{number}")),
+            );
+        }
+        if is_message {
+            in_parts(fields);
+        }
+        Some(item)
+    });
+    items.collect()
+}
+
+/// Has a message say what it says in parts.
+fn in_parts(message: &mut Map<String, Value>) {
+    message.insert("status".to_owned(), json!("completed"));
+    let is_answer = message.get("role").is_some_and(|role| role == "assistant");
+    let kind = if is_answer {
+        "output_text"
+    } else {
+        "input_text"
+    };
+    if let Some(content) = message.get_mut("content")
+        && let Some(text) = content.as_str()
+    {
+        *content = json!([{ "type": kind, "text": text }]);
+    }
+}
+
 /// A tool that may be used.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Tool {
@@ -76,7 +132,7 @@ pub(crate) struct Tool {
     pub(crate) max_num_results: Option<usize>,
     /// Conditions on documents.
     pub(crate) filters: Option<GivenFilter>,
-    /// Of these, a bound on scores is refused.
+    /// Of these, `score_threshold` is obeyed: the least relevance of what is found, from 0 to 1.
     pub(crate) ranking_options: Option<Value>,
 }
 
@@ -112,7 +168,7 @@ pub(crate) struct ResponseObject {
     pub(crate) output: Vec<OutputItem>,
     pub(crate) parallel_tool_calls: bool,
     pub(crate) previous_response_id: Option<String>,
-    /// Responses are not kept.
+    /// Whether it is kept.
     pub(crate) store: bool,
     pub(crate) temperature: Option<f64>,
     pub(crate) tool_choice: &'static str,

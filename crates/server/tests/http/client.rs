@@ -2,6 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -156,4 +157,30 @@ fn joined(mut chunked: &[u8]) -> Vec<u8> {
         chunked = &chunked[end + 4 + size..];
     }
     body
+}
+
+/// Runs a script of `clients` on an address, if Python has the package of the client; it is all right where it says so.
+pub(crate) fn run_python(package: &str, script: &str, url: &str) {
+    let python = std::env::var_os("KEN_TEST_PYTHON").unwrap_or_else(|| "python3".into());
+    let is_there = Command::new(&python)
+        .args(["-c", &format!("import {package}")])
+        .stderr(Stdio::null())
+        .status();
+    if !is_there.is_ok_and(|status| status.success()) {
+        // Not by a macro, whose output a test that passes does not show.
+        let _ = writeln!(
+            std::io::stderr(),
+            "skipped: {script} needs the package {package}; `cargo xtask clients` installs it and prints KEN_TEST_PYTHON"
+        );
+        return;
+    }
+    let ran = Command::new(&python)
+        .arg(format!("tests/http/clients/{script}"))
+        .arg(url)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&ran.stdout).into_owned();
+    let failed = String::from_utf8_lossy(&ran.stderr).into_owned();
+    assert!(ran.status.success(), "{said}{failed}");
+    assert_eq!(said.trim_end(), "all right", "{failed}");
 }

@@ -47,7 +47,7 @@ fn ended(server: &Running, id: &str) -> Value {
 }
 
 /// The file of a corpus once it is no longer in progress.
-fn attached(server: &Running, corpus: &str, file: &str) -> Value {
+pub(crate) fn attached(server: &Running, corpus: &str, file: &str) -> Value {
     let deadline = Instant::now() + Duration::from_secs(30);
     loop {
         let path = format!("/v1/vector_stores/{corpus}/files/{file}");
@@ -80,22 +80,26 @@ pub(crate) fn found(server: &Running, corpus: &str, query: &str) -> (Vec<String>
 fn a_file_is_searched_when_it_is_completed_and_gone_when_it_is_deleted() {
     let server = Running::start();
     let file = uploaded(&server, "well.md", "The well of Quillby is dug by Orsolo.");
-    let body = json!({"name": "town", "file_ids": [file], "metadata": {"a": "b"}});
+    let body = json!({"name": "The town (2026)", "file_ids": [file], "metadata": {"a": "b"}});
     let made = server.post("/v1/vector_stores", &body).json();
     assert_eq!(
         (
-            &made["id"],
+            &made["name"],
             &made["file_counts"]["total"],
             &made["metadata"]
         ),
-        (&json!("town"), &json!(1), &json!({"a": "b"}))
+        (&json!("The town (2026)"), &json!(1), &json!({"a": "b"}))
     );
-    let member = attached(&server, "town", &file);
+    let town = made["id"].as_str().unwrap();
+    assert!(town.starts_with("vs_"), "{town}");
+    let member = attached(&server, town, &file);
     assert_eq!(member["status"], "completed", "{member}");
     let document = format!("{file}/well.md");
-    assert_eq!(found(&server, "town", "Quillby"), (vec![document], 1));
+    assert_eq!(found(&server, town, "Quillby"), (vec![document], 1));
     let body = json!({"query": ["Quillby", "well"], "max_num_results": 5});
-    let page = server.post("/v1/vector_stores/town/search", &body).json();
+    let page = server
+        .post(&format!("/v1/vector_stores/{town}/search"), &body)
+        .json();
     assert_eq!(page["data"].as_array().unwrap().len(), 1);
     let result = &page["data"][0];
     assert_eq!(
@@ -111,10 +115,10 @@ fn a_file_is_searched_when_it_is_completed_and_gone_when_it_is_deleted() {
 
     // One more, which is then taken out again.
     let other = uploaded(&server, "mill.md", "The mill of Quillby grinds oats.");
-    let path = "/v1/vector_stores/town/files";
+    let path = &format!("/v1/vector_stores/{town}/files");
     let again = json!({"file_id": other});
     assert_eq!(server.post(path, &again).status, 200);
-    assert_eq!(attached(&server, "town", &other)["status"], "completed");
+    assert_eq!(attached(&server, town, &other)["status"], "completed");
     assert_eq!(server.post(path, &again).code(), "file_exists");
     let listed = server
         .get(&format!("{path}?filter=completed&limit=1"))
@@ -131,7 +135,7 @@ fn a_file_is_searched_when_it_is_completed_and_gone_when_it_is_deleted() {
         (&gone["deleted"], &gone["generation"]),
         (&json!(true), &json!(3))
     );
-    let (hits, generation) = found(&server, "town", "Quillby");
+    let (hits, generation) = found(&server, town, "Quillby");
     assert_eq!((hits.len(), generation), (1, 3));
     // The file itself is kept until it is deleted, and with it all that came of it goes.
     assert_eq!(server.get(&format!("{FILES}/{other}")).status, 200);
@@ -143,15 +147,15 @@ fn a_file_is_searched_when_it_is_completed_and_gone_when_it_is_deleted() {
         server.get(&format!("{FILES}/{file}")).code(),
         "unknown_file"
     );
-    assert_eq!(found(&server, "town", "Quillby").0, ["empty_corpus"]);
+    assert_eq!(found(&server, town, "Quillby").0, ["empty_corpus"]);
     let left = server.get(FILES).json();
     assert_eq!(left["data"][0]["id"], json!(other));
     assert_eq!(left["data"].as_array().unwrap().len(), 1);
     assert_eq!(
-        server.delete("/v1/vector_stores/town").json()["deleted"],
+        server.delete(&format!("/v1/vector_stores/{town}")).json()["deleted"],
         true
     );
-    assert_eq!(found(&server, "town", "Quillby").0, ["unknown_corpus"]);
+    assert_eq!(found(&server, town, "Quillby").0, ["unknown_corpus"]);
 }
 
 #[test]

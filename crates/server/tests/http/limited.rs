@@ -60,6 +60,8 @@ struct Others {
     correction: String,
     job: String,
     file: String,
+    batch: String,
+    response: String,
 }
 
 /// Fills the other corpus, and puts beside it what has the secret in its name.
@@ -97,8 +99,17 @@ fn fill(all: &Holder<'_>, other: &str) -> Others {
         &format!("{SECRET} again."),
     );
     let file = text(&file["id"]);
-    let store = json!({"name": SECRET, "file_ids": [file]});
-    assert_eq!(all.post("/v1/vector_stores", &store).status, 200);
+    let corpus = json!({"name": SECRET});
+    assert_eq!(all.post("/v1/ken/corpora", &corpus).status, 201);
+    let title = json!({"name": format!("{SECRET}'s")});
+    let store = format!("/v1/vector_stores/{SECRET}");
+    assert_eq!(all.post(&store, &title).status, 200);
+    let files = json!({"file_ids": [file]});
+    let batch = text(&all.post(&format!("{store}/file_batches"), &files).json()["id"]);
+    let asked = json!({
+        "model": "ken/always", "input": format!("Where is {SECRET}?"), "ken": {"corpus": other},
+    });
+    let response = text(&all.post("/v1/responses", &asked).json()["id"]);
     all.wait_for_jobs();
     Others {
         trace,
@@ -106,6 +117,8 @@ fn fill(all: &Holder<'_>, other: &str) -> Others {
         correction,
         job: text(&job["id"]),
         file,
+        batch,
+        response,
     }
 }
 
@@ -127,6 +140,8 @@ fn seen(all: &Holder<'_>, other: &str, of: &Others) -> Vec<String> {
         one(format!("/v1/ken/corpora/{other}")),
         one(format!("/v1/ken/corpora/{SECRET}")),
         one(format!("/v1/vector_stores/{SECRET}/files/{}", of.file)),
+        one(format!("/v1/files/{}/content", of.file)),
+        one(format!("/v1/responses/{}", of.response)),
     ]);
     // It is of the first corpus, whose key adds to it by asking.
     if other == FIRST {
@@ -147,6 +162,8 @@ fn requests(route: &Route, own: &str, of: &Others) -> Vec<(String, String)> {
         ),
         ("job_0", &of.job),
         ("file-0", &of.file),
+        ("vsfb_0", &of.batch),
+        ("resp_0", &of.response),
     ];
     let path = ids
         .iter()

@@ -49,4 +49,5 @@ mod slow_model;
 mod spans;
 mod studies;
 mod traces;
+mod vector_stores;
 mod watch;

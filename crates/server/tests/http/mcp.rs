@@ -6,6 +6,7 @@ use ken_server::{Access, Agent};
 use ken_testing::TableModel;
 use serde_json::{Value, json};
 
+use crate::client::run_python;
 use crate::fixture::{FRANCE, LIMITS, OIL, Running, facts, served, wait_for};
 use crate::slow_model::{Reading, SlowModel};
 
@@ -28,6 +29,7 @@ fn tools_are_described_and_return_what_they_say() {
         .post("/mcp", &request(1, "initialize", &params))
         .json();
     assert_eq!(welcome["result"]["protocolVersion"], "2025-06-18");
+    assert!(welcome["result"]["serverInfo"]["title"].is_string());
     let begun = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
     assert_eq!(server.post("/mcp", &begun).status, 202);
     let listed = server
@@ -39,6 +41,10 @@ fn tools_are_described_and_return_what_they_say() {
     for tool in tools {
         assert_eq!(tool["inputSchema"]["type"], "object");
         assert_eq!(tool["outputSchema"]["type"], "object");
+        assert!(tool["title"].is_string(), "{tool}");
+        for (name, schema) in tool["inputSchema"]["properties"].as_object().unwrap() {
+            assert!(schema["type"].is_string(), "{name}: {schema}");
+        }
         assert!(
             tool["inputSchema"]["properties"]["max_tokens"].is_object(),
             "{tool}"
@@ -170,6 +176,71 @@ fn schemas_name_no_formats_and_their_integers_are_those_of_json() {
     assert_eq!(refused["isError"], true);
 }
 
+/// The steps that a client was told of by a token.
+fn steps(messages: &[Value], token: &Value) -> Vec<u64> {
+    let progress = messages
+        .iter()
+        .filter(|one| one["method"] == "notifications/progress")
+        .inspect(|one| assert_eq!(&one["params"]["progressToken"], token));
+    progress
+        .map(|one| one["params"]["progress"].as_u64().unwrap())
+        .collect()
+}
+
+#[test]
+fn a_call_with_a_token_tells_of_its_progress_as_events() {
+    let server = Running::start();
+    let params =
+        json!({"name": "ask", "arguments": {"question": OIL}, "_meta": {"progressToken": 7}});
+    let message = request(1, "tools/call", &params);
+    let accept = [("accept", "application/json, text/event-stream")];
+    let response = server.post_as(&accept, "/mcp", &message);
+    assert_eq!(response.header("content-type"), Some("text/event-stream"));
+    let text = response.text();
+    let events = text
+        .split("\n\n")
+        .filter_map(|event| event.strip_prefix("data: "));
+    let events: Vec<Value> = events
+        .map(|data| serde_json::from_str(data).unwrap())
+        .collect();
+    let (last, told) = events.split_last().unwrap();
+    assert_eq!(last["result"]["structuredContent"]["answer"], "Ida");
+    assert_eq!(steps(told, &json!(7)), [1, 2, 3]);
+    // Whoever reads no events, or wants no progress, gets the response alone.
+    let plain = server.post("/mcp", &message).json();
+    assert_eq!(plain["result"]["structuredContent"]["answer"], "Ida");
+    let params = json!({"name": "ask", "arguments": {"question": OIL}});
+    let response = server.post_as(&accept, "/mcp", &request(1, "tools/call", &params));
+    assert_eq!(response.header("content-type"), Some("application/json"));
+}
+
+#[test]
+fn the_official_client_is_told_of_progress_over_http() {
+    let server = Running::start();
+    let url = format!("http://{}/mcp", server.address);
+    run_python("mcp", "mcp_progress.py", &url);
+}
+
+#[test]
+fn the_entry_of_the_registry_is_of_this_version_and_starts_the_agents_server() {
+    let text = include_str!("../../../../packaging/server.json");
+    let entry: Value = serde_json::from_str(text).unwrap();
+    assert_eq!(entry["version"], env!("CARGO_PKG_VERSION"));
+    let [package] = entry["packages"].as_array().unwrap().as_slice() else {
+        panic!("{entry}")
+    };
+    assert_eq!(
+        (&package["identifier"], &package["version"]),
+        (&json!("ken-rag"), &entry["version"])
+    );
+    let arguments = package["packageArguments"].as_array().unwrap().iter();
+    let values: Vec<&Value> = arguments.map(|one| &one["value"]).collect();
+    assert_eq!(values, [&json!("serve"), &json!("mcp"), &Value::Null]);
+    let (space, name) = entry["name"].as_str().unwrap().split_once('/').unwrap();
+    assert!(space.starts_with("io.github.") && name == "ken");
+    assert!(entry["description"].as_str().unwrap().len() <= 100);
+}
+
 #[test]
 fn lines_are_served_at_once_and_can_be_cancelled() {
     let folder = tempfile::tempdir().unwrap();
@@ -210,7 +281,12 @@ fn lines_are_served_at_once_and_can_be_cancelled() {
     reading
         .released
         .store(true, std::sync::atomic::Ordering::SeqCst);
-    agent.take(request(3, "tools/call", &ask).to_string().as_bytes());
+    let mut told = ask;
+    told["_meta"] = json!({"progressToken": "third"});
+    agent.take(request(3, "tools/call", &told).to_string().as_bytes());
     agent.finish();
+    let all = said.lock().unwrap().clone();
+    assert_eq!(steps(&all, &json!("third")), [1, 2, 3]);
+    assert_eq!(all.last().unwrap()["id"], 3);
     assert!(has(json!(3)) && !has(json!(1)));
 }

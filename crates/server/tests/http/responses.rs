@@ -2,12 +2,12 @@
 
 use std::sync::atomic::Ordering;
 
-use ken_server::{Keys, Limits};
+use ken_server::{Keys, Limits, Scope};
 use ken_testing::TableModel;
 use serde_json::{Value, json};
 
-use crate::client::Response;
-use crate::fixture::{FOLLOW_UP, LIMITS, OIL, Running, facts};
+use crate::client::{Response, exchange, request};
+use crate::fixture::{FOLLOW_UP, LIMITS, OIL, REWRITTEN, Running, facts, grant};
 
 const RESPONSES: &str = "/v1/responses";
 
@@ -214,11 +214,148 @@ fn a_conversation_is_answered_by_its_last_message() {
     input.push(json!({"role": "user", "content": FOLLOW_UP}));
     let value = respond(&server, "ken/always", &json!({ "input": input })).json();
     assert_eq!(value["output"][0]["content"][0]["text"], "May");
-    let refused = respond(
+}
+
+#[test]
+fn a_response_is_kept_and_gone_on_from_also_by_the_next_server() {
+    let server = Running::start();
+    let first = respond(&server, "ken/always", &json!({"metadata": {"a": "b"}})).json();
+    assert_eq!(first["store"], true);
+    let path = format!("{RESPONSES}/{}", first["id"].as_str().unwrap());
+    assert_eq!(server.get(&path).json(), first);
+    let server = server.again();
+    assert_eq!(server.get(&path).json(), first);
+    let streamed = server.get(&format!("{path}?stream=true"));
+    assert_eq!(streamed.code(), "unsupported_parameter");
+    let goes_on = |from: &Value, input: &str| {
+        let more = json!({"previous_response_id": from["id"], "input": input});
+        respond(&server, "ken/always", &more).json()
+    };
+    let second = goes_on(&first, FOLLOW_UP);
+    assert_eq!(second["output"][0]["content"][0]["text"], "May");
+    assert_eq!(second["ken"]["question"], REWRITTEN);
+    assert_eq!(second["previous_response_id"], first["id"]);
+    // What was said is there when the first is gone.
+    let gone = server.delete(&path).json();
+    let expected = json!({"id": first["id"], "object": "response", "deleted": true});
+    assert_eq!(gone, expected);
+    let unknown = server.get(&path);
+    assert_eq!(
+        (unknown.status, unknown.code().as_str()),
+        (404, "response_not_found")
+    );
+    assert_eq!(server.delete(&path).status, 404);
+    let third = goes_on(&second, FOLLOW_UP);
+    assert_eq!(third["status"], "completed", "{third}");
+    let none = respond(
         &server,
         "ken",
         &json!({"previous_response_id": first["id"]}),
     );
+    let error = &none.json()["error"];
+    assert_eq!(
+        (none.status, &error["code"], &error["param"]),
+        (
+            400,
+            &json!("previous_response_not_found"),
+            &json!("previous_response_id")
+        )
+    );
+    let unkept = respond(&server, "ken/always", &json!({"store": false})).json();
+    assert_eq!(unkept["store"], false);
+    let unkept = format!("{RESPONSES}/{}", unkept["id"].as_str().unwrap());
+    assert_eq!(server.get(&unkept).code(), "response_not_found");
+}
+
+#[test]
+fn a_streamed_response_is_kept_when_its_last_event_is_there() {
+    let server = Running::start();
+    let events = named(&respond(&server, "ken/always", &json!({"stream": true})));
+    let last = &events.last().unwrap().1["response"];
+    let path = format!("{RESPONSES}/{}", last["id"].as_str().unwrap());
+    assert_eq!(&server.get(&path).json(), last);
+    let more = json!({"previous_response_id": last["id"], "input": FOLLOW_UP, "stream": true});
+    let events = named(&respond(&server, "ken/always", &more));
+    let last = &events.last().unwrap().1["response"];
+    assert_eq!(last["output"][0]["content"][0]["text"], "May");
+}
+
+#[test]
+fn the_items_of_an_input_are_listed_last_first() {
+    let server = Running::start();
+    let input = json!([
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": OIL},
+        {"type": "reasoning", "id": "rs_1", "summary": []},
+        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Ida"}]},
+        {"role": "user", "content": FOLLOW_UP},
+    ]);
+    let response = respond(&server, "ken/always", &json!({ "input": input })).json();
+    let id = response["id"].as_str().unwrap();
+    let path = format!("{RESPONSES}/{id}/input_items");
+    let listed = server.get(&path).json();
+    let items = listed["data"].as_array().unwrap();
+    assert_eq!(items.len(), 5, "{listed}");
+    assert_eq!(items[2]["id"], "rs_1");
+    assert_eq!(
+        items[0]["content"],
+        json!([{"type": "input_text", "text": FOLLOW_UP}])
+    );
+    let page = server.get(&format!("{path}?limit=2&order=asc")).json();
+    assert_eq!(page["data"][0]["role"], "system");
+    let after = page["last_id"].as_str().unwrap();
+    let rest = server
+        .get(&format!("{path}?order=asc&after={after}"))
+        .json();
+    assert_eq!(rest["data"].as_array().unwrap().len(), 3);
+    let whole = respond(&server, "ken/never", &json!({})).json();
+    let path = format!("{RESPONSES}/{}/input_items", whole["id"].as_str().unwrap());
+    let only = server.get(&path).json()["data"][0].clone();
+    assert_eq!(
+        (&only["role"], &only["content"][0]["text"]),
+        (&json!("user"), &json!(OIL))
+    );
+}
+
+#[test]
+fn a_key_sees_the_responses_that_came_by_itself() {
+    let mut keys = Keys::default();
+    let [one, other] = [0, 1].map(|_| keys.make(grant(&[Scope::Ask], None), 0));
+    let server = Running::over(TableModel::new(facts()).unwrap(), LIMITS, &keys);
+    let by = |key: &str, method: &str, path: &str, body: &Value| {
+        let key = format!("Bearer {key}");
+        let headers = [("authorization", key.as_str())];
+        let request = request(method, path, &headers, &body.to_string());
+        exchange(server.address, &request)
+    };
+    let asked = json!({"model": "ken/always", "input": OIL});
+    let response = by(&one, "POST", RESPONSES, &asked).json();
+    let path = format!("{RESPONSES}/{}", response["id"].as_str().unwrap());
+    let nothing = Value::Null;
+    let items = format!("{path}/input_items");
+    for (method, path) in [("GET", &path), ("GET", &items), ("DELETE", &path)] {
+        assert_eq!(
+            by(&other, method, path, &nothing).code(),
+            "response_not_found"
+        );
+    }
+    let goes_on =
+        json!({"model": "ken", "input": FOLLOW_UP, "previous_response_id": response["id"]});
+    let refused = by(&other, "POST", RESPONSES, &goes_on);
+    assert_eq!(refused.code(), "previous_response_not_found");
+    assert_eq!(by(&one, "POST", RESPONSES, &goes_on).status, 200);
+    assert_eq!(by(&one, "DELETE", &path, &nothing).status, 200);
+}
+
+#[test]
+fn a_server_without_a_folder_keeps_no_responses() {
+    let server = Running::read_only();
+    let response = respond(&server, "ken/never", &json!({"store": true})).json();
+    assert_eq!(response["store"], false);
+    let path = format!("{RESPONSES}/{}", response["id"].as_str().unwrap());
+    assert_eq!(server.get(&path).code(), "response_not_found");
+    let goes_on = json!({"previous_response_id": response["id"]});
+    let refused = respond(&server, "ken", &goes_on);
     assert_eq!(refused.code(), "unsupported_parameter");
 }
 

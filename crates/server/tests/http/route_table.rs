@@ -85,6 +85,9 @@ fn takes(method: &str, path: &str) -> Takes {
         }
         ("POST", "/v1/ken/corrections") => || json!({"question": "Who?", "source": "self"}),
         ("POST", "/v1/vector_stores/{id}/files") => || json!({"file_id": "file-0"}),
+        ("POST", "/v1/vector_stores/{id}") => || json!({"name": "Notes", "metadata": {"a": "b"}}),
+        ("POST", "/v1/vector_stores/{id}/files/{file}") => || json!({"attributes": {"a": "b"}}),
+        ("POST", "/v1/vector_stores/{id}/file_batches") => || json!({"file_ids": ["file-0"]}),
         ("POST", "/v1/ken/corpora") => || json!({"name": "made-too"}),
         ("POST", "/v1/ken/corpora/{name}/rollback") => || json!({"generation": 1}),
         ("POST", "/v1/ken/corpora/{name}/prune") => || json!({"documents": ["none.md"]}),
@@ -113,12 +116,14 @@ fn example(path: &str) -> String {
             (path.replace("{name}", "notes"), id)
         }
         path if path.contains("files/") => (path.to_owned(), "file-0"),
+        path if path.contains("responses/") => (path.to_owned(), "resp_0"),
         path if path.contains("traces/") => (path.to_owned(), "req_0"),
         path if path.contains("evals/") => (path.to_owned(), "eval_0"),
         path if path.contains("jobs/") => (path.to_owned(), "job_0"),
         path => (path.to_owned(), "none"),
     };
-    start.replace("{id}", end).replace("{file}", end)
+    let named = start.replace("{id}", end).replace("{file}", end);
+    named.replace("{batch}", "vsfb_0")
 }
 
 /// All routes but those of the console, which are no part of the API.

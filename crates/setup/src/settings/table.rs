@@ -230,8 +230,8 @@ settings! {
     #[serde(skip)]
     sources: Vec<CorpusSource>, "[NAME=]DIR", only_flag "corpora";
 
-    /// With `serve`: folder for uploads, traces and judged questions. Clients put files in, and make corpora;
-    /// without it, nothing can be uploaded or changed, and traces are forgotten at the end
+    /// With `serve`: folder for uploads, responses, traces and judged questions. Clients put files in, and make
+    /// corpora; without it, nothing can be uploaded or changed, and traces are forgotten at the end
     #[serde(skip)]
     server_data: Option<PathBuf>, "DIR";
 

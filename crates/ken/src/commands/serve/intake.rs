@@ -10,6 +10,7 @@ use ken_documents::{Budget, ReadError, ReadOptions, read_documents_with};
 use ken_ingest::{Ingest, ingest};
 use ken_server::{Destination, Intake, IntakeError, Taken};
 use ken_setup::Settings;
+use serde_json::{Map, Value};
 
 /// Reads documents by the settings.
 pub(crate) struct Documents {
@@ -30,9 +31,11 @@ impl Documents {
     fn read(
         &self,
         folder: &Path,
+        metadata: Map<String, Value>,
         stop: &Arc<AtomicBool>,
     ) -> Result<ken_documents::Documents, IntakeError> {
         let options = ReadOptions {
+            metadata,
             follow_links: false,
             format: None,
             budget: self.budget,
@@ -51,11 +54,11 @@ fn refused(error: &dyn Diagnostic) -> IntakeError {
 
 impl Intake for Documents {
     fn recognize(&self, folder: &Path) -> Result<(), IntakeError> {
-        self.read(folder, &Arc::default()).map(drop)
+        self.read(folder, Map::new(), &Arc::default()).map(drop)
     }
 
     fn documents(&self, folder: &Path, stop: &Arc<AtomicBool>) -> Result<Vec<String>, IntakeError> {
-        let documents = self.read(folder, stop)?;
+        let documents = self.read(folder, Map::new(), stop)?;
         let ids = documents.map(|document| document.map(|document| document.id));
         let ids: Result<Vec<String>, ReadError> = ids.collect();
         ids.map_err(|error| refused(&error))
@@ -71,7 +74,7 @@ impl Intake for Documents {
         let known = CorpusSettings::of(into.corpus).map_err(|error| refused(&error))?;
         let own = known.and_then(|known| known.segmentation.parse().ok());
         let work = Ingest {
-            documents: self.read(folder, stop)?,
+            documents: self.read(folder, into.metadata.clone(), stop)?,
             corpus: into.corpus,
             cut: own.unwrap_or(self.cut),
             embedder: into.embedder,

@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use ken_diagnostic::Diagnostic;
 use ken_language::Embedder;
+use serde_json::{Map, Value};
 
 /// Reads documents and adds them to corpora.
 pub trait Intake: Send + Sync {
@@ -43,6 +44,8 @@ pub struct Destination<'a> {
     pub embedder: &'a dyn Embedder,
     /// The embedder's name, by which it is found again.
     pub reference: &'a str,
+    /// What the metadata of each document says besides its own; where both have a key, this wins.
+    pub metadata: &'a Map<String, Value>,
 }
 
 /// How far documents are taken in.

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use tokio::sync::watch;
 
 use super::intake::Taken;
@@ -20,6 +21,11 @@ pub(crate) enum Work {
     Ingest,
     /// Takes a file in that is kept.
     Attach { file: String },
+    /// Changes what the metadata of a file's documents says besides their own.
+    Describe {
+        file: String,
+        attributes: Map<String, Value>,
+    },
     /// Takes a file's documents out.
     Detach { file: String },
     /// Takes documents out.
@@ -35,10 +41,16 @@ pub(crate) enum Work {
 }
 
 impl Work {
+    /// Whether it takes this file in.
+    pub(crate) fn attaches(&self, id: &str) -> bool {
+        matches!(self, Self::Attach { file } if file == id)
+    }
+
     pub(crate) fn kind(&self) -> &'static str {
         match self {
             Self::Ingest => "ingest",
             Self::Attach { .. } => "attach",
+            Self::Describe { .. } => "describe",
             Self::Detach { .. } => "detach",
             Self::Delete { .. } => "delete",
             Self::Rollback { .. } => "rollback",

@@ -102,11 +102,43 @@ impl Jobs {
         key: Option<&str>,
     ) -> Result<Arc<Job>, Refusal> {
         let mut known = self.lock();
-        if known.waiting.len() >= MOST_WAITING {
-            let message = "too many changes of corpora wait already; try again later";
-            let status = axum::http::StatusCode::TOO_MANY_REQUESTS;
-            return Err(Refusal::new(status, "too_many_jobs", message).retried_after(BUSY));
-        }
+        known.check_room()?;
+        let job = self.add(&mut known, id, corpus, work, key)?;
+        known.tell_places();
+        drop(known);
+        self.wake.notify_all();
+        Ok(job)
+    }
+
+    /// Takes several jobs on, or none where too many wait: these may be more than wait otherwise.
+    ///
+    /// # Errors
+    /// As [`Jobs::submit`]; jobs before the one that the disk does not take are taken on.
+    pub(crate) fn submit_each(
+        &self,
+        corpus: &str,
+        works: impl Iterator<Item = (String, Work)>,
+        key: Option<&str>,
+    ) -> Result<(), Refusal> {
+        let mut known = self.lock();
+        known.check_room()?;
+        let added = works
+            .into_iter()
+            .try_for_each(|(id, work)| self.add(&mut known, id, corpus, work, key).map(drop));
+        known.tell_places();
+        drop(known);
+        self.wake.notify_all();
+        added
+    }
+
+    fn add(
+        &self,
+        known: &mut Known,
+        id: String,
+        corpus: &str,
+        work: Work,
+        key: Option<&str>,
+    ) -> Result<Arc<Job>, Refusal> {
         // Many are of the same second, and the clock may have been set back.
         let last = known.all.iter().map(|job| &job.order);
         let created = last.clone().map(|order| order.created).max();
@@ -129,9 +161,6 @@ impl Jobs {
                 .position(|job| job.state().status.is_over());
             over.and_then(|place| known.all.remove(place));
         }
-        known.tell_places();
-        drop(known);
-        self.wake.notify_all();
         Ok(job)
     }
 
@@ -213,6 +242,16 @@ impl Jobs {
 }
 
 impl Known {
+    /// Makes sure that another job may wait.
+    fn check_room(&self) -> Result<(), Refusal> {
+        if self.waiting.len() < MOST_WAITING {
+            return Ok(());
+        }
+        let message = "too many changes of corpora wait already; try again later";
+        let status = axum::http::StatusCode::TOO_MANY_REQUESTS;
+        Err(Refusal::new(status, "too_many_jobs", message).retried_after(BUSY))
+    }
+
     /// Takes the first job of the key whose turn it is: the one that was served the longest ago.
     fn next(&mut self) -> Option<Arc<Job>> {
         let served = |job: &Arc<Job>| self.begun.iter().position(|key| *key == job.order.key);

@@ -1,6 +1,7 @@
 //! What clients put into the server and take out again: files, corpora, and the jobs that change these.
 //! All of it is in one folder, and a server that was killed goes on where it was.
 
+pub(crate) mod batches;
 pub(crate) mod files;
 pub(crate) mod intake;
 pub(crate) mod job;
@@ -18,6 +19,7 @@ use ken_corpus::Corpus;
 use ken_language::Embedder;
 use ken_setup::CorpusAddress;
 use rand::Rng;
+use serde_json::{Map, Value};
 
 use self::files::{FileRecord, Files};
 use self::intake::Intake;
@@ -39,6 +41,13 @@ pub struct Library {
     embedder: Arc<dyn Embedder>,
     /// Its name.
     reference: String,
+}
+
+/// A file that is to be put into a corpus.
+pub(crate) struct Attached {
+    pub(crate) record: FileRecord,
+    /// What its documents' metadata is to say besides their own.
+    pub(crate) attributes: Map<String, Value>,
 }
 
 /// What stands for a file where a document came by none: its id, unless that could be a file's, and its title.
@@ -176,38 +185,85 @@ impl Library {
         &self,
         corpora: &Corpora,
         corpus: &str,
-        file: &FileRecord,
+        file: &Attached,
         key: Option<&str>,
-    ) -> Result<(StoreFile, Arc<Job>), Refusal> {
+    ) -> Result<StoreFile, Refusal> {
         self.place(corpora, corpus)?;
-        let before = self.stores.file(corpus, &file.id)?;
-        let is_there = |member: &StoreFile| {
-            matches!(
-                member.status,
-                Membership::InProgress | Membership::Completed
-            )
-        };
-        if before.as_ref().is_some_and(is_there) {
-            let message = format!("the file {:?} is in the corpus already", file.id);
+        let before = self.stores.file(corpus, &file.record.id)?;
+        if before.as_ref().is_some_and(StoreFile::is_there) {
+            let message = format!("the file {:?} is in the corpus already", file.record.id);
             return Err(Refusal::conflict("file_exists", message).of("file_id"));
         }
+        let member = self.begin(corpus, file, before)?;
+        let file = member.file.clone();
+        let submitted = self.submit(corpus, Work::Attach { file }, key);
+        if submitted.is_err() {
+            self.stores.forget(corpus, &member.file)?;
+        }
+        submitted.map(|_| member)
+    }
+
+    /// Puts files into a corpus. Of those that are in it already, the attributes change.
+    ///
+    /// # Errors
+    /// Too many jobs; a disk that takes no more.
+    pub(crate) fn attach_each(
+        &self,
+        corpus: &str,
+        files: Vec<Attached>,
+        key: Option<&str>,
+    ) -> Result<(), Refusal> {
+        let (mut works, mut begun) = (Vec::new(), Vec::new());
+        for file in files {
+            let id = file.record.id.clone();
+            match self.stores.file(corpus, &id)? {
+                Some(member) if member.is_there() => {
+                    if member.attributes != file.attributes {
+                        let (file, attributes) = (id, file.attributes);
+                        works.push(Work::Describe { file, attributes });
+                    }
+                }
+                before => {
+                    begun.push(self.begin(corpus, &file, before)?.file);
+                    works.push(Work::Attach { file: id });
+                }
+            }
+        }
+        let works = works.into_iter().map(|work| (new_id("job_"), work));
+        let submitted = self.jobs.submit_each(corpus, works, key);
+        if submitted.is_err() {
+            let open = self.jobs.open_of(corpus);
+            let waits = |id: &String| {
+                let attaches = |job: &Arc<Job>| job.order.work.attaches(id);
+                open.iter().any(attaches)
+            };
+            for file in begun.iter().filter(|file| !waits(file)) {
+                self.stores.forget(corpus, file)?;
+            }
+        }
+        submitted
+    }
+
+    /// Notes that a file is being put into a corpus.
+    fn begin(
+        &self,
+        corpus: &str,
+        file: &Attached,
+        before: Option<StoreFile>,
+    ) -> Result<StoreFile, RecordError> {
         let member = StoreFile {
-            file: file.id.clone(),
-            filename: file.filename.clone(),
-            bytes: file.bytes,
+            file: file.record.id.clone(),
+            filename: file.record.filename.clone(),
+            bytes: file.record.bytes,
             created: unix_seconds(),
             status: Membership::InProgress,
             error: None,
             // Those of an attempt that failed are still to be taken out with it.
             documents: before.map(|before| before.documents).unwrap_or_default(),
+            attributes: file.attributes.clone(),
         };
         self.stores.note(corpus, &member)?;
-        let file = file.id.clone();
-        let job = self.submit(corpus, Work::Attach { file }, key);
-        if job.is_err() {
-            self.stores.forget(corpus, &member.file)?;
-        }
-        Ok((member, job?))
+        Ok(member)
     }
 
     /// The id and the name of the file that a document came by; of one that came by none, its own id and its title.
@@ -277,9 +333,9 @@ impl Library {
     /// As [`Library::cancel`].
     pub(crate) fn cancel_attaching(&self, corpus: &str, file: &str) -> Result<(), RecordError> {
         let mut open = self.jobs.open_of(corpus).into_iter();
-        open.try_for_each(|job| match &job.order.work {
-            Work::Attach { file: own } if own == file => self.cancel(&job),
-            _ => Ok(()),
+        open.try_for_each(|job| match job.order.work.attaches(file) {
+            true => self.cancel(&job),
+            false => Ok(()),
         })
     }
 

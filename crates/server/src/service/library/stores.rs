@@ -6,13 +6,18 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use crate::service::record::{self, RecordError};
 
 /// What is kept of a corpus that a client made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct MadeCorpus {
+    /// By which it is addressed.
     pub(crate) name: String,
+    /// What people call it; the name where they call it nothing else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) title: Option<String>,
     /// In seconds since 1970 (UTC).
     pub(crate) created: u64,
     /// As the client gave it.
@@ -43,6 +48,16 @@ pub(crate) struct StoreFile {
     pub(crate) error: Option<(String, String)>,
     /// The ids of its documents.
     pub(crate) documents: Vec<String>,
+    /// What its documents' metadata says besides their own.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub(crate) attributes: Map<String, Value>,
+}
+
+impl StoreFile {
+    /// Whether its documents are in the corpus, or on their way there.
+    pub(crate) fn is_there(&self) -> bool {
+        matches!(self.status, Membership::InProgress | Membership::Completed)
+    }
 }
 
 /// A file by which a document came.
@@ -112,7 +127,7 @@ impl Stores {
         }
     }
 
-    /// Makes one.
+    /// Makes one, or changes what is kept of it.
     ///
     /// # Errors
     /// A record that cannot be written.
@@ -149,7 +164,12 @@ impl Stores {
     }
 
     fn members(&self, corpus: &str) -> PathBuf {
-        self.folder.join(corpus).join("files")
+        self.beside(corpus, "files")
+    }
+
+    /// A folder of records of a corpus, which goes with it.
+    pub(super) fn beside(&self, corpus: &str, records: &str) -> PathBuf {
+        self.folder.join(corpus).join(records)
     }
 
     /// The files of a corpus.
@@ -288,6 +308,7 @@ mod tests {
             status: Membership::Completed,
             error: None,
             documents: documents.iter().map(|id| (*id).to_owned()).collect(),
+            attributes: Map::new(),
         }
     }
 
@@ -344,6 +365,7 @@ mod tests {
         let stores = Stores::open(folder.path()).unwrap();
         let made = MadeCorpus {
             name: "made".to_owned(),
+            title: None,
             created: 1,
             metadata: BTreeMap::new(),
         };

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use ken_corpus::{Corpus, CorpusError, Writer};
 use ken_diagnostic::Diagnostic;
 use ken_setup::CorpusAddress;
+use serde_json::{Map, Value};
 
 use super::Library;
 use super::intake::{Destination, IntakeError, Taken};
@@ -188,6 +189,7 @@ impl Running<'_> {
         let changed = match &self.job.order.work {
             Work::Ingest => self.take(&sent, &place),
             Work::Attach { file } => self.attach(file, &place),
+            Work::Describe { file, attributes } => self.describe(file, attributes, &place),
             Work::Detach { file } => self.detach(file, &place),
             Work::Delete { documents } => Ok(Writer::open(&place)?.delete(documents).map(drop)?),
             Work::Rollback { generation } => Ok(Writer::rollback(&place, *generation).map(drop)?),
@@ -271,11 +273,16 @@ impl Running<'_> {
             return Err(Trouble::theirs("no_documents", "there are no documents"));
         }
         self.library.check_ids(self.corpus(), &found, None)?;
-        self.embed(folder, place)?;
+        self.embed(folder, &Map::new(), place)?;
         Ok(self.library.stores.disown(self.corpus(), &found)?)
     }
 
-    fn embed(&self, folder: &Path, place: &Path) -> Result<(), Trouble> {
+    fn embed(
+        &self,
+        folder: &Path,
+        metadata: &Map<String, Value>,
+        place: &Path,
+    ) -> Result<(), Trouble> {
         let opened = self.served().corpora.find(Some(self.corpus()), None);
         let opened = opened.ok().flatten();
         let own = opened.as_ref().map(|opened| &opened.retriever);
@@ -285,6 +292,7 @@ impl Running<'_> {
             reference: own.map_or(self.library.reference.as_str(), |own| {
                 own.back_end().embedder().reference.as_str()
             }),
+            metadata,
         };
         let mut progress = |taken| self.job.progress(taken);
         let (intake, stop) = (&self.library.intake, &self.job.stop);
@@ -308,7 +316,7 @@ impl Running<'_> {
             // Before any is published, so that each can be taken out again.
             member.documents = documents;
             stores.note(self.corpus(), &member)?;
-            self.embed(&folder, place)
+            self.embed(&folder, &member.attributes, place)
         });
         if taken.is_err() && self.is_broken_off() {
             return taken;
@@ -327,6 +335,32 @@ impl Running<'_> {
         }
         stores.note(self.corpus(), &member)?;
         taken
+    }
+
+    /// A file that is not in the corpus yet gets the attributes when it is.
+    fn describe(
+        &self,
+        file: &str,
+        attributes: &Map<String, Value>,
+        place: &Path,
+    ) -> Result<(), Trouble> {
+        let stores = &self.library.stores;
+        let Some(mut member) = stores.file(self.corpus(), file)? else {
+            return Err(Trouble::theirs("unknown_file", "the file was taken out"));
+        };
+        if member.status == Membership::Completed {
+            let folder = self.library.files.root(file);
+            let documents = self.documents(&folder)?;
+            if documents.iter().any(|id| !member.documents.contains(id)) {
+                let message = "other documents have taken the places of some of the file: take the file \
+                               out, and put it in again";
+                return Err(Trouble::theirs("documents_replaced", message));
+            }
+            self.embed(&folder, attributes, place)?;
+            self.serve(place)?;
+        }
+        member.attributes.clone_from(attributes);
+        Ok(stores.note(self.corpus(), &member)?)
     }
 
     fn detach(&self, file: &str, place: &Path) -> Result<(), Trouble> {

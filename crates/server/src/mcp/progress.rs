@@ -1,0 +1,77 @@
+//! How far a call of a tool is, for clients that want to be told.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use serde_json::{Value, json};
+
+/// Takes a message to the client.
+pub(crate) type Tell = Arc<dyn Fn(Value) + Send + Sync>;
+
+/// Tells of the steps of one call.
+pub(crate) struct Progress {
+    /// By which the client knows the call, and where it is told; `None` where it did not ask for that.
+    to: Option<(Value, Tell)>,
+    /// Steps so far.
+    steps: AtomicU64,
+}
+
+impl Progress {
+    /// That of a call with these parameters.
+    pub(crate) fn of(params: &Value, tell: Option<&Tell>) -> Self {
+        let token = token(params).cloned();
+        Self {
+            to: token.zip(tell.cloned()),
+            steps: AtomicU64::default(),
+        }
+    }
+
+    /// Tells of the next step.
+    pub(crate) fn step(&self, message: &str) {
+        let Some((token, tell)) = &self.to else {
+            return;
+        };
+        let progress = self.steps.fetch_add(1, Ordering::Relaxed) + 1;
+        let params = json!({ "progressToken": token, "progress": progress, "message": message });
+        tell(json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": params }));
+    }
+}
+
+/// The token of a call whose client wants to be told.
+pub(crate) fn token(params: &Value) -> Option<&Value> {
+    let token = params.get("_meta")?.get("progressToken")?;
+    (token.is_string() || token.is_number()).then_some(token)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+
+    #[test]
+    fn only_calls_with_a_token_are_told_of() {
+        let told: Arc<Mutex<Vec<Value>>> = Arc::default();
+        let heard = Arc::clone(&told);
+        let tell: Tell = Arc::new(move |message| heard.lock().unwrap().push(message));
+        for (token, count) in [
+            (json!("a"), 2),
+            (json!(7), 2),
+            (json!(null), 0),
+            (json!([1]), 0),
+        ] {
+            let params = json!({ "_meta": { "progressToken": token } });
+            let progress = Progress::of(&params, Some(&tell));
+            progress.step("one");
+            progress.step("two");
+            let told = std::mem::take(&mut *told.lock().unwrap());
+            assert_eq!(told.len(), count, "{token}");
+            if let [first, second] = told.as_slice() {
+                let params = [first, second].map(|one| &one["params"]);
+                assert_eq!(params.map(|one| &one["progress"]), [&json!(1), &json!(2)]);
+                assert!(params.iter().all(|one| one["progressToken"] == token));
+            }
+        }
+        Progress::of(&json!({}), None).step("nobody hears it");
+    }
+}

@@ -1,0 +1,339 @@
+//! A response with its answer: whole, and as the events of a stream.
+
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use serde::Serialize;
+
+use crate::routes::address::Addresses;
+use crate::routes::citations::cited;
+use crate::routes::events;
+use crate::routes::stream::Wording;
+use crate::service::answers::{AnswerEvent, Completion};
+use crate::service::resources::Served;
+use crate::service::responses::KeptResponse;
+use crate::service::work::blocking;
+use crate::wire::ken::{Citation, Trace};
+use crate::wire::refusal::Refusal;
+use crate::wire::responses::{
+    FileCitation, FileSearchResult, Happening, IncompleteDetails, OutputItem, OutputPart,
+    OutputRefusal, OutputText, ResponseObject, ResponseUsage, TextHappening,
+};
+
+/// A response, and how far its stream is.
+pub(super) struct Reply {
+    pub(super) served: Arc<Served>,
+    pub(super) response: ResponseObject,
+    /// The id of the search.
+    pub(super) search: String,
+    /// The id of the answer.
+    pub(super) message: String,
+    pub(super) addresses: Addresses,
+    /// Whether the client offered the search as a tool, or asked for what it finds, and so is told of it.
+    pub(super) offered: bool,
+    /// Whether what was found is told.
+    pub(super) results: bool,
+    /// Events so far.
+    pub(super) count: usize,
+    pub(super) created: bool,
+    /// Whether the answer has begun.
+    pub(super) begun: bool,
+    /// What is kept of it, where it is.
+    pub(super) keeping: Option<KeptResponse>,
+}
+
+/// An event as it is sent: named, numbered.
+#[derive(Serialize)]
+struct Numbered<'a> {
+    #[serde(rename = "type")]
+    kind: &'a str,
+    sequence_number: usize,
+    #[serde(flatten)]
+    happening: Happening<'a>,
+}
+
+impl Reply {
+    /// The response with its answer, which is kept by then.
+    pub(super) async fn completed(mut self, answered: Completion) -> ResponseObject {
+        if self.offered && answered.trace.searches > 0 && self.response.output.is_empty() {
+            let search = self.searched(&answered.trace);
+            self.response.output.push(search);
+        }
+        let text = self.text(&answered);
+        self.complete(text, answered);
+        self.keep().await;
+        self.response
+    }
+
+    /// Keeps it, where it is to be kept and complete.
+    async fn keep(&mut self) {
+        let Some(mut kept) = self.keeping.take() else {
+            return;
+        };
+        if !matches!(self.response.status, "completed" | "incomplete") {
+            return;
+        }
+        let served = Arc::clone(&self.served);
+        let response = serde_json::to_value(&self.response);
+        let work = move || {
+            if let (Some(responses), Ok(response)) = (&served.responses, response) {
+                kept.response = response;
+                served.kept("responses", responses.keep(&kept));
+            }
+            Ok(())
+        };
+        // What cannot be written is told in the log; the answer is there all the same.
+        let _ = blocking(work).await;
+    }
+
+    fn complete(&mut self, text: OutputText, answered: Completion) {
+        let [input_tokens, output_tokens] = answered.tokens;
+        let reason = match answered.trace.lack.as_deref() {
+            _ if answered.truncated => Some("max_output_tokens"),
+            Some("filtered") => Some("content_filter"),
+            _ => None,
+        };
+        let status = match reason {
+            Some(_) => "incomplete",
+            None => "completed",
+        };
+        let refusal = answered.refusal.map(|refusal| {
+            OutputPart::Refusal(OutputRefusal {
+                kind: "refusal",
+                refusal,
+            })
+        });
+        self.response.output.push(OutputItem::Message {
+            id: self.message.clone(),
+            status,
+            role: "assistant",
+            content: std::iter::once(OutputPart::Text(text))
+                .chain(refusal)
+                .collect(),
+        });
+        self.response.status = status;
+        self.response.incomplete_details = reason.map(|reason| IncompleteDetails { reason });
+        self.response.usage = Some(ResponseUsage {
+            input_tokens,
+            input_tokens_details: Default::default(),
+            output_tokens,
+            output_tokens_details: Default::default(),
+            total_tokens: input_tokens + output_tokens,
+        });
+        self.response.ken = Some(answered.trace);
+    }
+
+    fn searched(&self, trace: &Trace) -> OutputItem {
+        let found = trace.retrieved.as_ref().filter(|_| self.results);
+        OutputItem::FileSearchCall {
+            id: self.search.clone(),
+            status: "completed",
+            queries: vec![trace.question.clone()],
+            results: found.map(|found| {
+                let corpus = trace.corpus.as_ref().map_or("", |corpus| &corpus.name);
+                let each = found.iter().map(|one| {
+                    let (file_id, filename) = self.served.file_of(corpus, &one.doc_id, &one.title);
+                    FileSearchResult {
+                        file_id,
+                        filename,
+                        score: one.score,
+                        text: one.text.clone(),
+                        attributes: one.metadata.clone(),
+                    }
+                });
+                each.collect()
+            }),
+        }
+    }
+
+    fn text(&self, answered: &Completion) -> OutputText {
+        let each = cited(answered).into_iter().map(|cited| {
+            let Citation {
+                doc_id,
+                title,
+                passage_id,
+                location,
+                ..
+            } = cited.citation;
+            let (file_id, filename) = self.served.file_of(cited.corpus, doc_id, title);
+            FileCitation {
+                kind: "file_citation",
+                file_id,
+                filename,
+                index: cited.place.end,
+                start_index: cited.place.start,
+                end_index: cited.place.end,
+                url: self.addresses.passage(cited.corpus, passage_id, location),
+            }
+        });
+        OutputText::new(answered.text.clone(), each.collect())
+    }
+
+    /// Where the answer stands among the items.
+    fn place(&self) -> usize {
+        self.response.output.len()
+    }
+
+    fn event(&mut self, kind: &str, happening: Happening<'_>) -> Bytes {
+        let numbered = Numbered {
+            kind,
+            sequence_number: self.count,
+            happening,
+        };
+        self.count += 1;
+        events::named(kind, &numbered)
+    }
+
+    fn of_response(&mut self, kind: &str) -> Bytes {
+        let response = self.response.clone();
+        let happening = Happening::Response {
+            response: &response,
+        };
+        self.event(kind, happening)
+    }
+
+    fn of_text(&mut self, kind: &str, what: TextHappening<'_>) -> Bytes {
+        let (message, output_index) = (self.message.clone(), self.place());
+        let happening = Happening::Text {
+            output_index,
+            item_id: &message,
+            content_index: 0,
+            what,
+        };
+        self.event(kind, happening)
+    }
+
+    fn of_item(&mut self, kind: &str, item: &OutputItem) -> Bytes {
+        let output_index = self.place();
+        self.event(kind, Happening::Item { output_index, item })
+    }
+
+    fn create(&mut self) -> Vec<Bytes> {
+        if std::mem::replace(&mut self.created, true) {
+            return Vec::new();
+        }
+        let kinds = ["response.created", "response.in_progress"];
+        kinds.map(|kind| self.of_response(kind)).into()
+    }
+
+    /// The search, which is over by the time that it is told of.
+    fn search(&mut self, trace: &Trace) -> Vec<Bytes> {
+        if !self.offered || !self.response.output.is_empty() {
+            return Vec::new();
+        }
+        let begun = OutputItem::FileSearchCall {
+            id: self.search.clone(),
+            status: "in_progress",
+            queries: Vec::new(),
+            results: None,
+        };
+        let mut told = vec![self.of_item("response.output_item.added", &begun)];
+        let id = self.search.clone();
+        for state in ["in_progress", "searching", "completed"] {
+            let happening = Happening::Search {
+                output_index: 0,
+                item_id: &id,
+            };
+            told.push(self.event(&format!("response.file_search_call.{state}"), happening));
+        }
+        let item = self.searched(trace);
+        told.push(self.of_item("response.output_item.done", &item));
+        self.response.output.push(item);
+        told
+    }
+
+    fn begin(&mut self) -> Vec<Bytes> {
+        if std::mem::replace(&mut self.begun, true) {
+            return Vec::new();
+        }
+        let item = OutputItem::Message {
+            id: self.message.clone(),
+            status: "in_progress",
+            role: "assistant",
+            content: Vec::new(),
+        };
+        let part = OutputText::new(String::new(), Vec::new());
+        let part = TextHappening::Part { part: &part };
+        vec![
+            self.of_item("response.output_item.added", &item),
+            self.of_text("response.content_part.added", part),
+        ]
+    }
+
+    fn end(&mut self, answered: Completion) -> Vec<Bytes> {
+        let part = self.text(&answered);
+        let mut told = Vec::new();
+        for (annotation_index, annotation) in part.annotations.iter().enumerate() {
+            let what = TextHappening::Annotation {
+                annotation_index,
+                annotation,
+            };
+            told.push(self.of_text("response.output_text.annotation.added", what));
+        }
+        let done = TextHappening::Done {
+            text: &part.text,
+            logprobs: [],
+        };
+        told.push(self.of_text("response.output_text.done", done));
+        let whole = TextHappening::Part { part: &part };
+        told.push(self.of_text("response.content_part.done", whole));
+        let output_index = self.place();
+        self.complete(part, answered);
+        if let Some(item) = self.response.output.last().cloned() {
+            let happening = Happening::Item {
+                output_index,
+                item: &item,
+            };
+            told.push(self.event("response.output_item.done", happening));
+        }
+        let kind = format!("response.{}", self.response.status);
+        told.push(self.of_response(&kind));
+        told
+    }
+
+    /// Clients that only read the response, and those that only look for errors, both learn of it.
+    fn fail(&mut self, refusal: &Refusal) -> Vec<Bytes> {
+        let error = refusal.object();
+        self.response.status = "failed";
+        self.response.error = Some(error.clone());
+        let failed = self.of_response("response.failed");
+        let happening = Happening::Error {
+            code: error.code,
+            message: &error.message,
+            param: error.param.as_deref(),
+        };
+        vec![failed, self.event("error", happening)]
+    }
+}
+
+impl Wording for Reply {
+    type News = AnswerEvent;
+
+    fn settle(&mut self) -> impl Future<Output = ()> + Send {
+        self.keep()
+    }
+
+    fn word(&mut self, news: AnswerEvent) -> Vec<Bytes> {
+        let mut told = self.create();
+        match news {
+            AnswerEvent::Retrieved(trace) => told.extend(self.search(&trace)),
+            AnswerEvent::Begun(_) => told.extend(self.begin()),
+            AnswerEvent::Text(text) => {
+                told.extend(self.begin());
+                let what = TextHappening::Delta {
+                    delta: &text,
+                    logprobs: [],
+                };
+                told.push(self.of_text("response.output_text.delta", what));
+            }
+            AnswerEvent::Done(answered) => {
+                told.extend(self.begin());
+                told.extend(self.end(*answered));
+            }
+            AnswerEvent::Failed(refusal) => told.extend(self.fail(&refusal)),
+            // Only chat completions are passed on.
+            AnswerEvent::Reply(_) => {}
+        }
+        told
+    }
+}

@@ -1,0 +1,258 @@
+//! Responses of `/v1/responses` that are kept for the clients that go on from them: each in a file, within bounds of
+//! number, size and age. The oldest are forgotten first.
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::UNIX_EPOCH;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::clock::unix_seconds;
+use super::record::{self, RecordError};
+
+/// The folder of them in that of the server.
+pub(crate) const FOLDER: &str = "responses";
+
+/// The most responses.
+const MOST: usize = 10_000;
+
+/// The most bytes of all.
+const MOST_BYTES: u64 = 256 << 20;
+
+/// How long each is kept, in seconds: 30 days.
+const KEPT: u64 = 30 * 24 * 3600;
+
+/// A response with all that a later one needs to go on from it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct KeptResponse {
+    pub(crate) id: String,
+    /// The id of the key by which it was asked for.
+    pub(crate) key: Option<String>,
+    /// In seconds since 1970 (UTC).
+    pub(crate) created: u64,
+    /// As the client got it.
+    pub(crate) response: Value,
+    /// The items of its input.
+    pub(crate) input: Vec<Value>,
+    /// Those of the responses before it that it went on from, with what these said.
+    pub(crate) before: Vec<Value>,
+}
+
+impl KeptResponse {
+    /// All that was said, up to the answer.
+    pub(crate) fn said(self) -> Vec<Value> {
+        let mut said = self.before;
+        said.extend(self.input);
+        let output = self.response["output"].as_array().into_iter().flatten();
+        let answers = output.filter(|item| item["type"] == "message");
+        said.extend(answers.map(|answer| {
+            let parts = answer["content"].as_array().into_iter().flatten();
+            let text = parts.filter_map(|part| part["text"].as_str().or(part["refusal"].as_str()));
+            json!({ "role": "assistant", "content": text.collect::<String>() })
+        }));
+        said
+    }
+}
+
+/// All of them.
+pub(crate) struct Responses {
+    folder: PathBuf,
+    known: Mutex<Known>,
+}
+
+/// What is on disk.
+#[derive(Default)]
+struct Known {
+    /// Oldest first.
+    all: VecDeque<OnDisk>,
+    /// Of all of them.
+    bytes: u64,
+}
+
+struct OnDisk {
+    id: String,
+    /// In seconds since 1970 (UTC).
+    created: u64,
+    bytes: u64,
+}
+
+/// Whether a text can be the id of a response, and so the name of a file.
+fn is_id(id: &str) -> bool {
+    let rest = id.strip_prefix("resp_").unwrap_or_default();
+    !rest.is_empty() && rest.len() <= 64 && rest.bytes().all(|byte| byte.is_ascii_alphanumeric())
+}
+
+impl Responses {
+    /// Those of a folder, which is made where it is not there. Those that are too old are forgotten.
+    ///
+    /// # Errors
+    /// A folder that cannot be read, a file that cannot be removed.
+    pub(crate) fn open(folder: PathBuf) -> Result<Self, RecordError> {
+        ken_storage::create_plain_dir_all(&folder)?;
+        let mut all = Vec::new();
+        for name in ken_storage::names(&folder)? {
+            let id = name.strip_suffix(record::ENDING).filter(|id| is_id(id));
+            let about = std::fs::symlink_metadata(folder.join(&name));
+            if let (Some(id), Ok(about)) = (id, about) {
+                let written = about.modified().ok();
+                let since = written.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+                all.push(OnDisk {
+                    id: id.to_owned(),
+                    created: since.map_or(0, |since| since.as_secs()),
+                    bytes: about.len(),
+                });
+            }
+        }
+        all.sort_by(|one, other| (one.created, &one.id).cmp(&(other.created, &other.id)));
+        let responses = Self {
+            folder,
+            known: Mutex::new(Known {
+                bytes: all.iter().map(|one| one.bytes).sum(),
+                all: all.into(),
+            }),
+        };
+        responses.forget_old(&mut responses.lock(), unix_seconds())?;
+        Ok(responses)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// One of a key's own.
+    ///
+    /// # Errors
+    /// A record that cannot be read.
+    pub(crate) fn find(
+        &self,
+        id: &str,
+        key: Option<&str>,
+        now: u64,
+    ) -> Result<Option<KeptResponse>, RecordError> {
+        if !is_id(id) {
+            return Ok(None);
+        }
+        let found: Option<KeptResponse> = record::read(&record::path(&self.folder, id))?;
+        let is_own = |kept: &KeptResponse| kept.key.as_deref() == key;
+        Ok(found.filter(|kept| is_own(kept) && now < kept.created.saturating_add(KEPT)))
+    }
+
+    /// Keeps one, and forgets the oldest that are too many or too old.
+    ///
+    /// # Errors
+    /// A file that cannot be written or removed.
+    pub(crate) fn keep(&self, kept: &KeptResponse) -> Result<(), RecordError> {
+        let path = record::path(&self.folder, &kept.id);
+        record::write(&path, kept)?;
+        let bytes = std::fs::symlink_metadata(&path).map_or(0, |about| about.len());
+        let mut known = self.lock();
+        known.bytes += bytes;
+        known.all.push_back(OnDisk {
+            id: kept.id.clone(),
+            created: kept.created,
+            bytes,
+        });
+        self.forget_old(&mut known, kept.created)
+    }
+
+    /// Forgets the oldest that are too many or too old.
+    fn forget_old(&self, known: &mut Known, now: u64) -> Result<(), RecordError> {
+        while let Some(oldest) = known.all.front()
+            && (known.all.len() > MOST
+                || known.bytes > MOST_BYTES
+                || oldest.created.saturating_add(KEPT) <= now)
+        {
+            let path = record::path(&self.folder, &oldest.id);
+            known.bytes -= oldest.bytes;
+            known.all.pop_front();
+            ken_storage::remove(&path)?;
+        }
+        Ok(())
+    }
+
+    /// Forgets one that was found.
+    ///
+    /// # Errors
+    /// A file that cannot be removed.
+    pub(crate) fn remove(&self, id: &str) -> Result<(), RecordError> {
+        let mut known = self.lock();
+        if let Some(place) = known.all.iter().position(|one| one.id == id)
+            && let Some(gone) = known.all.remove(place)
+        {
+            known.bytes -= gone.bytes;
+        }
+        drop(known);
+        Ok(record::remove(&record::path(&self.folder, id), None)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kept(number: u64, created: u64) -> KeptResponse {
+        let text = json!([{"type": "output_text", "text": "Ida"}]);
+        let output = json!([{"type": "file_search_call"}, {"type": "message", "content": text}]);
+        KeptResponse {
+            id: format!("resp_{number}"),
+            key: Some("a".to_owned()),
+            created,
+            response: json!({ "output": output }),
+            input: vec![json!({"role": "user", "content": "who?"})],
+            before: vec![json!({"role": "system", "content": "be nice"})],
+        }
+    }
+
+    #[test]
+    fn a_response_is_found_by_its_key_until_it_is_too_old() {
+        let folder = tempfile::tempdir().unwrap();
+        let open = || Responses::open(folder.path().join("responses")).unwrap();
+        let one = kept(1, 1000);
+        open().keep(&one).unwrap();
+        let responses = open();
+        let find = |id: &str, key: Option<&str>, now| responses.find(id, key, now).unwrap();
+        assert_eq!(find("resp_1", Some("a"), 1000), Some(one));
+        for (id, key, now) in [
+            ("resp_1", Some("b"), 1000),
+            ("resp_1", None, 1000),
+            ("resp_1", Some("a"), 1000 + KEPT),
+            ("resp_2", Some("a"), 1000),
+            ("../responses/resp_1", Some("a"), 1000),
+        ] {
+            assert_eq!(find(id, key, now), None, "{id} {key:?} {now}");
+        }
+        responses.remove("resp_1").unwrap();
+        assert_eq!(find("resp_1", Some("a"), 1000), None);
+        assert_eq!(responses.lock().bytes, 0);
+    }
+
+    #[test]
+    fn the_oldest_go_when_they_are_too_old_or_too_much() {
+        let folder = tempfile::tempdir().unwrap();
+        let responses = Responses::open(folder.path().join("responses")).unwrap();
+        for (number, created) in [(1, 10), (2, 20), (3, 10 + KEPT)] {
+            responses.keep(&kept(number, created)).unwrap();
+        }
+        let is_there = |number: u64| {
+            let place = record::path(&responses.folder, &format!("resp_{number}"));
+            place.exists()
+        };
+        assert_eq!([1, 2, 3].map(is_there), [false, true, true]);
+        // With one more there are a few too many.
+        responses.lock().bytes = MOST_BYTES - 100;
+        responses.keep(&kept(4, 11 + KEPT)).unwrap();
+        assert_eq!([2, 3, 4].map(is_there), [false, true, true]);
+    }
+
+    #[test]
+    fn what_was_said_ends_with_the_answer() {
+        let said = json!([
+            {"role": "system", "content": "be nice"},
+            {"role": "user", "content": "who?"},
+            {"role": "assistant", "content": "Ida"},
+        ]);
+        assert_eq!(json!(kept(1, 1).said()), said);
+    }
+}
