@@ -34,11 +34,9 @@ pub use request::{
     GenerateOptions, GenerateRequest, OutputSchema, Piece, Progress, Sampling, ScoreRequest,
     UnknownFormat,
 };
-pub use response::{Finish, Generation, Score, softmax, total};
+pub use response::{Finish, Generation, Score, TokenLogprob, softmax, total};
 pub use source_chooser::{DoesNotChoose, SourceChoice, SourceChooser};
 pub use source_prompts::{Knowledge, Sourced};
 pub use streamed_text::StreamedText;
-pub use text_model::{
-    LogprobOptions, TextCompletion, TextModel, TextRequest, TokenLogprob, TokenizerInfo,
-};
+pub use text_model::{LogprobOptions, TextCompletion, TextModel, TextRequest, TokenizerInfo};
 pub use thoughts::Thoughts;

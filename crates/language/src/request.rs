@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::text_model::TokenLogprob;
+use crate::response::TokenLogprob;
 
 /// How tokens are chosen.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -67,6 +67,19 @@ pub struct Generation {
     pub write_time: Duration,
 }
 
+/// A token with its log probability.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TokenLogprob {
+    /// The token id.
+    pub id: u32,
+    /// The text that the token adds; its name in the vocabulary if it is no text by itself, such as a part of a character.
+    pub text: String,
+    /// Natural-log probability at temperature 1, given all tokens before it; `None` for the first token of a text.
+    pub logprob: Option<f32>,
+    /// The most likely tokens at this position with their log probabilities, best first, the lower id among equals.
+    pub top: Vec<(String, f32)>,
+}
+
 /// How likely a continuation is.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Score {

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use crate::error::ModelError;
 use crate::request::{GenerateOptions, Progress};
-use crate::response::Generation;
+use crate::response::{Generation, TokenLogprob};
 
 /// A text to be continued, in tokens.
 #[derive(Debug, Clone, Copy)]
@@ -27,19 +27,6 @@ pub struct LogprobOptions {
     /// Whether the prompt's tokens are scored, too. The request is then computed in exact precision, so its numbers do not
     /// depend on what else is in the batch.
     pub prompt: bool,
-}
-
-/// A token with its log probability.
-#[derive(Debug, Clone, PartialEq)]
-pub struct TokenLogprob {
-    /// The token id.
-    pub id: u32,
-    /// The text that the token adds; its name in the vocabulary if it is no text by itself, such as a part of a character.
-    pub text: String,
-    /// Natural-log probability at temperature 1, given all tokens before it; `None` for the first token of a text.
-    pub logprob: Option<f32>,
-    /// The most likely tokens at this position with their log probabilities, best first, the lower id among equals.
-    pub top: Vec<(String, f32)>,
 }
 
 /// The continuations of a text.
