@@ -15,7 +15,7 @@ use crate::access::caller::Access;
 use crate::connections::connection::Peer;
 use crate::connections::places::Places;
 use crate::connections::write_timeout::Stalling;
-use crate::connections::{HEAD_WITHIN, connection, files};
+use crate::connections::{connection, files};
 use crate::log::Entry;
 use crate::routes::router;
 use crate::service::library::worker;
@@ -99,6 +99,7 @@ pub fn serve(
     stop: &AtomicBool,
 ) -> Result<(), ListenError> {
     let (served, access) = (Arc::new(served), Arc::new(access));
+    let idle = served.limits.idle;
     let live = Arc::new(Live::new(Arc::clone(&served), configured));
     let ending = Arc::new(AtomicBool::new(false));
     let routes = router(Arc::clone(&live), Arc::clone(&access), Arc::clone(&ending));
@@ -119,7 +120,9 @@ pub fn serve(
         if let Some(library) = &library {
             scope.spawn(|| worker::work(&live, library, &over));
         }
-        let result = runtime.block_on(accept(listener, &places, routes, stop, &ending, &halted));
+        let result = runtime.block_on(accept(
+            listener, &places, routes, idle, stop, &ending, &halted,
+        ));
         over.store(true, Ordering::Relaxed);
         if let Some(library) = &library {
             library.halt();
@@ -138,6 +141,7 @@ async fn accept(
     listener: TcpListener,
     places: &Arc<Places>,
     routes: Router,
+    idle: Duration,
     stop: &AtomicBool,
     ending: &AtomicBool,
     halted: &AtomicBool,
@@ -147,7 +151,7 @@ async fn accept(
     let mut server = http1::Builder::new();
     server
         .timer(TokioTimer::new())
-        .header_read_timeout(HEAD_WITHIN)
+        .header_read_timeout(idle)
         .max_headers(HEADERS);
     while !stop.load(Ordering::Relaxed) {
         let (stream, peer) = match tokio::time::timeout(LOOK, listener.accept()).await {

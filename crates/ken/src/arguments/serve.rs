@@ -22,7 +22,13 @@ fn serving() -> Vec<Arg> {
     let watch = advanced(&[Key::calibration, Key::watch_share, Key::watch_judge]);
     let spans = advanced(&[Key::otlp_endpoint, Key::otlp_content]);
     let evidence = advanced(&[Key::evidence_place, Key::evidence_words]);
-    let load = advanced(&[Key::parallel, Key::queue, Key::deadline, Key::model_wait]);
+    let load = advanced(&[
+        Key::parallel,
+        Key::queue,
+        Key::deadline,
+        Key::idle_timeout,
+        Key::model_wait,
+    ]);
     [own, asking(), evidence, watch, spans, load].concat()
 }
 

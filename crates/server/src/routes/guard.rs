@@ -13,7 +13,6 @@ use rand::Rng;
 use super::call::Shared;
 use super::table::OPEN;
 use crate::access::caller::Access;
-use crate::connections::HEAD_WITHIN;
 use crate::connections::connection::Peer;
 use crate::log::Entry;
 use crate::service::answers::{Request, milliseconds};
@@ -87,7 +86,7 @@ pub(crate) async fn around(
         header::X_CONTENT_TYPE_OPTIONS,
         HeaderValue::from_static("nosniff"),
     );
-    if let Ok(kept) = HeaderValue::from_str(&format!("timeout={}", HEAD_WITHIN.as_secs())) {
+    if let Ok(kept) = HeaderValue::from_str(&format!("timeout={}", served.limits.idle.as_secs())) {
         headers.insert(KEEP_ALIVE, kept);
     }
     if let Some(origin) = origin {

@@ -31,6 +31,8 @@ pub struct Limits {
     pub deadline: Duration,
     /// Connections at once.
     pub connections: usize,
+    /// How long a client may take for the head of a request, or between two.
+    pub idle: Duration,
 }
 
 /// Why nothing can be served.
@@ -168,6 +170,7 @@ impl Opening {
                 queue: settings.queue,
                 deadline: Duration::from_secs(u64::from(settings.deadline.get())),
                 connections: CONNECTIONS,
+                idle: Duration::from_secs(u64::from(settings.idle_timeout.get())),
             },
             studies: studies(settings)?,
             guarantee,

@@ -121,6 +121,7 @@ struct Kind {
 
 /// Limits that no test meets by chance.
 pub(crate) const LIMITS: Limits = Limits {
+    idle: Duration::from_secs(75),
     parallel: 4,
     queue: 64,
     deadline: Duration::from_secs(60),

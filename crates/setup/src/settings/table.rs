@@ -91,6 +91,11 @@ settings! {
     /// Gate for the policy evidence:gate. Made by `ken train gate`
     gate: Option<PathBuf>, "FILE";
 
+    /// With `serve`: how long a connection may be idle between two requests, in seconds
+    // More than the minute after which load balancers give theirs up.
+    #[serde(skip)]
+    idle_timeout: NonZeroU32, "SECONDS" = "75", see "[connections](server.md#connections)";
+
     /// Passages to retrieve. With --rerank, chunks to keep, 8 by default
     k: Option<usize>, "N" = "3, 10 for `search`";
 

@@ -79,7 +79,7 @@ fn open(session: &Session<'_>, documents: Option<Arc<dyn Intake>>) -> Result<Ser
             watch: &fetch_progress,
             withheld: &warn_once,
         };
-        let served = open_patiently(&setup, documents, &halted);
+        let served = open_patiently(&setup, documents.as_ref(), &halted);
         opening.store(false, Ordering::Relaxed);
         served
     });
@@ -92,14 +92,14 @@ fn open(session: &Session<'_>, documents: Option<Arc<dyn Intake>>) -> Result<Ser
 /// Opens what the settings name, as soon as the model server is there: both may be started at once.
 fn open_patiently(
     setup: &Setup<'_>,
-    documents: Option<Arc<dyn Intake>>,
+    documents: Option<&Arc<dyn Intake>>,
     halted: &AtomicBool,
 ) -> std::result::Result<Served, ken_server::OpenError> {
     let started = Instant::now();
     let patience = Duration::from_secs(setup.settings.model_wait as u64);
     let log = log();
     loop {
-        match Served::open(setup, documents.clone(), Arc::clone(&log)) {
+        match Served::open(setup, documents.cloned(), Arc::clone(&log)) {
             Err(error)
                 if error.is_absent_endpoint()
                     && started.elapsed() < patience

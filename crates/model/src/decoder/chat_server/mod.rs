@@ -56,8 +56,8 @@ impl ChatServer for Decoder {
         let mut left = false;
         if request.is_stream {
             let role = json!({"role": "assistant", "content": ""});
-            let mut begun = (0..request.samples)
-                .map(|sample| reply.chunk(sample, role.clone(), None, Value::Null));
+            let mut begun =
+                (0..request.samples).map(|sample| reply.chunk(sample, &role, None, None));
             left = begun.any(|chunk| on_reply(chunk).is_break());
         }
         let completed = self.complete(&[asked], &mut |progress| {
@@ -71,12 +71,8 @@ impl ChatServer for Decoder {
             if text.is_empty() {
                 return ControlFlow::Continue(());
             }
-            let chunk = reply.chunk(
-                piece.sample,
-                json!({"content": text}),
-                logprobs,
-                Value::Null,
-            );
+            let said = json!({"content": text});
+            let chunk = reply.chunk(piece.sample, &said, logprobs.as_ref(), None);
             let flow = on_reply(chunk);
             left = flow.is_break();
             flow
@@ -187,7 +183,7 @@ impl Reply {
         }
     }
 
-    fn with(&self, object: &str, choices: Value, usage: Option<Value>) -> Value {
+    fn with(&self, object: &str, choices: &[Value], usage: Option<Value>) -> Value {
         let mut reply = json!({
             "id": self.id,
             "object": object,
@@ -201,10 +197,17 @@ impl Reply {
         reply
     }
 
-    fn chunk(&self, index: usize, delta: Value, logprobs: Option<Value>, reason: Value) -> Value {
+    /// A chunk of a stream: what an answer goes on with, or why it ended.
+    fn chunk(
+        &self,
+        index: usize,
+        delta: &Value,
+        logprobs: Option<&Value>,
+        reason: Option<&str>,
+    ) -> Value {
         let choice =
             json!({"index": index, "delta": delta, "logprobs": logprobs, "finish_reason": reason});
-        self.with("chat.completion.chunk", json!([choice]), None)
+        self.with("chat.completion.chunk", &[choice], None)
     }
 
     /// The last chunks of a stream: how each answer ends, and what all cost.
@@ -218,25 +221,25 @@ impl Reply {
             let said = message
                 .as_object()
                 .is_some_and(|message| !message.is_empty());
-            let rest = said.then(|| self.chunk(index, message, logprobs, Value::Null));
-            let end = self.chunk(index, json!({}), None, json!(reason));
+            let rest = said.then(|| self.chunk(index, &message, logprobs.as_ref(), None));
+            let end = self.chunk(index, &json!({}), None, Some(reason));
             rest.into_iter().chain([end])
         });
-        let cost = self.with(
-            "chat.completion.chunk",
-            json!([]),
-            Some(usage(read, written)),
-        );
+        let cost = self.with("chat.completion.chunk", &[], Some(usage(read, written)));
         ends.chain([cost]).collect()
     }
 
     fn whole(&self, choices: Vec<(usize, Ending)>, read: usize, written: usize) -> Value {
         let choices = choices.into_iter().map(|(index, ending)| {
-            let Ending { message, logprobs, reason } = ending;
+            let Ending {
+                message,
+                logprobs,
+                reason,
+            } = ending;
             json!({"index": index, "message": message, "logprobs": logprobs, "finish_reason": reason})
         });
-        let choices = choices.collect();
-        self.with("chat.completion", choices, Some(usage(read, written)))
+        let choices: Vec<Value> = choices.collect();
+        self.with("chat.completion", &choices, Some(usage(read, written)))
     }
 }
 
