@@ -48,8 +48,8 @@ fn serve(session: &Session<'_>, read: Read) -> Result<()> {
     let access = access.allowing(settings.allowed_origins.clone().unwrap_or_default());
     // Before models are read, which may take a while.
     let listener = ken_server::bind(settings.listen, &access)?;
-    let documents = Arc::new(Documents::by(settings));
-    let served = open(session, Some(documents))?;
+    let documents: Arc<dyn Intake> = Arc::new(Documents::by(settings));
+    let served = open(session, Some(&documents))?;
     announce(&served, &listener, session.json)?;
     let configured = Configured {
         settings: settings.clone(),
@@ -61,7 +61,7 @@ fn serve(session: &Session<'_>, read: Read) -> Result<()> {
 
 /// Opens what the settings name. Ctrl-C stops that at once, but not what is answered later: the server
 /// ends that itself. Without `documents`, nothing is taken in.
-fn open(session: &Session<'_>, documents: Option<Arc<dyn Intake>>) -> Result<Served> {
+fn open(session: &Session<'_>, documents: Option<&Arc<dyn Intake>>) -> Result<Served> {
     let halted = Arc::new(AtomicBool::new(false));
     let opening = AtomicBool::new(true);
     let served = std::thread::scope(|scope| {
@@ -79,7 +79,7 @@ fn open(session: &Session<'_>, documents: Option<Arc<dyn Intake>>) -> Result<Ser
             watch: &fetch_progress,
             withheld: &warn_once,
         };
-        let served = open_patiently(&setup, documents.as_ref(), &halted);
+        let served = open_patiently(&setup, documents, &halted);
         opening.store(false, Ordering::Relaxed);
         served
     });
