@@ -64,6 +64,11 @@ pub(crate) const VERBS: &[(&str, &str)] = &[
         "install the official clients of the server for the tests only and print where they are",
     ),
     (
+        "clients try",
+        "try clients that others wrote (installs them, two gigabytes) against servers on loopback; takes --ken PROGRAM, \
+         --model FILE, --only NAME, --out FILE.csv",
+    ),
+    (
         "python",
         "run the tests of the Python package only; installs what they import",
     ),
@@ -162,6 +167,7 @@ fn run(arguments: &[String]) -> Result<()> {
             println!("KEN_TEST_NODE_MODULES={}", clients.modules.display());
             Ok(())
         }
+        ["clients", "try", rest @ ..] => clients::try_out(&root, rest),
         ["python"] => stages::python(&root),
         ["site"] => site::make(&root),
         ["dist"] => dist::make(&root),

