@@ -95,7 +95,7 @@ impl Conversation {
             examples: Examples::Found(Arc::from(turns)),
             input: asked,
             begun: String::new(),
-            reply: Reply::Text,
+            reply: Reply::Turn,
             sourced: None,
         }
     }
@@ -179,7 +179,7 @@ mod tests {
         assert_eq!(turns, [("a\n\nb", "B")]);
         assert_eq!(
             (prompt.input.as_str(), prompt.reply),
-            ("c\n\nd", Reply::Text)
+            ("c\n\nd", Reply::Turn)
         );
 
         let before = conversation.clone().with("[1] x", EvidencePlace::Question);

@@ -66,6 +66,8 @@ pub enum Reply {
     /// As many lines as it takes. A model that converses is asked in a conversation, whatever form its
     /// other prompts have.
     Text,
+    /// The model's turn in the conversation of an application: it is asked in a conversation wherever it can be.
+    Turn,
 }
 
 /// An instruction, worked examples, and an input that asks for an output. A model that continues text

@@ -224,3 +224,29 @@ fn a_model_without_tools_is_offered_none() {
         );
     }
 }
+
+#[test]
+#[ignore = "needs the models of KEN_TEST_MODELS"]
+fn an_instruction_is_read_by_the_chat_template_whatever_the_size_of_the_model() {
+    let ken = Ken::new();
+    let serving = Serving::start(&ken, &["--policy", "never"]);
+    let messages = json!([
+        {"role": "system", "content": "You answer for the harbor office, in a few words."},
+        {"role": "user", "content": "At which berth is the Marigold?"},
+    ]);
+    let read = |more: Value| {
+        let mut asked = more;
+        asked["messages"] = messages.clone();
+        let answer = ask(&serving, &asked);
+        assert!(
+            !answer["choices"][0]["message"]["content"]
+                .as_str()
+                .unwrap()
+                .is_empty(),
+            "{answer}"
+        );
+        answer["usage"]["prompt_tokens"].clone()
+    };
+    // The second one is rendered by the template in any case.
+    assert_eq!(read(json!({})), read(json!({"logprobs": true})));
+}

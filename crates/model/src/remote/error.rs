@@ -165,7 +165,7 @@ impl RemoteError {
             self,
             Self::Unreachable(_)
                 | Self::Status {
-                    status: 502 | 503,
+                    status: 429 | 502 | 503,
                     ..
                 }
         )

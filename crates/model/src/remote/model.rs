@@ -20,7 +20,7 @@ use super::in_flight::for_each_concurrent;
 use super::max_tokens::Allowance;
 use super::response::{Choice, Usage, completions};
 use super::route::{CompletionRequest, Route, Unsupported, body, whole_text};
-use super::score::{self, Scorer, Scoring};
+use super::score::{self, Probed, Scorer, Scoring};
 use super::stream::{Received, stream};
 use super::tokens;
 
@@ -65,14 +65,20 @@ impl RemoteModel {
     /// models of which none was named.
     pub fn connect(endpoint: Endpoint) -> Result<Self, RemoteError> {
         let (client, listed) = endpoint.connect()?;
-        let scoring = score::probe(&client, &listed.name)?;
+        let probed = score::probe(&client, &listed.name)?;
         let mut model = Self {
             fingerprint: fingerprint_of_texts(&["endpoint", client.base_url(), &listed.name]),
             client,
             name: listed.name,
             context: listed.context,
-            route: Route::Completions,
-            scoring,
+            route: match probed {
+                Probed::NoRoute => Route::Chat,
+                Probed::Scores(_) | Probed::No => Route::Completions,
+            },
+            scoring: match probed {
+                Probed::Scores(scoring) => Some(scoring),
+                Probed::No | Probed::NoRoute => None,
+            },
             logprobs: false,
             counts_tokens: false,
             unsupported: Arc::default(),
@@ -82,7 +88,7 @@ impl RemoteModel {
             thinks_unmarked: Arc::default(),
         };
         model.logprobs = match model.probe_logprobs() {
-            Err(error) if error.is_refusal() && scoring.is_none() => {
+            Err(error) if error.is_refusal() && probed == Probed::No => {
                 model.route = Route::Chat;
                 model.probe_logprobs()?
             }
@@ -126,8 +132,8 @@ impl RemoteModel {
     /// The route that a prompt takes.
     fn route_of(&self, prompt: &Prompt) -> Route {
         match prompt.reply {
-            Reply::Text if !self.refuses_chat.load(Ordering::Relaxed) => Route::Chat,
-            Reply::Text | Reply::Line => self.route,
+            Reply::Text | Reply::Turn if !self.refuses_chat.load(Ordering::Relaxed) => Route::Chat,
+            Reply::Text | Reply::Turn | Reply::Line => self.route,
         }
     }
 
@@ -265,7 +271,9 @@ impl RemoteModel {
     fn thoughts(&self, route: Route, reply: Reply) -> Thoughts {
         match (route, reply) {
             (Route::Completions, _) => Thoughts::default(),
-            (Route::Chat, Reply::Text) if !self.thinks_unmarked.load(Ordering::Relaxed) => {
+            (Route::Chat, Reply::Text | Reply::Turn)
+                if !self.thinks_unmarked.load(Ordering::Relaxed) =>
+            {
                 Thoughts::suspected()
             }
             (Route::Chat, _) => Thoughts::held(),

@@ -42,8 +42,19 @@ pub(super) struct Token {
     logprob: Option<f32>,
 }
 
-/// How an endpoint scores, found out with a tiny text; `None` if it does not.
-pub(super) fn probe(client: &Client, model: &str) -> Result<Option<Scoring>, RemoteError> {
+/// What an endpoint makes of a text that it is to score.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Probed {
+    /// It scores it so.
+    Scores(Scoring),
+    /// It does not.
+    No,
+    /// It continues no text at all. It is not asked for that again: some servers then refuse everything for a while.
+    NoRoute,
+}
+
+/// How an endpoint scores, found out with a tiny text.
+pub(super) fn probe(client: &Client, model: &str) -> Result<Probed, RemoteError> {
     for scoring in [Scoring::PromptLogprobs, Scoring::Echo] {
         let scorer = Scorer {
             client,
@@ -55,15 +66,18 @@ pub(super) fn probe(client: &Client, model: &str) -> Result<Option<Scoring>, Rem
                 // Some accept the parameters and then return nothing for the prompt.
                 let complete = tokens.iter().skip(1).all(|token| token.logprob.is_some());
                 if tokens.len() > 1 && complete {
-                    return Ok(Some(scoring));
+                    return Ok(Probed::Scores(scoring));
                 }
             }
+            Err(RemoteError::Status {
+                status: 404 | 405, ..
+            }) => return Ok(Probed::NoRoute),
             Err(RemoteError::MissingField { .. }) => {}
             Err(error) if error.is_refusal() => {}
             Err(error) => return Err(error),
         }
     }
-    Ok(None)
+    Ok(Probed::No)
 }
 
 /// A model that scores.

@@ -59,7 +59,8 @@ impl Decoder {
     pub(in crate::decoder) fn reads(&self, prompt: &Prompt) -> ReadAs {
         match prompt.reply {
             Reply::Text if self.converses => ReadAs::Chat,
-            Reply::Text | Reply::Line => self.read_as,
+            Reply::Turn if self.has_chat_template() => ReadAs::Chat,
+            Reply::Text | Reply::Turn | Reply::Line => self.read_as,
         }
     }
 
