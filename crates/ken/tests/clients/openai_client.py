@@ -99,10 +99,14 @@ pieces = client.completions.create(
 )
 assert "".join(piece.choices[0].text for piece in pieces) == text.choices[0].text
 
+both = client.chat.completions.create(model="ken", messages=messages(), n=2, logprobs=True, max_tokens=5)
+assert [choice.index for choice in both.choices] == [0, 1], both
+assert all("".join(token.token for token in choice.logprobs.content) == choice.message.content for choice in both.choices), both
+
 for error, call in [
     (openai.NotFoundError, lambda: client.chat.completions.create(model="gpt-5", messages=messages())),
     (openai.BadRequestError, lambda: client.chat.completions.create(model="ken", messages=messages(""))),
-    (openai.BadRequestError, lambda: client.chat.completions.create(model="ken", messages=messages(), n=2)),
+    (openai.BadRequestError, lambda: client.chat.completions.create(model="ken", messages=messages(), presence_penalty=1)),
     (
         openai.BadRequestError,
         lambda: client.chat.completions.create(model="ken", messages=messages("seal " * 20000), stream=True),

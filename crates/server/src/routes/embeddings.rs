@@ -39,9 +39,10 @@ pub(crate) async fn embed(
         Role::Passage => ken_language::Role::Passage,
     };
     let embedder = corpus.retriever.embedder();
+    // Of what may be cut, the length is bounded by that of the body.
+    let most = embedder.max_tokens().filter(|_| !asked.truncate);
     for (place, text) in texts.iter().enumerate() {
-        readable::check(text, embedder.max_tokens())
-            .map_err(|refusal| refusal.of(&format!("input[{place}]")))?;
+        readable::check(text, most).map_err(|refusal| refusal.of(&format!("input[{place}]")))?;
     }
     let at_once = embedder.at_once().max(1);
     let pieces = || {
@@ -51,13 +52,16 @@ pub(crate) async fn embed(
     let deadline = work::deadline(&call.served);
     // All are counted before any is embedded, so that nothing is done for a request that is refused.
     let (own, given) = (Arc::clone(&corpus), Arc::clone(&texts));
-    let count = move |_: &Served, _: &Cancel, piece: Range<usize>| -> Result<usize, Refusal> {
+    let count = move |_: &Served, _: &Cancel, piece: Range<usize>| {
         let places = piece.map(|place| (place, given[place].as_str()));
-        let counts = places.map(|text| counted_whole(own.retriever.embedder(), text, role));
-        counts.sum()
+        let truncate = asked.truncate;
+        let counts = places.map(|text| read(own.retriever.embedder(), text, role, truncate));
+        counts.collect::<Result<Vec<_>, Refusal>>()
     };
-    let tokens = work::in_pieces(&call.served, gate, deadline, pieces(), count).await?;
-    let tokens: usize = tokens.into_iter().sum();
+    let read = work::in_pieces(&call.served, gate, deadline, pieces(), count)
+        .await?
+        .concat();
+    let tokens: usize = read.iter().map(|(tokens, _)| tokens).sum();
     let reserved = call.caller().reserve(tokens)?;
     let (own, given) = (Arc::clone(&corpus), Arc::clone(&texts));
     let embed = move |_: &Served, cancel: &Cancel, piece: Range<usize>| {
@@ -70,7 +74,7 @@ pub(crate) async fn embed(
     reserved.settle(tokens);
     let model = policies::EMBEDDER.to_owned();
     let vectors = vectors.into_iter().flatten().collect();
-    let response = EmbeddingsResponse::new(model, vectors, asked.encoding_format, tokens);
+    let response = EmbeddingsResponse::new(model, vectors, asked.encoding_format, &read);
     Ok(Reply::json(&response))
 }
 
@@ -100,18 +104,25 @@ pub(super) fn counted(embedder: &dyn Embedder, text: &str) -> usize {
     spans.unwrap_or_else(|_| text.split_whitespace().count())
 }
 
-/// The tokens of a text, by its place in the request.
+/// The tokens that are read of a text, by its place in the request, and whether there are more.
 ///
 /// # Errors
-/// One of which the embedder would not read the end.
-fn counted_whole(
+/// One of which the embedder would not read the end, unless that may be cut off.
+fn read(
     embedder: &dyn Embedder,
     (place, text): (usize, &str),
     role: ken_language::Role,
-) -> Result<usize, Refusal> {
+    truncate: bool,
+) -> Result<(usize, bool), Refusal> {
     let is_cut = embedder.is_cut(text, role);
     let tokens = counted(embedder, text);
     match is_cut.map_err(|error| Refusal::of_model(&error))? {
+        true if truncate => Ok((
+            embedder
+                .max_tokens()
+                .map_or(tokens, |most| tokens.min(most)),
+            true,
+        )),
         true => {
             let most = embedder.max_tokens().unwrap_or_default();
             let why = format!(
@@ -119,6 +130,6 @@ fn counted_whole(
             );
             Err(readable::too_long(&why).of(&format!("input[{place}]")))
         }
-        false => Ok(tokens),
+        false => Ok((tokens, false)),
     }
 }

@@ -17,6 +17,9 @@ pub(crate) struct EmbeddingsRequest {
     pub(crate) encoding_format: Encoding,
     /// The length of a vector; only that of the embedder.
     pub(crate) dimensions: Option<usize>,
+    /// Whether a text that is longer than the embedder reads is embedded by its start, and marked; otherwise it is refused.
+    #[serde(default)]
+    pub(crate) truncate: bool,
     /// For abuse reports elsewhere; not read.
     #[serde(default, rename = "user")]
     pub(crate) _user: Option<String>,
@@ -87,6 +90,9 @@ pub(crate) struct Embedding {
     /// The text's place in the input.
     index: usize,
     embedding: Vector,
+    /// There, and true, where only the start of the text was read.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    truncated: bool,
 }
 
 /// A vector.
@@ -108,13 +114,14 @@ pub(crate) struct EmbeddingsUsage {
 
 impl EmbeddingsResponse {
     /// # Shapes
-    /// `vectors`: `[texts][dimensions]`.
+    /// `vectors`: `[texts][dimensions]`; `read`: `[texts]`, the tokens of each and whether there were more.
     pub(crate) fn new(
         model: String,
         vectors: Vec<Vec<f32>>,
         encoding: Encoding,
-        tokens: usize,
+        read: &[(usize, bool)],
     ) -> Self {
+        let tokens = read.iter().map(|(tokens, _)| tokens).sum();
         let written = |vector: Vec<f32>| match encoding {
             Encoding::Float => Vector::Float(vector),
             Encoding::Base64 => {
@@ -122,14 +129,13 @@ impl EmbeddingsResponse {
                 Vector::Base64(STANDARD.encode(bytes))
             }
         };
-        let each = vectors
-            .into_iter()
-            .enumerate()
-            .map(|(index, vector)| Embedding {
-                object: "embedding",
-                index,
-                embedding: written(vector),
-            });
+        let each = vectors.into_iter().zip(read).enumerate();
+        let each = each.map(|(index, (vector, (_, truncated)))| Embedding {
+            object: "embedding",
+            index,
+            embedding: written(vector),
+            truncated: *truncated,
+        });
         Self {
             object: "list",
             data: each.collect(),
@@ -149,12 +155,13 @@ mod tests {
     #[test]
     fn vectors_in_base64_are_the_bytes_of_their_numbers() {
         let vectors = vec![vec![1.0, -2.5]];
-        let response = EmbeddingsResponse::new("m".into(), vectors, Encoding::Base64, 3);
+        let response = EmbeddingsResponse::new("m".into(), vectors, Encoding::Base64, &[(3, true)]);
         let value = serde_json::to_value(response).unwrap();
         let text = value["data"][0]["embedding"].as_str().unwrap();
         let bytes = STANDARD.decode(text).unwrap();
         assert_eq!(bytes, [0, 0, 128, 63, 0, 0, 32, 192]);
         assert_eq!(value["usage"]["total_tokens"], 3);
+        assert_eq!(value["data"][0]["truncated"], true);
     }
 
     #[test]

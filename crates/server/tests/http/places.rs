@@ -231,6 +231,12 @@ fn a_text_that_is_too_long_is_refused_before_anything_reads_it() {
         server.post(EMBEDDINGS, &longest).json()["usage"]["total_tokens"],
         12
     );
+    // Or by its start, if the client wants that.
+    let cut = json!({"model": "ken/embedder", "input": ["oil", long], "truncate": true});
+    let cut = server.post(EMBEDDINGS, &cut).json();
+    assert_eq!(cut["data"][0].get("truncated"), None, "{cut}");
+    assert_eq!(cut["data"][1]["truncated"], true);
+    assert_eq!(cut["usage"]["total_tokens"], 1 + 12);
 }
 
 #[test]

@@ -237,7 +237,9 @@ fn receive(
             Some(Message::Wrote(texts)) => {
                 for written in texts {
                     let asked = &mut asked[written.request];
-                    asked.answer.note(&written, names)?;
+                    if asked.request.options.max_tokens > 0 {
+                        asked.answer.note(&written, names)?;
+                    }
                     open -= asked.take(call, written, on_progress);
                 }
                 call.seen();
