@@ -229,7 +229,7 @@ pub enum DecoderError {
     Request {
         /// The parameter.
         param: &'static str,
-        /// What is wrong with it.
+        /// Why the model does not take it.
         reason: String,
     },
     /// There is nothing to run the model on.

@@ -62,7 +62,7 @@ impl RemoteEmbedder {
         }
     }
 
-    /// The same, with other endpoints that serve the model, among which the work is divided.
+    /// Divides the work among this and other endpoints that serve the model.
     ///
     /// # Errors
     /// As [`RemoteEmbedder::connect`], and an endpoint that embeds otherwise.

@@ -35,7 +35,7 @@ pub(crate) fn start(manner: Manner) -> Server {
     start_on(TcpListener::bind("127.0.0.1:0").unwrap(), manner)
 }
 
-/// The same, where it is to listen.
+/// Starts it on a listener.
 pub(crate) fn start_on(listener: TcpListener, manner: Manner) -> Server {
     Server::on(listener, move |request| match request.path.as_str() {
         "/v1/models" => models(manner),

@@ -160,7 +160,7 @@ fn without_system(messages: &[Value]) -> Option<Vec<Value>> {
 
 /// How an answer ended.
 struct Ending {
-    /// What is left of the message: all of it, or of a stream what was not sent.
+    /// The whole message; of a stream, the part that was not sent yet.
     message: Value,
     logprobs: Option<Value>,
     reason: &'static str,

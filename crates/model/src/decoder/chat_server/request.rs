@@ -42,7 +42,7 @@ pub(super) struct ChatRequest {
 
 impl ChatRequest {
     /// # Errors
-    /// What is missing, of another type or out of range, by its name.
+    /// A parameter that is missing, of another type or out of range.
     pub(super) fn read(request: &Map<String, Value>) -> Result<Self, DecoderError> {
         let given = |name: &str| request.get(name).filter(|value| !value.is_null());
         let listed = |name: &str| given(name).and_then(Value::as_array).cloned();

@@ -151,7 +151,7 @@ fn logprob(token: &TokenLogprob) -> Value {
 mod tests {
     use super::*;
 
-    /// What is said piece by piece, and the ending.
+    /// The pieces of the answer, and its ending.
     fn streamed(tools: &[&str], pieces: &[&str]) -> (Vec<String>, Ending) {
         let tools: Vec<Value> = tools
             .iter()
