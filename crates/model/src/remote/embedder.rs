@@ -93,8 +93,8 @@ impl RemoteEmbedder {
     }
 
     /// Sends one batch to the endpoint that has the least to do.
-    fn send(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, RemoteError> {
-        self.in_flight.with(|place| {
+    fn send(&self, texts: &[String], is_awaited: bool) -> Result<Vec<Vec<f32>>, RemoteError> {
+        self.in_flight.with(is_awaited, |place| {
             let other = place.checked_sub(1).map(|other| &self.replicas[other]);
             self.request(other.unwrap_or(&self.client), texts)
         })
@@ -130,7 +130,12 @@ impl RemoteEmbedder {
     }
 
     /// The embeddings of texts, several batches at a time.
-    fn embed_all(&self, texts: &[&str], role: Role) -> Result<Vec<Vec<f32>>, RemoteError> {
+    fn embed_all(
+        &self,
+        texts: &[&str],
+        role: Role,
+        is_awaited: bool,
+    ) -> Result<Vec<Vec<f32>>, RemoteError> {
         let prefix = self.prefixes.of_role(role);
         let batch_size = self.batch_size.load(Ordering::Relaxed);
         let batches: Vec<&[&str]> = texts.chunks(batch_size).collect();
@@ -143,20 +148,24 @@ impl RemoteEmbedder {
                     text => text,
                 })
                 .collect();
-            self.request_in_parts(&texts)
+            self.request_in_parts(&texts, is_awaited)
         };
         let embeddings = map_concurrent(self.concurrency(), batches.len(), work)?;
         Ok(embeddings.flatten().collect())
     }
 
     /// The embeddings of one batch, which is halved as long as the server refuses it for what may be its size.
-    fn request_in_parts(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, RemoteError> {
-        match self.send(texts) {
+    fn request_in_parts(
+        &self,
+        texts: &[String],
+        is_awaited: bool,
+    ) -> Result<Vec<Vec<f32>>, RemoteError> {
+        match self.send(texts, is_awaited) {
             Err(error) if texts.len() > 1 && error.may_be_for_size() => {
                 let (first, second) = texts.split_at(texts.len().div_ceil(2));
-                let mut embeddings = self.request_in_parts(first)?;
+                let mut embeddings = self.request_in_parts(first, is_awaited)?;
                 self.batch_size.fetch_min(first.len(), Ordering::Relaxed);
-                embeddings.extend(self.request_in_parts(second)?);
+                embeddings.extend(self.request_in_parts(second, is_awaited)?);
                 Ok(embeddings)
             }
             embeddings => embeddings,
@@ -260,7 +269,12 @@ impl Embedder for RemoteEmbedder {
     }
 
     fn embed(&self, texts: &[&str], role: Role) -> Result<Vec<Vec<f32>>, ModelError> {
-        Ok(self.embed_all(texts, role)?)
+        Ok(self.embed_all(texts, role, true)?)
+    }
+
+    /// All such calls together keep to the requests that may be in flight.
+    fn embed_in_background(&self, texts: &[&str], role: Role) -> Result<Vec<Vec<f32>>, ModelError> {
+        Ok(self.embed_all(texts, role, false)?)
     }
 
     fn at_once(&self) -> usize {

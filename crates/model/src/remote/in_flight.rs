@@ -23,10 +23,12 @@ impl InFlight {
         }
     }
 
-    /// Sends a request to the endpoint that has the fewest, as soon as that has room for one.
-    pub(super) fn with<T>(&self, send: impl FnOnce(usize) -> T) -> T {
+    /// Sends a request to the endpoint that has the fewest, as soon as that has room for one. One that somebody waits for goes
+    /// at once.
+    pub(super) fn with<T>(&self, is_awaited: bool, send: impl FnOnce(usize) -> T) -> T {
         let counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_full = |counts: &mut Vec<usize>| counts.iter().all(|count| *count >= self.most);
+        let is_full =
+            |counts: &mut Vec<usize>| !is_awaited && counts.iter().all(|count| *count >= self.most);
         let waited = self.freed.wait_while(counts, is_full);
         let mut counts = waited.unwrap_or_else(PoisonError::into_inner);
         let least = (0..counts.len()).min_by_key(|&endpoint| counts[endpoint]);
@@ -127,7 +129,7 @@ mod tests {
         let asked = [0, 0].map(AtomicUsize::new);
         let call = || {
             for _ in 0..20 {
-                in_flight.with(|endpoint| {
+                in_flight.with(false, |endpoint| {
                     asked[endpoint].fetch_add(1, Ordering::SeqCst);
                     most.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
                     std::thread::sleep(std::time::Duration::from_millis(1));
@@ -141,6 +143,9 @@ mod tests {
             }
         });
         assert!((4..=6).contains(&most.into_inner()));
+        // What somebody waits for goes beside as many as there may be.
+        let full = InFlight::at(1, 1);
+        assert!(full.with(false, |_| full.with(true, |_| true)));
         assert!(asked.iter().all(|asked| asked.load(Ordering::SeqCst) > 60));
     }
 
