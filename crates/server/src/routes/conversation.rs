@@ -10,7 +10,7 @@ use crate::wire::refusal::Refusal;
 /// The most messages of a conversation.
 const MOST_MESSAGES: usize = 1000;
 
-/// What is said of messages of tools.
+/// The name of messages of tools among what was not read.
 pub(crate) const TOOL_MESSAGES: &str = "tool messages";
 
 /// A conversation, and what of it only a model's own server can read.

@@ -112,7 +112,7 @@ pub(crate) async fn one(call: Call<String>) -> Result<Reply<FileObject>, Refusal
     Ok(Reply::json(&FileObject::from(file.await?)))
 }
 
-/// What is in one, as it was uploaded. It is saved and not shown: it may be a page of anybody's.
+/// The bytes of a file as it was uploaded. Browsers save them and do not show them: a stranger may have written the page.
 pub(crate) async fn content(call: Call<String>) -> Result<Reply<Content>, Refusal> {
     let opened = call.blocking(|call| {
         let library = call.served.library()?;

@@ -93,7 +93,7 @@ pub(crate) async fn whole_with_reply(
     whole_watched(news, |_| {}).await
 }
 
-/// The same, where `watch` sees all that happens meanwhile.
+/// Waits for the whole answer as well; `watch` sees all that happens meanwhile.
 ///
 /// # Errors
 /// Whatever keeps it from being complete.

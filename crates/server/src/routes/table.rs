@@ -125,7 +125,7 @@ table! {
     POST "/v1/files" WRITE files::upload;
     /// One of them
     GET "/v1/files/{id}" WRITE files::one;
-    /// What is in it, as it was uploaded
+    /// The content of a file, as it was uploaded
     GET "/v1/files/{id}/content" WRITE files::content;
     /// Take it out of all corpora, and forget it
     DELETE "/v1/files/{id}" WRITE files::delete;

@@ -313,7 +313,7 @@ impl Job {
         }
     }
 
-    /// What is not obeyed: of the request, and of what ken asks the model's own server for.
+    /// Parameters that are not obeyed: those of the request, and those that the model's own server refuses.
     fn not_used(&self) -> Vec<String> {
         let own = self.asked.not_used.iter().cloned();
         let refused = self.served.pipeline.model.not_taken().into_iter();

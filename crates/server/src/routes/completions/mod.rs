@@ -12,7 +12,7 @@ use ken_language::{
     Finish, GenerateOptions, LogprobOptions, Progress, Sampling, TextCompletion, TextRequest,
     TokenLogprob,
 };
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 use self::passed::pass_on;
@@ -51,7 +51,14 @@ pub(crate) async fn complete(
     call: Call,
     body: JsonBody<CompletionRequest>,
 ) -> Result<Reply<Completions<'static>>, Refusal> {
-    let (given, source) = body.read_with_source().await?;
+    let model = &call.served.pipeline.model;
+    let is_passed = model.text_model().is_none() && model.chat_server().is_some();
+    // Bodies with many tokens are large, and read once where the source is not needed.
+    let (given, source) = if is_passed {
+        body.read_with_source().await?
+    } else {
+        (body.read().await?, Map::new())
+    };
     // Every policy names the same model.
     policies::named(&given.model)?;
     let usage = given.stream_options.unwrap_or_default().include_usage;
@@ -61,8 +68,7 @@ pub(crate) async fn complete(
         created: unix_seconds(),
         model: given.model.clone(),
     };
-    let model = &call.served.pipeline.model;
-    if model.text_model().is_none() && model.chat_server().is_some() {
+    if is_passed {
         return pass_on(
             call,
             source,

@@ -38,7 +38,7 @@ pub(super) struct Reply {
     pub(super) created: bool,
     /// Whether the answer has begun.
     pub(super) begun: bool,
-    /// What is kept of it, where it is.
+    /// The response as it is stored, if it is.
     pub(super) keeping: Option<KeptResponse>,
 }
 
