@@ -91,6 +91,9 @@ pub struct Citation {
     /// As in [`Retrieved::chunk`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub chunk: Option<Range<usize>>,
+    /// As in [`SearchResult::corpus`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub corpus: Option<String>,
     /// Where a full answer names it: the number, in characters of the answer; none where the passage was
     /// found by comparison.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -116,6 +119,9 @@ pub struct Retrieved {
     pub chunk: Option<Range<usize>>,
     /// How well it fits, the larger the better; comparable within one search only.
     pub score: f32,
+    /// As in [`SearchResult::corpus`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub corpus: Option<String>,
     /// Whether the model got to read it; `false` where it was cut to fit.
     pub in_prompt: bool,
 }
@@ -132,6 +138,7 @@ impl Retrieved {
             text: found.text,
             chunk: found.chunk,
             score: found.score,
+            corpus: found.corpus,
             in_prompt: false,
         }
     }

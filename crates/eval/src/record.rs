@@ -259,6 +259,7 @@ mod tests {
             text: text.to_owned(),
             chunk: None,
             score: 0.5,
+            corpus: None,
             in_prompt,
         }
     }

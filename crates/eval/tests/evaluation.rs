@@ -47,6 +47,7 @@ fn answer(question: &Question) -> Result<Answer, AnswerError> {
         text,
         chunk: None,
         score: 0.5,
+        corpus: None,
         in_prompt,
     };
     let gold = hit(format!("d{i}"), format!("This is the Number {i}."), true);

@@ -5,7 +5,7 @@ import { button, make } from "./dom.js";
 import { duration, count } from "./format.js";
 import { feedbackForm } from "./feedback.js";
 import { markdown } from "./markdown.js";
-import { openPassage, titleOf } from "./passage.js";
+import { openPassage, titleOf, withCorpus } from "./passage.js";
 import { excerpt, last } from "./sentences.js";
 import { details } from "./trace.js";
 
@@ -119,7 +119,7 @@ function mark(citation, trace, access, said) {
   const title = titleOf(citation);
   return make("button", {
     type: "button", class: "cite", "aria-label": `Passage ${citation.number}: ${title}`, title,
-    onclick: () => openPassage({ corpus: trace.corpus, ...citation }, access, [said, trace.question]),
+    onclick: () => openPassage(withCorpus(trace, citation), access, [said, trace.question]),
   }, String(citation.number));
 }
 

@@ -27,6 +27,15 @@ const numberOf = ({ passage_id: id }) => Number(id.slice(id.lastIndexOf("#") + 1
 let turns = 0;
 
 /**
+ * A passage of an answer with its corpus, which it names itself where several were searched.
+ * @template {{corpus?: string}} P
+ * @param {{corpus?: {name: string, generation: number} | null}} trace
+ * @param {P} passage
+ */
+export const withCorpus = ({ corpus }, passage) =>
+  ({ ...passage, corpus: passage.corpus ? { name: passage.corpus, generation: 0 } : corpus });
+
+/**
  * Shows what is known of a passage at once, and then its place in the document where the key may read it.
  * @param {Passage} passage
  * @param {import("./access.js").Access} access

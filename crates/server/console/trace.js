@@ -3,7 +3,7 @@
 import { make, button, table, terms } from "./dom.js";
 import { draw } from "./figure.js";
 import { count, duration, measured, shortened } from "./format.js";
-import { openPassage, titleOf } from "./passage.js";
+import { openPassage, titleOf, withCorpus } from "./passage.js";
 
 /**
  * @typedef {{start: number, end: number}} Span
@@ -101,7 +101,7 @@ export function stages({ total, ...timing }) {
 /** @param {Trace} trace @param {import("./access.js").Access} access */
 function passages(trace, access) {
   const rows = (trace.retrieved ?? []).map((one) => [
-    button(titleOf(one), () => openPassage({ corpus: trace.corpus, ...one }, access, [trace.question]), { class: "link" }),
+    button(titleOf(one), () => openPassage(withCorpus(trace, one), access, [trace.question]), { class: "link" }),
     shortened(one.text, 160), one.score.toFixed(3), one.in_prompt ? "yes" : "no",
   ]);
   return table("Passages retrieved", ["document", "~text", "#score", "read"], rows, "Nothing was retrieved.");

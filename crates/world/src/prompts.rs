@@ -22,6 +22,7 @@ pub(crate) fn prompt_of(question_prompt: QuestionPrompt<'_>, passages: &[Passage
             text: passage.text.clone(),
             chunk: None,
             score: 0.0,
+            corpus: None,
             in_prompt: true,
         })
         .collect();

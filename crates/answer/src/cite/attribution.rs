@@ -167,6 +167,7 @@ mod tests {
             text: text.to_owned(),
             chunk: None,
             score: 0.0,
+            corpus: None,
             in_prompt,
         }
     }

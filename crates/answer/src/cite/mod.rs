@@ -82,6 +82,7 @@ fn citation(number: usize, passage: &Retrieved, places: Vec<Range<usize>>) -> Ci
         location: passage.location.clone(),
         text: passage.text.clone(),
         chunk: passage.chunk.clone(),
+        corpus: passage.corpus.clone(),
         places,
     }
 }
@@ -166,6 +167,7 @@ mod tests {
             text: text.to_owned(),
             chunk: None,
             score: 0.0,
+            corpus: None,
             in_prompt,
         }
     }

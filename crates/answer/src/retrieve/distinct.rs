@@ -47,6 +47,7 @@ mod tests {
             text: (*text).to_owned(),
             chunk: None,
             score: 0.0,
+            corpus: None,
         };
         let results = texts.iter().enumerate().map(result).collect();
         let kept = distinct(results, most).into_iter();

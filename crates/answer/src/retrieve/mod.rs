@@ -27,6 +27,8 @@ pub struct Retriever {
     reranking: Option<Arc<Reranking>>,
     /// The least relevance of what is found.
     least: Option<f32>,
+    /// Other corpora that are searched as well, by name.
+    beside: Vec<(String, Retriever)>,
 }
 
 /// What was found for a question.
@@ -48,6 +50,22 @@ impl SearchOutcome {
     pub fn time(&self) -> Duration {
         let rerank = self.rerank.map(|rerank| rerank.time);
         self.embed_time + self.search_time + rerank.unwrap_or_default()
+    }
+
+    /// Takes what another corpus holds, behind what is there.
+    fn add(&mut self, corpus: &str, more: Self) {
+        let results = more.results.into_iter();
+        self.results.extend(results.map(|result| SearchResult {
+            corpus: Some(corpus.to_owned()),
+            ..result
+        }));
+        self.embed_time += more.embed_time;
+        self.search_time += more.search_time;
+        let costs = self.rerank.into_iter().chain(more.rerank);
+        self.rerank = costs.reduce(|one, other| RerankCost {
+            time: one.time + other.time,
+            tokens: one.tokens + other.tokens,
+        });
     }
 }
 
@@ -82,6 +100,7 @@ impl Retriever {
             embedder,
             reranking: None,
             least: None,
+            beside: Vec::new(),
         })
     }
 
@@ -94,6 +113,7 @@ impl Retriever {
         Ok(Self {
             reranking: self.reranking.clone(),
             least: self.least,
+            beside: self.beside.clone(),
             ..renewed
         })
     }
@@ -128,6 +148,15 @@ impl Retriever {
         self
     }
 
+    /// Searches other corpora as well, each as its own retriever does, and names the corpus of what is found there. Scores
+    /// of two corpora say nothing of one another, so what all of them find is ranked by its
+    /// [relevance](Retriever::relevance), as this retriever sees it.
+    #[must_use]
+    pub fn beside(mut self, others: Vec<(String, Self)>) -> Self {
+        self.beside = others;
+        self
+    }
+
     /// Ranks passages by the search alone.
     #[must_use]
     pub fn not_reranked(mut self) -> Self {
@@ -142,6 +171,9 @@ impl Retriever {
         self.reranking = self
             .reranking
             .map(|reranking| Arc::new(reranking.bound(token)));
+        for (_, other) in &mut self.beside {
+            *other = other.clone().bound(token);
+        }
         self
     }
 
@@ -203,10 +235,17 @@ impl Retriever {
             None => self.find_passages(queries, mode, k)?,
             Some(reranking) => self.find_chunks(reranking, queries, mode, k)?,
         };
-        if let Some(least) = self.least {
+        for (name, other) in &self.beside {
+            for (found, more) in found.iter_mut().zip(other.find(queries, mode, k)?) {
+                found.add(name, more);
+            }
+        }
+        if self.least.is_some() || !self.beside.is_empty() {
+            let least = self.least.unwrap_or_default();
             for (query, found) in queries.iter().zip(&mut found) {
                 let started = Instant::now();
                 self.keep_relevant(query, &mut found.results, least)?;
+                found.results.truncate(k);
                 found.search_time += started.elapsed();
             }
         }
@@ -280,7 +319,7 @@ impl Retriever {
         by.relevance(self.embedder.as_ref(), query, texts)
     }
 
-    /// How well the passages fit each query.
+    /// How well the passages fit each query; those of corpora beside this one are not rated.
     ///
     /// # Errors
     /// As [`Retriever::search`].

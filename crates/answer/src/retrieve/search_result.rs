@@ -18,6 +18,8 @@ pub struct SearchResult {
     pub chunk: Option<Range<usize>>,
     /// How well it fits, the larger the better; comparable within one search only.
     pub score: f32,
+    /// The corpus that it is of, where that was searched beside another.
+    pub corpus: Option<String>,
 }
 
 impl SearchResult {
@@ -28,6 +30,7 @@ impl SearchResult {
             passage: hit.passage,
             chunk: None,
             score: hit.score,
+            corpus: None,
         }
     }
 }
@@ -40,6 +43,8 @@ struct Shown<'a> {
     title: &'a str,
     text: &'a str,
     score: f32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    corpus: Option<&'a str>,
     metadata: &'a Map<String, Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     chunk: Option<&'a Range<usize>>,
@@ -56,6 +61,7 @@ impl Serialize for SearchResult {
             title: &passage.title,
             text: &self.text,
             score: self.score,
+            corpus: self.corpus.as_deref(),
             metadata: &passage.metadata,
             chunk: self.chunk.as_ref(),
             location: &passage.location,

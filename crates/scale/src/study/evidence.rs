@@ -125,6 +125,7 @@ impl Evidence {
             text: one.text.clone(),
             chunk: one.chunk.clone(),
             score: one.score,
+            corpus: None,
         });
         SearchOutcome {
             results: results.collect(),

@@ -20,6 +20,7 @@ use crate::wire::ken::{
     AskRequest, AskResponse, KnowsRequest, KnowsResponse, Options, SearchRequest,
 };
 use crate::wire::refusal::Refusal;
+use crate::wire::texts::Texts;
 
 /// The most tokens of texts that a tool returns where nobody says how many.
 const TOKENS: usize = 4000;
@@ -256,7 +257,7 @@ async fn find(
     let asked: SearchArguments = taken(arguments)?;
     let searched = SearchRequest {
         query: asked.query,
-        corpus: asked.corpus,
+        corpus: asked.corpus.map(Texts::One),
         generation: None,
         k: asked.k,
         mode: None,
@@ -320,7 +321,7 @@ async fn answer(
         seed: None,
         ken: Options {
             policy: asked.policy,
-            corpus: asked.corpus,
+            corpus: asked.corpus.map(Texts::One),
             trace: Some(false),
             ..Options::default()
         },

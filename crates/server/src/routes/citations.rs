@@ -29,9 +29,9 @@ impl Cited<'_> {
 
 /// The citations, in the order of the text. What was found by comparison is for all of it.
 pub(crate) fn cited(answered: &Completion) -> Vec<Cited<'_>> {
-    let Some(corpus) = &answered.trace.corpus else {
+    if answered.trace.corpus.is_none() {
         return Vec::new();
-    };
+    }
     let length = answered.text.chars().count();
     let mut found = Vec::new();
     for citation in &answered.trace.citations {
@@ -45,7 +45,7 @@ pub(crate) fn cited(answered: &Completion) -> Vec<Cited<'_>> {
         }
         found.extend(places.into_iter().map(|place| Cited {
             place,
-            corpus: &corpus.name,
+            corpus: answered.trace.corpus_of(citation.corpus.as_ref()),
             citation,
         }));
     }

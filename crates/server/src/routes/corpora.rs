@@ -4,7 +4,7 @@ use super::call::{Call, Corpus};
 use super::reply::Reply;
 use crate::service::answers::Request;
 use crate::service::corpora::Opened;
-use crate::service::options::SearchOptions;
+use crate::service::search_options::SearchOptions;
 use crate::service::work;
 use crate::wire::ken::{CorpusList, CorpusSummary, PassageResponse};
 use crate::wire::refusal::Refusal;

@@ -2,7 +2,7 @@
 
 use super::call::{Call, Corpus};
 use super::reply::Reply;
-use crate::service::options::SearchOptions;
+use crate::service::search_options::SearchOptions;
 use crate::service::work;
 use crate::wire::documents::{DocumentObject, PassageObject, paged};
 use crate::wire::page::Listed;

@@ -7,7 +7,7 @@ use super::jobs;
 use super::reply::Reply;
 use crate::service::library::job::Work;
 use crate::service::library::pruning::{Mark, Prune, Restore};
-use crate::service::options::SearchOptions;
+use crate::service::search_options::SearchOptions;
 use crate::service::work;
 use crate::wire::jobs::JobObject;
 use crate::wire::page::Listed;

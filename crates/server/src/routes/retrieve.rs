@@ -3,7 +3,7 @@
 use super::call::{Call, JsonBody};
 use super::reply::Reply;
 use super::search;
-use crate::service::options::SearchOptions;
+use crate::service::search_options::SearchOptions;
 use crate::wire::refusal::Refusal;
 use crate::wire::retrieve::{RetrieveRequest, RetrieveResponse, Retrieved};
 
@@ -24,8 +24,8 @@ pub(crate) async fn retrieve(
         return Err(Refusal::bad("invalid_value", message).of("queries"));
     }
     let searched = SearchOptions::of(asked.corpus).finding(asked.topk, "topk")?;
-    let corpus = searched.some_corpus(&call.served, call.caller())?;
-    let found = search::find_each(&call, searched, &corpus, asked.queries, ("queries", FOUND));
+    let corpora = searched.some_corpora(&call.served, call.caller())?;
+    let found = search::find_each(&call, searched, &corpora, asked.queries, ("queries", FOUND));
     let listed = found.await?.into_iter().map(|found| {
         let found = found.into_iter();
         let with_score = |hit| Retrieved::new(hit, asked.return_scores);

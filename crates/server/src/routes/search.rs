@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use ken_answer::SearchResult;
+use ken_answer::{AnswerError, SearchResult};
 
 use super::call::{Call, JsonBody};
 use super::reply::Reply;
 use crate::service::answers::{Request, milliseconds};
 use crate::service::corpora::Opened;
-use crate::service::options::SearchOptions;
 use crate::service::resources::Served;
+use crate::service::search_options::SearchOptions;
 use crate::service::{readable, work};
 use crate::wire::ken::{Retrieved, SearchRequest, SearchResponse};
 use crate::wire::refusal::Refusal;
@@ -38,21 +38,20 @@ pub(crate) async fn find(
     request: &Request,
 ) -> Result<SearchResponse, Refusal> {
     let searched = SearchOptions::by(&asked)?;
-    let corpus = searched.some_corpus(served, &request.caller)?;
-    readable::check(&asked.query, corpus.retriever.embedder().max_tokens())
-        .map_err(|refusal| refusal.of("query"))?;
+    let corpora = searched.some_corpora(served, &request.caller)?;
+    check(&corpora, &asked.query).map_err(|refusal| refusal.of("query"))?;
     work::run(
         served,
         |served| &served.searches,
         move |served, cancel| {
             let started = Instant::now();
-            let retriever = searched.retriever(served, &corpus.retriever)?;
-            let retriever = retriever.bound(&cancel.token());
             let (k, mode) = searched.amount(FOUND, served.pipeline.settings.mode);
-            let hits = retriever.search(&asked.query, mode, k);
-            let hits = hits.map_err(|error| cancel.refusal(error))?;
+            let hits = searched.hits(served, &corpora, cancel, (&asked.query, mode, k))?;
+            let mut states = corpora.iter().map(|corpus| corpus.state());
+            let corpus = states.next().ok_or(AnswerError::NoCorpus)?;
             Ok(SearchResponse {
-                corpus: corpus.state(),
+                corpus,
+                other_corpora: states.collect(),
                 hits: hits.into_iter().map(hit).collect(),
                 ms: milliseconds(started.elapsed()),
             })
@@ -69,30 +68,32 @@ pub(crate) async fn find(
 pub(super) async fn find_each<P>(
     call: &Call<P>,
     searched: SearchOptions,
-    corpus: &Arc<Opened>,
+    corpora: &[Arc<Opened>],
     queries: Vec<String>,
     named: (&str, usize),
 ) -> Result<Vec<Vec<SearchResult>>, Refusal> {
     let (name, found) = named;
     for query in &queries {
-        readable::check(query, corpus.retriever.embedder().max_tokens())
-            .map_err(|refusal| refusal.of(name))?;
+        check(corpora, query).map_err(|refusal| refusal.of(name))?;
     }
     let (k, mode) = searched.amount(found, call.served.pipeline.settings.mode);
-    let corpus = Arc::clone(corpus);
+    let corpora = corpora.to_vec();
     work::in_pieces(
         &call.served,
         |served| &served.searches,
         work::deadline(&call.served),
         queries,
-        move |served, cancel, query| {
-            let retriever = searched.retriever(served, &corpus.retriever)?;
-            let retriever = retriever.bound(&cancel.token());
-            let hits = retriever.search(&query, mode, k);
-            hits.map_err(|error| cancel.refusal(error))
-        },
+        move |served, cancel, query| searched.hits(served, &corpora, cancel, (&query, mode, k)),
     )
     .await
+}
+
+/// Refuses a query that one of the corpora cannot read to its end.
+fn check(corpora: &[Arc<Opened>], query: &str) -> Result<(), Refusal> {
+    let mut most = corpora
+        .iter()
+        .map(|corpus| corpus.retriever.embedder().max_tokens());
+    most.try_for_each(|most| readable::check(query, most))
 }
 
 fn hit(found: SearchResult) -> Retrieved {
@@ -104,6 +105,7 @@ fn hit(found: SearchResult) -> Retrieved {
         text: found.text,
         chunk: found.chunk.map(Into::into),
         score: found.score,
+        corpus: found.corpus,
         in_prompt: None,
         metadata: found.passage.metadata,
     }

@@ -12,14 +12,14 @@ use crate::access::caller::Caller;
 use crate::service::clock::unix_seconds;
 use crate::service::library::stores::MadeCorpus;
 use crate::service::library::{Library, new_id};
-use crate::service::options::SearchOptions;
 use crate::service::resources::Served;
+use crate::service::search_options::SearchOptions;
 use crate::wire::files::Deleted;
 use crate::wire::page::Listed;
 use crate::wire::refusal::Refusal;
 use crate::wire::vector_stores::{
-    AttachFile, ChangeVectorStore, FileCounts, FoundText, MakeVectorStore, Queries,
-    SearchVectorStore, VectorStore, VectorStoreResult, VectorStoreResults,
+    AttachFile, ChangeVectorStore, FileCounts, FoundText, MakeVectorStore, SearchVectorStore,
+    VectorStore, VectorStoreResult, VectorStoreResults,
 };
 use crate::wire::{attributes, others};
 
@@ -182,10 +182,7 @@ pub(crate) async fn search(
     body: JsonBody<SearchVectorStore>,
 ) -> Result<Reply<VectorStoreResults>, Refusal> {
     let asked = body.read().await?;
-    let queries = match asked.query {
-        Queries::One(query) => vec![query],
-        Queries::Many(queries) => queries,
-    };
+    let queries = Vec::from(asked.query);
     if queries.is_empty() || queries.len() > MOST_QUERIES {
         let message = format!("it must be 1 to {MOST_QUERIES} texts");
         return Err(Refusal::bad("invalid_value", message).of("query"));
@@ -194,13 +191,14 @@ pub(crate) async fn search(
     let filters = asked.filters.as_ref().map(|filter| filter.read());
     let filters = filters.transpose()?.into_iter().collect();
     let Corpus(name) = &call.path;
-    let searched = SearchOptions::default().or(Some(name), asked.max_num_results, filters)?;
+    let searched = SearchOptions::of(Some(name.clone()));
+    let searched = searched.or(&[], asked.max_num_results, filters)?;
     let searched = searched.at_least(least);
-    let corpus = searched.some_corpus(&call.served, call.caller())?;
+    let corpora = searched.some_corpora(&call.served, call.caller())?;
     let k = asked.max_num_results.unwrap_or(FOUND);
-    let found = search::find_each(&call, searched, &corpus, queries.clone(), ("query", FOUND));
+    let found = search::find_each(&call, searched, &corpora, queries.clone(), ("query", FOUND));
     let found = found.await?.into_iter().flatten();
-    let found = found.map(|hit| result(&call.served, &corpus.name, hit));
+    let found = found.map(|hit| result(&call.served, name, hit));
     let found = found.collect();
     Ok(Reply::json(&VectorStoreResults {
         object: "vector_store.search_results.page",

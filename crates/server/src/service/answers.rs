@@ -84,7 +84,7 @@ pub(crate) fn start(
     request: Request,
 ) -> Result<UnboundedReceiver<AnswerEvent>, Refusal> {
     let settings = asked.settings(served)?;
-    let corpus = asked.corpus(served, &request.caller)?;
+    let corpora = asked.corpora(served, &request.caller)?;
     let shows_tokens = served.pipeline.model.text_model().is_some();
     if asked.brought.schema.is_some() && !shows_tokens {
         let message = "the model is behind an endpoint: ask for a format by chat completions, without a style of ken's";
@@ -103,7 +103,7 @@ pub(crate) fn start(
         served: Arc::clone(served),
         asked,
         settings,
-        corpus,
+        corpora,
         request,
         started,
         deadline,
@@ -135,7 +135,7 @@ struct Job {
     served: Arc<Served>,
     asked: RequestOptions,
     settings: AnswerSettings,
-    corpus: Option<Arc<Opened>>,
+    corpora: Vec<Arc<Opened>>,
     request: Request,
     started: Instant,
     deadline: Instant,
@@ -272,8 +272,8 @@ impl Job {
     /// The pipeline for the question, whether that is small talk, and what was said before where it matters.
     fn prepared(&self) -> Result<(Pipeline, bool, &[Exchange]), Refusal> {
         let Self { served, asked, .. } = self;
-        let (settings, corpus) = (self.settings.clone(), self.corpus.as_deref());
-        let mut pipeline = asked.pipeline(settings, served, corpus, &self.request.caller)?;
+        let (settings, caller) = (self.settings.clone(), &self.request.caller);
+        let mut pipeline = asked.pipeline(settings, served, &self.corpora, caller)?;
         let small_talk = is_small_talk(&asked.question);
         if small_talk {
             pipeline.settings = pipeline.settings.for_small_talk();
@@ -298,6 +298,7 @@ impl Job {
     ) -> Trace {
         let times = [("wait", waited), ("rewrite", standalone.time)].into_iter();
         let times = times.filter(|(_, time)| !time.is_zero());
+        let mut corpora = self.corpora.iter().map(|corpus| corpus.state());
         Trace {
             request_id: self.request.id.clone(),
             question: standalone.question.clone(),
@@ -305,7 +306,8 @@ impl Job {
             not_used: self.not_used(),
             policy: settings.policy.to_string(),
             threshold: settings.policy.threshold(),
-            corpus: self.corpus.as_deref().map(Opened::state),
+            corpus: corpora.next(),
+            other_corpora: corpora.collect(),
             timing_ms: times
                 .map(|(stage, time)| (stage.to_owned(), milliseconds(time)))
                 .collect(),
@@ -380,7 +382,7 @@ impl Job {
         pipeline: Pipeline,
         answered: &mut Completion,
     ) -> (Option<f64>, Option<ShadowCheck>) {
-        let (Some(watch), Some(corpus)) = (&self.served.watch, &self.corpus) else {
+        let (Some(watch), Some(corpus)) = (&self.served.watch, self.corpora.first()) else {
             return (None, None);
         };
         let trace = &mut answered.trace;
@@ -542,6 +544,7 @@ fn cited(citation: ken_answer::Citation) -> Citation {
         title: citation.title,
         location: citation.location.into(),
         text: citation.text,
+        corpus: citation.corpus,
         places: citation.places.into_iter().map(Into::into).collect(),
     }
 }
@@ -555,6 +558,7 @@ fn retrieved(found: &ken_answer::Retrieved) -> Retrieved {
         text: found.text.clone(),
         chunk: found.chunk.clone().map(Into::into),
         score: found.score,
+        corpus: found.corpus.clone(),
         in_prompt: Some(found.in_prompt),
         metadata: serde_json::Map::new(),
     }

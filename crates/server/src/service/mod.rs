@@ -23,6 +23,7 @@ pub(crate) mod resources;
 pub(crate) mod responses;
 #[cfg(test)]
 mod schedules;
+pub(crate) mod search_options;
 pub(crate) mod setup;
 pub(crate) mod shadow;
 pub(crate) mod studies;

@@ -2,15 +2,13 @@
 //! over the settings of the server.
 
 use std::collections::BTreeSet;
-use std::str::FromStr;
 use std::sync::Arc;
 
 use ken_answer::{
-    Abstention, AnswerError, AnswerSettings, Brought, Conversation, Exchange, Pipeline, Policy,
-    Rerank, Reranker, Reranking, Retriever, SearchOutcome, SearchResult, Style,
+    Abstention, AnswerSettings, Brought, Conversation, Exchange, Pipeline, Policy, SearchOutcome,
+    SearchResult, Style,
 };
-use ken_corpus::{Filter, Location, Passage, PassageId};
-use ken_index::Mode;
+use ken_corpus::{Location, Passage, PassageId};
 use ken_language::{OutputSchema, Sampling};
 use serde_json::{Map, Value};
 
@@ -18,15 +16,10 @@ use super::corpora::Opened;
 use super::policies;
 use super::readable;
 use super::resources::Served;
+use super::search_options::{MOST_PASSAGES, SearchOptions, parsed};
 use crate::access::caller::Caller;
-use crate::wire::ken::{GivenPassage, Options, SearchRequest};
+use crate::wire::ken::{GivenPassage, Options};
 use crate::wire::refusal::Refusal;
-
-/// The most passages that a client may ask for.
-const MOST_PASSAGES: usize = 100;
-
-/// The most comparisons of all filters together.
-const MOST_COMPARISONS: usize = 256;
 
 /// A question with all that its client says of it, read and checked.
 #[derive(Debug, Clone, Default)]
@@ -53,19 +46,6 @@ pub(crate) struct RequestOptions {
     pub(crate) traced: bool,
 }
 
-/// How a client wants passages found.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct SearchOptions {
-    corpus: Option<String>,
-    generation: Option<u64>,
-    k: Option<usize>,
-    mode: Option<Mode>,
-    filters: Vec<Filter>,
-    rerank: Option<Rerank>,
-    /// The least relevance of what is found, from 0 to 1.
-    least: Option<f32>,
-}
-
 /// How a client wants the answer's tokens chosen.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SamplingOptions {
@@ -73,15 +53,6 @@ pub(crate) struct SamplingOptions {
     pub(crate) temperature: Option<f64>,
     pub(crate) top_p: Option<f64>,
     pub(crate) seed: Option<u64>,
-}
-
-/// A value of a parameter, or the refusal that names it.
-fn parsed<T: FromStr<Err: ToString>>(
-    param: &str,
-    text: Option<&str>,
-) -> Result<Option<T>, Refusal> {
-    let parsed = text.map(str::parse::<T>).transpose();
-    parsed.map_err(|error| Refusal::bad("invalid_value", error.to_string()).of(param))
 }
 
 impl RequestOptions {
@@ -93,16 +64,7 @@ impl RequestOptions {
         Ok(Self {
             policy: parsed("ken.policy", options.policy.as_deref())?.or(model),
             abstain: parsed("ken.abstain", options.abstain.as_deref())?,
-            search: SearchOptions {
-                corpus: options.corpus.clone(),
-                generation: options.generation,
-                k: options.k,
-                mode: parsed("ken.mode", options.mode.as_deref())?,
-                filters: filters("ken.filter", &options.filter)?,
-                rerank: parsed("ken.rerank", options.rerank.as_deref())?,
-                least: None,
-            }
-            .checked("ken.k")?,
+            search: SearchOptions::within(options)?,
             style: parsed("ken.style", options.style.as_deref())?,
             traced: options.trace.unwrap_or(false),
             passages: passages(options.passages.as_deref().unwrap_or_default())?,
@@ -139,18 +101,18 @@ impl RequestOptions {
         }
     }
 
-    /// The corpus to be searched.
+    /// The corpora to be searched.
     ///
     /// # Errors
-    /// A corpus or generation that is not served, or not for the caller.
-    pub(crate) fn corpus(
+    /// As [`SearchOptions::corpora`].
+    pub(crate) fn corpora(
         &self,
         served: &Served,
         caller: &Caller,
-    ) -> Result<Option<Arc<Opened>>, Refusal> {
-        match self.passages.is_empty() || self.search.corpus.is_some() {
-            true => self.search.corpus(served, caller),
-            false => Ok(None),
+    ) -> Result<Vec<Arc<Opened>>, Refusal> {
+        match self.passages.is_empty() || self.search.names_corpora() {
+            true => self.search.corpora(served, caller),
+            false => Ok(Vec::new()),
         }
     }
 
@@ -200,24 +162,10 @@ impl RequestOptions {
 
     /// Whether the corpus is the first, and searched as the settings say.
     pub(crate) fn is_searched_as_set(&self, served: &Served) -> bool {
-        let SearchOptions {
-            corpus,
-            generation,
-            k,
-            mode,
-            filters,
-            rerank,
-            least,
-        } = &self.search;
-        let is_first = corpus.as_ref().is_none_or(|name| {
-            let all = served.corpora.all();
-            all.first().is_some_and(|first| first.name == *name)
-        });
-        let is_set = k.is_none() && mode.is_none() && rerank.is_none() && least.is_none();
-        is_first && is_set && self.passages.is_empty() && generation.is_none() && filters.is_empty()
+        self.passages.is_empty() && self.search.is_as_set(served)
     }
 
-    /// The policy and the pipeline by which it is answered, over a corpus.
+    /// The policy and the pipeline by which it is answered, over some corpora.
     ///
     /// # Errors
     /// A policy that cannot choose here, a value that is out of range, filters that cannot be applied.
@@ -225,13 +173,13 @@ impl RequestOptions {
         &self,
         mut settings: AnswerSettings,
         served: &Served,
-        corpus: Option<&Opened>,
+        corpora: &[Arc<Opened>],
         caller: &Caller,
     ) -> Result<Pipeline, Refusal> {
         // The guarantee of the policy may have lapsed while the question waited.
         settings.policy = self.policy(served);
-        let retriever = corpus.map(|corpus| self.search.retriever(served, &corpus.retriever));
-        let mut pipeline = served.pipeline().over(retriever.transpose()?)?;
+        let retriever = self.search.retriever(served, corpora)?;
+        let mut pipeline = served.pipeline().over(retriever)?;
         pipeline.extra_corpora = served.extra_corpora(caller);
         policies::check(settings.policy, &pipeline)?;
         policies::check_abstention(settings.abstain, &pipeline)?;
@@ -260,11 +208,12 @@ impl RequestOptions {
         if max_tokens == Some(0) {
             return Err(Refusal::bad("invalid_value", "it must be at least 1").of("max_tokens"));
         }
+        let (k, mode) = self.search.amount(set.k, set.mode);
         Ok(AnswerSettings {
             policy: self.policy(served),
             abstain: self.abstain.or(set.abstain),
-            mode: self.search.mode.unwrap_or(set.mode),
-            k: self.search.k.unwrap_or(set.k),
+            mode,
+            k,
             style: self.style.unwrap_or(set.style),
             max_tokens: tokens(set.max_tokens),
             full_tokens: tokens(set.full_tokens),
@@ -299,6 +248,7 @@ fn passages(given: &[GivenPassage]) -> Result<Vec<SearchResult>, Refusal> {
             chunk: None,
             // The order is all that is known.
             score: -(index as f32),
+            corpus: None,
         })
     });
     each.collect()
@@ -339,168 +289,5 @@ impl SamplingOptions {
                 seed: self.seed.unwrap_or(drawn),
             },
         })
-    }
-}
-
-/// Whether filters are few enough to be compared with every document.
-fn few(filters: &[Filter], param: &str) -> Result<(), Refusal> {
-    let comparisons: usize = filters.iter().map(Filter::comparisons).sum();
-    if filters.len() > MOST_COMPARISONS || comparisons > MOST_COMPARISONS {
-        let message = format!("filters can make at most {MOST_COMPARISONS} comparisons");
-        return Err(Refusal::bad("too_many_filters", message).of(param));
-    }
-    Ok(())
-}
-
-fn filters(param: &str, given: &[String]) -> Result<Vec<Filter>, Refusal> {
-    let each = given.iter().map(|text| parsed(param, Some(text)));
-    let each: Result<Vec<Option<Filter>>, Refusal> = each.collect();
-    let filters: Vec<Filter> = each?.into_iter().flatten().collect();
-    few(&filters, param)?;
-    Ok(filters)
-}
-
-impl SearchOptions {
-    /// Reads the parameters of a search.
-    ///
-    /// # Errors
-    /// A value that cannot be taken.
-    pub(crate) fn by(request: &SearchRequest) -> Result<Self, Refusal> {
-        Self {
-            corpus: request.corpus.clone(),
-            generation: request.generation,
-            k: request.k,
-            mode: parsed("mode", request.mode.as_deref())?,
-            filters: filters("filter", &request.filter)?,
-            rerank: parsed("rerank", request.rerank.as_deref())?,
-            least: None,
-        }
-        .checked("k")
-    }
-
-    /// The same, with what another part of the request says where this one says nothing. Its conditions
-    /// hold as well.
-    ///
-    /// # Errors
-    /// A value that cannot be taken.
-    pub(crate) fn or(
-        mut self,
-        corpus: Option<&str>,
-        k: Option<usize>,
-        filters: Vec<Filter>,
-    ) -> Result<Self, Refusal> {
-        self.corpus = self.corpus.or_else(|| corpus.map(str::to_owned));
-        self.k = self.k.or(k);
-        self.filters.extend(filters);
-        few(&self.filters, "filters")?;
-        self.checked("max_num_results")
-    }
-
-    /// The same without what has less than this relevance.
-    pub(crate) fn at_least(self, least: Option<f32>) -> Self {
-        Self { least, ..self }
-    }
-
-    /// The same with so many passages; `param` is what that is called.
-    ///
-    /// # Errors
-    /// None, or too many.
-    pub(crate) fn finding(self, k: Option<usize>, param: &str) -> Result<Self, Refusal> {
-        Self { k, ..self }.checked(param)
-    }
-
-    /// A corpus by its name and nothing else.
-    pub(crate) fn of(corpus: Option<String>) -> Self {
-        Self {
-            corpus,
-            ..Self::default()
-        }
-    }
-
-    fn checked(self, param: &str) -> Result<Self, Refusal> {
-        match self.k {
-            Some(k) if !(1..=MOST_PASSAGES).contains(&k) => {
-                let message = format!("it must be a number from 1 to {MOST_PASSAGES}");
-                Err(Refusal::bad("invalid_value", message).of(param))
-            }
-            _ => Ok(self),
-        }
-    }
-
-    /// The corpus to be searched. Whoever may not search it learns neither whether it is there nor its name.
-    ///
-    /// # Errors
-    /// A corpus or generation that is not served, or not for the caller.
-    pub(crate) fn corpus(
-        &self,
-        served: &Served,
-        caller: &Caller,
-    ) -> Result<Option<Arc<Opened>>, Refusal> {
-        let first = served.corpora.all().into_iter().next();
-        let name = match (self.corpus.as_deref(), &first) {
-            (Some(name), _) => {
-                caller.must_read(name)?;
-                Some(name)
-            }
-            (None, Some(first)) => {
-                caller.must_read_first(&first.name)?;
-                Some(first.name.as_str())
-            }
-            (None, None) => None,
-        };
-        let found = served.corpora.find(name, self.generation);
-        let (Err(_), Some(name), Some(library)) = (&found, name, &served.library) else {
-            return found;
-        };
-        match library.is_empty(&served.corpora, name)? {
-            true => Err(
-                Refusal::bad("empty_corpus", "nothing was put into the corpus yet").of("corpus"),
-            ),
-            false => found,
-        }
-    }
-
-    /// The corpus to be searched, where one has to be.
-    ///
-    /// # Errors
-    /// As [`SearchOptions::corpus`]; a server without a corpus.
-    pub(crate) fn some_corpus(
-        &self,
-        served: &Served,
-        caller: &Caller,
-    ) -> Result<Arc<Opened>, Refusal> {
-        Ok(self.corpus(served, caller)?.ok_or(AnswerError::NoCorpus)?)
-    }
-
-    /// The passages to find, and how, where the client does not say.
-    pub(crate) fn amount(&self, k: usize, mode: Mode) -> (usize, Mode) {
-        (self.k.unwrap_or(k), self.mode.unwrap_or(mode))
-    }
-
-    /// The corpus with filters and reranking as they are asked for.
-    ///
-    /// # Errors
-    /// Filters that cannot be applied; a reranker that is not open.
-    pub(crate) fn retriever(
-        &self,
-        served: &Served,
-        opened: &Retriever,
-    ) -> Result<Retriever, Refusal> {
-        let retriever = opened.clone().within(&self.filters)?;
-        let retriever = retriever.at_least(self.least);
-        let set = &served.reranking;
-        let by = match &self.rerank {
-            None => return Ok(retriever),
-            Some(asked) if *asked == set.by => return Ok(retriever),
-            Some(Rerank::None) => return Ok(retriever.not_reranked()),
-            Some(Rerank::Embedder) => Reranker::Embedder,
-            Some(Rerank::Likelihood) => Reranker::Likelihood(Arc::clone(&served.pipeline.model)),
-            // A request loads no model.
-            Some(Rerank::CrossEncoder(_)) => {
-                let message = "this reranker is not open here";
-                return Err(Refusal::bad("reranker_unavailable", message).of("rerank"));
-            }
-        };
-        Ok(retriever.reranked(Reranking::new(by, set.depth, set.chunk)))
     }
 }

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::guarantee::GuaranteeState;
+use super::texts::Texts;
 
 /// ken's own parameters of a question; what is left out is as in the server's settings.
 #[derive(Debug, Default, Clone, Deserialize, JsonSchema)]
@@ -17,8 +18,9 @@ pub(crate) struct Options {
     pub(crate) policy: Option<String>,
     /// Which answers are withheld: a signal with its threshold, such as `evidence:confidence@-0.4`.
     pub(crate) abstain: Option<String>,
-    /// The corpus, by its name; the first where none is named.
-    pub(crate) corpus: Option<String>,
+    /// The corpus, by its name, or several, of which the most relevant passages of all are found; the first where none is
+    /// named.
+    pub(crate) corpus: Option<Texts>,
     /// The generation that the corpus has to be at.
     pub(crate) generation: Option<u64>,
     /// Passages to retrieve; with a reranker, chunks to keep.
@@ -157,6 +159,9 @@ pub(crate) struct Trace {
     pub(crate) drawn: Option<f64>,
     /// The corpus, where there is one, and its generation.
     pub(crate) corpus: Option<CorpusState>,
+    /// The corpora that were searched beside it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) other_corpora: Vec<CorpusState>,
     /// The passages that the answer rests on.
     pub(crate) citations: Vec<Citation>,
     /// Where the answer names passages that were not read, in code points.
@@ -176,6 +181,14 @@ pub(crate) struct Trace {
     pub(crate) searches: usize,
     /// Milliseconds by stage, and `total`.
     pub(crate) timing_ms: BTreeMap<String, f64>,
+}
+
+impl Trace {
+    /// The corpus of a passage: the one that the passage names, or else the first that was searched.
+    pub(crate) fn corpus_of<'a>(&'a self, named: Option<&'a String>) -> &'a str {
+        let first = self.corpus.as_ref().map(|corpus| &corpus.name);
+        named.or(first).map_or("", String::as_str)
+    }
 }
 
 /// Which state of a corpus.
@@ -264,6 +277,9 @@ pub(crate) struct Citation {
     pub(crate) location: Location,
     /// What the model read.
     pub(crate) text: String,
+    /// Its corpus, where that was searched beside another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) corpus: Option<String>,
     /// Where the answer names it, in code points; none where it was found by comparison.
     pub(crate) places: Vec<Span>,
 }
@@ -287,6 +303,9 @@ pub(crate) struct Retrieved {
     pub(crate) chunk: Option<Span>,
     /// How well it fits; comparable within one search only.
     pub(crate) score: f32,
+    /// Its corpus, where that was searched beside another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) corpus: Option<String>,
     /// Whether the model got to read it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) in_prompt: Option<bool>,
@@ -301,8 +320,9 @@ pub(crate) struct Retrieved {
 pub(crate) struct SearchRequest {
     /// The query.
     pub(crate) query: String,
-    /// The corpus, by its name; the first where none is named.
-    pub(crate) corpus: Option<String>,
+    /// The corpus, by its name, or several, of which the most relevant passages of all are found; the first where none is
+    /// named.
+    pub(crate) corpus: Option<Texts>,
     /// The generation that the corpus has to be at.
     pub(crate) generation: Option<u64>,
     /// How many passages.
@@ -321,6 +341,9 @@ pub(crate) struct SearchRequest {
 pub(crate) struct SearchResponse {
     /// Where.
     pub(crate) corpus: CorpusState,
+    /// Where else.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) other_corpora: Vec<CorpusState>,
     /// Best first.
     pub(crate) hits: Vec<Retrieved>,
     /// How long it took, in milliseconds.

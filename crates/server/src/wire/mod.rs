@@ -27,5 +27,6 @@ pub(crate) mod response_format;
 pub(crate) mod responses;
 pub(crate) mod retrieve;
 pub(crate) mod studies;
+pub(crate) mod texts;
 pub(crate) mod traces;
 pub(crate) mod vector_stores;

@@ -125,7 +125,7 @@ pub(crate) struct Tool {
     /// Only `file_search` is understood.
     #[serde(rename = "type")]
     pub(crate) kind: String,
-    /// The corpus to search, by its name; no more than one.
+    /// The corpora to search, by their names; of several the most relevant passages of all are found.
     #[serde(default)]
     pub(crate) vector_store_ids: Vec<String>,
     /// Passages to retrieve.
@@ -192,7 +192,7 @@ pub(crate) struct IncompleteDetails {
 pub(crate) struct Offered {
     #[serde(rename = "type")]
     pub(crate) kind: &'static str,
-    /// The corpus, where there is one.
+    /// The corpora that are searched.
     pub(crate) vector_store_ids: Vec<String>,
 }
 

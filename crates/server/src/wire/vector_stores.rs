@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use super::filter::GivenFilter;
 use super::query::Parameter;
+use super::texts::Texts;
 use crate::service::library::stores::{Membership, StoreFile};
 
 /// A vector store to make.
@@ -221,7 +222,7 @@ impl VectorStoreFile {
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct SearchVectorStore {
     /// The query; of several, each is searched, and the best of all are returned.
-    pub(crate) query: Queries,
+    pub(crate) query: Texts,
     /// How many passages; 10 where nobody says.
     pub(crate) max_num_results: Option<usize>,
     /// Conditions on documents.
@@ -231,16 +232,6 @@ pub(crate) struct SearchVectorStore {
     /// Whatever else clients send; not read.
     #[serde(flatten)]
     pub(crate) _others: Map<String, Value>,
-}
-
-/// What is searched.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(untagged, expecting = "a text or a list of texts")]
-pub(crate) enum Queries {
-    /// One query.
-    One(String),
-    /// Several.
-    Many(Vec<String>),
 }
 
 /// What was found.

@@ -296,6 +296,10 @@ fn nothing_of_the_other(own: &str, other: &str) {
             json!({"query": "oil", "corpus": "CORPUS"}),
         ),
         (
+            "/v1/ken/search",
+            json!({"query": "oil", "corpus": [own, "CORPUS"]}),
+        ),
+        (
             "/v1/embeddings",
             json!({"model": "ken/embedder", "input": "x", "ken": {"corpus": "CORPUS"}}),
         ),

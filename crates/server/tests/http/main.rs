@@ -44,6 +44,7 @@ mod pruning;
 mod random_input;
 mod responses;
 mod route_table;
+mod several_corpora;
 mod slow_model;
 #[cfg(feature = "otel")]
 mod spans;

@@ -77,6 +77,13 @@ fn a_name_is_free_and_no_id() {
     for id in [unnamed.as_str(), "notes"] {
         assert_eq!(server.get(&format!("{STORES}/{id}")).json()["name"], id);
     }
+    // Of several, one to which nothing was put yet is left out.
+    let both = json!({"query": "Quirin", "corpus": [unnamed, one]});
+    let both = server.post("/v1/ken/search", &both).json();
+    assert_eq!(
+        (&both["corpus"]["name"], &both["hits"][0]["doc_id"]),
+        (&json!(one), &json!("gate.md"))
+    );
     let server = server.again();
     assert_eq!(server.get(&path).json()["name"], "Manuals");
 

@@ -23,6 +23,7 @@ impl Chunk<'_> {
             text: self.text.to_owned(),
             chunk: Some(self.characters.clone()),
             score,
+            corpus: None,
         }
     }
 }

@@ -58,6 +58,7 @@ fn found(number: usize, title: &str, text: &str) -> SearchResult {
         text: text.to_owned(),
         chunk: None,
         score: 1.0 / (number + 1) as f32,
+        corpus: None,
     }
 }
 

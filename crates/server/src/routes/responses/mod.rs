@@ -44,7 +44,7 @@ pub(crate) async fn respond(
     let results = includes.into_iter().any(|name| name == RESULTS);
     let asked = asked(&given, &before, results)?;
     let policy = asked.policy(&call.served);
-    let corpus = asked.corpus(&call.served, call.caller())?;
+    let corpora = asked.corpora(&call.served, call.caller())?;
     let id = call.request.id.trim_start_matches("req_").to_owned();
     let is_kept = call.served.responses.is_some() && given.store.unwrap_or(true);
     let keeping = is_kept.then(|| KeptResponse {
@@ -78,7 +78,7 @@ pub(crate) async fn respond(
         },
         tools: [Offered {
             kind: "file_search",
-            vector_store_ids: corpus.iter().map(|corpus| corpus.name.clone()).collect(),
+            vector_store_ids: corpora.iter().map(|corpus| corpus.name.clone()).collect(),
         }],
         top_p: given.top_p,
         truncation: "disabled",
@@ -160,9 +160,8 @@ fn asked(
             let least = others::threshold(tool.ranking_options.as_ref())?;
             let filters = tool.filters.as_ref().map(|filter| filter.read());
             let filters = filters.transpose()?.into_iter().collect();
-            let corpus = tool.vector_store_ids.first();
-            let corpus = corpus.map(String::as_str);
-            let search = asked.search.or(corpus, tool.max_num_results, filters)?;
+            let corpora = &tool.vector_store_ids;
+            let search = asked.search.or(corpora, tool.max_num_results, filters)?;
             search.at_least(least)
         }
     };
@@ -198,17 +197,13 @@ fn chosen(choice: Option<&ToolChoice>) -> Result<Option<Policy>, Refusal> {
 
 /// The search, where it is among the tools; nothing else can be.
 fn tool(tools: &[Tool]) -> Result<Option<&Tool>, Refusal> {
-    let refused = |message: String| {
-        let refusal = Refusal::bad("unsupported_parameter", message);
-        Err(refusal.of("tools"))
-    };
     match tools {
         [] => Ok(None),
-        [tool] if tool.kind == "file_search" && tool.vector_store_ids.len() <= 1 => Ok(Some(tool)),
-        [tool] if tool.kind == "file_search" => {
-            refused("one corpus can be searched, so there is room for one id".to_owned())
+        [tool] if tool.kind == "file_search" => Ok(Some(tool)),
+        _ => {
+            let message = "the only tool here is one `file_search`";
+            Err(Refusal::bad("unsupported_parameter", message).of("tools"))
         }
-        _ => refused("the only tool here is one `file_search`".to_owned()),
     }
 }
 

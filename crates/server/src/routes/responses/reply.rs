@@ -130,8 +130,8 @@ impl Reply {
             status: "completed",
             queries: vec![trace.question.clone()],
             results: found.map(|found| {
-                let corpus = trace.corpus.as_ref().map_or("", |corpus| &corpus.name);
                 let each = found.iter().map(|one| {
+                    let corpus = trace.corpus_of(one.corpus.as_ref());
                     let (file_id, filename) = self.served.file_of(corpus, &one.doc_id, &one.title);
                     FileSearchResult {
                         file_id,

@@ -89,8 +89,9 @@ impl TraceRecord {
 
     /// The corpora that it may be answered from.
     pub(crate) fn corpora(&self) -> Vec<String> {
-        let own = self.trace.corpus.iter().map(|corpus| &corpus.name);
-        own.chain(&self.beside).cloned().collect()
+        let searched = self.trace.corpus.iter().chain(&self.trace.other_corpora);
+        let searched = searched.map(|corpus| &corpus.name);
+        searched.chain(&self.beside).cloned().collect()
     }
 
     /// Whether it is for a caller: whoever asked, and whoever watches the server and may read the corpora.
