@@ -14,6 +14,9 @@ use crate::kind::Kind;
 /// Parameters that name a field or a column.
 const FIELDS: [&str; 3] = ["id", "title", "text"];
 
+/// The mode of an encrypted connection to a server with a valid certificate, as libpq calls it.
+const VERIFIED: &str = "verify-full";
+
 /// A corpus behind a search service.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServiceAddress {
@@ -42,6 +45,8 @@ pub(crate) struct Options {
     pub(crate) words: Option<String>,
     /// How PostgreSQL compares vectors.
     pub(crate) distance: Option<String>,
+    /// Whether a connection to PostgreSQL is encrypted, and its certificate checked.
+    sslmode: Option<String>,
 }
 
 /// An address was written wrongly.
@@ -96,7 +101,17 @@ impl ServiceAddress {
 
     /// Whether only this machine and the server can read what is sent.
     pub(crate) fn is_private(&self) -> bool {
-        self.url.scheme() == "https" || ken_http::is_loopback(&self.url)
+        self.is_encrypted() || ken_http::is_loopback(&self.url)
+    }
+
+    /// Whether the connection is encrypted, to a server whose certificate is checked. One to PostgreSQL on another machine is, unless
+    /// it is asked for otherwise.
+    pub(crate) fn is_encrypted(&self) -> bool {
+        match (self.kind, self.options.sslmode.as_deref()) {
+            (Kind::Postgres, None) => !ken_http::is_loopback(&self.url),
+            (Kind::Postgres, Some(mode)) => mode == VERIFIED,
+            _ => self.url.scheme() == "https",
+        }
     }
 }
 
@@ -183,6 +198,12 @@ impl Options {
                 "language" if kind == Kind::Postgres => &mut options.language,
                 "words" if kind == Kind::Postgres => &mut options.words,
                 "distance" if kind == Kind::Postgres => &mut options.distance,
+                "sslmode" if kind == Kind::Postgres => {
+                    if !["disable", VERIFIED].contains(&value.as_str()) {
+                        return Err(format!("sslmode is {VERIFIED} or disable"));
+                    }
+                    &mut options.sslmode
+                }
                 other => return Err(format!("it has no parameter {other:?}")),
             };
             *slot = Some(value);
@@ -275,6 +296,11 @@ mod tests {
             ("retrieve+http://box/r?vector=v", "no parameter \"vector\""),
             ("qdrant+http://box/notes?text=", "has no value"),
             ("qdrant+http://box:port/notes", "port"),
+            (
+                "postgres://u@box/d/t?sslmode=require",
+                "verify-full or disable",
+            ),
+            ("qdrant+http://box/notes?sslmode=disable", "no parameter"),
             (r"qdrant+http://good\@evil/notes", "backslash"),
         ] {
             let error = read(text).unwrap_err().to_string();

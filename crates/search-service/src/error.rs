@@ -12,7 +12,7 @@ pub enum ServiceError {
     #[error("the key is not sent to {server}: the connection is not encrypted")]
     #[diagnostic(
         kind = "search_key_in_plain_text",
-        remedy = "use https://, or a tunnel that ends on this machine; where the network is yours, <allow_plaintext_keys> sends it all the same"
+        remedy = "use https:// (for PostgreSQL sslmode=verify-full), or a tunnel that ends on this machine; where the network is yours, <allow_plaintext_keys> sends it all the same"
     )]
     KeyInPlainText { server: String },
     #[error("the key for {server} holds characters that no HTTP header can carry")]
@@ -32,7 +32,7 @@ pub enum ServiceError {
     #[error("no search service answers at {server}: {reason}")]
     #[diagnostic(
         kind = "search_service_unreachable",
-        remedy = "check that it runs, its host and its port, and the proxy"
+        remedy = "check that it runs, its host and its port, its certificate, and the proxy"
     )]
     Unreachable { server: String, reason: String },
     #[error("{server} did not answer the search within {seconds} s")]

@@ -68,14 +68,20 @@ mod tests {
             "qdrant+https://box/n",
             "qdrant+http://127.0.0.1:6333/n",
             "postgres://u@127.0.0.1/d/t",
+            "postgres://u@127.0.0.1/d/t?sslmode=disable",
+            "postgres://u@box/d/t",
+            "postgres://u@box/d/t?sslmode=verify-full",
         ] {
             assert_eq!(key.text(&address(private)).unwrap(), "secret");
         }
+        for open in [
+            "postgres://u@box/d/t?sslmode=disable",
+            "qdrant+http://box:6333/n",
+        ] {
+            let refused = key.text(&address(open)).unwrap_err();
+            assert_eq!(refused.kind(), "search_key_in_plain_text");
+        }
         let open = address("qdrant+http://box:6333/n");
-        assert!(matches!(
-            key.text(&open),
-            Err(ServiceError::KeyInPlainText { .. })
-        ));
         assert!(key.clone().allowed_in_plain_text(true).text(&open).is_ok());
         let odd = Key::new("a\nb").allowed_in_plain_text(true);
         assert!(matches!(odd.text(&open), Err(ServiceError::BadKey { .. })));

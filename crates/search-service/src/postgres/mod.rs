@@ -2,6 +2,7 @@
 
 mod search;
 mod sql;
+mod tls;
 mod words;
 
 use std::collections::HashMap;
@@ -10,10 +11,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use ken_corpus::Filter;
+use postgres::config::SslMode;
 use postgres::error::SqlState;
 use postgres::types::ToSql;
 use postgres::{Client, Config, Error, NoTls, Row};
 use serde_json::Value;
+use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::address::{ServiceAddress, decoded};
 use crate::error::ServiceError;
@@ -42,6 +45,8 @@ const MOST_COUNTS: usize = 100_000;
 /// A database, with connections that no search uses at the moment.
 pub(crate) struct Database {
     config: Config,
+    /// What encrypts a connection, where it is encrypted.
+    tls: Option<MakeRustlsConnect>,
     idle: Mutex<Vec<Client>>,
     /// How many rows there were when it was opened.
     rows: AtomicU64,
@@ -71,8 +76,17 @@ impl Database {
         if let Some(key) = key {
             config.password(key.text(address)?);
         }
+        let tls = match address.is_encrypted() {
+            true => Some(tls::connector(address)?),
+            false => None,
+        };
+        config.ssl_mode(match tls {
+            Some(_) => SslMode::Require,
+            None => SslMode::Disable,
+        });
         Ok(Self {
             config,
+            tls,
             idle: Mutex::default(),
             rows: AtomicU64::default(),
             counts: Mutex::default(),
@@ -197,15 +211,17 @@ impl Database {
     }
 
     fn connected(&self, address: &ServiceAddress) -> Result<Client, ServiceError> {
-        self.config
-            .connect(NoTls)
-            .map_err(|error| match error.as_db_error() {
-                Some(_) => refused(address, &error),
-                None => ServiceError::Unreachable {
-                    server: address.server(),
-                    reason: explained(&error),
-                },
-            })
+        let connected = match &self.tls {
+            Some(tls) => self.config.connect(tls.clone()),
+            None => self.config.connect(NoTls),
+        };
+        connected.map_err(|error| match error.as_db_error() {
+            Some(_) => refused(address, &error),
+            None => ServiceError::Unreachable {
+                server: address.server(),
+                reason: explained(&error),
+            },
+        })
     }
 
     fn keep(&self, client: Client) {

@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::time::Instant;
 
 use ken_index::Mode;
@@ -11,6 +12,12 @@ use ken_search_service::ServiceError;
 use postgres::{Client, NoTls};
 use serde_json::Value;
 use tempfile::TempDir;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, copy_bidirectional};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::pki_types::PrivateKeyDer;
 
 use crate::started::{Started, free_port, python};
 use crate::{DIMENSIONS, Row, check_dense, filters, open, open_with, question, rows, search};
@@ -216,6 +223,105 @@ fn a_table_is_searched_by_words_and_by_vectors() {
     let after = search(&service, "own17part0", Mode::Hybrid, 5);
     assert_eq!(after, hybrid);
     refusals(&database);
+}
+
+/// Where the other half of the test of encryption finds the database.
+const ENCRYPTED: &str = "KEN_TEST_ENCRYPTED_DATABASE";
+
+#[test]
+#[ignore = "needs PostgreSQL: run `cargo xtask test`"]
+fn an_encrypted_connection_goes_to_the_server_of_the_certificate_alone() {
+    if let Ok(port) = std::env::var(ENCRYPTED) {
+        return encrypted(&port);
+    }
+    let database = Database::start();
+    database.fill(&rows());
+    let port = in_front_of(database.port, &database.folder.path().join("root.pem"));
+    // The certificates that are trusted are those of the environment, so it needs one of its own.
+    let known = Command::new(std::env::current_exe().unwrap())
+        .args([
+            "--exact",
+            "--ignored",
+            "postgresql::an_encrypted_connection_goes_to_the_server_of_the_certificate_alone",
+        ])
+        .env(
+            "REQUESTS_CA_BUNDLE",
+            database.folder.path().join("root.pem"),
+        )
+        .env(ENCRYPTED, port.to_string())
+        .output()
+        .unwrap();
+    assert!(
+        known.status.success(),
+        "{}",
+        String::from_utf8_lossy(&known.stdout)
+    );
+    let unknown = format!("postgres://ken@localhost:{port}/postgres/{TABLE}&sslmode=verify-full");
+    let unknown = open(&unknown).map(|_| ()).unwrap_err().to_string();
+    assert!(unknown.contains("certificate"), "{unknown}");
+    // This one speaks no TLS at all.
+    let plain = open(&database.address(&format!("{TABLE}&sslmode=verify-full")));
+    assert_eq!(
+        plain.map(|_| ()).unwrap_err().kind(),
+        "search_service_unreachable"
+    );
+}
+
+/// Where the certificate of the server is known.
+fn encrypted(port: &str) {
+    let at = |host: &str, mode: &str| {
+        open(&format!(
+            "postgres://ken@{host}:{port}/postgres/{TABLE}&sslmode={mode}"
+        ))
+    };
+    let service = at("localhost", "verify-full").unwrap();
+    let found = search(&service, "own17part0", Mode::Lexical, 3);
+    assert_eq!(found[0].passage.id.0, "17");
+    let elsewhere = at("127.0.0.1", "verify-full").map(|_| ()).unwrap_err();
+    assert!(elsewhere.to_string().contains("certificate"), "{elsewhere}");
+    let plain = at("localhost", "disable").map(|_| ()).unwrap_err();
+    assert_eq!(plain.kind(), "search_service_unreachable");
+}
+
+/// Encrypts connections in front of a database, as one that has a certificate for `localhost` does; the certificate is written
+/// to a file. Returns the port.
+fn in_front_of(database: u16, certificate: &Path) -> u16 {
+    let own = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    fs::write(certificate, own.cert.pem()).unwrap();
+    let key = PrivateKeyDer::try_from(own.signing_key.serialize_der()).unwrap();
+    let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![own.cert.der().clone()], key)
+        .unwrap();
+    let acceptor = TlsAcceptor::from(Arc::new(config));
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let front = async move {
+        let listener = TcpListener::from_std(listener).unwrap();
+        while let Ok((mut client, _)) = listener.accept().await {
+            let acceptor = acceptor.clone();
+            tokio::spawn(async move {
+                // A client asks for encryption first: the length, and a number in the place of a version.
+                let mut asked = [0; 8];
+                client.read_exact(&mut asked).await?;
+                if asked != [0, 0, 0, 8, 4, 210, 22, 47] {
+                    return Ok(());
+                }
+                client.write_all(b"S").await?;
+                let mut client = acceptor.accept(client).await?;
+                let mut server = TcpStream::connect(("127.0.0.1", database)).await?;
+                copy_bidirectional(&mut client, &mut server)
+                    .await
+                    .map(|_| ())
+            });
+        }
+    };
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    std::thread::spawn(move || runtime.block_on(front));
+    port
 }
 
 fn refusals(database: &Database) {
