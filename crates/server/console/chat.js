@@ -18,7 +18,7 @@ export async function chatPage(access) {
   }
   const { data } = await get("/v1/models");
   /** @type {string[]} */
-  const models = data.map((model) => model.id).filter((id) => id !== "ken/embedder");
+  const models = data.map((model) => model.id).filter((id) => !["ken", "ken/embedder"].includes(id));
   const chats = openChats(access.key);
   const asking = questionForm(models);
   const list = make("ul");

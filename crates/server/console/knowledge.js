@@ -22,7 +22,7 @@ export async function knowledgePage(access) {
 
 async function knowsForm() {
   const { data } = await get("/v1/models");
-  const policies = data.map((model) => model.id.replace("ken/", "")).filter((name) => ![...FIXED, "embedder"].includes(name));
+  const policies = data.map((model) => model.id.replace("ken/", "")).filter((name) => ![...FIXED, "ken", "embedder"].includes(name));
   const question = make("input", { required: true, autocomplete: "off" });
   const policy = make("input", { required: true, list: "signals", autocomplete: "off", spellcheck: "false",
     value: policies[0] ?? "", placeholder: "certainty@0.4" });

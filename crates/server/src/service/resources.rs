@@ -317,14 +317,15 @@ impl Served {
         bytes / 4 + settings.evidence_tokens + settings.max_tokens
     }
 
-    /// What clients may name as model: the policies that can choose here, and the embedder.
+    /// What clients may name as model: the policy of the settings, those that can choose here, and the embedder.
     #[must_use]
     pub fn models(&self) -> Vec<String> {
         let has_corpus = !self.corpora.all().is_empty();
         let policies = policies::listed(&self.pipeline, has_corpus);
         let names = policies.into_iter().map(policies::name_of);
         let embedder = has_corpus.then(|| policies::EMBEDDER.to_owned());
-        names.chain(embedder).collect()
+        let all = std::iter::once(policies::requested(None)).chain(names);
+        all.chain(embedder).collect()
     }
 
     /// The same, with what clients put in.
