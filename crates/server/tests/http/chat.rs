@@ -82,7 +82,8 @@ fn models_are_listed_and_found_by_their_names() {
         .map(|model| model["id"].as_str().unwrap())
         .collect();
     assert!(
-        names.starts_with(&["ken", "ken/always", "ken/never"]) && names.ends_with(&["ken/embedder"]),
+        names.starts_with(&["ken", "ken/always", "ken/never"])
+            && names.ends_with(&["ken/embedder"]),
         "{names:?}"
     );
     for id in names.iter().chain(&["ken/certainty@0.25"]) {

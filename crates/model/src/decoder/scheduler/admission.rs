@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::batch::{Active, Batch, MOST_BRANCHES};
 use super::job::{CallId, Job, Place, Work};
-use super::prefixes::PrefixId;
+use super::prefixes::{PrefixId, Scored};
 use super::reading::{Depth, Goal, Lane, Outputs, Reading, Wanted};
 use super::turns;
 use crate::decoder::graph::backend::Backend;
@@ -124,7 +124,11 @@ impl<B: Backend> Batch<B> {
     fn known(&self, job: &Job) -> usize {
         let (exact, tokens) = (self.exact(job), job.prompt.tokens());
         let shared = job.shared.iter().copied();
-        let known = shared.filter(|&length| self.prefixes.find(exact, &tokens[..length]).is_some());
+        let find = |length: usize| {
+            let scored = scored(job, length);
+            self.prefixes.find(exact, &tokens[..length], scored)
+        };
+        let known = shared.filter(|&length| find(length).is_some());
         let continued = self.continued(job).map(|(_, length)| length);
         known.chain(continued).max().unwrap_or_default()
     }
@@ -142,11 +146,11 @@ impl<B: Backend> Batch<B> {
             if length <= before {
                 continue;
             }
-            let found = self.prefixes.find(exact, &tokens[..length]);
+            let scored = scored(&job, length);
+            let found = self.prefixes.find(exact, &tokens[..length], scored);
             let id = found.unwrap_or_else(|| {
-                let id = self
-                    .prefixes
-                    .add(exact, tokens[..length].to_vec(), length - before);
+                let (all, own) = (tokens[..length].to_vec(), length - before);
+                let id = self.prefixes.add(exact, all, own, scored);
                 self.readings.push(Reading {
                     call: place.call,
                     goal: Goal::Prefix(id),
@@ -157,7 +161,14 @@ impl<B: Backend> Batch<B> {
                     after: prefixes.last().copied(),
                     before,
                     tokens: tokens[before..length].to_vec(),
-                    wanted: Wanted::Nothing,
+                    wanted: match scored {
+                        None => Wanted::Nothing,
+                        Some(Scored { top, .. }) => Wanted::Logprobs {
+                            tokens: tokens[before + 1..=length].to_vec(),
+                            top,
+                            next: false,
+                        },
+                    },
                     read: 0,
                     sequence: None,
                     found: Outputs::default(),
@@ -193,15 +204,22 @@ impl<B: Backend> Batch<B> {
     }
 }
 
+/// How the prefix of so many tokens is scored that a request's prompt begins with.
+fn scored(job: &Job, length: usize) -> Option<Scored> {
+    let top = job.prompt.prompt_logprobs()?;
+    let next = *job.prompt.tokens().get(length)?;
+    Some(Scored { top, next })
+}
+
 /// How deep a request's prompt is read, and what is wanted of its last tokens. A single continuation is
 /// read with the prompt.
 fn wanted(job: &mut Job, rest: &mut Vec<u32>) -> (Depth, Wanted) {
     match &mut job.work {
         Work::Write { .. } => match job.prompt.prompt_logprobs() {
-            // It continues nothing, so all of it is read here.
             Some(top) => {
                 let tokens = rest.iter().skip(1).copied().collect();
-                (Depth::Final, Wanted::Logprobs { tokens, top })
+                let next = true;
+                (Depth::Final, Wanted::Logprobs { tokens, top, next })
             }
             None => (Depth::Final, Wanted::Logits),
         },

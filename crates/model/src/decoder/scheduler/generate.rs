@@ -139,9 +139,9 @@ impl Decoder {
                 samples,
                 options,
             } = *asked.request;
-            // A prompt that is scored is read whole: the logits of a kept prefix are gone.
             let shared = match prompt.prompt_logprobs() {
-                Some(_) => Vec::new(),
+                // The log probabilities of a prefix include that of the token behind it, which has to be common as well.
+                Some(_) => shared.iter().map(|length| length - 1).collect(),
                 None => {
                     let kept = kept_length(prompt, &shared).filter(|_| samples == 1);
                     shared.into_iter().chain(kept).collect()

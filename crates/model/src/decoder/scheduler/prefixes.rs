@@ -2,8 +2,19 @@
 
 use std::sync::Arc;
 
+use crate::decoder::scheduler::sampling::TokenLogprobs;
+
 /// Names a prefix.
 pub(super) type PrefixId = u64;
+
+/// How the tokens of a prefix are scored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Scored {
+    /// How many of the most likely tokens are listed with each.
+    pub(super) top: usize,
+    /// The token after the prefix, of which the last log probabilities are.
+    pub(super) next: u32,
+}
 
 /// A prefix, and its sequence where that has been read.
 struct Prefix<S> {
@@ -13,6 +24,10 @@ struct Prefix<S> {
     /// Tokens whose keys and values are its own, and not those of a shorter prefix.
     own: usize,
     sequence: Option<Arc<S>>,
+    /// How its tokens are scored, if they are.
+    scored: Option<Scored>,
+    /// The log probabilities of its own tokens but the first, and of the next.
+    logprobs: Vec<TokenLogprobs>,
     /// Whether any prompt of a chain may continue it, or only those that know its length.
     open: bool,
     /// When it was used last.
@@ -40,9 +55,15 @@ impl<S> Prefixes<S> {
         self.clock
     }
 
-    /// The prefix of just these tokens.
-    pub(super) fn find(&self, exact: bool, tokens: &[u32]) -> Option<PrefixId> {
-        let found = |one: &&Prefix<S>| one.exact == exact && one.tokens == tokens;
+    /// The prefix of just these tokens, scored in this way.
+    pub(super) fn find(
+        &self,
+        exact: bool,
+        tokens: &[u32],
+        scored: Option<Scored>,
+    ) -> Option<PrefixId> {
+        let found =
+            |one: &&Prefix<S>| one.exact == exact && one.scored == scored && one.tokens == tokens;
         self.kept.iter().find(found).map(|one| one.id)
     }
 
@@ -60,7 +81,13 @@ impl<S> Prefixes<S> {
     }
 
     /// Adds a prefix that is to be read.
-    pub(super) fn add(&mut self, exact: bool, tokens: Vec<u32>, own: usize) -> PrefixId {
+    pub(super) fn add(
+        &mut self,
+        exact: bool,
+        tokens: Vec<u32>,
+        own: usize,
+        scored: Option<Scored>,
+    ) -> PrefixId {
         let id = self.tick();
         self.kept.push(Prefix {
             id,
@@ -68,6 +95,8 @@ impl<S> Prefixes<S> {
             tokens,
             own,
             sequence: None,
+            scored,
+            logprobs: Vec::new(),
             open: false,
             used: id,
         });
@@ -82,21 +111,28 @@ impl<S> Prefixes<S> {
         own: usize,
         sequence: Arc<S>,
     ) {
-        if tokens.is_empty() || self.find(exact, &tokens).is_some() {
+        if tokens.is_empty() || self.find(exact, &tokens, None).is_some() {
             return;
         }
-        let id = self.add(exact, tokens, own);
+        let id = self.add(exact, tokens, own, None);
         if let Some(added) = self.kept.last_mut() {
             added.open = true;
         }
-        self.is_read(id, sequence);
+        self.is_read(id, sequence, Vec::new());
     }
 
-    /// A prefix has been read.
-    pub(super) fn is_read(&mut self, id: PrefixId, sequence: Arc<S>) {
+    /// A prefix has been read, and scored where that is wanted.
+    pub(super) fn is_read(&mut self, id: PrefixId, sequence: Arc<S>, logprobs: Vec<TokenLogprobs>) {
         if let Some(prefix) = self.kept.iter_mut().find(|one| one.id == id) {
             prefix.sequence = Some(sequence);
+            prefix.logprobs = logprobs;
         }
+    }
+
+    /// How likely the tokens of a prefix are that has been read.
+    pub(super) fn logprobs(&self, id: PrefixId) -> &[TokenLogprobs] {
+        let found = self.kept.iter().find(|one| one.id == id);
+        found.map_or(&[], |one| &one.logprobs)
     }
 
     /// The sequence of a prefix, where it has been read.
@@ -139,16 +175,16 @@ mod tests {
     #[test]
     fn the_one_used_longest_ago_goes_first_unless_it_is_being_read_or_used() {
         let mut prefixes = Prefixes::<()>::default();
-        let first = prefixes.add(true, vec![1, 2], 2);
-        let second = prefixes.add(true, vec![1, 2, 3], 1);
-        let third = prefixes.add(false, vec![1, 2], 2);
+        let first = prefixes.add(true, vec![1, 2], 2, None);
+        let second = prefixes.add(true, vec![1, 2, 3], 1, None);
+        let third = prefixes.add(false, vec![1, 2], 2, None);
         assert_eq!(prefixes.oldest(|_| true), None, "none has been read");
         for id in [first, second, third] {
-            prefixes.is_read(id, Arc::new(()));
+            prefixes.is_read(id, Arc::new(()), Vec::new());
         }
-        assert_eq!(prefixes.find(true, &[1, 2]), Some(first));
-        assert_eq!(prefixes.find(false, &[1, 2]), Some(third));
-        assert_eq!(prefixes.find(false, &[1, 2, 3]), None);
+        assert_eq!(prefixes.find(true, &[1, 2], None), Some(first));
+        assert_eq!(prefixes.find(false, &[1, 2], None), Some(third));
+        assert_eq!(prefixes.find(false, &[1, 2, 3], None), None);
         assert_eq!(prefixes.tokens(|_| true), 5);
         assert_eq!(prefixes.oldest(|_| true), Some(first));
         prefixes.touch(second);
@@ -162,8 +198,8 @@ mod tests {
     #[test]
     fn a_chain_continues_the_longest_open_one() {
         let mut prefixes = Prefixes::<()>::default();
-        let closed = prefixes.add(true, vec![1, 2, 3], 3);
-        prefixes.is_read(closed, Arc::new(()));
+        let closed = prefixes.add(true, vec![1, 2, 3], 3, None);
+        prefixes.is_read(closed, Arc::new(()), Vec::new());
         prefixes.keep_open(true, vec![1], 1, Arc::new(()));
         prefixes.keep_open(true, vec![1, 2], 1, Arc::new(()));
         prefixes.keep_open(true, vec![1, 2], 1, Arc::new(()));

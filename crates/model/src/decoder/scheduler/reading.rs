@@ -50,11 +50,12 @@ pub(super) enum Wanted {
     Each(Vec<u32>),
     /// The hidden state of the last token alone.
     State,
-    /// The logits after the last token, and the log probabilities of these tokens, which are all that are read but the first,
-    /// with the `top` most likely tokens at each position.
+    /// The log probabilities of these tokens, each after one of those that are read, from the first on, with the `top` most likely
+    /// ones at each position; with `next` the logits after the last token, too.
     Logprobs {
         tokens: Vec<u32>,
         top: usize,
+        next: bool,
     },
 }
 
@@ -65,7 +66,7 @@ impl Wanted {
             Self::Nothing => 0,
             Self::Logits | Self::Next(_) | Self::State => 1,
             Self::Each(tokens) => tokens.len(),
-            Self::Logprobs { tokens, .. } => tokens.len() + 1,
+            Self::Logprobs { tokens, next, .. } => tokens.len() + usize::from(*next),
         }
     }
 }
@@ -141,7 +142,7 @@ impl<S> Reading<S> {
                 let logprob = log_probability(logits, tokens[number])?;
                 Some(Value::Logprobs(vec![logprob]))
             }
-            Wanted::Logprobs { tokens, top } => match tokens.get(number) {
+            Wanted::Logprobs { tokens, top, .. } => match tokens.get(number) {
                 Some(&token) => token_logprobs(logits, token, *top).map(Value::Token),
                 None => Some(Value::Logits(logits.to_vec())),
             },

@@ -1,35 +1,58 @@
 //! What the prompts of a call begin with in common: each prefix is read once. Results do not depend on
 //! it, bit for bit on the CPU.
 
-use std::ops::Range;
-
 use crate::decoder::text::prompt::{Course, Prompt};
 
 /// The shortest common prefix, in tokens, that is worth a segment of its own.
 const SHORTEST: usize = 32;
 
-/// Neighboring prompts, such as one with evidence and one with the same evidence masked, and the length
-/// in tokens of their common prefix where they are several.
-struct Group {
-    prompts: Range<usize>,
-    tokens: usize,
-}
-
-/// The lengths in tokens of the prefixes that each prompt shares with others: the one that it names,
-/// and the longer one that its neighbors have as well.
+/// The lengths in tokens of the prefixes that each prompt shares with others: the one that it names, and longer ones that
+/// some of the other prompts have as well, such as the evidence of several questions, or the question of several choices.
 ///
 /// # Shapes
 /// Returns `[prompts]`, each in ascending order and less than the prompt's length.
 pub(in crate::decoder) fn shared_lengths(prompts: &[&Prompt]) -> Vec<Vec<usize>> {
-    let mut lengths = Vec::with_capacity(prompts.len());
-    for group in groups(prompts) {
-        let common = (group.prompts.len() > 1).then_some(group.tokens);
-        for prompt in &prompts[group.prompts] {
-            let named = Some(prompt.parts().0.len()).filter(|&named| named > 0);
-            lengths.push(named.into_iter().chain(common).collect());
-        }
+    let named = |prompt: &&Prompt| Some(prompt.parts().0.len()).filter(|&named| named > 0);
+    let mut lengths: Vec<Vec<usize>> = prompts
+        .iter()
+        .map(|one| named(one).into_iter().collect())
+        .collect();
+    let alone = |&index: &usize| prompts[index].course() == Course::Alone;
+    let mut order: Vec<usize> = (0..prompts.len()).filter(alone).collect();
+    // Those that begin alike are neighbors then.
+    order.sort_by_key(|&index| (prompts[index].parts().0, prompts[index].tokens()));
+    for alike in order.chunk_by(|&one, &other| prompts[one].parts().0 == prompts[other].parts().0) {
+        let named = alike
+            .first()
+            .map_or(0, |&index| prompts[index].parts().0.len());
+        share(prompts, alike, named, &mut lengths);
     }
     lengths
+}
+
+/// Adds the prefixes that prompts have in common, beyond the `shared` first tokens. `alike` are in the order of their tokens.
+fn share(prompts: &[&Prompt], alike: &[usize], shared: usize, lengths: &mut [Vec<usize>]) {
+    let tokens = |index: usize| prompts[index].tokens();
+    let [first, .., last] = *alike else {
+        return;
+    };
+    let pairs = tokens(first).iter().zip(tokens(last));
+    // The last token of each is left: it gives the logits of what comes next.
+    let common = pairs.take_while(|(one, other)| one == other).count();
+    let common = common.min(tokens(first).len() - 1);
+    let is_worth_it = common >= shared + SHORTEST;
+    if is_worth_it {
+        alike.iter().for_each(|&index| lengths[index].push(common));
+    }
+    let shared = if is_worth_it { common } else { shared };
+    // What ends here comes first, and has nothing more to share.
+    let ended = alike
+        .iter()
+        .take_while(|&&index| tokens(index).len() == common + 1);
+    let longer = &alike[ended.count()..];
+    for alike in longer.chunk_by(|&one, &other| tokens(one)[common] == tokens(other)[common]) {
+        share(prompts, alike, shared, lengths);
+    }
 }
 
 /// The shortest prompt, in tokens after what it shares with others, that is kept.
@@ -43,37 +66,83 @@ pub(super) fn kept_length(prompt: &Prompt, shared: &[usize]) -> Option<usize> {
     (prompt.course() == Course::Alone && whole >= read + KEPT).then_some(whole)
 }
 
-/// Groups neighboring prompts by common prefixes.
-fn groups(prompts: &[&Prompt]) -> Vec<Group> {
-    let mut groups: Vec<Group> = Vec::new();
-    for (index, prompt) in prompts.iter().enumerate() {
-        if let Some(last) = groups.last_mut()
-            && let Some(tokens) = common(prompts[last.prompts.start], prompt)
-        {
-            last.tokens = match last.prompts.len() {
-                1 => tokens,
-                _ => tokens.min(last.tokens),
-            };
-            last.prompts.end += 1;
-            continue;
-        }
-        groups.push(Group {
-            prompts: index..index + 1,
-            tokens: 0,
-        });
-    }
-    groups
-}
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
 
-/// The length in tokens of the common prefix of two prompts, where reading it once is worth it. It
-/// leaves at least the last token of each, which gives the logits of what comes next.
-fn common(one: &Prompt, other: &Prompt) -> Option<usize> {
-    let ((known, rest), (other_known, other_rest)) = (one.parts(), other.parts());
-    let alone = one.course() == Course::Alone && other.course() == Course::Alone;
-    if !alone || known != other_known {
-        return None;
+    use super::*;
+
+    fn prompts(texts: &[Vec<u32>]) -> Vec<Prompt> {
+        let each = texts.iter().map(|tokens| Prompt::raw(tokens.clone()));
+        each.collect::<Result<_, _>>().unwrap()
     }
-    let alike = rest.iter().zip(other_rest).take_while(|(a, b)| a == b);
-    let alike = alike.count().min(rest.len().min(other_rest.len()) - 1);
-    (alike >= SHORTEST).then_some(known.len() + alike)
+
+    fn found(texts: &[Vec<u32>]) -> Vec<Vec<usize>> {
+        let prompts = prompts(texts);
+        shared_lengths(&prompts.iter().collect::<Vec<_>>())
+    }
+
+    /// `[repeated..., end...]`
+    fn text(parts: &[(u32, usize)]) -> Vec<u32> {
+        let parts = parts.iter();
+        parts
+            .flat_map(|&(token, times)| vec![token; times])
+            .collect()
+    }
+
+    #[test]
+    fn prompts_share_what_some_of_them_begin_with() {
+        let texts = [
+            text(&[(1, 40), (2, 40), (3, 2)]),
+            text(&[(9, 50)]),
+            text(&[(1, 40), (4, 40), (3, 2)]),
+            text(&[(1, 40), (2, 40), (5, 2)]),
+            text(&[(1, 40), (4, 40), (6, 2)]),
+        ];
+        let both = vec![40, 80];
+        assert_eq!(
+            found(&texts),
+            [both.clone(), vec![], both.clone(), both.clone(), both]
+        );
+        // Too short to be worth it, and of equal ones all but the last token.
+        assert_eq!(
+            found(&[text(&[(1, 20), (2, 9)]), text(&[(1, 20), (3, 9)])]),
+            [[0; 0]; 2]
+        );
+        assert_eq!(
+            found(&[text(&[(1, 40)]), text(&[(1, 40)]), text(&[(1, 60)])]),
+            [[39], [39], [39]]
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_shared_is_common(
+            texts in prop::collection::vec(prop::collection::vec((0_u32..3, 1_usize..40), 1..5), 1..12),
+        ) {
+            let texts: Vec<Vec<u32>> = texts.iter().map(|parts| text(parts)).collect();
+            let found = found(&texts);
+            for (own, lengths) in texts.iter().zip(&found) {
+                prop_assert!(lengths.is_sorted_by(|a, b| a + SHORTEST <= *b));
+                for &length in lengths {
+                    prop_assert!(length < own.len());
+                    let others = texts.iter().zip(&found).filter(|(text, lengths)| {
+                        lengths.contains(&length) && text[..length] == own[..length]
+                    });
+                    prop_assert!(others.count() > 1);
+                }
+            }
+            // The longest that two have in common is shared but for less than what is worth it.
+            for (at, one) in texts.iter().enumerate() {
+                let common = |other: &Vec<u32>| {
+                    let alike = one.iter().zip(other).take_while(|(a, b)| a == b).count();
+                    alike.min(one.len() - 1).min(other.len() - 1)
+                };
+                let others = texts.iter().enumerate().filter(|(other, _)| *other != at);
+                let longest = others.map(|(_, other)| common(other)).max().unwrap_or_default();
+                let last = found[at].last().copied().unwrap_or_default();
+                prop_assert!(longest < last + SHORTEST, "{} {}", longest, last);
+            }
+        }
+    }
 }

@@ -238,7 +238,8 @@ impl<B: Backend> Batch<B> {
             let sequence = Arc::new(sequence);
             match goal {
                 Goal::Prefix(id) => {
-                    self.prefixes.is_read(id, sequence);
+                    let logprobs = found.prompt_logprobs;
+                    self.prefixes.is_read(id, sequence, logprobs);
                     self.charge(id, call, time);
                 }
                 Goal::Prompt(place) => self.finish_prompt(place, sequence, found, time),
@@ -282,7 +283,9 @@ impl<B: Backend> Batch<B> {
                     time,
                 }));
                 if is_scored {
-                    let tokens = found.prompt_logprobs;
+                    let prefixes = active.prefixes.iter();
+                    let before = prefixes.flat_map(|&id| self.prefixes.logprobs(id).to_vec());
+                    let tokens = before.chain(found.prompt_logprobs).collect();
                     self.tell(place.call, Message::PromptLogprobs { request, tokens });
                 }
             }
