@@ -23,8 +23,13 @@ const REQUIREMENTS: &[&str] = &[
     "polars==2.1.0",
     "pyarrow==26.0.1",
     "tqdm==4.70.1",
+    "transformers==5.24.0",
     "--no-binary=rouge-score,sqlitedict,word2number",
 ];
+
+/// What pip installs without what it asks for: FlashRAG's pipelines need transformers, and no part of `torch`, `faiss` and what
+/// else comes with its own models.
+const ALONE: &[&str] = &["flashrag-dev==0.1.2"];
 
 /// The package, and its folder of sources and tests.
 const PACKAGE: &str = "ken-python";
@@ -35,7 +40,7 @@ const LIBRARY: &str = "_ken";
 
 /// A Python that has what the tests import, installed first if it is not there.
 pub(crate) fn ensure() -> Result<PathBuf> {
-    let environment = environment::ensure_installed("python", REQUIREMENTS)?;
+    let environment = environment::ensure_installed_with("python", REQUIREMENTS, ALONE)?;
     Ok(environment::program(&environment, "python"))
 }
 

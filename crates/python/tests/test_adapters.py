@@ -69,15 +69,6 @@ class Retrievers(Shelf):
         found = pipeline.run({"retriever": {"query": QUERY, "top_k": 3, "filter": "year<1800"}})
         self.assertEqual([document.id for document in found["retriever"]["documents"]], ["bell#0"])
 
-    def test_flashrag(self) -> None:
-        from ken.flashrag import KenRetriever
-
-        retriever = KenRetriever(self.corpus(), topk=2)
-        records, scores = retriever.search(QUERY, num=1, return_score=True)
-        self.assertEqual((records[0]["id"], len(scores)), ("boat#0", 1))
-        self.assertTrue(records[0]["contents"].startswith("The boat\n"))
-        self.assertEqual([len(found) for found in retriever.batch_search([QUERY, "bell"])], [2, 2])
-
 
 class Chatting(Shelf):
     def test_langchain(self) -> None:
@@ -125,5 +116,3 @@ class Harness(Shelf):
         self.assertIn("Paris", text)
         [whole] = harness.loglikelihood_rolling([asked("loglikelihood_rolling", context)])
         self.assertLess(whole, 0)
-
-
