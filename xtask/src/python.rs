@@ -10,10 +10,13 @@ use serde_json::Value;
 
 use crate::{cargo_command, environment};
 
-/// What pip installs, pinned. What the last line names comes as sources only, and needs no compiler.
+/// What pip installs, pinned. What the last line names comes as sources only, and needs no compiler. Ragas needs an older
+/// langchain-community than it asks for; instructor is named so that pip finds it soon.
 const REQUIREMENTS: &[&str] = &[
     "dspy==3.4.1",
     "haystack-ai==3.4.1",
+    "instructor==1.17.0",
+    "langchain-community==0.4.1",
     "langchain-core==1.8.3",
     "litellm==1.110.2",
     "llama-index-core==0.14.25",
@@ -22,6 +25,7 @@ const REQUIREMENTS: &[&str] = &[
     "pandas==3.1.1",
     "polars==2.1.0",
     "pyarrow==26.0.1",
+    "ragas==0.4.3",
     "tqdm==4.70.1",
     "transformers==5.24.0",
     "--no-binary=rouge-score,sqlitedict,word2number",

@@ -9,7 +9,7 @@ import unittest
 
 import ken
 
-from .shelf import EMBEDDER, Shelf, model
+from .shelf import DOCUMENTS, EMBEDDER, Shelf, model
 
 QUERY = "Where is the Marigold?"
 
@@ -70,6 +70,21 @@ class Retrievers(Shelf):
         self.assertEqual([document.id for document in found["retriever"]["documents"]], ["bell#0"])
 
 
+class Embedding(Shelf):
+    def test_langchain(self) -> None:
+        from ken.langchain import KenEmbeddings
+        from langchain_core.vectorstores import InMemoryVectorStore
+
+        embedder = ken.Embedder(EMBEDDER)
+        embeddings = KenEmbeddings(embedder)
+        texts = [document["text"] for document in DOCUMENTS]
+        self.assertEqual(embeddings.embed_documents(texts), embedder.embed(texts).tolist())
+        self.assertEqual(embeddings.embed_query(QUERY), embedder.embed([QUERY], role="query")[0].tolist())
+        store = InMemoryVectorStore.from_texts(texts, embeddings)
+        self.assertEqual(store.similarity_search(QUERY, k=1)[0].page_content, texts[1])
+        self.assertEqual(asyncio.run(store.asimilarity_search(QUERY, k=1))[0].page_content, texts[1])
+
+
 class Chatting(Shelf):
     def test_langchain(self) -> None:
         from ken.langchain import KenChat
@@ -88,6 +103,8 @@ class Chatting(Shelf):
         self.assertEqual(asyncio.run((prompt | chat).ainvoke({"country": "France"})).content, written.text)
         short = (prompt | chat.bind(max_tokens=1)).invoke({"country": "France"})
         self.assertEqual(short.response_metadata["finish_reason"], "length")
+        whole = (prompt | chat.bind(max_tokens=64)).invoke({"country": "France"})
+        self.assertEqual(whole.response_metadata["finish_reason"], "stop")
         self.assertEqual("".join(part.content for part in chat.stream("Hello")), chat.invoke("Hello").content)
 
 
