@@ -21,6 +21,7 @@ const REQUIREMENTS: &[&str] = &[
     "litellm==1.110.2",
     "llama-index-core==0.14.25",
     "lm-eval==0.4.13",
+    "mypy==2.4.1",
     "numpy==2.4.6",
     "pandas==3.1.1",
     "polars==2.1.0",

@@ -6,9 +6,9 @@ from __future__ import annotations
 import math
 import sys
 import unittest.mock
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar, Union
+from typing import Any, TypeVar
 
 from ._errors import KenError
 from .corpus import Corpus
@@ -69,7 +69,7 @@ class KenGenerator:
 
     def generate(
         self,
-        input_list: Union[Prompt, Sequence[Prompt]],
+        input_list: Prompt | Sequence[Prompt],
         batch_size: int | None = None,
         return_scores: bool = False,
         **params: Any,
@@ -83,7 +83,7 @@ class KenGenerator:
             return_scores: Whether to return `(texts, probabilities)`; `probabilities` is `[prompts][tokens]`.
             **params: `max_tokens` or `max_new_tokens`, `temperature`, `do_sample`, `top_k`, `top_p`, `seed`, `stop`.
         """
-        prompts = [input_list] if _is_one(input_list) else input_list
+        prompts: Sequence[Any] = [input_list] if _is_one(input_list) else input_list
         sampling = {**self._sampling, **_sampling(params)}
         written = [one for [one] in self._model.generate_many([_prompt(prompt) for prompt in prompts], **sampling)]
         texts = [one.text for one in written]
@@ -94,7 +94,7 @@ def _is_one(prompts: Any) -> bool:
     return isinstance(prompts, str) or (len(prompts) > 0 and isinstance(prompts[0], Mapping))
 
 
-def _prompt(prompt: Any) -> Prompt:
+def _prompt(prompt: Prompt) -> Prompt:
     """FlashRAG gives the turn of the system to the assistant, where its framework is `openai`."""
     if isinstance(prompt, str) or prompt[0]["role"] != "assistant":
         return prompt
@@ -138,7 +138,7 @@ class KenJudger:
 
 
 def assemble(
-    kind: type[T],
+    kind: Callable[..., T],
     config: Any,
     *,
     retriever: Any = None,
