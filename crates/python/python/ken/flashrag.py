@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import sys
 import unittest.mock
@@ -138,7 +139,7 @@ class KenJudger:
 
 
 def assemble(
-    kind: Callable[..., T],
+    kind: type[T],
     config: Any,
     *,
     retriever: Any = None,
@@ -150,16 +151,20 @@ def assemble(
     only parts that their settings name.
 
     Args:
-        kind: The class.
+        kind: The class, or one that inherits from it.
         config: FlashRAG's settings.
-        retriever, generator, judger: The parts.
+        retriever, generator, judger: The parts; one that is not given is FlashRAG's own, by the settings.
         **options: Further arguments of the class.
     """
-    module = sys.modules[kind.__module__]
     parts = {"get_retriever": retriever, "get_generator": generator, "get_judger": judger}
-    with unittest.mock.patch.multiple(module, **{name: _giving(part) for name, part in parts.items() if hasattr(module, name)}):
-        return kind(config, **options)
+    with contextlib.ExitStack() as patches:
+        for module in {sys.modules[base.__module__] for base in kind.__mro__}:
+            for name, part in parts.items():
+                if part is not None and hasattr(module, name):
+                    patches.enter_context(unittest.mock.patch.object(module, name, _giving(part)))
+        make: Callable[..., T] = kind
+        return make(config, **options)
 
 
-def _giving(part: Any) -> Any:
+def _giving(part: Any) -> Callable[..., Any]:
     return lambda *_, **__: part
