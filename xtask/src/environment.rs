@@ -11,9 +11,22 @@ use crate::models;
 
 /// An environment with these packages, installed first if it is not there.
 pub(crate) fn ensure_installed(name: &str, requirements: &[&str]) -> Result<PathBuf> {
+    ensure_installed_with(name, requirements, &[])
+}
+
+/// As `ensure_installed`, with packages that come `alone`: without those that they ask for.
+pub(crate) fn ensure_installed_with(
+    name: &str,
+    requirements: &[&str],
+    alone: &[&str],
+) -> Result<PathBuf> {
     let environment = models::cache()?.join(name);
-    if !is_ready(&environment, requirements) || !program(&environment, "python").is_file() {
-        install(&environment, requirements)
+    let content = [requirements, alone].concat().join("\n");
+    if !is_ready(&environment, &content) || !program(&environment, "python").is_file() {
+        install(&environment, requirements, alone)
+            .and_then(|()| {
+                fs::write(receipt(&environment), content).context("cannot note that it is complete")
+            })
             .with_context(|| format!("cannot set up {}", environment.display()))?;
     }
     Ok(environment)
@@ -27,19 +40,17 @@ pub(crate) fn program(environment: &Path, name: &str) -> PathBuf {
     }
 }
 
-/// The marker of a complete environment; it names what is in it, so that another pin is installed
-/// again.
-fn receipt(environment: &Path, requirements: &[&str]) -> PathBuf {
-    environment.join(format!("{}.ready", requirements.join("+")))
+/// The marker of a complete environment; it lists what is in it, so that another pin is installed again.
+fn receipt(environment: &Path) -> PathBuf {
+    environment.join("installed.txt")
 }
 
-fn is_ready(environment: &Path, requirements: &[&str]) -> bool {
-    receipt(environment, requirements).is_file()
+fn is_ready(environment: &Path, content: &str) -> bool {
+    fs::read_to_string(receipt(environment)).is_ok_and(|installed| installed == content)
 }
 
-fn install(environment: &Path, requirements: &[&str]) -> Result<()> {
+fn install(environment: &Path, requirements: &[&str], alone: &[&str]) -> Result<()> {
     let python = models::find_python()?;
-    eprintln!("installing {} with pip", requirements.join(", "));
     if environment.exists() {
         fs::remove_dir_all(environment).context("cannot remove the old one")?;
     }
@@ -52,8 +63,18 @@ fn install(environment: &Path, requirements: &[&str]) -> Result<()> {
         made.success(),
         "python3 could not make a virtual environment (see its message above; some systems have it in a package python3-venv)"
     );
+    pip_install(environment, requirements, &[])?;
+    match alone {
+        [] => Ok(()),
+        _ => pip_install(environment, alone, &["--no-deps"]),
+    }
+}
+
+fn pip_install(environment: &Path, requirements: &[&str], options: &[&str]) -> Result<()> {
+    eprintln!("installing {} with pip", requirements.join(", "));
     let installed = Command::new(program(environment, "python"))
         .args(["-m", "pip", "install", "--quiet", "--only-binary", ":all:"])
+        .args(options)
         .args(requirements)
         .stdout(Stdio::null())
         .status()
@@ -63,7 +84,7 @@ fn install(environment: &Path, requirements: &[&str]) -> Result<()> {
         "pip could not install {} (see its message above; pip's configuration chooses the index)",
         requirements.join(", ")
     );
-    fs::write(receipt(environment, requirements), "").context("cannot note that it is complete")
+    Ok(())
 }
 
 #[cfg(test)]
@@ -73,10 +94,10 @@ mod tests {
     #[test]
     fn an_environment_of_other_pins_is_not_ready() {
         let folder = tempfile::tempdir().unwrap();
-        let pins = ["milvus-lite==2", "pymilvus==3"];
-        fs::write(folder.path().join("milvus-lite==1+pymilvus==3.ready"), "").unwrap();
-        assert!(!is_ready(folder.path(), &pins));
-        fs::write(receipt(folder.path(), &pins), "").unwrap();
-        assert!(is_ready(folder.path(), &pins));
+        let pins = "milvus-lite==2\npymilvus==3";
+        fs::write(receipt(folder.path()), "milvus-lite==1\npymilvus==3").unwrap();
+        assert!(!is_ready(folder.path(), pins));
+        fs::write(receipt(folder.path()), pins).unwrap();
+        assert!(is_ready(folder.path(), pins));
     }
 }

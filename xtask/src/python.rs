@@ -10,21 +10,31 @@ use serde_json::Value;
 
 use crate::{cargo_command, environment};
 
-/// What pip installs, pinned. What the last line names comes as sources only, and needs no compiler.
+/// What pip installs, pinned. What the last line names comes as sources only, and needs no compiler. Ragas needs an older
+/// langchain-community than it asks for; instructor is named so that pip finds it soon.
 const REQUIREMENTS: &[&str] = &[
     "dspy==3.4.1",
     "haystack-ai==3.4.1",
+    "instructor==1.17.0",
+    "langchain-community==0.4.1",
     "langchain-core==1.8.3",
     "litellm==1.110.2",
     "llama-index-core==0.14.25",
     "lm-eval==0.4.13",
+    "mypy==2.4.1",
     "numpy==2.4.6",
     "pandas==3.1.1",
     "polars==2.1.0",
     "pyarrow==26.0.1",
+    "ragas==0.4.3",
     "tqdm==4.70.1",
+    "transformers==5.24.0",
     "--no-binary=rouge-score,sqlitedict,word2number",
 ];
+
+/// What pip installs without what it asks for: FlashRAG's pipelines need transformers, and no part of `torch`, `faiss` and what
+/// else comes with its own models.
+const ALONE: &[&str] = &["flashrag-dev==0.1.2"];
 
 /// The package, and its folder of sources and tests.
 const PACKAGE: &str = "ken-python";
@@ -35,7 +45,7 @@ const LIBRARY: &str = "_ken";
 
 /// A Python that has what the tests import, installed first if it is not there.
 pub(crate) fn ensure() -> Result<PathBuf> {
-    let environment = environment::ensure_installed("python", REQUIREMENTS)?;
+    let environment = environment::ensure_installed_with("python", REQUIREMENTS, ALONE)?;
     Ok(environment::program(&environment, "python"))
 }
 

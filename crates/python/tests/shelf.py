@@ -16,6 +16,10 @@ import ken
 
 # LiteLLM, which DSPy uses, asks for a list of prices while it is imported.
 os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
+# Ragas tells its makers of each evaluation.
+os.environ["RAGAS_DO_NOT_TRACK"] = "true"
+# FlashRAG needs no models of transformers, which says that it finds no torch.
+os.environ["TRANSFORMERS_NO_ADVISORY_WARNINGS"] = "1"
 
 MODELS = pathlib.Path(os.environ["KEN_TEST_MODELS"])
 EMBEDDER = str(MODELS / "minilm")

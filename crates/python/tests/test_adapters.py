@@ -9,7 +9,7 @@ import unittest
 
 import ken
 
-from .shelf import EMBEDDER, Shelf, model
+from .shelf import DOCUMENTS, EMBEDDER, Shelf, model
 
 QUERY = "Where is the Marigold?"
 
@@ -69,14 +69,20 @@ class Retrievers(Shelf):
         found = pipeline.run({"retriever": {"query": QUERY, "top_k": 3, "filter": "year<1800"}})
         self.assertEqual([document.id for document in found["retriever"]["documents"]], ["bell#0"])
 
-    def test_flashrag(self) -> None:
-        from ken.flashrag import KenRetriever
 
-        retriever = KenRetriever(self.corpus(), topk=2)
-        records, scores = retriever.search(QUERY, num=1, return_score=True)
-        self.assertEqual((records[0]["id"], len(scores)), ("boat#0", 1))
-        self.assertTrue(records[0]["contents"].startswith("The boat\n"))
-        self.assertEqual([len(found) for found in retriever.batch_search([QUERY, "bell"])], [2, 2])
+class Embedding(Shelf):
+    def test_langchain(self) -> None:
+        from ken.langchain import KenEmbeddings
+        from langchain_core.vectorstores import InMemoryVectorStore
+
+        embedder = ken.Embedder(EMBEDDER)
+        embeddings = KenEmbeddings(embedder)
+        texts = [document["text"] for document in DOCUMENTS]
+        self.assertEqual(embeddings.embed_documents(texts), embedder.embed(texts).tolist())
+        self.assertEqual(embeddings.embed_query(QUERY), embedder.embed([QUERY], role="query")[0].tolist())
+        store = InMemoryVectorStore.from_texts(texts, embeddings)
+        self.assertEqual(store.similarity_search(QUERY, k=1)[0].page_content, texts[1])
+        self.assertEqual(asyncio.run(store.asimilarity_search(QUERY, k=1))[0].page_content, texts[1])
 
 
 class Chatting(Shelf):
@@ -97,6 +103,8 @@ class Chatting(Shelf):
         self.assertEqual(asyncio.run((prompt | chat).ainvoke({"country": "France"})).content, written.text)
         short = (prompt | chat.bind(max_tokens=1)).invoke({"country": "France"})
         self.assertEqual(short.response_metadata["finish_reason"], "length")
+        whole = (prompt | chat.bind(max_tokens=64)).invoke({"country": "France"})
+        self.assertEqual(whole.response_metadata["finish_reason"], "stop")
         self.assertEqual("".join(part.content for part in chat.stream("Hello")), chat.invoke("Hello").content)
 
 
@@ -125,5 +133,3 @@ class Harness(Shelf):
         self.assertIn("Paris", text)
         [whole] = harness.loglikelihood_rolling([asked("loglikelihood_rolling", context)])
         self.assertLess(whole, 0)
-
-

@@ -8,7 +8,7 @@ import sys
 
 import ken
 
-from .shelf import EMBEDDER, MODEL, Shelf
+from .shelf import DOCUMENTS, EMBEDDER, MODEL, Shelf
 
 QUESTIONS = [
     {"question": "When was the bell of Ostrava cast?", "golden_answers": ["1734"]},
@@ -67,6 +67,27 @@ class Measuring(Shelf):
         self.assertEqual([(row["model"], row["n"]) for row in report.rows], [("small", 2)])
         self.assertIn("compensation", report.data)
         self.assertIsNotNone(report.html)
+
+    def test_what_the_model_knows_is_pruned(self) -> None:
+        corpus = self.corpus([("paris", "The capital of France is Paris."), *((one["id"], one["text"]) for one in DOCUMENTS)])
+        named = {"boat": "boat", "paris": "paris", None: "bell"}
+        questions = [{**one, "metadata": {"gold_passage": named[one.get("id")]}} for one in QUESTIONS]
+        ken.probe(questions, model=MODEL, samples=2, correct="contains", out="known.jsonl")
+        labels = ken.label_mastery(corpus, model=MODEL, questions=questions, records="known.jsonl", out="mastery.jsonl")
+        mastery = {row["passage_id"]: row["mastery"] for row in labels.rows}
+        self.assertEqual((mastery["boat#0"], mastery["paris#0"] > 0), (0, True), mastery)
+        pruning = {"method": "measured", "labels": "mastery.jsonl"}
+        report = ken.prune_report(questions, corpus, model=MODEL, ratios="0,0.25", k=1, **pruning)
+        self.assertEqual([(row["method"], row["passages"]) for row in report.rows], [("measured", 4), ("measured", 3), ("no corpus", 0)])
+        self.assertEqual([row["coverage"] for row in report.rows][:1], [1])
+        self.assertIn("<figure", report.html)
+        self.assertEqual(ken.prune(corpus, ratio=0.25, dry_run=True, **pruning).rows[0]["pruned"], 1)
+        self.assertEqual(len(corpus), 4)
+        ken.prune(corpus, ratio=0.25, **pruning)
+        self.assertEqual(len(corpus), 3)
+        self.assertNotIn("paris", [hit.doc_id for hit in corpus.search("The capital of France", k=4)])
+        with self.assert_fails("no_ratio"):
+            ken.prune(corpus, **pruning)
 
     def test_errors_are_those_of_the_program(self) -> None:
         corpus = self.corpus()

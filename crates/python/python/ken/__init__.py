@@ -17,7 +17,7 @@ Keywords that a function does not name itself are settings: those of `ken.toml`,
 from ._errors import KenError
 from ._ken import VERSION as __version__
 from .corpus import Corpus
-from .measures import calibrate, card, compare, probe, study, tune
+from .measures import calibrate, card, compare, label_mastery, probe, prune, prune_report, study, tune
 from .model import Embedder, Model
 from .pipeline import Pipeline
 from .report import Report
@@ -42,7 +42,10 @@ __all__ = [
     "calibrate",
     "card",
     "compare",
+    "label_mastery",
     "probe",
+    "prune",
+    "prune_report",
     "study",
     "tune",
 ]

@@ -2,7 +2,11 @@
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, final
+
+from typing_extensions import Self
+
+__all__ = ["Corpus", "Embedder", "Model", "Pipeline", "Stop", "VERSION", "main"]
 
 VERSION: str
 
@@ -11,18 +15,20 @@ _Progress = Callable[[str, int, int | None], object] | None
 
 def main(arguments: Sequence[str]) -> int: ...
 
+@final
 class Stop:
-    def __init__(self) -> None: ...
+    def __new__(cls) -> Self: ...
     def set(self) -> None: ...
 
+@final
 class Model:
-    def __init__(
-        self,
+    def __new__(
+        cls,
         settings: Mapping[str, Any],
         config: _Path | None = None,
         progress: _Progress = None,
         stop: Stop | None = None,
-    ) -> None: ...
+    ) -> Self: ...
     @property
     def fingerprint(self) -> str: ...
     @property
@@ -45,14 +51,15 @@ class Model:
     ) -> str: ...
     def score(self, requests: Sequence[tuple[str, Sequence[str]]], stop: Stop | None = None) -> str: ...
 
+@final
 class Embedder:
-    def __init__(
-        self,
+    def __new__(
+        cls,
         settings: Mapping[str, Any],
         config: _Path | None = None,
         progress: _Progress = None,
         stop: Stop | None = None,
-    ) -> None: ...
+    ) -> Self: ...
     @property
     def fingerprint(self) -> str: ...
     @property
@@ -61,8 +68,9 @@ class Embedder:
     def max_tokens(self) -> int | None: ...
     def embed(self, texts: Sequence[str], as_query: bool, stop: Stop | None = None) -> bytes: ...
 
+@final
 class Corpus:
-    def __init__(self, settings: Mapping[str, Any], config: _Path | None = None) -> None: ...
+    def __new__(cls, settings: Mapping[str, Any], config: _Path | None = None) -> Self: ...
     @property
     def address(self) -> str: ...
     def exists(self) -> bool: ...
@@ -92,16 +100,17 @@ class Corpus:
     def rollback(self, generation: int) -> str: ...
     def vectors(self, stop: Stop | None = None) -> tuple[list[str], bytes, int]: ...
 
+@final
 class Pipeline:
-    def __init__(
-        self,
+    def __new__(
+        cls,
         settings: Mapping[str, Any],
         config: _Path | None = None,
         model: Model | None = None,
         corpus: Corpus | None = None,
         progress: _Progress = None,
         stop: Stop | None = None,
-    ) -> None: ...
+    ) -> Self: ...
     @property
     def policy(self) -> str: ...
     def ask(

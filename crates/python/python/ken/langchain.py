@@ -1,10 +1,12 @@
-"""A corpus as a retriever of LangChain, and a model as its chat model. Takes `pip install ken-rag[langchain]`."""
+"""A corpus as a retriever of LangChain, a model as its chat model, an embedder as its embeddings. Ragas takes the latter two
+as its judge. Takes `pip install ken-rag[langchain]`."""
 
 from __future__ import annotations
 
 from typing import Any, Optional, Union
 
 from langchain_core.documents import Document
+from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, convert_to_openai_messages
 from langchain_core.outputs import ChatGeneration, ChatResult
@@ -13,7 +15,7 @@ from pydantic import ConfigDict
 
 from ._adapting import metadata
 from .corpus import Corpus
-from .model import Model
+from .model import Embedder, Model
 from .results import Generation, Hit
 
 
@@ -44,6 +46,27 @@ def _document(hit: Hit) -> Document:
     return Document(page_content=hit.text, id=hit.passage_id, metadata=metadata(hit))
 
 
+class KenEmbeddings(Embeddings):
+    """An embedder as LangChain's embeddings.
+
+    Args:
+        embedder: The embedder.
+    """
+
+    def __init__(self, embedder: Embedder) -> None:
+        self.embedder = embedder
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        """The vectors of passages: `[texts][dimensions]`."""
+        vectors: list[list[float]] = self.embedder.embed(texts, role="passage").tolist()
+        return vectors
+
+    def embed_query(self, text: str) -> list[float]:
+        """The vector of what is searched for: `[dimensions]`."""
+        vector: list[float] = self.embedder.embed([text], role="query")[0].tolist()
+        return vector
+
+
 class KenChat(BaseChatModel):
     """A model on this machine or behind an endpoint as a chat model. It calls no tools.
 
@@ -60,12 +83,17 @@ class KenChat(BaseChatModel):
     seed: int = 0
 
     @property
+    def model_name(self) -> str:
+        """The model's fingerprint: what others, such as Ragas, name it by."""
+        return self.model.fingerprint
+
+    @property
     def _llm_type(self) -> str:
         return "ken"
 
     @property
     def _identifying_params(self) -> dict[str, Any]:
-        return {"model": self.model.fingerprint, **self._sampling()}
+        return {"model": self.model_name, **self._sampling()}
 
     def _generate(
         self,
@@ -100,5 +128,7 @@ def _result(written: Generation) -> ChatResult:
     if written.tokens is not None:
         counts = (written.prompt_tokens, len(written.tokens))
         usage = {"input_tokens": counts[0], "output_tokens": counts[1], "total_tokens": sum(counts)}
-    message = AIMessage(written.text, usage_metadata=usage, response_metadata={"finish_reason": written.finish})
+    # LangChain and those who build on it know the reasons of OpenAI's interface.
+    reason = "stop" if written.finish in ("end", "stop_string") else written.finish
+    message = AIMessage(written.text, usage_metadata=usage, response_metadata={"finish_reason": reason})
     return ChatResult(generations=[ChatGeneration(message=message)])

@@ -179,6 +179,80 @@ def study(
         return Report(data, rows, _page(place / "report.html"))
 
 
+def label_mastery(
+    corpus: Corpus | PathLike,
+    *,
+    model: PathLike | None = None,
+    questions: Any = None,
+    records: PathLike | None = None,
+    out: PathLike | None = None,
+    **options: Any,
+) -> Report:
+    """Measures how well a model knows each sentence of a corpus without reading it.
+
+    Args:
+        corpus: A `Corpus` or its folder.
+        model: As in `probe`.
+        questions: Questions of your own, as in `probe`, whose `metadata` names the `gold_passage`; without them, a model writes
+            questions.
+        records: With `questions`: the file that `probe` wrote of them.
+        out: The file of labels, which `prune` takes; without it, nothing is kept.
+        **options: Flags of `ken label mastery`, such as `limit`, `writer`, `correct`, `held_out`.
+
+    Returns:
+        A row a sentence, with its `mastery` from 0 to 1, or None where no question was good enough.
+    """
+    with _questions(questions) as file, _place(out) as place:
+        kept = _file(place, out, "mastery.jsonl")
+        named = {"questions": file, "records": records, "model": model, "corpus": _address(corpus)}
+        rows = run("label mastery", out=kept, **named, **options)
+        return Report(rows, rows)
+
+
+def prune(corpus: Corpus | PathLike, *, questions: Any = None, **options: Any) -> Report:
+    """Leaves passages out of all results: those that the model knows best. `Corpus.rollback` restores them.
+
+    Args:
+        corpus: A `Corpus`, which goes over to what is left, or its folder.
+        questions: As in `probe`, for `max_coverage_loss`.
+        **options: Flags of `ken prune apply`, such as `ratio=0.3`, `max_coverage_loss=0.02`, `method`, `labels`, `pruner`,
+            `dry_run=True`.
+
+    Returns:
+        One row.
+    """
+    with _questions(questions) as file:
+        [data] = run("prune apply", questions=file, corpus=_address(corpus), **options)
+    if isinstance(corpus, Corpus):
+        corpus.refresh()
+    return Report(data, [data])
+
+
+def prune_report(
+    questions: Any,
+    corpus: Corpus | PathLike,
+    *,
+    model: PathLike | None = None,
+    out: PathLike | None = None,
+    **options: Any,
+) -> Report:
+    """Measures what pruning does to answers, size and speed. The corpus stays as it is.
+
+    Args:
+        questions: As in `probe`; other ones than those that the labels come from.
+        corpus: A `Corpus` or its folder.
+        model: As in `probe`.
+        out: The folder of answers; without it, nothing is kept.
+        **options: Flags of `ken prune report`, such as `ratios="0,0.3"`, `method`, `labels`, `pruner`, `policy`, `limit`.
+
+    Returns:
+        A row for each method at each ratio, and at the end one for no corpus at all.
+    """
+    with _questions(questions) as file, _place(out) as place:
+        [data] = run("prune report", questions=file, corpus=_address(corpus), model=model, out=place, **options)
+        return Report(data, [*data["rows"], data["no_corpus"]], _page(place / "report.html"))
+
+
 def _address(corpus: Corpus | PathLike | None) -> PathLike | None:
     return corpus.address if isinstance(corpus, Corpus) else corpus
 

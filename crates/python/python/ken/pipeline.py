@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Union
+from typing import Any, Literal, Union, overload
 
 from . import _ken
 from ._async import in_thread
@@ -74,6 +74,16 @@ class Pipeline:
         """
         return self._ask(question, choices, on_text)
 
+    @overload
+    def ask_many(
+        self, questions: Iterable[Question], *, on_error: Literal["raise"] = "raise", progress: Progress = None
+    ) -> list[Answer]: ...
+
+    @overload
+    def ask_many(
+        self, questions: Iterable[Question], *, on_error: Literal["return"], progress: Progress = None
+    ) -> list[Answer | KenError]: ...
+
     def ask_many(
         self,
         questions: Iterable[Question],
@@ -116,6 +126,16 @@ class Pipeline:
     ) -> Answer:
         """As `ask`, without blocking the event loop. `on_text` is called on another thread."""
         return await in_thread(self._ask, question, choices, on_text)
+
+    @overload
+    async def aask_many(
+        self, questions: Iterable[Question], *, on_error: Literal["raise"] = "raise"
+    ) -> list[Answer]: ...
+
+    @overload
+    async def aask_many(
+        self, questions: Iterable[Question], *, on_error: Literal["return"]
+    ) -> list[Answer | KenError]: ...
 
     async def aask_many(
         self, questions: Iterable[Question], *, on_error: str = "raise"

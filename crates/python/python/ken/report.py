@@ -43,7 +43,8 @@ class Report:
 
     def to_polars(self) -> polars.DataFrame:
         """The rows as a data frame of polars."""
-        return imported("polars", "a data frame of polars").DataFrame(self.rows, infer_schema_length=None)
+        frame: polars.DataFrame = imported("polars", "a data frame of polars").DataFrame(self.rows, infer_schema_length=None)
+        return frame
 
     def to_arrow(self) -> pyarrow.Table:
         """The rows as a table of Arrow."""
