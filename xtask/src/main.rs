@@ -74,7 +74,7 @@ pub(crate) const VERBS: &[(&str, &str)] = &[
     ),
     (
         "dist",
-        "make the files of a release for this machine: archive, wheel, package, image, notices",
+        "make the files of a release for this machine: archive, wheel, package, image, chart, notices",
     ),
     (
         "dist try",
