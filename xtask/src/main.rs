@@ -6,6 +6,7 @@
 mod bench;
 mod cargo_programs;
 mod clients;
+mod compatibility;
 mod dist;
 mod environment;
 mod milvus;
@@ -74,11 +75,15 @@ pub(crate) const VERBS: &[(&str, &str)] = &[
     ),
     (
         "dist",
-        "make the files of a release for this machine: archive, wheel, package, image, notices",
+        "make the files of a release for this machine: archive, wheel, package, image, chart, notices",
     ),
     (
         "dist try",
         "install each of them in an empty Debian and run the demo there; as root",
+    ),
+    (
+        "compatibility",
+        "compile with the oldest compiler that Cargo.toml names, and compare public APIs with the last release's",
     ),
     (
         "site",
@@ -170,6 +175,7 @@ fn run(arguments: &[String]) -> Result<()> {
         ["clients", "try", rest @ ..] => clients::try_out(&root, rest),
         ["python"] => stages::python(&root),
         ["site"] => site::make(&root),
+        ["compatibility"] => compatibility::check(&root),
         ["dist"] => dist::make(&root),
         ["dist", "try"] => dist::try_out(&root),
         [] | ["help" | "-h" | "--help"] => {

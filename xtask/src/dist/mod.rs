@@ -1,6 +1,7 @@
 //! `cargo xtask dist`: what a release consists of, built for this machine into `dist/`. Each file that it makes can be
 //! installed without a compiler; [`trial`] does so in an empty system.
 
+mod chart;
 mod deb;
 mod descriptions;
 mod image;
@@ -82,6 +83,9 @@ pub(crate) fn make(root: &Path) -> Result<()> {
     }
     fs::create_dir_all(&release.out).context("cannot make dist/")?;
     stage("descriptions", || descriptions::check(root))?;
+    if chart::HAS_HELM {
+        stage("chart", || chart::build(&release))?;
+    }
     let tools = stage("tools", tools::ensure)?;
     let program = stage("program", || program::build(&release, &tools))?;
     let tree = stage("tree", || program::tree(&release, &tools, &program))?;
