@@ -154,9 +154,10 @@ impl Setup<'_> {
     /// # Errors
     /// A path where no model is.
     pub fn embedder_name(&self) -> Result<String, SetupError> {
-        Ok(match &self.settings.embedder {
+        let embedder = self.settings.embedder_of_new();
+        Ok(match embedder {
             ModelReference::Local { .. } => {
-                let path = ModelCache::of_user()?.resolve(&self.settings.embedder)?;
+                let path = ModelCache::of_user()?.resolve(embedder)?;
                 let path = std::path::absolute(path)?;
                 ModelReference::Local { path }.to_string()
             }

@@ -17,6 +17,7 @@ mod choose;
 mod completions;
 mod corpus;
 mod demo;
+#[cfg(unix)]
 mod documented;
 mod documents;
 mod earlier_versions;

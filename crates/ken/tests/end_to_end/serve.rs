@@ -189,6 +189,15 @@ fn what_is_served_is_what_is_asked() {
 
 #[test]
 #[ignore = "needs the models of KEN_TEST_MODELS"]
+fn corpora_that_clients_make_are_embedded_by_what_the_flag_names() {
+    let ken = Ken::new();
+    let data = ["serve", "--policy", "never", "--server-data", "data"];
+    let refused = ken.refusal(&[&data[..], &["--embedder", "./nowhere"]].concat());
+    refused.is("local_missing", "./nowhere", "");
+}
+
+#[test]
+#[ignore = "needs the models of KEN_TEST_MODELS"]
 fn the_official_clients_understand_it() {
     let ken = Ken::new();
     ingest_notes(&ken);

@@ -135,7 +135,7 @@ impl Opening {
                         first.retriever.back_end().embedder().reference.clone(),
                     ),
                     None => (
-                        Arc::from(setup.embedder(&settings.embedder)?),
+                        Arc::from(setup.embedder(settings.embedder_of_new())?),
                         setup.embedder_name()?,
                     ),
                 };

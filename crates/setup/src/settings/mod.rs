@@ -40,6 +40,13 @@ const FILE_VARIABLE: &str = "KEN_CONFIG";
 const KEY_TABLE: &str = "keys";
 
 impl Settings {
+    /// What embeds corpora that are made: where some may be served as well, the flag that names where theirs is now names
+    /// this.
+    #[must_use]
+    pub fn embedder_of_new(&self) -> &ModelReference {
+        self.moved_embedder.as_ref().unwrap_or(&self.embedder)
+    }
+
     /// What holds for a run that was given these values. `file` is the settings file; where neither that nor
     /// `KEN_CONFIG` names one, a missing `ken.toml` is no error, and one that is there is data: it came with the
     /// folder, from whoever made that.

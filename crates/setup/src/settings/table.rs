@@ -151,7 +151,8 @@ settings! {
     model_wait: usize, "SECONDS" = "60";
 
     /// Where the corpus's embedder is now, if it has moved. Also consents to an endpoint, or a model to
-    /// be downloaded, which are not used just because a corpus names them
+    /// be downloaded, which are not used just because a corpus names them. With `serve` and no corpus: what embeds those that
+    /// clients make
     #[serde(skip)]
     moved_embedder: Option<ModelReference>, "REF", only_flag "embedder";
 
