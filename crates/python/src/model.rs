@@ -190,6 +190,31 @@ impl Model {
             Ok(each.collect::<Value>().to_string())
         })
     }
+
+    /// How many layers there are; none of a model behind an endpoint.
+    #[getter]
+    fn layers(&self) -> Option<usize> {
+        self.shared().capabilities().hidden_layers
+    }
+
+    /// The residual streams at the last tokens of texts after a layer, as [`Embedder::embed`] returns vectors, and their width.
+    #[pyo3(signature = (texts, layer, stop=None))]
+    fn hidden<'py>(
+        &self,
+        py: Python<'py>,
+        texts: Vec<String>,
+        layer: usize,
+        stop: Option<&Stop>,
+    ) -> PyResult<(Bound<'py, PyBytes>, usize)> {
+        let (bytes, width) = run(py, stop, |caller| {
+            let decoder = self.decoder()?.until(&caller.token());
+            let prompts = texts.iter().map(|text| decoder.raw_prompt(text));
+            let prompts = prompts.collect::<Result<Vec<_>, _>>()?;
+            let states = decoder.hidden(&prompts.iter().collect::<Vec<_>>(), layer)?;
+            Ok((little_endian(states.iter().flatten()), decoder.config().hidden))
+        })?;
+        Ok((PyBytes::new(py, &bytes), width))
+    }
 }
 
 impl Model {

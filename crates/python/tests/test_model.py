@@ -44,6 +44,24 @@ class Scoring(Shelf):
             self.assertTrue(math.isclose(one, other, abs_tol=0.3), (one, other))
 
 
+class Hidden(Shelf):
+    def test_states_are_of_the_last_token(self) -> None:
+        layers = model().layers or 0
+        texts = ["The capital of France is", "Where is", "It"]
+        last = model().hidden(texts, layers)
+        self.assertEqual((last.shape, layers), ((3, 576), 30))
+        self.assertTrue((model().hidden(texts[:1], layers)[0] == last[0]).all())
+        # Before the first layer, nothing but the token itself is known.
+        first, second, other = model().hidden(texts, 0)
+        self.assertTrue((first == second).all() and (first != other).any())
+        self.assertFalse((last[0] == last[1]).all())
+        self.assertEqual(model().hidden([], 0).shape, (0, 576))
+        with self.assertRaises(ken.KenError):
+            model().hidden(texts, layers + 1)
+        with self.assertRaises(TypeError):
+            model().hidden("It", 1)
+
+
 class Writing(Shelf):
     def test_greedy_and_sampled_text(self) -> None:
         greedy = model().generate(PROMPT, max_tokens=8)

@@ -13,6 +13,7 @@ use ken_corpus::Filter;
 use ken_index::{Mode, Query};
 use ken_language::{CancelToken, Embedder, Role, bound_embedder};
 use ken_policy::Rating;
+use rayon::prelude::*;
 
 use crate::retrieve::distinct::{SPARE, distinct};
 use crate::retrieve::rerank::{Reranked, Reranker, Reranking};
@@ -356,7 +357,7 @@ impl Retriever {
         };
         let embed_time = started.elapsed() / queries.len().max(1) as u32;
         queries
-            .iter()
+            .par_iter()
             .enumerate()
             .map(|(index, text)| {
                 let started = Instant::now();

@@ -140,6 +140,26 @@ class Model:
         scores = json.loads(self._model.score(asked))
         return [[Score.of(score) for score in each] for each in scores]
 
+    @property
+    def layers(self) -> int | None:
+        """How many layers the model has; None of one behind an endpoint."""
+        return self._model.layers
+
+    def hidden(self, texts: Iterable[str], layer: int) -> numpy.ndarray:
+        """The hidden states at the last tokens of texts: the residual stream, which is not normalized.
+
+        Args:
+            texts: The texts, read as they stand.
+            layer: After which layer: from 0, the token's embedding, to `layers`.
+
+        Returns:
+            32-bit floats of shape `(texts, width of the model)`.
+        """
+        if isinstance(texts, str):
+            raise TypeError("hidden() takes several texts, such as [text]")
+        states: numpy.ndarray = matrix(*self._model.hidden(list(texts), layer))
+        return states
+
     def _generate(
         self,
         prompts: Iterable[Prompt],

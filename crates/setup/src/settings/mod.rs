@@ -17,6 +17,7 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
 use ken_corpus::Active;
+use ken_hub::ModelReference;
 
 pub use address::CorpusAddress;
 pub use define::Setting;
