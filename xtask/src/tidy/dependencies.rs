@@ -96,7 +96,7 @@ const LIBRARIES: &[(&str, &[&str])] = &[
     ("clap", &["ken"]),
     ("milvus-sdk", &["milvus"]),
     ("postgres", &["search-service"]),
-    ("tokio", &["milvus", "server"]),
+    ("tokio", &["milvus", "search-service", "server"]),
     ("axum", &["server"]),
     ("hyper", &["server"]),
     ("opentelemetry", &["server"]),
