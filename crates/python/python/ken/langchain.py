@@ -13,7 +13,7 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.retrievers import BaseRetriever
 from pydantic import ConfigDict
 
-from ._adapting import metadata
+from ._adapting import metadata, outcome
 from .corpus import Corpus
 from .model import Embedder, Model
 from .results import Generation, Hit
@@ -124,11 +124,13 @@ def _turns(messages: list[BaseMessage]) -> list[dict[str, Any]]:
 
 
 def _result(written: Generation) -> ChatResult:
+    told = outcome(written)
     usage = None
-    if written.tokens is not None:
-        counts = (written.prompt_tokens, len(written.tokens))
-        usage = {"input_tokens": counts[0], "output_tokens": counts[1], "total_tokens": sum(counts)}
-    # LangChain and those who build on it know the reasons of OpenAI's interface.
-    reason = "stop" if written.finish in ("end", "stop_string") else written.finish
-    message = AIMessage(written.text, usage_metadata=usage, response_metadata={"finish_reason": reason})
+    if counts := told.get("usage"):
+        usage = {
+            "input_tokens": counts["prompt_tokens"],
+            "output_tokens": counts["completion_tokens"],
+            "total_tokens": counts["total_tokens"],
+        }
+    message = AIMessage(written.text, usage_metadata=usage, response_metadata={"finish_reason": told["finish_reason"]})
     return ChatResult(generations=[ChatGeneration(message=message)])
