@@ -17,8 +17,8 @@ class Result:
     @classmethod
     def of(cls: type[T], found: Mapping[str, Any]) -> T:
         """The result that ken's JSON tells of; what later versions add to that is left out."""
-        names = {field.name for field in dataclasses.fields(cls)}  # type: ignore[arg-type]
-        return cls(**{name: value for name, value in found.items() if name in names})
+        known = cls.__dataclass_fields__  # type: ignore[attr-defined]
+        return cls(**{name: value for name, value in found.items() if name in known})
 
     @classmethod
     def read(cls: type[T], text: str) -> T:
