@@ -211,7 +211,10 @@ impl Model {
             let prompts = texts.iter().map(|text| decoder.raw_prompt(text));
             let prompts = prompts.collect::<Result<Vec<_>, _>>()?;
             let states = decoder.hidden(&prompts.iter().collect::<Vec<_>>(), layer)?;
-            Ok((little_endian(states.iter().flatten()), decoder.config().hidden))
+            Ok((
+                little_endian(states.iter().flatten()),
+                decoder.config().hidden,
+            ))
         })?;
         Ok((PyBytes::new(py, &bytes), width))
     }
