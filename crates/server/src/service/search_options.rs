@@ -77,8 +77,8 @@ impl SearchOptions {
         .checked("ken.k")
     }
 
-    /// The same, with what another part of the request says where this one says nothing. Its conditions
-    /// hold as well.
+    /// Fills in what another part of the request says where this one says nothing. Its conditions hold as
+    /// well.
     ///
     /// # Errors
     /// A value that cannot be taken.
@@ -97,12 +97,12 @@ impl SearchOptions {
         self.checked("max_num_results")
     }
 
-    /// The same without what has less than this relevance.
+    /// Leaves out what has less than this relevance.
     pub(crate) fn at_least(self, least: Option<f32>) -> Self {
         Self { least, ..self }
     }
 
-    /// The same with so many passages; `param` is what that is called.
+    /// Finds so many passages; `param` is what that is called.
     ///
     /// # Errors
     /// None, or too many.
