@@ -356,24 +356,27 @@ impl Retriever {
             false => Vec::new(),
         };
         let embed_time = started.elapsed() / queries.len().max(1) as u32;
-        queries
-            .par_iter()
-            .enumerate()
-            .map(|(index, text)| {
-                let started = Instant::now();
-                let query = Query {
-                    text,
-                    vector: vectors.get(index).map(Vec::as_slice),
-                };
-                let hits = self.back_end.search(&query, mode, k)?;
-                Ok(SearchOutcome {
-                    results: hits.into_iter().map(SearchResult::passage).collect(),
-                    embed_time,
-                    search_time: started.elapsed(),
-                    rerank: None,
-                })
+        let search = |(index, text): (usize, &&str)| {
+            let started = Instant::now();
+            let query = Query {
+                text,
+                vector: vectors.get(index).map(Vec::as_slice),
+            };
+            let hits = self.back_end.search(&query, mode, k)?;
+            Ok(SearchOutcome {
+                results: hits.into_iter().map(SearchResult::passage).collect(),
+                embed_time,
+                search_time: started.elapsed(),
+                rerank: None,
             })
-            .collect()
+        };
+        match &self.back_end {
+            BackEnd::Local(_) if queries.len() > 1 => {
+                queries.par_iter().enumerate().map(search).collect()
+            }
+            // Threads that compute do not wait for servers.
+            _ => queries.iter().enumerate().map(search).collect(),
+        }
     }
 }
 
