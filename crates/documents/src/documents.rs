@@ -192,6 +192,21 @@ impl Documents {
         self.opener.watch.notices.clone()
     }
 
+    /// Where the files are that are still to be read, standard input apart.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
+        let files = self.files.as_slice().iter();
+        let on_disk = files.filter(|file| file.origin != Origin::Stdin);
+        on_disk.map(|file| file.path.as_path())
+    }
+
+    /// Leaves out the files of which this is not true.
+    pub(crate) fn retain_files(&mut self, mut is_kept: impl FnMut(&Path) -> bool) {
+        let mut files: Vec<_> = mem::take(&mut self.files).collect();
+        files.retain(|file| is_kept(&file.path));
+        self.bytes_total = files.iter().map(|file| file.bytes).sum();
+        self.files = files.into_iter();
+    }
+
     /// The ids of the documents so far.
     #[must_use]
     pub fn into_ids(self) -> ReadIds {

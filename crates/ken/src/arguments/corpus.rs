@@ -37,6 +37,7 @@ Examples:
   ken ingest notes/ --corpus notes.ken
   ken ingest handbook.docx faq.html --corpus help.ken --segment words:100/20
   ken ingest notes/ --corpus notes.ken --sync --dry-run
+  ken ingest notes/ --corpus notes.ken --watch
   ken ingest manuals/ --corpus help.ken --base-url https://docs.example.org/manuals/
   ken ingest answers.csv --corpus answers.ken --field id=number --field text=body
   curl -s https://example.org/passages.tsv.gz | ken ingest - --format tsv --corpus p.ken
@@ -99,6 +100,13 @@ pub(crate) struct IngestArguments {
     /// What was only moved or renamed is not embedded again. Nothing is deleted if anything could not be read.
     #[arg(long, conflicts_with = "only_shard")]
     pub(crate) sync: bool,
+
+    /// Keep running, and sync whenever files change
+    ///
+    /// A file is read once it is no longer written to. What cannot be read is skipped and told. A server of the corpus
+    /// serves each change within a second.
+    #[arg(long, conflicts_with_all = ["only_shard", "dry_run"])]
+    pub(crate) watch: bool,
 
     /// Show what would change, and change nothing
     #[arg(long)]

@@ -2,11 +2,14 @@
 //! stand.
 
 use std::fs;
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
 
 use serde_json::{Value, json};
 
 use crate::documents::write_notes;
 use crate::harness::Ken;
+use crate::stopped;
 
 fn listed(ken: &Ken, more: &[&str]) -> Vec<String> {
     let arguments = ["corpus", "list", "--corpus", "island", "--json"];
@@ -73,6 +76,58 @@ fn a_corpus_follows_its_folder() {
         listed(&ken, &[]),
         ["harbour.txt", "museum-1", "bridge-1", "oven.md"]
     );
+}
+
+#[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
+fn a_watched_folder_is_followed_until_the_end() {
+    let ken = Ken::new();
+    write_notes(&ken);
+    let watch = ["ingest", "notes", "--corpus", "island", "--watch", "--json"];
+    ken.refusal(&[
+        "ingest", "-", "--format", "txt", "--corpus", "island", "--watch",
+    ])
+    .is(
+        "watch_stdin",
+        "stdin cannot be watched",
+        "leave out --watch",
+    );
+    let mut command = ken.command(&watch);
+    let mut child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut reports = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut next = || -> Value { serde_json::from_str(&reports.next().unwrap().unwrap()).unwrap() };
+    let changes = |added, moved, replaced, deleted| json!({ "added": added, "moved": moved, "replaced": replaced, "deleted": deleted, "unchanged": 0 });
+    assert_eq!(next()["documents"], changes(5, 0, 0, 0));
+    ken.write(
+        "notes/lighthouse.md",
+        "# Lighthouse\n\nIt was lit in 1871.\n",
+    );
+    assert_eq!(
+        next()["documents"],
+        changes(1, 0, 0, 0),
+        "only what changed is read"
+    );
+    ken.write(
+        "notes/lighthouse.md",
+        "# Lighthouse\n\nIt was lit in 1872, at last.\n",
+    );
+    assert_eq!(next()["documents"], changes(0, 0, 1, 0));
+    fs::rename(ken.path("notes/lighthouse.md"), ken.path("notes/beacon.md")).unwrap();
+    assert_eq!(next()["documents"], changes(0, 1, 0, 0));
+    fs::remove_file(ken.path("notes/ferry.html")).unwrap();
+    assert_eq!(next()["documents"], changes(0, 0, 0, 1));
+    // What is broken is told, and the rest is followed.
+    ken.write("notes/broken.pdf", "%PDF-1.7 broken");
+    assert_eq!(next()["broken"], 1);
+    fs::write(ken.path("notes/pier.txt"), "The pier is closed in winter.").unwrap();
+    assert_eq!(next()["documents"], changes(1, 0, 0, 0));
+    stopped::interrupt(&child);
+    assert!(child.wait().unwrap().success());
+    assert!(listed(&ken, &[]).contains(&"beacon.md".to_owned()));
 }
 
 #[test]

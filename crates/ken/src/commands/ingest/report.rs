@@ -1,105 +1,25 @@
-//! `ken ingest`: documents into a corpus.
+//! What an ingest tells: what it read and left out, and what became of the corpus.
 
-use std::path::PathBuf;
-use std::sync::Arc;
-
-use ken_documents::{
-    Budget, Converters, Notice, Notices, ReadError, ReadOptions, SkipReason, Skipped, Unread,
-    read_documents_with,
-};
-use ken_hub::ModelCache;
-use ken_ingest::{Ingest, Preview, Report, ingest, preview};
+use ken_documents::{Notice, Notices, ReadError, SkipReason, Skipped, Unread};
+use ken_ingest::{Preview, Report};
 use serde_json::{Value, json};
 
-use crate::arguments::corpus::IngestArguments;
 use crate::failure::{Failure, Result};
 use crate::output;
-use crate::progress::begun;
 use crate::session::Session;
 use crate::terminal::remark;
 
 /// So many skipped files are told of one by one.
 const MOST_TOLD: usize = 20;
 
-pub(crate) fn run(arguments: &IngestArguments, session: &Session<'_>) -> Result<()> {
-    let corpus = session.settings.folder()?;
-    // A wrong path is reported before a model is fetched.
-    let options = ReadOptions {
-        format: arguments.format,
-        follow_links: arguments.follow_links,
-        budget: Budget {
-            document_bytes: session.settings.max_document_bytes.0,
-        },
-        stop: Arc::clone(session.stop),
-        encoding: arguments.encoding,
-        fields: arguments.field.iter().cloned().collect(),
-        html: arguments.html,
-        base_url: arguments.base_url.clone(),
-        converters: Converters {
-            converters: arguments.convert.clone(),
-            kept: ModelCache::of_user()
-                .ok()
-                .map(|cache| cache.home().join("converted")),
-        },
-        ..ReadOptions::default()
-    };
-    let documents = read_documents_with(&arguments.paths, options)?;
-    tell_of_skipped(documents.skipped());
-    let left_out = LeftOut {
-        skipped: documents.skipped().len(),
-        unread: documents.unread(),
-        notices: documents.notices(),
-    };
-    let sync: &[PathBuf] = match arguments.sync {
-        true => &arguments.paths,
-        false => &[],
-    };
-    let on_broken: Option<&(dyn Fn(&ReadError) + Sync)> = match arguments.skip_broken {
-        true => Some(&warn),
-        false => None,
-    };
-    if arguments.dry_run {
-        let preview = preview(documents, corpus, sync, on_broken, session.stop)?;
-        return show_preview(&preview, session.json);
-    }
-    let embedder = session.opening(|setup| setup.embedder(&session.settings.embedder))?;
-    let reference = session.setup().embedder_name()?;
-    let work = Ingest {
-        documents,
-        corpus,
-        cut: session.settings.segment,
-        embedder: embedder.as_ref(),
-        embedder_reference: &reference,
-        sharding: arguments.sharding(),
-        dense: arguments.dense,
-        only_shard: arguments.only_shard,
-        sync,
-        on_broken,
-    };
-    let report = {
-        let mut display = begun("reading");
-        ingest(work, &mut |step| display.show_ingest(&step), session.stop)?
-    };
-    let notices = left_out.notices.take();
-    show(&report, &left_out, &notices, session)?;
-    if report.interrupted {
-        let message = format!(
-            "stopped after {} new and {} replaced documents, which are published",
-            report.added, report.replaced
-        );
-        return Err(Failure::resumable(message));
-    }
-    Ok(())
-}
-
 /// What folders and archives hold that is not read.
-struct LeftOut {
+pub(super) struct LeftOut {
     /// Links, special files, and folders that may not be read.
-    skipped: usize,
+    pub(super) skipped: usize,
     /// Files whose formats are not read.
-    unread: Unread,
+    pub(super) unread: Unread,
     /// What readers tell of the files that they read.
-    notices: Notices,
+    pub(super) notices: Notices,
 }
 
 impl LeftOut {
@@ -119,7 +39,7 @@ impl LeftOut {
 }
 
 /// Tells of what the folders hold that is not read.
-fn tell_of_skipped(skipped: &[Skipped]) {
+pub(super) fn tell_of_skipped(skipped: &[Skipped]) {
     for Skipped { path, reason } in skipped.iter().take(MOST_TOLD) {
         let remedy = match reason {
             SkipReason::LinkOutside => "; --follow-links reads what it leads to",
@@ -139,7 +59,7 @@ fn tell_of_skipped(skipped: &[Skipped]) {
 }
 
 /// Tells of a document that is left out.
-fn warn(error: &ReadError) {
+pub(super) fn warn(error: &ReadError) {
     remark(format_args!("skipped: {error}"));
 }
 
@@ -156,7 +76,7 @@ fn counts(added: usize, moved: usize, replaced: usize, deleted: usize) -> String
     counts
 }
 
-fn show_preview(preview: &Preview, json: bool) -> Result<()> {
+pub(super) fn show_preview(preview: &Preview, json: bool) -> Result<()> {
     if preview.interrupted {
         return Err(Failure::stopped("stopped before everything was read"));
     }
@@ -195,12 +115,8 @@ fn show_preview(preview: &Preview, json: bool) -> Result<()> {
     output::line(format!("would be: {counts}, {unchanged} unchanged"))
 }
 
-fn show(
-    report: &Report,
-    left_out: &LeftOut,
-    notices: &[Notice],
-    session: &Session<'_>,
-) -> Result<()> {
+pub(super) fn show(report: &Report, left_out: &LeftOut, session: &Session<'_>) -> Result<()> {
+    let notices = left_out.notices.take();
     if session.json {
         // An interrupted run ends in an error object instead.
         if report.interrupted {

@@ -1,0 +1,142 @@
+//! `ken ingest`: documents into a corpus, once or whenever they change.
+
+mod follow;
+mod report;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use ken_documents::{Budget, Converters, Documents, ReadError, ReadOptions, read_documents_with};
+use ken_hub::ModelCache;
+use ken_ingest::{Ingest, ingest, preview};
+use ken_language::Embedder;
+
+use self::report::{LeftOut, show, show_preview, tell_of_skipped, warn};
+use crate::arguments::corpus::IngestArguments;
+use crate::failure::{Failure, Result};
+use crate::progress::begun;
+use crate::session::Session;
+
+pub(crate) fn run(arguments: &IngestArguments, session: &Session<'_>) -> Result<()> {
+    let corpus = session.settings.folder()?;
+    if arguments.watch && arguments.paths.iter().any(|path| path.as_os_str() == "-") {
+        let hint = "name files and folders, or leave out --watch";
+        return Err(Failure::refused(
+            "watch_stdin",
+            "stdin cannot be watched",
+            hint,
+        ));
+    }
+    // A wrong path is reported before a model is fetched.
+    let documents = read(arguments, session)?;
+    tell_of_skipped(documents.skipped());
+    let on_broken: Option<&(dyn Fn(&ReadError) + Sync)> = match arguments.skip_broken {
+        true => Some(&warn),
+        false => None,
+    };
+    if arguments.dry_run {
+        let preview = preview(
+            documents,
+            corpus,
+            synced(arguments),
+            on_broken,
+            session.stop,
+        )?;
+        return show_preview(&preview, session.json);
+    }
+    let embedder = session.opening(|setup| setup.embedder(&session.settings.embedder))?;
+    let reference = session.setup().embedder_name()?;
+    let destination = Destination {
+        arguments,
+        session,
+        embedder: embedder.as_ref(),
+        reference: &reference,
+    };
+    match arguments.watch {
+        true => follow::follow(&destination, documents, on_broken),
+        false => destination.take(documents, on_broken),
+    }
+}
+
+/// The documents of the paths that were given, none of them read yet.
+fn read(arguments: &IngestArguments, session: &Session<'_>) -> Result<Documents> {
+    let options = ReadOptions {
+        format: arguments.format,
+        follow_links: arguments.follow_links,
+        budget: Budget {
+            document_bytes: session.settings.max_document_bytes.0,
+        },
+        stop: Arc::clone(session.stop),
+        encoding: arguments.encoding,
+        fields: arguments.field.iter().cloned().collect(),
+        html: arguments.html,
+        base_url: arguments.base_url.clone(),
+        converters: Converters {
+            converters: arguments.convert.clone(),
+            kept: ModelCache::of_user()
+                .ok()
+                .map(|cache| cache.home().join("converted")),
+        },
+        ..ReadOptions::default()
+    };
+    Ok(read_documents_with(&arguments.paths, options)?)
+}
+
+/// The paths whose documents are deleted where they are gone.
+fn synced(arguments: &IngestArguments) -> &[PathBuf] {
+    match arguments.sync || arguments.watch {
+        true => &arguments.paths,
+        false => &[],
+    }
+}
+
+/// Where documents go, and how.
+struct Destination<'a> {
+    arguments: &'a IngestArguments,
+    session: &'a Session<'a>,
+    embedder: &'a dyn Embedder,
+    reference: &'a str,
+}
+
+impl Destination<'_> {
+    /// Ingests documents and shows what became of them.
+    fn take(
+        &self,
+        documents: Documents,
+        on_broken: Option<&(dyn Fn(&ReadError) + Sync)>,
+    ) -> Result<()> {
+        let Self {
+            arguments, session, ..
+        } = self;
+        let left_out = LeftOut {
+            skipped: documents.skipped().len(),
+            unread: documents.unread(),
+            notices: documents.notices(),
+        };
+        let work = Ingest {
+            documents,
+            corpus: session.settings.folder()?,
+            cut: session.settings.segment,
+            embedder: self.embedder,
+            embedder_reference: self.reference,
+            sharding: arguments.sharding(),
+            dense: arguments.dense,
+            only_shard: arguments.only_shard,
+            sync: synced(arguments),
+            on_broken,
+        };
+        let report = {
+            let mut display = begun("reading");
+            ingest(work, &mut |step| display.show_ingest(&step), session.stop)?
+        };
+        show(&report, &left_out, session)?;
+        if report.interrupted {
+            let message = format!(
+                "stopped after {} new and {} replaced documents, which are published",
+                report.added, report.replaced
+            );
+            return Err(Failure::resumable(message));
+        }
+        Ok(())
+    }
+}
