@@ -6,13 +6,12 @@ mod batches;
 mod cross_encoder;
 mod error;
 mod fingerprint;
-mod forward;
+mod network;
 mod prefixes;
 mod settings;
 mod slices;
 mod together;
 mod tokens;
-mod weights;
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -23,12 +22,12 @@ use rayon::prelude::*;
 
 pub use cross_encoder::CrossEncoder;
 pub use error::EncoderError;
+use network::Weights;
 pub use prefixes::Prefixes;
 use settings::{Pooling, Settings};
 use slices::{Class, in_slices};
 use together::Together;
 use tokens::{Sequence, Tokens};
-use weights::Weights;
 
 use crate::fingerprint::of_files;
 use crate::kernels::Precision;
@@ -58,7 +57,7 @@ impl Encoder {
     /// those of the family that its name indicates, else none. `auto` is 32 bits.
     pub fn load(dir: &Path, precision: Precision) -> Result<Self, EncoderError> {
         let settings = settings::read(dir)?;
-        let file = weights::open(&dir.join("model.safetensors"))?;
+        let file = network::open(&dir.join("model.safetensors"))?;
         let tokenizer_path = dir.join("tokenizer.json");
         let tokenizer = settings::read_file(&tokenizer_path, MOST_TOKENIZER_BYTES)?;
         let hashed = file.clone();
@@ -67,7 +66,7 @@ impl Encoder {
             || {
                 rayon::join(
                     || of_files(&[hashed.file()]),
-                    || weights::read(file, &settings.dimensions, weight_format(precision)),
+                    || network::read(file, &settings.network, weight_format(precision)),
                 )
             },
         );
@@ -129,8 +128,8 @@ impl Encoder {
     }
 
     fn embed_batch(&self, sequences: &[&Sequence]) -> Result<Vec<Vec<f32>>, EncoderError> {
-        let hidden = self.settings.dimensions.hidden;
-        let states = forward::hidden_states(&self.weights, &self.settings.dimensions, sequences)?;
+        let hidden = self.settings.network.hidden;
+        let states = network::hidden_states(&self.weights, &self.settings.network, sequences)?;
         let mut rest = states.numbers.as_slice();
         let mut embeddings = Vec::with_capacity(sequences.len());
         for sequence in sequences {
@@ -153,7 +152,7 @@ impl Encoder {
 
     /// The length of an embedding.
     pub fn dimensions(&self) -> usize {
-        self.settings.dimensions.hidden
+        self.settings.network.hidden
     }
 
     /// The longest input in tokens, prefix and special tokens included; longer texts are truncated.

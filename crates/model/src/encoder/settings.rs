@@ -1,5 +1,4 @@
-//! Reads an encoder's configuration files: the dimensions of the network, and of a sentence embedder
-//! the pooling, the longest input and the prefixes. It reads no weights and no tokenizer.
+//! Reads an encoder's configuration files: the network, and of a sentence embedder the pooling, the longest input and the prefixes. It reads no weights and no tokenizer.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path};
@@ -9,6 +8,7 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Map, Value};
 
 use super::error::EncoderError;
+use super::network::{self, Network};
 use super::prefixes::Prefixes;
 use crate::small_file::{self, MOST_SETTINGS_BYTES};
 
@@ -21,55 +21,15 @@ pub(super) enum Pooling {
     Cls,
 }
 
-/// The dimensions of a BERT-family network.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Dimensions {
-    pub(super) hidden: usize,
-    pub(super) layers: usize,
-    pub(super) heads: usize,
-    pub(super) intermediate: usize,
-    pub(super) vocabulary: usize,
-    pub(super) positions: usize,
-    pub(super) token_types: usize,
-    /// The position of a text's first token: 0 in BERT, the padding id + 1 in RoBERTa.
-    pub(super) first_position: usize,
-    /// Added to the variance before its square root is taken.
-    pub(super) epsilon: f32,
-}
-
-impl Dimensions {
-    /// The most tokens for which there are position embeddings.
-    pub(super) fn max_tokens(&self) -> usize {
-        self.positions - self.first_position
-    }
-}
-
 /// Everything about an embedder but its weights and its tokenizer.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Settings {
-    pub(super) dimensions: Dimensions,
+    pub(super) network: Network,
     pub(super) pooling: Pooling,
     pub(super) normalize: bool,
     /// The longest input in tokens, special ones included.
     pub(super) max_tokens: usize,
     pub(super) prefixes: Prefixes,
-}
-
-#[derive(Deserialize)]
-struct NetworkConfig {
-    hidden_size: usize,
-    num_hidden_layers: usize,
-    num_attention_heads: usize,
-    intermediate_size: usize,
-    vocab_size: usize,
-    max_position_embeddings: usize,
-    type_vocab_size: Option<usize>,
-    layer_norm_eps: Option<f32>,
-    hidden_act: Option<String>,
-    position_embedding_type: Option<String>,
-    pad_token_id: Option<usize>,
-    #[serde(rename = "_name_or_path")]
-    name: Option<String>,
 }
 
 /// What `config.json` says about a model of any family.
@@ -116,7 +76,7 @@ struct Prompts {
 /// `config_sentence_transformers.json`, else those of the family that the model's name indicates.
 pub(super) fn read(dir: &Path) -> Result<Settings, EncoderError> {
     let path = dir.join("config.json");
-    let (dimensions, name) = network(&path, &required(&path)?)?;
+    let (network, name) = network::network(&path, &required(&path)?)?;
     let (pooling, normalize) = read_modules(dir)?;
     let lengths: Option<LengthConfig> = optional(&dir.join("sentence_bert_config.json"))?;
     let max_tokens = lengths.and_then(|lengths| lengths.max_seq_length);
@@ -127,87 +87,10 @@ pub(super) fn read(dir: &Path) -> Result<Settings, EncoderError> {
     Ok(Settings {
         pooling,
         normalize,
-        max_tokens: max_tokens
-            .unwrap_or(usize::MAX)
-            .min(dimensions.max_tokens()),
+        max_tokens: max_tokens.unwrap_or(usize::MAX).min(network.max_tokens()),
         prefixes,
-        dimensions,
+        network,
     })
-}
-
-/// Reads the dimensions of a network from its `config.json`, and the name under which the model was
-/// published.
-pub(super) fn network(
-    path: &Path,
-    family: &FamilyConfig,
-) -> Result<(Dimensions, Option<String>), EncoderError> {
-    let is_roberta = match family.model_type.as_deref() {
-        Some("bert") => false,
-        Some("roberta" | "xlm-roberta") => true,
-        other => {
-            return Err(EncoderError::UnsupportedArchitecture {
-                path: path.to_owned(),
-                architecture: other.or(family.class()).unwrap_or("(none)").to_owned(),
-            });
-        }
-    };
-    // Read only now, as other families lack its fields.
-    let config: NetworkConfig = required(path)?;
-    let check = |setting, value: &dyn ToString, is_supported, supported| match is_supported {
-        true => Ok(()),
-        false => Err(unsupported(path, setting, &value.to_string(), supported)),
-    };
-    let activation = config.hidden_act.as_deref().unwrap_or("gelu");
-    check("hidden_act", &activation, activation == "gelu", "gelu")?;
-    let kind = config.position_embedding_type.as_deref();
-    let kind = kind.unwrap_or("absolute");
-    check(
-        "position_embedding_type",
-        &kind,
-        kind == "absolute",
-        "absolute",
-    )?;
-    let heads = config.num_attention_heads;
-    let divides = heads > 0 && config.hidden_size.is_multiple_of(heads);
-    check(
-        "num_attention_heads",
-        &heads,
-        divides,
-        "a divisor of hidden_size",
-    )?;
-    let token_types = config.type_vocab_size.unwrap_or(1);
-    for (setting, value) in [
-        ("hidden_size", config.hidden_size),
-        ("intermediate_size", config.intermediate_size),
-        ("vocab_size", config.vocab_size),
-        ("type_vocab_size", token_types),
-    ] {
-        check(setting, &value, value > 0, "1 or more")?;
-    }
-    let positions = config.max_position_embeddings;
-    let first_position = match is_roberta {
-        true => config.pad_token_id.unwrap_or(1).saturating_add(1),
-        false => 0,
-    };
-    let supported = "more than the first position";
-    check(
-        "max_position_embeddings",
-        &positions,
-        positions > first_position,
-        supported,
-    )?;
-    let dimensions = Dimensions {
-        hidden: config.hidden_size,
-        layers: config.num_hidden_layers,
-        heads,
-        intermediate: config.intermediate_size,
-        vocabulary: config.vocab_size,
-        positions,
-        token_types,
-        first_position,
-        epsilon: config.layer_norm_eps.unwrap_or(1e-12),
-    };
-    Ok((dimensions, config.name))
 }
 
 /// Pooling and normalization by `modules.json`; without one, the mean and no normalization, as

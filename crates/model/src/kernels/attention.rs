@@ -66,6 +66,8 @@ pub(crate) struct Query<'a> {
     /// The positions that it attends to, `from..to`.
     pub(crate) from: usize,
     pub(crate) to: usize,
+    /// What its products gain at each position, before they are scaled; empty for nothing.
+    pub(crate) gains: &'a [f32],
 }
 
 /// A segment of consecutive tokens; a sequence may have several.
@@ -86,7 +88,7 @@ pub(crate) struct Scratch {
 }
 
 /// Scaled dot-product attention of queries over segments: values weighted by
-/// `softmax(scale * query · keys)`.
+/// `softmax(scale * (query · keys + gains))`.
 ///
 /// # Shapes
 /// Each query writes `[width]` at its offset in `out`.
@@ -245,6 +247,12 @@ impl HeadPass<'_> {
             let scores = &mut self.scores[row * self.stride..][..to];
             scores[from..query.from].fill(0.0);
             scores[query.to..].fill(0.0);
+            if !query.gains.is_empty() {
+                let gains = &query.gains[query.from..];
+                for (score, gain) in scores[query.from..query.to].iter_mut().zip(gains) {
+                    *score += gain;
+                }
+            }
             softmax_inlined(&mut scores[query.from..query.to], self.scale);
         }
     }

@@ -63,6 +63,14 @@ fn gated(gate_and_up: &[f32], out: &mut [f32], activation: impl Fn(f32) -> f32) 
     );
 }
 
+/// The same with the exact GELU: `gelu(gate) * up`.
+///
+/// # Shapes
+/// As [`gated_silu`].
+pub(crate) fn gated_gelu(gate_and_up: &[f32], out: &mut [f32]) {
+    gated(gate_and_up, out, exact_gelu);
+}
+
 /// Replaces each x by x * Phi(x), where Phi is the cumulative distribution function of the standard
 /// normal: the exact GELU, not its approximation by tanh. Absolute error below 1e-6 per unit of |x|.
 pub(crate) fn gelu(values: &mut [f32]) {
@@ -70,19 +78,23 @@ pub(crate) fn gelu(values: &mut [f32]) {
         #[inline(always)]
         || {
             for x in values {
-                let z = x.abs() * std::f32::consts::FRAC_1_SQRT_2;
-                // erfc(z) for z >= 0 by Abramowitz and Stegun, formula 7.1.26.
-                let t = 1.0 / (1.0 + 0.327_591_1 * z);
-                let series =
-                    ((((1.061_405_4 * t - 1.453_152) * t + 1.421_413_7) * t - 0.284_496_74) * t
-                        + 0.254_829_6)
-                        * t;
-                let tail = series * exp_of_nonpositive(-z * z);
-                // max(x, 0) - |x| erfc / 2, and NaN stays NaN.
-                *x = 0.5 * (*x + x.abs()) - 0.5 * x.abs() * tail;
+                *x = exact_gelu(*x);
             }
         },
     );
+}
+
+#[inline(always)]
+fn exact_gelu(x: f32) -> f32 {
+    let z = x.abs() * std::f32::consts::FRAC_1_SQRT_2;
+    // erfc(z) for z >= 0 by Abramowitz and Stegun, formula 7.1.26.
+    let t = 1.0 / (1.0 + 0.327_591_1 * z);
+    let series = ((((1.061_405_4 * t - 1.453_152) * t + 1.421_413_7) * t - 0.284_496_74) * t
+        + 0.254_829_6)
+        * t;
+    let tail = series * exp_of_nonpositive(-z * z);
+    // max(x, 0) - |x| erfc / 2, and NaN stays NaN.
+    0.5 * (x + x.abs()) - 0.5 * x.abs() * tail
 }
 
 /// The softmax of `scale * values`, in place; for code that runs with the widest vector instructions.

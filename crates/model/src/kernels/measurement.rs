@@ -173,6 +173,7 @@ fn attention_of(
             out: index * width,
             from: 0,
             to: if causal { index / group + 1 } else { tokens },
+            gains: &[],
         })
         .collect();
     let keys = [Keys {

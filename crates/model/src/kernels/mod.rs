@@ -13,6 +13,7 @@ mod measurement;
 pub(crate) mod norms;
 mod precision;
 pub(crate) mod quantized;
+pub(crate) mod rotation;
 pub(crate) mod rows;
 mod weight_rate;
 pub(crate) mod wide;

@@ -5,6 +5,7 @@
 
 mod checkpoint;
 mod cross_encoder;
+mod recorded;
 mod reference;
 
 use std::path::Path;

@@ -11,11 +11,11 @@ use rayon::prelude::*;
 use settings::Settings;
 
 use super::error::EncoderError;
+use super::network::{self, Linear, Weights};
 use super::settings::read_file;
 use super::slices::{Class, in_slices};
 use super::tokens::{Sequence, Tokens};
-use super::weights::{self, Linear, Weights};
-use super::{batches, fingerprint, forward};
+use super::{batches, fingerprint};
 use crate::fingerprint::of_files;
 use crate::kernels::Precision;
 use crate::kernels::rows::Rows;
@@ -47,26 +47,25 @@ impl CrossEncoder {
     /// Files that are missing or broken, a model that is not a cross-encoder or has several outputs.
     pub fn load(dir: &Path, precision: Precision) -> Result<Self, EncoderError> {
         let settings = settings::read(dir)?;
-        let dimensions = &settings.dimensions;
-        let file = weights::open(&dir.join("model.safetensors"))?;
+        let own = &settings.network;
+        let file = network::open(&dir.join("model.safetensors"))?;
         let tokenizer_path = dir.join("tokenizer.json");
         let tokenizer = read_file(&tokenizer_path, MOST_TOKENIZER_BYTES)?;
         let fingerprint = fingerprint::of_cross_encoder(
             &of_files(&[file.file()])?,
             &tokenizer,
             settings.max_tokens,
-            dimensions,
+            own,
         );
         let tokens = Tokens::parse(&tokenizer_path, &tokenizer, settings.max_tokens, true)?;
-        let linear = |name: &str, outputs: usize| {
-            weights::read_linear(&file, name, dimensions.hidden, outputs)
-        };
+        let linear =
+            |name: &str, outputs: usize| network::read_linear(&file, name, own.hidden, outputs);
         let head = Head {
-            dense: linear(settings.head.dense, dimensions.hidden)?,
+            dense: linear(settings.head.dense, own.hidden)?,
             out: linear(settings.head.out, 1)?,
         };
         Ok(Self {
-            weights: weights::read(file, dimensions, super::weight_format(precision))?,
+            weights: network::read(file, own, super::weight_format(precision))?,
             settings,
             tokens,
             head,
@@ -100,7 +99,7 @@ impl CrossEncoder {
     }
 
     fn score_batch(&self, sequences: &[&Sequence]) -> Result<Vec<f32>, EncoderError> {
-        let states = forward::hidden_states(&self.weights, &self.settings.dimensions, sequences)?;
+        let states = network::hidden_states(&self.weights, &self.settings.network, sequences)?;
         let mut firsts = vec![0];
         for sequence in sequences {
             firsts.push(firsts[firsts.len() - 1] + sequence.len());
@@ -137,8 +136,8 @@ impl Head {
     /// # Shapes
     /// `firsts`: `[pairs, hidden]`; returns `[pairs, 1]`.
     fn apply(&self, firsts: &Rows) -> Result<Rows, EncoderError> {
-        let mut pooled = forward::affine(&self.dense, firsts)?;
+        let mut pooled = network::affine(&self.dense, firsts)?;
         pooled.numbers.iter_mut().for_each(|x| *x = x.tanh());
-        forward::affine(&self.out, &pooled)
+        network::affine(&self.out, &pooled)
     }
 }

@@ -6,9 +6,8 @@ use std::path::Path;
 use serde::Deserialize;
 
 use crate::encoder::error::EncoderError;
-use crate::encoder::settings::{
-    Dimensions, FamilyConfig, network, optional, required, unsupported,
-};
+use crate::encoder::network::{Network, network};
+use crate::encoder::settings::{FamilyConfig, optional, required, unsupported};
 
 /// A classification head on the network.
 #[derive(Debug)]
@@ -48,7 +47,7 @@ const HEADS: [Head; 3] = [
 /// Everything about a cross-encoder but its weights and its tokenizer.
 #[derive(Debug)]
 pub(super) struct Settings {
-    pub(super) dimensions: Dimensions,
+    pub(super) network: Network,
     pub(super) head: Head,
     /// The longest input in tokens, special ones included.
     pub(super) max_tokens: usize,
@@ -73,7 +72,7 @@ pub(super) fn read(dir: &Path) -> Result<Settings, EncoderError> {
             path,
         });
     };
-    let (dimensions, _) = network(&path, &config)?;
+    let (network, _) = network(&path, &config)?;
     if let Some(labels) = config.id2label.filter(|labels| labels.len() != 1) {
         let labels = labels.len().to_string();
         return Err(unsupported(&path, "the number of labels", &labels, "1"));
@@ -82,8 +81,8 @@ pub(super) fn read(dir: &Path) -> Result<Settings, EncoderError> {
     let max_tokens = lengths.and_then(|lengths| lengths.model_max_length);
     let max_tokens = max_tokens.map_or(usize::MAX, |max| max as usize);
     Ok(Settings {
-        max_tokens: max_tokens.min(dimensions.max_tokens()),
-        dimensions,
+        max_tokens: max_tokens.min(network.max_tokens()),
+        network,
         head,
     })
 }

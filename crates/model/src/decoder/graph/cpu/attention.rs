@@ -9,6 +9,7 @@ use super::segment::{CpuSequence, Segment};
 use crate::decoder::graph::backend::{AttentionLayer, Run, Sequence};
 use crate::kernels::attention::{self, Keys, Query, Scratch};
 use crate::kernels::norms::rms_norm_inlined;
+use crate::kernels::rotation::rotate_inlined;
 use crate::kernels::rows::{Rows, task_rows};
 use crate::kernels::wide::widest;
 
@@ -55,11 +56,7 @@ pub(super) fn rotate(
                             };
                             rms_norm_inlined(head, weight, heads.epsilon);
                         }
-                        let (first, second) = head.split_at_mut(half);
-                        for (((x, y), &cos), &sin) in first.iter_mut().zip(second).zip(cos).zip(sin)
-                        {
-                            (*x, *y) = (*x * cos - *y * sin, *y * cos + *x * sin);
-                        }
+                        rotate_inlined(head, cos, sin);
                     }
                 },
             );
@@ -157,6 +154,7 @@ impl Task<'_> {
                         out: (row * heads.queries + head) * width,
                         from: layer.window.map_or(0, |window| to.saturating_sub(window)),
                         to,
+                        gains: &[],
                     }
                 })
                 .collect();

@@ -1,4 +1,4 @@
-//! The weights of a BERT-family network, read from safetensors and laid out for the forward pass.
+//! The weights of a network, read from safetensors and laid out for the forward pass.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -8,18 +8,16 @@ use half::{bf16, f16};
 use rayon::prelude::*;
 use safetensors::tensor::{Dtype, TensorInfo};
 
-use super::error::EncoderError;
-use super::settings::Dimensions;
+use super::names::{Names, PREFIXES};
+use super::{Network, Positions, relative};
+use crate::encoder::error::EncoderError;
 use crate::kernels::matrix::{Matrix, WeightFormat};
 use crate::tensor_file::{TensorFile, TensorFileError};
 
-/// The name prefixes under which checkpoints store the same tensors.
-const PREFIXES: [&str; 4] = ["", "bert.", "roberta.", "0.auto_model."];
-
 /// An affine map.
-pub(super) struct Linear {
+pub(in crate::encoder) struct Linear {
     pub(super) weight: Matrix,
-    /// `[outputs]`
+    /// `[outputs]`; empty where there is none.
     pub(super) bias: Vec<f32>,
 }
 
@@ -34,21 +32,27 @@ pub(super) struct Layer {
     /// Query, key and value, concatenated.
     pub(super) attention: Linear,
     pub(super) attention_out: Linear,
-    pub(super) attention_norm: Norm,
+    /// `None` where what goes into the layer is normed already.
+    pub(super) attention_norm: Option<Norm>,
+    /// The gate, where there is one, and what it gates, concatenated.
     pub(super) widen: Linear,
     pub(super) narrow: Linear,
     pub(super) norm: Norm,
 }
 
 /// A whole network.
-pub(super) struct Weights {
+pub(in crate::encoder) struct Weights {
     pub(super) words: WordEmbeddings,
-    /// `[positions, hidden]`
+    /// `[positions, hidden]`; empty without embeddings of positions.
     pub(super) positions: Vec<f32>,
-    /// `[token types, hidden]`
+    /// `[token types, hidden]`; empty without token types.
     pub(super) types: Vec<f32>,
+    /// `[buckets, heads]`; empty where attention does not gain by distances.
+    pub(super) relative: Vec<f32>,
     pub(super) norm: Norm,
     pub(super) layers: Vec<Layer>,
+    /// The norm of the last layer's output.
+    pub(super) final_norm: Option<Norm>,
 }
 
 /// The token embeddings, left in the file: a text uses few of its rows.
@@ -62,7 +66,7 @@ pub(super) struct WordEmbeddings {
 
 impl Weights {
     /// Refuses results that are not finite numbers.
-    pub(super) fn check_finite(&self, results: &[f32]) -> Result<(), EncoderError> {
+    pub(in crate::encoder) fn check_finite(&self, results: &[f32]) -> Result<(), EncoderError> {
         match results.iter().all(|x| x.is_finite()) {
             true => Ok(()),
             false => Err(EncoderError::NotFinite(self.words.path().to_owned())),
@@ -103,7 +107,7 @@ impl WordEmbeddings {
 }
 
 /// Opens the weights at `path`.
-pub(super) fn open(path: &Path) -> Result<Arc<TensorFile>, EncoderError> {
+pub(in crate::encoder) fn open(path: &Path) -> Result<Arc<TensorFile>, EncoderError> {
     let file = TensorFile::open(path).map_err(|error| refusal(path, error))?;
     Ok(Arc::new(file))
 }
@@ -119,32 +123,44 @@ fn refusal(path: &Path, error: TensorFileError) -> EncoderError {
 }
 
 /// Reads the network from its file.
-pub(super) fn read(
+pub(in crate::encoder) fn read(
     file: Arc<TensorFile>,
-    dim: &Dimensions,
+    network: &Network,
     format: WeightFormat,
 ) -> Result<Weights, EncoderError> {
     let tensors = Tensors {
         file: &file,
         format,
     };
-    let hidden = dim.hidden;
-
-    let embeddings = |kind: &str| format!("embeddings.{kind}_embeddings.weight");
-    let words = tensors.info(&embeddings("word"), &[dim.vocabulary, hidden])?;
+    let names = Names::of(network.family, |name| tensors.find(name).is_some());
+    let hidden = network.hidden;
+    let words = tensors.info(
+        &format!("{}.weight", names.words),
+        &[network.vocabulary, hidden],
+    )?;
     let (start, dtype) = (file.place(words), words.dtype);
-    let positions = tensors.read(&embeddings("position"), &[dim.positions, hidden])?;
-    let types = tensors.read(&embeddings("token_type"), &[dim.token_types, hidden])?;
-    let norm = tensors.norm("embeddings.LayerNorm", hidden)?;
-    let layers = (0..dim.layers)
+    let table = |name: Option<&str>, rows: usize, columns: usize| {
+        name.map_or(Ok(Vec::new()), |name| {
+            tensors.read(&format!("{name}.weight"), &[rows, columns])
+        })
+    };
+    let positions = match network.positions {
+        Positions::Learned { count, .. } => table(names.positions, count, hidden)?,
+        Positions::Rotary(_) => Vec::new(),
+    };
+    let types = table(names.types, network.token_types, hidden)?;
+    let relative = table(names.relative, relative::BUCKETS, network.heads)?;
+    let norm = |name: &str| tensors.norm(name, hidden, network.biases.norms);
+    let layers = (0..network.layers)
         .into_par_iter()
-        .map(|number| tensors.layer(number, dim))
+        .map(|number| tensors.layer(number, names, network))
         .collect::<Result<_, _>>()?;
+    let (first, last) = (norm(names.norm)?, names.final_norm.map(norm).transpose()?);
     let words = WordEmbeddings {
         file,
         start,
         dtype,
-        rows: dim.vocabulary,
+        rows: network.vocabulary,
         columns: hidden,
     };
     words.check_unchanged()?;
@@ -152,13 +168,15 @@ pub(super) fn read(
         words,
         positions,
         types,
-        norm,
+        relative,
+        norm: first,
         layers,
+        final_norm: last,
     })
 }
 
 /// Reads one affine map of a file, in 32 bits.
-pub(super) fn read_linear(
+pub(in crate::encoder) fn read_linear(
     file: &TensorFile,
     name: &str,
     inputs: usize,
@@ -168,7 +186,7 @@ pub(super) fn read_linear(
         file,
         format: WeightFormat::F32,
     };
-    tensors.linear(&[name.to_owned()], inputs, outputs)
+    tensors.linear(&[name.to_owned()], inputs, outputs, true)
 }
 
 /// The tensors of one file, whichever name prefix it uses.
@@ -179,11 +197,15 @@ struct Tensors<'a> {
 }
 
 impl<'a> Tensors<'a> {
+    /// The tensor `name`, with whichever prefix.
+    fn find(&self, name: &str) -> Option<&'a TensorInfo> {
+        let mut names = PREFIXES.iter().map(|prefix| format!("{prefix}{name}"));
+        names.find_map(|name| self.file.info(&name))
+    }
+
     /// The tensor `name`, of this shape and a supported type.
     fn info(&self, name: &str, shape: &[usize]) -> Result<&'a TensorInfo, EncoderError> {
-        let found = PREFIXES
-            .iter()
-            .find_map(|prefix| self.file.info(&format!("{prefix}{name}")));
+        let found = self.find(name);
         let (path, name) = (self.file.file().path().to_owned(), name.to_owned());
         let Some(info) = found else {
             return Err(EncoderError::MissingTensor { path, name });
@@ -216,10 +238,13 @@ impl<'a> Tensors<'a> {
         Ok(values)
     }
 
-    fn norm(&self, name: &str, hidden: usize) -> Result<Norm, EncoderError> {
+    fn norm(&self, name: &str, hidden: usize, has_shift: bool) -> Result<Norm, EncoderError> {
         Ok(Norm {
             scale: self.read(&format!("{name}.weight"), &[hidden])?,
-            shift: self.read(&format!("{name}.bias"), &[hidden])?,
+            shift: match has_shift {
+                true => self.read(&format!("{name}.bias"), &[hidden])?,
+                false => vec![0.0; hidden],
+            },
         })
     }
 
@@ -229,29 +254,46 @@ impl<'a> Tensors<'a> {
         names: &[String],
         inputs: usize,
         outputs: usize,
+        has_bias: bool,
     ) -> Result<Linear, EncoderError> {
         let (mut weight, mut bias) = (Vec::new(), Vec::new());
+        let each = outputs / names.len();
         for name in names {
-            weight.extend(self.read(&format!("{name}.weight"), &[outputs, inputs])?);
-            bias.extend(self.read(&format!("{name}.bias"), &[outputs])?);
+            weight.extend(self.read(&format!("{name}.weight"), &[each, inputs])?);
+            if has_bias {
+                bias.extend(self.read(&format!("{name}.bias"), &[each])?);
+            }
         }
-        let weight = Matrix::new(&weight, bias.len(), inputs, self.format);
+        let weight = Matrix::new(&weight, outputs, inputs, self.format);
         Ok(Linear { weight, bias })
     }
 
-    fn layer(&self, number: usize, dim: &Dimensions) -> Result<Layer, EncoderError> {
-        let at = |name: &str| format!("encoder.layer.{number}.{name}");
-        let one = |name: &str, inputs, outputs| self.linear(&[at(name)], inputs, outputs);
-        let (hidden, intermediate) = (dim.hidden, dim.intermediate);
-        let projections =
-            ["query", "key", "value"].map(|name| at(&format!("attention.self.{name}")));
+    fn layer(
+        &self,
+        number: usize,
+        names: &Names,
+        network: &Network,
+    ) -> Result<Layer, EncoderError> {
+        let at = |name: &str| format!("{}{number}.{name}", names.layers);
+        let linear = |parts: &[&str], inputs, outputs, has_bias| {
+            let parts: Vec<String> = parts.iter().map(|name| at(name)).collect();
+            self.linear(&parts, inputs, outputs, has_bias)
+        };
+        let (hidden, intermediate) = (network.hidden, network.intermediate);
+        let wide = network.family.activation().wide(intermediate);
+        let biases = network.biases;
+        let norm = |name| self.norm(&at(name), hidden, biases.norms);
+        let is_bare = names.first_is_bare && number == 0;
         Ok(Layer {
-            attention: self.linear(&projections, hidden, hidden)?,
-            attention_out: one("attention.output.dense", hidden, hidden)?,
-            attention_norm: self.norm(&at("attention.output.LayerNorm"), hidden)?,
-            widen: one("intermediate.dense", hidden, intermediate)?,
-            narrow: one("output.dense", intermediate, hidden)?,
-            norm: self.norm(&at("output.LayerNorm"), hidden)?,
+            attention: linear(names.attention, hidden, 3 * hidden, biases.attention)?,
+            attention_out: linear(&[names.attention_out], hidden, hidden, biases.attention)?,
+            attention_norm: match is_bare {
+                true => None,
+                false => Some(norm(names.attention_norm)?),
+            },
+            widen: linear(names.widen, hidden, wide, biases.feed_forward)?,
+            narrow: linear(&[names.narrow], intermediate, hidden, biases.feed_forward)?,
+            norm: norm(names.layer_norm)?,
         })
     }
 }

@@ -1,0 +1,160 @@
+//! The networks of embedders and cross-encoders: what one is made of, its weights, and its forward pass.
+//! They read tokens and know nothing of texts.
+
+mod config;
+mod forward;
+mod names;
+mod relative;
+mod rotary;
+mod weights;
+
+pub(super) use config::network;
+pub(super) use forward::{affine, hidden_states};
+pub(super) use weights::{Linear, Weights, open, read, read_linear};
+
+/// A network without its weights.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Network {
+    pub(super) family: Family,
+    pub(super) hidden: usize,
+    pub(super) layers: usize,
+    pub(super) heads: usize,
+    pub(super) intermediate: usize,
+    pub(super) vocabulary: usize,
+    /// 0 where the family has none.
+    pub(super) token_types: usize,
+    /// Added to the variance before its square root is taken.
+    pub(super) epsilon: f32,
+    pub(super) biases: Biases,
+    pub(super) positions: Positions,
+}
+
+/// What arranges the parts of a network, and names them in files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Family {
+    /// BERT, RoBERTa and XLM-RoBERTa.
+    Bert,
+    DistilBert,
+    /// Adds to the scores of attention how far apart two tokens are.
+    Mpnet,
+    NomicBert,
+    /// Norms what goes into a layer, not what comes out.
+    ModernBert,
+}
+
+/// What lies between the two maps of a feed-forward layer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Activation {
+    Gelu,
+    /// The first half of the wide rows, by GELU, times the second.
+    GatedGelu,
+    /// The same by SiLU.
+    GatedSilu,
+}
+
+/// Which parts add a vector.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Biases {
+    pub(super) attention: bool,
+    pub(super) feed_forward: bool,
+    pub(super) norms: bool,
+}
+
+/// How a network tells where tokens stand.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Positions {
+    /// By embeddings that are added to those of the tokens.
+    Learned {
+        count: usize,
+        /// The position of a text's first token: 0 in BERT, the padding id + 1 in RoBERTa.
+        first: usize,
+    },
+    /// By rotating queries and keys.
+    Rotary(Rotary),
+}
+
+/// Rotary embeddings: component `i` of a half of a head turns by `base^(-i / half)` radians a position.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Rotary {
+    /// The longest input in tokens.
+    pub(super) most: usize,
+    pub(super) base: f64,
+    /// What makes the base grow with the length of a text.
+    pub(super) stretch: Option<Stretch>,
+    /// Layers of their own base, in which tokens attend to their neighbors alone.
+    pub(super) local: Option<Local>,
+}
+
+/// The growth of a rotary base beyond the length that a model was trained on.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Stretch {
+    pub(super) factor: f64,
+    /// The length in tokens up to which the base stays.
+    pub(super) trained: usize,
+}
+
+/// Which layers are local.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Local {
+    pub(super) base: f64,
+    /// A token attends to so many tokens on each side.
+    pub(super) reach: usize,
+    /// One a layer.
+    pub(super) layers: Vec<bool>,
+}
+
+impl Network {
+    /// The longest input in tokens.
+    pub(super) fn max_tokens(&self) -> usize {
+        match &self.positions {
+            Positions::Learned { count, first } => count - first,
+            Positions::Rotary(rotary) => rotary.most,
+        }
+    }
+
+    /// What tells the network from others beside its weights, as numbers.
+    pub(super) fn traits(&self) -> Vec<u64> {
+        let (first, rotary) = match &self.positions {
+            Positions::Learned { first, .. } => (*first, None),
+            Positions::Rotary(rotary) => (0, Some(rotary)),
+        };
+        let epsilon = u64::from(self.epsilon.to_bits());
+        let mut traits = vec![self.layers as u64, self.heads as u64, first as u64, epsilon];
+        if let Some(rotary) = rotary {
+            traits.push(rotary.base.to_bits());
+            if let Some(Stretch { factor, trained }) = rotary.stretch {
+                traits.extend([factor.to_bits(), trained as u64]);
+            }
+            if let Some(local) = &rotary.local {
+                traits.extend([local.base.to_bits(), local.reach as u64]);
+                traits.extend(local.layers.iter().map(|&is_local| u64::from(is_local)));
+            }
+        }
+        traits
+    }
+}
+
+impl Family {
+    /// Whether a layer norms what goes into its parts; else what comes out, with what went in added.
+    fn norms_first(self) -> bool {
+        self == Self::ModernBert
+    }
+
+    fn activation(self) -> Activation {
+        match self {
+            Self::Bert | Self::DistilBert | Self::Mpnet => Activation::Gelu,
+            Self::NomicBert => Activation::GatedSilu,
+            Self::ModernBert => Activation::GatedGelu,
+        }
+    }
+}
+
+impl Activation {
+    /// The rows of the first map, for `intermediate` columns of the second.
+    fn wide(self, intermediate: usize) -> usize {
+        match self {
+            Self::Gelu => intermediate,
+            Self::GatedGelu | Self::GatedSilu => 2 * intermediate,
+        }
+    }
+}

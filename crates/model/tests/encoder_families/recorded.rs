@@ -1,0 +1,138 @@
+//! Tiny embedders of every family against what transformers computes with the same weights
+//! (`fixtures/record_encoders.py`).
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::LazyLock;
+
+use ken_language::Role;
+use ken_model::Precision;
+use ken_model::encoder::Encoder;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::checkpoint::{Tensors, write_json, write_tensors};
+
+/// Numbers may differ by this much; they were computed in 32 bits.
+const TOLERANCE: f32 = 1e-4;
+
+static RECORDED: LazyLock<Recorded> =
+    LazyLock::new(|| serde_json::from_str(include_str!("../fixtures/encoders.json")).unwrap());
+
+#[derive(Deserialize)]
+struct Recorded {
+    sequences: Vec<Vec<usize>>,
+    models: BTreeMap<String, Model>,
+}
+
+#[derive(Deserialize)]
+struct Model {
+    config: Value,
+    /// The shapes of the tensors, by name.
+    tensors: BTreeMap<String, Vec<usize>>,
+    /// One a sequence.
+    outcomes: Vec<Outcome>,
+}
+
+/// The final hidden states of a sequence.
+#[derive(Deserialize)]
+struct Outcome {
+    mean: Vec<f32>,
+    first: Vec<f32>,
+}
+
+/// Weights that follow from a name, as in the script.
+fn weights(model: &Model) -> Tensors {
+    let tensors = model.tensors.iter();
+    let tensors = tensors.map(|(name, shape)| {
+        let (mean, spread) = match name {
+            name if name.ends_with("bias") => (0.0, 1.0),
+            _ if shape.len() == 1 => (1.0, 0.5),
+            _ => (0.0, 2.0 / (shape[shape.len() - 1] as f64).sqrt()),
+        };
+        let mut state = name.bytes().fold(0x811c_9dc5_u32, |hash, byte| {
+            (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+        });
+        let mut drawn = || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            f64::from(state >> 8) / f64::from(1 << 23) - 1.0
+        };
+        let count = shape.iter().product();
+        let numbers = std::iter::repeat_with(|| (mean + spread * drawn()) as f32);
+        (name.clone(), (shape.clone(), numbers.take(count).collect()))
+    });
+    tensors.collect()
+}
+
+/// A tokenizer of words that are the ids of tokens, which adds no token.
+fn tokenizer() -> Value {
+    let vocabulary: BTreeMap<String, usize> = (0..40).map(|id| (format!("t{id}"), id)).collect();
+    json!({
+        "version": "1.0",
+        "truncation": null,
+        "padding": null,
+        "added_tokens": [],
+        "normalizer": null,
+        "pre_tokenizer": { "type": "Whitespace" },
+        "post_processor": null,
+        "decoder": null,
+        "model": { "type": "WordLevel", "vocab": vocabulary, "unk_token": "t1" },
+    })
+}
+
+fn write(model: &Model, pooling: &str, prefix: &str, dir: &Path) {
+    write_json(&dir.join("config.json"), &model.config);
+    write_json(&dir.join("tokenizer.json"), &tokenizer());
+    let modules = json!([
+        { "path": "", "type": "sentence_transformers.models.Transformer" },
+        { "path": "1_Pooling", "type": "sentence_transformers.models.Pooling" },
+    ]);
+    write_json(&dir.join("modules.json"), &modules);
+    std::fs::create_dir_all(dir.join("1_Pooling")).unwrap();
+    write_json(&dir.join("1_Pooling/config.json"), &json!({ pooling: true }));
+    write_tensors(dir, prefix, &weights(model), false);
+}
+
+fn assert_as_recorded(name: &str, prefix: &str) {
+    let model = &RECORDED.models[name];
+    for pooling in ["pooling_mode_mean_tokens", "pooling_mode_cls_token"] {
+        let dir = TempDir::new().unwrap();
+        write(model, pooling, prefix, dir.path());
+        let encoder = Encoder::load(dir.path(), Precision::F32).unwrap();
+        let text = |ids: &Vec<usize>| ids.iter().map(|id| format!("t{id} ")).collect::<String>();
+        let texts: Vec<String> = RECORDED.sequences.iter().map(text).collect();
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let found = encoder.embed(&texts, Role::Passage).unwrap();
+        for ((found, outcome), text) in found.iter().zip(&model.outcomes).zip(&texts) {
+            let expected = match pooling {
+                "pooling_mode_cls_token" => &outcome.first,
+                _ => &outcome.mean,
+            };
+            assert_eq!(found.len(), expected.len());
+            for (place, (found, expected)) in found.iter().zip(expected).enumerate() {
+                assert!(
+                    (found - expected).abs() < TOLERANCE,
+                    "{name}, {pooling}, number {place} of {text}: {found} is not {expected}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn every_family_computes_what_transformers_computes() {
+    for (name, prefix) in [
+        ("mpnet", ""),
+        ("mpnet", "mpnet."),
+        ("distilbert", "distilbert."),
+        ("nomic_bert", ""),
+        ("nomic_bert_scaled", ""),
+        ("nomic_bert_native", ""),
+        ("modernbert", ""),
+        ("modernbert", "model."),
+        ("modernbert_biased", ""),
+    ] {
+        assert_as_recorded(name, prefix);
+    }
+}
