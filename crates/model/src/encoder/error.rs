@@ -32,10 +32,12 @@ pub enum EncoderError {
         path: PathBuf,
         source: serde_json::Error,
     },
-    #[error("{path} names the architecture \"{architecture}\", which is not a BERT-family encoder")]
+    #[error(
+        "{path} names the architecture \"{architecture}\", which is not an embedder's that is known here"
+    )]
     #[diagnostic(
         kind = "encoder_architecture_unsupported",
-        remedy = "use a BERT, RoBERTa or XLM-RoBERTa sentence embedder, such as all-MiniLM-L6-v2, E5 or BGE"
+        remedy = "use a sentence embedder of BERT, RoBERTa, XLM-RoBERTa, DistilBERT, MPNet, nomic, ModernBERT or Qwen3, such as all-MiniLM-L6-v2, E5 or BGE, or name the address of a server that runs it"
     )]
     UnsupportedArchitecture { path: PathBuf, architecture: String },
     #[error(

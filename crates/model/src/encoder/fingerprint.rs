@@ -10,11 +10,16 @@ pub(super) fn of_embedder(weights: &str, tokenizer: &[u8], settings: &Settings) 
     let pooling: &[u8] = match settings.pooling {
         Pooling::Mean => b"mean",
         Pooling::Cls => b"cls",
+        Pooling::Last => b"last",
     };
     let normalize = [u8::from(settings.normalize)];
     let numbers = numbers(settings.max_tokens, &settings.network);
     let mut parts = vec![tokenizer, pooling, &normalize];
     parts.extend(numbers.iter().map(<[u8; 8]>::as_slice));
+    let kept = (settings.kept as u64).to_le_bytes();
+    if settings.kept < settings.network.hidden {
+        parts.push(&kept);
+    }
     let prefixes = &settings.prefixes;
     parts.extend([prefixes.query.as_bytes(), prefixes.passage.as_bytes()]);
     extended(weights, &parts)

@@ -1,5 +1,5 @@
-//! Encoders of the BERT family (BERT, RoBERTa, XLM-RoBERTa) on the CPU: sentence embedders, which map a
-//! text to a vector, and cross-encoders ([`CrossEncoder`]), which map a pair of texts to a score. It
+//! Encoders on the CPU: sentence embedders, which map a text to a vector, and cross-encoders
+//! ([`CrossEncoder`]), which map a pair of texts to a score. It
 //! reads a model's folder; it does not download models and stores no vectors.
 
 mod batches;
@@ -137,10 +137,12 @@ impl Encoder {
             rest = others;
             let mut embedding = match self.settings.pooling {
                 Pooling::Cls => own.iter().take(hidden).copied().collect(),
+                Pooling::Last => own[own.len().saturating_sub(hidden)..].to_vec(),
                 Pooling::Mean => mean_of_rows(own, hidden),
             };
             // A text without tokens, by a tokenizer that adds none, has the zero vector.
             embedding.resize(hidden, 0.0);
+            embedding.truncate(self.settings.kept);
             if self.settings.normalize {
                 normalize(&mut embedding);
             }
@@ -152,7 +154,7 @@ impl Encoder {
 
     /// The length of an embedding.
     pub fn dimensions(&self) -> usize {
-        self.settings.network.hidden
+        self.settings.kept
     }
 
     /// The longest input in tokens, prefix and special tokens included; longer texts are truncated.

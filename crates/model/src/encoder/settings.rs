@@ -19,6 +19,8 @@ pub(super) enum Pooling {
     Mean,
     /// The vector of the first token.
     Cls,
+    /// The vector of the last token.
+    Last,
 }
 
 /// Everything about an embedder but its weights and its tokenizer.
@@ -27,6 +29,8 @@ pub(super) struct Settings {
     pub(super) network: Network,
     pub(super) pooling: Pooling,
     pub(super) normalize: bool,
+    /// The numbers of an embedding that are kept, its first ones.
+    pub(super) kept: usize,
     /// The longest input in tokens, special ones included.
     pub(super) max_tokens: usize,
     pub(super) prefixes: Prefixes,
@@ -60,9 +64,10 @@ struct LengthConfig {
 }
 
 #[derive(Deserialize, Default)]
-struct PromptConfig {
+struct EmbeddingConfig {
     #[serde(default)]
     prompts: Prompts,
+    truncate_dim: Option<usize>,
 }
 
 #[derive(Deserialize, Default)]
@@ -80,13 +85,26 @@ pub(super) fn read(dir: &Path) -> Result<Settings, EncoderError> {
     let (pooling, normalize) = read_modules(dir)?;
     let lengths: Option<LengthConfig> = optional(&dir.join("sentence_bert_config.json"))?;
     let max_tokens = lengths.and_then(|lengths| lengths.max_seq_length);
-    let prefixes = read_prompts(dir)?
+    let path = dir.join("config_sentence_transformers.json");
+    let own: EmbeddingConfig = optional(&path)?.unwrap_or_default();
+    let kept = own.truncate_dim.unwrap_or(network.hidden);
+    if !(1..=network.hidden).contains(&kept) {
+        let supported = "1 to the length of an embedding";
+        return Err(unsupported(
+            &path,
+            "truncate_dim",
+            &kept.to_string(),
+            supported,
+        ));
+    }
+    let prefixes = stated(own.prompts)
         .or_else(|| name.as_deref().and_then(Prefixes::of_family))
         .or_else(|| Prefixes::of_folder(dir))
         .unwrap_or_default();
     Ok(Settings {
         pooling,
         normalize,
+        kept,
         max_tokens: max_tokens.unwrap_or(usize::MAX).min(network.max_tokens()),
         prefixes,
         network,
@@ -150,24 +168,23 @@ fn read_pooling(path: &Path) -> Result<Pooling, EncoderError> {
     match chosen.as_slice() {
         ["cls"] => Ok(Pooling::Cls),
         ["mean"] => Ok(Pooling::Mean),
+        ["lasttoken"] => Ok(Pooling::Last),
         _ => Err(unsupported(
             path,
             "the pooling mode",
             &chosen.join(" + "),
-            "cls, mean",
+            "cls, lasttoken, mean",
         )),
     }
 }
 
 /// The model's own prompts; `None` where it states none (some files list empty ones).
-fn read_prompts(dir: &Path) -> Result<Option<Prefixes>, EncoderError> {
-    let config: Option<PromptConfig> = optional(&dir.join("config_sentence_transformers.json"))?;
-    let prompts = config.unwrap_or_default().prompts;
+fn stated(prompts: Prompts) -> Option<Prefixes> {
     let prefixes = Prefixes {
         query: prompts.query.unwrap_or_default(),
         passage: prompts.passage.or(prompts.document).unwrap_or_default(),
     };
-    Ok((prefixes != Prefixes::default()).then_some(prefixes))
+    (prefixes != Prefixes::default()).then_some(prefixes)
 }
 
 /// A setting of a file that is not supported.

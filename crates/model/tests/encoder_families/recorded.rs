@@ -40,6 +40,7 @@ struct Model {
 struct Outcome {
     mean: Vec<f32>,
     first: Vec<f32>,
+    last: Vec<f32>,
 }
 
 /// Weights that follow from a name, as in the script.
@@ -90,13 +91,20 @@ fn write(model: &Model, pooling: &str, prefix: &str, dir: &Path) {
     ]);
     write_json(&dir.join("modules.json"), &modules);
     std::fs::create_dir_all(dir.join("1_Pooling")).unwrap();
-    write_json(&dir.join("1_Pooling/config.json"), &json!({ pooling: true }));
+    write_json(
+        &dir.join("1_Pooling/config.json"),
+        &json!({ pooling: true }),
+    );
     write_tensors(dir, prefix, &weights(model), false);
 }
 
 fn assert_as_recorded(name: &str, prefix: &str) {
     let model = &RECORDED.models[name];
-    for pooling in ["pooling_mode_mean_tokens", "pooling_mode_cls_token"] {
+    for pooling in [
+        "pooling_mode_mean_tokens",
+        "pooling_mode_cls_token",
+        "pooling_mode_lasttoken",
+    ] {
         let dir = TempDir::new().unwrap();
         write(model, pooling, prefix, dir.path());
         let encoder = Encoder::load(dir.path(), Precision::F32).unwrap();
@@ -107,6 +115,7 @@ fn assert_as_recorded(name: &str, prefix: &str) {
         for ((found, outcome), text) in found.iter().zip(&model.outcomes).zip(&texts) {
             let expected = match pooling {
                 "pooling_mode_cls_token" => &outcome.first,
+                "pooling_mode_lasttoken" => &outcome.last,
                 _ => &outcome.mean,
             };
             assert_eq!(found.len(), expected.len());
@@ -132,7 +141,77 @@ fn every_family_computes_what_transformers_computes() {
         ("modernbert", ""),
         ("modernbert", "model."),
         ("modernbert_biased", ""),
+        ("qwen3", ""),
+        ("qwen3", "model."),
     ] {
         assert_as_recorded(name, prefix);
+    }
+}
+
+#[test]
+fn an_embedding_is_cut_where_the_model_says_so() {
+    let dir = TempDir::new().unwrap();
+    write(
+        &RECORDED.models["qwen3"],
+        "pooling_mode_lasttoken",
+        "",
+        dir.path(),
+    );
+    let whole = Encoder::load(dir.path(), Precision::F32).unwrap();
+    let config = dir.path().join("config_sentence_transformers.json");
+    write_json(&config, &json!({ "truncate_dim": 12 }));
+    let cut = Encoder::load(dir.path(), Precision::F32).unwrap();
+    assert_eq!((cut.dimensions(), whole.dimensions()), (12, 32));
+    assert_ne!(cut.fingerprint(), whole.fingerprint());
+    let embed = |encoder: &Encoder| encoder.embed(&["t5 t9"], Role::Query).unwrap().remove(0);
+    assert_eq!(embed(&cut), embed(&whole)[..12]);
+    write_json(&config, &json!({ "truncate_dim": 33 }));
+    let error = Encoder::load(dir.path(), Precision::F32).err().unwrap();
+    super::says(
+        &error,
+        "encoder_setting_unsupported",
+        &["truncate_dim", "33"],
+    );
+}
+
+#[test]
+fn what_no_published_model_has_is_refused() {
+    for (name, setting, value, told) in [
+        ("nomic_bert", "prenorm", json!(true), "prenorm"),
+        ("nomic_bert", "rotary_emb_fraction", json!(0.5), "0.5"),
+        (
+            "modernbert_biased",
+            "layer_types",
+            json!(["full_attention"]),
+            "layer_types",
+        ),
+        (
+            "qwen3",
+            "use_sliding_window",
+            json!(true),
+            "use_sliding_window",
+        ),
+        (
+            "qwen3",
+            "rope_scaling",
+            json!({ "rope_type": "yarn" }),
+            "yarn",
+        ),
+        (
+            "qwen3",
+            "num_key_value_heads",
+            json!(3),
+            "num_key_value_heads",
+        ),
+        ("qwen3", "head_dim", json!(1_u64 << 40), "head_dim"),
+    ] {
+        let dir = TempDir::new().unwrap();
+        let model = &RECORDED.models[name];
+        write(model, "pooling_mode_cls_token", "", dir.path());
+        let mut config = model.config.clone();
+        config[setting] = value;
+        write_json(&dir.path().join("config.json"), &config);
+        let error = Encoder::load(dir.path(), Precision::F32).err().unwrap();
+        super::says(&error, "encoder_setting_unsupported", &[told]);
     }
 }

@@ -26,8 +26,10 @@ struct Dimensions {
     #[serde(alias = "n_positions")]
     max_position_embeddings: usize,
     type_vocab_size: Option<usize>,
-    #[serde(alias = "layer_norm_epsilon")]
+    #[serde(alias = "layer_norm_epsilon", alias = "rms_norm_eps")]
     layer_norm_eps: Option<f32>,
+    num_key_value_heads: Option<usize>,
+    head_dim: Option<usize>,
     #[serde(
         alias = "activation",
         alias = "hidden_activation",
@@ -49,6 +51,10 @@ struct RotaryConfig {
     rotary_scaling_factor: Option<f64>,
     max_trained_positions: Option<usize>,
     pad_vocab_size_multiple: Option<usize>,
+    rope_theta: Option<f64>,
+    rope_scaling: Option<Value>,
+    #[serde(default)]
+    use_sliding_window: bool,
     global_rope_theta: Option<f64>,
     local_rope_theta: Option<f64>,
     local_attention: Option<usize>,
@@ -62,6 +68,9 @@ struct RotaryConfig {
     #[serde(default)]
     norm_bias: bool,
 }
+
+/// The most of anything, so that products of two stay in range.
+const MOST: usize = 1 << 31;
 
 /// The rows of nomic's feed-forward layers are a multiple of this.
 const NOMIC_MULTIPLE: usize = 256;
@@ -94,6 +103,7 @@ pub(in crate::encoder) fn network(
         Some("mpnet") => (Family::Mpnet, false),
         Some("nomic_bert") => (Family::NomicBert, false),
         Some("modernbert") => (Family::ModernBert, false),
+        Some("qwen3") => (Family::Qwen3, false),
         other => {
             return Err(EncoderError::UnsupportedArchitecture {
                 path: path.to_owned(),
@@ -121,6 +131,8 @@ pub(in crate::encoder) fn network(
         hidden: config.hidden_size,
         layers: config.num_hidden_layers,
         heads: config.num_attention_heads,
+        kv_heads: config.num_attention_heads,
+        head_width: config.hidden_size / config.num_attention_heads,
         intermediate: config.intermediate_size,
         vocabulary: config.vocab_size,
         token_types: 0,
@@ -139,6 +151,11 @@ pub(in crate::encoder) fn network(
         Family::Mpnet => network.positions = learned(MPNET_FIRST),
         Family::NomicBert => nomic(path, types, &mut network)?,
         Family::ModernBert => modern(path, positions, &mut network)?,
+        Family::Qwen3 => {
+            network.kv_heads = config.num_key_value_heads.unwrap_or(network.heads);
+            network.head_width = config.head_dim.unwrap_or(network.head_width);
+            qwen(path, positions, &mut network)?;
+        }
     }
     if let Positions::Learned { count, first } = network.positions {
         let supported = "more than the first position";
@@ -158,6 +175,7 @@ fn check(path: &Path, family: Family, config: &Dimensions) -> Result<()> {
     let activation = config.hidden_act.as_deref().unwrap_or("gelu");
     let (is_known, supported) = match family {
         Family::NomicBert => (matches!(activation, "swiglu" | "silu"), "swiglu"),
+        Family::Qwen3 => (activation == "silu", "silu"),
         _ => (activation == "gelu", "gelu"),
     };
     refuse_unless(path, "hidden_act", activation, is_known, supported)?;
@@ -171,7 +189,9 @@ fn check(path: &Path, family: Family, config: &Dimensions) -> Result<()> {
         "absolute",
     )?;
     let heads = config.num_attention_heads;
-    let divides = heads > 0 && config.hidden_size.is_multiple_of(heads);
+    // Heads whose width is given need not make up the hidden states.
+    let divides = config.head_dim.is_some() || config.hidden_size.is_multiple_of(heads);
+    let divides = heads > 0 && divides;
     let supported = "a divisor of hidden_size";
     refuse_unless(path, "num_attention_heads", heads, divides, supported)?;
     for (setting, value) in [
@@ -180,8 +200,11 @@ fn check(path: &Path, family: Family, config: &Dimensions) -> Result<()> {
         ("vocab_size", config.vocab_size),
         ("type_vocab_size", config.type_vocab_size.unwrap_or(1)),
         ("max_position_embeddings", config.max_position_embeddings),
+        ("head_dim", config.head_dim.unwrap_or(1)),
+        ("num_attention_heads", heads),
     ] {
-        refuse_unless(path, setting, value, value > 0, "1 or more")?;
+        let is_plausible = (1..=MOST).contains(&value);
+        refuse_unless(path, setting, value, is_plausible, "1 to 2147483648")?;
     }
     Ok(())
 }
@@ -196,7 +219,7 @@ fn nomic(path: &Path, types: usize, network: &mut Network) -> Result<()> {
     let config: RotaryConfig = required(path)?;
     let fraction = config.rotary_emb_fraction.unwrap_or(1.0);
     refuse_unless(path, "rotary_emb_fraction", fraction, fraction == 1.0, "1")?;
-    let multiple = config.pad_vocab_size_multiple.unwrap_or(1).max(1);
+    let multiple = config.pad_vocab_size_multiple.unwrap_or(1).clamp(1, MOST);
     network.vocabulary = network.vocabulary.next_multiple_of(multiple);
     // Published files say it as it was before it was rounded up.
     if !all["n_inner"].is_null() {
@@ -270,11 +293,51 @@ fn modern(path: &Path, most: usize, network: &mut Network) -> Result<()> {
     )
 }
 
+/// Completes a Qwen3: rotations, heads that share keys, and no shifts in norms.
+fn qwen(path: &Path, most: usize, network: &mut Network) -> Result<()> {
+    let config: RotaryConfig = required(path)?;
+    let is_windowed = config.use_sliding_window;
+    refuse_unless(
+        path,
+        "use_sliding_window",
+        is_windowed,
+        !is_windowed,
+        "false",
+    )?;
+    let scaling = config
+        .rope_scaling
+        .as_ref()
+        .filter(|scaling| !scaling.is_null());
+    let kind = scaling.or(config.rope_parameters.as_ref());
+    let kind = kind.map_or(&Value::Null, |scaling| &scaling["rope_type"]);
+    let is_plain = kind.is_null() || kind == "default";
+    refuse_unless(path, "rope_scaling", kind, is_plain, "none")?;
+    let (heads, shared) = (network.heads, network.kv_heads);
+    let is_shared = shared > 0 && heads.is_multiple_of(shared);
+    let supported = "a divisor of num_attention_heads";
+    refuse_unless(path, "num_key_value_heads", shared, is_shared, supported)?;
+    network.biases = Biases {
+        attention: config.attention_bias,
+        feed_forward: false,
+        norms: false,
+    };
+    let base = config.rope_theta.or(theta(&config, None));
+    rotate(
+        path,
+        network,
+        Rotary {
+            most,
+            base: base.unwrap_or(10_000.0),
+            stretch: None,
+            local: None,
+        },
+    )
+}
+
 /// Gives a network rotations, which need heads of two halves.
 fn rotate(path: &Path, network: &mut Network, rotary: Rotary) -> Result<()> {
-    let width = network.hidden / network.heads;
     let supported = "one that gives heads of an even width";
-    let is_even = width.is_multiple_of(2);
+    let is_even = network.head_width.is_multiple_of(2);
     refuse_unless(
         path,
         "num_attention_heads",

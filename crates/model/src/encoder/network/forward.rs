@@ -12,7 +12,7 @@ use crate::encoder::tokens::Sequence;
 use crate::kernels::attention::{self, HeadCache, Keys, Query, Scratch};
 use crate::kernels::elementwise::{add, gated_gelu, gated_silu, gelu};
 use crate::kernels::matrix::Arithmetic;
-use crate::kernels::norms::layer_norm;
+use crate::kernels::norms::{layer_norm, rms_norm};
 use crate::kernels::rows::Rows;
 
 type Result<T> = std::result::Result<T, EncoderError>;
@@ -34,14 +34,17 @@ pub(in crate::encoder) fn hidden_states(
     for (number, layer) in weights.layers.iter().enumerate() {
         let attend = |rows: &Rows| {
             let projected = affine(&layer.attention, rows)?;
-            affine(&layer.attention_out, &attention.attend(projected, number))
+            affine(
+                &layer.attention_out,
+                &attention.attend(projected, layer, number),
+            )
         };
         update(&mut states, layer.attention_norm.as_ref(), network, attend)?;
         let feed = |rows: &Rows| feed_forward(layer, network, rows);
         update(&mut states, Some(&layer.norm), network, feed)?;
     }
     if let Some(norm) = &weights.final_norm {
-        norm_rows(&mut states, norm, network.epsilon);
+        norm_rows(&mut states, norm, network);
     }
     Ok(states)
 }
@@ -56,7 +59,7 @@ fn update(
     let change = match norm.filter(|_| network.family.norms_first()) {
         Some(norm) => {
             let mut normed = states.clone();
-            norm_rows(&mut normed, norm, network.epsilon);
+            norm_rows(&mut normed, norm, network);
             part(&normed)?
         }
         None => part(states)?,
@@ -67,14 +70,18 @@ fn update(
         add(row, change);
     }
     if let Some(norm) = norm.filter(|_| !network.family.norms_first()) {
-        norm_rows(states, norm, network.epsilon);
+        norm_rows(states, norm, network);
     }
     Ok(())
 }
 
-fn norm_rows(states: &mut Rows, norm: &Norm, epsilon: f32) {
+fn norm_rows(states: &mut Rows, norm: &Norm, network: &Network) {
+    let Norm { scale, shift } = norm;
     for row in states.numbers.chunks_exact_mut(states.width) {
-        layer_norm(row, &norm.scale, &norm.shift, epsilon);
+        match network.family.norms_by_root() {
+            true => rms_norm(row, scale, network.epsilon),
+            false => layer_norm(row, scale, shift, network.epsilon),
+        }
     }
 }
 
@@ -120,7 +127,9 @@ fn embed_tokens(weights: &Weights, network: &Network, sequences: &[&Sequence]) -
         }
     }
     weights.words.check_unchanged()?;
-    norm_rows(&mut states, &weights.norm, network.epsilon);
+    if let Some(norm) = &weights.norm {
+        norm_rows(&mut states, norm, network);
+    }
     Ok(states)
 }
 
@@ -149,8 +158,7 @@ struct Attention<'a> {
 
 impl<'a> Attention<'a> {
     fn new(weights: &Weights, network: &'a Network, sequences: &'a [&'a Sequence]) -> Self {
-        let heads = network.heads;
-        let width = network.hidden / heads;
+        let (heads, width) = (network.heads, network.head_width);
         let longest = sequences.iter().map(|sequence| sequence.len()).max();
         let longest = longest.unwrap_or(0);
         // Scores are scaled after the gains are added to them.
@@ -184,34 +192,45 @@ impl<'a> Attention<'a> {
         };
         let (made, rotations) = &self.rotations;
         if rotations.is_empty() || !rotary.is_shared(*made, layer) {
-            let width = self.network.hidden / self.network.heads;
+            let width = self.network.head_width;
             let rotation = |sequence: &&Sequence| rotary.rotation(layer, sequence.len(), width);
             self.rotations = (layer, self.sequences.iter().map(rotation).collect());
         }
     }
 
     /// # Shapes
-    /// `projected`: `[rows, 3 * hidden]`, query, key and value; returns `[rows, hidden]`.
-    fn attend(&mut self, mut projected: Rows, layer: usize) -> Rows {
-        self.rotate_as(layer);
-        let reach = match &self.network.positions {
-            Positions::Rotary(rotary) => rotary.reach(layer),
+    /// `projected`: `[rows, queries, keys and values]`; returns `[rows, queries]`.
+    fn attend(&mut self, mut projected: Rows, layer: &Layer, number: usize) -> Rows {
+        self.rotate_as(number);
+        let network = self.network;
+        let [queries, keys] = network.projected();
+        if let Some([query, key]) = &layer.head_norms {
+            for row in projected.numbers.chunks_exact_mut(projected.width) {
+                let heads = row.chunks_exact_mut(network.head_width).enumerate();
+                for (index, head) in heads.take(network.heads + network.kv_heads) {
+                    let weight = if index < network.heads { query } else { key };
+                    rms_norm(head, weight, network.epsilon);
+                }
+            }
+        }
+        let reach = match &network.positions {
+            Positions::Rotary(rotary) => rotary.reach(number),
             Positions::Learned { .. } => None,
         };
-        let mut out = Rows::zeros(projected.count(), self.network.hidden);
+        let mut out = Rows::zeros(projected.count(), queries);
         let mut first = 0;
         let sequences = self.sequences;
         for (index, sequence) in sequences.iter().enumerate() {
-            let length = sequence.len();
+            let rows = first..first + sequence.len();
             if let Some(rotation) = self.rotations.1.get(index) {
                 let width = projected.width;
-                let rows = &mut projected.numbers[first * width..][..length * width];
-                rotation.apply(rows, width, 2 * self.network.hidden);
+                let own = &mut projected.numbers[rows.start * width..rows.end * width];
+                rotation.apply(own, width, queries + keys);
             }
-            for head in 0..self.network.heads {
-                self.attend_head(&projected, first..first + length, head, reach, &mut out);
+            for head in 0..network.heads {
+                self.attend_head(&projected, rows.clone(), head, reach, &mut out);
             }
-            first += length;
+            first = rows.end;
         }
         out
     }
@@ -225,23 +244,30 @@ impl<'a> Attention<'a> {
         reach: Option<usize>,
         out: &mut Rows,
     ) {
-        let hidden = self.network.hidden;
-        let width = hidden / self.network.heads;
+        let network = self.network;
+        let width = network.head_width;
+        let ([queries, keys], group) = (network.projected(), network.heads / network.kv_heads);
         let (first, length) = (rows.start, rows.len());
-        // The query, key or value of a token, where `part` is 0, 1 or 2.
-        let part = |token: usize, part: usize| {
-            &projected.row(first + token)[part * hidden + head * width..][..width]
-        };
-        for token in 0..length {
-            self.cache.write(token, part(token, 1), part(token, 2));
+        let numbers = |token: usize, column| &projected.row(first + token)[column..][..width];
+        if head.is_multiple_of(group) {
+            let own = queries + head / group * width;
+            for token in 0..length {
+                self.cache
+                    .write(token, numbers(token, own), numbers(token, own + keys));
+            }
         }
         let gains = self.gains.get(head);
-        let queries: Vec<Query<'_>> = (0..length)
+        let end = |token: usize| match (network.family.is_causal(), reach) {
+            (true, _) => token + 1,
+            (false, Some(reach)) => length.min(token + reach + 1),
+            (false, None) => length,
+        };
+        let tokens: Vec<Query<'_>> = (0..length)
             .map(|token| Query {
-                numbers: part(token, 0),
-                out: (first + token) * hidden + head * width,
+                numbers: numbers(token, head * width),
+                out: (first + token) * queries + head * width,
                 from: reach.map_or(0, |reach| token.saturating_sub(reach)),
-                to: reach.map_or(length, |reach| length.min(token + reach + 1)),
+                to: end(token),
                 gains: gains.map_or(&[], |gains| &gains[self.longest - 1 - token..]),
             })
             .collect();
@@ -251,15 +277,9 @@ impl<'a> Attention<'a> {
             length,
         }];
         let scale = 1.0 / (width as f32).sqrt();
-        for queries in queries.chunks(QUERY_TILE) {
-            attention::attend(
-                queries,
-                &keys,
-                scale,
-                width,
-                &mut self.scratch,
-                &mut out.numbers,
-            );
+        let (scratch, out) = (&mut self.scratch, &mut out.numbers);
+        for tokens in tokens.chunks(QUERY_TILE) {
+            attention::attend(tokens, &keys, scale, width, scratch, out);
         }
     }
 }

@@ -19,6 +19,10 @@ pub(super) struct Network {
     pub(super) hidden: usize,
     pub(super) layers: usize,
     pub(super) heads: usize,
+    /// Heads of keys and values, which groups of query heads share.
+    pub(super) kv_heads: usize,
+    /// The numbers of a head.
+    pub(super) head_width: usize,
     pub(super) intermediate: usize,
     pub(super) vocabulary: usize,
     /// 0 where the family has none.
@@ -38,8 +42,9 @@ pub(super) enum Family {
     /// Adds to the scores of attention how far apart two tokens are.
     Mpnet,
     NomicBert,
-    /// Norms what goes into a layer, not what comes out.
     ModernBert,
+    /// A decoder: tokens attend to those before them.
+    Qwen3,
 }
 
 /// What lies between the two maps of a feed-forward layer.
@@ -104,6 +109,11 @@ pub(super) struct Local {
 }
 
 impl Network {
+    /// The columns of queries, and those of keys or values.
+    fn projected(&self) -> [usize; 2] {
+        [self.heads, self.kv_heads].map(|heads| heads * self.head_width)
+    }
+
     /// The longest input in tokens.
     pub(super) fn max_tokens(&self) -> usize {
         match &self.positions {
@@ -121,7 +131,7 @@ impl Network {
         let epsilon = u64::from(self.epsilon.to_bits());
         let mut traits = vec![self.layers as u64, self.heads as u64, first as u64, epsilon];
         if let Some(rotary) = rotary {
-            traits.push(rotary.base.to_bits());
+            traits.extend([rotary.base.to_bits(), self.kv_heads as u64]);
             if let Some(Stretch { factor, trained }) = rotary.stretch {
                 traits.extend([factor.to_bits(), trained as u64]);
             }
@@ -137,13 +147,23 @@ impl Network {
 impl Family {
     /// Whether a layer norms what goes into its parts; else what comes out, with what went in added.
     fn norms_first(self) -> bool {
-        self == Self::ModernBert
+        matches!(self, Self::ModernBert | Self::Qwen3)
+    }
+
+    /// Whether norms divide by the root mean square; else they subtract the mean before.
+    fn norms_by_root(self) -> bool {
+        self == Self::Qwen3
+    }
+
+    /// Whether tokens attend only to themselves and those before them.
+    fn is_causal(self) -> bool {
+        self == Self::Qwen3
     }
 
     fn activation(self) -> Activation {
         match self {
             Self::Bert | Self::DistilBert | Self::Mpnet => Activation::Gelu,
-            Self::NomicBert => Activation::GatedSilu,
+            Self::NomicBert | Self::Qwen3 => Activation::GatedSilu,
             Self::ModernBert => Activation::GatedGelu,
         }
     }

@@ -20,7 +20,7 @@ pub(super) struct Names {
     pub(super) positions: Option<&'static str>,
     pub(super) types: Option<&'static str>,
     /// The norm of the embeddings.
-    pub(super) norm: &'static str,
+    pub(super) norm: Option<&'static str>,
     /// The norm of the last layer's output.
     pub(super) final_norm: Option<&'static str>,
     /// What attention scores gain by the distance of two tokens.
@@ -29,6 +29,8 @@ pub(super) struct Names {
     pub(super) layers: &'static str,
     /// Query, key and value, in this order, as one tensor or three.
     pub(super) attention: &'static [&'static str],
+    /// The norms of heads of queries and of keys.
+    pub(super) head_norms: Option<[&'static str; 2]>,
     pub(super) attention_out: &'static str,
     pub(super) attention_norm: &'static str,
     /// The first layer has no norm of attention.
@@ -43,7 +45,7 @@ const BERT: Names = Names {
     words: "embeddings.word_embeddings",
     positions: Some("embeddings.position_embeddings"),
     types: Some("embeddings.token_type_embeddings"),
-    norm: "embeddings.LayerNorm",
+    norm: Some("embeddings.LayerNorm"),
     final_norm: None,
     relative: None,
     layers: "encoder.layer.",
@@ -52,6 +54,7 @@ const BERT: Names = Names {
         "attention.self.key",
         "attention.self.value",
     ],
+    head_norms: None,
     attention_out: "attention.output.dense",
     attention_norm: "attention.output.LayerNorm",
     first_is_bare: false,
@@ -84,7 +87,7 @@ const MPNET: Names = Names {
 /// As nomic publishes them.
 const NOMIC: Names = Names {
     positions: None,
-    norm: "emb_ln",
+    norm: Some("emb_ln"),
     layers: "encoder.layers.",
     attention: &["attn.Wqkv"],
     attention_out: "attn.out_proj",
@@ -97,7 +100,7 @@ const NOMIC: Names = Names {
 
 /// As transformers writes them again.
 const NOMIC_REWRITTEN: Names = Names {
-    norm: "embeddings.LayerNorm",
+    norm: Some("embeddings.LayerNorm"),
     layers: "layers.",
     attention: &["self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"],
     attention_out: "self_attn.o_proj",
@@ -112,7 +115,7 @@ const MODERN: Names = Names {
     words: "embeddings.tok_embeddings",
     positions: None,
     types: None,
-    norm: "embeddings.norm",
+    norm: Some("embeddings.norm"),
     final_norm: Some("final_norm"),
     layers: "layers.",
     attention: &["attn.Wqkv"],
@@ -125,6 +128,18 @@ const MODERN: Names = Names {
     ..BERT
 };
 
+const QWEN3: Names = Names {
+    words: "embed_tokens",
+    positions: None,
+    types: None,
+    norm: None,
+    final_norm: Some("norm"),
+    attention_norm: "input_layernorm",
+    head_norms: Some(["self_attn.q_norm", "self_attn.k_norm"]),
+    layer_norm: "post_attention_layernorm",
+    ..NOMIC_REWRITTEN
+};
+
 impl Names {
     /// Those of a family, in a file that has some names.
     pub(super) fn of(family: Family, has: impl Fn(&str) -> bool) -> &'static Self {
@@ -135,6 +150,7 @@ impl Names {
             Family::NomicBert if has("embeddings.LayerNorm.weight") => &NOMIC_REWRITTEN,
             Family::NomicBert => &NOMIC,
             Family::ModernBert => &MODERN,
+            Family::Qwen3 => &QWEN3,
         }
     }
 }

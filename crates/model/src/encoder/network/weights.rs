@@ -21,7 +21,7 @@ pub(in crate::encoder) struct Linear {
     pub(super) bias: Vec<f32>,
 }
 
-/// The scale and shift of a layer normalization, `[hidden]` each.
+/// The scale and shift of a normalization, `[hidden]` each; a shift of zeros where there is none.
 pub(super) struct Norm {
     pub(super) scale: Vec<f32>,
     pub(super) shift: Vec<f32>,
@@ -31,6 +31,8 @@ pub(super) struct Norm {
 pub(super) struct Layer {
     /// Query, key and value, concatenated.
     pub(super) attention: Linear,
+    /// What heads of queries and of keys are normed by, `[head_width]` each.
+    pub(super) head_norms: Option<[Vec<f32>; 2]>,
     pub(super) attention_out: Linear,
     /// `None` where what goes into the layer is normed already.
     pub(super) attention_norm: Option<Norm>,
@@ -49,7 +51,8 @@ pub(in crate::encoder) struct Weights {
     pub(super) types: Vec<f32>,
     /// `[buckets, heads]`; empty where attention does not gain by distances.
     pub(super) relative: Vec<f32>,
-    pub(super) norm: Norm,
+    /// The norm of the embeddings.
+    pub(super) norm: Option<Norm>,
     pub(super) layers: Vec<Layer>,
     /// The norm of the last layer's output.
     pub(super) final_norm: Option<Norm>,
@@ -155,7 +158,7 @@ pub(in crate::encoder) fn read(
         .into_par_iter()
         .map(|number| tensors.layer(number, names, network))
         .collect::<Result<_, _>>()?;
-    let (first, last) = (norm(names.norm)?, names.final_norm.map(norm).transpose()?);
+    let [first, last] = [names.norm, names.final_norm].map(|name| name.map(norm).transpose());
     let words = WordEmbeddings {
         file,
         start,
@@ -169,9 +172,9 @@ pub(in crate::encoder) fn read(
         positions,
         types,
         relative,
-        norm: first,
+        norm: first?,
         layers,
-        final_norm: last,
+        final_norm: last?,
     })
 }
 
@@ -186,7 +189,7 @@ pub(in crate::encoder) fn read_linear(
         file,
         format: WeightFormat::F32,
     };
-    tensors.linear(&[name.to_owned()], inputs, outputs, true)
+    tensors.linear(&[(name.to_owned(), outputs)], inputs, true)
 }
 
 /// The tensors of one file, whichever name prefix it uses.
@@ -248,22 +251,21 @@ impl<'a> Tensors<'a> {
         })
     }
 
-    /// The affine maps of these names, all of one shape, as one with concatenated outputs.
+    /// The affine maps of these names and outputs as one with concatenated outputs.
     fn linear(
         &self,
-        names: &[String],
+        parts: &[(String, usize)],
         inputs: usize,
-        outputs: usize,
         has_bias: bool,
     ) -> Result<Linear, EncoderError> {
         let (mut weight, mut bias) = (Vec::new(), Vec::new());
-        let each = outputs / names.len();
-        for name in names {
-            weight.extend(self.read(&format!("{name}.weight"), &[each, inputs])?);
+        for (name, outputs) in parts {
+            weight.extend(self.read(&format!("{name}.weight"), &[*outputs, inputs])?);
             if has_bias {
-                bias.extend(self.read(&format!("{name}.bias"), &[each])?);
+                bias.extend(self.read(&format!("{name}.bias"), &[*outputs])?);
             }
         }
+        let outputs = parts.iter().map(|(_, outputs)| outputs).sum();
         let weight = Matrix::new(&weight, outputs, inputs, self.format);
         Ok(Linear { weight, bias })
     }
@@ -275,24 +277,49 @@ impl<'a> Tensors<'a> {
         network: &Network,
     ) -> Result<Layer, EncoderError> {
         let at = |name: &str| format!("{}{number}.{name}", names.layers);
-        let linear = |parts: &[&str], inputs, outputs, has_bias| {
-            let parts: Vec<String> = parts.iter().map(|name| at(name)).collect();
-            self.linear(&parts, inputs, outputs, has_bias)
+        let linear = |names: &[&str], sizes: &[usize], inputs, has_bias| {
+            // One tensor holds all parts, or each its own.
+            let whole = [sizes.iter().sum()];
+            let sizes = if names.len() == 1 { &whole } else { sizes };
+            let names = names.iter().map(|name| at(name));
+            let parts: Vec<_> = names.zip(sizes.iter().copied()).collect();
+            self.linear(&parts, inputs, has_bias)
         };
         let (hidden, intermediate) = (network.hidden, network.intermediate);
+        let [queries, keys] = network.projected();
         let wide = network.family.activation().wide(intermediate);
         let biases = network.biases;
         let norm = |name| self.norm(&at(name), hidden, biases.norms);
+        let head_norm = |name| self.read(&format!("{}.weight", at(name)), &[network.head_width]);
+        let head_norms = names
+            .head_norms
+            .map(|[query, key]| Ok::<_, EncoderError>([head_norm(query)?, head_norm(key)?]));
         let is_bare = names.first_is_bare && number == 0;
         Ok(Layer {
-            attention: linear(names.attention, hidden, 3 * hidden, biases.attention)?,
-            attention_out: linear(&[names.attention_out], hidden, hidden, biases.attention)?,
+            attention: linear(
+                names.attention,
+                &[queries, keys, keys],
+                hidden,
+                biases.attention,
+            )?,
+            head_norms: head_norms.transpose()?,
+            attention_out: linear(&[names.attention_out], &[hidden], queries, biases.attention)?,
             attention_norm: match is_bare {
                 true => None,
                 false => Some(norm(names.attention_norm)?),
             },
-            widen: linear(names.widen, hidden, wide, biases.feed_forward)?,
-            narrow: linear(&[names.narrow], intermediate, hidden, biases.feed_forward)?,
+            widen: linear(
+                names.widen,
+                &vec![wide / names.widen.len(); names.widen.len()],
+                hidden,
+                biases.feed_forward,
+            )?,
+            narrow: linear(
+                &[names.narrow],
+                &[hidden],
+                intermediate,
+                biases.feed_forward,
+            )?,
             norm: norm(names.layer_norm)?,
         })
     }
