@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ken_hub::{ModelCache, ModelReference};
 use ken_language::{CancelToken, Embedder, LanguageModel};
 use ken_model::decoder::{Checkpoint, Decoder, Footprint, LoadOptions, ReadAs};
-use ken_model::encoder::Encoder;
+use ken_model::encoder;
 use ken_model::remote::{Endpoint, RemoteEmbedder, RemoteModel, RemoteSettings};
 
 use crate::error::SetupError;
@@ -141,10 +141,7 @@ impl Setup<'_> {
                 let others = others.map(|url| self.endpoint(url.trim(), None, NamedBy::Person));
                 Box::new(embedder.with_replicas(others.collect::<Result<_, _>>()?)?)
             }
-            here => Box::new(Encoder::load(
-                &self.fetched(here)?,
-                self.settings.precision,
-            )?),
+            here => encoder::open(&self.fetched(here)?, self.settings.precision)?,
         })
     }
 

@@ -10,7 +10,7 @@ use ken_hub::ModelReference;
 use ken_language::Role;
 use ken_model::Precision;
 use ken_model::decoder::{Decoder, LoadOptions, Prompt, Score, ScoreRequest};
-use ken_model::encoder::Encoder;
+use ken_model::encoder;
 use ken_setup::fetched;
 use serde::Deserialize;
 use serde_json::json;
@@ -108,7 +108,7 @@ pub(crate) fn embed(
     json: bool,
     stop: &Arc<AtomicBool>,
 ) -> Result<()> {
-    let model = Encoder::load(&fetched(model, &fetch_progress, stop)?, Precision::Auto)?;
+    let model = encoder::open(&fetched(model, &fetch_progress, stop)?, Precision::Auto)?;
     for embedding in model.embed(&[text], Role::Passage)? {
         if json {
             output::json(&json!({ "embedding": embedding }))?;

@@ -16,11 +16,11 @@ pub(super) fn of_embedder(weights: &str, tokenizer: &[u8], settings: &Settings) 
     let numbers = numbers(settings.max_tokens, &settings.network);
     let mut parts = vec![tokenizer, pooling, &normalize];
     parts.extend(numbers.iter().map(<[u8; 8]>::as_slice));
-    let kept = (settings.kept as u64).to_le_bytes();
-    if settings.kept < settings.network.hidden {
+    let kept = (settings.own.kept as u64).to_le_bytes();
+    if settings.own.kept < settings.network.hidden {
         parts.push(&kept);
     }
-    let prefixes = &settings.prefixes;
+    let prefixes = &settings.own.prefixes;
     parts.extend([prefixes.query.as_bytes(), prefixes.passage.as_bytes()]);
     extended(weights, &parts)
 }

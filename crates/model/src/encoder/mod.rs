@@ -10,10 +10,10 @@ mod network;
 mod prefixes;
 mod settings;
 mod slices;
+mod static_table;
 mod together;
 mod tokens;
 
-use std::borrow::Cow;
 use std::ops::Range;
 use std::path::Path;
 
@@ -26,8 +26,9 @@ use network::Weights;
 pub use prefixes::Prefixes;
 use settings::{Pooling, Settings};
 use slices::{Class, in_slices};
+use static_table::StaticEmbedder;
 use together::Together;
-use tokens::{Sequence, Tokens};
+use tokens::{Input, Sequence, Tokens};
 
 use crate::fingerprint::of_files;
 use crate::kernels::Precision;
@@ -40,7 +41,18 @@ const FEW_TEXTS: usize = 8;
 /// So is one with more tokens than this: a question has fewer.
 const FEW_TOKENS: usize = 512;
 
-/// A sentence embedder, loaded and ready. It can be shared between threads.
+/// Loads the embedder in the folder `dir`, a network or a static one.
+///
+/// # Errors
+/// Files that are missing, broken or of a model that is not known here.
+pub fn open(dir: &Path, precision: Precision) -> Result<Box<dyn Embedder>, EncoderError> {
+    Ok(match static_table::is_static(dir)? {
+        true => Box::new(StaticEmbedder::load(dir)?),
+        false => Box::new(Encoder::load(dir, precision)?),
+    })
+}
+
+/// A sentence embedder with a network, loaded and ready. It can be shared between threads.
 pub struct Encoder {
     settings: Settings,
     tokens: Tokens,
@@ -62,7 +74,14 @@ impl Encoder {
         let tokenizer = settings::read_file(&tokenizer_path, MOST_TOKENIZER_BYTES)?;
         let hashed = file.clone();
         let (tokens, (of_weights, weights)) = rayon::join(
-            || Tokens::parse(&tokenizer_path, &tokenizer, settings.max_tokens, false),
+            || {
+                Tokens::parse(
+                    &tokenizer_path,
+                    &tokenizer,
+                    settings.max_tokens,
+                    Input::Text,
+                )
+            },
             || {
                 rayon::join(
                     || of_files(&[hashed.file()]),
@@ -97,7 +116,10 @@ impl Encoder {
         texts: &[&str],
         role: Role,
     ) -> Result<Vec<Vec<f32>>, EncoderError> {
-        let sequence = |text: &&str| self.tokens.sequence(&self.prefixed(text, role));
+        let sequence = |text: &&str| {
+            self.tokens
+                .sequence(&self.settings.own.prefixed(text, role))
+        };
         let compute = |sequences: &[Sequence]| {
             batches::compute_all(sequences, |batch| self.embed_batch(batch))
         };
@@ -119,14 +141,6 @@ impl Encoder {
         }
     }
 
-    /// A text with the prefix of its role.
-    fn prefixed<'t>(&self, text: &'t str, role: Role) -> Cow<'t, str> {
-        match self.settings.prefixes.of_role(role) {
-            "" => Cow::Borrowed(text),
-            prefix => Cow::Owned(format!("{prefix}{text}")),
-        }
-    }
-
     fn embed_batch(&self, sequences: &[&Sequence]) -> Result<Vec<Vec<f32>>, EncoderError> {
         let hidden = self.settings.network.hidden;
         let states = network::hidden_states(&self.weights, &self.settings.network, sequences)?;
@@ -142,7 +156,7 @@ impl Encoder {
             };
             // A text without tokens, by a tokenizer that adds none, has the zero vector.
             embedding.resize(hidden, 0.0);
-            embedding.truncate(self.settings.kept);
+            embedding.truncate(self.settings.own.kept);
             if self.settings.normalize {
                 normalize(&mut embedding);
             }
@@ -154,7 +168,7 @@ impl Encoder {
 
     /// The length of an embedding.
     pub fn dimensions(&self) -> usize {
-        self.settings.kept
+        self.settings.own.kept
     }
 
     /// The longest input in tokens, prefix and special tokens included; longer texts are truncated.
@@ -164,7 +178,7 @@ impl Encoder {
 
     /// The prefixes of queries and passages.
     pub fn prefixes(&self) -> &Prefixes {
-        &self.settings.prefixes
+        &self.settings.own.prefixes
     }
 
     /// Differs from that of any embedder that gives other vectors: hashes in hexadecimal of the
@@ -207,7 +221,9 @@ impl Embedder for Encoder {
     }
 
     fn is_cut(&self, text: &str, role: Role) -> Result<bool, ModelError> {
-        Ok(self.tokens.is_cut(&self.prefixed(text, role))?)
+        Ok(self
+            .tokens
+            .is_cut(&self.settings.own.prefixed(text, role))?)
     }
 
     fn token_spans(&self, text: &str) -> Result<Vec<Range<usize>>, ModelError> {

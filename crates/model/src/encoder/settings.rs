@@ -1,8 +1,10 @@
 //! Reads an encoder's configuration files: the network, and of a sentence embedder the pooling, the longest input and the prefixes. It reads no weights and no tokenizer.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Component, Path};
 
+use ken_language::Role;
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Map, Value};
@@ -29,11 +31,27 @@ pub(super) struct Settings {
     pub(super) network: Network,
     pub(super) pooling: Pooling,
     pub(super) normalize: bool,
-    /// The numbers of an embedding that are kept, its first ones.
-    pub(super) kept: usize,
     /// The longest input in tokens, special ones included.
     pub(super) max_tokens: usize,
+    pub(super) own: Own,
+}
+
+/// What sentence-transformers says of any embedder.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Own {
+    /// The numbers of an embedding that are kept, its first ones.
+    pub(super) kept: usize,
     pub(super) prefixes: Prefixes,
+}
+
+impl Own {
+    /// A text with the prefix of its role.
+    pub(super) fn prefixed<'t>(&self, text: &'t str, role: Role) -> Cow<'t, str> {
+        match self.prefixes.of_role(role) {
+            "" => Cow::Borrowed(text),
+            prefix => Cow::Owned(format!("{prefix}{text}")),
+        }
+    }
 }
 
 /// What `config.json` says about a model of any family.
@@ -58,6 +76,13 @@ struct Module {
     r#type: String,
 }
 
+impl Module {
+    /// The class without its package.
+    fn class(&self) -> &str {
+        self.r#type.rsplit('.').next().unwrap_or_default()
+    }
+}
+
 #[derive(Deserialize)]
 struct LengthConfig {
     max_seq_length: Option<usize>,
@@ -77,18 +102,29 @@ struct Prompts {
     document: Option<String>,
 }
 
-/// Reads the settings of the embedder in `dir`. The prefixes are those of
-/// `config_sentence_transformers.json`, else those of the family that the model's name indicates.
+/// Reads the settings of the embedder in `dir`.
 pub(super) fn read(dir: &Path) -> Result<Settings, EncoderError> {
     let path = dir.join("config.json");
     let (network, name) = network::network(&path, &required(&path)?)?;
     let (pooling, normalize) = read_modules(dir)?;
     let lengths: Option<LengthConfig> = optional(&dir.join("sentence_bert_config.json"))?;
     let max_tokens = lengths.and_then(|lengths| lengths.max_seq_length);
+    Ok(Settings {
+        pooling,
+        normalize,
+        max_tokens: max_tokens.unwrap_or(usize::MAX).min(network.max_tokens()),
+        own: own(dir, network.hidden, name.as_deref())?,
+        network,
+    })
+}
+
+/// What sentence-transformers says of the embedder in `dir`, of `width` numbers. The prefixes are those that it states,
+/// else those of the family that the model's name or its folder's indicates.
+pub(super) fn own(dir: &Path, width: usize, name: Option<&str>) -> Result<Own, EncoderError> {
     let path = dir.join("config_sentence_transformers.json");
-    let own: EmbeddingConfig = optional(&path)?.unwrap_or_default();
-    let kept = own.truncate_dim.unwrap_or(network.hidden);
-    if !(1..=network.hidden).contains(&kept) {
+    let config: EmbeddingConfig = optional(&path)?.unwrap_or_default();
+    let kept = config.truncate_dim.unwrap_or(width);
+    if !(1..=width).contains(&kept) {
         let supported = "1 to the length of an embedding";
         return Err(unsupported(
             &path,
@@ -97,18 +133,18 @@ pub(super) fn read(dir: &Path) -> Result<Settings, EncoderError> {
             supported,
         ));
     }
-    let prefixes = stated(own.prompts)
-        .or_else(|| name.as_deref().and_then(Prefixes::of_family))
+    let prefixes = stated(config.prompts)
+        .or_else(|| name.and_then(Prefixes::of_family))
         .or_else(|| Prefixes::of_folder(dir))
         .unwrap_or_default();
-    Ok(Settings {
-        pooling,
-        normalize,
-        kept,
-        max_tokens: max_tokens.unwrap_or(usize::MAX).min(network.max_tokens()),
-        prefixes,
-        network,
-    })
+    Ok(Own { kept, prefixes })
+}
+
+/// The classes of the model's modules, without their packages; none without `modules.json`.
+pub(super) fn modules(dir: &Path) -> Result<Vec<String>, EncoderError> {
+    let modules: Option<Vec<Module>> = optional(&dir.join("modules.json"))?;
+    let modules = modules.unwrap_or_default().into_iter();
+    Ok(modules.map(|module| module.class().to_owned()).collect())
 }
 
 /// Pooling and normalization by `modules.json`; without one, the mean and no normalization, as
@@ -118,7 +154,7 @@ fn read_modules(dir: &Path) -> Result<(Pooling, bool), EncoderError> {
     let mut pooling = Pooling::Mean;
     let mut normalize = false;
     for module in optional::<Vec<Module>>(&path)?.unwrap_or_default() {
-        match module.r#type.rsplit('.').next().unwrap_or_default() {
+        match module.class() {
             "Transformer" => {}
             "Pooling" if !stays_within(&module.path) => {
                 let supported = "a folder below the model's";

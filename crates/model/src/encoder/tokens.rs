@@ -31,6 +31,17 @@ impl Sequence {
     }
 }
 
+/// What a model reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Input {
+    /// The tokens of a text alone.
+    Bare,
+    /// A text between special tokens.
+    Text,
+    /// Two texts with special tokens between and around them.
+    Pair,
+}
+
 /// A tokenizer of texts, or of pairs of texts, with the model's limit on the length of its input.
 pub(super) struct Tokens {
     tokenizer: Tokenizer,
@@ -45,7 +56,7 @@ impl Tokens {
         path: &Path,
         content: &[u8],
         max_tokens: usize,
-        pairs: bool,
+        input: Input,
     ) -> Result<Self, EncoderError> {
         let invalid = |message| EncoderError::Tokenizer {
             path: path.to_owned(),
@@ -59,6 +70,8 @@ impl Tokens {
         };
         let tokenizer = tokenizing(parse).map_err(invalid)?;
         let processor = tokenizer.get_post_processor();
+        let processor = processor.filter(|_| input != Input::Bare);
+        let pairs = input == Input::Pair;
         let special = processor.map_or(0, |processor| processor.added_tokens(pairs));
         let text_tokens = max_tokens
             .checked_sub(special)
@@ -88,6 +101,32 @@ impl Tokens {
             ids: encoding.get_ids().to_vec(),
             types: vec![0; encoding.len()],
         })
+    }
+
+    /// The tokens of a text without special ones, truncated to the model's limit.
+    pub(super) fn bare(&self, text: &str) -> Result<Vec<u32>, EncoderError> {
+        let encoding = encode(text, || self.beginning(text))?;
+        let ids = encoding.get_ids();
+        Ok(ids[..ids.len().min(self.text_tokens)].to_vec())
+    }
+
+    /// The id of a token.
+    pub(super) fn id(&self, token: &str) -> Option<u32> {
+        self.tokenizer.token_to_id(token)
+    }
+
+    /// The median length in characters of the tokens in the vocabulary, rounded down.
+    pub(super) fn median_characters(&self) -> usize {
+        let vocabulary = self.tokenizer.get_vocab(true);
+        let mut lengths: Vec<usize> = vocabulary
+            .keys()
+            .map(|token| token.chars().count())
+            .collect();
+        lengths.sort_unstable();
+        match lengths.len() {
+            0 => 0,
+            count => (lengths[(count - 1) / 2] + lengths[count / 2]) / 2,
+        }
     }
 
     /// The model's input for a pair: both texts with the special tokens between and around them.

@@ -7,6 +7,7 @@ mod checkpoint;
 mod cross_encoder;
 mod recorded;
 mod reference;
+mod static_tables;
 
 use std::path::Path;
 

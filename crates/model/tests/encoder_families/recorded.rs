@@ -43,7 +43,17 @@ struct Outcome {
     last: Vec<f32>,
 }
 
-/// Weights that follow from a name, as in the script.
+/// Numbers that follow from a name, as in the script.
+pub(crate) fn drawn(name: &str, count: usize) -> impl Iterator<Item = f64> {
+    let mut state = name.bytes().fold(0x811c_9dc5_u32, |hash, byte| {
+        (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+    });
+    (0..count).map(move |_| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        f64::from(state >> 8) / f64::from(1 << 23) - 1.0
+    })
+}
+
 fn weights(model: &Model) -> Tensors {
     let tensors = model.tensors.iter();
     let tensors = tensors.map(|(name, shape)| {
@@ -52,16 +62,9 @@ fn weights(model: &Model) -> Tensors {
             _ if shape.len() == 1 => (1.0, 0.5),
             _ => (0.0, 2.0 / (shape[shape.len() - 1] as f64).sqrt()),
         };
-        let mut state = name.bytes().fold(0x811c_9dc5_u32, |hash, byte| {
-            (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
-        });
-        let mut drawn = || {
-            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            f64::from(state >> 8) / f64::from(1 << 23) - 1.0
-        };
-        let count = shape.iter().product();
-        let numbers = std::iter::repeat_with(|| (mean + spread * drawn()) as f32);
-        (name.clone(), (shape.clone(), numbers.take(count).collect()))
+        let numbers = drawn(name, shape.iter().product());
+        let numbers = numbers.map(|number| (mean + spread * number) as f32);
+        (name.clone(), (shape.clone(), numbers.collect()))
     });
     tensors.collect()
 }

@@ -4,10 +4,10 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Instant;
 
-use ken_language::{GenerateOptions, Role, Sampling};
+use ken_language::{GenerateOptions, ModelError, Role, Sampling};
 use ken_model::Precision;
 use ken_model::decoder::{Decoder, DecoderError, LoadOptions};
-use ken_model::encoder::{Encoder, EncoderError};
+use ken_model::encoder;
 use serde::Serialize;
 
 /// Text to read, embed and continue.
@@ -46,12 +46,12 @@ fn decode(path: &Path) -> Result<(f64, f64), DecoderError> {
 }
 
 /// Tokens embedded a second, at texts of about 100 tokens.
-fn embed(path: &Path) -> Result<f64, EncoderError> {
-    let embedder = Encoder::load(path, Precision::Auto)?;
+fn embed(path: &Path) -> Result<f64, ModelError> {
+    let embedder = encoder::open(path, Precision::Auto)?;
     let text = TEXT.repeat(3);
     let texts = vec![text.as_str(); 32];
     let started = Instant::now();
     embedder.embed(&texts, Role::Passage)?;
-    let tokens = embedder.token_count(&text)? * texts.len();
+    let tokens = embedder.token_spans(&text)?.len() * texts.len();
     Ok(tokens as f64 / started.elapsed().as_secs_f64())
 }

@@ -14,7 +14,7 @@ use super::error::EncoderError;
 use super::network::{self, Linear, Weights};
 use super::settings::read_file;
 use super::slices::{Class, in_slices};
-use super::tokens::{Sequence, Tokens};
+use super::tokens::{Input, Sequence, Tokens};
 use super::{batches, fingerprint};
 use crate::fingerprint::of_files;
 use crate::kernels::Precision;
@@ -57,7 +57,12 @@ impl CrossEncoder {
             settings.max_tokens,
             own,
         );
-        let tokens = Tokens::parse(&tokenizer_path, &tokenizer, settings.max_tokens, true)?;
+        let tokens = Tokens::parse(
+            &tokenizer_path,
+            &tokenizer,
+            settings.max_tokens,
+            Input::Pair,
+        )?;
         let linear =
             |name: &str, outputs: usize| network::read_linear(&file, name, own.hidden, outputs);
         let head = Head {

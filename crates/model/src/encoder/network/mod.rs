@@ -10,7 +10,7 @@ mod weights;
 
 pub(super) use config::network;
 pub(super) use forward::{affine, hidden_states};
-pub(super) use weights::{Linear, Weights, open, read, read_linear};
+pub(super) use weights::{Linear, Weights, decode, open, read, read_linear, refusal};
 
 /// A network without its weights.
 #[derive(Debug, Clone, PartialEq)]

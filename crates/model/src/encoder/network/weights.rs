@@ -115,7 +115,7 @@ pub(in crate::encoder) fn open(path: &Path) -> Result<Arc<TensorFile>, EncoderEr
     Ok(Arc::new(file))
 }
 
-fn refusal(path: &Path, error: TensorFileError) -> EncoderError {
+pub(in crate::encoder) fn refusal(path: &Path, error: TensorFileError) -> EncoderError {
     match error {
         TensorFileError::Storage(error) => error.into(),
         TensorFileError::Broken(reason) => EncoderError::Weights {
@@ -334,8 +334,8 @@ fn width(dtype: Dtype) -> usize {
     }
 }
 
-/// Reads little-endian numbers of a type of which [`width`] is not 0.
-fn decode(bytes: &[u8], dtype: Dtype, out: &mut [f32]) {
+/// Reads little-endian numbers of 32 or 16 bits.
+pub(in crate::encoder) fn decode(bytes: &[u8], dtype: Dtype, out: &mut [f32]) {
     fn each<const WIDTH: usize>(bytes: &[u8], out: &mut [f32], number: fn([u8; WIDTH]) -> f32) {
         for (x, bytes) in out.iter_mut().zip(bytes.as_chunks().0) {
             *x = number(*bytes);
