@@ -37,6 +37,8 @@ pub struct AnswerSettings {
     pub k: usize,
     /// Most tokens of evidence in the prompt; less where the model's context is smaller.
     pub evidence_tokens: usize,
+    /// Passages on each side of one that is read which are read too, where these tokens have room for them.
+    pub neighbors: usize,
     /// How much answers say. Policies measure by short ones in either case.
     pub style: Style,
     /// Most tokens of a short answer.

@@ -254,7 +254,9 @@ fn named_file(repository: &str, file: &str, listing: &Listing) -> Result<RemoteF
 /// sentence embedder's modules, without other formats of the same weights.
 fn needed_files(repository: &str, listing: &Listing) -> Result<Vec<RemoteFile>, HubError> {
     let files = &listing.siblings;
-    if !files.iter().any(|f| is_weights(&f.path)) {
+    // The table of a static embedder stands in a module's folder.
+    let has_weights = |path: &str| is_weights(path) || is_table(path);
+    if !files.iter().any(|f| has_weights(&f.path)) {
         let paths = files.iter().map(|f| f.path.clone());
         let files: Vec<String> = paths
             .filter(|path| path.to_ascii_lowercase().ends_with(".gguf"))
@@ -281,8 +283,12 @@ fn is_module_file(path: &str) -> bool {
     path.split_once('/').is_some_and(|(folder, file)| {
         folder.starts_with(|c: char| c.is_ascii_digit())
             && folder.contains('_')
-            && matches!(file, "config.json" | "model.safetensors")
+            && matches!(file, "config.json" | "model.safetensors" | "tokenizer.json")
     })
+}
+
+fn is_table(path: &str) -> bool {
+    path.ends_with("_StaticEmbedding/model.safetensors")
 }
 
 /// Copies a file of at most `most` bytes, reported as a download.
@@ -346,6 +352,17 @@ mod tests {
         let found = needed_files("o/r", &all).expect("needed");
         let paths: Vec<&str> = found.iter().map(|f| f.path.as_str()).collect();
         assert_eq!(paths, needed);
+    }
+
+    #[test]
+    fn a_static_embedder_is_its_modules() {
+        let paths = [
+            "0_StaticEmbedding/model.safetensors",
+            "0_StaticEmbedding/tokenizer.json",
+            "modules.json",
+        ];
+        let found = needed_files("o/r", &listing(&paths)).expect("needed");
+        assert_eq!(found.len(), paths.len());
     }
 
     #[test]

@@ -35,6 +35,7 @@ impl Settings {
         let sometimes = [
             abstain.map(|abstain| ("abstain", abstain.to_string())),
             sampled.map(|_| ("samples", answering.samples.to_string())),
+            (answering.neighbors > 0).then(|| ("neighbors", answering.neighbors.to_string())),
         ];
         let is_full = answering.style == Style::Full;
         let full = is_full.then(|| {

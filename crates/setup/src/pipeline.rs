@@ -272,6 +272,7 @@ impl Settings {
             mode: self.mode,
             k: self.k(PASSAGES_READ),
             evidence_tokens: self.evidence_tokens,
+            neighbors: self.neighbors.unwrap_or_default(),
             style: Style::Short,
             max_tokens: self.max_tokens(),
             full_tokens: self.max_tokens.unwrap_or(FULL_TOKENS),

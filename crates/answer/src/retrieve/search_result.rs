@@ -25,11 +25,16 @@ pub struct SearchResult {
 impl SearchResult {
     /// A whole passage.
     pub(crate) fn passage(hit: Hit) -> Self {
+        Self::of(hit.passage, hit.score)
+    }
+
+    /// A whole passage, and how well it fits.
+    pub(crate) fn of(passage: Passage, score: f32) -> Self {
         Self {
-            text: hit.passage.text.clone(),
-            passage: hit.passage,
+            text: passage.text.clone(),
+            passage,
             chunk: None,
-            score: hit.score,
+            score,
             corpus: None,
         }
     }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use ken_language::LanguageModel;
 use ken_policy::{Policy, Source};
 
+use super::neighbors::with_neighbors;
 use super::window::best_window;
 use crate::answer::Retrieved;
 use crate::draft::Draft;
@@ -58,7 +59,7 @@ impl Pipeline {
                 by_corpus.entry(corpus).or_default().push(index);
             }
         }
-        let wanted = self.settings.evidence_tokens;
+        let (wanted, reach) = (self.settings.evidence_tokens, self.settings.neighbors);
         let mut all = Vec::new();
         for (corpus, indices) in by_corpus {
             let questions: Vec<&str> = indices
@@ -97,6 +98,11 @@ impl Pipeline {
                 &mut draft.retrieved,
                 budget,
             )?;
+            if let Some(retriever) = retriever.or(self.retriever()).filter(|_| reach > 0) {
+                let retrieved = std::mem::take(&mut draft.retrieved);
+                let model = self.model.as_ref();
+                draft.retrieved = with_neighbors(model, retriever, retrieved, reach, budget)?;
+            }
             if draft.go_on {
                 draft.go_on = watch(index, Event::Retrieved(&draft.retrieved)).is_continue();
             }

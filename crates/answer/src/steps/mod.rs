@@ -2,6 +2,7 @@
 //! which [`Pipeline::answer_many`](crate::Pipeline::answer_many) calls for all questions at once.
 
 mod gather;
+mod neighbors;
 mod repetition;
 mod review;
 pub(crate) mod route;

@@ -174,6 +174,7 @@ mod tests {
             mode: Mode::Lexical,
             k: 1,
             evidence_tokens: 500,
+            neighbors: 0,
             style: Style::Short,
             max_tokens: 16,
             full_tokens: 64,

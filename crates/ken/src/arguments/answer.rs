@@ -12,7 +12,13 @@ use crate::config::{ADVANCED, DECIDING, FINDING, Flag, Key, MODEL, Settings, cou
 
 /// All settings that an answer depends on, except the policy.
 fn answering() -> Vec<Arg> {
-    let others = [Key::abstain, Key::k, Key::evidence_tokens, Key::temperature];
+    let others = [
+        Key::abstain,
+        Key::k,
+        Key::evidence_tokens,
+        Key::neighbors,
+        Key::temperature,
+    ];
     let settings = flags(&[&others, DECIDING, FINDING, MODEL].concat());
     [vec![corpora()], settings].concat()
 }

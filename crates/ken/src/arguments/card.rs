@@ -9,7 +9,7 @@ use crate::config::{ADVANCED, FINDING, Key, MODEL, advanced, count, flags};
 
 fn settings() -> Vec<Arg> {
     let own = [Key::corpus, Key::k];
-    let finding = [&[Key::evidence_tokens], FINDING].concat();
+    let finding = [&[Key::evidence_tokens, Key::neighbors], FINDING].concat();
     [flags(&own), advanced(&finding), flags(MODEL)].concat()
 }
 

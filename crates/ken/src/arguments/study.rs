@@ -25,6 +25,7 @@ fn studying() -> Vec<Arg> {
         Key::filters,
         Key::moved_embedder,
         Key::evidence_tokens,
+        Key::neighbors,
         Key::prompt_form,
         Key::precision,
         Key::device,

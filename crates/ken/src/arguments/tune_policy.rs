@@ -13,7 +13,11 @@ const MAX_LOSS: f64 = 0.05;
 /// All settings that an answer to a person depends on, except those that are chosen.
 fn settings() -> Vec<Arg> {
     let own = [Key::corpus, Key::k, Key::style];
-    let finding = [&[Key::memory, Key::evidence_tokens], FINDING].concat();
+    let finding = [
+        &[Key::memory, Key::evidence_tokens, Key::neighbors],
+        FINDING,
+    ]
+    .concat();
     [flags(&own), advanced(&finding), flags(MODEL)].concat()
 }
 

@@ -114,7 +114,14 @@ fn probed(path: &Path, now: &RunSettings) -> Result<Vec<ProbeRecord>> {
             ));
         }
     }
-    let read = ["k", "mode", "filters", "rerank", "evidence_tokens"];
+    let read = [
+        "k",
+        "mode",
+        "filters",
+        "rerank",
+        "evidence_tokens",
+        "neighbors",
+    ];
     if read.iter().any(|&name| then.get(name) != now.get(name)) {
         for record in &mut probed {
             record.fingerprint.corpus = None;

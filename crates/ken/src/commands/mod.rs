@@ -15,6 +15,7 @@ pub(crate) mod eval;
 pub(crate) mod export;
 pub(crate) mod ingest;
 pub(crate) mod label;
+mod languages;
 pub(crate) mod man;
 pub(crate) mod mastery;
 pub(crate) mod model;

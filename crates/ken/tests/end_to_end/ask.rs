@@ -219,6 +219,53 @@ fn passages_that_do_not_fit_are_cut_and_named() {
 
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
+fn neighbors_of_what_was_found_are_read_where_there_is_room() {
+    let ken = Ken::new();
+    let sentences = [
+        "The mill stands by the weir.",
+        "Its wheel turns from April to October.",
+        "The lighthouse is painted every nine years.",
+        "The paint is red and white, in six bands.",
+        "The bakery opens at five.",
+    ];
+    ken.write("island.md", sentences.join(" "));
+    ken.text(&[
+        "ingest",
+        "island.md",
+        "--corpus",
+        "c",
+        "--segment",
+        "sentence",
+    ]);
+    let read = |more: &[&str]| -> Vec<String> {
+        let question = "How often is the lighthouse painted?";
+        let ask = ["ask", "--corpus", "c", "--k", "1", question];
+        let answer = ken.json(&[&ask[..], more].concat());
+        let passages = answer["retrieved"].as_array().unwrap();
+        assert!(passages.iter().all(|passage| passage["in_prompt"] == true));
+        let ids = passages
+            .iter()
+            .map(|passage| passage["passage_id"].as_str().unwrap());
+        ids.map(|id| id.trim_start_matches("island.md#").to_owned())
+            .collect()
+    };
+    assert_eq!(read(&[]), ["2"]);
+    assert_eq!(read(&["--neighbors", "1"]), ["1", "2", "3"]);
+    assert_eq!(read(&["--neighbors", "9"]), ["0", "1", "2", "3", "4"]);
+    // What follows comes first where not all have room, and what has been found is not read twice.
+    assert_eq!(
+        read(&["--neighbors", "9", "--evidence-tokens", "45"]),
+        ["2", "3"]
+    );
+    let all = read(&["--neighbors", "1", "--k", "2"]);
+    assert_eq!(
+        all.len(),
+        all.iter().collect::<std::collections::BTreeSet<_>>().len()
+    );
+}
+
+#[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn questions_on_stdin_are_answered_line_by_line_whatever_fails() {
     let ken = Ken::new();
     ingest_notes(&ken);

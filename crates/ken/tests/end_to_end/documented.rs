@@ -14,7 +14,7 @@ use serde_json::json;
 use crate::harness::{Ken, generator};
 
 /// What a command contains that is not run here, and why.
-const ELSEWHERE: [(&str, &str); 58] = [
+const ELSEWHERE: [(&str, &str); 59] = [
     ("cargo ", "builds"),
     ("ken demo", "takes long: tests of demo"),
     ("label sources", "takes long: tests of label"),
@@ -73,6 +73,7 @@ const ELSEWHERE: [(&str, &str); 58] = [
     ("model choose", "downloads a model: tests of choose"),
     ("…", "has a placeholder"),
     ("ken train ", "takes long: tests of train, tuning and gate"),
+    ("--watch", "runs until it is stopped: tests of folders"),
     ("--adapter", "needs a trained model: tests of self_routing"),
     ("datastore", "needs a trained model: tests of self_routing"),
     ("serve mcp", "talks to a program: tests of serve"),

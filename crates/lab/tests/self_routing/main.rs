@@ -201,6 +201,7 @@ fn settings() -> AnswerSettings {
         mode: Mode::Lexical,
         k: 1,
         evidence_tokens: 40,
+        neighbors: 0,
         style: Style::Short,
         max_tokens: 8,
         full_tokens: 64,

@@ -1,4 +1,4 @@
-//! The prefixes that some embedders expect on queries and passages. It knows the E5 and BGE families
+//! The prefixes that some embedders expect on queries and passages. It knows families whose files do not state them
 //! by name; it reads no files and prefixes no text.
 
 use std::path::Path;
@@ -59,7 +59,14 @@ fn family(name: &str) -> Option<Prefixes> {
         }
         return pair("query: ", "passage: ");
     }
-    if name.starts_with("bge-") && name.contains("-en") {
+    if name.starts_with("nomic-embed-text") || name.starts_with("modernbert-embed") {
+        return pair("search_query: ", "search_document: ");
+    }
+    let is_bge = name.starts_with("bge-") && name.contains("-en");
+    if is_bge || name.starts_with("mxbai-embed") || name.starts_with("snowflake-arctic-embed") {
+        if name.ends_with("-v2.0") {
+            return pair("query: ", "");
+        }
         return pair(
             "Represent this sentence for searching relevant passages: ",
             "",
@@ -98,6 +105,18 @@ mod tests {
             query("BAAI/bge-large-zh")
                 .unwrap()
                 .starts_with("为这个句子")
+        );
+        assert_eq!(
+            query("nomic-ai/nomic-embed-text-v1.5").as_deref(),
+            Some("search_query: ")
+        );
+        assert_eq!(
+            query("Snowflake/snowflake-arctic-embed-xs").as_deref(),
+            Some(bge)
+        );
+        assert_eq!(
+            query("Snowflake/snowflake-arctic-embed-m-v2.0").as_deref(),
+            Some("query: ")
         );
         assert_eq!(query("BAAI/bge-m3"), None);
         assert_eq!(query("nreimers/MiniLM-L6-H384-uncased"), None);

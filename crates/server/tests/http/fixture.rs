@@ -507,6 +507,7 @@ fn served_with(
         mode: Mode::Hybrid,
         k: 2,
         evidence_tokens: 500,
+        neighbors: 0,
         style: Style::Short,
         max_tokens: 16,
         full_tokens: 64,

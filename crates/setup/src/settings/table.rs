@@ -150,6 +150,11 @@ settings! {
     #[serde(skip)]
     model_wait: usize, "SECONDS" = "60";
 
+    /// Passages before and after each one found, which are read as well where the budget has room
+    ///
+    /// For documents cut into small passages whose answers go on in the next one. None for search services.
+    neighbors: Option<usize>, "N";
+
     /// Where the corpus's embedder is now, if it has moved. Also consents to an endpoint, or a model to
     /// be downloaded, which are not used just because a corpus names them. With `serve` and no corpus: what embeds those that
     /// clients make

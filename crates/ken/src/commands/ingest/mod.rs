@@ -6,16 +6,19 @@ mod report;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use ken_corpus::Active;
 use ken_documents::{Budget, Converters, Documents, ReadError, ReadOptions, read_documents_with};
-use ken_hub::ModelCache;
+use ken_hub::{DEFAULT_EMBEDDER, ModelCache};
 use ken_ingest::{Ingest, ingest, preview};
 use ken_language::Embedder;
 
 use self::report::{LeftOut, show, show_preview, tell_of_skipped, warn};
 use crate::arguments::corpus::IngestArguments;
+use crate::commands::languages;
 use crate::failure::{Failure, Result};
 use crate::progress::begun;
 use crate::session::Session;
+use crate::terminal::remark;
 
 pub(crate) fn run(arguments: &IngestArguments, session: &Session<'_>) -> Result<()> {
     let corpus = session.settings.folder()?;
@@ -90,6 +93,9 @@ fn synced(arguments: &IngestArguments) -> &[PathBuf] {
     }
 }
 
+/// An embedder of a hundred languages, which is as fast as the default one.
+const MULTILINGUAL: &str = "hf:intfloat/multilingual-e5-small";
+
 /// Where documents go, and how.
 struct Destination<'a> {
     arguments: &'a IngestArguments,
@@ -130,12 +136,28 @@ impl Destination<'_> {
             ingest(work, &mut |step| display.show_ingest(&step), session.stop)?
         };
         show(&report, &left_out, session)?;
+        let is_default = self.reference == DEFAULT_EMBEDDER;
+        if report.passages > 0 && is_default && !arguments.watch && !session.json {
+            self.tell_of_languages()?;
+        }
         if report.interrupted {
             let message = format!(
                 "stopped after {} new and {} replaced documents, which are published",
                 report.added, report.replaced
             );
             return Err(Failure::resumable(message));
+        }
+        Ok(())
+    }
+
+    /// Says so where the corpus is mostly in another language than English.
+    fn tell_of_languages(&self) -> Result<()> {
+        let languages = languages::of_corpus(self.session.settings.folder()?, Active::All)?;
+        if let Some(language) = languages::other_than_english(&languages) {
+            remark(format_args!(
+                "the corpus is mostly {language}, and the default embedder was made for English; a new corpus with \
+                 --embedder {MULTILINGUAL} finds more"
+            ));
         }
         Ok(())
     }

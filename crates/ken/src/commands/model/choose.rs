@@ -13,9 +13,9 @@ use ken_setup::{CorpusAddress, Key, Settings};
 use serde::Serialize;
 use serde_json::json;
 
-use super::languages::{self, Share};
 use crate::arguments::model::ModelChooseArguments;
 use crate::commands::doctor::{machine, network};
+use crate::commands::languages::{self, Share};
 use crate::failure::{Failure, Result};
 use crate::interrupt;
 use crate::output;

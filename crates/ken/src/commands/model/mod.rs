@@ -2,7 +2,6 @@
 //! model computes is asked elsewhere.
 
 pub(crate) mod choose;
-mod languages;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -170,13 +170,14 @@ pub(super) fn opened(
 
 /// What all cells have in common, as the keys of `ken.toml`.
 pub(super) fn common(settings: &Settings) -> Result<RunSettings> {
-    const KEYS: [&str; 12] = [
+    const KEYS: [&str; 13] = [
         "mode",
         "recall",
         "rerank",
         "rerank_depth",
         "rerank_chunk",
         "evidence_tokens",
+        "neighbors",
         "prompt_form",
         "precision",
         "device",

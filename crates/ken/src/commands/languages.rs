@@ -60,22 +60,29 @@ const BY_WORDS: [(&str, &[&str]); 7] = [
 
 /// A language, and the share of passages that are in it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub(super) struct Share {
-    pub(super) language: &'static str,
-    pub(super) share: f64,
+pub(crate) struct Share {
+    pub(crate) language: &'static str,
+    pub(crate) share: f64,
 }
 
 /// The languages of a corpus, the most frequent first.
-pub(super) fn of_corpus(path: &Path, active: Active) -> Result<Vec<Share>, CorpusError> {
+pub(crate) fn of_corpus(path: &Path, active: Active) -> Result<Vec<Share>, CorpusError> {
     let corpus = Corpus::open_shards(path, active)?;
     let step = corpus.passage_count().div_ceil(SAMPLE).max(1);
+    let segments = corpus.segments().iter();
+    let passages =
+        segments.flat_map(|segment| segment.live().ones().map(move |ordinal| (segment, ordinal)));
     let mut guesses = Vec::new();
-    for segment in corpus.segments() {
-        for ordinal in segment.live().ones().step_by(step) {
-            guesses.extend(guess(&segment.passage(ordinal)?.text));
-        }
+    for (segment, ordinal) in passages.step_by(step) {
+        guesses.extend(guess(&segment.passage(ordinal)?.text));
     }
     Ok(shares(&guesses))
+}
+
+/// The most frequent language, where that is not English.
+pub(crate) fn other_than_english(shares: &[Share]) -> Option<&'static str> {
+    let first = shares.first().map(|share| share.language);
+    first.filter(|language| *language != "English")
 }
 
 fn shares(guesses: &[&'static str]) -> Vec<Share> {
@@ -206,5 +213,8 @@ mod tests {
         let shown: Vec<_> = shown.iter().map(|one| (one.language, one.share)).collect();
         assert_eq!(shown, [("English", 0.9), ("German", 0.09)]);
         assert!(shares(&[]).is_empty());
+        assert_eq!(other_than_english(&shares(&guesses)), None);
+        assert_eq!(other_than_english(&shares(&["German"])), Some("German"));
+        assert_eq!(other_than_english(&[]), None);
     }
 }
