@@ -33,5 +33,5 @@ pub use index::{Hit, Index, RankedPlace};
 pub use mode::{Mode, UnknownMode};
 pub use recall::{Recall, UnknownRecall};
 pub use search::Query;
-pub use tokenize::{passage_terms, query_terms};
+pub use tokenize::{language_of, passage_terms, query_terms};
 pub use write::SegmentWriter;

@@ -12,7 +12,7 @@ use crate::retrieve::Retriever;
 use crate::retrieve::search_result::SearchResult;
 
 /// What is read with the neighbors of what is read, up to `reach` on each side, in the order in which they stand in
-/// their documents. Down the ranking each passage gets its nearest first, and one that has no room ends its side.
+/// their documents. Down the ranking each passage gets its nearest first; where one has no room, is missing or is read already, its side ends.
 /// A neighbor has the score of the passage that it stands beside.
 ///
 /// # Errors
@@ -33,36 +33,40 @@ pub(super) fn with_neighbors(
     let mut taken: HashSet<String> = ids.collect();
     let mut evidence = Vec::new();
     for passage in retrieved {
-        let (mut before, mut after) = (Vec::new(), Vec::new());
         // Of a part of a passage, what stands beside the passage is not its neighbor; other corpora are not asked.
         let has_neighbors =
             passage.in_prompt && passage.chunk.is_none() && passage.corpus.is_none();
+        let (mut before, mut after) = (Vec::new(), Vec::new());
         let place = PassageId(passage.passage_id.clone());
         if let Some((document, at)) = place.split().filter(|_| has_neighbors) {
-            let behind = |distance| Some(at + distance);
-            let ahead = |distance| at.checked_sub(distance);
-            let sides: [(&mut Vec<Retrieved>, &dyn Fn(usize) -> Option<usize>); 2] =
-                [(&mut after, &behind), (&mut before, &ahead)];
-            for (side, position) in sides {
-                for position in (1..=reach).map_while(position) {
-                    let id = PassageId::new(document, position).0;
-                    if taken.contains(&id) {
-                        break;
-                    }
-                    let Some(found) = retriever.back_end().find(&id)? else {
-                        break;
+            // What follows a passage more often goes on with it than what is before.
+            let mut sides = [(&mut after, true), (&mut before, true)];
+            for distance in 1..=reach {
+                let positions = [at.checked_add(distance), at.checked_sub(distance)];
+                for ((side, is_open), position) in sides.iter_mut().zip(positions) {
+                    let id = position.map(|position| PassageId::new(document, position).0);
+                    let id = id.filter(|id| *is_open && !taken.contains(id));
+                    let found = match &id {
+                        Some(id) => retriever.back_end().find(id)?,
+                        None => None,
                     };
-                    let neighbor = Retrieved {
+                    let neighbor = found.map(|found| Retrieved {
                         in_prompt: true,
                         ..Retrieved::unread(SearchResult::of(found, passage.score))
+                    });
+                    let tokens = match &neighbor {
+                        Some(own) => model.count_tokens(&prompt::numbered(number + 1, own))?,
+                        None => usize::MAX,
                     };
-                    let tokens = model.count_tokens(&prompt::numbered(number + 1, &neighbor))?;
-                    if tokens > left {
-                        break;
+                    *is_open = tokens <= left;
+                    if let Some(neighbor) = neighbor.filter(|_| *is_open) {
+                        (left, number) = (left - tokens, number + 1);
+                        taken.insert(neighbor.passage_id.clone());
+                        side.push(neighbor);
                     }
-                    (left, number) = (left - tokens, number + 1);
-                    taken.insert(id);
-                    side.push(neighbor);
+                }
+                if sides.iter().all(|(_, is_open)| !is_open) {
+                    break;
                 }
             }
         }

@@ -31,7 +31,7 @@ use tantivy::{Index, Score, Searcher, SegmentReader, TantivyError, Term};
 
 use self::files::Files;
 use crate::IndexError;
-use crate::tokenize::query_terms;
+use crate::tokenize::query_words;
 use crate::top_k::{Candidate, Place, TopK};
 
 /// The name of the folder of the first part in a segment's folder.
@@ -134,11 +134,12 @@ impl LexicalIndex {
         k: usize,
         is_live: &(impl Fn(Place) -> bool + Sync),
     ) -> Result<Vec<Candidate>, IndexError> {
-        let terms = self.query_terms(text);
-        if terms.is_empty() || k == 0 || self.tokens == 0 {
+        if k == 0 || self.tokens == 0 {
             return Ok(Vec::new());
         }
-        let weight = tantivy_call(Path::new(FOLDER), || self.weight(terms));
+        let weight = tantivy_call(Path::new(FOLDER), || {
+            self.weight(self.query_words(text)?.into_iter().flatten().collect())
+        });
         // What a damaged file makes of a call does not count.
         self.parts.iter().try_for_each(|part| part.files.sound())?;
         let weight = weight?;
@@ -151,18 +152,26 @@ impl LexicalIndex {
     }
 
     /// The most that a passage could score for a text: a term that is repeated without end, in a passage of no length,
-    /// counts its inverse document frequency times 1 + k1. Terms that no passage holds count too.
+    /// counts its inverse document frequency times 1 + k1. Words that no passage holds count too; a word in several
+    /// languages counts as the rarest of its terms that are held.
     pub(crate) fn most(&self, text: &str) -> Result<f32, IndexError> {
         const K1: f32 = 1.2;
         let passages = self.passages as f32;
-        let terms = self.query_terms(text);
         let frequencies = tantivy_call(Path::new(FOLDER), || {
-            terms.iter().map(|term| self.doc_freq(term)).collect()
+            let words = self.query_words(text)?;
+            let frequency = |word: &Vec<Term>| {
+                let held: Vec<u64> = word
+                    .iter()
+                    .map(|term| self.doc_freq(term))
+                    .collect::<Result<_, _>>()?;
+                Ok(held.into_iter().filter(|&held| held > 0).min())
+            };
+            words.iter().map(frequency).collect()
         });
         self.parts.iter().try_for_each(|part| part.files.sound())?;
-        let frequencies: Vec<u64> = frequencies?;
-        let rarities = frequencies.iter().map(|&held| {
-            let held = held as f32;
+        let frequencies: Vec<Option<u64>> = frequencies?;
+        let rarities = frequencies.iter().map(|held| {
+            let held = held.unwrap_or_default() as f32;
             (1.0 + (passages - held + 0.5) / (held + 0.5)).ln()
         });
         Ok((1.0 + K1) * rarities.sum::<f32>())
@@ -173,11 +182,23 @@ impl LexicalIndex {
         self.passages as usize
     }
 
-    fn query_terms(&self, text: &str) -> Vec<Term> {
-        let terms = query_terms(text).into_iter();
-        terms
-            .map(|term| Term::from_field_text(self.field, &term))
-            .collect()
+    /// The words of a query, each as its terms in the languages of the passages.
+    fn query_words(&self, text: &str) -> Result<Vec<Vec<Term>>, TantivyError> {
+        let term = |text: &String| Term::from_field_text(self.field, text);
+        let mut failed = None;
+        let is_held = |mark: &str| {
+            let held = self.doc_freq(&term(&mark.to_owned()));
+            held.map_err(|error| failed = Some(error))
+                .is_ok_and(|held| held > 0)
+        };
+        let words = query_words(text, is_held);
+        match failed {
+            Some(error) => Err(error),
+            None => Ok(words
+                .iter()
+                .map(|word| word.iter().map(term).collect())
+                .collect()),
+        }
     }
 
     /// The query for any of the terms, weighted by the statistics of all segments.

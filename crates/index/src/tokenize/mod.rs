@@ -1,7 +1,8 @@
 //! Text to the terms of the lexical index, the same way for passages and queries.
 //!
 //! Terms are words by Unicode's word boundaries, folded (`fold`) and stemmed by the Snowball stemmer of the main
-//! language of their script: Latin words as English, Cyrillic ones as Russian, and so on. What is written in several ways
+//! language of their script, Cyrillic ones as Russian and so on, and Latin ones of a passage by that of its language
+//! (`language`), which a term of no word marks; a query has the stems of all languages that are marked. What is written in several ways
 //! gets the terms of all of them: `Wi-Fi` is also `wifi`, `max_pressure` also `maxpressure`, `12,500` also `12500`,
 //! `getPumpStatus` also `get`, `pump` and `status`; and names that end or begin with signs, `C++`, `C#`, `.NET`, are also terms as
 //! they stand. Scripts written without spaces (Chinese, Japanese, Thai and others), and Korean, whose particles are part of the
@@ -10,6 +11,7 @@
 //! frequent words little weight, and some queries consist of nothing else.
 
 mod fold;
+mod language;
 mod words;
 
 use std::collections::VecDeque;
@@ -19,6 +21,9 @@ use tantivy::tokenizer::{TextAnalyzer, Token, TokenStream, Tokenizer};
 use unicode_segmentation::UnicodeSegmentation;
 
 use fold::fold;
+use frostem::Algorithm;
+pub use language::language_of;
+use language::{ENGLISH, Language, OTHERS};
 use words::{Compound, Joint, camel_parts, stem};
 
 /// The longest term, in characters. Longer words are cut, so that a page of base64 does not
@@ -43,26 +48,42 @@ const TERMS_AT_ONCE: usize = 256;
 /// The longest character of an unspaced script, marks included, in code points.
 const LONGEST_CHARACTER: usize = LONGEST_TERM / 2;
 
-/// The terms of a passage in the lexical index: those of its title, twice, and of its text.
+/// The terms of a passage, all of it taken for English: those of its title, twice, and of its text.
 #[must_use]
 pub fn passage_terms(title: &str, text: &str) -> Vec<String> {
-    let title: Vec<String> = terms(title, Side::Passage).collect();
+    let english = |text| terms(text, Side::Passage, ENGLISH.stems);
+    let title: Vec<String> = english(title).collect();
     let twice = title.iter().cloned().chain(title.iter().cloned());
-    twice.chain(terms(text, Side::Passage)).collect()
+    twice.chain(english(text)).collect()
 }
 
-/// The distinct terms of a query, in its order: at most the first 512 in the first MiB of the text.
+/// The distinct terms of a query in English, in its order: at most the first 512 in the first MiB of the text.
 #[must_use]
 pub fn query_terms(text: &str) -> Vec<String> {
+    query_words(text, |_| false).into_iter().flatten().collect()
+}
+
+/// The words of a query, each as its terms: that in English, and those in the languages that passages are in, of which
+/// `is_held` tells whether any passage holds their marks. At most the first 512 in the first MiB of the text, no term twice.
+pub(crate) fn query_words(text: &str, mut is_held: impl FnMut(&str) -> bool) -> Vec<Vec<String>> {
     let mut end = text.len().min(QUERY_BYTES);
     while !text.is_char_boundary(end) {
         end -= 1;
     }
+    let held = OTHERS.iter().filter(|language| is_held(language.marker));
+    let mut others: Vec<TermsOf> = held
+        .map(|language| terms(&text[..end], Side::Query, language.stems))
+        .collect();
     let mut seen = std::collections::HashSet::new();
-    terms(&text[..end], Side::Query)
-        .filter(|term| seen.insert(term.clone()))
-        .take(QUERY_TERMS)
-        .collect()
+    let words = terms(&text[..end], Side::Query, ENGLISH.stems).map(|term| {
+        // Languages differ in stems alone, so that their terms stand in the same places.
+        let more = others.iter_mut().filter_map(Iterator::next);
+        let mut word: Vec<String> = std::iter::once(term).chain(more).collect();
+        word.retain(|term| seen.insert(term.clone()));
+        word
+    });
+    let words = words.filter(|word| !word.is_empty());
+    words.take(QUERY_TERMS).collect()
 }
 
 /// Splits a text into terms.
@@ -73,8 +94,11 @@ impl Tokenizer for Terms {
     type TokenStream<'a> = TermStream;
 
     fn token_stream<'a>(&'a mut self, text: &'a str) -> TermStream {
+        let language = language::by_words(text).unwrap_or(ENGLISH);
+        let is_marked = !std::ptr::eq(language, ENGLISH);
         TermStream {
-            terms: terms(text, Side::Passage),
+            terms: terms(text, Side::Passage, language.stems),
+            mark: is_marked.then_some(language),
             token: Token::default(),
         }
     }
@@ -83,12 +107,16 @@ impl Tokenizer for Terms {
 /// The terms of one text. Offsets are left at zero: the index keeps none.
 struct TermStream {
     terms: TermsOf,
+    /// The language whose mark is still to come.
+    mark: Option<&'static Language>,
     token: Token,
 }
 
 impl TokenStream for TermStream {
     fn advance(&mut self) -> bool {
-        match self.terms.next() {
+        let marked = |language: &Language| language.marker.to_owned();
+        let next = self.terms.next();
+        match next.or_else(|| self.mark.take().map(marked)) {
             Some(term) => {
                 self.token.position = self.token.position.wrapping_add(1);
                 self.token.text = term;
@@ -116,10 +144,11 @@ enum Side {
     Query,
 }
 
-fn terms(text: &str, side: Side) -> TermsOf {
+fn terms(text: &str, side: Side, latin: Algorithm) -> TermsOf {
     TermsOf {
         text: fold(text),
         side,
+        latin,
         at: 0,
         piece: 0,
         is_unspaced: false,
@@ -135,6 +164,8 @@ struct TermsOf {
     /// Folded.
     text: String,
     side: Side,
+    /// How words in Latin letters are stemmed.
+    latin: Algorithm,
     /// What is before is done.
     at: usize,
     /// The end of the piece between two word boundaries in which that is.
@@ -160,7 +191,7 @@ impl Iterator for TermsOf {
             }
             if self.at == self.text.len() {
                 self.end_run();
-                self.ready.extend(self.compound.end());
+                self.end_compound();
             }
         }
         self.ready.pop_front()
@@ -183,7 +214,7 @@ impl TermsOf {
             if is_hyphen {
                 self.compound.join(Joint::Hyphen);
             } else if !is_word {
-                self.ready.extend(self.compound.end());
+                self.end_compound();
             }
         }
         match self.is_unspaced {
@@ -202,21 +233,29 @@ impl TermsOf {
         if word.contains(char::is_alphanumeric) {
             let cut: String = word.chars().take(LONGEST_TERM).collect();
             let lower = cut.to_lowercase();
-            self.ready.push_back(stem(&lower));
-            self.ready
-                .extend(camel_parts(&cut).map(|part| stem(&part.to_lowercase())));
+            let latin = self.latin;
+            let stemmed = |part: &str| stem(&part.to_lowercase(), latin);
+            self.ready.push_back(stem(&lower, latin));
+            self.ready.extend(camel_parts(&cut).map(stemmed));
             self.ready.extend(self.with_signs(&lower, end));
-            self.ready.extend(self.compound.push(&lower));
+            let joined = self.compound.push(&lower);
+            self.ready.extend(joined.map(|word| stem(&word, latin)));
             match sign {
                 Some('_') => self.compound.join(Joint::Hyphen),
                 Some(sign) if self.groups_digits(word, end + sign.len_utf8()) => {
                     self.compound.join(Joint::Digits);
                 }
-                Some(_) => self.ready.extend(self.compound.end()),
+                Some(_) => self.end_compound(),
                 None => {}
             }
         }
         self.at = end + sign.map_or(0, char::len_utf8);
+    }
+
+    fn end_compound(&mut self) {
+        let joined = self.compound.end();
+        self.ready
+            .extend(joined.map(|word| stem(&word, self.latin)));
     }
 
     /// A name with the signs that belong to it: up to two of `+` and `#` behind it, or the point before it.
@@ -304,11 +343,11 @@ mod tests {
     use proptest::prelude::*;
 
     fn terms(text: &str) -> Vec<String> {
-        super::terms(text, Side::Query).collect()
+        super::terms(text, Side::Query, Algorithm::English).collect()
     }
 
     fn of_passage(text: &str) -> Vec<String> {
-        super::terms(text, Side::Passage).collect()
+        super::terms(text, Side::Passage, Algorithm::English).collect()
     }
 
     /// Whether a query of one text finds a passage of the other by all of its terms.
@@ -435,6 +474,31 @@ mod tests {
         }
         assert_eq!(terms("Война и мир"), ["войн", "и", "мир"]);
         assert_ne!(fold("мой"), fold("мои"));
+    }
+
+    #[test]
+    fn a_passage_has_the_stems_of_its_language_and_a_query_those_of_all_that_are_held() {
+        let text = "Die Häuser der Inseln sind nicht von den Fischern.";
+        let mut analyzer = analyzer();
+        let mut stream = analyzer.token_stream(text);
+        let mut held = Vec::new();
+        while let Some(token) = stream.next() {
+            held.push(token.text.clone());
+        }
+        assert_eq!(held.last().map(String::as_str), Some("\u{1}de"));
+        let is_held = |term: &str| held.iter().any(|own| own == term);
+        for query in ["Haus", "einer Insel", "Fischer"] {
+            let words = query_words(query, is_held);
+            assert!(words.iter().flatten().any(|term| is_held(term)), "{query}");
+        }
+        assert_eq!(query_words("Häusern", is_held), [["hausern", "haus"]]);
+        assert_eq!(query_words("Häusern", |_| false), [["hausern"]]);
+        // An English text has no mark, and its queries no other stems.
+        let mut stream = analyzer.token_stream("The houses of the island are not for the fishers.");
+        assert_eq!(stream.next().map(|token| token.text.as_str()), Some("the"));
+        while let Some(token) = stream.next() {
+            assert!(!token.text.starts_with('\u{1}'));
+        }
     }
 
     #[test]

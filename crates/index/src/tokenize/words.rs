@@ -33,7 +33,7 @@ impl Compound {
         self.is_open = self.words > 0 && self.joint == Some(joint) && !self.is_open;
     }
 
-    /// Takes the next word; where no joint is before it, the words until then are a term.
+    /// Takes the next word; where no joint is before it, the words until then are one.
     pub(super) fn push(&mut self, word: &str) -> Option<String> {
         let ended = if self.is_open { None } else { self.end() };
         if self.joined.len() <= 4 * LONGEST_TERM {
@@ -44,11 +44,11 @@ impl Compound {
         ended
     }
 
-    /// The words that were joined, as one term.
+    /// The words that were joined, as one.
     pub(super) fn end(&mut self) -> Option<String> {
         let Self { joined, words, .. } = std::mem::take(self);
         let is_term = words > 1 && joined.chars().nth(LONGEST_TERM).is_none();
-        is_term.then(|| stem(&joined))
+        is_term.then_some(joined)
     }
 
     /// Whether digits can be the first group, or the next one, of a number.
@@ -90,10 +90,10 @@ pub(super) fn camel_parts(word: &str) -> impl Iterator<Item = &str> {
         .filter(|part| part.chars().nth(1).is_some())
 }
 
-/// The stem of a word, where there is a stemmer for its script.
-pub(super) fn stem(word: &str) -> String {
+/// The stem of a word, where there is a stemmer for its script; `latin` is that of Latin letters.
+pub(super) fn stem(word: &str, latin: Algorithm) -> String {
     let algorithm = match word.chars().find(|c| c.is_alphabetic()) {
-        Some('a'..='z' | '\u{df}'..='\u{24f}') => Algorithm::English,
+        Some('a'..='z' | '\u{df}'..='\u{24f}') => latin,
         Some('\u{370}'..='\u{3ff}') => Algorithm::Greek,
         Some('\u{400}'..='\u{52f}') => Algorithm::Russian,
         Some('\u{600}'..='\u{6ff}') => Algorithm::Arabic,

@@ -254,7 +254,7 @@ fn neighbors_of_what_was_found_are_read_where_there_is_room() {
     assert_eq!(read(&["--neighbors", "9"]), ["0", "1", "2", "3", "4"]);
     // What follows comes first where not all have room, and what has been found is not read twice.
     assert_eq!(
-        read(&["--neighbors", "9", "--evidence-tokens", "45"]),
+        read(&["--neighbors", "9", "--evidence-tokens", "30"]),
         ["2", "3"]
     );
     let all = read(&["--neighbors", "1", "--k", "2"]);

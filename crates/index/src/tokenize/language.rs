@@ -1,0 +1,237 @@
+//! The language of a text, guessed: by script, and in Latin letters by small words that nearly every sentence has.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::LazyLock;
+
+use frostem::Algorithm;
+
+/// A language in Latin letters.
+#[derive(Debug)]
+pub(crate) struct Language {
+    pub(crate) name: &'static str,
+    pub(super) stems: Algorithm,
+    words: &'static str,
+    /// A term that its passages have, so that queries know of them: no word is one.
+    pub(crate) marker: &'static str,
+}
+
+/// The one that is taken where none can be told.
+pub(crate) const ENGLISH: &Language = &Language {
+    name: "English",
+    stems: Algorithm::English,
+    words: "the of and to is that for with are be",
+    marker: "\u{1}en",
+};
+
+/// All others.
+pub(crate) static OTHERS: [Language; 11] = [
+    Language {
+        name: "German",
+        stems: Algorithm::German,
+        words: "der die und das ist nicht mit ein von zu",
+        marker: "\u{1}de",
+    },
+    Language {
+        name: "French",
+        stems: Algorithm::French,
+        words: "le les et des est une dans pour du qui",
+        marker: "\u{1}fr",
+    },
+    Language {
+        name: "Spanish",
+        stems: Algorithm::Spanish,
+        words: "el los las una por con para del es se",
+        marker: "\u{1}es",
+    },
+    Language {
+        name: "Italian",
+        stems: Algorithm::Italian,
+        words: "il di che non della sono gli nel è un",
+        marker: "\u{1}it",
+    },
+    Language {
+        name: "Portuguese",
+        stems: Algorithm::Portuguese,
+        words: "o os não uma em com do da para ao",
+        marker: "\u{1}pt",
+    },
+    Language {
+        name: "Dutch",
+        stems: Algorithm::Dutch,
+        words: "het een van dat niet voor zijn met op aan",
+        marker: "\u{1}nl",
+    },
+    Language {
+        name: "Swedish",
+        stems: Algorithm::Swedish,
+        words: "och att det som är inte för på av med",
+        marker: "\u{1}sv",
+    },
+    Language {
+        name: "Danish",
+        stems: Algorithm::Danish,
+        words: "og at det er ikke til af på med den",
+        marker: "\u{1}da",
+    },
+    Language {
+        name: "Finnish",
+        stems: Algorithm::Finnish,
+        words: "ja on ei että oli mutta kun joka ovat myös",
+        marker: "\u{1}fi",
+    },
+    Language {
+        name: "Romanian",
+        stems: Algorithm::Romanian,
+        words: "și în cu nu este pe care din sau pentru",
+        marker: "\u{1}ro",
+    },
+    Language {
+        name: "Turkish",
+        stems: Algorithm::Turkish,
+        words: "ve bir bu için ile olarak gibi çok daha değil",
+        marker: "\u{1}tr",
+    },
+];
+
+/// By their small words.
+static BY_WORD: LazyLock<HashMap<&str, Vec<usize>>> = LazyLock::new(|| {
+    let mut by_word: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (number, language) in all().enumerate() {
+        for word in language.words.split(' ') {
+            by_word.entry(word).or_default().push(number);
+        }
+    }
+    by_word
+});
+
+/// A text has a language if it has so many of its small words …
+const LEAST_WORDS: usize = 2;
+
+/// … and one in so many of all its words is one.
+const ONE_IN: usize = 20;
+
+fn all() -> impl Iterator<Item = &'static Language> {
+    std::iter::once(ENGLISH).chain(&OTHERS)
+}
+
+/// The language of a text, or its script where that does not tell; `None` of a text without letters.
+#[must_use]
+pub fn language_of(text: &str) -> Option<&'static str> {
+    let mut counts: BTreeMap<&'static str, usize> = BTreeMap::new();
+    for script in text.chars().filter_map(script) {
+        *counts.entry(script).or_default() += 1;
+    }
+    // Japanese is written in Han as well, and has kana in every sentence.
+    if let (Some(kana), Some(han)) = (counts.get("Japanese").copied(), counts.get_mut("Chinese"))
+        && 10 * kana > *han
+    {
+        *han = 0;
+    }
+    let (script, _) = counts.into_iter().max_by_key(|(_, count)| *count)?;
+    Some(match script {
+        "Latin" => by_words(text).map_or("others in Latin letters", |language| language.name),
+        script => script,
+    })
+}
+
+/// What a letter is a sign of.
+fn script(letter: char) -> Option<&'static str> {
+    Some(match letter {
+        '\u{370}'..='\u{3ff}' => "Greek",
+        '\u{400}'..='\u{52f}' => "Cyrillic",
+        '\u{590}'..='\u{5ff}' => "Hebrew",
+        '\u{600}'..='\u{6ff}' => "Arabic",
+        '\u{900}'..='\u{97f}' => "Hindi",
+        '\u{e00}'..='\u{e7f}' => "Thai",
+        '\u{3041}'..='\u{30ff}' => "Japanese",
+        '\u{3400}'..='\u{9fff}' => "Chinese",
+        '\u{1100}'..='\u{11ff}' | '\u{ac00}'..='\u{d7a3}' => "Korean",
+        'a'..='z' | 'A'..='Z' | '\u{c0}'..='\u{24f}' => "Latin",
+        letter if letter.is_alphabetic() => "others",
+        _ => return None,
+    })
+}
+
+/// The language whose small words a text has most of, if it has enough; of equals English, or the first.
+pub(super) fn by_words(text: &str) -> Option<&'static Language> {
+    let mut counts = [0; 1 + OTHERS.len()];
+    let mut words = 0;
+    for word in text.split(|letter: char| !letter.is_alphabetic()) {
+        words += usize::from(!word.is_empty());
+        // Longer words are none of them.
+        if word.len() <= 10
+            && let Some(languages) = BY_WORD.get(word.to_lowercase().as_str())
+        {
+            languages.iter().for_each(|&language| counts[language] += 1);
+        }
+    }
+    let found = counts.into_iter().enumerate().rev();
+    let (number, count) = found.max_by_key(|(_, count)| *count)?;
+    let is_enough = count >= LEAST_WORDS && ONE_IN * count >= words;
+    all().nth(number).filter(|_| is_enough)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_tells_its_language() {
+        for (text, language) in [
+            (
+                "The boat is kept in the shed, and the oil has to be changed.",
+                "English",
+            ),
+            (
+                "Das Boot ist im Schuppen, und das Öl wird mit dem Filter gewechselt.",
+                "German",
+            ),
+            (
+                "Le bateau est dans le hangar et les clés sont chez une voisine.",
+                "French",
+            ),
+            (
+                "El barco está en el cobertizo y las llaves están con una vecina.",
+                "Spanish",
+            ),
+            (
+                "La barca è nel capanno, e le chiavi non sono della casa.",
+                "Italian",
+            ),
+            (
+                "O barco não está em casa, e a chave do barco fica com uma vizinha.",
+                "Portuguese",
+            ),
+            (
+                "Het schip ligt niet in de haven, dat is van een schipper.",
+                "Dutch",
+            ),
+            (
+                "Båten är i skjulet och det är inte stängt på natten.",
+                "Swedish",
+            ),
+            (
+                "Båden er i skuret, og det er ikke lukket om natten.",
+                "Danish",
+            ),
+            ("Laiva on vajassa ja avaimet ovat naapurilla.", "Finnish"),
+            (
+                "Barca este în hangar și cheile nu sunt pe masă.",
+                "Romanian",
+            ),
+            ("Tekne bir kulübede ve anahtar komşu ile.", "Turkish"),
+            (
+                "Loď je v kůlně a klíče má sousedka.",
+                "others in Latin letters",
+            ),
+            ("Лодка стоит в сарае, ключ у соседки.", "Cyrillic"),
+            ("灯每九秒转一圈。", "Chinese"),
+            ("灯台の光は九秒ごとに回る。", "Japanese"),
+            ("등대의 불빛은 구 초마다 돈다.", "Korean"),
+            ("नाव छप्पर में है।", "Hindi"),
+        ] {
+            assert_eq!(language_of(text), Some(language), "{text}");
+        }
+        assert_eq!(language_of("12 + 30 = 42"), None);
+    }
+}
