@@ -15,6 +15,10 @@ use self::run::{Run, Runs};
 
 /// A step down of this share of the font size is a new paragraph.
 const PARAGRAPH: f32 = 1.75;
+/// A step down that is less than this multiple of the one before is the same.
+const SAME_STEP: f32 = 1.1;
+/// What may stand where a word is divided.
+const HYPHENS: [char; 3] = ['-', '\u{2010}', '\u{ad}'];
 /// How many runs and bytes of text wait to be ordered; a page has a few thousand.
 const MOST_RUNS: usize = 100_000;
 const MOST_BYTES: usize = 4 << 20;
@@ -82,6 +86,7 @@ impl Layout {
 fn paragraphs(lines: &[Line<'_>]) -> String {
     let mut text = String::new();
     let mut last: Option<&Line<'_>> = None;
+    let mut last_step = 0.0;
     for line in lines {
         let characters = written(line);
         let characters = characters.trim();
@@ -89,9 +94,12 @@ fn paragraphs(lines: &[Line<'_>]) -> String {
             continue;
         }
         if let Some(last) = last {
-            let down = line.place - last.place;
-            let is_paragraph = down > PARAGRAPH * last.size.max(line.size);
+            let step = line.place - last.place;
+            // Of lines that stand far apart, one may end within a word.
+            let is_divided = text.ends_with(HYPHENS) && step < SAME_STEP * last_step;
+            let is_paragraph = step > PARAGRAPH * last.size.max(line.size) && !is_divided;
             text.push_str(if is_paragraph { "\n\n" } else { "\n" });
+            last_step = step;
         }
         text.push_str(characters);
         last = Some(line);
@@ -104,8 +112,7 @@ fn paragraphs(lines: &[Line<'_>]) -> String {
 fn joined(text: &str) -> String {
     let mut joined = String::with_capacity(text.len());
     let mut rest = text;
-    let is_hyphen = |character| matches!(character, '-' | '\u{2010}' | '\u{ad}');
-    while let Some(at) = rest.find(is_hyphen) {
+    while let Some(at) = rest.find(HYPHENS) {
         let (before, hyphened) = rest.split_at(at);
         let mut characters = hyphened.chars();
         let hyphen = characters.next().unwrap_or_default();
@@ -195,6 +202,53 @@ mod tests {
     }
 
     #[test]
+    fn halves_of_a_word_on_lines_that_stand_apart_are_joined() {
+        let lines = [
+            ("in his shop with the words, Work-", 0.0, 80.0),
+            ("ers of the world and the rela-", 0.0, 60.0),
+            ("tion is", 0.0, 40.0),
+            ("pre-", 0.0, 0.0),
+            ("sent", 0.0, -80.0),
+        ];
+        let text = "in his shop with the words, Work-\n\ners of the world and the relation is\n\npre-\n\nsent";
+        assert_eq!(laid_out(&lines), text);
+    }
+
+    #[test]
+    fn accents_stand_over_their_letters() {
+        let accented = |first: &str, second: &str, shift: f32| {
+            let mut layout = Layout::default();
+            layout.write("n", pen(0.0, 0.0), pen(5.0, 0.0));
+            layout.write(first, pen(5.0, 0.0), pen(10.0, 0.0));
+            layout.write(second, pen(5.0 + shift, 1.5), pen(10.0 + shift, 1.5));
+            layout.write("e", pen(10.0, 0.0), pen(15.0, 0.0));
+            layout.finish()
+        };
+        assert_eq!(accented("¨", "ı", 0.5), "nïe");
+        assert_eq!(accented("o", "´", 0.5), "nóe");
+        assert_eq!(accented("\u{30b}", "o", -0.5), "nőe");
+        assert_eq!(accented("x", "´", 0.5), "nx´e");
+        assert_eq!(accented("o", "´", 5.0), "noé");
+    }
+
+    #[test]
+    fn what_stands_in_a_gap_is_read_there() {
+        let mut layout = Layout::default();
+        for (characters, start, end) in [
+            ("D", 0.0, 5.0),
+            ("n", 12.0, 17.0),
+            (" ", 17.0, 20.0),
+            (" ", 20.0, 27.0),
+            ("m", 27.0, 32.0),
+            ("=", 6.5, 10.5),
+            ("+", 20.0, 24.0),
+        ] {
+            layout.write(characters, pen(start, 0.0), pen(end, 0.0));
+        }
+        assert_eq!(layout.finish(), "D = n + m");
+    }
+
+    #[test]
     fn letters_set_apart_are_a_word() {
         let mut layout = Layout::default();
         let mut x = 0.0;
@@ -208,6 +262,15 @@ mod tests {
         }
         assert_eq!(layout.finish(), "HEADING NUMBER");
         assert_eq!(laid_out(&[("a", 0.0, 0.0), ("b", 8.0, 0.0)]), "a b");
+        let alphabet: Vec<_> = ["ä", "å", "æ", "è", "é", "ë"]
+            .into_iter()
+            .zip(0..)
+            .collect();
+        let apart: Vec<_> = alphabet
+            .iter()
+            .map(|&(letter, at)| (letter, 9.5 * at as f32, 0.0))
+            .collect();
+        assert_eq!(laid_out(&apart), "ä å æ è é ë");
     }
 
     #[test]
