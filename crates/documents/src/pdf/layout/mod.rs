@@ -8,6 +8,7 @@ mod line;
 mod order;
 mod run;
 
+use std::cell::LazyCell;
 use std::collections::HashSet;
 
 use self::line::{Line, written};
@@ -19,6 +20,8 @@ const PARAGRAPH: f32 = 1.75;
 const SAME_STEP: f32 = 1.1;
 /// What may stand where a word is divided.
 const HYPHENS: [char; 3] = ['-', '\u{2010}', '\u{ad}'];
+/// The most characters of half a word.
+const LONGEST_HALF: usize = 64;
 /// How many runs and bytes of text wait to be ordered; a page has a few thousand.
 const MOST_RUNS: usize = 100_000;
 const MOST_BYTES: usize = 4 << 20;
@@ -107,22 +110,42 @@ fn paragraphs(lines: &[Line<'_>]) -> String {
     text
 }
 
-/// The text with words that are divided at the end of a line joined. A soft hyphen elsewhere says
-/// only where a word may be divided.
+/// The text with words that are divided at the end of a line joined: those in small letters, and those that stand
+/// undivided elsewhere in it. A soft hyphen elsewhere says only where a word may be divided.
 fn joined(text: &str) -> String {
     let mut joined = String::with_capacity(text.len());
     let mut rest = text;
+    let is_letter = |character: &char| character.is_alphanumeric();
+    let words = LazyCell::new(|| {
+        let words = text.split(|character| !is_letter(&character));
+        words.collect::<HashSet<&str>>()
+    });
     while let Some(at) = rest.find(HYPHENS) {
         let (before, hyphened) = rest.split_at(at);
         let mut characters = hyphened.chars();
         let hyphen = characters.next().unwrap_or_default();
         let after = characters.as_str();
         joined.push_str(before);
-        let next = after
-            .strip_prefix('\n')
-            .and_then(|line| line.chars().next());
-        let is_divided = joined.chars().next_back().is_some_and(char::is_lowercase)
+        let line = after.strip_prefix('\n').unwrap_or_default();
+        let next = line.chars().next();
+        let is_in_small = joined.chars().next_back().is_some_and(char::is_lowercase)
             && next.is_some_and(char::is_lowercase);
+        let is_elsewhere = || {
+            let start = joined
+                .chars()
+                .rev()
+                .take(LONGEST_HALF)
+                .take_while(is_letter);
+            let start = joined.len() - start.map(char::len_utf8).sum::<usize>();
+            let second: String = line
+                .chars()
+                .take(LONGEST_HALF)
+                .take_while(is_letter)
+                .collect();
+            let is_whole = start < joined.len() && !second.is_empty();
+            is_whole && words.contains((joined[start..].to_owned() + &second).as_str())
+        };
+        let is_divided = is_in_small || is_elsewhere();
         let is_soft = hyphen == '\u{ad}';
         rest = after;
         if is_divided || (is_soft && next.is_some_and(char::is_alphabetic)) {
@@ -199,6 +222,10 @@ mod tests {
         );
         assert_eq!(joined("a\u{ad}b x\u{ad}\nY 7-\n8 a-b"), "ab xY 7-\n8 a-b");
         assert_eq!(joined("-\n\u{ad}\n-"), "-\n\n-");
+        assert_eq!(
+            joined("A-\nB or TraceMonkey, Trace-\nMonkey"),
+            "A-\nB or TraceMonkey, TraceMonkey"
+        );
     }
 
     #[test]
