@@ -195,7 +195,7 @@ fn run(arguments: &[String]) -> Result<()> {
 fn usage() -> String {
     let mut text = String::from("usage: cargo xtask VERB\n");
     for (verb, purpose) in VERBS {
-        text.push_str(&format!("\n  {verb:<13}{purpose}"));
+        text.push_str(&format!("\n  {verb:<17}{purpose}"));
     }
     text
 }

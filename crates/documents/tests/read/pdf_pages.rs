@@ -156,3 +156,38 @@ fn fonts_of_several_kinds_on_one_page() {
     let found = documents_of("p.pdf", &crate::files::font::fonts()).remove(0);
     assert_eq!(found.2, "look\nfiA A\na0באé x", "{}", found.3);
 }
+
+#[test]
+fn files_that_are_read_in_part_are_named() {
+    let told = |file: &[u8]| {
+        let folder = crate::folder(&[("a.pdf", file)]);
+        let documents = ken_documents::read_documents(&[folder.path().to_owned()]).unwrap();
+        let notices = documents.notices();
+        assert_eq!(documents.count(), 1);
+        let notices = notices.take();
+        let told = notices.iter().map(ToString::to_string);
+        let told: Vec<String> = told.collect();
+        told.join(", ")
+            .split_once("a.pdf ")
+            .map(|(_, told)| told.to_owned())
+    };
+    let known = "BT /H 10 Tf 20 100 Td (known) Tj ET";
+    assert_eq!(
+        told(&two_pages("BT /F 10 Tf (x) Tj ET", "BT /F 10 Tf (y) Tj ET")),
+        None
+    );
+    assert_eq!(
+        told(&two_pages("BT /F 10 Tf (x) Tj ET", "q Q")).as_deref(),
+        Some("was read in part: 1 of its pages have no text")
+    );
+    let font = simple("/Encoding << /Differences [1 /mystery] >>");
+    assert_eq!(
+        told(&page(
+            &format!("{known} BT /F 10 Tf <01> Tj ET"),
+            "",
+            &[font]
+        ))
+        .as_deref(),
+        Some("was read in part: its fonts do not say what 1 characters mean")
+    );
+}

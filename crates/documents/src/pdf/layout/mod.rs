@@ -351,6 +351,20 @@ mod tests {
         assert_eq!(laid_out(&lines), "first\nsecond\nthird");
     }
 
+    #[test]
+    fn lines_that_run_into_one_another_stay_lines() {
+        let words = [
+            ("HOW", 0.0, 0.0),
+            ("MEDIA", 40.0, 0.0),
+            ("LOCK", 100.0, 0.0),
+            ("FREE", 4.0, -4.5),
+            ("CULTURE", 42.0, -4.5),
+            ("LAW", 101.0, -4.5),
+        ];
+        assert_eq!(laid_out(&words), "HOW MEDIA LOCK\nFREE CULTURE LAW");
+        assert_eq!(laid_out(&[("x", 0.0, 0.0), ("2", 5.0, 4.5)]), "x2");
+    }
+
     const LEFT: [&str; 4] = [
         "The lamp of buoy four is",
         "lit before dusk and is put",

@@ -5,6 +5,10 @@ use super::run::Run;
 
 /// Runs whose places differ by less than this share of the smaller font size are on one line.
 const SAME_LINE: f32 = 0.6;
+/// Runs over one another whose places differ by more than this share are on two lines.
+const NEXT_LINE: f32 = 0.35;
+/// How many runs of a row each other one is compared with.
+const MOST_COMPARED: usize = 64;
 /// A gap of this share of the font size parts the cells of a row, or columns.
 const CELL: f32 = 0.9;
 /// A gutter between columns, which is a gap in all rows, is at least this wide.
@@ -64,15 +68,29 @@ fn rows(runs: &[Run]) -> Vec<Row<'_>> {
     let mut rows = Vec::new();
     let mut rest = sorted.as_slice();
     while let Some((_, first)) = rest.first() {
-        let is_beside = |(_, run): &(usize, &Run)| {
+        let is_beside = |(_, run): &&(usize, &Run)| {
             run.place - first.place <= SAME_LINE * first.size.min(run.size)
         };
-        let count = rest.iter().take_while(|run| is_beside(run)).count().max(1);
+        let is_free = |at: usize| {
+            let before = rest.iter().take(at.min(MOST_COMPARED));
+            let run = rest.get(at).map(|(_, run)| run);
+            run.is_none_or(|run| before.clone().all(|(_, other)| !stand_over(other, run)))
+        };
+        let beside = rest.iter().take_while(|run| is_beside(run)).enumerate();
+        let count = beside.take_while(|&(at, _)| is_free(at)).count().max(1);
         let (row, others) = rest.split_at(count);
         rows.push(self::row(row));
         rest = others;
     }
     rows
+}
+
+/// Whether the second run is on the next line although it is near the first, since it starts under it.
+fn stand_over(first: &Run, second: &Run) -> bool {
+    let (size, width) = (first.size.min(second.size), second.end - second.start);
+    let common = first.end.min(second.end) - first.start.max(second.start);
+    second.place - first.place > NEXT_LINE * size
+        && 2.0 * common > width.min(first.end - first.start)
 }
 
 fn row<'a>(runs: &[(usize, &'a Run)]) -> Row<'a> {
