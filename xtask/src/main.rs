@@ -107,6 +107,11 @@ pub(crate) const VERBS: &[(&str, &str)] = &[
         "measure a policy datastore of 100,000 entries, or of as many as the argument says",
     ),
     (
+        "bench documents",
+        "compare readers of documents with poppler, pypdf and pdf_oxide on the PDFs of a folder, and with markitdown on \
+         Office files that it makes; takes the folder",
+    ),
+    (
         "gguf",
         "write a model of random weights; takes --shape llama3-8b, and a file (4.9 GB)",
     ),
@@ -148,6 +153,7 @@ fn run(arguments: &[String]) -> Result<()> {
         ["bench", "datastore", entries] => {
             bench::datastore(&root, entries.parse().context("ENTRIES is no number")?)
         }
+        ["bench", "documents", folder] => bench::documents(&root, Path::new(folder)),
         ["gguf", "--shape", shape, out] => shaped::write(shape, Path::new(out)),
         ["torture", rest @ ..] => stages::torture(&root, rest),
         ["tidy"] => stages::tidy(&root),
@@ -189,7 +195,7 @@ fn run(arguments: &[String]) -> Result<()> {
 fn usage() -> String {
     let mut text = String::from("usage: cargo xtask VERB\n");
     for (verb, purpose) in VERBS {
-        text.push_str(&format!("\n  {verb:<13}{purpose}"));
+        text.push_str(&format!("\n  {verb:<17}{purpose}"));
     }
     text
 }

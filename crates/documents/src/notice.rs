@@ -33,6 +33,13 @@ pub enum NoticeKind {
     },
     /// It has no text, as a page that only a script fills.
     WithoutText,
+    /// It is a PDF, of which some could not be read.
+    PartlyUnread {
+        /// How many of its pages have no text.
+        pages: usize,
+        /// How many characters its fonts do not say the meaning of.
+        characters: usize,
+    },
     /// It had NUL bytes, which were left out.
     NulsLeftOut {
         /// How many.
@@ -56,6 +63,16 @@ impl fmt::Display for Notice {
                 "{path} was read as {encoding}, in which {malformed} characters have no meaning"
             ),
             NoticeKind::WithoutText => write!(formatter, "{path} has no text"),
+            NoticeKind::PartlyUnread { pages, characters } => {
+                write!(formatter, "{path} was read in part: ")?;
+                let no_text = format!("{pages} of its pages have no text");
+                let unknown = format!("its fonts do not say what {characters} characters mean");
+                match (pages, characters) {
+                    (0, _) => formatter.write_str(&unknown),
+                    (_, 0) => formatter.write_str(&no_text),
+                    _ => write!(formatter, "{no_text}, and {unknown}"),
+                }
+            }
             NoticeKind::NulsLeftOut { count } => {
                 write!(formatter, "{path} was read without its {count} NUL bytes")
             }

@@ -5,6 +5,7 @@
 //! from PyPI into an environment of their own, a download of some gigabytes.
 
 mod datastore;
+mod documents;
 mod index;
 
 use std::path::{Path, PathBuf};
@@ -16,6 +17,7 @@ use serde_json::{Value, json};
 use crate::{cargo_command, models};
 
 pub(crate) use self::datastore::datastore;
+pub(crate) use self::documents::documents;
 pub(crate) use self::index::{Vectors, growth, index};
 
 /// The peers, by their names for pip.

@@ -75,7 +75,36 @@ pub(super) fn load(bytes: &[u8], path: &Path, watch: &Watch) -> Result<Pdf, Read
     if pdf.trailer.has(b"Encrypt") && !pdf.was_encrypted() {
         return Err(encrypted());
     }
+    if !pdf.was_encrypted() {
+        fill_streams(&mut pdf, bytes);
+    }
     Ok(pdf)
+}
+
+/// Gives streams of which the file does not say how long they are their content: what precedes the word that
+/// ends one.
+fn fill_streams(pdf: &mut Pdf, bytes: &[u8]) {
+    const END: &[u8] = b"endstream";
+    let position = |part: &[u8], of: &[u8]| of.windows(part.len()).position(|found| found == part);
+    // Places are counted from where the file says that it is one.
+    let bytes = &bytes[position(b"%PDF-", bytes).unwrap_or(0)..];
+    let streams = pdf.objects.values_mut().filter_map(|object| {
+        let stream = object.as_stream_mut().ok()?;
+        let start = stream
+            .start_position
+            .filter(|_| stream.content.is_empty())?;
+        Some((start, stream))
+    });
+    let mut streams: Vec<_> = streams.collect();
+    streams.sort_unstable_by_key(|&(start, _)| start);
+    let mut next_start = bytes.len();
+    for (start, stream) in streams.into_iter().rev() {
+        let content = bytes.get(start..next_start).unwrap_or_default();
+        if let Some(end) = position(END, content) {
+            stream.set_content(content[..end].to_vec());
+        }
+        next_start = start.min(next_start);
+    }
 }
 
 pub(super) fn broken(path: &Path, reason: String) -> ReadError {

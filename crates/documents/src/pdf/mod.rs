@@ -3,6 +3,7 @@
 //! It recognizes no text in pictures. What it could not read is counted.
 
 mod annotation;
+mod content;
 mod font;
 mod layout;
 mod load;
@@ -19,6 +20,7 @@ use serde_json::Map;
 use self::load::{broken, load};
 use self::work::Work;
 use crate::error::ReadError;
+use crate::notice::NoticeKind;
 use crate::record::{Contents, one_line};
 use crate::watch::Watch;
 use ken_storage::contained;
@@ -60,6 +62,13 @@ fn read(bytes: &[u8], path: &Path, watch: &Watch) -> Result<Contents, ReadError>
             pages: pages.len(),
             unread,
         });
+    }
+    if empty > 0 || unread > 0 {
+        let kind = NoticeKind::PartlyUnread {
+            pages: empty,
+            characters: unread,
+        };
+        watch.notices.add(path.to_owned(), kind);
     }
     let information = information(&pdf);
     let mut metadata = Map::new();

@@ -3,13 +3,13 @@
 
 use std::rc::Rc;
 
-use lopdf::content::Content;
 use lopdf::{
     DecompressError, Dictionary, Document as Pdf, Error as PdfError, Object, ObjectId, Stream,
     decode_text_string,
 };
 
 use super::annotation::{self, Look, annotations};
+use super::content::Operations;
 use super::font::{Font, Fonts, number};
 use super::layout::{Layout, Pen};
 use super::matrix::Matrix;
@@ -18,6 +18,8 @@ use crate::error::ReadError;
 
 /// How deep forms may be nested; a form that draws itself has no end.
 const DEEPEST_FORM: usize = 12;
+/// A code without a meaning that is narrower than this share of the font size may be a space.
+const NARROW: f32 = 0.35;
 /// How many graphics states a page may save.
 const SAVED_STATES: usize = 1000;
 
@@ -151,8 +153,7 @@ impl<'a> Drawing<'a, '_, '_> {
         let mut kept = Vec::new();
         let mut line = Matrix::IDENTITY;
         let mut pen = Matrix::IDENTITY;
-        // What precedes an error in the content is drawn.
-        for operation in Content::decode_iter(content).map_while(Result::ok) {
+        for operation in Operations::of(content) {
             self.work.step()?;
             let operands = &operation.operands;
             let value = |at: usize| operands.get(at).map_or(0.0, |it| number(self.pdf, it));
@@ -160,42 +161,42 @@ impl<'a> Drawing<'a, '_, '_> {
                 line = Matrix::shift(x, y).then(line);
                 line
             };
-            match operation.operator.as_str() {
-                "q" if kept.len() < SAVED_STATES => kept.push(state.clone()),
-                "Q" => {
+            match operation.operator {
+                b"q" if kept.len() < SAVED_STATES => kept.push(state.clone()),
+                b"Q" => {
                     if let Some(before) = kept.pop() {
                         state = before;
                     }
                 }
-                "cm" => state.page = Matrix::read(self.pdf, operands).then(state.page),
-                "BT" => {
+                b"cm" => state.page = Matrix::read(self.pdf, operands).then(state.page),
+                b"BT" => {
                     line = Matrix::IDENTITY;
                     pen = line;
                 }
-                "Tm" => {
+                b"Tm" => {
                     line = Matrix::read(self.pdf, operands);
                     pen = line;
                 }
-                "Td" => pen = next_line(value(0), value(1)),
-                "TD" => {
+                b"Td" => pen = next_line(value(0), value(1)),
+                b"TD" => {
                     state.leading = -value(1);
                     pen = next_line(value(0), value(1));
                 }
-                "T*" => pen = next_line(0.0, -state.leading),
-                "TL" => state.leading = value(0),
-                "Tc" => state.character_spacing = value(0),
-                "Tw" => state.word_spacing = value(0),
-                "Tz" => state.stretch = value(0) / 100.0,
-                "Tf" => {
+                b"T*" => pen = next_line(0.0, -state.leading),
+                b"TL" => state.leading = value(0),
+                b"Tc" => state.character_spacing = value(0),
+                b"Tw" => state.word_spacing = value(0),
+                b"Tz" => state.stretch = value(0) / 100.0,
+                b"Tf" => {
                     state.size = value(1);
                     let font = self.resource(resources, b"Font", operands);
                     let font = font.and_then(|font| font.as_dict().ok());
                     let font = font.map(|font| self.fonts.font(font, self.work));
                     state.font = font.transpose()?;
                 }
-                "Tj" | "TJ" => self.show(operands, &state, &mut pen)?,
-                "'" | "\"" => {
-                    if operation.operator == "\"" {
+                b"Tj" | b"TJ" => self.show(operands, &state, &mut pen)?,
+                b"'" | b"\"" => {
+                    if operation.operator == b"\"" {
                         state.word_spacing = value(0);
                         state.character_spacing = value(1);
                     }
@@ -203,15 +204,15 @@ impl<'a> Drawing<'a, '_, '_> {
                     let text = operands.last().map_or(&[][..], std::slice::from_ref);
                     self.show(text, &state, &mut pen)?;
                 }
-                "Do" => {
+                b"Do" => {
                     let form = self.resource(resources, b"XObject", operands);
                     if let Some(form) = form.and_then(|form| form.as_stream().ok()) {
                         self.form(form, resources, &state, depth + 1)?;
                     }
                 }
-                "BDC" => self.begin_mark(resources, operands),
-                "BMC" => self.begin_mark(resources, &[]),
-                "EMC" => self.end_mark()?,
+                b"BDC" => self.begin_mark(resources, operands),
+                b"BMC" => self.begin_mark(resources, &[]),
+                b"EMC" => self.end_mark()?,
                 _ => {}
             }
         }
@@ -377,6 +378,8 @@ impl<'a> Drawing<'a, '_, '_> {
                     let (first, _) = replacement.place.unwrap_or((from, to));
                     replacement.place = Some((first, to));
                 }
+                // What is left out leaves a gap.
+                None if glyph.text.is_none() && glyph.width < NARROW => {}
                 None => self.layout.write(text, from, to),
             }
             let spacing = match glyph.is_space {

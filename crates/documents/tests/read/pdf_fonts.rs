@@ -202,6 +202,60 @@ fn standard_fonts_have_their_widths() {
 }
 
 #[test]
+fn codes_of_symbol_fonts_that_are_mapped_to_private_characters() {
+    let map = "2 beginbfchar <0001> <F02B> <0002> <F061> endbfchar";
+    let mut objects = composite("/Identity-H", "", "/ToUnicode 12 0 R", &[stream("", map)]);
+    assert_eq!(drawn("<00010002>", &objects), "\u{f02b}\u{f061}");
+    objects[0] = objects[0].replace("/BaseFont /Any", "/BaseFont /ABCDEF+SymbolMT");
+    assert_eq!(drawn("<00010002>", &objects), "+α");
+}
+
+#[test]
+fn glyphs_of_fonts_that_everyone_has() {
+    let named = |name: &str, others: &[String]| {
+        let mut objects = composite("/Identity-H", "/DW 500 /FontDescriptor 12 0 R", "", others);
+        objects[1] = objects[1].replace("/BaseFont /Any", &format!("/BaseFont /{name}"));
+        drawn("<002600440050007000b500030026>", &objects)
+    };
+    let descriptor = "<< /Type /FontDescriptor /FontName /Any /Flags 32 >>".to_owned();
+    for name in [
+        "TimesNewRoman,Italic",
+        "Arial-BoldMT",
+        "Times#20New#20Roman",
+    ] {
+        assert_eq!(
+            named(name, std::slice::from_ref(&descriptor)),
+            "Camé” C",
+            "{name}"
+        );
+    }
+    let names = "/Encoding << /Differences [1 /g36 /g3 /g70 /g181] >>";
+    let numbered = simple(names).replace("ABCDEF+Any", "ABCDEF+ArialMT");
+    assert_eq!(drawn("<0103020304>", &[numbered]), "Ac c”");
+    let (kind, _) = crate::error_of(
+        "f.pdf",
+        &page(
+            "BT /F 10 Tf <0026> Tj ET",
+            "",
+            &composite("/Identity-H", "", "", &[]),
+        ),
+    );
+    assert_eq!(kind, "pdf_without_text");
+}
+
+#[test]
+fn fonts_of_usual_letters_have_the_standard_encoding() {
+    let font = |flags| {
+        let font =
+            simple("/FontDescriptor 12 0 R").replace("/Subtype /Type1", "/Subtype /TrueType");
+        let descriptor = format!("<< /Type /FontDescriptor /FontName /Any /Flags {flags} >>");
+        [font, "null".to_owned(), descriptor]
+    };
+    assert_eq!(drawn("<F1F9>", &font(32)), "æø");
+    assert_eq!(drawn("<F1F9>", &font(4)), "ñù");
+}
+
+#[test]
 fn characters_without_a_meaning_are_counted() {
     let objects = composite("/Identity-H", "/DW 500", "", &[]);
     let content = "BT /H 10 Tf 20 100 Td (known) Tj /F 10 Tf 20 80 Td <00010002> Tj ET";

@@ -88,6 +88,60 @@ fn hebrew_is_in_its_logical_order() {
 }
 
 #[test]
+fn odd_bytes_in_the_content_cost_nothing_else() {
+    for content in [
+        "BT /F 10 Tf 20 100 Td [(The) 0.0 Tc -250 (valve)] TJ ET",
+        "BT /F 10 Tf 20 100 Td ) (The ) Tj ] > (valve) Tj ET",
+        "BT /F 10 Tf --20 100.0.0 Td <54 6865 > Tj\u{1} 15 0 Td [( val) (ve)] TJ ET",
+        "BI /W 1 /H 1 ID \u{1}\u{2} EI BT /F 10 Tf 20 100 Td (The valve) Tj ET",
+    ] {
+        let font = simple("/Encoding /WinAnsiEncoding");
+        let found = text(content, "", &[font])
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ");
+        assert_eq!(found, "The valve", "{content}");
+    }
+}
+
+#[test]
+fn contents_without_a_length_end_where_they_say() {
+    let file = page("BT /F 10 Tf 20 100 Td (The valve) Tj ET", "", &[simple("")]);
+    let file = String::from_utf8(file).unwrap();
+    for (from, to) in [("/Length", "/Lxngth"), ("/Length ", "/Length 99 0 R /L ")] {
+        let found = documents_of("p.pdf", file.replace(from, to).as_bytes());
+        assert_eq!(found[0].2, "The valve", "{to}");
+    }
+}
+
+#[test]
+fn labels_of_a_figure_do_not_stand_in_the_text_beside_it() {
+    let lines = [
+        "have been tried and failed. When it fails to finish a start-",
+        "ing at a given point, then the machine records that failure.",
+        "The machine also sets a counter so that it will not try to re-",
+        "cord one that starts there until it is passed a few more times,",
+        "during start of the engine and during its steady-state of it,",
+        "which is why the fragment is marked as one that never starts.",
+    ];
+    let mut content = "BT /F 8 Tf 1 0 0 1 20 700 Tm 10 TL".to_owned();
+    for line in lines {
+        content += &format!(" ({line}) Tj T*");
+    }
+    for (at, label) in ["Trace", "Number", "Linked", "Closed"].iter().enumerate() {
+        content += &format!(" 1 0 0 1 350 {} Tm ({label}) Tj", 697 - 13 * at);
+    }
+    let found = text(&(content + " ET"), "", &[simple("")]);
+    assert!(found.contains("starting at a given point"), "{found}");
+    assert!(found.contains("record one that starts"), "{found}");
+    let words: Vec<&str> = found.split_whitespace().collect();
+    assert!(
+        words.ends_with(&["Trace", "Number", "Linked", "Closed"]),
+        "{found}"
+    );
+}
+
+#[test]
 fn pages_without_text_are_counted() {
     let found = documents_of("p.pdf", &two_pages("BT /F 10 Tf (x) Tj ET", "q Q")).remove(0);
     assert!(
@@ -101,4 +155,39 @@ fn pages_without_text_are_counted() {
 fn fonts_of_several_kinds_on_one_page() {
     let found = documents_of("p.pdf", &crate::files::font::fonts()).remove(0);
     assert_eq!(found.2, "look\nfiA A\na0באé x", "{}", found.3);
+}
+
+#[test]
+fn files_that_are_read_in_part_are_named() {
+    let told = |file: &[u8]| {
+        let folder = crate::folder(&[("a.pdf", file)]);
+        let documents = ken_documents::read_documents(&[folder.path().to_owned()]).unwrap();
+        let notices = documents.notices();
+        assert_eq!(documents.count(), 1);
+        let notices = notices.take();
+        let told = notices.iter().map(ToString::to_string);
+        let told: Vec<String> = told.collect();
+        told.join(", ")
+            .split_once("a.pdf ")
+            .map(|(_, told)| told.to_owned())
+    };
+    let known = "BT /H 10 Tf 20 100 Td (known) Tj ET";
+    assert_eq!(
+        told(&two_pages("BT /F 10 Tf (x) Tj ET", "BT /F 10 Tf (y) Tj ET")),
+        None
+    );
+    assert_eq!(
+        told(&two_pages("BT /F 10 Tf (x) Tj ET", "q Q")).as_deref(),
+        Some("was read in part: 1 of its pages have no text")
+    );
+    let font = simple("/Encoding << /Differences [1 /mystery] >>");
+    assert_eq!(
+        told(&page(
+            &format!("{known} BT /F 10 Tf <01> Tj ET"),
+            "",
+            &[font]
+        ))
+        .as_deref(),
+        Some("was read in part: its fonts do not say what 1 characters mean")
+    );
 }

@@ -10,7 +10,8 @@ use super::cmap::CMap;
 use super::collection::{self, Collections};
 use super::token::number_of;
 use super::{
-    FONT_BYTES, Glyph, WIDTH_UNIT, array, cff, name, number, program, to_unicode, truetype,
+    FONT_BYTES, Glyph, WIDTH_UNIT, array, cff, encoding, glyph_order, is_of_type, name, number,
+    program, to_unicode, truetype,
 };
 
 /// How many widths of a font are read; more than one for each code would be redundant.
@@ -53,7 +54,9 @@ enum Characters {
 
 impl Composite {
     pub(super) fn read(pdf: &Pdf, font: &Dictionary, collections: &mut Collections) -> Self {
-        let (map, mut bytes) = to_unicode(pdf, font);
+        let (mut map, mut bytes) = to_unicode(pdf, font);
+        let font_name = name(pdf, font, b"BaseFont").unwrap_or_default();
+        encoding::read_symbols(font_name, map.characters.values_mut());
         let descendant = array(pdf, font, b"DescendantFonts")
             .first()
             .and_then(|font| pdf.dereference(font).ok())
@@ -223,15 +226,20 @@ fn characters(
     }
 }
 
-/// The characters of glyphs, by their numbers in the file, as the font's program names them.
+/// The characters of glyphs, by their numbers in the file: as the font's program names them, or as they
+/// follow one another in a font that everyone has.
 fn glyphs(pdf: &Pdf, font: &Dictionary) -> Vec<String> {
-    let Some(program) = program(pdf, font) else {
-        return Vec::new();
+    let glyphs = match program(pdf, font) {
+        Some(program) => {
+            let by_name = || cff::read(&program).map(|program| program.glyphs);
+            truetype::glyphs(&program).or_else(by_name)
+        }
+        None if is_of_type(font, b"CIDFontType2") => {
+            name(pdf, font, b"BaseFont").and_then(glyph_order::glyphs)
+        }
+        None => None,
     };
-    let by_name = || cff::read(&program).map(|program| program.glyphs);
-    let glyphs = truetype::glyphs(&program)
-        .or_else(by_name)
-        .unwrap_or_default();
+    let glyphs = glyphs.unwrap_or_default();
     let map = font
         .get_deref(b"CIDToGIDMap", pdf)
         .and_then(Object::as_stream);

@@ -4,8 +4,10 @@ use std::collections::HashMap;
 
 use lopdf::{Dictionary, Document as Pdf, Object};
 
-use super::{cff, glyph_name, is_of_type, name, program, type1};
+use super::{cff, flags, glyph_name, glyph_order, is_of_type, name, program, type1};
 
+/// The flag of fonts that have the usual letters, whose encoding is the standard one unless they name another.
+const NONSYMBOLIC: i64 = 1 << 5;
 /// How many entries of an encoding are read; more than two for each code would be redundant.
 const MOST_DIFFERENCES: usize = 1024;
 /// The codes of the font Symbol from 0x20 and from 0xa0.
@@ -19,18 +21,20 @@ const SYMBOL: [(u8, &str); 2] = [
         "€ϒ′≤⁄∞ƒ♣♦♥♠↔←↑→↓°±″≥×∝∂•÷≠≡≈…⏐⎯↵ℵℑℜ℘⊗⊕∅∩∪⊃⊇⊄⊂⊆∈∉∠∇®©™∏√⋅¬∧∨⇔⇐⇑⇒⇓◊〈®©™∑⎛⎜⎝⎡⎢⎣⎧⎨⎩⎪\0〉∫⌠⎮⌡⎞⎟⎠⎤⎥⎦⎫⎬⎭",
     ),
 ];
-/// The codes of the font ZapfDingbats that are out of order.
-const DINGBATS: [(u8, char); 10] = [
-    (0x20, ' '),
-    (0x25, '☎'),
-    (0x2a, '☛'),
-    (0x2b, '☞'),
-    (0x48, '★'),
-    (0x6c, '●'),
-    (0x6e, '■'),
-    (0x73, '▲'),
-    (0x74, '▼'),
-    (0x75, '◆'),
+/// The codes of the font ZapfDingbats that are out of order, from a first one on.
+const DINGBATS: [(u8, &str); 12] = [
+    (0x20, " "),
+    (0x25, "☎"),
+    (0x2a, "☛☞"),
+    (0x48, "★"),
+    (0x6c, "●"),
+    (0x6e, "■"),
+    (0x73, "▲▼◆"),
+    (0x77, "◗"),
+    (0x80, "❨❩❪❫❬❭❮❯❰❱❲❳❴❵"),
+    (0xa8, "♣♦♥♠①②③④⑤⑥⑦⑧⑨⑩"),
+    (0xd5, "→↔↕"),
+    (0xf0, "\0"),
 ];
 
 /// The characters of all codes; empty for those without a known meaning.
@@ -47,7 +51,8 @@ pub(super) fn characters(pdf: &Pdf, font: &Dictionary) -> Vec<String> {
     if let Some(entries) = entries {
         // Names of drawings, which Type 3 fonts have, are arbitrary: there the base says more.
         let is_arbitrary = named.is_some() && is_of_type(font, b"Type3");
-        differ(pdf, entries, &mut codes, is_arbitrary);
+        let font_name = name(pdf, font, b"BaseFont").unwrap_or_default();
+        differ(pdf, entries, font_name, &mut codes, is_arbitrary);
     }
     // What nothing else is known of is the space in all encodings.
     if let Some(space) = codes
@@ -62,12 +67,11 @@ pub(super) fn characters(pdf: &Pdf, font: &Dictionary) -> Vec<String> {
 /// What the codes mean before differences.
 fn base(pdf: &Pdf, font: &Dictionary, named: Option<&[u8]>) -> Vec<String> {
     let own_name = name(pdf, font, b"BaseFont").unwrap_or_default();
-    let has = |part: &[u8]| own_name.windows(part.len()).any(|found| found == part);
     let program = program(pdf, font);
-    if program.is_none() && has(b"Symbol") {
+    if program.is_none() && contains(own_name, b"Symbol") {
         return symbol();
     }
-    if program.is_none() && has(b"Dingbats") {
+    if program.is_none() && contains(own_name, b"Dingbats") {
         return dingbats();
     }
     let known = [
@@ -78,7 +82,7 @@ fn base(pdf: &Pdf, font: &Dictionary, named: Option<&[u8]>) -> Vec<String> {
     if let Some(named) = named.filter(|named| known.contains(named)) {
         return glyph_name::encoding(&String::from_utf8_lossy(named));
     }
-    let usual = match is_of_type(font, b"TrueType") {
+    let usual = match is_of_type(font, b"TrueType") && flags(pdf, font) & NONSYMBOLIC == 0 {
         true => "WinAnsiEncoding",
         false => "StandardEncoding",
     };
@@ -106,7 +110,13 @@ fn built_in(program: &[u8]) -> Option<HashMap<u8, String>> {
 }
 
 /// Applies the differences. One that names no glyph, by which gaps are filled, changes nothing.
-fn differ(pdf: &Pdf, entries: &Dictionary, codes: &mut [String], is_arbitrary: bool) {
+fn differ(
+    pdf: &Pdf,
+    entries: &Dictionary,
+    font_name: &[u8],
+    codes: &mut [String],
+    is_arbitrary: bool,
+) {
     let differences = super::array(pdf, entries, b"Differences");
     let mut named = Vec::new();
     let mut code = 0_i64;
@@ -124,14 +134,23 @@ fn differ(pdf: &Pdf, entries: &Dictionary, codes: &mut [String], is_arbitrary: b
             number => code = number.as_i64().unwrap_or(code),
         }
     }
-    let numbering = Numbering::of(named.iter().map(|(_, name)| name.as_ref()));
+    let names = || named.iter().map(|(_, name)| name.as_ref());
+    // Numbers of glyphs are small, too, where those of characters have controls.
+    let is_order = names().any(|name| glyph_number(name).is_some_and(|number| number < 0x20));
+    let order = is_order.then(|| glyph_order::glyphs(font_name)).flatten();
+    let numbering = Numbering::of(names()).filter(|_| order.is_none());
+    let ordered = |name: &str| {
+        let character = order.as_ref()?.get(glyph_number(name)?)?;
+        (!character.is_empty()).then(|| character.clone())
+    };
     for (code, name) in named {
         let place = usize::try_from(code)
             .ok()
             .and_then(|code| codes.get_mut(code));
         if let Some(place) = place {
             let known = glyph_name::characters(&name);
-            match known.or_else(|| numbering?.character(&name)) {
+            let numbered = || ordered(&name).or_else(|| numbering?.character(&name));
+            match known.or_else(numbered) {
                 Some(text) => *place = text,
                 None if is_arbitrary => {}
                 None => place.clear(),
@@ -140,11 +159,24 @@ fn differ(pdf: &Pdf, entries: &Dictionary, codes: &mut [String], is_arbitrary: b
     }
 }
 
+/// The number of a glyph that is called by it: `g36`.
+fn glyph_number(name: &str) -> Option<usize> {
+    name.strip_prefix('g')?.parse().ok()
+}
+
 /// How the names of a font's glyphs are numbers of characters: `g65`, `C0065`, `G41`.
 #[derive(Clone, Copy)]
 struct Numbering {
     base: u32,
+    /// The characters of numbers that mean another one in TeX's fonts.
+    of_tex: &'static [(u32, &'static str)],
 }
+
+/// The ligatures, quotes and dashes of TeX's fonts, in its newer encoding (T1) and its older one.
+const OF_TEX: [&[(u32, &str)]; 2] = [
+    &[(16, "“”"), (21, "–—"), (27, "ﬀﬁﬂﬃﬄ")],
+    &[(11, "ﬀﬁﬂﬃﬄ"), (34, "”"), (92, "“"), (123, "–—")],
+];
 
 impl Numbering {
     /// How many names have to be numbers.
@@ -153,6 +185,7 @@ impl Numbering {
     fn of<'a>(names: impl Iterator<Item = &'a str>) -> Option<Self> {
         let mut prefix = None;
         let (mut count, mut others, mut base) = (0, 0, 10);
+        let mut has_ligatures = [false; 2];
         for name in names {
             let name = name.split_once('.').map_or(name, |(name, _)| name);
             if name.is_empty() || glyph_name::characters(name).is_some() {
@@ -169,14 +202,29 @@ impl Numbering {
                 base = 16;
             }
             count += 1;
+            let number = digits.parse().unwrap_or(0);
+            has_ligatures[0] |= (27..=31).contains(&number);
+            has_ligatures[1] |= (11..=15).contains(&number);
         }
-        (count >= Self::LEAST && count > others).then_some(Self { base })
+        let of_tex = match (base, has_ligatures) {
+            (10, [true, false]) => OF_TEX[0],
+            (10, [false, true]) => OF_TEX[1],
+            _ => &[],
+        };
+        (count >= Self::LEAST && count > others).then_some(Self { base, of_tex })
     }
 
     fn character(self, name: &str) -> Option<String> {
         let name = name.split_once('.').map_or(name, |(name, _)| name);
         let (_, digits) = parts(name)?;
         let number = u32::from_str_radix(digits, self.base).ok()?;
+        let mut of_tex = self.of_tex.iter().filter_map(|&(first, characters)| {
+            let at = number.checked_sub(first)?;
+            characters.chars().nth(at as usize)
+        });
+        if let Some(character) = of_tex.next() {
+            return Some(character.to_string());
+        }
         let character = char::from_u32(number)?;
         let is_plain = matches!(number, 0x20..=0x7e | 0xa0..=0xff);
         is_plain.then(|| character.to_string())
@@ -197,20 +245,13 @@ fn parts(name: &str) -> Option<(&str, &str)> {
 
 fn symbol() -> Vec<String> {
     let mut codes = vec![String::new(); 256];
-    for (first, characters) in SYMBOL {
-        let places = codes.iter_mut().skip(usize::from(first));
-        for (place, character) in places.zip(characters.chars()) {
-            if character != '\0' {
-                *place = character.to_string();
-            }
-        }
-    }
+    set(&mut codes, &SYMBOL);
     codes
 }
 
 fn dingbats() -> Vec<String> {
     let mut codes = vec![String::new(); 256];
-    for code in (0x21..=0x7e).chain(0xa1..=0xef) {
+    for code in (0x21..=0x7e).chain(0xa1..=0xfe) {
         let first = if code < 0x80 {
             0x2701 - 0x21
         } else {
@@ -219,10 +260,43 @@ fn dingbats() -> Vec<String> {
         let character = char::from_u32(first + code).unwrap_or_default();
         codes[code as usize] = character.to_string();
     }
-    for (code, character) in DINGBATS {
-        codes[usize::from(code)] = character.to_string();
-    }
+    set(&mut codes, &DINGBATS);
     codes
+}
+
+/// Sets the characters of codes that follow one another, from a first one on; `\0` is none.
+fn set(codes: &mut [String], all: &[(u8, &str)]) {
+    for &(first, characters) in all {
+        let places = codes.iter_mut().skip(usize::from(first));
+        for (place, character) in places.zip(characters.chars()) {
+            place.clear();
+            place.extend(Some(character).filter(|&character| character != '\0'));
+        }
+    }
+}
+
+/// Replaces the private characters by which a font called Symbol is mapped to Unicode: its codes, from
+/// U+F000 on.
+pub(super) fn read_symbols<'a>(font_name: &[u8], texts: impl Iterator<Item = &'a mut String>) {
+    if !contains(font_name, b"Symbol") {
+        return;
+    }
+    let symbol = symbol();
+    for text in texts {
+        if text.chars().any(glyph_name::is_private) {
+            let read = |character: char| {
+                let code = u32::from(character).checked_sub(0xf000);
+                let known = code.and_then(|code| symbol.get(code as usize));
+                let known = known.filter(|known| !known.is_empty()).cloned();
+                known.unwrap_or_else(|| character.to_string())
+            };
+            *text = text.chars().map(read).collect();
+        }
+    }
+}
+
+fn contains(name: &[u8], part: &[u8]) -> bool {
+    name.windows(part.len()).any(|found| found == part)
 }
 
 #[cfg(test)]
@@ -246,6 +320,20 @@ mod tests {
             [&dingbats[0x34], &dingbats[0x6c], &dingbats[0xd8]],
             ["✔", "●", "➘"]
         );
+        assert_eq!(
+            [
+                &dingbats[0x77],
+                &dingbats[0x80],
+                &dingbats[0xa9],
+                &dingbats[0xb5],
+                &dingbats[0xb6]
+            ],
+            ["◗", "❨", "♦", "⑩", "❶"]
+        );
+        assert_eq!(
+            [&dingbats[0xd6], &dingbats[0xfe], &dingbats[0xf0]],
+            ["↔", "➾", ""]
+        );
     }
 
     #[test]
@@ -263,6 +351,17 @@ mod tests {
             character(&["C0065", "C0066"], "C0065").as_deref(),
             Some("A")
         );
+        let newer = ["a16", "a28", "a65"];
+        assert_eq!(
+            newer.map(|name| character(&newer, name).unwrap()),
+            ["“", "ﬁ", "A"]
+        );
+        let older = ["a12", "a92", "a65"];
+        assert_eq!(
+            older.map(|name| character(&older, name).unwrap()),
+            ["ﬁ", "“", "A"]
+        );
+        assert_eq!(character(&["a12", "a28"], "a12"), None);
         assert_eq!(character(&["g65", "x66"], "g65"), None);
         assert_eq!(character(&["g65", "mystery", "enigma"], "g65"), None);
         assert_eq!(character(&["g1", "g2"], "g1"), None);

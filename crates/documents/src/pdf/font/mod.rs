@@ -6,6 +6,7 @@ mod collection;
 mod composite;
 mod encoding;
 mod glyph_name;
+mod glyph_order;
 mod simple;
 mod standard;
 mod token;
@@ -23,6 +24,7 @@ use self::cmap::CMap;
 use self::collection::Collections;
 use self::composite::Composite;
 use self::simple::Simple;
+pub(super) use self::token::hexadecimal;
 use super::work::Work;
 use crate::error::ReadError;
 
@@ -124,13 +126,20 @@ fn to_unicode(pdf: &Pdf, font: &Dictionary) -> (CMap, usize) {
     (CMap::read(&text), text.len())
 }
 
+fn descriptor<'a>(pdf: &'a Pdf, font: &'a Dictionary) -> Option<&'a Dictionary> {
+    let descriptor = font.get_deref(b"FontDescriptor", pdf);
+    descriptor.and_then(Object::as_dict).ok()
+}
+
+/// The flags of a font's descriptor.
+fn flags(pdf: &Pdf, font: &Dictionary) -> i64 {
+    let flags = descriptor(pdf, font).and_then(|entries| entries.get_deref(b"Flags", pdf).ok());
+    flags.and_then(|flags| flags.as_i64().ok()).unwrap_or(0)
+}
+
 /// The program of a font, from its descriptor.
 fn program(pdf: &Pdf, font: &Dictionary) -> Option<Vec<u8>> {
-    let descriptor = font
-        .get_deref(b"FontDescriptor", pdf)
-        .ok()?
-        .as_dict()
-        .ok()?;
+    let descriptor = descriptor(pdf, font)?;
     let files = [&b"FontFile3"[..], b"FontFile", b"FontFile2"];
     let file = files
         .iter()

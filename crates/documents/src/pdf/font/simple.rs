@@ -4,7 +4,10 @@ use std::borrow::Cow;
 
 use lopdf::{Dictionary, Document as Pdf, Object};
 
-use super::{Glyph, WIDTH_UNIT, array, encoding, is_of_type, name, number, standard, to_unicode};
+use super::{
+    Glyph, WIDTH_UNIT, array, descriptor, encoding, flags, is_of_type, name, number, standard,
+    to_unicode,
+};
 
 /// The flags of a font's descriptor that matter here.
 const FIXED_PITCH: i64 = 1;
@@ -22,6 +25,8 @@ pub(in super::super) struct Simple {
 impl Simple {
     pub(super) fn read(pdf: &Pdf, font: &Dictionary) -> Self {
         let (mut map, bytes) = to_unicode(pdf, font);
+        let font_name = name(pdf, font, b"BaseFont").unwrap_or_default();
+        encoding::read_symbols(font_name, map.characters.values_mut());
         let mut characters = encoding::characters(pdf, font);
         for (code, own) in (0..).zip(&mut characters) {
             let mapped = map.characters.remove(&code);
@@ -63,16 +68,13 @@ fn widths(pdf: &Pdf, font: &Dictionary, characters: &[String]) -> Vec<f32> {
             .map_or(WIDTH_UNIT, |unit| number(pdf, unit)),
         false => WIDTH_UNIT,
     };
-    let descriptor = font
-        .get_deref(b"FontDescriptor", pdf)
-        .and_then(Object::as_dict);
-    let entry = |key: &[u8]| descriptor.as_ref().ok()?.get_deref(key, pdf).ok();
-    let flags = entry(b"Flags").and_then(|flags| flags.as_i64().ok());
-    let flags = flags.unwrap_or(0);
+    let flags = flags(pdf, font);
     let font_name = String::from_utf8_lossy(name(pdf, font, b"BaseFont").unwrap_or_default());
     let given = array(pdf, font, b"Widths");
-    let missing = entry(b"MissingWidth").map(|width| number(pdf, width));
-    let missing = missing.filter(|_| !given.is_empty());
+    let missing = descriptor(pdf, font)
+        .filter(|_| !given.is_empty())
+        .and_then(|entries| entries.get_deref(b"MissingWidth", pdf).ok())
+        .map(|width| number(pdf, width));
     let usual = |text: &String| {
         let character = text.chars().next().unwrap_or('\0');
         let (fixed, serif) = (flags & FIXED_PITCH != 0, flags & SERIF != 0);

@@ -144,7 +144,7 @@ fn ends_word(byte: u8) -> bool {
 
 /// The bytes of hexadecimal digits; anything else among them is left out, and a last digit alone
 /// is a high one.
-fn hexadecimal(digits: &[u8]) -> Vec<u8> {
+pub(in crate::pdf) fn hexadecimal(digits: &[u8]) -> Vec<u8> {
     let digits: Vec<u8> = digits
         .iter()
         .filter_map(|&digit| char::from(digit).to_digit(16))

@@ -12,6 +12,8 @@ const SPACE: f32 = 0.1;
 /// this many letters at least.
 const APART: f32 = 0.8;
 const FEWEST_APART: usize = 5;
+/// A gap of this share of the font size is too wide to be one between the letters of a word.
+const WIDEST_APART: f32 = 0.4;
 
 /// A line: pieces with wide gaps between them, from left to right.
 pub(super) struct Line<'a> {
@@ -87,8 +89,10 @@ fn least_space(text: &str, gaps: &[(usize, f32)]) -> f32 {
         return SPACE;
     }
     wide.sort_by(f32::total_cmp);
-    let usual = wide.get(wide.len() / 2).copied().unwrap_or_default();
-    (1.5 * usual).max(SPACE)
+    match wide.get(wide.len() / 2) {
+        Some(&usual) if usual < WIDEST_APART => (1.5 * usual).max(SPACE),
+        _ => SPACE,
+    }
 }
 
 /// A line in the order of reading; it is in the order in which it looks.

@@ -8,6 +8,7 @@ mod line;
 mod order;
 mod run;
 
+use std::cell::LazyCell;
 use std::collections::HashSet;
 
 use self::line::{Line, written};
@@ -15,6 +16,12 @@ use self::run::{Run, Runs};
 
 /// A step down of this share of the font size is a new paragraph.
 const PARAGRAPH: f32 = 1.75;
+/// A step down that is less than this multiple of the one before is the same.
+const SAME_STEP: f32 = 1.1;
+/// What may stand where a word is divided.
+const HYPHENS: [char; 3] = ['-', '\u{2010}', '\u{ad}'];
+/// The most characters of half a word.
+const LONGEST_HALF: usize = 64;
 /// How many runs and bytes of text wait to be ordered; a page has a few thousand.
 const MOST_RUNS: usize = 100_000;
 const MOST_BYTES: usize = 4 << 20;
@@ -82,6 +89,7 @@ impl Layout {
 fn paragraphs(lines: &[Line<'_>]) -> String {
     let mut text = String::new();
     let mut last: Option<&Line<'_>> = None;
+    let mut last_step = 0.0;
     for line in lines {
         let characters = written(line);
         let characters = characters.trim();
@@ -89,9 +97,12 @@ fn paragraphs(lines: &[Line<'_>]) -> String {
             continue;
         }
         if let Some(last) = last {
-            let down = line.place - last.place;
-            let is_paragraph = down > PARAGRAPH * last.size.max(line.size);
+            let step = line.place - last.place;
+            // Of lines that stand far apart, one may end within a word.
+            let is_divided = text.ends_with(HYPHENS) && step < SAME_STEP * last_step;
+            let is_paragraph = step > PARAGRAPH * last.size.max(line.size) && !is_divided;
             text.push_str(if is_paragraph { "\n\n" } else { "\n" });
+            last_step = step;
         }
         text.push_str(characters);
         last = Some(line);
@@ -99,23 +110,42 @@ fn paragraphs(lines: &[Line<'_>]) -> String {
     text
 }
 
-/// The text with words that are divided at the end of a line joined. A soft hyphen elsewhere says
-/// only where a word may be divided.
+/// The text with words that are divided at the end of a line joined: those in small letters, and those that stand
+/// undivided elsewhere in it. A soft hyphen elsewhere says only where a word may be divided.
 fn joined(text: &str) -> String {
     let mut joined = String::with_capacity(text.len());
     let mut rest = text;
-    let is_hyphen = |character| matches!(character, '-' | '\u{2010}' | '\u{ad}');
-    while let Some(at) = rest.find(is_hyphen) {
+    let is_letter = |character: &char| character.is_alphanumeric();
+    let words = LazyCell::new(|| {
+        let words = text.split(|character| !is_letter(&character));
+        words.collect::<HashSet<&str>>()
+    });
+    while let Some(at) = rest.find(HYPHENS) {
         let (before, hyphened) = rest.split_at(at);
         let mut characters = hyphened.chars();
         let hyphen = characters.next().unwrap_or_default();
         let after = characters.as_str();
         joined.push_str(before);
-        let next = after
-            .strip_prefix('\n')
-            .and_then(|line| line.chars().next());
-        let is_divided = joined.chars().next_back().is_some_and(char::is_lowercase)
+        let line = after.strip_prefix('\n').unwrap_or_default();
+        let next = line.chars().next();
+        let is_in_small = joined.chars().next_back().is_some_and(char::is_lowercase)
             && next.is_some_and(char::is_lowercase);
+        let is_elsewhere = || {
+            let start = joined
+                .chars()
+                .rev()
+                .take(LONGEST_HALF)
+                .take_while(is_letter);
+            let start = joined.len() - start.map(char::len_utf8).sum::<usize>();
+            let second: String = line
+                .chars()
+                .take(LONGEST_HALF)
+                .take_while(is_letter)
+                .collect();
+            let is_whole = start < joined.len() && !second.is_empty();
+            is_whole && words.contains((joined[start..].to_owned() + &second).as_str())
+        };
+        let is_divided = is_in_small || is_elsewhere();
         let is_soft = hyphen == '\u{ad}';
         rest = after;
         if is_divided || (is_soft && next.is_some_and(char::is_alphabetic)) {
@@ -192,6 +222,57 @@ mod tests {
         );
         assert_eq!(joined("a\u{ad}b x\u{ad}\nY 7-\n8 a-b"), "ab xY 7-\n8 a-b");
         assert_eq!(joined("-\n\u{ad}\n-"), "-\n\n-");
+        assert_eq!(
+            joined("A-\nB or TraceMonkey, Trace-\nMonkey"),
+            "A-\nB or TraceMonkey, TraceMonkey"
+        );
+    }
+
+    #[test]
+    fn halves_of_a_word_on_lines_that_stand_apart_are_joined() {
+        let lines = [
+            ("in his shop with the words, Work-", 0.0, 80.0),
+            ("ers of the world and the rela-", 0.0, 60.0),
+            ("tion is", 0.0, 40.0),
+            ("pre-", 0.0, 0.0),
+            ("sent", 0.0, -80.0),
+        ];
+        let text = "in his shop with the words, Work-\n\ners of the world and the relation is\n\npre-\n\nsent";
+        assert_eq!(laid_out(&lines), text);
+    }
+
+    #[test]
+    fn accents_stand_over_their_letters() {
+        let accented = |first: &str, second: &str, shift: f32| {
+            let mut layout = Layout::default();
+            layout.write("n", pen(0.0, 0.0), pen(5.0, 0.0));
+            layout.write(first, pen(5.0, 0.0), pen(10.0, 0.0));
+            layout.write(second, pen(5.0 + shift, 1.5), pen(10.0 + shift, 1.5));
+            layout.write("e", pen(10.0, 0.0), pen(15.0, 0.0));
+            layout.finish()
+        };
+        assert_eq!(accented("¨", "ı", 0.5), "nïe");
+        assert_eq!(accented("o", "´", 0.5), "nóe");
+        assert_eq!(accented("\u{30b}", "o", -0.5), "nőe");
+        assert_eq!(accented("x", "´", 0.5), "nx´e");
+        assert_eq!(accented("o", "´", 5.0), "noé");
+    }
+
+    #[test]
+    fn what_stands_in_a_gap_is_read_there() {
+        let mut layout = Layout::default();
+        for (characters, start, end) in [
+            ("D", 0.0, 5.0),
+            ("n", 12.0, 17.0),
+            (" ", 17.0, 20.0),
+            (" ", 20.0, 27.0),
+            ("m", 27.0, 32.0),
+            ("=", 6.5, 10.5),
+            ("+", 20.0, 24.0),
+        ] {
+            layout.write(characters, pen(start, 0.0), pen(end, 0.0));
+        }
+        assert_eq!(layout.finish(), "D = n + m");
     }
 
     #[test]
@@ -208,6 +289,15 @@ mod tests {
         }
         assert_eq!(layout.finish(), "HEADING NUMBER");
         assert_eq!(laid_out(&[("a", 0.0, 0.0), ("b", 8.0, 0.0)]), "a b");
+        let alphabet: Vec<_> = ["ä", "å", "æ", "è", "é", "ë"]
+            .into_iter()
+            .zip(0..)
+            .collect();
+        let apart: Vec<_> = alphabet
+            .iter()
+            .map(|&(letter, at)| (letter, 9.5 * at as f32, 0.0))
+            .collect();
+        assert_eq!(laid_out(&apart), "ä å æ è é ë");
     }
 
     #[test]
@@ -259,6 +349,20 @@ mod tests {
             ("first", 0.0, 24.0),
         ];
         assert_eq!(laid_out(&lines), "first\nsecond\nthird");
+    }
+
+    #[test]
+    fn lines_that_run_into_one_another_stay_lines() {
+        let words = [
+            ("HOW", 0.0, 0.0),
+            ("MEDIA", 40.0, 0.0),
+            ("LOCK", 100.0, 0.0),
+            ("FREE", 4.0, -4.5),
+            ("CULTURE", 42.0, -4.5),
+            ("LAW", 101.0, -4.5),
+        ];
+        assert_eq!(laid_out(&words), "HOW MEDIA LOCK\nFREE CULTURE LAW");
+        assert_eq!(laid_out(&[("x", 0.0, 0.0), ("2", 5.0, 4.5)]), "x2");
     }
 
     const LEFT: [&str; 4] = [

@@ -5,6 +5,10 @@ use super::run::Run;
 
 /// Runs whose places differ by less than this share of the smaller font size are on one line.
 const SAME_LINE: f32 = 0.6;
+/// Runs over one another whose places differ by more than this share are on two lines.
+const NEXT_LINE: f32 = 0.35;
+/// How many runs of a row each other one is compared with.
+const MOST_COMPARED: usize = 64;
 /// A gap of this share of the font size parts the cells of a row, or columns.
 const CELL: f32 = 0.9;
 /// A gutter between columns, which is a gap in all rows, is at least this wide.
@@ -18,6 +22,8 @@ const TEXT_LINES: usize = 5;
 /// Lists in columns have shorter lines, but more of them, and are drawn column by column.
 const LIST_CHARACTERS: usize = 8;
 const LIST_LINES: usize = 12;
+/// What stands on the line of something else differs in its place by less than this share of the font size.
+const ON_LINE: f32 = 0.1;
 /// How many columns there may be beside one another.
 const MOST_COLUMNS: usize = 32;
 /// How deep columns may be nested.
@@ -62,15 +68,29 @@ fn rows(runs: &[Run]) -> Vec<Row<'_>> {
     let mut rows = Vec::new();
     let mut rest = sorted.as_slice();
     while let Some((_, first)) = rest.first() {
-        let is_beside = |(_, run): &(usize, &Run)| {
+        let is_beside = |(_, run): &&(usize, &Run)| {
             run.place - first.place <= SAME_LINE * first.size.min(run.size)
         };
-        let count = rest.iter().take_while(|run| is_beside(run)).count().max(1);
+        let is_free = |at: usize| {
+            let before = rest.iter().take(at.min(MOST_COMPARED));
+            let run = rest.get(at).map(|(_, run)| run);
+            run.is_none_or(|run| before.clone().all(|(_, other)| !stand_over(other, run)))
+        };
+        let beside = rest.iter().take_while(|run| is_beside(run)).enumerate();
+        let count = beside.take_while(|&(at, _)| is_free(at)).count().max(1);
         let (row, others) = rest.split_at(count);
         rows.push(self::row(row));
         rest = others;
     }
     rows
+}
+
+/// Whether the second run is on the next line although it is near the first, since it starts under it.
+fn stand_over(first: &Run, second: &Run) -> bool {
+    let (size, width) = (first.size.min(second.size), second.end - second.start);
+    let common = first.end.min(second.end) - first.start.max(second.start);
+    second.place - first.place > NEXT_LINE * size
+        && 2.0 * common > width.min(first.end - first.start)
 }
 
 fn row<'a>(runs: &[(usize, &'a Run)]) -> Row<'a> {
@@ -219,6 +239,8 @@ struct Column {
     numbers: Vec<u32>,
     /// The first and the last of its pieces in the order of drawing.
     drawn: Option<(usize, usize)>,
+    /// Where its pieces stand.
+    places: Vec<f32>,
 }
 
 impl Column {
@@ -227,6 +249,7 @@ impl Column {
         if let [run] = piece.runs.as_slice() {
             self.numbers.extend(run.text.trim().parse::<u32>().ok());
         }
+        self.places.extend(piece.runs.first().map(|run| run.place));
         let (first, last) = self.drawn.unwrap_or((piece.drawn, piece.drawn));
         self.drawn = Some((first.min(piece.drawn), last.max(piece.drawn)));
     }
@@ -243,6 +266,25 @@ impl Column {
         let even = steps.filter(|pair| pair[0].checked_add(1) == Some(pair[1]));
         let even = even.count() + 1;
         even >= COLUMN_LINES && 5 * even >= 4 * self.characters.len()
+    }
+
+    /// Whether it has little to do with the lines of a column of text, as the labels of a figure: it is drawn
+    /// before or after them, and stands at other heights.
+    fn is_apart(&self, text: &Self, size: f32) -> bool {
+        let (Some((first, last)), Some((text_first, text_last))) = (self.drawn, text.drawn) else {
+            return false;
+        };
+        let is_on_line = |place: &&f32| {
+            let next = text.places.partition_point(|line| line < *place);
+            let lines = text
+                .places
+                .get(next.saturating_sub(1)..)
+                .unwrap_or_default();
+            let near = |line: &f32| (*line - **place).abs() < ON_LINE * size;
+            lines.iter().take(2).any(near)
+        };
+        let on_lines = self.places.iter().filter(is_on_line).count();
+        (last < text_first || text_last < first) && 2 * on_lines < self.places.len()
     }
 }
 
@@ -269,11 +311,17 @@ fn groups(block: &[Row<'_>], cover: &Cover) -> Option<Vec<usize>> {
     }
     // Columns of text beside others: these are read on their own, as rows.
     let is_text = |column: &Column| column.has(TEXT_LINES, TEXT_CHARACTERS);
-    let texts = columns.iter().filter(|column| is_text(column)).count();
-    let others_count = columns
-        .iter()
-        .all(|column| is_text(column) || column.counts());
-    if texts < 2 && !(texts == 1 && others_count) {
+    let texts: Vec<&Column> = columns.iter().filter(|column| is_text(column)).collect();
+    let size = block.first().map_or(0.0, |row| row.size);
+    let may_part = match texts.as_slice() {
+        [] => false,
+        [text] => {
+            let mut others = columns.iter().filter(|column| !is_text(column));
+            others.all(|column| column.counts() || column.is_apart(text, size))
+        }
+        _ => true,
+    };
+    if !may_part {
         return None;
     }
     let mut group = 0;

@@ -8,8 +8,9 @@ use super::Pen;
 
 /// A step of this share of the font size, up or down, is another line.
 const LINE: f32 = 0.5;
-/// A run ends where the pen moves further than this share of the font size, forward or back.
-const FORWARD: f32 = 0.9;
+/// A run ends where the pen moves further than this share of the font size, forward or back: something
+/// else may stand in between.
+const FORWARD: f32 = 0.6;
 const BACK: f32 = 0.25;
 /// What is drawn again within these shares of the font size, along and across, is bold.
 const BOLD_ALONG: f32 = 0.1;
@@ -38,8 +39,15 @@ pub(super) struct Run {
 pub(super) struct Runs {
     runs: Vec<Run>,
     bytes: usize,
-    /// The text of the last code, and where it started.
-    last: Option<(String, f32)>,
+    /// The last code that was written.
+    last: Option<Written>,
+}
+
+/// The text of a code, and from where to where it was written.
+struct Written {
+    text: String,
+    start: f32,
+    end: f32,
 }
 
 impl Runs {
@@ -59,6 +67,7 @@ impl Runs {
             if let Some(run) = self.runs.last_mut() {
                 run.text.push_str(characters);
                 self.bytes += characters.len();
+                self.last = None;
             } else {
                 let nowhere = Pen {
                     x: 0.0,
@@ -80,10 +89,25 @@ impl Runs {
             let size = run.size.max(from.size);
             let gap = start - run.end;
             let is_on_line = (place - run.place).abs() <= LINE * size;
-            let is_again = self.last.as_ref().is_some_and(|(last, at)| {
-                *last == text && (start - at).abs() < BOLD_ALONG * size.min(2.0 * (end - start))
+            let is_blank = !text.is_empty() && text.trim().is_empty();
+            let is_again = self.last.as_ref().is_some_and(|last| {
+                let least = BOLD_ALONG * size.min(2.0 * (end - start));
+                last.text == text && (start - last.start).abs() < least
             });
             if is_on_line && is_again && !text.trim().is_empty() {
+                return;
+            }
+            if is_on_line
+                && let Some(last) = &mut self.last
+                && let Some(accented) = last.accented(&text, (start, end))
+            {
+                run.text.truncate(run.text.len() - last.text.len());
+                run.text.push_str(&accented);
+                last.text = accented;
+                last.start = last.start.min(start);
+                last.end = last.end.max(end);
+                run.start = run.start.min(start);
+                run.end = run.end.max(end);
                 return;
             }
             if is_on_line && gap <= FORWARD * size && gap >= -BACK * size {
@@ -92,10 +116,12 @@ impl Runs {
                     self.bytes += size_of::<(usize, f32)>();
                 }
                 run.text.push_str(&text);
-                run.end = run.end.max(end);
+                if !is_blank {
+                    run.end = run.end.max(end);
+                }
                 run.size = size;
                 self.bytes += text.len();
-                self.last = Some((text, start));
+                self.last = Some(Written { text, start, end });
                 return;
             }
         }
@@ -106,7 +132,11 @@ impl Runs {
 
     fn begin(&mut self, text: String, angle: i32, from: Pen, (start, end, place): (f32, f32, f32)) {
         self.bytes += text.len();
-        self.last = Some((text.clone(), start));
+        self.last = Some(Written {
+            text: text.clone(),
+            start,
+            end,
+        });
         self.runs.push(Run {
             text,
             gaps: Vec::new(),
@@ -142,6 +172,62 @@ impl Runs {
         });
         runs
     }
+}
+
+impl Written {
+    /// The letter that this code and the next one are together, if one is an accent that stands over
+    /// or under the other.
+    fn accented(&self, next: &str, (start, end): (f32, f32)) -> Option<String> {
+        let is_within = |(from, to): (f32, f32), (low, high): (f32, f32)| {
+            let middle = f32::midpoint(from, to);
+            low < middle && middle < high
+        };
+        let (here, there) = ((self.start, self.end), (start, end));
+        if let Some(mark) = combining(&self.text) {
+            return composed(next, mark).filter(|_| is_within(here, there));
+        }
+        let mark = combining(next)?;
+        composed(&self.text, mark).filter(|_| is_within(there, here))
+    }
+}
+
+/// The combining form of an accent.
+fn combining(text: &str) -> Option<char> {
+    let mut characters = text.chars();
+    let (accent, None) = (characters.next()?, characters.next()) else {
+        return None;
+    };
+    Some(match accent {
+        '`' => '\u{300}',
+        '´' => '\u{301}',
+        'ˆ' | '^' => '\u{302}',
+        '˜' | '~' => '\u{303}',
+        '¯' => '\u{304}',
+        '˘' => '\u{306}',
+        '˙' => '\u{307}',
+        '¨' => '\u{308}',
+        '˚' => '\u{30a}',
+        '˝' => '\u{30b}',
+        'ˇ' => '\u{30c}',
+        '¸' => '\u{327}',
+        '˛' => '\u{328}',
+        '\u{300}'..='\u{36f}' => accent,
+        _ => return None,
+    })
+}
+
+/// A letter with a mark, if there is a character for both.
+fn composed(letter: &str, mark: char) -> Option<String> {
+    let mut characters = letter.chars();
+    let (letter, None) = (characters.next()?, characters.next()) else {
+        return None;
+    };
+    let letter = match letter {
+        'ı' => 'i',
+        'ȷ' => 'j',
+        letter => letter,
+    };
+    unicode_normalization::char::compose(letter, mark).map(String::from)
 }
 
 /// A cell of a grid and those around it.
