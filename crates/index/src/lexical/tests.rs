@@ -1,7 +1,7 @@
 //! Lexical search compared with the formula, and on damaged files.
 
 use super::*;
-use crate::tokenize::{passage_terms, query_terms};
+use crate::tokenize::{indexed_terms, query_words};
 use proptest::prelude::*;
 use std::collections::HashSet;
 use tempfile::TempDir;
@@ -34,8 +34,8 @@ fn opened_in_parts(segments: &[Passages], part_bytes: usize) -> LexicalIndex {
     LexicalIndex::open(with_counts).unwrap()
 }
 
-fn terms(text: &str) -> Vec<String> {
-    passage_terms("", text)
+fn terms(title: &str, text: &str) -> Vec<String> {
+    [title, title, text].map(indexed_terms).concat()
 }
 
 /// BM25 by its formula in f64, passage by passage, sorted as a whole. Passages must be short
@@ -48,14 +48,18 @@ fn reference(
     let mut all = Vec::new();
     for (segment, passages) in (0..).zip(segments) {
         for (ordinal, (title, text)) in (0..).zip(passages) {
-            let terms = terms(&format!("{title} {title} {text}"));
+            let terms = terms(title, text);
             assert!(terms.len() <= 40);
             all.push((Place { segment, ordinal }, terms));
         }
     }
     let count = all.len() as f64;
     let average = all.iter().map(|(_, t)| t.len()).sum::<usize>() as f64 / count;
-    let query: HashSet<String> = query_terms(query).into_iter().collect();
+    let is_held = |term: &str| {
+        all.iter()
+            .any(|(_, terms)| terms.iter().any(|own| own == term))
+    };
+    let query: HashSet<String> = query_words(query, is_held).into_iter().flatten().collect();
     let mut scores = vec![0.0f64; all.len()];
     for term in &query {
         let holding = all.iter().filter(|(_, t)| t.contains(term)).count() as f64;

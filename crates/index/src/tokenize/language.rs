@@ -16,7 +16,7 @@ pub(crate) struct Language {
 }
 
 /// The one that is taken where none can be told.
-pub(crate) const ENGLISH: &Language = &Language {
+pub(crate) static ENGLISH: Language = Language {
     name: "English",
     stems: Algorithm::English,
     words: "the of and to is that for with are be",
@@ -111,7 +111,7 @@ const LEAST_WORDS: usize = 2;
 const ONE_IN: usize = 20;
 
 fn all() -> impl Iterator<Item = &'static Language> {
-    std::iter::once(ENGLISH).chain(&OTHERS)
+    std::iter::once(&ENGLISH).chain(&OTHERS)
 }
 
 /// The language of a text, or its script where that does not tell; `None` of a text without letters.

@@ -3,6 +3,7 @@
 //! reads a model's folder; it does not download models and stores no vectors.
 
 mod batches;
+mod config_file;
 mod cross_encoder;
 mod error;
 mod fingerprint;
@@ -71,7 +72,7 @@ impl Encoder {
         let settings = settings::read(dir)?;
         let file = network::open(&dir.join("model.safetensors"))?;
         let tokenizer_path = dir.join("tokenizer.json");
-        let tokenizer = settings::read_file(&tokenizer_path, MOST_TOKENIZER_BYTES)?;
+        let tokenizer = config_file::read_file(&tokenizer_path, MOST_TOKENIZER_BYTES)?;
         let hashed = file.clone();
         let (tokens, (of_weights, weights)) = rayon::join(
             || {

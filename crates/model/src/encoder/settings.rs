@@ -1,18 +1,16 @@
 //! Reads an encoder's configuration files: the network, and of a sentence embedder the pooling, the longest input and the prefixes. It reads no weights and no tokenizer.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::path::{Component, Path};
 
 use ken_language::Role;
 use serde::Deserialize;
-use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Map, Value};
 
+use super::config_file::{optional, required, unsupported};
 use super::error::EncoderError;
 use super::network::{self, Network};
 use super::prefixes::Prefixes;
-use crate::small_file::{self, MOST_SETTINGS_BYTES};
 
 /// How the vectors of a text's tokens become one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,22 +49,6 @@ impl Own {
             "" => Cow::Borrowed(text),
             prefix => Cow::Owned(format!("{prefix}{text}")),
         }
-    }
-}
-
-/// What `config.json` says about a model of any family.
-#[derive(Deserialize)]
-pub(super) struct FamilyConfig {
-    pub(super) model_type: Option<String>,
-    /// Classes of transformers.
-    architectures: Option<Vec<String>>,
-    pub(super) id2label: Option<BTreeMap<String, IgnoredAny>>,
-}
-
-impl FamilyConfig {
-    /// The first class.
-    pub(super) fn class(&self) -> Option<&str> {
-        Some(self.architectures.as_ref()?.first()?.as_str())
     }
 }
 
@@ -221,39 +203,4 @@ fn stated(prompts: Prompts) -> Option<Prefixes> {
         passage: prompts.passage.or(prompts.document).unwrap_or_default(),
     };
     (prefixes != Prefixes::default()).then_some(prefixes)
-}
-
-/// A setting of a file that is not supported.
-pub(super) fn unsupported(
-    path: &Path,
-    setting: &'static str,
-    value: &str,
-    supported: &'static str,
-) -> EncoderError {
-    EncoderError::UnsupportedSetting {
-        path: path.to_owned(),
-        setting,
-        value: value.to_owned(),
-        supported,
-    }
-}
-
-/// Reads a whole file of at most `limit` bytes; one that does not exist is [`EncoderError::Missing`].
-pub(super) fn read_file(path: &Path, limit: u64) -> Result<Vec<u8>, EncoderError> {
-    small_file::bytes(path, limit).map_err(|source| EncoderError::of_file(path.to_owned(), source))
-}
-
-pub(super) fn required<T: DeserializeOwned>(path: &Path) -> Result<T, EncoderError> {
-    let bytes = read_file(path, MOST_SETTINGS_BYTES)?;
-    serde_json::from_slice(&bytes).map_err(|source| EncoderError::Json {
-        path: path.to_owned(),
-        source,
-    })
-}
-
-pub(super) fn optional<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, EncoderError> {
-    match required(path) {
-        Err(EncoderError::Missing(_)) => Ok(None),
-        value => value.map(Some),
-    }
 }

@@ -10,9 +10,10 @@ use rayon::prelude::*;
 use safetensors::tensor::Dtype;
 use serde::Deserialize;
 
+use super::config_file::{optional, read_file};
 use super::error::EncoderError;
 use super::network::{decode, open, refusal};
-use super::settings::{self, Own, optional, read_file};
+use super::settings::{self, Own};
 use super::slices::{Class, in_slices};
 use super::tokens::{Input, Tokens};
 use super::{FEW_TEXTS, normalize};

@@ -10,9 +10,9 @@ use rayon::prelude::*;
 
 use settings::Settings;
 
+use super::config_file::read_file;
 use super::error::EncoderError;
 use super::network::{self, Linear, Weights};
-use super::settings::read_file;
 use super::slices::{Class, in_slices};
 use super::tokens::{Input, Sequence, Tokens};
 use super::{batches, fingerprint};

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use serde::Deserialize;
 
+use crate::encoder::config_file::{FamilyConfig, optional, required, unsupported};
 use crate::encoder::error::EncoderError;
 use crate::encoder::network::{Network, network};
-use crate::encoder::settings::{FamilyConfig, optional, required, unsupported};
 
 /// A classification head on the network.
 #[derive(Debug)]

@@ -6,8 +6,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{Biases, Family, Local, Network, Positions, Rotary, Stretch};
+use crate::encoder::config_file::{FamilyConfig, required, unsupported};
 use crate::encoder::error::EncoderError;
-use crate::encoder::settings::{FamilyConfig, required, unsupported};
 
 type Result<T> = std::result::Result<T, EncoderError>;
 
