@@ -47,9 +47,8 @@ pub(super) fn follow(
         let begun = Instant::now();
         let outcome = read(arguments, session).and_then(|mut documents| {
             let looked = begun.elapsed();
-            match seen.leave_changed(&mut documents) {
-                true => destination.take(documents, Some(&warn))?,
-                false => {}
+            if seen.leave_changed(&mut documents) {
+                destination.take(documents, Some(&warn))?;
             }
             Ok(looked)
         });

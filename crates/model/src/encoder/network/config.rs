@@ -162,7 +162,7 @@ pub(in crate::encoder) fn network(
         refuse_unless(
             path,
             "max_position_embeddings",
-            count,
+            &count,
             count > first,
             supported,
         )?;
@@ -178,13 +178,13 @@ fn check(path: &Path, family: Family, config: &Dimensions) -> Result<()> {
         Family::Qwen3 => (activation == "silu", "silu"),
         _ => (activation == "gelu", "gelu"),
     };
-    refuse_unless(path, "hidden_act", activation, is_known, supported)?;
+    refuse_unless(path, "hidden_act", &activation, is_known, supported)?;
     let kind = config.position_embedding_type.as_deref();
     let kind = kind.unwrap_or("absolute");
     refuse_unless(
         path,
         "position_embedding_type",
-        kind,
+        &kind,
         kind == "absolute",
         "absolute",
     )?;
@@ -193,7 +193,7 @@ fn check(path: &Path, family: Family, config: &Dimensions) -> Result<()> {
     let divides = config.head_dim.is_some() || config.hidden_size.is_multiple_of(heads);
     let divides = heads > 0 && divides;
     let supported = "a divisor of hidden_size";
-    refuse_unless(path, "num_attention_heads", heads, divides, supported)?;
+    refuse_unless(path, "num_attention_heads", &heads, divides, supported)?;
     for (setting, value) in [
         ("hidden_size", config.hidden_size),
         ("intermediate_size", config.intermediate_size),
@@ -204,7 +204,7 @@ fn check(path: &Path, family: Family, config: &Dimensions) -> Result<()> {
         ("num_attention_heads", heads),
     ] {
         let is_plausible = (1..=MOST).contains(&value);
-        refuse_unless(path, setting, value, is_plausible, "1 to 2147483648")?;
+        refuse_unless(path, setting, &value, is_plausible, "1 to 2147483648")?;
     }
     Ok(())
 }
@@ -214,11 +214,11 @@ fn nomic(path: &Path, types: usize, network: &mut Network) -> Result<()> {
     let all: Value = required(path)?;
     for variant in NOMIC_VARIANTS {
         let is_set = all[variant] == Value::Bool(true);
-        refuse_unless(path, variant, is_set, !is_set, "false")?;
+        refuse_unless(path, variant, &is_set, !is_set, "false")?;
     }
     let config: RotaryConfig = required(path)?;
     let fraction = config.rotary_emb_fraction.unwrap_or(1.0);
-    refuse_unless(path, "rotary_emb_fraction", fraction, fraction == 1.0, "1")?;
+    refuse_unless(path, "rotary_emb_fraction", &fraction, fraction == 1.0, "1")?;
     let multiple = config.pad_vocab_size_multiple.unwrap_or(1).clamp(1, MOST);
     network.vocabulary = network.vocabulary.next_multiple_of(multiple);
     // Published files say it as it was before it was rounded up.
@@ -269,7 +269,7 @@ fn modern(path: &Path, most: usize, network: &mut Network) -> Result<()> {
     };
     let named = layers.len();
     let is_whole = named == network.layers;
-    refuse_unless(path, "layer_types", named, is_whole, "one a layer")?;
+    refuse_unless(path, "layer_types", &named, is_whole, "one a layer")?;
     let global = config
         .global_rope_theta
         .or(theta(&config, Some("full_attention")));
@@ -300,7 +300,7 @@ fn qwen(path: &Path, most: usize, network: &mut Network) -> Result<()> {
     refuse_unless(
         path,
         "use_sliding_window",
-        is_windowed,
+        &is_windowed,
         !is_windowed,
         "false",
     )?;
@@ -311,11 +311,11 @@ fn qwen(path: &Path, most: usize, network: &mut Network) -> Result<()> {
     let kind = scaling.or(config.rope_parameters.as_ref());
     let kind = kind.map_or(&Value::Null, |scaling| &scaling["rope_type"]);
     let is_plain = kind.is_null() || kind == "default";
-    refuse_unless(path, "rope_scaling", kind, is_plain, "none")?;
+    refuse_unless(path, "rope_scaling", &kind, is_plain, "none")?;
     let (heads, shared) = (network.heads, network.kv_heads);
     let is_shared = shared > 0 && heads.is_multiple_of(shared);
     let supported = "a divisor of num_attention_heads";
-    refuse_unless(path, "num_key_value_heads", shared, is_shared, supported)?;
+    refuse_unless(path, "num_key_value_heads", &shared, is_shared, supported)?;
     network.biases = Biases {
         attention: config.attention_bias,
         feed_forward: false,
@@ -341,7 +341,7 @@ fn rotate(path: &Path, network: &mut Network, rotary: Rotary) -> Result<()> {
     refuse_unless(
         path,
         "num_attention_heads",
-        network.heads,
+        &network.heads,
         is_even,
         supported,
     )?;
@@ -358,7 +358,7 @@ fn theta(config: &RotaryConfig, kind: Option<&str>) -> Option<f64> {
 fn refuse_unless(
     path: &Path,
     setting: &'static str,
-    value: impl ToString,
+    value: &dyn ToString,
     is_supported: bool,
     supported: &'static str,
 ) -> Result<()> {
