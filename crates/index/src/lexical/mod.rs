@@ -186,12 +186,12 @@ impl LexicalIndex {
     fn query_words(&self, text: &str) -> Result<Vec<Vec<Term>>, TantivyError> {
         let term = |text: &String| Term::from_field_text(self.field, text);
         let mut failed = None;
-        let is_held = |mark: &str| {
+        let is_spoken = |mark: &str| {
             let held = self.doc_freq(&term(&mark.to_owned()));
             held.map_err(|error| failed = Some(error))
-                .is_ok_and(|held| held > 0)
+                .is_ok_and(|held| is_spoken(held, self.passages))
         };
-        let words = query_words(text, is_held);
+        let words = query_words(text, is_spoken);
         match failed {
             Some(error) => Err(error),
             None => Ok(words
@@ -232,6 +232,12 @@ impl Bm25StatisticsProvider for LexicalIndex {
         }
         Ok(passages)
     }
+}
+
+/// Whether so many of all passages are in a language that queries are read in it too: one in twenty. Of fewer, many were
+/// guessed wrongly, and the more languages a query has, the more it finds by chance.
+fn is_spoken(held: u64, passages: u64) -> bool {
+    held > 0 && held.saturating_mul(20) >= passages
 }
 
 /// Opens the parts of a segment's index, which together must hold its passages.

@@ -55,14 +55,20 @@ fn reference(
     }
     let count = all.len() as f64;
     let average = all.iter().map(|(_, t)| t.len()).sum::<usize>() as f64 / count;
-    let is_held = |term: &str| {
-        all.iter()
-            .any(|(_, terms)| terms.iter().any(|own| own == term))
+    let holding = |term: &str| {
+        let held = all
+            .iter()
+            .filter(|(_, terms)| terms.iter().any(|own| own == term));
+        held.count() as u64
     };
-    let query: HashSet<String> = query_words(query, is_held).into_iter().flatten().collect();
+    let is_spoken = |mark: &str| super::is_spoken(holding(mark), all.len() as u64);
+    let query: HashSet<String> = query_words(query, is_spoken)
+        .into_iter()
+        .flatten()
+        .collect();
     let mut scores = vec![0.0f64; all.len()];
     for term in &query {
-        let holding = all.iter().filter(|(_, t)| t.contains(term)).count() as f64;
+        let holding = holding(term) as f64;
         let idf = (1.0 + (count - holding + 0.5) / (holding + 0.5)).ln();
         for ((_, terms), score) in all.iter().zip(&mut scores) {
             let frequency = terms.iter().filter(|t| *t == term).count() as f64;

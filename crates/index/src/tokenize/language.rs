@@ -76,7 +76,7 @@ pub(crate) static OTHERS: [Language; 11] = [
     Language {
         name: "Finnish",
         stems: Algorithm::Finnish,
-        words: "ja on ei että oli mutta kun joka ovat myös",
+        words: "ja ei että oli mutta kun joka ovat myös sekä",
         marker: "\u{1}fi",
     },
     Language {

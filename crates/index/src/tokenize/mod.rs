@@ -64,13 +64,13 @@ pub fn query_terms(text: &str) -> Vec<String> {
 }
 
 /// The words of a query, each as its terms: that in English, and those in the languages that passages are in, of which
-/// `is_held` tells whether any passage holds their marks. At most the first 512 in the first MiB of the text, no term twice.
-pub(crate) fn query_words(text: &str, mut is_held: impl FnMut(&str) -> bool) -> Vec<Vec<String>> {
+/// `is_spoken` tells by their marks. At most the first 512 in the first MiB of the text, no term twice.
+pub(crate) fn query_words(text: &str, mut is_spoken: impl FnMut(&str) -> bool) -> Vec<Vec<String>> {
     let mut end = text.len().min(QUERY_BYTES);
     while !text.is_char_boundary(end) {
         end -= 1;
     }
-    let held = OTHERS.iter().filter(|language| is_held(language.marker));
+    let held = OTHERS.iter().filter(|language| is_spoken(language.marker));
     let mut others: Vec<TermsOf> = held
         .map(|language| terms(&text[..end], Side::Query, language.stems))
         .collect();
