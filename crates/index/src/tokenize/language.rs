@@ -104,10 +104,7 @@ static BY_WORD: LazyLock<HashMap<&str, Vec<usize>>> = LazyLock::new(|| {
     by_word
 });
 
-/// A text has a language if it has so many of its small words …
-const LEAST_WORDS: usize = 2;
-
-/// … and one in so many of all its words is one.
+/// A text has a language if one in so many of all its words is a small word of it.
 const ONE_IN: usize = 20;
 
 fn all() -> impl Iterator<Item = &'static Language> {
@@ -129,7 +126,7 @@ pub fn language_of(text: &str) -> Option<&'static str> {
     }
     let (script, _) = counts.into_iter().max_by_key(|(_, count)| *count)?;
     Some(match script {
-        "Latin" => by_words(text).map_or("others in Latin letters", |language| language.name),
+        "Latin" => by_words(text, 1).map_or("others in Latin letters", |language| language.name),
         script => script,
     })
 }
@@ -152,8 +149,9 @@ fn script(letter: char) -> Option<&'static str> {
     })
 }
 
-/// The language whose small words a text has most of, if it has enough; of equals English, or the first.
-pub(super) fn by_words(text: &str) -> Option<&'static Language> {
+/// The language whose small words a text has most of, if these are enough, and `least` of them; of equals English, or
+/// the first.
+pub(super) fn by_words(text: &str, least: usize) -> Option<&'static Language> {
     let mut counts = [0; 1 + OTHERS.len()];
     let mut words = 0;
     for word in text.split(|letter: char| !letter.is_alphabetic()) {
@@ -167,7 +165,7 @@ pub(super) fn by_words(text: &str) -> Option<&'static Language> {
     }
     let found = counts.into_iter().enumerate().rev();
     let (number, count) = found.max_by_key(|(_, count)| *count)?;
-    let is_enough = count >= LEAST_WORDS && ONE_IN * count >= words;
+    let is_enough = count >= least && ONE_IN * count >= words;
     all().nth(number).filter(|_| is_enough)
 }
 

@@ -35,6 +35,9 @@ pub(crate) fn analyzer() -> TextAnalyzer {
     TextAnalyzer::builder(Terms).build()
 }
 
+/// So many small words of a language tell that a passage is in it: one may be part of a name.
+const LEAST_WORDS: usize = 2;
+
 /// The most distinct terms of a query that count. A longer query is a document, and its first words
 /// say as much as all.
 const QUERY_TERMS: usize = 512;
@@ -102,7 +105,7 @@ impl Tokenizer for Terms {
     type TokenStream<'a> = TermStream;
 
     fn token_stream<'a>(&'a mut self, text: &'a str) -> TermStream {
-        let language = language::by_words(text).unwrap_or(&ENGLISH);
+        let language = language::by_words(text, LEAST_WORDS).unwrap_or(&ENGLISH);
         let is_marked = !std::ptr::eq(language, &ENGLISH);
         TermStream {
             terms: terms(text, Side::Passage, language.stems),
