@@ -11,7 +11,7 @@ use crate::prompt;
 use crate::retrieve::Retriever;
 use crate::retrieve::search_result::SearchResult;
 
-/// What is read with the neighbors of what is read, up to `reach` on each side, in the order in which they stand in
+/// The passages that are read, with their neighbors, up to `reach` on each side, in the order in which they stand in
 /// their documents. Down the ranking each passage gets its nearest first; where one has no room, is missing or is read already, its side ends.
 /// A neighbor has the score of the passage that it stands beside.
 ///

@@ -1,6 +1,6 @@
 //! Static embedders: a table of one vector a token, and the mean of a text's tokens; no network. They are read as
 //! model2vec and sentence-transformers write them. Hundreds of times as fast as a network, and less apt to find
-//! what is worded otherwise.
+//! paraphrases.
 
 use std::ops::Range;
 use std::path::Path;

@@ -63,7 +63,7 @@ fn gated(gate_and_up: &[f32], out: &mut [f32], activation: impl Fn(f32) -> f32) 
     );
 }
 
-/// The same with the exact GELU: `gelu(gate) * up`.
+/// With the exact GELU: `gelu(gate) * up`.
 ///
 /// # Shapes
 /// As [`gated_silu`].

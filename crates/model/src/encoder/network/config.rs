@@ -42,7 +42,7 @@ struct Dimensions {
     name: Option<String>,
 }
 
-/// What is only said of networks whose positions are rotations.
+/// The settings of networks whose positions are rotations.
 #[derive(Deserialize)]
 struct RotaryConfig {
     rope_parameters: Option<Value>,

@@ -53,7 +53,7 @@ pub(super) enum Activation {
     Gelu,
     /// The first half of the wide rows, by GELU, times the second.
     GatedGelu,
-    /// The same by SiLU.
+    /// The first half, by SiLU, times the second.
     GatedSilu,
 }
 
