@@ -29,7 +29,7 @@ const DEVIATIONS: f32 = 6.0;
 
 /// The best cosine counts fully from the second of these multiples of √(2 ln N) deviations on, and not at all below the
 /// first.
-const CHANCE: [f32; 2] = [0.8, 1.2];
+const CHANCE: [f32; 2] = [1.0, 1.4];
 
 /// What is taken where a corpus is too small to tell: the usual spread of embedders whose cosines are 0 by chance.
 const USUAL: Spread = Spread {

@@ -23,7 +23,7 @@ use crate::budget::Halt;
 use crate::error::ReadError;
 use crate::record::{self, Record};
 use crate::source::{Metered, Name, Source, fill};
-use ken_corpus::Document;
+use ken_corpus::{Document, Outline};
 
 /// The content model of articles; older dumps do not name any.
 const WIKITEXT: &str = "wikitext";
@@ -274,6 +274,10 @@ impl Dump {
             id: id.to_owned(),
             title: page.title.trim().to_owned(),
             text: article.text,
+            outline: Outline {
+                headings: article.headings,
+                ..Outline::default()
+            },
             metadata,
             ..Document::default()
         };

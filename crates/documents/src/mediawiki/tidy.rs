@@ -1,10 +1,15 @@
 //! Cleans up the white space and the empty brackets that removed markup leaves.
 
-/// One space between words, at most one empty line between lines, no empty brackets.
-pub(super) fn tidy(text: &str) -> String {
+use ken_corpus::Heading;
+
+/// One space between words, at most one empty line between lines, no empty brackets. `headings`, which stand at the
+/// beginnings of lines, move with their lines; those of lines that are left empty go.
+pub(super) fn tidy(text: &str, headings: &mut Vec<Heading>) -> String {
     let mut tidied = String::with_capacity(text.len());
     let mut empty_line = false;
-    for line in text.lines() {
+    let mut at = 0;
+    let mut marked = std::mem::take(headings).into_iter().peekable();
+    for line in text.split_inclusive('\n') {
         let end = tidied.len();
         if end > 0 {
             tidied.push_str(if empty_line { "\n\n" } else { "\n" });
@@ -12,6 +17,13 @@ pub(super) fn tidy(text: &str) -> String {
         let start = tidied.len();
         push_line(&mut tidied, start, line);
         empty_line = tidied.len() == start;
+        let heading = marked.next_if(|heading| heading.at == at);
+        let heading = heading.filter(|_| !empty_line);
+        headings.extend(heading.map(|heading| Heading {
+            at: start,
+            ..heading
+        }));
+        at += line.len();
         if empty_line {
             tidied.truncate(end);
         }
@@ -58,12 +70,19 @@ mod tests {
 
     #[test]
     fn spaces_lines_and_brackets() {
-        assert_eq!(tidy("\n a \t b\n\n\n\nc\u{a0}d \n"), "a b\n\nc d");
-        assert_eq!(
-            tidy("x ( ) y (; 1), main() ( z )."),
-            "x y (1), main() (z )."
-        );
-        assert_eq!(tidy("()\n\n(,)"), "");
-        assert_eq!(tidy(""), "");
+        let check = |text, expected| assert_eq!(tidy(text, &mut Vec::new()), expected);
+        check("\n a \t b\n\n\n\nc\u{a0}d \n", "a b\n\nc d");
+        check("x ( ) y (; 1), main() ( z ).", "x y (1), main() (z ).");
+        check("()\n\n(,)", "");
+        check("", "");
+    }
+
+    #[test]
+    fn headings_move_with_their_lines() {
+        let mut headings = [3, 11, 14].map(|at| Heading { at, level: 2 }).to_vec();
+        let tidied = tidy("a\n\n b  c \n\n()\nd", &mut headings);
+        assert_eq!(tidied, "a\n\nb c\n\nd");
+        let moved = headings.iter().map(|heading| heading.at);
+        assert_eq!(moved.collect::<Vec<_>>(), [3, 8]);
     }
 }

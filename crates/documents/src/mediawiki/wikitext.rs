@@ -4,6 +4,8 @@
 //! It expands no templates, so what only a template produces is missing, unless the template is known here. It reads any text in a
 //! single pass, whatever is opened and never closed in it.
 
+use ken_corpus::Heading;
+
 use super::namespaces::Namespaces;
 use super::tag::{Tag, TagKind};
 use super::tidy::tidy;
@@ -20,10 +22,11 @@ const DEEPEST_TEMPLATE: usize = 40;
 /// no template that is nested deeper than 40.
 const MOST_OPEN: usize = 100_000;
 
-/// An article's text and categories.
+/// An article's text, where its headings stand in it, and its categories.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Article {
     pub(super) text: String,
+    pub(super) headings: Vec<Heading>,
     pub(super) categories: Vec<String>,
 }
 
@@ -37,13 +40,16 @@ pub(super) fn article(wikitext: &str, namespaces: &Namespaces) -> Article {
         links: 0,
         tables: 0,
         heading: false,
+        headings: Vec::new(),
         never_closed: Vec::new(),
         categories: Vec::new(),
         namespaces,
     };
     scan.run();
+    let mut headings = scan.headings;
     Article {
-        text: tidy(&scan.text),
+        text: tidy(&scan.text, &mut headings),
+        headings,
         categories: scan.categories,
     }
 }
@@ -78,6 +84,8 @@ struct Scan<'a> {
     tables: usize,
     /// Whether this line is a heading.
     heading: bool,
+    /// Where lines with headings begin in the text, ascending.
+    headings: Vec<Heading>,
     /// The elements that the rest does not close, so that their ends are not searched for again.
     never_closed: Vec<String>,
     categories: Vec<String>,
@@ -176,9 +184,14 @@ impl Scan<'_> {
             }
             self.at += 2;
         } else if rest.starts_with("==") {
-            self.at += self.run_of(b'=');
+            let level = self.run_of(b'=');
+            self.at += level;
             self.text.push('\n');
             self.heading = true;
+            self.headings.push(Heading {
+                at: self.text.len(),
+                level: level.min(6) as u8,
+            });
         } else if rest.starts_with("----") {
             self.at += self.run_of(b'-');
         }
@@ -281,6 +294,7 @@ impl Scan<'_> {
 
     /// Keeps of a link what the article shows.
     fn link(&mut self, start: usize, label: Option<usize>, categories: usize) {
+        self.drop_headings(start);
         let end = label.map_or(self.text.len(), |label| label - 1);
         let target = self.text.get(start..end).unwrap_or_default().trim();
         let shown = target.strip_prefix(':');
@@ -422,6 +436,14 @@ impl Scan<'_> {
     fn drop_since(&mut self, open: Open) {
         self.text.truncate(open.start);
         self.categories.truncate(open.categories);
+        self.drop_headings(open.start);
+    }
+
+    /// Drops the headings whose lines began after a byte of the text.
+    fn drop_headings(&mut self, start: usize) {
+        while (self.headings.last()).is_some_and(|heading| heading.at > start) {
+            self.headings.pop();
+        }
     }
 }
 
@@ -467,6 +489,19 @@ mod tests {
              Sights\n\nSee the site and Category:Towns."
         );
         assert_eq!(article.categories, ["Towns in Vale", "Founded 1200"]);
+        let headings = article.headings.iter();
+        let headings = headings.map(|heading| (&article.text[heading.at..][..6], heading.level));
+        assert_eq!(headings.collect::<Vec<_>>(), [("Histor", 2), ("Sights", 3)]);
+    }
+
+    #[test]
+    fn headings_of_what_is_dropped_are_none() {
+        let article = read(
+            "{{x|\n== a ==\n}}\n{|\n== b ==\n|}\n== {{y}} ==\n[[c|\n== d ==\n]]\n==== [[e]] ====\nf",
+        );
+        let headings = article.headings.iter();
+        let headings = headings.map(|heading| &article.text[heading.at..]);
+        assert_eq!(headings.collect::<Vec<_>>(), ["e\n\nf"]);
     }
 
     #[test]
@@ -546,6 +581,12 @@ mod tests {
             let article = read(&parts.concat());
             prop_assert!(!article.text.contains("\n\n\n"));
             prop_assert_eq!(article.text.trim(), &article.text);
+            prop_assert!(article.headings.is_sorted_by_key(|heading| heading.at));
+            for heading in &article.headings {
+                let (before, line) = article.text.split_at(heading.at);
+                prop_assert!(before.is_empty() || before.ends_with('\n'));
+                prop_assert!(!line.is_empty() && !line.starts_with('\n'));
+            }
         }
 
         #[test]

@@ -21,6 +21,7 @@ mod write;
 pub(crate) use write::LexicalWriter;
 
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use ken_storage::{CheckedFolder, HEAP_BYTES, contained};
 use rayon::prelude::*;
@@ -31,7 +32,7 @@ use tantivy::{Index, Score, Searcher, SegmentReader, TantivyError, Term};
 
 use self::files::Files;
 use crate::IndexError;
-use crate::tokenize::query_words;
+use crate::tokenize::{Language, OTHERS, query_words};
 use crate::top_k::{Candidate, Place, TopK};
 
 /// The name of the folder of the first part in a segment's folder.
@@ -78,6 +79,8 @@ pub(crate) struct LexicalIndex {
     schema_holder: Searcher,
     passages: u64,
     tokens: u64,
+    /// The languages besides English that passages are in, looked up with the first query.
+    languages: OnceLock<Vec<&'static Language>>,
 }
 
 /// The index of a segment, or of consecutive passages of it.
@@ -123,6 +126,7 @@ impl LexicalIndex {
             parts,
             field,
             schema_holder,
+            languages: OnceLock::new(),
         })
     }
 
@@ -184,21 +188,33 @@ impl LexicalIndex {
 
     /// The words of a query, each as its terms in the languages of the passages.
     fn query_words(&self, text: &str) -> Result<Vec<Vec<Term>>, TantivyError> {
-        let term = |text: &String| Term::from_field_text(self.field, text);
-        let mut failed = None;
-        let is_spoken = |mark: &str| {
-            let held = self.doc_freq(&term(&mark.to_owned()));
-            held.map_err(|error| failed = Some(error))
-                .is_ok_and(|held| is_spoken(held, self.passages))
+        let languages = match self.languages.get() {
+            Some(languages) => languages,
+            None => {
+                let spoken = self.spoken()?;
+                self.languages.get_or_init(|| spoken)
+            }
         };
-        let words = query_words(text, is_spoken);
-        match failed {
-            Some(error) => Err(error),
-            None => Ok(words
-                .iter()
-                .map(|word| word.iter().map(term).collect())
-                .collect()),
+        let words = query_words(text, languages).into_iter();
+        Ok(words
+            .map(|word| word.iter().map(|text| self.term(text)).collect())
+            .collect())
+    }
+
+    /// The languages besides English that enough passages have the mark of.
+    fn spoken(&self) -> Result<Vec<&'static Language>, TantivyError> {
+        let mut spoken = Vec::new();
+        for language in &OTHERS {
+            let held = self.doc_freq(&self.term(language.marker))?;
+            if is_spoken(held, self.passages) {
+                spoken.push(language);
+            }
         }
+        Ok(spoken)
+    }
+
+    fn term(&self, text: &str) -> Term {
+        Term::from_field_text(self.field, text)
     }
 
     /// The query for any of the terms, weighted by the statistics of all segments.

@@ -1,7 +1,7 @@
 //! Lexical search compared with the formula, and on damaged files.
 
 use super::*;
-use crate::tokenize::{indexed_terms, query_words};
+use crate::tokenize::{Language, OTHERS, indexed_terms, query_words};
 use proptest::prelude::*;
 use std::collections::HashSet;
 use tempfile::TempDir;
@@ -61,8 +61,11 @@ fn reference(
             .filter(|(_, terms)| terms.iter().any(|own| own == term));
         held.count() as u64
     };
-    let is_spoken = |mark: &str| super::is_spoken(holding(mark), all.len() as u64);
-    let query: HashSet<String> = query_words(query, is_spoken)
+    let languages: Vec<&Language> = OTHERS
+        .iter()
+        .filter(|language| super::is_spoken(holding(language.marker), all.len() as u64))
+        .collect();
+    let query: HashSet<String> = query_words(query, &languages)
         .into_iter()
         .flatten()
         .collect();

@@ -22,8 +22,9 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use fold::fold;
 use frostem::Algorithm;
+use language::ENGLISH;
 pub use language::language_of;
-use language::{ENGLISH, Language, OTHERS};
+pub(crate) use language::{Language, OTHERS};
 use words::{Compound, Joint, camel_parts, stem};
 
 /// The longest term, in characters. Longer words are cut, so that a page of base64 does not
@@ -63,18 +64,17 @@ pub fn passage_terms(title: &str, text: &str) -> Vec<String> {
 /// The distinct terms of a query in English, in its order: at most the first 512 in the first MiB of the text.
 #[must_use]
 pub fn query_terms(text: &str) -> Vec<String> {
-    query_words(text, |_| false).into_iter().flatten().collect()
+    query_words(text, &[]).into_iter().flatten().collect()
 }
 
-/// The words of a query, each as its terms: that in English, and those in the languages that passages are in, of which
-/// `is_spoken` tells by their marks. At most the first 512 in the first MiB of the text, no term twice.
-pub(crate) fn query_words(text: &str, mut is_spoken: impl FnMut(&str) -> bool) -> Vec<Vec<String>> {
+/// The words of a query, each as its terms: that in English, and those in `others`, the that passages are in. At
+/// most the first 512 in the first MiB of the text, no term twice.
+pub(crate) fn query_words(text: &str, others: &[&Language]) -> Vec<Vec<String>> {
     let mut end = text.len().min(QUERY_BYTES);
     while !text.is_char_boundary(end) {
         end -= 1;
     }
-    let held = OTHERS.iter().filter(|language| is_spoken(language.marker));
-    let mut others: Vec<TermsOf> = held
+    let mut others: Vec<TermsOf> = (others.iter())
         .map(|language| terms(&text[..end], Side::Query, language.stems))
         .collect();
     let mut seen = std::collections::HashSet::new();
@@ -493,12 +493,14 @@ mod tests {
         let held = indexed_terms(text);
         assert_eq!(held.last().map(String::as_str), Some("\u{1}de"));
         let is_held = |term: &str| held.iter().any(|own| own == term);
+        let languages = OTHERS.iter().filter(|language| is_held(language.marker));
+        let languages: Vec<&Language> = languages.collect();
         for query in ["Haus", "einer Insel", "Fischer"] {
-            let words = query_words(query, is_held);
+            let words = query_words(query, &languages);
             assert!(words.iter().flatten().any(|term| is_held(term)), "{query}");
         }
-        assert_eq!(query_words("Häusern", is_held), [["hausern", "haus"]]);
-        assert_eq!(query_words("Häusern", |_| false), [["hausern"]]);
+        assert_eq!(query_words("Häusern", &languages), [["hausern", "haus"]]);
+        assert_eq!(query_words("Häusern", &[]), [["hausern"]]);
         // An English text has no mark, and its queries no other stems.
         let english = indexed_terms("The houses of the island are not for the fishers.");
         assert!(english.iter().all(|term| !term.starts_with('\u{1}')));

@@ -7,10 +7,10 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use ken_language::{GenerateOptions, Role, Sampling};
+use ken_language::{Embedder, GenerateOptions, Role, Sampling};
 use ken_model::Precision;
 use ken_model::decoder::{Decoder, GenerateRequest, LoadOptions, Prompt, ScoreRequest};
-use ken_model::encoder::Encoder;
+use ken_model::encoder;
 use serde::Serialize;
 
 use super::clients::{Asked, Company};
@@ -180,8 +180,8 @@ fn rates(
         stream(&model, 1)?;
         Ok::<_, Failure>(model)
     })?;
-    let embedder = Encoder::load(embedder, options.precision)?;
-    let (embed_tokens_per_s, embed_passages_per_s) = embed(&embedder, workload)?;
+    let embedder = encoder::open(embedder, options.precision)?;
+    let (embed_tokens_per_s, embed_passages_per_s) = embed(&*embedder, workload)?;
     Ok(Rates {
         precision: options.precision.to_string(),
         load_s: load.as_secs_f64(),
@@ -251,11 +251,11 @@ fn stream(model: &Decoder, max_tokens: usize) -> Result<f64> {
 }
 
 /// Tokens and passages a second.
-fn embed(embedder: &Encoder, workload: &Workload) -> Result<(f64, f64)> {
+fn embed(embedder: &dyn Embedder, workload: &Workload) -> Result<(f64, f64)> {
     let texts: Vec<&str> = workload.passages.iter().map(String::as_str).collect();
     let tokens = texts
         .iter()
-        .map(|text| embedder.token_count(text))
+        .map(|text| embedder.token_spans(text).map(|spans| spans.len()))
         .sum::<Result<usize, _>>()?;
     let (_, time) = timed(|| embedder.embed(&texts, Role::Passage))?;
     Ok((rate(tokens, time), rate(texts.len(), time)))
