@@ -272,7 +272,7 @@ impl FieldNames {
     ///
     /// Without a `title` field, the first line of several in `contents` is the title, without the
     /// quotes around it, as in FlashRAG's corpora. A title that `contents` repeats as its
-    /// first line is left out of the text.
+    /// first line is left out of the text. A title without a text is the text, so that it can be found.
     ///
     /// # Errors
     /// No text; a field with another kind of value.
@@ -302,6 +302,10 @@ impl FieldNames {
             split_title(title, contents)
         } else {
             (title.unwrap_or_default(), contents)
+        };
+        let (title, text) = match text.trim().is_empty() {
+            true => (String::new(), title),
+            false => (title, text),
         };
         if fields.get("metadata").is_some_and(Value::is_object)
             && let Some(Value::Object(inner)) = fields.shift_remove("metadata")
@@ -411,6 +415,21 @@ mod tests {
             (Role::Title, &["Title"], "Title"),
         ] {
             assert_eq!(find(role, columns), found, "{columns:?}");
+        }
+    }
+
+    #[test]
+    fn a_title_alone_is_the_text() {
+        for (record, title, text) in [
+            (r#"{"_id":"1","title":"Moon","text":""}"#, "", "Moon"),
+            (r#"{"id":"1","title":"Moon","contents":" \n"}"#, "", "Moon"),
+            (r#"{"id":"1","contents":"\"Moon\"\n"}"#, "", "Moon"),
+            (r#"{"id":"1","title":"","text":""}"#, "", ""),
+            (r#"{"id":"1","title":"Moon","text":"It is far."}"#, "Moon", "It is far."),
+        ] {
+            let parts = FieldNames::default().parts(serde_json::from_str(record).unwrap());
+            let parts = parts.unwrap();
+            assert_eq!((&*parts.title, &*parts.text), (title, text), "{record}");
         }
     }
 

@@ -5,8 +5,8 @@
 //!
 //! - Dense: how many standard deviations a cosine is above what passages have by chance ([`Spread`]), a sixth of
 //!   that. Of N passages without any relation to the query the nearest is about √(2 ln N) deviations above the mean; the
-//!   less the best one exceeds that, the less all of them count, down to nothing. So an embedder that does not
-//!   know the language of a corpus leaves the ranking to the words.
+//!   less the best one exceeds that, the less all of them count, down to next to nothing. So an embedder that does not
+//!   know the language of a corpus leaves the ranking to the words, and orders what these do not find.
 //! - Lexical: the BM25 score divided by the geometric mean of the best score and of the most that a passage could have for
 //!   the query, terms included that the corpus does not hold. So a passage with all words of the query
 //!   counts, and one that is best by a few of them counts less.
@@ -27,9 +27,12 @@ const K: f64 = 60.0;
 /// Deviations above the mean that count as much as the best that words can say.
 const DEVIATIONS: f32 = 6.0;
 
-/// The best cosine counts fully from the second of these multiples of √(2 ln N) deviations on, and not at all below the
-/// first.
+/// The best cosine counts fully from the second of these multiples of √(2 ln N) deviations on, and least below the
+/// first (`results/2026-11-30-fusion`).
 const CHANCE: [f32; 2] = [1.0, 1.4];
+
+/// What cosines count at least, so that passages without a word of the query have an order.
+const LEAST: f32 = 0.02;
 
 /// What is taken where a corpus is too small to tell: the usual spread of embedders whose cosines are 0 by chance.
 const USUAL: Spread = Spread {
@@ -70,7 +73,7 @@ pub(crate) fn by_scores(rankings: &Rankings<'_>, k: usize) -> Vec<Candidate> {
         Some(_) => {
             let chance = (2.0 * (rankings.passages.max(2) as f32).ln()).sqrt();
             let [none, full] = CHANCE;
-            ((best / chance - none) / (full - none)).clamp(0.0, 1.0)
+            ((best / chance - none) / (full - none)).clamp(LEAST, 1.0)
         }
         None => 1.0,
     };
@@ -170,7 +173,7 @@ mod tests {
     #[test]
     fn what_is_no_nearer_than_by_chance_leaves_it_to_the_words() {
         let rankings = Rankings {
-            dense: &ranking(&[(1, 0.45), (2, 0.44), (3, 0.43)]),
+            dense: &ranking(&[(4, 0.45), (2, 0.44), (1, 0.43)]),
             lexical: &ranking(&[(3, 2.0), (2, 1.0)]),
             spread: Some(Spread {
                 mean: 0.3,
@@ -183,7 +186,7 @@ mod tests {
             .into_iter()
             .map(|(place, _)| place)
             .collect();
-        assert_eq!(order, [3, 2, 1]);
+        assert_eq!(order, [3, 2, 4, 1]);
     }
 
     #[test]
