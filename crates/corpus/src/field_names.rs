@@ -425,7 +425,11 @@ mod tests {
             (r#"{"id":"1","title":"Moon","contents":" \n"}"#, "", "Moon"),
             (r#"{"id":"1","contents":"\"Moon\"\n"}"#, "", "Moon"),
             (r#"{"id":"1","title":"","text":""}"#, "", ""),
-            (r#"{"id":"1","title":"Moon","text":"It is far."}"#, "Moon", "It is far."),
+            (
+                r#"{"id":"1","title":"Moon","text":"It is far."}"#,
+                "Moon",
+                "It is far.",
+            ),
         ] {
             let parts = FieldNames::default().parts(serde_json::from_str(record).unwrap());
             let parts = parts.unwrap();
