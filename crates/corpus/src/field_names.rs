@@ -303,7 +303,8 @@ impl FieldNames {
         } else {
             (title.unwrap_or_default(), contents)
         };
-        let (title, text) = match text.trim().is_empty() {
+        let is_title_alone = text.trim().is_empty() && !title.trim().is_empty();
+        let (title, text) = match is_title_alone {
             true => (String::new(), title),
             false => (title, text),
         };
