@@ -67,8 +67,8 @@ pub fn query_terms(text: &str) -> Vec<String> {
     query_words(text, &[]).into_iter().flatten().collect()
 }
 
-/// The words of a query, each as its terms: that in English, and those in `others`, the that passages are in. At
-/// most the first 512 in the first MiB of the text, no term twice.
+/// The words of a query, each as its terms: that in English, and those in `others`, the languages that passages are in.
+/// At most the first 512 in the first MiB of the text, no term twice.
 pub(crate) fn query_words(text: &str, others: &[&Language]) -> Vec<Vec<String>> {
     let mut end = text.len().min(QUERY_BYTES);
     while !text.is_char_boundary(end) {
