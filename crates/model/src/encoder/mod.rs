@@ -188,11 +188,6 @@ impl Encoder {
         &self.fingerprint
     }
 
-    /// The number of tokens of `text`, without special tokens, prefix or limit.
-    pub fn token_count(&self, text: &str) -> Result<usize, EncoderError> {
-        self.tokens.count(text)
-    }
-
     /// The bytes of `text` that each of its tokens covers, in order, without special tokens, prefix or
     /// limit. Spans start and end between characters.
     pub fn token_spans(&self, text: &str) -> Result<Vec<Range<usize>>, EncoderError> {

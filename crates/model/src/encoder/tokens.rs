@@ -211,11 +211,6 @@ impl Tokens {
         let span = |&(start, end)| whole_characters(text, start, end);
         Ok(encoding.get_offsets().iter().map(span).collect())
     }
-
-    /// The number of tokens of `text`, without special tokens or limit.
-    pub(super) fn count(&self, text: &str) -> Result<usize, EncoderError> {
-        Ok(encode(text, || self.tokenizer.encode_fast(text, false))?.len())
-    }
 }
 
 /// The encoding of a text, or the reason why the tokenizer refused it.
