@@ -3,7 +3,7 @@
 
 Usage: measure.py CORPUS EMBEDDER DATABASE QUESTIONS OUT
 CORPUS holds the manuals of ../2026-11-28-manuals, EMBEDDER is the one that embedded them, DATABASE is `USER:PASSWORD@HOST:PORT/NAME` of an
-empty database with pgvector, QUESTIONS is ../2026-11-28-manuals/questions.jsonl. Takes the packages ken-rag, numpy and psycopg.
+empty database with pgvector, QUESTIONS is ../../xtask/bench/answers/questions.jsonl. Takes the packages ken-rag, numpy and psycopg.
 """
 
 import csv

@@ -1,6 +1,6 @@
 import json, os, pathlib, subprocess, sys
-sys.path.insert(0,str(pathlib.Path(__file__).parent.parent / '2026-11-28-answers'))
-from bench import holds
+sys.path.insert(0,str(pathlib.Path(__file__).parents[2] / 'xtask/bench/answers'))
+from judge import holds
 K = os.environ.get('KEN', 'ken')
 def hits(corpus,qs):
     asked="\n".join(q["question"] for q in qs)+"\n"
@@ -26,7 +26,7 @@ if __name__=="__main__":
         make('xq.ken',qs,sys.argv[4],lambda q:True)
     else:
         ids={json.loads(l)["id"] for l in open('../2026-11-28-answers/validation/answers.jsonl') if json.loads(l)["questions"]=="val"}
-        qs=[json.loads(l) for l in open('../2026-11-28-manuals/questions.jsonl')]
+        qs=[json.loads(l) for l in open('../../xtask/bench/answers/questions.jsonl')]
         val=[q for q in qs if q["id"] in ids]
         print(len(qs),len(val))
         qs=val if sys.argv[2]=="val" else [q for q in qs if q["id"] not in ids]

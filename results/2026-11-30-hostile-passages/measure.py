@@ -11,8 +11,9 @@ import sys
 import tempfile
 import urllib.request
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "2026-11-28-answers"))
-from bench import PLAIN, holds
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "xtask/bench/answers"))
+from answers import PLAIN
+from judge import holds
 
 folder, ken, embedder, model, out, *wanted = sys.argv[1:]
 questions = [json.loads(line) for line in open(f"{folder}/questions.jsonl")]

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 """What other passages make of answers: compare.py QUESTIONS BEFORE.jsonl AFTER.jsonl
 
-Both files are of ../2026-11-28-answers/bench.py. Of the questions that both hold, counts how many went from each outcome to each.
+Both files are of `ask` in bench.py of ../2026-11-28-answers at commit ddb28757. Of the questions that both hold, counts how many went from each outcome to each.
 """
 import collections
 import json
 import pathlib
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "2026-11-28-answers"))
-from bench import REFUSALS, holds
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "xtask/bench/answers"))
+from judge import REFUSALS, holds
 
 questions, before, after = ([json.loads(line) for line in open(path)] for path in sys.argv[1:])
 of = {question["id"]: question for question in questions}

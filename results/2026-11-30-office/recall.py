@@ -8,8 +8,8 @@ import pathlib
 import subprocess
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "2026-11-28-answers"))
-from bench import holds
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "xtask/bench/answers"))
+from judge import holds
 
 path, ken, *corpora = sys.argv[1:]
 questions = [json.loads(line) for line in open(path)]

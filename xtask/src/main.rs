@@ -103,6 +103,11 @@ pub(crate) const VERBS: &[(&str, &str)] = &[
         "measure dense search at 10,000 to a million vectors, in 1 to 12 shards",
     ),
     (
+        "bench answers",
+        "compare answers over manuals of Debian with LlamaIndex and a plain prompt over llama.cpp; takes a model file (GGUF) and, if \
+         wanted, --questions validation|test|all, --every N and arms",
+    ),
+    (
         "bench datastore",
         "measure a policy datastore of 100,000 entries, or of as many as the argument says",
     ),
@@ -149,6 +154,7 @@ fn run(arguments: &[String]) -> Result<()> {
             bench::index(&root, &Vectors::Files(vectors.into(), queries.into()))
         }
         ["bench", "growth"] => bench::growth(&root),
+        ["bench", "answers", model, rest @ ..] => bench::answers(&root, Path::new(model), rest),
         ["bench", "datastore"] => bench::datastore(&root, 100_000),
         ["bench", "datastore", entries] => {
             bench::datastore(&root, entries.parse().context("ENTRIES is no number")?)

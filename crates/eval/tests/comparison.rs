@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use ken_answer::{Pipeline, Policy, Step};
 use ken_eval::compare::{
-    Arm, Known, RequiredSignals, SignalWork, Thresholds, measure_signals, report, to_csv,
+    Arm, Changed, Known, RequiredSignals, SignalWork, Thresholds, measure_signals, report, to_csv,
 };
 use ken_eval::{Question, ResultsFile, Run, RunProgress, RunSettings, Summary, summarize};
 use ken_testing::{Fact, FnEmbedder};
@@ -267,6 +267,24 @@ fn statistics_are_those_of_the_set_boundary() {
         );
     }
     assert!((oracle.vs_always.em.unwrap() - 0.2).abs() < 1e-12);
+    // Each of them is named: those of kind 2 are harmed and those of kind 1 helped.
+    let (helped, harmed): (Vec<&Changed>, Vec<&Changed>) =
+        comparison.changed.iter().partition(|one| one.is_helped);
+    assert_eq!(
+        (helped.len() * 5, harmed.len() * 5),
+        (comparison.n, comparison.n)
+    );
+    assert!(
+        harmed
+            .iter()
+            .all(|one| one.right.contains(&"never".to_owned()))
+    );
+    for one in helped {
+        assert!(
+            one.right.contains(&"always".to_owned()) && !one.right.contains(&"never".to_owned())
+        );
+        assert!(one.right.contains(&"oracle".to_owned()) && one.always != one.never);
+    }
     // Of three kinds known from memory one is misled.
     assert!((comparison.misled.unwrap() - 1.0 / 3.0).abs() < 1e-12);
     let [low, high] = comparison.misled_interval.unwrap();

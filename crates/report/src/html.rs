@@ -54,6 +54,7 @@ fn section(section: &Section) -> String {
         Section::Note(text) => format!("<p class=\"note\">{}</p>\n", escaped(text)),
         Section::Terms(terms) => list(terms.iter().map(|(name, value)| [name, value])),
         Section::Table(table) => self::table(table),
+        Section::Details(table) => details(table),
         Section::Figure(figure) => self::figure(figure),
     }
 }
@@ -89,6 +90,17 @@ fn table(table: &Table) -> String {
     )
 }
 
+fn details(table: &Table) -> String {
+    let rows = self::table(table);
+    match rows.as_str() {
+        "" => rows,
+        rows => format!(
+            "<details><summary>{}</summary>{rows}</details>\n",
+            escaped(&table.name)
+        ),
+    }
+}
+
 fn figure(figure: &Figure) -> String {
     // In a script no character is escaped but by JSON itself.
     let json = serde_json::to_string(figure).unwrap_or_default();
@@ -116,7 +128,7 @@ fn escaped(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Axis, Column, Figure, Report, Series, Table};
+    use crate::{Axis, Column, Figure, Report, Section, Series, Table};
 
     #[test]
     fn nothing_breaks_out_of_a_page() {
@@ -155,6 +167,11 @@ mod tests {
             ],
         };
         let cells = "<tr><th>name</th><th>n</th></tr>\n<tr><td>a</td><td></td></tr>\n<tr><td>b</td><td>2</td></tr>\n";
+        let folded = Section::Details(table.clone());
         assert!(Report::new("t", [table.into()]).html().contains(cells));
+        let report = Report::new("t", [folded]);
+        let opened = format!("<details><summary></summary><div class=\"box\"><table>{cells}");
+        assert!(report.html().contains(&opened));
+        assert_eq!(report.text(str::to_owned), "");
     }
 }

@@ -37,6 +37,8 @@ pub enum Section {
     Terms(Vec<(String, String)>),
     /// A table.
     Table(Table),
+    /// A long table, folded until a reader opens it; not shown in a terminal.
+    Details(Table),
     /// A figure; not shown in a terminal.
     Figure(Figure),
 }
@@ -54,7 +56,7 @@ impl Section {
 
     fn has_data(&self) -> bool {
         match self {
-            Self::Table(table) => !table.rows.is_empty(),
+            Self::Table(table) | Self::Details(table) => !table.rows.is_empty(),
             Self::Figure(figure) => !figure.is_empty(),
             Self::Terms(_) => true,
             Self::Heading(_) | Self::Subheading(_) | Self::Text(_) | Self::Note(_) => false,

@@ -3,7 +3,7 @@
 use crate::{Report, Section, Table};
 
 impl Report {
-    /// The report as lines of text, without notes, figures and provenance. Each cell and each line passes through
+    /// The report as lines of text, without notes, folded tables, figures and provenance. Each cell and each line passes through
     /// `escape`, which must return one line.
     pub fn text(&self, escape: impl Fn(&str) -> String) -> String {
         let mut text = String::new();
@@ -20,7 +20,7 @@ impl Report {
                     headings.push(heading);
                     continue;
                 }
-                Section::Note(_) | Section::Figure(_) => continue,
+                Section::Note(_) | Section::Details(_) | Section::Figure(_) => continue,
                 Section::Text(line) => escape(line) + "\n",
                 Section::Terms(terms) => {
                     let rows = terms

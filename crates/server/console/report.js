@@ -17,6 +17,7 @@ const KINDS = {
   note: (text) => make("p", { class: "dim small" }, text),
   terms,
   table: numbers,
+  details: (of) => (of.rows.length ? make("details", {}, make("summary", {}, of.name), numbers(of)) : null),
   figure: (figure) => make("figure", {}, drawn(figure), make("figcaption", { class: "dim small" }, figure.caption)),
 };
 

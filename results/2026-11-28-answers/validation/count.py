@@ -1,4 +1,4 @@
-"""What each prompt answers on the validation questions, and what thresholds would keep: count.py ../../2026-11-28-manuals/questions.jsonl
+"""What each prompt answers on the validation questions, and what thresholds would keep: count.py ../../../xtask/bench/answers/questions.jsonl
 
 Of each kind and format of question every third, in the order of their ids, is for validation."""
 import collections
@@ -6,8 +6,8 @@ import json
 import pathlib
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent.parent))
-from bench import REFUSALS, holds
+sys.path.insert(0, str(pathlib.Path(__file__).parents[3] / "xtask/bench/answers"))
+from judge import REFUSALS, holds
 
 kinds = collections.defaultdict(list)
 for question in map(json.loads, open(sys.argv[1])):

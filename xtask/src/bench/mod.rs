@@ -4,6 +4,7 @@
 //! `bench model` measures ken and its peers on the same texts, alternating in one run. The peers come
 //! from PyPI into an environment of their own, a download of some gigabytes.
 
+mod answers;
 mod datastore;
 mod documents;
 mod index;
@@ -16,6 +17,7 @@ use serde_json::{Value, json};
 
 use crate::{cargo_command, models};
 
+pub(crate) use self::answers::answers;
 pub(crate) use self::datastore::datastore;
 pub(crate) use self::documents::documents;
 pub(crate) use self::index::{Vectors, growth, index};

@@ -5,6 +5,7 @@ use ken_policy::{Decision, Goal};
 use serde::Serialize;
 
 use super::breakdown::Breakdown;
+use super::changed::{Changed, changed};
 use super::compose::{Answered, compose, gain};
 use super::threshold::{Cut, cut, decisions, halves};
 use super::yardstick::{LOSS, Yardstick, yardstick};
@@ -54,6 +55,8 @@ pub struct Comparison {
     /// The same by the values of a field of the questions' metadata, where one is asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<Breakdown>,
+    /// The questions that evidence harms, and then those that it helps.
+    pub changed: Vec<Changed>,
 }
 
 /// What a policy is held against: retrieving for no question, or for every one.
@@ -201,6 +204,15 @@ pub fn compare(
     let with_gain = |sign: f64| share(gains.iter().map(|&gain| gain == sign));
     let known = answered.iter().filter(|one| one.never.em);
     let misled: Vec<bool> = known.map(|one| !one.always.em).collect();
+    let results = policies
+        .iter()
+        .map(|&policy| result(policy, abstain, answered, seed));
+    let (policies, right): (Vec<PolicyResult>, Vec<_>) = results
+        .map(|(result, right)| {
+            let name = result.summary.policy.clone();
+            (result, (name, right))
+        })
+        .unzip();
     Comparison {
         n: answered.len(),
         never_em: share(answered.iter().map(|one| one.never.em)),
@@ -213,10 +225,8 @@ pub fn compare(
         seed,
         abstain,
         by: None,
-        policies: policies
-            .iter()
-            .map(|&policy| result(policy, abstain, answered, seed))
-            .collect(),
+        changed: changed(answered, &right),
+        policies,
     }
 }
 
@@ -241,12 +251,13 @@ pub(crate) fn composed_for(
         .collect()
 }
 
+/// The result of a policy, and which questions it answers rightly: `[questions]`.
 fn result(
     policy: Policy,
     abstain: Option<Abstention>,
     answered: &[Answered<'_>],
     seed: u64,
-) -> PolicyResult {
+) -> (PolicyResult, Vec<bool>) {
     let halves = halves(answered, seed);
     let cut = cut(policy, answered, &halves, Goal::BestAccuracy);
     let decisions = decisions(policy, cut, answered, seed);
@@ -317,7 +328,8 @@ fn result(
                 each.map(|&(score, unneeded)| (1.0 + score, unneeded))
                     .collect()
             });
-    PolicyResult {
+    let right = records.iter().map(|record| record.em).collect();
+    let result = PolicyResult {
         cut,
         unscored: match policy.signal() {
             Some(_) => answered.len() - predictions.len(),
@@ -350,7 +362,8 @@ fn result(
         strict_yardstick: yardstick(policy, Goal::AtMostMissed(LOSS), answered, seed),
         curve: curve(policy, answered),
         summary,
-    }
+    };
+    (result, right)
 }
 
 /// Of each scored question the negative score, and whether retrieval is not needed.

@@ -1,10 +1,12 @@
 //! Comparing policies on the same questions. Each question is answered once without and once with
 //! retrieval (`answers`, under `never` and `always`), and what policies decide by is taken once
 //! (`signals`); what each policy would have answered at what cost follows from those (`compose`), and
-//! is summed up with its statistics (`comparison`) and told in a report (`report`).
+//! is summed up with its statistics (`comparison`) and told in a report (`report`), with the questions
+//! that evidence helps and harms (`changed`).
 
 mod answers;
 mod breakdown;
+mod changed;
 mod comparison;
 mod compose;
 mod report;
@@ -15,6 +17,7 @@ mod yardstick;
 
 pub use answers::{Answers, AnswersWork, BeginRun};
 pub use breakdown::{Breakdown, Group, GroupResult, grouped_by};
+pub use changed::Changed;
 pub(crate) use comparison::composed_for;
 pub use comparison::{Arm, Comparison, Difference, Point, PolicyResult, compare, composed};
 pub use compose::Answered;

@@ -8,6 +8,7 @@ use ken_report::{
 };
 
 use super::breakdown::{Breakdown, Group, GroupResult};
+use super::changed::Changed;
 use super::comparison::{self, Comparison, Difference, PolicyResult};
 use super::yardstick::LOSS;
 use crate::probe::{ProbeRecord, distributions};
@@ -92,6 +93,7 @@ pub fn report(title: &str, comparison: &Comparison, probed: &[ProbeRecord]) -> R
             .iter()
             .flat_map(|by| broken_down(by, comparison))
             .collect(),
+        changed(comparison),
         stages(comparison),
         accuracy(comparison),
         latency(comparison),
@@ -223,6 +225,31 @@ fn broken_down(by: &Breakdown, comparison: &Comparison) -> Vec<Section> {
     let mut table = Table::of(&name, measures, &rows.collect::<Vec<_>>());
     table.columns[0].name.clone_from(&by.field);
     Section::part(name, [table.into()])
+}
+
+/// The questions that evidence harms and helps.
+fn changed(comparison: &Comparison) -> Vec<Section> {
+    /// How many of each are shown; the JSON has all.
+    const MOST: usize = 50;
+    let measures: &[Measure<&Changed>] = measures![one =>
+        plain "id" "question" = &one.id;
+        plain "question" "" = &one.question;
+        plain "never" "from memory" = &one.never;
+        plain "always" "with evidence" = &one.always;
+        plain "right" "right under" = one.right.join(", ");
+    ];
+    let part = |name: &str, is_helped: bool| {
+        let all = comparison.changed.iter();
+        let of: Vec<&Changed> = all.filter(|one| one.is_helped == is_helped).collect();
+        let shown = &of[..of.len().min(MOST)];
+        let name = format!("{name}: {} of {}", shown.len(), of.len());
+        Section::Details(Table::of(&name, measures, shown))
+    };
+    let parts = [
+        part("Harmed by evidence", false),
+        part("Helped by evidence", true),
+    ];
+    Section::part("Questions that evidence changes", parts)
 }
 
 /// Says of which policies the time is not known, and why.

@@ -131,7 +131,8 @@ fn policies_are_compared_and_the_run_is_resumed() {
             "misled",
             "misled_interval",
             "seed",
-            "policies"
+            "policies",
+            "changed"
         ]
     );
     let policies = first["policies"].as_array().unwrap();

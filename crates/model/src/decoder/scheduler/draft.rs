@@ -1,6 +1,6 @@
 //! Drafts: tokens that probably come next, looked up where the same words stand before. An answer over documents
 //! repeats its passages, so what followed the last words there often follows them again (prompt lookup decoding, a
-//! form of speculative decoding). A pass reads the draft with the last token and tells which of it is right.
+//! form of speculative decoding). And an answer that was written to be measured is written again to be read. A pass reads the draft with the last token and tells which of it is right.
 
 /// The most rows of texts in a pass with drafts: so many cost less than twice as much as one, as each weight is loaded
 /// once. Products are computed for 1, 2, 4 or 8 rows at once, so as many of each text are read.
@@ -15,6 +15,8 @@ const LONGEST: usize = 8;
 /// What is read ahead of a text.
 #[derive(Debug)]
 pub(super) struct Draft {
+    /// What was written after the prompt before, and probably is again.
+    expected: Vec<u32>,
     /// The last token and what may follow it.
     tokens: Vec<u32>,
     /// Rows that are worth reading, the last token's among them, by how many of the last drafts were right.
@@ -24,6 +26,7 @@ pub(super) struct Draft {
 impl Default for Draft {
     fn default() -> Self {
         Self {
+            expected: Vec::new(),
             tokens: Vec::new(),
             worth: DRAFT_ROWS / 2,
         }
@@ -31,12 +34,20 @@ impl Default for Draft {
 }
 
 impl Draft {
+    /// Expects a text.
+    pub(super) fn expect(&mut self, text: &[u32]) {
+        self.expected = text.to_vec();
+    }
+
     /// Drafts what comes after a text and what stands before it, for at most `rows` rows.
     pub(super) fn look_up(&mut self, before: &[u32], text: &[u32], rows: usize) {
         let ahead = rows.min(self.worth).saturating_sub(1);
         self.tokens.extend(text.last());
         if ahead > 0 {
-            self.tokens.extend(continuation(before, text, ahead));
+            match self.expected.strip_prefix(text) {
+                Some(rest) if !rest.is_empty() => self.tokens.extend(rest.iter().take(ahead)),
+                _ => self.tokens.extend(continuation(before, text, ahead)),
+            }
             self.tokens.truncate(1 << self.tokens.len().max(1).ilog2());
         }
     }
@@ -111,6 +122,22 @@ mod tests {
         ) {
             prop_assert_eq!(continuation(&before, &text, most), reference(&before, &text, most));
         }
+    }
+
+    #[test]
+    fn what_was_written_before_is_expected_as_long_as_it_holds() {
+        let mut draft = Draft::default();
+        draft.expect(&[5, 6, 7, 8, 9]);
+        let mut drafted = |text: &[u32]| {
+            draft.look_up(&[6, 0, 6, 0], text, 40);
+            let ahead = draft.ahead().to_vec();
+            draft.end(ahead.len());
+            ahead
+        };
+        assert_eq!(drafted(&[5]), [6, 7, 8]);
+        assert_eq!(drafted(&[5, 6, 7, 8]), [9]);
+        assert_eq!(drafted(&[5, 6, 7, 8, 9]), [0; 0]);
+        assert_eq!(drafted(&[5, 6, 0]), [6, 0, 6]);
     }
 
     #[test]

@@ -30,6 +30,8 @@ struct Prefix<S> {
     logprobs: Vec<TokenLogprobs>,
     /// Whether any prompt of a chain may continue it, or only those that know its length.
     open: bool,
+    /// What was written last after it: the rest of the prompt, and the text.
+    written: Option<[Vec<u32>; 2]>,
     /// When it was used last.
     used: u64,
 }
@@ -98,6 +100,7 @@ impl<S> Prefixes<S> {
             scored,
             logprobs: Vec::new(),
             open: false,
+            written: None,
             used: id,
         });
         id
@@ -133,6 +136,23 @@ impl<S> Prefixes<S> {
     pub(super) fn logprobs(&self, id: PrefixId) -> &[TokenLogprobs] {
         let found = self.kept.iter().find(|one| one.id == id);
         found.map_or(&[], |one| &one.logprobs)
+    }
+
+    /// Notes what was written after a prompt that begins with a prefix.
+    pub(super) fn wrote(&mut self, id: PrefixId, prompt: &[u32], text: Vec<u32>) {
+        if let Some(prefix) = self.kept.iter_mut().find(|one| one.id == id) {
+            let rest = prompt.get(prefix.tokens.len()..).unwrap_or_default();
+            prefix.written = Some([rest.to_vec(), text]);
+        }
+    }
+
+    /// What was written when such a prompt was continued last; empty where that is not known.
+    pub(super) fn written(&self, id: PrefixId, prompt: &[u32]) -> &[u32] {
+        let found = self.kept.iter().find(|one| one.id == id);
+        match found.and_then(|one| Some((one, one.written.as_ref()?))) {
+            Some((one, [rest, text])) if prompt.get(one.tokens.len()..) == Some(rest) => text,
+            _ => &[],
+        }
     }
 
     /// The sequence of a prefix, where it has been read.

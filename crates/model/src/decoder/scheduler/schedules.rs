@@ -318,3 +318,21 @@ fn drafts_save_passes_and_change_no_text() {
     }
     assert!(saved > 0);
 }
+
+#[test]
+fn what_was_written_before_is_drafted() {
+    let folder = tempfile::tempdir().unwrap();
+    drop(decoder(folder.path(), &LoadOptions::default()));
+    let mut company = Company::new(folder.path());
+    let mut rounds = |_| {
+        let before = company.round;
+        let mut job = job(prompt(3, 40), 1, 33);
+        job.shared = vec![39];
+        company.begin(vec![job]);
+        company.finish();
+        company.round - before
+    };
+    let [first, again] = [0, 1].map(&mut rounds);
+    assert!(2 * again < first, "{first} {again}");
+    assert_eq!(company.callers[0].results, company.callers[1].results);
+}

@@ -109,6 +109,10 @@ impl<B: Backend> Batch<B> {
         let mut branch = begun?;
         branch.top_logprobs = active.job.prompt.top_logprobs();
         branch.constraint.clone_from(constraint);
+        if let Some(&prefix) = active.prefixes.last() {
+            let tokens = active.job.prompt.tokens();
+            branch.draft.expect(self.prefixes.written(prefix, tokens));
+        }
         self.branches.push(branch);
         active.begun += 1;
         self.begun = Some(place.call);
@@ -163,6 +167,10 @@ impl<B: Backend> Batch<B> {
         };
         active.ended += 1;
         let prompt = &active.job.prompt;
+        if let Some(&prefix) = active.prefixes.last() {
+            let text = branch.tokens.clone();
+            self.prefixes.wrote(prefix, prompt.tokens(), text);
+        }
         if prompt.course() == Course::IsContinued
             && let Some(read) = &active.prompt
         {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Rebuild the set of manuals from Debian packages: python3 fetch.py OUT [WORK].
+"""Rebuild the set of manuals from Debian packages: python3 manuals.py OUT [WORK].
 
 Downloads each package in PACKAGES with `apt-get download` into WORK (default: a temporary
 folder; a package already there is not downloaded again), unpacks it with `dpkg-deb -x`,

@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 """Check questions.jsonl against the manuals it asks about.
 
-Usage: python3 check.py [QUESTIONS [DOCS]]   (default: questions.jsonl and docs
-beside this script; DOCS is the folder that fetch.py filled)
+Usage: python3 check.py DOCS      (the folder that manuals.py filled)
 
 Verifies that ids are unique, that every stated question names an existing
 document of the stated format, and that at least one of its golden answers
@@ -109,6 +108,6 @@ def main(questions, docs):
 
 
 if __name__ == "__main__":
-    here = Path(__file__).resolve().parent
-    arguments = [Path(argument) for argument in sys.argv[1:3]]
-    sys.exit(main(*arguments, *[here / "questions.jsonl", here / "docs"][len(arguments):]))
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    sys.exit(main(Path(__file__).resolve().parent / "questions.jsonl", Path(sys.argv[1])))
