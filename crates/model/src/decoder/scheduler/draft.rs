@@ -137,7 +137,7 @@ mod tests {
         assert_eq!(drafted(&[5]), [6, 7, 8]);
         assert_eq!(drafted(&[5, 6, 7, 8]), [9]);
         assert_eq!(drafted(&[5, 6, 7, 8, 9]), [0; 0]);
-        assert_eq!(drafted(&[5, 6, 0]), [6, 0, 6]);
+        assert_eq!(drafted(&[5, 6, 0]), [5, 6, 0]);
     }
 
     #[test]
