@@ -5,6 +5,7 @@
 
 mod fixture;
 
+use std::cell::Cell;
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -103,7 +104,14 @@ fn tuned(
         created: 0,
     };
     with_work(folder, questions, policies, labels, |work, begin| {
-        work.run(pipeline, on, begin).unwrap()
+        let (runs, begun) = (work.runs(pipeline), Cell::new(0));
+        let counted = |policy| {
+            begun.set(begun.get() + 1);
+            begin(policy)
+        };
+        let tuned = work.run(pipeline, on, &counted).unwrap();
+        assert_eq!(begun.get(), runs);
+        tuned
     })
 }
 

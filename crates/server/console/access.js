@@ -5,7 +5,7 @@ import { get } from "./api.js";
 /**
  * @typedef {{
  *   key: string | null, model: string, version: string, takesDocuments: boolean, hasGuarantee: boolean, sources: string[],
- *   showsStudies: boolean, keepsTraces: boolean, seesAll: boolean,
+ *   measures: boolean, showsStudies: boolean, keepsTraces: boolean, seesAll: boolean,
  *   may: (scope: string) => boolean, lacks: (scope: string, what: string) => string
  * }} Access
  */
@@ -21,6 +21,7 @@ export async function readAccess() {
     takesDocuments: access.takes_documents,
     hasGuarantee: access.has_guarantee,
     sources,
+    measures: access.measures,
     showsStudies: access.shows_studies,
     keepsTraces: Object.hasOwn(paths, "/v1/ken/traces"),
     seesAll: access.corpora == null,

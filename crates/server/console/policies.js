@@ -1,10 +1,11 @@
-// Policies: what each would have answered, at every threshold, on questions with known answers. The comparison
-// is a file of the person's own; it is read here and sent nowhere.
+// Policies: what each would have answered on questions with known answers, measured by the server; or, at every
+// threshold, as a file of the person's own tells, which is read here and sent nowhere.
 
 import { get } from "./api.js";
-import { field, make, notice, table, terms } from "./dom.js";
+import { field, make, table, terms, told } from "./dom.js";
 import { drawn } from "./figure.js";
 import { count, share } from "./format.js";
+import { measurePanel } from "./measure.js";
 import { drifted, promise, standing } from "./trace.js";
 
 /**
@@ -19,7 +20,8 @@ import { drifted, promise, standing } from "./trace.js";
 const NO_COMPARISON = "This is no comparison of policies with thresholds: make one as above.";
 
 /** @param {import("./access.js").Access} access */
-export async function policiesPage({ hasGuarantee }) {
+export async function policiesPage(access) {
+  const measure = measurePanel(access);
   const file = make("input", { type: "file", accept: ".json,application/json" });
   const refused = make("p", { class: "warn", role: "alert" });
   const shown = make("div");
@@ -33,18 +35,14 @@ export async function policiesPage({ hasGuarantee }) {
     if (!comparison) refused.textContent = NO_COMPARISON;
   });
   const inForce = make("div");
-  const enter = async () => {
-    if (!hasGuarantee) return;
-    try {
-      inForce.replaceChildren(guaranteed(await get("/v1/ken/guarantee")));
-    } catch (error) {
-      notice(error.message);
-    }
+  const enter = () => {
+    told(measure.enter);
+    if (access.hasGuarantee) told(async () => inForce.replaceChildren(guaranteed(await get("/v1/ken/guarantee"))));
   };
-  const element = make("div", {}, inForce,
+  const element = make("div", {}, inForce, measure.element,
     make("section", { class: "panel", "aria-labelledby": "policies-title" },
       make("h2", { id: "policies-title" }, "Policies compared"),
-      make("p", {}, "How accurate would each policy be, and how often would it retrieve? Compare them on questions with known answers:"),
+      make("p", {}, "What the command line compared is shown at every threshold:"),
       make("pre", { class: "scroll", tabindex: "0" },
         "ken eval questions.jsonl --corpus notes.ken --policy never,always,prompt,certainty --out compared --json > compared.json"),
       make("p", {}, "Then choose the file. It stays in this page."),

@@ -1,13 +1,11 @@
 // Putting documents in: files and folders, chosen or dropped; sending them, and following the jobs that take them in.
 
-import { get, post, upload } from "./api.js";
-import { button, make, notice, told } from "./dom.js";
+import { get, upload } from "./api.js";
+import { make, notice, told } from "./dom.js";
 import { count, counted, share } from "./format.js";
+import { follow, isOpen, progressOf } from "./jobs.js";
 
 /** @typedef {{file: File, path: string}} Sent a file, and its path in the folder that it comes from */
-
-/** How often a job is looked at, in milliseconds. */
-const EVERY = 400;
 
 /** The most files and bytes that are sent at once. */
 const FILES = 50;
@@ -62,7 +60,7 @@ export function uploadPanel(name, path, changed) {
     for (const job of data.filter((one) => one.corpus === name && isOpen(one))) {
       const shown = progressOf(job.kind);
       jobs.append(shown.element);
-      follow(job, shown, 0, 1).then((ended) => {
+      follow(job, shown, taking(0, 1)).then((ended) => {
         shown.end(ended.status === "failed" ? `failed: ${ended.error?.message}` : ended.status === "cancelled" ? "cancelled" : done(ended),
           ended.status !== "failed");
         return changed();
@@ -89,45 +87,9 @@ async function filesOf(entry) {
   }
 }
 
-const isOpen = (/** @type {any} */ job) => job.status === "waiting" || job.status === "running";
-
 /** What came of jobs, in words. @param {any} job */
 const done = ({ generation, progress: { added, replaced, unchanged } }) =>
   `searched as of generation ${generation}: ${count(added)} added, ${count(replaced)} replaced, ${count(unchanged)} unchanged`;
-
-/** How far something is. @param {string} what */
-function progressOf(what) {
-  const bar = make("progress", { max: "1", value: "0", "aria-label": what });
-  const said = make("p", { class: "dim", role: "status" });
-  const cancel = button("Cancel", () => {});
-  const failures = make("div");
-  const element = make("div", { class: "job" }, make("p", {}, what), bar, make("div", { class: "row" }, said, cancel), failures);
-  let onCancel = () => {};
-  cancel.addEventListener("click", () => onCancel());
-  return {
-    element,
-    /** @param {string} text @param {number} value from 0 to 1 */
-    say(text, value) {
-      said.textContent = text;
-      bar.value = value;
-    },
-    /** @param {() => void} action */
-    cancelBy(action) { onCancel = action; },
-    /** @param {[string, string][]} failed names of files, each with why it was not taken in */
-    tell(failed) {
-      failures.replaceChildren(failed.length ? make("details", { open: true },
-        make("summary", { class: "warn" }, "What failed"),
-        make("ul", { class: "small" }, failed.map(([name, why]) => make("li", {}, make("strong", {}, name), `: ${why}`)))) : "");
-    },
-    /** @param {string} text @param {boolean} [isGood] */
-    end(text, isGood = true) {
-      said.textContent = text;
-      said.className = isGood ? "dim" : "warn";
-      bar.remove();
-      cancel.remove();
-    },
-  };
-}
 
 /** The kind of a file, by its name. @param {Sent} file */
 const kind = ({ path }) => /\.[^./]*$/.exec(path)?.[0].toLowerCase() ?? "";
@@ -192,7 +154,8 @@ async function sendBatch(path, batch, { shown, stopped, begun, size, sum, failed
   shown.cancelBy(() => stopped.abort());
   const sent = (/** @type {number} */ part) => shown.say(`sending: ${share(part, 1)}`, begun + size * SENT * part);
   try {
-    const job = await follow(await upload(`${path}/documents`, body, sent, stopped.signal), shown, begun + size * SENT, size * (1 - SENT));
+    const job = await follow(await upload(`${path}/documents`, body, sent, stopped.signal), shown,
+      taking(begun + size * SENT, size * (1 - SENT)));
     if (job.status === "cancelled") stopped.abort();
     if (job.status !== "done") return job.status === "failed" ? job.error?.message ?? "failed" : "";
     sum.generation = job.generation;
@@ -207,20 +170,12 @@ async function sendBatch(path, batch, { shown, stopped, begun, size, sum, failed
 }
 
 /**
- * Follows a job to its end.
- * @param {any} job
- * @param {ReturnType<typeof progressOf>} shown
+ * How far a job is that takes documents in, in words and as a share of all that is done.
  * @param {number} begun the share of all that is done before it
  * @param {number} size its own share
  */
-async function follow(job, shown, begun, size) {
-  const address = `/v1/ken/jobs/${encodeURIComponent(job.id)}`;
-  shown.cancelBy(() => told(() => post(`${address}/cancel`, {})));
-  while (isOpen(job)) {
-    const { bytes_read: read, bytes_total: total, documents, passages } = job.progress;
-    shown.say(`${job.status}: ${counted(documents, "document")}, ${counted(passages, "passage")}`, begun + size * (total ? read / total : 0));
-    await new Promise((wake) => setTimeout(wake, EVERY));
-    job = await get(address);
-  }
-  return job;
-}
+const taking = (begun, size) => (/** @type {any} */ { status, progress }) => {
+  const { bytes_read: read, bytes_total: total, documents, passages } = progress;
+  return /** @type {[string, number]} */ ([`${status}: ${counted(documents, "document")}, ${counted(passages, "passage")}`,
+    begun + size * (total ? read / total : 0)]);
+};

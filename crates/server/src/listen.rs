@@ -118,7 +118,10 @@ pub fn serve(
     let result = std::thread::scope(|scope| {
         scope.spawn(|| renew(&live, &access, &over));
         if let Some(library) = &library {
-            scope.spawn(|| worker::work(&live, library, &over));
+            for jobs in [&library.jobs, &library.measurements] {
+                let (live, over, runtime) = (&live, &over, runtime.handle());
+                scope.spawn(move || worker::work(live, library, jobs, runtime, over));
+            }
         }
         let result = runtime.block_on(accept(
             listener, &places, routes, idle, stop, &ending, &halted,

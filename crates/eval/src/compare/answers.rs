@@ -96,6 +96,12 @@ impl AnswersWork<'_> {
         })
     }
 
+    /// How many runs over the questions that is.
+    #[must_use]
+    pub fn runs(&self, pipeline: &Pipeline) -> usize {
+        3 + self.fewer_results(pipeline).len()
+    }
+
     /// The answers of the pipeline under a policy.
     ///
     /// # Errors
@@ -119,20 +125,22 @@ impl AnswersWork<'_> {
         pipeline: &mut Pipeline,
         begin: BeginRun<'_, '_>,
     ) -> Result<Vec<Vec<(usize, Record)>>, RunError> {
-        let mut ks: BTreeSet<usize> = self
-            .policies
-            .iter()
-            .flat_map(|policy| policy.ks.values().to_vec())
-            .collect();
-        ks.retain(|k| (1..pipeline.settings.k).contains(k));
         let mut at_k = vec![Vec::new(); self.questions.len()];
-        for k in ks {
+        for k in self.fewer_results(pipeline) {
             let answers = self.under(pipeline, Policy::always_k(k), begin)?;
             for (all, answer) in at_k.iter_mut().zip(answers) {
                 all.push((k, answer));
             }
         }
         Ok(at_k)
+    }
+
+    /// The numbers of search results, fewer than otherwise, among which policies choose.
+    fn fewer_results(&self, pipeline: &Pipeline) -> BTreeSet<usize> {
+        let ks = self.policies.iter().flat_map(|policy| policy.ks.values());
+        ks.copied()
+            .filter(|k| (1..pipeline.settings.k).contains(k))
+            .collect()
     }
 
     fn file(&self, name: &str) -> PathBuf {

@@ -6,13 +6,19 @@
 mod candidates;
 mod choice;
 mod error;
+mod findings;
 mod guarantee;
+mod report;
 mod row;
 mod settled;
+mod words;
 mod work;
 
 pub use candidates::{Candidates, LeftOut, candidates};
 pub use choice::{Choice, Stakes, Verdict, most_accurate};
 pub use error::TuneError;
+pub use findings::{Findings, named};
+pub use report::report;
 pub use row::{PairedDifference, Row};
+pub use words::{measured, more_accurate, promised, why};
 pub use work::{Confirmed, Labels, TuneWork, Tuned, tell_apart, usable};

@@ -134,6 +134,14 @@ pub struct Confirmed {
 }
 
 impl TuneWork<'_> {
+    /// How many runs over the questions that is.
+    #[must_use]
+    pub fn runs(&self, pipeline: &Pipeline) -> usize {
+        let policies = self.answers.policies.iter();
+        let direct = policies.filter(|policy| needs_own_answers(**policy, pipeline));
+        self.answers.runs(pipeline) + direct.count()
+    }
+
     /// Answers and measures what the files do not hold yet, and chooses. `on` is what a guarantee is for.
     ///
     /// # Errors

@@ -20,6 +20,7 @@ pub(crate) async fn report(call: Call) -> Result<Reply<AccessReport>, Refusal> {
         takes_documents: served.library.is_some(),
         has_guarantee: served.watch.is_some() && served.may_read_first(caller),
         model: served.model.clone(),
+        measures: served.library.is_some() && served.studies.is_some() && caller.may_read_all(),
         shows_studies: served.studies.is_some() && caller.may_read_all(),
     }))
 }

@@ -1,4 +1,4 @@
-//! `/v1/ken/jobs`: changes of corpora, and how far they are.
+//! `/v1/ken/jobs`: changes of corpora, and what is measured on them, and how far they are.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,6 +7,8 @@ use axum::http::StatusCode;
 
 use super::call::Call;
 use super::reply::Reply;
+use crate::access::caller::Caller;
+use crate::access::keys::Scope;
 use crate::service::library::job::{Job, Status};
 use crate::wire::jobs::JobObject;
 use crate::wire::page::Listed;
@@ -17,17 +19,26 @@ const WAIT: Duration = Duration::from_secs(20);
 
 /// All that are remembered, newest first.
 pub(crate) async fn list(call: Call) -> Result<Reply<Listed<JobObject>>, Refusal> {
-    let all = call.served.library()?.jobs.all().into_iter();
-    let seen = all.filter(|job| call.caller().may_read(&job.order.corpus));
+    let all = call.served.library()?.all_jobs().into_iter();
+    let seen = all.filter(|job| may_see(call.caller(), job));
     let seen = seen.map(|job| JobObject::from(job.as_ref())).collect();
     let page = call.page()?;
     Ok(Reply::json(&page.of(seen, |job: &JobObject| &job.id)))
 }
 
+/// Whether a job is for a caller: what is measured for those that may have that done, and changes likewise.
+fn may_see(caller: &Caller, job: &Job) -> bool {
+    let scope = match job.order.work.evaluation() {
+        Some(_) => Scope::Admin,
+        None => Scope::Write,
+    };
+    caller.may_read(&job.order.corpus) && caller.may(scope).is_ok()
+}
+
 fn find(call: &Call<String>) -> Result<Arc<Job>, Refusal> {
     let id = &call.path;
-    let found = call.served.library()?.jobs.find(id);
-    let found = found.filter(|job| call.caller().may_read(&job.order.corpus));
+    let found = call.served.library()?.job(id);
+    let found = found.filter(|job| may_see(call.caller(), job));
     found.ok_or_else(|| {
         let message = format!("there is no job {id:?}, or it is long over");
         Refusal::not_found("unknown_job", message)

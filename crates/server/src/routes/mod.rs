@@ -27,6 +27,7 @@ mod guard;
 mod jobs;
 pub(crate) mod knows;
 mod mcp;
+mod measure;
 mod models;
 mod openapi;
 pub(crate) mod permission;

@@ -17,9 +17,9 @@ use super::reply::{Reply, Text};
 use super::route::Route;
 use super::{
     access, ask, changes, chat, completions, console, corpora, corrections, decide, documents,
-    embeddings, evals, feedback, file_batches, files, guarantee, jobs, knows, mcp, models, prune,
-    reload, rerank, responses, retrieve, search, state, store_files, studies, tokens, traces,
-    vector_stores,
+    embeddings, evals, feedback, file_batches, files, guarantee, jobs, knows, mcp, measure, models,
+    prune, reload, rerank, responses, retrieve, search, state, store_files, studies, tokens,
+    traces, vector_stores,
 };
 use crate::access::keys::Scope;
 use crate::wire::documents::{DOCUMENTS, PASSAGES};
@@ -32,6 +32,7 @@ const ASK: Permission = Permission::Scopes(&[Scope::Ask]);
 const SEARCH: Permission = Permission::Scopes(&[Scope::Search]);
 const WRITE: Permission = Permission::Scopes(&[Scope::Write]);
 const ADMIN: Permission = Permission::Scopes(&[Scope::Admin]);
+const ADMIN_OR_WRITE: Permission = Permission::Scopes(&[Scope::Admin, Scope::Write]);
 const ADMIN_OR_ASK: Permission = Permission::Scopes(&[Scope::Admin, Scope::Ask]);
 
 /// A row is a route's summary in the description, where it is described, its method, path, permission and handler, and
@@ -112,6 +113,8 @@ table! {
     POST "/v1/ken/evals/questions" ADMIN evals::make;
     /// Take it out
     DELETE "/v1/ken/evals/questions/{id}" ADMIN evals::delete;
+    /// Measure policies on questions: compare some, or choose one; the job tells how far it is
+    POST "/v1/ken/evals/jobs" ADMIN measure::begin;
     /// Of questions, the source that was right, as JSON Lines that a datastore imports
     GET "/v1/ken/corrections" ADMIN corrections::list;
     /// Say which source was right; a policy datastore that is served votes so from now on
@@ -162,12 +165,12 @@ table! {
     /// Find passages
     POST "/v1/vector_stores/{id}/search" SEARCH vector_stores::search;
 
-    /// Changes of corpora, newest first
-    GET "/v1/ken/jobs" WRITE jobs::list;
+    /// Changes of corpora, with `write`, and what is measured on them, with `admin`; newest first
+    GET "/v1/ken/jobs" ADMIN_OR_WRITE jobs::list;
     /// One of them
-    GET "/v1/ken/jobs/{id}" WRITE jobs::one;
+    GET "/v1/ken/jobs/{id}" ADMIN_OR_WRITE jobs::one;
     /// Cancel it; what it has published stays
-    POST "/v1/ken/jobs/{id}/cancel" WRITE jobs::cancel;
+    POST "/v1/ken/jobs/{id}/cancel" ADMIN_OR_WRITE jobs::cancel;
     /// Make a corpus
     POST "/v1/ken/corpora" WRITE changes::make;
     /// A corpus with its generations

@@ -2,12 +2,24 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::wire::refusal::Refusal;
+
+/// How often whoever has time looks whether there is room.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// For how long whoever has time waits.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Patience {
+    /// Until nobody else works; then until nobody else waits.
+    pub(crate) idle: Duration,
+    /// In all.
+    pub(crate) room: Duration,
+}
 
 /// A door with a bounded queue before it.
 pub(crate) struct Gate {
@@ -99,6 +111,31 @@ impl Gate {
         }
     }
 
+    /// A place for what has time, when nobody else needs it; `None` where there is none in time, or it is over before.
+    pub(crate) async fn spare(
+        &self,
+        patience: Patience,
+        is_over: impl Fn() -> bool,
+    ) -> Option<Place> {
+        let begun = Instant::now();
+        while begun.elapsed() < patience.room && !is_over() {
+            let Load {
+                waiting, working, ..
+            } = self.load();
+            let is_idle = waiting == 0 && working == 0;
+            if is_idle || (waiting == 0 && begun.elapsed() > patience.idle) {
+                let soon = Instant::now() + LOOK;
+                if let Ok(ticket) = self.queue()
+                    && let Ok(place) = ticket.enter(soon).await
+                {
+                    return Some(place);
+                }
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+        None
+    }
+
     pub(crate) fn load(&self) -> Load {
         let working = self.all - self.places.available_permits();
         Load {
@@ -129,8 +166,6 @@ impl Ticket {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use axum::response::IntoResponse;
 
     use super::*;

@@ -41,6 +41,15 @@ pub(crate) fn named(model: &str) -> Result<Option<Policy>, Refusal> {
     }
 }
 
+/// A policy by its own name.
+///
+/// # Errors
+/// A name that is none.
+pub(crate) fn parsed(name: &str) -> Result<Policy, Refusal> {
+    let parsed = name.parse::<Policy>();
+    parsed.map_err(|error| Refusal::bad("unknown_policy", error.to_string()).of("policies"))
+}
+
 /// A name that no model has.
 pub(crate) fn unknown(model: &str) -> Refusal {
     let message = format!(
@@ -71,6 +80,16 @@ pub(crate) fn check_abstention(
     abstain.map_or(Ok(()), Abstention::check)?;
     check_signal(abstain.map(|abstain| abstain.signal), pipeline)?;
     pipeline.check_review(Policy::NEVER, abstain)
+}
+
+/// Makes sure that all by which a policy decides can be measured with what is open. A threshold it need not have, and
+/// evidence is weighed by a gate that is trained where none is open.
+pub(crate) fn check_measurable(policy: Policy, pipeline: &Pipeline) -> Result<(), AnswerError> {
+    let mut signals = policy.signals();
+    signals.try_for_each(|signal| match signal.told_by {
+        Some(RoutingModel::Gate) => Ok(()),
+        _ => check_signal(Some(signal), pipeline),
+    })
 }
 
 fn check_signal(signal: Option<Signal>, pipeline: &Pipeline) -> Result<(), AnswerError> {

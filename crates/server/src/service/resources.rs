@@ -20,7 +20,7 @@ use super::data_folder::DataFolder;
 use super::evals::Evals;
 use super::gate::{Gate, Load};
 use super::judge::Judge;
-use super::library::{self, Library, intake::Intake};
+use super::library::{self, Library, Tools};
 use super::policies;
 use super::record::RecordError;
 use super::responses::{self, Responses};
@@ -100,19 +100,15 @@ pub struct Served {
 
 impl Served {
     /// Opens what the settings name: the model, the corpora, and whatever policies can decide by; with a
-    /// folder for what clients put in, the corpora in that, too. `intake` reads documents; without one,
+    /// folder for what clients put in, the corpora in that, too. `tools` read documents and measure; without them,
     /// nothing is put into the folder, which may be another server's.
     ///
     /// # Errors
     /// A policy that cannot choose; models, corpora or files that cannot be used; a folder that another
     /// server has.
-    pub fn open(
-        setup: &Setup<'_>,
-        intake: Option<Arc<dyn Intake>>,
-        log: Log,
-    ) -> Result<Self, OpenError> {
+    pub fn open(setup: &Setup<'_>, tools: Option<Tools>, log: Log) -> Result<Self, OpenError> {
         let settings = setup.settings;
-        let data = match (&settings.server_data, &intake) {
+        let data = match (&settings.server_data, &tools) {
             (Some(folder), Some(_)) => Some(DataFolder::take(folder)?),
             _ => None,
         };
@@ -123,9 +119,9 @@ impl Served {
             limits,
             ..
         } = opening;
-        let library = match (intake, &data, opening.embedder) {
-            (Some(intake), Some(data), Some((embedder, reference))) => {
-                let library = Library::open(data.path(), intake, embedder, reference)?;
+        let library = match (tools, &data, opening.embedder) {
+            (Some(tools), Some(data), Some((embedder, reference))) => {
+                let library = Library::open(data.path(), tools, embedder, reference)?;
                 Some(Arc::new(library))
             }
             _ => None,
@@ -143,7 +139,7 @@ impl Served {
             judge: judge.transpose()?.map(Judge::new).map(Arc::new),
             model: opening.model,
             reranking: opening.reranking,
-            studies: opening.studies.map(Studies::new),
+            studies: Studies::open(opening.studies, data.as_ref().map(DataFolder::path))?,
             library,
             data: data.map(Arc::new),
             ..served
@@ -192,7 +188,7 @@ impl Served {
             spans: self.spans.clone(),
             corrections: Arc::clone(&self.corrections),
             corrected: RwLock::default(),
-            studies: opening.studies.map(Studies::new),
+            studies: Studies::open(opening.studies, self.data.as_deref().map(DataFolder::path))?,
             data: self.data.clone(),
             upstream: Upstream::default(),
             halted: Arc::clone(&self.halted),
@@ -545,7 +541,7 @@ impl Served {
     /// A server that keeps nothing.
     pub(crate) fn library(&self) -> Result<&Library, Refusal> {
         self.library.as_deref().ok_or_else(|| {
-            let message = "this server takes nothing in: it was started without a folder for that";
+            let message = "this server takes nothing in: it was started without a folder for that (the setting server_data)";
             Refusal::forbidden("read_only", message)
         })
     }

@@ -9,6 +9,7 @@ use ken_corpus::Segmentation;
 use ken_language::{Embedder, LanguageModel};
 use ken_policy::{Guarantee, GuaranteeFileError};
 use ken_setup::{Settings, Setup, SetupError};
+use ken_storage::StorageError;
 
 use super::corpora::{self, Opened};
 use super::data_folder::DataFolderError;
@@ -45,6 +46,8 @@ pub enum OpenError {
     Data(#[from] DataFolderError),
     #[error(transparent)]
     Record(#[from] RecordError),
+    #[error(transparent)]
+    Storage(#[from] StorageError),
     #[error(transparent)]
     Guarantee(#[from] GuaranteeFileError),
     #[error(transparent)]

@@ -12,7 +12,7 @@ use ken_language::Sampling;
 use ken_policy::Promise;
 
 use super::cancel::Cancel;
-use super::gate::{Load, Place};
+use super::gate::{Patience, Place};
 use super::judge::{Dispute, Judged};
 use super::resources::Served;
 use super::traces::TraceEvent;
@@ -21,14 +21,14 @@ use super::watch::{Drawn, Drift, Standing, Test, TestOutcome, Watch};
 use crate::log::Entry;
 use crate::wire::guarantee::GuaranteeState;
 
-/// How long a question waits until nothing else is answered; then until nothing else waits.
-const IDLE_WITHIN: Duration = Duration::from_secs(5);
-
-/// How long it waits for that; then it is dropped.
+/// How long a question waits for room; then it is dropped.
 const ROOM_WITHIN: Duration = Duration::from_secs(600);
 
-/// How often it is looked whether there is room.
-const LOOK: Duration = Duration::from_millis(50);
+/// How it waits until nothing else is answered, and then until nothing else waits.
+const PATIENCE: Patience = Patience {
+    idle: Duration::from_secs(5),
+    room: ROOM_WITHIN,
+};
 
 /// A drawn question, and how it was answered.
 pub(crate) struct ShadowCheck {
@@ -85,7 +85,8 @@ pub(crate) fn begin(served: &Arc<Served>, look: ShadowCheck) {
     };
     let served = Arc::clone(served);
     tokio::runtime::Handle::current().spawn(async move {
-        let room = wait_for_room(&served).await;
+        let halted = || served.halted.load(Ordering::Relaxed);
+        let room = served.answers.spare(PATIENCE, halted).await;
         let shared = Arc::clone(&served);
         let looked = tokio::task::spawn_blocking(move || {
             let (outcome, dispute) = match room {
@@ -113,25 +114,6 @@ pub(crate) fn begin(served: &Arc<Served>, look: ShadowCheck) {
         });
         let _ = judged.await;
     });
-}
-
-/// A place at work when nobody else needs it.
-async fn wait_for_room(served: &Served) -> Option<Place> {
-    let begun = Instant::now();
-    while begun.elapsed() < ROOM_WITHIN && !served.halted.load(Ordering::Relaxed) {
-        let Load {
-            waiting, working, ..
-        } = served.answers.load();
-        let is_idle = waiting == 0 && working == 0;
-        if is_idle || (waiting == 0 && begun.elapsed() > IDLE_WITHIN) {
-            let soon = Instant::now() + LOOK;
-            if let Ok(place) = served.answers.queue().ok()?.enter(soon).await {
-                return Some(place);
-            }
-        }
-        tokio::time::sleep(LOOK).await;
-    }
-    None
 }
 
 /// Answers it in a few words, as it was done to calibrate. Returns what a judge is to decide as well, where there

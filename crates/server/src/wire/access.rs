@@ -20,6 +20,8 @@ pub(crate) struct AccessReport {
     pub(crate) has_guarantee: bool,
     /// The language model, by its name.
     pub(crate) model: String,
+    /// Whether policies can be measured here, of those that may `admin`.
+    pub(crate) measures: bool,
     /// Whether the server has a folder of studies, for those that may `admin`.
     pub(crate) shows_studies: bool,
 }

@@ -209,14 +209,20 @@ fn cut() -> Refusal {
     Refusal::bad("body_cut", "the body was cut off")
 }
 
-/// A response of JSON Lines, to be kept as a file.
-pub(crate) fn json_lines(values: impl Iterator<Item = impl Serialize>) -> Response {
+/// JSON Lines.
+pub(crate) fn lines_of(values: impl Iterator<Item = impl Serialize>) -> Vec<u8> {
     let mut lines = Vec::new();
     for value in values {
         // What is serialized here has neither maps with strange keys nor failing parts.
         let _ = serde_json::to_writer(&mut lines, &value);
         lines.push(b'\n');
     }
+    lines
+}
+
+/// A response of JSON Lines, to be kept as a file.
+pub(crate) fn json_lines(values: impl Iterator<Item = impl Serialize>) -> Response {
+    let lines = lines_of(values);
     let headers = [
         (header::CONTENT_TYPE, "application/jsonl"),
         (

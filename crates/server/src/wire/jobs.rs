@@ -1,4 +1,4 @@
-//! Changes of corpora, which are jobs.
+//! Changes of corpora and what is measured on them, which are jobs.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,20 +23,25 @@ pub(crate) struct Rollback {
     pub(crate) generation: u64,
 }
 
-/// A change of a corpus.
+/// A change of a corpus, or something that is measured on one.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct JobObject {
     pub(crate) id: String,
     object: &'static str,
-    /// `ingest`, `attach`, `describe`, `detach`, `delete`, `rollback`, `prune`, `restore` or `drop`.
+    /// `ingest`, `attach`, `describe`, `detach`, `delete`, `rollback`, `prune`, `restore` or `drop`; or `tune` or
+    /// `compare`, which change nothing.
     kind: &'static str,
     corpus: String,
     /// `waiting`, `running`, `done`, `failed` or `cancelled`. `done` means that the change is searched.
     status: &'static str,
-    /// How far it is, where documents are taken in.
+    /// How far it is, where documents are taken in or policies measured.
     progress: JobProgress,
-    /// The generation from which it holds; where it failed, the one that is searched.
+    /// The generation from which it holds, or on which policies were measured; where it failed, the one that is searched.
     generation: Option<u64>,
+    /// Under which the report is found among the studies, where policies are measured; it is there when the job is done.
+    study: Option<String>,
+    /// The policy that was chosen.
+    chosen: Option<String>,
     error: Option<JobFailure>,
     /// In seconds since 1970 (UTC).
     created_at: u64,
@@ -44,7 +49,7 @@ pub(crate) struct JobObject {
     ended_at: Option<u64>,
 }
 
-/// How far documents are taken in.
+/// How far documents are taken in, or policies measured.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct JobProgress {
     /// In how many changes it is its turn, while it waits: 1 for the next.
@@ -61,6 +66,11 @@ pub(crate) struct JobProgress {
     replaced: usize,
     /// Documents that were there already; known at the end.
     unchanged: usize,
+    /// Questions on which policies are measured. Each counts as often as it is taken up: without evidence, with it, for
+    /// signals.
+    questions_done: usize,
+    /// All of them.
+    questions_total: usize,
 }
 
 /// Why a job failed.
@@ -74,6 +84,7 @@ impl From<&Job> for JobObject {
     fn from(job: &Job) -> Self {
         let state = job.state();
         let taken = state.taken;
+        let evaluation = job.order.work.evaluation();
         Self {
             id: job.order.id.clone(),
             object: "job",
@@ -89,8 +100,12 @@ impl From<&Job> for JobObject {
                 added: taken.added,
                 replaced: taken.replaced,
                 unchanged: taken.unchanged,
+                questions_done: state.measured.done,
+                questions_total: state.measured.total,
             },
             generation: state.generation,
+            study: evaluation.map(|evaluation| evaluation.study.clone()),
+            chosen: state.chosen,
             error: state.error.map(|error| JobFailure {
                 code: error.code,
                 message: error.message,

@@ -17,7 +17,7 @@ use ken_ingest::{Cut, Ingest, ingest};
 use ken_language::{Embedder, LanguageModel, Sampling};
 use ken_policy::Guarantee;
 use ken_server::{
-    Access, Configured, Grant, Keys, Library, Limits, Opened, Scope, Served, bind, serve,
+    Access, Configured, Grant, Keys, Library, Limits, Opened, Scope, Served, Tools, bind, serve,
 };
 use ken_setup::{CorpusAddress, Settings};
 use ken_testing::{Fact, FnEmbedder, TableModel};
@@ -28,6 +28,7 @@ use crate::client::{Response, exchange, request};
 use crate::corrections::{Chooser, make_datastore};
 use crate::held::{Held, Holding};
 use crate::intake::Documents;
+use crate::measure::Policies;
 use crate::slow_model::{Reading, SlowModel};
 
 /// A question that only the corpus answers right, one that the model knows, and a follow-up.
@@ -136,12 +137,27 @@ impl Running {
 
     /// Over a model that reads its prompts for as long as it is let.
     pub(crate) fn slow(limits: Limits) -> (Self, Arc<Reading>) {
+        Self::slow_of(limits, Kind::default())
+    }
+
+    /// The same, with the folder `studies` shown.
+    pub(crate) fn slow_with_studies() -> (Self, Arc<Reading>) {
+        let kind = Kind {
+            shows_studies: true,
+            ..Kind::default()
+        };
+        Self::slow_of(LIMITS, kind)
+    }
+
+    fn slow_of(limits: Limits, kind: Kind) -> (Self, Arc<Reading>) {
         let reading = Arc::new(Reading::default());
         let model = SlowModel {
             table: TableModel::new(facts()).unwrap(),
             reading: Arc::clone(&reading),
         };
-        (Self::over(model, limits, &Keys::default()), reading)
+        let folder = tempfile::tempdir().unwrap();
+        let server = Self::in_folder(folder, model, limits, &Keys::default(), kind);
+        (server, reading)
     }
 
     pub(crate) fn over(model: impl LanguageModel + 'static, limits: Limits, keys: &Keys) -> Self {
@@ -327,11 +343,14 @@ impl Running {
         if !kind.is_read_only {
             let documents = Documents::by(&settings);
             let holding = Arc::clone(&holding);
-            let intake = Arc::new(Held { documents, holding });
+            let tools = Tools {
+                intake: Arc::new(Held { documents, holding }),
+                measurer: Arc::new(Policies),
+            };
             let embedder = FnEmbedder::bag_of_words();
             let reference = embedder.fingerprint().to_owned();
             let data = folder.path().join("data");
-            let library = Library::open(&data, intake, Arc::new(embedder), reference).unwrap();
+            let library = Library::open(&data, tools, Arc::new(embedder), reference).unwrap();
             served = served.with_library(library);
             served = served.keeping(kind.keeps_texts, Some(&data)).unwrap();
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use ken_server::{Destination, Intake, IntakeError, Taken};
+use ken_server::{Destination, Intake, Taken, ToolError};
 
 use crate::intake::Documents;
 
@@ -24,11 +24,11 @@ pub(crate) struct Held {
 }
 
 impl Intake for Held {
-    fn recognize(&self, folder: &Path) -> Result<(), IntakeError> {
+    fn recognize(&self, folder: &Path) -> Result<(), ToolError> {
         self.documents.recognize(folder)
     }
 
-    fn documents(&self, folder: &Path, stop: &Arc<AtomicBool>) -> Result<Vec<String>, IntakeError> {
+    fn documents(&self, folder: &Path, stop: &Arc<AtomicBool>) -> Result<Vec<String>, ToolError> {
         self.documents.documents(folder, stop)
     }
 
@@ -38,7 +38,7 @@ impl Intake for Held {
         into: Destination<'_>,
         progress: &mut dyn FnMut(Taken),
         stop: &Arc<AtomicBool>,
-    ) -> Result<Taken, IntakeError> {
+    ) -> Result<Taken, ToolError> {
         let Holding { held, waits } = self.holding.as_ref();
         while held.load(Ordering::SeqCst) && !stop.load(Ordering::SeqCst) {
             waits.store(true, Ordering::SeqCst);

@@ -36,6 +36,10 @@ mod load;
 #[allow(dead_code)]
 mod loopback;
 mod mcp;
+/// The one of `ken serve`.
+#[path = "../../../ken/src/commands/serve/measure.rs"]
+mod measure;
+mod measuring;
 /// The one of the tests of models.
 #[path = "../../../model/tests/loading/mutate.rs"]
 mod mutate;

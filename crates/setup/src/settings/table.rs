@@ -250,8 +250,8 @@ settings! {
     #[serde(skip)]
     server_keys: PathBuf, "FILE" = "ken-server-keys.json";
 
-    /// With `serve`: folder of studies, comparisons of policies and probes that the console shows. What
-    /// `ken study`, `ken eval --out` and `ken probe --out` wrote into it
+    /// With `serve`: folder of studies, comparisons of policies and probes that the console shows and adds to.
+    /// What `ken study`, `ken eval --out` and `ken probe --out` wrote into it
     #[serde(skip)]
     studies: Option<PathBuf>, "DIR", see "[studies](../how-to/use-the-console.md#studies)";
 

@@ -8,7 +8,7 @@ use ken_corpus::{Cut, Settings as CorpusSettings};
 use ken_diagnostic::Diagnostic;
 use ken_documents::{Budget, ReadError, ReadOptions, read_documents_with};
 use ken_ingest::{Ingest, ingest};
-use ken_server::{Destination, Intake, IntakeError, Taken};
+use ken_server::{Destination, Intake, Taken, ToolError};
 use ken_setup::Settings;
 use serde_json::{Map, Value};
 
@@ -33,7 +33,7 @@ impl Documents {
         folder: &Path,
         metadata: Map<String, Value>,
         stop: &Arc<AtomicBool>,
-    ) -> Result<ken_documents::Documents, IntakeError> {
+    ) -> Result<ken_documents::Documents, ToolError> {
         let options = ReadOptions {
             metadata,
             follow_links: false,
@@ -48,16 +48,16 @@ impl Documents {
     }
 }
 
-fn refused(error: &dyn Diagnostic) -> IntakeError {
-    IntakeError::of(error)
+fn refused(error: &dyn Diagnostic) -> ToolError {
+    ToolError::of(error)
 }
 
 impl Intake for Documents {
-    fn recognize(&self, folder: &Path) -> Result<(), IntakeError> {
+    fn recognize(&self, folder: &Path) -> Result<(), ToolError> {
         self.read(folder, Map::new(), &Arc::default()).map(drop)
     }
 
-    fn documents(&self, folder: &Path, stop: &Arc<AtomicBool>) -> Result<Vec<String>, IntakeError> {
+    fn documents(&self, folder: &Path, stop: &Arc<AtomicBool>) -> Result<Vec<String>, ToolError> {
         let documents = self.read(folder, Map::new(), stop)?;
         let ids = documents.map(|document| document.map(|document| document.id));
         let ids: Result<Vec<String>, ReadError> = ids.collect();
@@ -70,7 +70,7 @@ impl Intake for Documents {
         into: Destination<'_>,
         progress: &mut dyn FnMut(Taken),
         stop: &Arc<AtomicBool>,
-    ) -> Result<Taken, IntakeError> {
+    ) -> Result<Taken, ToolError> {
         let known = CorpusSettings::of(into.corpus).map_err(|error| refused(&error))?;
         let own = known.and_then(|known| known.segmentation.parse().ok());
         let work = Ingest {

@@ -4,6 +4,7 @@ mod allocator;
 mod intake;
 mod keys;
 mod mcp;
+mod measure;
 
 use std::io::Write;
 use std::net::TcpListener;
@@ -12,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use ken_answer::BackEnd;
-use ken_server::{Access, Configured, Entry, Intake, Log, Read, Served};
+use ken_server::{Access, Configured, Entry, Log, Read, Served, Tools};
 use ken_setup::Setup;
 use serde::Serialize;
 use serde_json::json;
@@ -20,6 +21,7 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use self::intake::Documents;
+use self::measure::Policies;
 use crate::arguments::serve::{ServeArguments, ServeVerb};
 use crate::failure::{Failure, Result};
 use crate::output;
@@ -48,8 +50,11 @@ fn serve(session: &Session<'_>, read: Read) -> Result<()> {
     let access = access.allowing(settings.allowed_origins.clone().unwrap_or_default());
     // Before models are read, which may take a while.
     let listener = ken_server::bind(settings.listen, &access)?;
-    let documents: Arc<dyn Intake> = Arc::new(Documents::by(settings));
-    let served = open(session, Some(&documents))?;
+    let tools = Tools {
+        intake: Arc::new(Documents::by(settings)),
+        measurer: Arc::new(Policies),
+    };
+    let served = open(session, Some(&tools))?;
     announce(&served, &listener, session.json)?;
     let configured = Configured {
         settings: settings.clone(),
@@ -60,8 +65,8 @@ fn serve(session: &Session<'_>, read: Read) -> Result<()> {
 }
 
 /// Opens what the settings name. Ctrl-C stops that at once, but not what is answered later: the server
-/// ends that itself. Without `documents`, nothing is taken in.
-fn open(session: &Session<'_>, documents: Option<&Arc<dyn Intake>>) -> Result<Served> {
+/// ends that itself. Without `tools`, nothing is taken in or measured.
+fn open(session: &Session<'_>, tools: Option<&Tools>) -> Result<Served> {
     let halted = Arc::new(AtomicBool::new(false));
     let opening = AtomicBool::new(true);
     let served = std::thread::scope(|scope| {
@@ -79,7 +84,7 @@ fn open(session: &Session<'_>, documents: Option<&Arc<dyn Intake>>) -> Result<Se
             watch: &fetch_progress,
             withheld: &warn_once,
         };
-        let served = open_patiently(&setup, documents, &halted);
+        let served = open_patiently(&setup, tools, &halted);
         opening.store(false, Ordering::Relaxed);
         served
     });
@@ -92,14 +97,14 @@ fn open(session: &Session<'_>, documents: Option<&Arc<dyn Intake>>) -> Result<Se
 /// Opens what the settings name, as soon as the model server is there: both may be started at once.
 fn open_patiently(
     setup: &Setup<'_>,
-    documents: Option<&Arc<dyn Intake>>,
+    tools: Option<&Tools>,
     halted: &AtomicBool,
 ) -> std::result::Result<Served, ken_server::OpenError> {
     let started = Instant::now();
     let patience = Duration::from_secs(setup.settings.model_wait as u64);
     let log = log();
     loop {
-        match Served::open(setup, documents.cloned(), Arc::clone(&log)) {
+        match Served::open(setup, tools.cloned(), Arc::clone(&log)) {
             Err(error)
                 if error.is_absent_endpoint()
                     && started.elapsed() < patience

@@ -9,11 +9,9 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use ken_answer::{Pipeline, Policy, Style};
+use ken_answer::{Pipeline, Policy};
 use ken_eval::compare::AnswersWork;
-use ken_eval::tune::{
-    Candidates, Confirmed, Labels, Row, TuneWork, Tuned, candidates, tell_apart, usable,
-};
+use ken_eval::tune::{Findings, Labels, TuneWork, candidates, tell_apart, usable};
 use ken_eval::{Question, default_file, read_questions};
 use ken_policy::CalibratedOn;
 
@@ -22,27 +20,6 @@ use crate::commands::{records, training_questions};
 use crate::config::Key;
 use crate::failure::{Failure, Result};
 use crate::session::Session;
-
-/// What was found, and how.
-struct Findings {
-    /// Questions.
-    n: usize,
-    /// Questions without golden answers, where others have some.
-    left_out_questions: usize,
-    style: Style,
-    labels: Labels,
-    max_loss: f64,
-    candidates: Candidates,
-    tuned: Tuned,
-    confirmed: Option<Confirmed>,
-    taught: Vec<training_questions::Taught>,
-}
-
-impl Findings {
-    fn chosen(&self) -> &Row {
-        &self.tuned.rows[self.tuned.choice.row]
-    }
-}
 
 /// The questions that a policy is chosen on, and those that confirm it.
 struct Asked {
@@ -70,14 +47,14 @@ pub(crate) fn run(
     let style = session.settings.style(pipeline.model.as_ref());
     pipeline.settings.style = style;
     asked.labels.check(style)?;
-    let findings = find(arguments, &asked, &mut pipeline, session)?;
+    let (findings, taught) = find(arguments, &asked, &mut pipeline, session)?;
     let written = match arguments.write {
         true => Some(write::write(&findings, config, given, session.settings)?),
         false => None,
     };
     match session.json {
-        true => show::json(&findings, written.as_ref()),
-        false => show::text(&findings, written.as_ref()),
+        true => show::json(&findings, written.as_ref(), &taught),
+        false => show::text(&findings, written.as_ref(), &taught),
     }
 }
 
@@ -106,7 +83,7 @@ fn find(
     asked: &Asked,
     pipeline: &mut Pipeline,
     session: &Session<'_>,
-) -> Result<Findings> {
+) -> Result<(Findings, Vec<training_questions::Taught>)> {
     let (settings, questions) = (session.settings, &asked.questions);
     let candidates = candidates(pipeline.model.capabilities(), settings.memory);
     let taught =
@@ -143,7 +120,7 @@ fn find(
         }
         None => None,
     };
-    Ok(Findings {
+    let findings = Findings {
         n: questions.len(),
         left_out_questions: asked.left_out,
         style: pipeline.settings.style,
@@ -152,8 +129,8 @@ fn find(
         candidates,
         tuned,
         confirmed,
-        taught,
-    })
+    };
+    Ok((findings, taught))
 }
 
 /// What a guarantee is for.

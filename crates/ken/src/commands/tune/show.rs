@@ -1,13 +1,14 @@
 //! What tuning found, as one table and a few sentences, or as JSON.
 
-use ken_answer::Policy;
 use ken_eval::compare::Arm;
-use ken_eval::tune::{Confirmed, Labels, LeftOut, Row, Stakes, Verdict, most_accurate};
+use ken_eval::tune::{
+    Confirmed, Findings, Labels, LeftOut, Row, Stakes, Verdict, measured, more_accurate,
+    most_accurate, named, why,
+};
 use ken_policy::Guarantee;
 use serde::Serialize;
 
-use super::Findings;
-use super::words::{limits, measured, more_accurate, why};
+use super::words::limits;
 use super::write::Written;
 use crate::commands::training_questions;
 use crate::failure::Result;
@@ -38,7 +39,11 @@ struct Printed<'a> {
     taught: &'a [training_questions::Taught],
 }
 
-pub(super) fn json(findings: &Findings, written: Option<&Written>) -> Result<()> {
+pub(super) fn json(
+    findings: &Findings,
+    written: Option<&Written>,
+    taught: &[training_questions::Taught],
+) -> Result<()> {
     let tuned = &findings.tuned;
     output::json(&Printed {
         n: findings.n,
@@ -57,11 +62,15 @@ pub(super) fn json(findings: &Findings, written: Option<&Written>) -> Result<()>
         guarantee: tuned.guarantee.as_ref(),
         confirmed: findings.confirmed.as_ref(),
         written: written.map(|written| written.settings.display().to_string()),
-        taught: &findings.taught,
+        taught,
     })
 }
 
-pub(super) fn text(findings: &Findings, written: Option<&Written>) -> Result<()> {
+pub(super) fn text(
+    findings: &Findings,
+    written: Option<&Written>,
+    taught: &[training_questions::Taught],
+) -> Result<()> {
     let Findings { tuned, .. } = findings;
     output::line(measured(findings))?;
     let rows = tuned.rows.iter();
@@ -87,21 +96,13 @@ pub(super) fn text(findings: &Findings, written: Option<&Written>) -> Result<()>
         both.extend((chosen.policy != arm.policy).then(|| (chosen.policy.to_string(), chosen)));
         table(&on, tuned.better, both)?;
     }
-    training_questions::show(&findings.taught)?;
+    training_questions::show(taught)?;
     match written {
         Some(written) => show_written(findings, written),
         None => output::line(format!(
             "use it with --policy {}, or tune with --write",
             findings.chosen().policy
         )),
-    }
-}
-
-/// The policy of a row as it would be used.
-fn named(row: &Row) -> String {
-    match row.policy == Policy::ALWAYS && row.tried != Policy::ALWAYS {
-        true => format!("{} (spares nothing)", row.tried),
-        false => row.policy.to_string(),
     }
 }
 

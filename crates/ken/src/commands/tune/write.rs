@@ -3,9 +3,9 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use ken_eval::tune::Findings;
 use ken_setup::{Key, Settings};
 
-use super::Findings;
 use crate::commands::provenance::for_a_shell;
 use crate::failure::Result;
 use crate::terminal::remark;

@@ -4,9 +4,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use ken_diagnostic::Diagnostic;
 use ken_language::Embedder;
 use serde_json::{Map, Value};
+
+use super::tool_error::ToolError;
 
 /// Reads documents and adds them to corpora.
 pub trait Intake: Send + Sync {
@@ -14,13 +15,13 @@ pub trait Intake: Send + Sync {
     ///
     /// # Errors
     /// Where none of them is of a known format.
-    fn recognize(&self, folder: &Path) -> Result<(), IntakeError>;
+    fn recognize(&self, folder: &Path) -> Result<(), ToolError>;
 
     /// The ids of all documents in the files below a folder: each is read, and none kept.
     ///
     /// # Errors
     /// The first document that cannot be read; `stop`.
-    fn documents(&self, folder: &Path, stop: &Arc<AtomicBool>) -> Result<Vec<String>, IntakeError>;
+    fn documents(&self, folder: &Path, stop: &Arc<AtomicBool>) -> Result<Vec<String>, ToolError>;
 
     /// Adds them to a corpus. What is published by the time that `stop` is raised stays.
     ///
@@ -32,7 +33,7 @@ pub trait Intake: Send + Sync {
         into: Destination<'_>,
         progress: &mut dyn FnMut(Taken),
         stop: &Arc<AtomicBool>,
-    ) -> Result<Taken, IntakeError>;
+    ) -> Result<Taken, ToolError>;
 }
 
 /// Where documents are added.
@@ -65,33 +66,4 @@ pub struct Taken {
     pub replaced: usize,
     /// Documents that are there already; known at the end.
     pub unchanged: usize,
-}
-
-/// Why documents were not taken in.
-#[derive(Debug, Clone, thiserror::Error)]
-#[error("{message}")]
-pub struct IntakeError {
-    /// For machines, in snake case.
-    pub kind: &'static str,
-    /// For people. It may name paths of the server.
-    pub message: String,
-}
-
-impl IntakeError {
-    /// From an error of whoever does the work.
-    #[must_use]
-    pub fn of(error: &dyn Diagnostic) -> Self {
-        Self {
-            kind: error.kind(),
-            message: error.to_string(),
-        }
-    }
-
-    /// The same, without the path of a folder of the server.
-    pub(crate) fn without(mut self, folder: &Path) -> Self {
-        let folder = folder.display().to_string();
-        self.message = self.message.replace(&format!("{folder}/"), "");
-        self.message = self.message.replace(&folder, "the upload");
-        self
-    }
 }

@@ -1,4 +1,4 @@
-//! A change of a corpus as a job: what it is to do, how far it is, and how it ended.
+//! A change of a corpus, or what is measured on one, as a job: what it is to do, how far it is, and how it ended.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,7 +8,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tokio::sync::watch;
 
+use super::evaluation::Evaluation;
 use super::intake::Taken;
+use super::measurer::Measured;
 use super::pruning::{Prune, Restore};
 use crate::service::clock::unix_seconds;
 use crate::wire::refusal::Refusal;
@@ -38,12 +40,24 @@ pub(crate) enum Work {
     Restore(Restore),
     /// Removes the corpus.
     Drop,
+    /// Chooses a policy on questions.
+    Tune(Evaluation),
+    /// Compares policies on questions.
+    Compare(Evaluation),
 }
 
 impl Work {
     /// Whether it takes this file in.
     pub(crate) fn attaches(&self, id: &str) -> bool {
         matches!(self, Self::Attach { file } if file == id)
+    }
+
+    /// What is measured, where something is and nothing changes.
+    pub(crate) fn evaluation(&self) -> Option<&Evaluation> {
+        match self {
+            Self::Tune(evaluation) | Self::Compare(evaluation) => Some(evaluation),
+            _ => None,
+        }
     }
 
     pub(crate) fn kind(&self) -> &'static str {
@@ -57,6 +71,8 @@ impl Work {
             Self::Prune(_) => "prune",
             Self::Restore(_) => "restore",
             Self::Drop => "drop",
+            Self::Tune(_) => "tune",
+            Self::Compare(_) => "compare",
         }
     }
 }
@@ -125,6 +141,9 @@ impl From<Refusal> for JobError {
 pub(crate) struct State {
     pub(crate) status: Status,
     pub(crate) taken: Taken,
+    pub(crate) measured: Measured,
+    /// The policy that was chosen.
+    pub(crate) chosen: Option<String>,
     /// In how many jobs it is its turn, while it waits: 1 for the next.
     pub(crate) place: Option<usize>,
     /// The generation from which the change holds.
@@ -147,6 +166,8 @@ impl Job {
         let state = State {
             status: Status::Waiting,
             taken: Taken::default(),
+            measured: Measured::default(),
+            chosen: None,
             place: None,
             generation: None,
             error: None,
@@ -165,6 +186,14 @@ impl Job {
 
     pub(crate) fn progress(&self, taken: Taken) {
         self.state.send_modify(|state| state.taken = taken);
+    }
+
+    pub(crate) fn measured(&self, measured: Measured) {
+        self.state.send_modify(|state| state.measured = measured);
+    }
+
+    pub(crate) fn chose(&self, policy: String) {
+        self.state.send_modify(|state| state.chosen = Some(policy));
     }
 
     pub(crate) fn waits(&self, place: usize) {

@@ -101,8 +101,33 @@ impl Jobs {
         work: Work,
         key: Option<&str>,
     ) -> Result<Arc<Job>, Refusal> {
+        self.submit_where(Known::check_room, id, corpus, work, key)
+    }
+
+    /// Takes a job on where none is open.
+    ///
+    /// # Errors
+    /// One that is open; a disk that takes no more.
+    pub(crate) fn submit_alone(
+        &self,
+        id: String,
+        corpus: &str,
+        work: Work,
+        key: Option<&str>,
+    ) -> Result<Arc<Job>, Refusal> {
+        self.submit_where(Known::check_none_open, id, corpus, work, key)
+    }
+
+    fn submit_where(
+        &self,
+        check: fn(&Known) -> Result<(), Refusal>,
+        id: String,
+        corpus: &str,
+        work: Work,
+        key: Option<&str>,
+    ) -> Result<Arc<Job>, Refusal> {
         let mut known = self.lock();
-        known.check_room()?;
+        check(&known)?;
         let job = self.add(&mut known, id, corpus, work, key)?;
         known.tell_places();
         drop(known);
@@ -250,6 +275,19 @@ impl Known {
         let message = "too many changes of corpora wait already; try again later";
         let status = axum::http::StatusCode::TOO_MANY_REQUESTS;
         Err(Refusal::new(status, "too_many_jobs", message).retried_after(BUSY))
+    }
+
+    /// Makes sure that no job waits or runs.
+    fn check_none_open(&self) -> Result<(), Refusal> {
+        let mut open = self.all.iter().filter(|job| !job.state().status.is_over());
+        let Some(open) = open.next() else {
+            return Ok(());
+        };
+        let message = format!(
+            "the job {:?} is not over, and one runs at a time: wait for it, or cancel it",
+            open.order.id
+        );
+        Err(Refusal::conflict("job_running", message))
     }
 
     /// Takes the first job of the key whose turn it is: the one that was served the longest ago.

@@ -2,12 +2,16 @@
 //! All of it is in one folder, and a server that was killed goes on where it was.
 
 pub(crate) mod batches;
+pub(crate) mod evaluation;
 pub(crate) mod files;
 pub(crate) mod intake;
 pub(crate) mod job;
 pub(crate) mod jobs;
+pub(crate) mod measurer;
+pub(crate) mod measuring;
 pub(crate) mod pruning;
 pub(crate) mod stores;
+pub(crate) mod tool_error;
 pub(crate) mod worker;
 
 use std::path::{Path, PathBuf};
@@ -25,6 +29,7 @@ use self::files::{FileRecord, Files};
 use self::intake::Intake;
 use self::job::{Job, Status, Work};
 use self::jobs::Jobs;
+use self::measurer::Measurer;
 use self::stores::{MadeCorpus, Membership, Origin, StoreFile, Stores, is_name};
 use super::clock::unix_seconds;
 use super::corpora::{self, Corpora, Opened};
@@ -35,12 +40,24 @@ use crate::wire::refusal::Refusal;
 pub struct Library {
     pub(crate) files: Files,
     pub(crate) stores: Stores,
+    /// Changes of corpora.
     pub(crate) jobs: Jobs,
-    intake: Arc<dyn Intake>,
+    /// What is measured on them, which keeps no change waiting.
+    pub(crate) measurements: Jobs,
+    tools: Tools,
     /// Embeds what is put into new corpora.
     embedder: Arc<dyn Embedder>,
     /// Its name.
     reference: String,
+}
+
+/// What does for a server what that does not link.
+#[derive(Clone)]
+pub struct Tools {
+    /// Takes documents in.
+    pub intake: Arc<dyn Intake>,
+    /// Measures policies.
+    pub measurer: Arc<dyn Measurer>,
 }
 
 /// A file that is to be put into a corpus.
@@ -92,7 +109,7 @@ impl Library {
     /// A folder that cannot be read or written.
     pub fn open(
         folder: &Path,
-        intake: Arc<dyn Intake>,
+        tools: Tools,
         embedder: Arc<dyn Embedder>,
         reference: String,
     ) -> Result<Self, RecordError> {
@@ -100,10 +117,21 @@ impl Library {
             files: Files::open(folder.join("files"))?,
             stores: Stores::open(folder)?,
             jobs: Jobs::open(folder.join("jobs"))?,
-            intake,
+            measurements: Jobs::open(folder.join("measurements"))?,
+            tools,
             embedder,
             reference,
         })
+    }
+
+    /// What takes documents in.
+    pub(crate) fn intake(&self) -> &dyn Intake {
+        self.tools.intake.as_ref()
+    }
+
+    /// What measures policies.
+    pub(crate) fn measurer(&self) -> &dyn Measurer {
+        self.tools.measurer.as_ref()
     }
 
     /// The embedder of new corpora.
@@ -121,7 +149,7 @@ impl Library {
     /// # Errors
     /// Formats that are not read.
     pub(crate) fn recognize(&self, folder: &Path) -> Result<(), Refusal> {
-        self.intake.recognize(folder).map_err(|error| {
+        self.intake().recognize(folder).map_err(|error| {
             let error = error.without(folder);
             let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
             Refusal::new(status, "unsupported_format", error.message).of("file")
@@ -311,12 +339,27 @@ impl Library {
         self.jobs.submit(new_id("job_"), corpus, work, key)
     }
 
+    /// All jobs that are remembered, newest first.
+    pub(crate) fn all_jobs(&self) -> Vec<Arc<Job>> {
+        let mut all = [self.measurements.all(), self.jobs.all()].concat();
+        all.sort_by_key(|job| std::cmp::Reverse(job.order.created));
+        all
+    }
+
+    /// One of them.
+    pub(crate) fn job(&self, id: &str) -> Option<Arc<Job>> {
+        self.jobs.find(id).or_else(|| self.measurements.find(id))
+    }
+
     /// Cancels a job.
     ///
     /// # Errors
     /// A record that cannot be written.
     pub(crate) fn cancel(&self, job: &Job) -> Result<(), RecordError> {
-        self.jobs.cancel(job);
+        match job.order.work.evaluation() {
+            Some(_) => self.measurements.cancel(job),
+            None => self.jobs.cancel(job),
+        }
         let never_began = job.state().status == Status::Cancelled;
         if let (true, Work::Attach { file }) = (never_began, &job.order.work)
             && let Some(mut member) = self.stores.file(&job.order.corpus, file)?
@@ -341,7 +384,7 @@ impl Library {
 
     /// Has whatever runs stop: the server ends.
     pub(crate) fn halt(&self) {
-        for job in self.jobs.all() {
+        for job in self.all_jobs() {
             if job.state().status == Status::Running {
                 job.stop.store(true, Ordering::Relaxed);
             }

@@ -9,11 +9,17 @@ use ken_corpus::{Corpus, CorpusError, Writer};
 use ken_diagnostic::Diagnostic;
 use ken_setup::CorpusAddress;
 use serde_json::{Map, Value};
+use tokio::runtime::Handle;
 
 use super::Library;
-use super::intake::{Destination, IntakeError, Taken};
+use super::evaluation::{Evaluation, QUESTIONS};
+use super::intake::{Destination, Taken};
 use super::job::{Job, JobError, Status, Work};
+use super::jobs::Jobs;
+use super::measurer::Measurement;
+use super::measuring;
 use super::stores::Membership;
+use super::tool_error::ToolError;
 use crate::log::Entry;
 use crate::service::answers::milliseconds;
 use crate::service::corpora::Opened;
@@ -25,10 +31,17 @@ use crate::wire::refusal::Refusal;
 /// How often it is looked whether the server ends.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Does jobs until the server is over. One that is broken off by that is begun anew by the next server.
-pub(crate) fn work(live: &Live, library: &Library, over: &AtomicBool) {
+/// Does jobs of one kind, the changes or the measurements, until the server is over. One that is broken off by that is
+/// begun anew by the next server.
+pub(crate) fn work(
+    live: &Live,
+    library: &Library,
+    jobs: &Jobs,
+    runtime: &Handle,
+    over: &AtomicBool,
+) {
     while !over.load(Ordering::Relaxed) {
-        let Some(job) = library.jobs.next(LOOK) else {
+        let Some(job) = jobs.next(LOOK) else {
             continue;
         };
         let begun = Instant::now();
@@ -36,13 +49,15 @@ pub(crate) fn work(live: &Live, library: &Library, over: &AtomicBool) {
             live,
             library,
             job: &job,
+            sent: &jobs.sent(&job.order.id),
+            runtime,
             over,
         };
         let served = &running.served();
         let result = ken_storage::contained(|| running.run());
         let result = result.unwrap_or_else(|panic| Err(Trouble::Own("panicked", panic)));
         let goes_on_later = running.is_broken_off() && result.is_err();
-        if !goes_on_later && let Err(error) = library.jobs.forget(&job.order.id) {
+        if !goes_on_later && let Err(error) = jobs.forget(&job.order.id) {
             tell(served, &job, begun, Some(error.to_string()));
         }
         let (status, generation, error) = match &result {
@@ -50,7 +65,7 @@ pub(crate) fn work(live: &Live, library: &Library, over: &AtomicBool) {
             Err(_) if job.is_cancelled() => (Status::Cancelled, running.generation(), None),
             Err(trouble) => (Status::Failed, running.generation(), Some(trouble.shown())),
         };
-        library.jobs.ended();
+        jobs.ended();
         job.end(status, generation, error);
         let detail = match (&result, status) {
             (Err(Trouble::Own(_, detail)), Status::Failed) => Some(detail.clone()),
@@ -157,6 +172,9 @@ struct Running<'a> {
     live: &'a Live,
     library: &'a Library,
     job: &'a Job,
+    /// The folder of what was sent with it.
+    sent: &'a Path,
+    runtime: &'a Handle,
     over: &'a AtomicBool,
 }
 
@@ -183,11 +201,13 @@ impl Running<'_> {
 
     /// Returns the generation from which the change holds, once that is searched.
     fn run(&self) -> Result<Option<u64>, Trouble> {
+        if let Some(evaluation) = self.job.order.work.evaluation() {
+            return self.measure(evaluation);
+        }
         self.library.stores.check(self.corpus())?;
         let place = self.library.place(&self.served().corpora, self.corpus())?;
-        let sent = self.library.jobs.sent(&self.job.order.id);
         let changed = match &self.job.order.work {
-            Work::Ingest => self.take(&sent, &place),
+            Work::Ingest => self.take(self.sent, &place),
             Work::Attach { file } => self.attach(file, &place),
             Work::Describe { file, attributes } => self.describe(file, attributes, &place),
             Work::Detach { file } => self.detach(file, &place),
@@ -201,6 +221,8 @@ impl Running<'_> {
                 self.library.stores.remove(self.corpus())?;
                 return Ok(None);
             }
+            // They change nothing.
+            Work::Tune(_) | Work::Compare(_) => Ok(()),
         };
         // What was published before an error holds as well.
         if Corpus::exists(&place) {
@@ -208,6 +230,36 @@ impl Running<'_> {
         }
         changed?;
         Ok(self.generation())
+    }
+
+    /// Measures policies; returns the generation on which.
+    fn measure(&self, evaluation: &Evaluation) -> Result<Option<u64>, Trouble> {
+        let now = self.live.now();
+        let served = &now.served;
+        let Some(setup) = now.setup() else {
+            return Err(Trouble::theirs(
+                "no_settings",
+                "this server has no settings to measure by",
+            ));
+        };
+        let pipeline = measuring::pipeline(served, self.corpus())?;
+        let generation = pipeline.retriever().map(|one| one.back_end().generation());
+        let folder = served.studies()?.folder().join(&evaluation.study);
+        let work = Measurement {
+            questions: &self.sent.join(QUESTIONS),
+            name: &evaluation.name,
+            purpose: &evaluation.purpose()?,
+            pipeline,
+            folder: &folder,
+            identity: &|pipeline| setup.settings.identity(pipeline),
+        };
+        let measurer = self.library.measurer();
+        let chosen = measuring::run(measurer, work, self.job, &served.answers, self.runtime);
+        let chosen = chosen.map_err(|error| self.refused(&folder)(error.without(self.sent)));
+        if let Some(policy) = chosen? {
+            self.job.chose(policy.to_string());
+        }
+        Ok(generation)
     }
 
     /// Has the newest generation searched from now on.
@@ -239,7 +291,7 @@ impl Running<'_> {
         Ok(())
     }
 
-    fn refused(&self, folder: &Path) -> impl Fn(IntakeError) -> Trouble {
+    fn refused(&self, folder: &Path) -> impl Fn(ToolError) -> Trouble {
         let folder = folder.to_owned();
         move |error| match error.kind {
             // Kinds of the server's own troubles: the disk, the embedder.
@@ -262,7 +314,7 @@ impl Running<'_> {
             bytes_total: bytes_below(folder),
             ..Taken::default()
         });
-        let found = self.library.intake.documents(folder, &self.job.stop);
+        let found = self.library.intake().documents(folder, &self.job.stop);
         found.map_err(self.refused(folder))
     }
 
@@ -295,7 +347,7 @@ impl Running<'_> {
             metadata,
         };
         let mut progress = |taken| self.job.progress(taken);
-        let (intake, stop) = (&self.library.intake, &self.job.stop);
+        let (intake, stop) = (self.library.intake(), &self.job.stop);
         let taken = intake.take(folder, into, &mut progress, stop);
         self.job.progress(taken.map_err(self.refused(folder))?);
         match self.job.is_cancelled() {

@@ -20,6 +20,9 @@ const LARGEST: u64 = 64 << 20;
 /// The most entries of the folder that are looked at.
 const MOST: usize = 10_000;
 
+/// The folder in that of the server, where the settings name none.
+const OWN: &str = "studies";
+
 /// What the report of a study, a comparison or a pruning is.
 const PAGE: &str = "report.html";
 const REPORT: &str = "page.json";
@@ -52,6 +55,26 @@ pub(crate) struct Content {
 impl Studies {
     pub(crate) fn new(folder: PathBuf) -> Self {
         Self { folder }
+    }
+
+    /// The folder that the settings name, or one in that of the server, where it has one.
+    ///
+    /// # Errors
+    /// A folder that cannot be made.
+    pub(crate) fn open(
+        named: Option<PathBuf>,
+        data: Option<&Path>,
+    ) -> Result<Option<Self>, StorageError> {
+        let own = || {
+            let folder = data?.join(OWN);
+            Some(ken_storage::create_plain_dir_all(&folder).map(|()| folder))
+        };
+        let folder = named.map(Ok).or_else(own).transpose()?;
+        Ok(folder.map(Self::new))
+    }
+
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
     }
 
     /// All that is known in the folder, by name.

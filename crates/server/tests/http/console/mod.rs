@@ -3,6 +3,7 @@
 mod chatting;
 mod chromium;
 mod markdown;
+mod measuring;
 mod person;
 mod serving;
 mod studying;

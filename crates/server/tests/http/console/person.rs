@@ -11,7 +11,7 @@ use crate::fixture::{FRANCE, LIMITS, OIL, Running, facts, grant, wait_for};
 use crate::watch::watched;
 
 pub(super) const DESKTOP: (u32, u32) = (1280, 900);
-const PHONE: (u32, u32) = (390, 844);
+pub(super) const PHONE: (u32, u32) = (390, 844);
 
 /// A browser of a size at a page of a server.
 pub(super) fn at(server: &Running, (width, height): (u32, u32), page: &str) -> Chromium {
@@ -395,7 +395,7 @@ fn the_keyboard_is_enough() {
 }
 
 /// The texts whose contrast with what is behind them is lower than WCAG 2 asks of normal text, 4.5.
-const PALE: &str = r"
+pub(super) const PALE: &str = r"
 (() => {
   const numbers = (color) => (color.match(/[\d.]+/g) ?? []).map(Number);
   const luminance = (color) => {

@@ -196,7 +196,8 @@ fn the_page_needs_no_key_and_says_what_a_key_may_do() {
     assert_eq!(
         open,
         json!({"key": null, "scopes": all, "corpora": null, "sources": ["self", "notes", "boats"],
-            "takes_documents": false, "has_guarantee": false, "model": model, "shows_studies": false})
+            "takes_documents": false, "has_guarantee": false, "model": model, "measures": false,
+            "shows_studies": false})
     );
     // Pages of other origins are no pages of the console.
     let headers = [("host", "rebound.example")];

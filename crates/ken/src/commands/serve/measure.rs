@@ -1,0 +1,203 @@
+//! How a server measures policies: as `ken eval` and `ken tune` do, question by question.
+
+use std::cell::{Cell, RefCell};
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use ken_answer::{Pipeline, Policy, Style};
+use ken_diagnostic::Diagnostic;
+use ken_eval::compare::{AnswersWork, ComparisonWork};
+use ken_eval::tune::{self, Findings, TuneWork, candidates, usable};
+use ken_eval::{DatasetError, Question, Run, read_questions, write_report};
+use ken_lab::heads::gate::cross_fitted_worth;
+use ken_policy::CalibratedOn;
+use ken_server::{Measured, Measurement, Measurer, Purpose, ToolError};
+
+/// What a policy may lose, as where `ken tune` is told nothing.
+const MAX_LOSS: f64 = 0.05;
+
+/// Measures by the libraries of those verbs.
+pub(crate) struct Policies;
+
+impl Measurer for Policies {
+    fn check(
+        &self,
+        questions: &Path,
+        purpose: &Purpose,
+        pipeline: &Pipeline,
+    ) -> Result<(), ToolError> {
+        let asked = read_questions(questions).map_err(|error| refused(&error))?;
+        match purpose {
+            Purpose::Compare(_) if asked.iter().all(|one| one.golden_answers.is_empty()) => {
+                let path = questions.to_owned();
+                let error = DatasetError::NoGoldenAnswers { path };
+                Err(ToolError::of(&error))
+            }
+            Purpose::Compare(_) => Ok(()),
+            Purpose::Tune if pipeline.settings.abstain.is_some() => Err(ToolError {
+                kind: "abstain_tuned",
+                message: "answers are withheld by the setting `abstain`, and tuning chooses when to retrieve alone"
+                    .to_owned(),
+            }),
+            Purpose::Tune => {
+                let (_, labels) = usable(asked).map_err(|error| refused(&error))?;
+                let checked = labels.check(pipeline.settings.style);
+                checked.map_err(|error| refused(&error))
+            }
+        }
+    }
+
+    fn measure(
+        &self,
+        work: Measurement<'_>,
+        progress: &mut dyn FnMut(Measured),
+        stop: &AtomicBool,
+    ) -> Result<Option<Policy>, ToolError> {
+        let questions = read_questions(work.questions).map_err(|error| refused(&error))?;
+        match work.purpose {
+            Purpose::Tune => tuned(work, questions, progress, stop).map(Some),
+            Purpose::Compare(policies) => {
+                compared(work, &questions, policies, progress, stop)?;
+                Ok(None)
+            }
+        }
+    }
+}
+
+/// Writes the report of a comparison. Answers are short, as those of `ken eval`, since exact match is counted.
+fn compared(
+    mut work: Measurement<'_>,
+    questions: &[Question],
+    policies: &[Policy],
+    progress: &mut dyn FnMut(Measured),
+    stop: &AtomicBool,
+) -> Result<(), ToolError> {
+    let pipeline = &mut work.pipeline;
+    pipeline.settings.style = Style::Short;
+    let policies: Vec<Policy> = policies.iter().map(|one| pipeline.resolved(*one)).collect();
+    let mut provenance = (work.identity)(pipeline);
+    provenance.remove("policy");
+    let comparison = ComparisonWork {
+        folder: work.folder,
+        title: &format!("Policies on {}", work.name),
+        provenance,
+        questions,
+        policies: &policies,
+        probed: &[],
+        by: None,
+        cross_fit: &cross_fitted_worth,
+        identity: work.identity,
+    };
+    let answers = AnswersWork {
+        folder: work.folder,
+        questions,
+        policies: &policies,
+        identity: work.identity,
+    };
+    let runs = Runs::new(answers.runs(pipeline), progress);
+    let done = comparison.run(pipeline, &|_| runs.begin(stop));
+    done.map(drop).map_err(|error| refused(&error))
+}
+
+/// Writes the report of tuning; returns the policy that was chosen.
+fn tuned(
+    mut work: Measurement<'_>,
+    questions: Vec<Question>,
+    progress: &mut dyn FnMut(Measured),
+    stop: &AtomicBool,
+) -> Result<Policy, ToolError> {
+    let pipeline = &mut work.pipeline;
+    let given = questions.len();
+    let (questions, labels) = usable(questions).map_err(|error| refused(&error))?;
+    let candidates = candidates(pipeline.model.capabilities(), pipeline.settings.memory);
+    let tuning = TuneWork {
+        answers: AnswersWork {
+            folder: work.folder,
+            questions: &questions,
+            policies: &candidates.policies,
+            identity: work.identity,
+        },
+        labels,
+        max_loss: MAX_LOSS,
+    };
+    let mut provenance = (work.identity)(pipeline);
+    provenance.remove("policy");
+    let runs = Runs::new(tuning.runs(pipeline), progress);
+    let on = calibrated_on(work.name, pipeline);
+    let tuned = tuning.run(pipeline, on, &|_| runs.begin(stop));
+    let findings = Findings {
+        n: questions.len(),
+        left_out_questions: given - questions.len(),
+        style: pipeline.settings.style,
+        labels,
+        max_loss: MAX_LOSS,
+        tuned: tuned.map_err(|error| refused(&error))?,
+        candidates,
+        confirmed: None,
+    };
+    let report = tune::report(&format!("Tuned on {}", work.name), &findings);
+    let written = write_report(&report.measured_with(provenance), work.folder);
+    written.map_err(|error| refused(&error))?;
+    Ok(findings.chosen().policy)
+}
+
+/// What a guarantee would be for.
+fn calibrated_on(name: &str, pipeline: &Pipeline) -> CalibratedOn {
+    let corpus = pipeline.retriever().map(|one| one.back_end().fingerprint());
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    CalibratedOn {
+        records: name.to_owned(),
+        questions: 0,
+        model: pipeline.model.fingerprint().to_owned(),
+        corpus: corpus.unwrap_or_default(),
+        created: now.map_or(0, |since| since.as_secs()),
+    }
+}
+
+/// The runs over the same questions, one after the other, of which one progress is made.
+struct Runs<'a> {
+    all: usize,
+    begun: Cell<usize>,
+    progress: RefCell<&'a mut dyn FnMut(Measured)>,
+}
+
+impl<'a> Runs<'a> {
+    fn new(all: usize, progress: &'a mut dyn FnMut(Measured)) -> Self {
+        Self {
+            all,
+            begun: Cell::new(0),
+            progress: RefCell::new(progress),
+        }
+    }
+
+    /// The next one, a question at a time: people come in between.
+    fn begin<'r>(&'r self, stop: &'r AtomicBool) -> Run<'r> {
+        let before = self.begun.replace(self.begun.get() + 1);
+        Run::new(1, stop, move |step| {
+            let measured = Measured {
+                done: before * step.total + step.done,
+                total: self.all.max(before + 1) * step.total,
+            };
+            (self.progress.borrow_mut())(measured);
+        })
+    }
+}
+
+/// An error with its remedy, where that names no flag and no command.
+fn refused(error: &dyn Diagnostic) -> ToolError {
+    let is_worded = Cell::new(true);
+    let remedy = error.remedy().map(|remedy| {
+        let named = || {
+            is_worded.set(false);
+            String::new()
+        };
+        remedy.worded(|_| named(), |_| named())
+    });
+    let ToolError { kind, message } = ToolError::of(error);
+    let message = match remedy.filter(|_| is_worded.get()) {
+        Some(remedy) => format!("{message}; {remedy}"),
+        None => message,
+    };
+    ToolError { kind, message }
+}
