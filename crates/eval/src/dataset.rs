@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use ken_answer::{AnswerError, QuestionPrompt};
 use ken_diagnostic::Remedy;
 use ken_probe::{Golden, letter, right_choices};
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 use crate::json_line;
@@ -21,7 +21,7 @@ use crate::text_lines::{LineFault, each_line};
 use ken_random::shuffle;
 
 /// One question with the answers that count as right.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Question {
     /// Unique in its file.
     pub id: String,

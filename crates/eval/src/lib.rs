@@ -3,7 +3,7 @@
 //! The path of an evaluation: [`dataset`] reads the questions, [`mod@evaluate`] has each answered and
 //! scored into a [`record`], which [`results`] keeps, and [`summary`] averages them. [`mod@compare`] compares
 //! policies on the same answers. [`retrieval`] measures search alone, [`mod@card`] shows what a model knows. [`mod@probe`] measures what a model knows, and [`calibration`] derives from it
-//! what thresholds are chosen on. Whatever asks a model about many questions is one resumable [`run`]. This crate
+//! what thresholds are chosen on. Whatever asks a model about many questions is one resumable [`run`], which [`mod@part`] splits among jobs. This crate
 //! loads no model, opens no corpus, and links no training: it is given them.
 
 pub mod bootstrap;
@@ -18,6 +18,7 @@ mod grounds;
 pub mod json_line;
 mod paired;
 mod paired_interval;
+pub mod part;
 pub mod probe;
 mod randomization;
 pub mod record;
@@ -44,6 +45,7 @@ pub use evaluate::{AnswerMany, evaluate, evaluate_pipeline};
 pub use grounds::{Grounds, grounds};
 pub use paired::{Paired, paired};
 pub use paired_interval::paired_interval;
+pub use part::{Part, PartError};
 pub use probe::{
     Probe, ProbeRecord, ProbeSummary, ProbedEvidence, probe, probe_report, summarize_probe,
 };

@@ -112,7 +112,7 @@ impl From<StorageError> for ResultsError {
     }
 }
 
-fn describe(differences: &[Difference]) -> String {
+pub(crate) fn describe(differences: &[Difference]) -> String {
     let value = |v: &Option<String>| v.clone().unwrap_or_else(|| "unset".to_owned());
     let each = differences.iter().map(|d| {
         let (was, now) = (value(&d.recorded), value(&d.current));
@@ -240,12 +240,19 @@ pub fn read_results<L: Recorded>(path: &Path) -> Result<Vec<L>, ResultsError> {
         written_by: L::WRITTEN_BY,
         source: Box::new(source),
     };
-    let bytes = std::fs::read(path).map_err(StorageError::new("read", path));
-    let bytes = bytes.map_err(|error| unread(error.into()))?;
-    let records = parse(path, &bytes[..complete(&bytes)], None).map_err(unread)?;
+    let records = read_records(path).map_err(unread)?;
     let mut records: Vec<L> = records.into_values().collect();
     records.sort_by(|one: &L, other| one.id().cmp(other.id()));
     Ok(records)
+}
+
+/// The same by id.
+///
+/// # Errors
+/// Where the file cannot be read, holds other records or has a broken line other than the last.
+pub(crate) fn read_records<L: Line>(path: &Path) -> Result<HashMap<String, L>, ResultsError> {
+    let bytes = std::fs::read(path).map_err(StorageError::new("read", path))?;
+    parse(path, &bytes[..complete(&bytes)], None)
 }
 
 /// The settings of a finished or stopped run.
@@ -278,11 +285,11 @@ fn parse<L: Line>(
 ) -> Result<HashMap<String, L>, ResultsError> {
     let mut numbered = lines.split_inclusive(|&b| b == b'\n').zip(1..);
     let recorded = header(path, numbered.next().map_or(&[], |(line, _)| line))?;
-    let differences = settings.map_or(Vec::new(), |now| compare(&recorded, now));
-    if !differences.is_empty() {
+    let differing = settings.map_or(Vec::new(), |now| differences(&recorded, now));
+    if !differing.is_empty() {
         return Err(ResultsError::OtherSettings {
             path: path.to_owned(),
-            differences,
+            differences: differing,
         });
     }
     let mut records = HashMap::new();
@@ -298,7 +305,8 @@ fn parse<L: Line>(
     Ok(records)
 }
 
-fn compare(recorded: &RunSettings, current: &RunSettings) -> Vec<Difference> {
+/// The settings that are not the same.
+pub(crate) fn differences(recorded: &RunSettings, current: &RunSettings) -> Vec<Difference> {
     let mut names: Vec<&String> = recorded.keys().chain(current.keys()).collect();
     names.sort();
     names.dedup();

@@ -96,6 +96,7 @@ fn run(arguments: &Arguments, matches: &ArgMatches, given: &[OsString]) -> Resul
             LabelVerb::Mastery(mastery) => commands::mastery::run(mastery, session),
         },
         Verb::Eval(eval) => commands::eval::run(eval, session),
+        Verb::Join(join) => commands::join::run(join, session),
         Verb::Calibrate(calibrate) => commands::calibrate::run(calibrate, session),
         Verb::Study(study) => commands::study::run(&study.verb, session),
         Verb::Plan(plan) => commands::plan::run(plan, session),

@@ -1,15 +1,14 @@
-//! The run behind a card: both answers to each question, and the signals that a model's own answer gives, each in a file of a folder
-//! that a later run resumes.
+//! The work behind a card: both answers to each question, and the signals that a model's own answer gives, each in a file of a folder
+//! that a later run resumes, and what the card makes of these.
 
 use std::collections::BTreeSet;
 
-use ken_answer::{Pipeline, Policy, Signal};
+use ken_answer::{Policy, Signal};
 use ken_language::Capabilities;
 
 use super::knowledge::{Card, card};
-use crate::compare::{AnswersWork, BeginRun, Known};
+use crate::compare::{Answers, AnswersWork};
 use crate::dataset::Question;
-use crate::run::RunError;
 
 /// Values of a field at most, unless they are numbers.
 const VALUES: usize = 12;
@@ -27,24 +26,19 @@ pub struct CardWork<'a> {
 }
 
 impl CardWork<'_> {
-    /// Answers and measures what the files do not hold yet, and makes the card.
-    ///
-    /// # Errors
-    /// A run that fails or is stopped, a file that cannot be written.
-    pub fn run(&self, pipeline: &mut Pipeline, begin: BeginRun<'_, '_>) -> Result<Card, RunError> {
+    /// The card of these answers.
+    #[must_use]
+    pub fn card(&self, answers: &Answers, seed: u64) -> Card {
         let AnswersWork {
             questions,
             policies,
             ..
         } = self.answers;
-        let answers = self.answers.run(pipeline, Known::default(), None, begin)?;
-        let answered = answers.of(questions);
         let fields = match self.by {
             [] => telling_fields(questions),
             by => by.to_vec(),
         };
-        let seed = pipeline.settings.seed;
-        Ok(card(questions, &answered, policies, &fields, seed))
+        card(questions, &answers.of(questions), policies, &fields, seed)
     }
 }
 

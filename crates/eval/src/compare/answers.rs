@@ -10,10 +10,14 @@ use super::compose::Answered;
 use super::signals::{Known, RequiredSignals, SignalWork, Signals, measure_signals};
 use crate::dataset::Question;
 use crate::evaluate::evaluate_pipeline;
+use crate::part::{JoinedFile, PartError, Parts};
 use crate::record::Record;
 use crate::results::{ResultsFile, RunSettings};
 use crate::run::{Run, RunError};
 use crate::split::AboutSubject;
+
+/// The file of what policies decide by, without its ending.
+const SIGNALS: &str = "signals";
 
 /// The questions, policies and records of a run that answers and measures.
 #[derive(Clone, Copy)]
@@ -77,7 +81,7 @@ impl AnswersWork<'_> {
         let never = self.under(pipeline, Policy::NEVER, begin)?;
         let always = self.under(pipeline, Policy::ALWAYS, begin)?;
         let at_k = self.at_k(pipeline, begin)?;
-        let path = self.file("signals");
+        let path = self.file(SIGNALS);
         let mut identity = (self.identity)(pipeline);
         identity.remove("policy");
         identity.insert("samples".to_owned(), pipeline.settings.samples.to_string());
@@ -99,7 +103,7 @@ impl AnswersWork<'_> {
     /// How many runs over the questions that is.
     #[must_use]
     pub fn runs(&self, pipeline: &Pipeline) -> usize {
-        3 + self.fewer_results(pipeline).len()
+        3 + self.ks_below(pipeline.settings.k).len()
     }
 
     /// The answers of the pipeline under a policy.
@@ -126,7 +130,7 @@ impl AnswersWork<'_> {
         begin: BeginRun<'_, '_>,
     ) -> Result<Vec<Vec<(usize, Record)>>, RunError> {
         let mut at_k = vec![Vec::new(); self.questions.len()];
-        for k in self.fewer_results(pipeline) {
+        for k in self.ks_below(pipeline.settings.k) {
             let answers = self.under(pipeline, Policy::always_k(k), begin)?;
             for (all, answer) in at_k.iter_mut().zip(answers) {
                 all.push((k, answer));
@@ -135,15 +139,49 @@ impl AnswersWork<'_> {
         Ok(at_k)
     }
 
-    /// The numbers of search results, fewer than otherwise, among which policies choose.
-    fn fewer_results(&self, pipeline: &Pipeline) -> BTreeSet<usize> {
-        let ks = self.policies.iter().flat_map(|policy| policy.ks.values());
-        ks.copied()
-            .filter(|k| (1..pipeline.settings.k).contains(k))
-            .collect()
+    /// The numbers of search results below `most` that policies choose.
+    fn ks_below(&self, most: usize) -> BTreeSet<usize> {
+        let ks = self.policies.iter().map(|policy| policy.ks.values());
+        let ks = ks.flat_map(|ks| ks.to_vec());
+        ks.filter(|k| (1..most).contains(k)).collect()
+    }
+
+    /// Joins what parts answered and measured, `k` search results being those of `always`.
+    ///
+    /// # Errors
+    /// Parts that are not finished, a folder with files of another run.
+    pub fn join(&self, parts: &Parts, k: usize) -> Result<Answers, PartError> {
+        let questions = self.questions;
+        let answers = |policy: Policy| -> Result<(PathBuf, JoinedFile<Record>), PartError> {
+            let name = file_name(&policy.to_string());
+            Ok((self.folder.join(&name), parts.records(&name, questions)?))
+        };
+        let (never, always) = (answers(Policy::NEVER)?, answers(Policy::ALWAYS)?);
+        let at_ks = self.ks_below(k).into_iter();
+        let at_ks = at_ks.map(|k| Ok((k, answers(Policy::always_k(k))?)));
+        let at_ks: Vec<_> = at_ks.collect::<Result<_, PartError>>()?;
+        let signals: JoinedFile<Signals> = parts.records(&file_name(SIGNALS), questions)?;
+        create_dir_all(self.folder)?;
+        let write = |(file, joined): (PathBuf, JoinedFile<Record>)| joined.write(questions, &file);
+        let mut at_k = vec![Vec::new(); questions.len()];
+        for (k, joined) in at_ks {
+            for (all, answer) in at_k.iter_mut().zip(write(joined)?) {
+                all.push((k, answer));
+            }
+        }
+        Ok(Answers {
+            never: write(never)?,
+            always: write(always)?,
+            at_k,
+            signals: signals.write(questions, &self.file(SIGNALS))?,
+        })
     }
 
     fn file(&self, name: &str) -> PathBuf {
-        self.folder.join(format!("{name}.jsonl"))
+        self.folder.join(file_name(name))
     }
+}
+
+fn file_name(name: &str) -> String {
+    format!("{name}.jsonl")
 }

@@ -23,7 +23,9 @@ pub use comparison::{Arm, Comparison, Difference, Point, PolicyResult, compare, 
 pub use compose::Answered;
 pub use report::{report, to_csv, untimed};
 pub use run::{ComparisonError, ComparisonWork, CrossFit, Weighable};
-pub use signals::{Known, RequiredSignals, SignalWork, Signals, measure_signals};
+pub use signals::{
+    Known, RequiredSignals, SignalWork, Signals, measure_signals, policies_need_gate,
+};
 pub use threshold::{Cut, GradeThresholds, Thresholds};
 pub(crate) use threshold::{observations, settled};
 pub use yardstick::Yardstick;

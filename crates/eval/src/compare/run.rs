@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use ken_answer::{AnswerError, Gated, Measurements, Pipeline, Policy};
+use ken_answer::{Abstention, AnswerError, Gated, Measurements, Pipeline, Policy};
 use ken_diagnostic::Diagnostic;
 use ken_report::Provenance;
 use ken_storage::replace;
@@ -98,6 +98,21 @@ impl ComparisonWork<'_> {
         pipeline: &mut Pipeline,
         run: &dyn Fn(Option<Policy>) -> Run<'r>,
     ) -> Result<Comparison, ComparisonError> {
+        let abstain = pipeline.settings.abstain;
+        let answers = self.answer(pipeline, run)?;
+        let cross_fits = policies_need_gate(self.policies) && pipeline.routing.gate.is_none();
+        self.compare(answers, abstain, pipeline.settings.seed, cross_fits)
+    }
+
+    /// Answers and measures what the files do not hold yet.
+    ///
+    /// # Errors
+    /// As [`ComparisonWork::run`].
+    pub fn answer<'r>(
+        &self,
+        pipeline: &mut Pipeline,
+        run: &dyn Fn(Option<Policy>) -> Run<'r>,
+    ) -> Result<Answers, ComparisonError> {
         let samples = pipeline.settings.samples;
         // Both answers to every question are kept as they are; withheld is what follows from the signals.
         let abstain = pipeline.settings.abstain.take();
@@ -118,15 +133,33 @@ impl ComparisonWork<'_> {
                 policy: policy.to_string(),
             });
         }
-        let work = AnswersWork {
+        Ok(self.answers().run(pipeline, known, abstain, run)?)
+    }
+
+    /// The answers and signals of this comparison.
+    #[must_use]
+    pub fn answers(&self) -> AnswersWork<'_> {
+        AnswersWork {
             folder: self.folder,
             questions: self.questions,
             policies: self.policies,
             identity: self.identity,
-        };
-        let mut answers = work.run(pipeline, known, abstain, run)?;
-        let seed = pipeline.settings.seed;
-        if policies_need_gate(self.policies) && pipeline.routing.gate.is_none() {
+        }
+    }
+
+    /// Compares the policies on answers, some of which `abstain` withholds, and writes the reports; gates are trained
+    /// where it `cross_fits`.
+    ///
+    /// # Errors
+    /// A file that cannot be written, too few questions for a gate.
+    pub fn compare(
+        &self,
+        mut answers: Answers,
+        abstain: Option<Abstention>,
+        seed: u64,
+        cross_fits: bool,
+    ) -> Result<Comparison, ComparisonError> {
+        if cross_fits {
             self.cross_fit_gate(&mut answers, seed)
                 .map_err(ComparisonError::Gate)?;
         }

@@ -116,7 +116,8 @@ impl RequiredSignals {
 }
 
 /// Whether some of the policies decide by a gate.
-pub(super) fn policies_need_gate(policies: &[Policy]) -> bool {
+#[must_use]
+pub fn policies_need_gate(policies: &[Policy]) -> bool {
     let mut signals = policies.iter().flat_map(|policy| policy.signals());
     signals.any(|signal| signal == Signal::EVIDENCE_GATE)
 }

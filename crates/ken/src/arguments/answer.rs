@@ -8,6 +8,7 @@ use ken_answer::Policy;
 use ken_index::Mode;
 
 use super::corpora;
+use super::join::PartFlag;
 use crate::config::{ADVANCED, DECIDING, FINDING, Flag, Key, MODEL, Settings, count, flags, share};
 
 /// All settings that an answer depends on, except the policy.
@@ -108,7 +109,7 @@ pub(crate) struct EvalArguments {
     ///
     /// Judgments of documents (qrels) in TREC's or BEIR's columns. Of a BEIR folder, by default its
     /// qrels/test.tsv.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "part")]
     pub(crate) qrels: Option<PathBuf>,
 
     /// With --qrels: search modes to compare, separated by commas
@@ -144,14 +145,14 @@ pub(crate) struct EvalArguments {
     /// Reuse what `ken probe` recorded
     ///
     /// With several policies. Tokens and times count as they did when the questions were probed.
-    #[arg(long, value_name = "RECORDS", help_heading = ADVANCED)]
+    #[arg(long, value_name = "RECORDS", conflicts_with = "part", help_heading = ADVANCED)]
     pub(crate) records: Option<PathBuf>,
 
     /// Hold the answers against those in FILE, question by question
     ///
     /// FILE is the --out file of another evaluation of the same questions, by another model or policy.
     /// With one policy.
-    #[arg(long, value_name = "FILE", help_heading = ADVANCED)]
+    #[arg(long, value_name = "FILE", conflicts_with = "part", help_heading = ADVANCED)]
     pub(crate) against: Option<PathBuf>,
 
     /// Break the report down by a field of the questions' metadata
@@ -159,6 +160,9 @@ pub(crate) struct EvalArguments {
     /// Many numbers are put into four bins.
     #[arg(long, value_name = "FIELD", help_heading = ADVANCED)]
     pub(crate) by: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) part: PartFlag,
 
     /// Questions answered at once
     ///

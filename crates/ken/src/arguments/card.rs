@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Arg, Args};
 
+use super::join::PartFlag;
 use crate::config::{ADVANCED, FINDING, Key, MODEL, advanced, count, flags};
 
 fn settings() -> Vec<Arg> {
@@ -43,6 +44,9 @@ pub(crate) struct CardArguments {
     /// QUESTIONS is NAME.jsonl.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) part: PartFlag,
 
     /// Questions answered at once
     ///

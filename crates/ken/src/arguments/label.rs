@@ -9,6 +9,7 @@ use ken_lab::label::GoldenChoice;
 use ken_probe::Correctness;
 use ken_probe::mastery::AnswersFrom;
 
+use super::join::PartFlag;
 use super::{corpora, folder};
 use crate::config::{ADVANCED, FINDING, MODEL, advanced, count, flags, share};
 
@@ -138,7 +139,7 @@ pub(crate) struct MasteryArguments {
     pub(crate) pairs: NonZeroUsize,
 
     /// Use these questions, which have been probed
-    #[arg(long, value_name = "FILE", requires = "records", conflicts_with_all = ["limit", "writer", "answers", "correct", "judge"])]
+    #[arg(long, value_name = "FILE", requires = "records", conflicts_with_all = ["limit", "writer", "answers", "correct", "judge", "part"])]
     pub(crate) questions: Option<PathBuf>,
 
     /// With --questions: their records of `ken probe`
@@ -150,6 +151,9 @@ pub(crate) struct MasteryArguments {
     /// R is the share that `ken prune report`, `ken eval` and training hold out.
     #[arg(long, value_name = "R", value_parser = share, requires = "questions", help_heading = ADVANCED)]
     pub(crate) held_out: Option<f64>,
+
+    #[command(flatten)]
+    pub(crate) part: PartFlag,
 
     /// Sentences labeled at once; records do not depend on it, and an interruption loses at most
     /// one batch

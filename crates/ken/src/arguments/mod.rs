@@ -8,6 +8,7 @@ pub(crate) mod corpus;
 pub(crate) mod datastore;
 #[cfg(test)]
 mod help;
+pub(crate) mod join;
 pub(crate) mod label;
 pub(crate) mod model;
 pub(crate) mod probe;
@@ -63,6 +64,7 @@ const GROUPS: [(&str, &[&str]); 3] = [
             "card",
             "label",
             "eval",
+            "join",
             "calibrate",
             "study",
             "plan",
@@ -151,6 +153,8 @@ pub(crate) enum Verb {
     Label(label::LabelArguments),
     /// Evaluate a policy on questions, or compare several
     Eval(answer::EvalArguments),
+    /// Join what several jobs measured in parts
+    Join(join::JoinArguments),
     /// Choose a policy's threshold, with a guarantee if you want one
     Calibrate(calibrate::CalibrateArguments),
     /// Measure models against corpus scales
@@ -307,7 +311,7 @@ mod tests {
         let visible = command.get_subcommands().filter(|verb| !verb.is_hide_set());
         let visible: Vec<&str> = visible.map(Command::get_name).collect();
         assert_eq!(GROUPS.map(|(_, verbs)| verbs).concat(), visible);
-        assert_eq!(visible.len(), 19);
+        assert_eq!(visible.len(), 20);
     }
 
     #[test]

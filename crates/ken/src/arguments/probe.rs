@@ -7,6 +7,7 @@ use clap::Args;
 use ken_hub::ModelReference;
 use ken_probe::{Correctness, Grouping};
 
+use super::join::PartFlag;
 use crate::config::{ADVANCED, FINDING, Key, MODEL, advanced, count, flags, sampling_temperature};
 
 #[derive(Debug, Args)]
@@ -81,6 +82,9 @@ pub(crate) struct ProbeArguments {
     /// In the table and on the page. Many numbers are put into four bins.
     #[arg(long, value_name = "FIELD", help_heading = ADVANCED)]
     pub(crate) by: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) part: PartFlag,
 
     /// Questions probed at once; records do not depend on it, and an interruption loses at most one
     /// batch

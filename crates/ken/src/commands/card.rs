@@ -1,13 +1,18 @@
 //! `ken card`: what a model knows of some questions, on one page.
 
+use std::path::Path;
+
 use ken_answer::Policy;
-use ken_eval::card::{CardWork, card_policies, card_report};
-use ken_eval::compare::AnswersWork;
-use ken_eval::{check_field, write_report};
+use ken_eval::card::{Card, CardWork, card_policies, card_report};
+use ken_eval::compare::{AnswersWork, Known};
+use ken_eval::part::Parts;
+use ken_eval::{Question, Record, check_field, write_report};
 use ken_hub::ModelReference;
+use ken_report::Provenance;
 use ken_setup::Settings;
 
 use crate::arguments::card::CardArguments;
+use crate::commands::parts::{self, CardOptions, InWords, PartedWork};
 use crate::commands::{provenance, records};
 use crate::failure::{Failure, Result};
 use crate::output;
@@ -31,24 +36,80 @@ pub(crate) fn run(arguments: &CardArguments, session: &Session<'_>) -> Result<()
     let folder = records::out(arguments.out.as_ref(), &arguments.questions, "card");
     let mut identity = settings.identity(&pipeline);
     identity.remove("policy");
+    let options = CardOptions {
+        title: format!("What {} knows", name(settings)),
+        by: arguments.by.clone(),
+        policies: policies.iter().copied().map(InWords).collect(),
+        k: pipeline.settings.k,
+        seed: pipeline.settings.seed,
+    };
+    let (part, title) = (arguments.part.part, options.title.clone());
+    let parted = PartedWork::Card(options);
+    let place = parts::place(part, folder, questions, &identity, &parted, session)?;
     let work = CardWork {
         answers: AnswersWork {
-            folder: &folder,
-            questions: &questions,
+            folder: &place.out,
+            questions: &place.items,
             policies: &policies,
             identity: &|pipeline| settings.identity(pipeline),
         },
         by: &arguments.by,
     };
-    let card = work.run(&mut pipeline, &|policy: Option<Policy>| {
+    let begin = |policy: Option<Policy>| {
         let policy = policy.map(|policy| policy.to_string());
         records::drawn(arguments.batch, policy, session)
-    })?;
-    let title = format!("What {} knows", name(settings));
-    let report = card_report(&title, &card).measured_with(provenance::of(identity, session.given));
-    write_report(&report, &folder)?;
+    };
+    let known = Known::default();
+    let answers = work.answers.run(&mut pipeline, known, None, &begin)?;
+    if place.is_told_as_part::<Record>(session)? {
+        return Ok(());
+    }
+    let card = work.card(&answers, pipeline.settings.seed);
+    let provenance = provenance::of(identity, session.given);
+    report(&title, &card, provenance, &place.out, session)
+}
+
+/// Joins the parts of a card.
+pub(crate) fn join(
+    parts: &Parts,
+    options: &CardOptions,
+    out: &Path,
+    session: &Session<'_>,
+) -> Result<()> {
+    let questions: Vec<Question> = parts.items()?;
+    let policies: Vec<Policy> = options.policies.iter().map(|policy| policy.0).collect();
+    let work = CardWork {
+        answers: AnswersWork {
+            folder: out,
+            questions: &questions,
+            policies: &policies,
+            identity: &|_| parts.run().settings.clone(),
+        },
+        by: &options.by,
+    };
+    let answers = work.answers.join(parts, options.k)?;
+    let card = work.card(&answers, options.seed);
+    report(
+        &options.title,
+        &card,
+        provenance::of_parts(parts),
+        out,
+        session,
+    )
+}
+
+/// Writes the report of a card into its folder, and shows it.
+fn report(
+    title: &str,
+    card: &Card,
+    provenance: Provenance,
+    folder: &Path,
+    session: &Session<'_>,
+) -> Result<()> {
+    let report = card_report(title, card).measured_with(provenance);
+    write_report(&report, folder)?;
     if session.json {
-        return output::json(&card);
+        return output::json(card);
     }
     output::report(&report)?;
     output::line(format!("card: {}", folder.join("report.html").display()))

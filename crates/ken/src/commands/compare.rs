@@ -3,14 +3,19 @@
 
 use std::path::Path;
 
-use ken_answer::{AnswerError, Policy, RoutingModel};
-use ken_eval::compare::{Comparison, ComparisonWork, report};
-use ken_eval::{ProbeRecord, Question, RunSettings, check_sampling, read_results, read_settings};
+use ken_answer::{AnswerError, Policy};
+use ken_eval::compare::{Answers, Comparison, ComparisonWork, policies_need_gate, report};
+use ken_eval::part::Parts;
+use ken_eval::{
+    ProbeRecord, Question, Record, RunSettings, check_sampling, read_results, read_settings,
+};
 use ken_lab::heads::gate::cross_fitted_worth;
 use serde::Serialize;
 
 use crate::arguments::answer::EvalArguments;
-use crate::commands::{provenance, records, training_questions};
+use crate::commands::parts::{self, ComparisonOptions, InWords, PartedWork};
+use crate::commands::training_questions::{self, Taught};
+use crate::commands::{provenance, records};
 use crate::failure::{Failure, Result};
 use crate::output;
 use crate::session::Session;
@@ -21,15 +26,15 @@ struct Compared<'a> {
     #[serde(flatten)]
     comparison: &'a Comparison,
     /// What was taught some of the questions.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    taught: Vec<training_questions::Taught>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    taught: &'a [Taught],
 }
 
 /// Compares policies on questions.
 pub(crate) fn run(
     arguments: &EvalArguments,
     policies: &[Policy],
-    questions: &[Question],
+    questions: Vec<Question>,
     session: &Session<'_>,
 ) -> Result<()> {
     if session.settings.sources.len() > 1 {
@@ -53,43 +58,95 @@ pub(crate) fn run(
     let policies: Vec<Policy> = policies.iter().map(|one| pipeline.resolved(*one)).collect();
     let policies = &policies[..];
     let held_out = arguments.held_out;
-    let taught = training_questions::taught(questions, held_out, &pipeline, policies, session)?;
+    let taught = training_questions::taught(&questions, held_out, &pipeline, policies, session)?;
     let folder = records::out(arguments.out.as_ref(), &arguments.questions, "policies");
     let name = arguments.questions.file_name().unwrap_or_default();
     let mut settings = session.settings.identity(&pipeline);
     settings.remove("policy");
-    let title = format!("Policies on {}", name.to_string_lossy());
+    let options = ComparisonOptions {
+        title: format!("Policies on {}", name.to_string_lossy()),
+        by: arguments.by.clone(),
+        policies: policies.iter().copied().map(InWords).collect(),
+        abstain: pipeline.settings.abstain.map(InWords),
+        k: pipeline.settings.k,
+        seed: pipeline.settings.seed,
+        cross_fits: policies_need_gate(policies) && pipeline.routing.gate.is_none(),
+        taught,
+    };
+    let (part, parted) = (arguments.part.part, PartedWork::Compare(options.clone()));
+    let place = parts::place(part, folder, questions, &settings, &parted, session)?;
     let work = ComparisonWork {
-        folder: &folder,
-        title: &title,
+        folder: &place.out,
+        title: &options.title,
         provenance: provenance::of(settings, session.given),
-        questions,
+        questions: &place.items,
         policies,
         probed: &probed,
         by: arguments.by.as_deref(),
         cross_fit: &cross_fitted_worth,
         identity: &|pipeline| session.settings.identity(pipeline),
     };
-    let comparison = work.run(&mut pipeline, &|policy| {
+    let answers = work.answer(&mut pipeline, &|policy| {
         let policy = policy.map(|policy| policy.to_string());
         records::drawn(arguments.batch, policy, session)
     })?;
+    match place.is_told_as_part::<Record>(session)? {
+        true => Ok(()),
+        false => compared(&work, answers, &options, session),
+    }
+}
+
+/// Joins the parts of a comparison.
+pub(crate) fn join(
+    parts: &Parts,
+    options: &ComparisonOptions,
+    out: &Path,
+    session: &Session<'_>,
+) -> Result<()> {
+    let questions: Vec<Question> = parts.items()?;
+    let policies: Vec<Policy> = options.policies.iter().map(|policy| policy.0).collect();
+    let work = ComparisonWork {
+        folder: out,
+        title: &options.title,
+        provenance: provenance::of_parts(parts),
+        questions: &questions,
+        policies: &policies,
+        probed: &[],
+        by: options.by.as_deref(),
+        cross_fit: &cross_fitted_worth,
+        identity: &|_| parts.run().settings.clone(),
+    };
+    let answers = work.answers().join(parts, options.k)?;
+    compared(&work, answers, options, session)
+}
+
+/// Compares the policies on answers, writes the report and shows it.
+fn compared(
+    work: &ComparisonWork<'_>,
+    answers: Answers,
+    options: &ComparisonOptions,
+    session: &Session<'_>,
+) -> Result<()> {
+    let abstain = options.abstain.map(|abstain| abstain.0);
+    let comparison = work.compare(answers, abstain, options.seed, options.cross_fits)?;
+    let taught = &options.taught;
     if session.json {
         return output::json(&Compared {
             comparison: &comparison,
             taught,
         });
     }
-    output::report(&report(&title, &comparison, &probed))?;
-    output::line(format!("report: {}", folder.join("report.html").display()))?;
-    let mut signals = policies.iter().flat_map(|policy| policy.signals());
-    let gates = signals.any(|signal| signal.told_by == Some(RoutingModel::Gate));
-    if gates && pipeline.routing.gate.is_none() {
+    output::report(&report(work.title, &comparison, work.probed))?;
+    output::line(format!(
+        "report: {}",
+        work.folder.join("report.html").display()
+    ))?;
+    if options.cross_fits {
         output::line(
             "gate: none is named, so each half of the questions is weighed by one trained on the other half",
         )?;
     }
-    training_questions::show(&taught)
+    training_questions::show(taught)
 }
 
 /// The records of probing from which a run of these settings need not measure again: where other evidence was read than

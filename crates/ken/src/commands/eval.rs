@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use ken_eval::compare::grouped_by;
+use ken_eval::part::Parts;
 use ken_eval::retrieval::RetrievalFiles;
 use ken_eval::{
     DatasetError, Paired, Question, Record, Summary, check_field, evaluate_pipeline, is_held_out,
@@ -12,6 +13,7 @@ use ken_eval::{
 use serde::Serialize;
 
 use crate::arguments::answer::EvalArguments;
+use crate::commands::parts::{self, PartedWork};
 use crate::commands::{compare, records, retrieval, training_questions};
 use crate::failure::{Failure, Result};
 use crate::output::{self, share};
@@ -60,6 +62,13 @@ fn broken_down(
 
 pub(crate) fn run(arguments: &EvalArguments, session: &Session<'_>) -> Result<()> {
     let files = RetrievalFiles::of(&arguments.questions, arguments.qrels.as_deref())?;
+    if let (Some(_), Some(_)) = (&files, arguments.part.part) {
+        return Err(Failure::refused(
+            "part_of_retrieval",
+            "search alone is measured in one run, and --part splits questions that are answered",
+            "leave --part out",
+        ));
+    }
     if let Some(files) = files {
         return retrieval::run(arguments, &files, session);
     }
@@ -93,7 +102,7 @@ pub(crate) fn run(arguments: &EvalArguments, session: &Session<'_>) -> Result<()
             ));
         }
         ref several => {
-            return compare::run(arguments, several, &questions, session);
+            return compare::run(arguments, several, questions, session);
         }
     }
     if arguments.records.is_some() {
@@ -112,23 +121,67 @@ pub(crate) fn run(arguments: &EvalArguments, session: &Session<'_>) -> Result<()
     let what = format!("{policy}.results.jsonl");
     let out = records::out(arguments.out.as_ref(), &arguments.questions, &what);
     let run_settings = session.settings.identity(&pipeline);
+    let parted = PartedWork::Eval {
+        policy: policy.clone(),
+        by: arguments.by.clone(),
+        taught: taught.clone(),
+    };
+    let part = arguments.part.part;
+    let place = parts::place(part, out, questions, &run_settings, &parted, session)?;
     let run = records::drawn(arguments.batch, Some(policy.clone()), session);
-    let outcome = evaluate_pipeline(&pipeline, &questions, &out, run_settings, run)?;
+    let outcome = evaluate_pipeline(&pipeline, &place.items, &place.file(), run_settings, run)?;
+    if place.is_told_as_part::<Record>(session)? {
+        return Ok(());
+    }
     let against = arguments.against.as_ref();
     let against = against.map(|path| held_against(&outcome.records, path, session));
+    let by = arguments.by.as_deref();
     let evaluated = Evaluated {
         against: against.transpose()?,
-        summary: summarize(&policy, &outcome.records),
-        by: arguments.by.as_ref().map_or_else(Vec::new, |field| {
-            broken_down(field, &policy, &questions, &outcome.records)
-        }),
         resumed: outcome.resumed,
         taught,
+        ..Evaluated::of(&policy, &place.items, &outcome.records, by)
     };
-    if session.json {
-        output::json(&evaluated)
-    } else {
-        show(&evaluated, &out)
+    evaluated.told(&place.out, session)
+}
+
+/// Joins the parts of a run.
+pub(crate) fn join(
+    parts: &Parts,
+    policy: &str,
+    by: Option<&str>,
+    taught: Vec<training_questions::Taught>,
+    out: &Path,
+    session: &Session<'_>,
+) -> Result<()> {
+    let questions: Vec<Question> = parts.items()?;
+    let records = parts
+        .records::<Record>(parts::RECORDS, &questions)?
+        .write(&questions, out)?;
+    let evaluated = Evaluated {
+        taught,
+        ..Evaluated::of(policy, &questions, &records, by)
+    };
+    evaluated.told(out, session)
+}
+
+impl Evaluated {
+    fn of(policy: &str, questions: &[Question], records: &[Record], by: Option<&str>) -> Self {
+        let groups = by.map(|field| broken_down(field, policy, questions, records));
+        Self {
+            summary: summarize(policy, records),
+            by: groups.unwrap_or_default(),
+            resumed: 0,
+            against: None,
+            taught: Vec::new(),
+        }
+    }
+
+    fn told(&self, out: &Path, session: &Session<'_>) -> Result<()> {
+        match session.json {
+            true => output::json(self),
+            false => show(self, out),
+        }
     }
 }
 

@@ -4,15 +4,17 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ken_corpus::Corpus;
+use ken_eval::part::Parts;
 use ken_eval::{ProbeRecord, Question, is_held_out, read_questions, read_results};
 use ken_lab::{
-    MasteryRecord, MasterySummary, MasteryWork, label_mastery, mastery_of_probed, sample_sentences,
-    summarize_mastery,
+    MasteryRecord, MasterySummary, MasteryWork, Sentence, label_mastery, mastery_of_probed,
+    sample_sentences, summarize_mastery,
 };
 use ken_probe::Correctness;
 use ken_probe::mastery::WriteOptions;
 
 use crate::arguments::label::MasteryArguments;
+use crate::commands::parts::{self, PartedWork};
 use crate::commands::records;
 use crate::failure::{Failure, Result};
 use crate::output;
@@ -68,11 +70,25 @@ pub(crate) fn run(arguments: &MasteryArguments, session: &Session<'_>) -> Result
     };
     let settings = session.settings;
     let identity = work.identity(settings.computing(), settings.seed);
+    let (part, parted) = (arguments.part.part, PartedWork::LabelMastery);
+    let place = parts::place(part, out, sentences, &identity, &parted, session)?;
     let batch = arguments.batch;
-    let labeled = records::resumed(&out, identity, batch, session, |file, run| {
-        label_mastery(&work, &sentences, file, run)
+    let labeled = records::resumed(&place.file(), identity, batch, session, |file, run| {
+        label_mastery(&work, &place.items, file, run)
     })?;
-    report(&labeled, &out, session.json)
+    match place.is_told_as_part::<MasteryRecord>(session)? {
+        true => Ok(()),
+        false => report(&labeled, &place.out, session.json),
+    }
+}
+
+/// Joins the parts of a run.
+pub(crate) fn join(parts: &Parts, out: &Path, session: &Session<'_>) -> Result<()> {
+    let sentences: Vec<Sentence> = parts.items()?;
+    let labeled = parts
+        .records::<MasteryRecord>(parts::RECORDS, &sentences)?
+        .write(&sentences, out)?;
+    report(&labeled, out, session.json)
 }
 
 fn report(labeled: &[MasteryRecord], out: &Path, json: bool) -> Result<()> {

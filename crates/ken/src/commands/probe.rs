@@ -1,17 +1,22 @@
 //! `ken probe`: what the language model knows, and what evidence changes, over a file of questions.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::Arc;
 
 use ken_answer::{Pipeline, Retriever};
 use ken_eval::compare::grouped_by;
+use ken_eval::part::Parts;
 use ken_eval::{
-    Probe, ProbeSummary, check_field, probe, probe_report, summarize_probe, with_ending,
+    Probe, ProbeRecord, ProbeSummary, Question, check_field, probe, probe_report, summarize_probe,
+    with_ending,
 };
 use ken_language::{Embedder, LanguageModel};
 use ken_probe::{Grouping, SampleOptions};
+use ken_report::Provenance;
 
 use crate::arguments::probe::ProbeArguments;
+use crate::commands::parts::{self, PartedWork};
 use crate::commands::{provenance, records};
 use crate::failure::{Failure, Result};
 use crate::output;
@@ -49,22 +54,65 @@ pub(crate) fn run(arguments: &ProbeArguments, session: &Session<'_>) -> Result<(
         at_k: &at_k,
     };
     let settings = work.identity(session.settings.identity(&pipeline));
+    let (part, by) = (arguments.part.part, arguments.by.clone());
+    let parted = PartedWork::Probe { by };
+    let place = parts::place(part, out, questions, &settings, &parted, session)?;
     let batch = arguments.batch;
-    let probed = records::resumed(&out, settings.clone(), batch, session, |file, run| {
-        probe(&work, &questions, file, run)
-    })?;
-    let groups: Vec<(String, ProbeSummary)> = arguments
-        .by
+    let probed = records::resumed(
+        &place.file(),
+        settings.clone(),
+        batch,
+        session,
+        |file, run| probe(&work, &place.items, file, run),
+    )?;
+    if place.is_told_as_part::<ProbeRecord>(session)? {
+        return Ok(());
+    }
+    let provenance = provenance::of(settings, session.given);
+    let by = arguments.by.as_deref();
+    report(&probed, &place.items, by, provenance, &place.out, session)
+}
+
+/// Joins the parts of a run.
+pub(crate) fn join(
+    parts: &Parts,
+    by: Option<&str>,
+    out: &Path,
+    session: &Session<'_>,
+) -> Result<()> {
+    let questions: Vec<Question> = parts.items()?;
+    let probed = parts
+        .records::<ProbeRecord>(parts::RECORDS, &questions)?
+        .write(&questions, out)?;
+    report(
+        &probed,
+        &questions,
+        by,
+        provenance::of_parts(parts),
+        out,
+        session,
+    )
+}
+
+/// Writes the page and the table of records, and shows the report.
+fn report(
+    probed: &[ProbeRecord],
+    questions: &[Question],
+    by: Option<&str>,
+    provenance: Provenance,
+    out: &Path,
+    session: &Session<'_>,
+) -> Result<()> {
+    let groups: Vec<(String, ProbeSummary)> = by
         .iter()
-        .flat_map(|field| grouped_by(field, &questions, &probed))
+        .flat_map(|field| grouped_by(field, questions, probed))
         .map(|(value, records)| (value, summarize_probe(&records)))
         .collect();
-    let page = with_ending(&out, "html");
+    let page = with_ending(out, "html");
     let title = format!("What the model knows: {}", out.display());
-    let report = probe_report(&title, &probed, &groups)
-        .measured_with(provenance::of(settings, session.given));
+    let report = probe_report(&title, probed, &groups).measured_with(provenance);
     ken_storage::replace(&page, report.html().as_bytes())?;
-    records::report(&probed, &out, session.json, |table| {
+    records::report(probed, out, session.json, |table| {
         output::report(&report)?;
         output::pairs([
             ("per question", out.display().to_string()),

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::ffi::OsString;
 use std::path::Path;
 
+use ken_eval::part::Parts;
 use ken_report::Provenance;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
@@ -11,6 +12,31 @@ use time::format_description::well_known::Rfc3339;
 /// The settings of a run with the command, the version and the date. `given` are the program's arguments, its name first; paths
 /// among them are cut to their last part, since others see reports.
 pub(crate) fn of(settings: Provenance, given: &[OsString]) -> Provenance {
+    of_command(settings, command(given))
+}
+
+/// The same by a command as [`command`] tells it.
+fn of_command(settings: Provenance, command: String) -> Provenance {
+    let date = OffsetDateTime::now_utc()
+        .format(&Rfc3339)
+        .unwrap_or_default();
+    let run = [
+        ("command", command),
+        ("version", env!("CARGO_PKG_VERSION").to_owned()),
+        ("date", date),
+    ];
+    let run = run.map(|(name, value)| (name.to_owned(), value));
+    settings.into_iter().chain(run).collect()
+}
+
+/// The settings and the command of a run that was measured in parts.
+pub(crate) fn of_parts(parts: &Parts) -> Provenance {
+    let run = parts.run();
+    of_command(run.settings.clone(), run.command.clone())
+}
+
+/// The command that was given, with paths cut to their last part.
+pub(crate) fn command(given: &[OsString]) -> String {
     let words = given.iter().skip(1).map(|word| {
         let word = word.to_string_lossy();
         let (flag, value) = match word.split_once('=') {
@@ -23,17 +49,7 @@ pub(crate) fn of(settings: Provenance, given: &[OsString]) -> Provenance {
         flag + &for_a_shell(last.as_deref().unwrap_or(value))
     });
     let command = std::iter::once("ken".to_owned()).chain(words);
-    let command: Vec<String> = command.collect();
-    let date = OffsetDateTime::now_utc()
-        .format(&Rfc3339)
-        .unwrap_or_default();
-    let run = [
-        ("command", command.join(" ")),
-        ("version", env!("CARGO_PKG_VERSION").to_owned()),
-        ("date", date),
-    ];
-    let run = run.map(|(name, value)| (name.to_owned(), value));
-    settings.into_iter().chain(run).collect()
+    command.collect::<Vec<String>>().join(" ")
 }
 
 /// A word of a command, in quotes where a shell would read it otherwise.

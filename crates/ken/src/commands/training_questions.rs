@@ -1,21 +1,23 @@
 //! Which of the questions that something is measured on it was taught: on those it looks better than it is.
 
+use std::borrow::Cow;
+
 use ken_answer::{Pipeline, Policy, RoutingModel, RoutingModels};
 use ken_eval::Question;
 use ken_hub::ModelReference;
 use ken_model::decoder::Origin;
 use ken_policy::{Input, digest_of, is_among};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::failure::{Failure, Result};
 use crate::output;
 use crate::session::Session;
 
 /// What was taught some of the questions.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Taught {
     /// What it is, as its setting is called.
-    what: &'static str,
+    what: Cow<'static, str>,
     /// How many of the questions.
     questions: usize,
 }
@@ -86,7 +88,10 @@ pub(crate) fn checked(
     of: usize,
 ) -> Result<Vec<Taught>> {
     let found = counted.into_iter().filter(|(_, questions)| *questions > 0);
-    let found = found.map(|(what, questions)| Taught { what, questions });
+    let found = found.map(|(what, questions)| Taught {
+        what: what.into(),
+        questions,
+    });
     let found: Vec<Taught> = found.collect();
     match (held_out, found.first()) {
         (Some(share), Some(first)) => Err(refusal(share, first, of)),

@@ -87,7 +87,7 @@ const ELSEWHERE: [(&str, &str); 59] = [
     ("guarantee.json", "takes more questions: tests of calibrate"),
     ("judged.jsonl", "takes traffic: tests of serve_evals"),
     ("asked.jsonl", "takes traffic: tests of serve_evals"),
-    ("part-", "takes several jobs: tests of ingest"),
+    ("part-", "takes several jobs: tests of ingest and parts"),
     ("bge-reranker", "downloads a model: tests of rerank"),
     ("e5-small", "downloads a model: tests of models"),
     ("qwen2.5-1.5b", "downloads a model: tests of choose"),

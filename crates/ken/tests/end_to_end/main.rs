@@ -39,6 +39,7 @@ mod label;
 mod mastery;
 mod milvus;
 mod models;
+mod parts;
 mod policies;
 mod probe;
 mod prune;

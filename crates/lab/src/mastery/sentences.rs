@@ -3,9 +3,10 @@
 use ken_corpus::{Corpus, CorpusError, Passage, sentences};
 use ken_eval::dataset::sample;
 use ken_eval::run::Item;
+use serde::{Deserialize, Serialize};
 
 /// A sentence of a passage.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sentence {
     /// Unique in the corpus: the passage's id, `/`, and the sentence's number in the passage from 0.
     pub id: String,

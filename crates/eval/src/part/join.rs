@@ -1,0 +1,196 @@
+//! Joining the parts of a run: all are checked before anything is written, and what is written is what one run would have.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::folder::{FILE, Manifest, PartedRun, broken};
+use super::{Part, PartError};
+use crate::results::{ResultsFile, RunSettings, differences, read_records, read_settings};
+use crate::run::{Item, RunError, RunRecord, record_of, records_of};
+
+/// All parts of one run, each once.
+#[derive(Debug)]
+pub struct Parts {
+    /// In the order of their numbers.
+    parts: Vec<(PathBuf, Manifest)>,
+}
+
+/// The records of all parts, in the order of the run's items.
+#[derive(Debug)]
+pub struct JoinedFile<L> {
+    settings: RunSettings,
+    records: Vec<L>,
+}
+
+impl Parts {
+    /// Reads what the folders are parts of.
+    ///
+    /// # Errors
+    /// A folder of something else, parts of several runs, a part that is there twice or is missing.
+    pub fn read(folders: &[PathBuf]) -> Result<Self, PartError> {
+        let parts = folders
+            .iter()
+            .map(|folder| Ok((folder.clone(), Manifest::read(folder)?)));
+        let mut parts: Vec<(PathBuf, Manifest)> = parts.collect::<Result<_, PartError>>()?;
+        let (first, rest) = parts.split_first().ok_or_else(|| PartError::NotAPart {
+            path: PathBuf::new(),
+        })?;
+        for (path, manifest) in rest {
+            let differences = first.1.differences(manifest);
+            if !differences.is_empty() {
+                return Err(PartError::OtherRun {
+                    path: path.clone(),
+                    first: first.0.clone(),
+                    differences,
+                });
+            }
+        }
+        parts.sort_by_key(|(_, manifest)| manifest.part);
+        check_each_once(&parts)?;
+        let parts = Self { parts };
+        match parts.first().1.is_of(&parts.in_order()) {
+            true => Ok(parts),
+            false => Err(PartError::Broken {
+                path: parts.first().0.join(FILE),
+                reason: "its items and those of the other parts are not those of the run"
+                    .to_owned(),
+            }),
+        }
+    }
+
+    /// What was run.
+    #[must_use]
+    pub fn run(&self) -> &PartedRun {
+        &self.first().1.run
+    }
+
+    /// What was done, as a verb kept it.
+    ///
+    /// # Errors
+    /// Something else.
+    pub fn work<W: DeserializeOwned>(&self) -> Result<W, PartError> {
+        let (folder, manifest) = self.first();
+        W::deserialize(&manifest.run.work).map_err(|cause| broken(folder, cause))
+    }
+
+    /// The items of the run, in their order.
+    ///
+    /// # Errors
+    /// Items of something else.
+    pub fn items<I: DeserializeOwned>(&self) -> Result<Vec<I>, PartError> {
+        let items = self.in_order().into_iter().map(serde_json::from_value);
+        let items: Result<Vec<I>, _> = items.collect();
+        items.map_err(|cause| broken(&self.first().0, cause))
+    }
+
+    /// The records of `items`, those of the run, which the file `name` of each part holds.
+    ///
+    /// # Errors
+    /// Files of other settings or other items, a part without the record of one of its items.
+    pub fn records<L: RunRecord>(
+        &self,
+        name: &str,
+        items: &[L::Item],
+    ) -> Result<JoinedFile<L>, PartError> {
+        let (first, _) = self.first();
+        let settings = read_settings(&first.join(name))?;
+        let mut of_parts = Vec::with_capacity(self.parts.len());
+        for (folder, manifest) in &self.parts {
+            let file = folder.join(name);
+            let differences = differences(&settings, &read_settings(&file)?);
+            if !differences.is_empty() {
+                return Err(PartError::OtherRun {
+                    path: folder.clone(),
+                    first: first.clone(),
+                    differences,
+                });
+            }
+            of_parts.push(records_of_part(&file, folder, manifest.part, items)?);
+        }
+        let in_turn = (0..items.len()).filter_map(|at| of_parts[at % self.parts.len()].next());
+        Ok(JoinedFile {
+            records: in_turn.collect(),
+            settings,
+        })
+    }
+
+    fn first(&self) -> &(PathBuf, Manifest) {
+        &self.parts[0]
+    }
+
+    fn in_order(&self) -> Vec<Value> {
+        let mut items: Vec<_> = self.parts.iter().map(|(_, one)| one.items.iter()).collect();
+        let total: usize = self.parts.iter().map(|(_, one)| one.items.len()).sum();
+        let in_turn = (0..total).filter_map(|at| items[at % self.parts.len()].next());
+        in_turn.cloned().collect()
+    }
+}
+
+impl<L: RunRecord> JoinedFile<L> {
+    /// Writes the records into the file `out` as far as it does not hold them yet, and gives those of the file.
+    ///
+    /// # Errors
+    /// A file of other settings or other items under the same ids, or one that cannot be written. Joining again
+    /// completes it.
+    pub fn write(self, items: &[L::Item], out: &Path) -> Result<Vec<L>, RunError> {
+        let mut file = ResultsFile::open(out, self.settings)?;
+        for item in items {
+            record_of(item, &file)?;
+        }
+        for (item, record) in items.iter().zip(self.records) {
+            if record_of(item, &file)?.is_none() {
+                file.append(record)?;
+            }
+        }
+        file.sync()?;
+        Ok(records_of(items, &file))
+    }
+}
+
+/// Refuses parts of one run, in the order of their numbers, of which one is there twice or missing.
+fn check_each_once(parts: &[(PathBuf, Manifest)]) -> Result<(), PartError> {
+    for (before, after) in parts.iter().zip(parts.iter().skip(1)) {
+        if before.1.part == after.1.part {
+            return Err(PartError::Twice {
+                part: before.1.part,
+                one: before.0.clone(),
+                other: after.0.clone(),
+            });
+        }
+    }
+    let of = parts[0].1.part.of;
+    let all = (1..=of).map(|number| Part { number, of });
+    let is_there = |part: &Part| parts.iter().any(|(_, manifest)| manifest.part == *part);
+    let missing: Vec<Part> = all.filter(|part| !is_there(part)).collect();
+    match missing.as_slice() {
+        [] => Ok(()),
+        _ => Err(PartError::Missing { parts: missing }),
+    }
+}
+
+/// The records of a part in the order of its items, `items` being those of the run.
+fn records_of_part<L: RunRecord>(
+    file: &Path,
+    folder: &Path,
+    part: Part,
+    items: &[L::Item],
+) -> Result<std::vec::IntoIter<L>, PartError> {
+    let mut kept: HashMap<String, L> = read_records(file)?;
+    let total = part.items_of(items).count();
+    let own = part
+        .items_of(items)
+        .filter_map(|item| kept.remove(item.id()).filter(|record| record.is_of(item)));
+    let own: Vec<L> = own.collect();
+    match own.len() == total {
+        true => Ok(own.into_iter()),
+        false => Err(PartError::Unfinished {
+            path: folder.to_owned(),
+            done: own.len(),
+            total,
+            items: L::TASK.items(),
+        }),
+    }
+}

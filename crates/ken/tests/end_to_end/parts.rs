@@ -1,0 +1,306 @@
+//! `--part` and `ken join`: joined parts are what one run writes, whatever the verb; what a killed part resumes, and what is
+//! refused.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::documents::ingest_notes;
+use crate::harness::Ken;
+
+/// Five questions, so that parts differ in length.
+fn prepared() -> Ken {
+    let ken = Ken::new();
+    ingest_notes(&ken);
+    let questions = [
+        (
+            "q1",
+            "Who is the keeper of the Orrin lighthouse?",
+            "Ilse Marrow",
+            "island",
+        ),
+        ("q2", "What is the capital of France?", "Paris", "capital"),
+        (
+            "q3",
+            "Who built the oven of the bakery?",
+            "Anders Pell",
+            "island",
+        ),
+        ("q4", "What is the capital of Italy?", "Rome", "capital"),
+        (
+            "q5",
+            "How many clocks are in the clock museum of Tollen?",
+            "312",
+            "island",
+        ),
+    ];
+    let lines = questions.map(|(id, question, answer, kind)| {
+        json!({"id": id, "question": question, "golden_answers": [answer], "metadata": {"kind": kind}})
+            .to_string()
+    });
+    ken.write("questions.jsonl", lines.join("\n"));
+    ken
+}
+
+/// Without times, which differ from run to run: keys such as `ms`, `latency_ms` and `timing_ms`.
+fn untimed(mut value: Value) -> Value {
+    fn strip(value: &mut Value) {
+        match value {
+            Value::Object(fields) => {
+                fields.retain(|name, _| name != "ms" && !name.ends_with("_ms"));
+                fields.values_mut().for_each(strip);
+            }
+            Value::Array(values) => values.iter_mut().for_each(strip),
+            _ => {}
+        }
+    }
+    strip(&mut value);
+    value
+}
+
+/// The lines of a file of records, or of what a verb prints.
+fn lines(text: &str) -> Vec<Value> {
+    let lines = text.lines().map(|line| serde_json::from_str(line).unwrap());
+    lines.map(untimed).collect()
+}
+
+fn names(out: &str, of: usize) -> Vec<String> {
+    (1..=of)
+        .map(|number| format!("{out}.part-{number}-of-{of}"))
+        .collect()
+}
+
+/// Runs a verb once as a whole, then in three parts that are joined, and compares what it prints and the `files` of records.
+/// What the whole wrote is in `whole` afterwards, and the joined one in `out`.
+fn check_joined(ken: &Ken, verb: &[&str], out: &str, files: &[&str]) {
+    let verb = [verb, &["--out", out, "--json"]].concat();
+    let printed = ken.text(&verb);
+    let moved = |name: &str| format!("whole/{name}");
+    let whole: Vec<String> = files.iter().map(|file| ken.read(file)).collect();
+    fs::create_dir_all(ken.path("whole")).unwrap();
+    for entry in fs::read_dir(ken.path("")).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        if name.starts_with(out) {
+            fs::rename(ken.path(&name), ken.path(&moved(&name))).unwrap();
+        }
+    }
+    for part in ["3/3", "1/3", "2/3"] {
+        let told = ken.text(&[&verb[..], &["--part", part]].concat());
+        assert_eq!(lines(&told)[0]["part"], part, "{told}");
+        assert!(!ken.path(out).exists(), "a part leaves the whole alone");
+    }
+    let parts = names(out, 3);
+    let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+    let join = [&["join"][..], &parts, &["--out", out, "--json"]].concat();
+    for _ in 0..2 {
+        // Neither the models nor the corpus are needed.
+        let joined = ken
+            .command(&join)
+            .env("KEN_MODEL", "gone.gguf")
+            .env("KEN_EMBEDDER", "gone")
+            .output()
+            .unwrap();
+        let joined = String::from_utf8(joined.stdout).unwrap();
+        assert_eq!(lines(&joined), lines(&printed));
+        for (file, whole) in files.iter().zip(&whole) {
+            assert_eq!(lines(&ken.read(file)), lines(whole), "{file}");
+        }
+    }
+}
+
+/// A page without the date in it.
+fn undated(page: &str) -> String {
+    let (before, rest) = page.split_once("date").unwrap_or_else(|| panic!("{page}"));
+    let end = rest.find('Z').unwrap();
+    format!("{before}{}", &rest[end..])
+}
+
+#[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
+fn probed_parts_are_one_run_with_its_report() {
+    let ken = prepared();
+    let verb = [
+        "probe",
+        "questions.jsonl",
+        "--corpus",
+        "island",
+        "--by",
+        "kind",
+    ];
+    let how = ["--samples", "4", "--max-tokens", "8"];
+    check_joined(
+        &ken,
+        &[&verb[..], &how].concat(),
+        "known.jsonl",
+        &["known.jsonl"],
+    );
+    let page = |name: &str| undated(&ken.read(name));
+    assert_eq!(page("known.jsonl.html"), page("whole/known.jsonl.html"));
+    assert!(ken.path("known.jsonl.parquet").is_file());
+}
+
+#[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
+fn labeled_parts_are_one_run() {
+    let ken = prepared();
+    let verb = ["label", "mastery", "--corpus", "island", "--limit", "2"];
+    let how = ["--pairs", "2", "--max-tokens", "4"];
+    check_joined(
+        &ken,
+        &[&verb[..], &how].concat(),
+        "mastery.jsonl",
+        &["mastery.jsonl"],
+    );
+}
+
+#[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
+fn evaluated_parts_are_one_run() {
+    let ken = prepared();
+    let verb = [
+        "eval",
+        "questions.jsonl",
+        "--corpus",
+        "island",
+        "--by",
+        "kind",
+    ];
+    let random = [&verb[..], &["--policy", "random:0.5"]].concat();
+    check_joined(&ken, &random, "random.jsonl", &["random.jsonl"]);
+}
+
+#[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
+fn compared_parts_are_one_run() {
+    let ken = prepared();
+    let verb = [
+        "eval",
+        "questions.jsonl",
+        "--corpus",
+        "island",
+        "--by",
+        "kind",
+    ];
+    let policies = "never,always:1,uncertainty:perplexity,certainty@0.5,random:0.5";
+    let verb = [
+        &verb[..],
+        &["--policy", policies, "--k", "2", "--samples", "4"],
+    ]
+    .concat();
+    let files = ["never", "always", "always:1", "signals"];
+    let files = files.map(|name| format!("policies/{name}.jsonl"));
+    check_joined(
+        &ken,
+        &verb,
+        "policies",
+        &files.each_ref().map(String::as_str),
+    );
+    for name in ["report.html", "page.json", "policies.csv"] {
+        assert!(ken.path(&format!("policies/{name}")).is_file(), "{name}");
+    }
+}
+
+#[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
+fn a_card_of_parts_is_one_card() {
+    let ken = prepared();
+    let verb = ["card", "questions.jsonl", "--corpus", "island"];
+    let files = ["never", "always", "signals"].map(|name| format!("card/{name}.jsonl"));
+    check_joined(&ken, &verb, "card", &files.each_ref().map(String::as_str));
+    let title = |page: &str| page.split("</h1>").next().unwrap().to_owned();
+    let (joined, whole) = (
+        ken.read("card/report.html"),
+        ken.read("whole/card/report.html"),
+    );
+    assert_eq!(title(&joined), title(&whole));
+}
+
+#[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
+fn a_part_is_resumed_and_parts_of_other_runs_are_refused() {
+    let ken = prepared();
+    let probe = |more: &[&'static str]| {
+        let verb = [
+            "probe",
+            "questions.jsonl",
+            "--samples",
+            "2",
+            "--max-tokens",
+            "4",
+        ];
+        [&verb[..], &["--out", "known.jsonl"], more].concat()
+    };
+    ken.text(&probe(&["--part", "1/2"]));
+    ken.text(&probe(&["--part", "2/2"]));
+    // As one that was killed while it wrote its second record.
+    let records = "known.jsonl.part-1-of-2/records.jsonl";
+    let whole = ken.read(records);
+    let second = whole
+        .lines()
+        .take(2)
+        .map(|line| line.len() + 1)
+        .sum::<usize>();
+    ken.write(records, &whole[..second + 30]);
+    let join = [
+        "join",
+        "known.jsonl.part-1-of-2",
+        "known.jsonl.part-2-of-2",
+        "--out",
+        "known.jsonl",
+    ];
+    let refused = ken.refusal(&join);
+    let message = "known.jsonl.part-1-of-2 has 1 of its 3 questions";
+    refused.is(
+        "part_unfinished",
+        message,
+        "run the command of this part again",
+    );
+    assert!(!ken.path("known.jsonl").exists());
+    ken.text(&probe(&["--part", "1/2"]));
+    assert!(
+        ken.read(records).starts_with(&whole[..second]),
+        "what was paid for is kept"
+    );
+    assert_eq!(lines(&ken.read(records)), lines(&whole));
+    ken.text(&join);
+    let joined = ken.read("known.jsonl");
+
+    let refused = ken.refusal(&probe(&["--part", "1/2", "--temperature", "0.5"]));
+    refused.is("other_run", "temperature was 1 and is now 0.5", "--out");
+    let refused = ken.refusal(
+        &join[..2]
+            .iter()
+            .chain(&join[3..])
+            .copied()
+            .collect::<Vec<_>>(),
+    );
+    refused.is("part_missing", "2/2", "--part I/N");
+    let copy = [&join[..2], &["known.jsonl.part-1-of-2"], &join[3..]].concat();
+    ken.refusal(&copy)
+        .is("part_twice", "part 1/2 is there twice", "");
+    ken.text(&probe(&["--part", "1/3"]));
+    let other = [&join[..1], &["known.jsonl.part-1-of-3"], &join[2..]].concat();
+    let message = "known.jsonl.part-2-of-2 is a part of another run than known.jsonl.part-1-of-3";
+    ken.refusal(&other).is("other_run", message, "");
+    assert_eq!(
+        ken.read("known.jsonl"),
+        joined,
+        "a refused join changes nothing"
+    );
+}
+
+#[test]
+fn a_part_is_a_number_of_how_many() {
+    let ken = Ken::new();
+    for part in ["0/2", "3/2", "2"] {
+        let words = ["probe", "questions.jsonl", "--part", part];
+        let output = ken.command(&words).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{part}");
+    }
+    let refused = ken.refusal(&["join", "nothing", "--out", "known.jsonl"]);
+    refused.is(
+        "not_a_part",
+        "nothing is not the folder of a part",
+        "--part",
+    );
+}
