@@ -101,7 +101,10 @@ pub enum DecoderError {
     },
     /// An architecture that the graph cannot run.
     #[error("{path} is of the architecture `{architecture}`, which is not supported")]
-    #[diagnostic(remedy = Remedy::from(format!("supported architectures: {}", Family::NAMES)))]
+    #[diagnostic(remedy = Remedy::from(format!(
+        "supported architectures: {}; a model of another one can be served by a model server, and its endpoint be named as the model",
+        Family::NAMES
+    )))]
     UnknownArchitecture {
         /// The file.
         path: PathBuf,

@@ -22,7 +22,7 @@ use ken_language::{CancelToken, OutputSchema};
 pub use adapter::{Adapter, AdapterSettings};
 pub use config::family::Family;
 pub use config::{
-    Activation, DecoderConfig, LayerKind, LocalLayers, RopeScaling, Rotary, SlidingWindow,
+    Activation, DecoderConfig, LayerKind, LayerSet, RopeScaling, Rotary, SlidingWindow,
 };
 pub use error::DecoderError;
 pub use files::checkpoint::Checkpoint;

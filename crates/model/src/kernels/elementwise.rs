@@ -14,6 +14,18 @@ pub(crate) fn add(x: &mut [f32], y: &[f32]) {
     );
 }
 
+/// `x + factor * y`, into `x`.
+pub(crate) fn add_scaled(x: &mut [f32], factor: f32, y: &[f32]) {
+    widest(
+        #[inline(always)]
+        || {
+            for (x, &y) in x.iter_mut().zip(y) {
+                *x += factor * y;
+            }
+        },
+    );
+}
+
 /// `factor * x`, into `x`.
 pub(crate) fn scale(x: &mut [f32], factor: f32) {
     for x in x {

@@ -27,6 +27,8 @@ fn pairs(weights: &Tensors) -> Tensors {
         "model.layers.1.self_attn.v_proj",
         "model.layers.1.mlp.up_proj",
         "model.layers.1.mlp.down_proj",
+        "model.layers.0.mlp.experts.1.down_proj",
+        "model.layers.1.mlp.experts.2.up_proj",
     ];
     let has = |module: &&str| weights.contains_key(&format!("{module}.weight"));
     for module in modules.into_iter().filter(has) {
@@ -139,6 +141,7 @@ fn beside_quantized_weights_an_adapter_gives_what_it_gives_merged() {
         ("llama", GgmlDType::Q4_0),
         ("qwen2", GgmlDType::Q8_0),
         ("phi3", GgmlDType::Q5_1),
+        ("qwen3_moe", GgmlDType::Q8_0),
     ] {
         let tiny = Tiny::new(model_type);
         let dir = TempDir::new().unwrap();

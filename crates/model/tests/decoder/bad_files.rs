@@ -373,6 +373,8 @@ fn impossible_configurations_are_refused() {
         rope: Rope::Long(vec![1.0; 4], 64),
         ..Tiny::new("phi3")
     };
+    let [smollm3, granite, ministral3, moe] =
+        ["smollm3", "granite", "ministral3", "qwen3_moe"].map(Tiny::new);
     let refusals = [
         config_refusal(&tiny(), |config| config["num_key_value_heads"] = json!(3)),
         config_refusal(&tiny(), |config| config["num_key_value_heads"] = json!(0)),
@@ -387,6 +389,9 @@ fn impossible_configurations_are_refused() {
             config["partial_rotary_factor"] = json!(0.5);
         }),
         config_refusal(&tiny(), |config| {
+            config["rope_scaling"] = json!({"rope_type": "dynamic", "factor": 2.0});
+        }),
+        config_refusal(&tiny(), |config| {
             config["rope_scaling"] = json!({"rope_type": "yarn", "factor": 2.0});
         }),
         config_refusal(&tiny(), |config| {
@@ -399,6 +404,36 @@ fn impossible_configurations_are_refused() {
             config["rope_scaling"] = json!({"type": "longrope", "short_factor": [1.0]});
         }),
         config_refusal(&tiny(), |config| *config = json!({"model_type": "llama"})),
+        config_refusal(&long, |config| config["partial_rotary_factor"] = json!(1.5)),
+        config_refusal(&long, |config| config["partial_rotary_factor"] = json!(0.4)),
+        config_refusal(&long, |config| config["partial_rotary_factor"] = json!(-1)),
+        config_refusal(&smollm3, |config| config["no_rope_layers"] = json!([1, 0])),
+        config_refusal(&smollm3, |config| {
+            config["no_rope_layer_interval"] = json!(0);
+        }),
+        config_refusal(&smollm3, |config| {
+            config["use_sliding_window"] = json!(true);
+            config["sliding_window"] = json!(5);
+        }),
+        config_refusal(&granite, |config| config["attention_multiplier"] = json!(0)),
+        config_refusal(&granite, |config| config["logits_scaling"] = json!(0)),
+        config_refusal(&granite, |config| config["attention_bias"] = json!(true)),
+        // It lacks its rotary scaling.
+        config_refusal(&ministral3, |_| ()),
+        config_refusal(&ministral3, |config| {
+            config["rope_parameters"] = json!({
+                "rope_type": "default",
+                "llama_4_scaling_beta": 0.1,
+                "original_max_position_embeddings": 0,
+            });
+        }),
+        config_refusal(&moe, |config| config["num_experts_per_tok"] = json!(6)),
+        config_refusal(&moe, |config| config["num_experts"] = json!(u64::MAX)),
+        config_refusal(&moe, |config| config["num_experts"] = json!(null)),
+        config_refusal(&moe, |config| config["decoder_sparse_step"] = json!(0)),
+        config_refusal(&moe, |config| {
+            config["moe_intermediate_size"] = json!(null);
+        }),
     ];
     for error in refusals {
         assert!(
@@ -406,6 +441,51 @@ fn impossible_configurations_are_refused() {
             "{error:?}"
         );
     }
+}
+
+/// What llama.cpp's files can have of a family, and the graph lacks.
+#[test]
+fn other_kinds_of_a_family_in_gguf_are_refused() {
+    let refused = |tiny: &Tiny, key: &str, value: Gguf| {
+        let mut metadata = gguf::metadata(tiny, vocabulary::gguf_metadata());
+        metadata.retain(|(name, _)| name != key);
+        metadata.push((key.to_owned(), value));
+        let (bytes, _) = gguf::bytes(tiny, &tiny.weights(), GgmlDType::F32, &metadata);
+        gguf_refusal(&bytes).to_string()
+    };
+    let granite = Tiny::new("granite");
+    let moe = Tiny::new("qwen3_moe");
+    let cases = [
+        (&granite, "granite.expert_count", 8, "experts are not"),
+        (&granite, "granite.rope.dimension_count", 4, "partial"),
+        (&moe, "qwen3moe.expert_used_count", 9, "9 of 5 experts"),
+        (&moe, "qwen3moe.expert_count", 6, "ffn_gate_inp"),
+    ];
+    for (tiny, key, value, part) in cases {
+        let error = refused(tiny, key, Gguf::U32(value));
+        assert!(error.contains(part), "{key}: {error}");
+    }
+    // Biases of projections.
+    let mut weights = granite.weights();
+    weights.insert(
+        "model.layers.0.self_attn.q_proj.bias".to_owned(),
+        (vec![32], vec![0.0; 32]),
+    );
+    let metadata = gguf::metadata(&granite, vocabulary::gguf_metadata());
+    let (bytes, _) = gguf::bytes(&granite, &weights, GgmlDType::F32, &metadata);
+    let error = gguf_refusal(&bytes).to_string();
+    assert!(error.contains("blk.0.attn_q.bias"), "{error}");
+}
+
+#[test]
+fn an_architecture_that_is_not_known_is_named_with_a_way_out() {
+    let error = config_refusal(&tiny(), |config| config["model_type"] = json!("granitemoe"));
+    assert!(
+        matches!(error, DecoderError::UnknownArchitecture { .. }),
+        "{error:?}"
+    );
+    assert!(error.to_string().contains("`granitemoe`"), "{error}");
+    assert!(error.remedy().unwrap().mentions("endpoint"));
 }
 
 #[test]
@@ -479,7 +559,7 @@ fn unusable_tokenizers_in_gguf_are_refused() {
         ("model", None),
         ("model", Some(Gguf::String("bert".to_owned()))),
         ("model", Some(Gguf::String("llama".to_owned()))),
-        ("pre", Some(Gguf::String("tekken".to_owned()))),
+        ("pre", Some(Gguf::String("bloom".to_owned()))),
         (
             "merges",
             Some(Gguf::Array(vec![Gguf::String("th".to_owned())])),

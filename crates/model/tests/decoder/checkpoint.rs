@@ -23,8 +23,21 @@ pub(super) enum Rope {
     Linear(f64),
     /// Factor, low and high frequency factor, original context.
     Llama3(f64, f64, f64, usize),
+    /// Factor, fast and slow turns, original context.
+    Yarn(f64, f64, f64, usize),
     /// LongRoPE's short factors, and the original context.
     Long(Vec<f32>, usize),
+}
+
+/// The experts of a tiny decoder.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct TinyExperts {
+    pub count: usize,
+    pub used: usize,
+    pub width: usize,
+    pub normalized: bool,
+    /// The layer that has none.
+    pub dense: Option<usize>,
 }
 
 /// What distinguishes one tiny decoder from another.
@@ -39,8 +52,14 @@ pub(super) struct Tiny {
     pub heads: usize,
     pub kv_heads: usize,
     pub head_width: usize,
+    /// How much of a head is rotated; `None` for all of it.
+    pub rotated: Option<usize>,
+    /// Every n-th layer does not rotate.
+    pub unrotated_every: Option<usize>,
     pub rope_base: f64,
     pub rope: Rope,
+    /// By what rate queries grow, over the original context.
+    pub growth: Option<f64>,
     pub context: usize,
     pub window: Option<usize>,
     /// All layers but every n-th attend within the window; `None` for all. Gemma's have one.
@@ -49,6 +68,10 @@ pub(super) struct Tiny {
     pub local_rope_base: Option<f64>,
     /// What is divided by the root of which: the products of queries and keys.
     pub query_scalar: Option<f64>,
+    /// In place of feed-forward layers.
+    pub experts: Option<TinyExperts>,
+    /// Granite's factors of the embedding, of attention, of what blocks add, and the divisor of the logits.
+    pub factors: Option<[f32; 4]>,
     pub tied: bool,
 }
 
@@ -57,7 +80,10 @@ impl Tiny {
         let family = match model_type {
             "qwen2" => Family::Qwen2,
             "qwen3" => Family::Qwen3,
+            "qwen3_moe" => Family::Qwen3Moe,
             "phi3" => Family::Phi3,
+            "smollm3" => Family::SmolLm3,
+            "granite" => Family::Granite,
             "gemma3_text" => Family::Gemma3,
             _ => Family::Llama,
         };
@@ -68,19 +94,61 @@ impl Tiny {
             vocabulary: super::vocabulary::TOKENS.len(),
             hidden: 32,
             intermediate: 64,
-            layers: 2,
+            layers: if family == Family::SmolLm3 { 4 } else { 2 },
             heads: 4,
             kv_heads: 2,
             head_width: 8,
+            rotated: None,
+            unrotated_every: (family == Family::SmolLm3).then_some(4),
             rope_base: 10_000.0,
             rope: Rope::Plain,
+            growth: None,
             context: 96,
             window: gemma.then_some(5),
             period: gemma.then_some(2),
             local_rope_base: gemma.then_some(100.0),
             query_scalar: gemma.then_some(8.0),
+            experts: (family == Family::Qwen3Moe).then_some(TinyExperts {
+                count: 5,
+                used: 2,
+                width: 32,
+                normalized: true,
+                dense: None,
+            }),
+            factors: (family == Family::Granite).then_some([12.0, 0.25, 0.5, 4.0]),
             tied: true,
         }
+    }
+
+    /// The experts of a layer.
+    pub(super) fn experts_in(&self, layer: usize) -> Option<TinyExperts> {
+        self.experts.filter(|experts| experts.dense != Some(layer))
+    }
+
+    /// Whether each query and each key head is normalized.
+    pub(super) fn norms_heads(&self) -> bool {
+        matches!(
+            self.family,
+            Family::Qwen3 | Family::Qwen3Moe | Family::Gemma3
+        )
+    }
+
+    /// Whether GGUF has the rows of rotary pairs side by side.
+    pub(super) fn pairs_rows(&self) -> bool {
+        matches!(
+            self.family,
+            Family::Llama | Family::SmolLm3 | Family::Granite
+        )
+    }
+
+    /// Whether a layer rotates queries and keys.
+    pub(super) fn rotates(&self, layer: usize) -> bool {
+        self.unrotated_every
+            .is_none_or(|period| !(layer + 1).is_multiple_of(period))
+    }
+
+    pub(super) fn rotated_width(&self) -> usize {
+        self.rotated.unwrap_or(self.head_width)
     }
 
     /// Whether a layer attends within the window.
@@ -156,11 +224,24 @@ impl Tiny {
                 matrix("self_attn.q_proj", queries, self.hidden);
                 matrix("self_attn.k_proj", keys, self.hidden);
                 matrix("self_attn.v_proj", keys, self.hidden);
-                matrix("mlp.gate_proj", self.intermediate, self.hidden);
-                matrix("mlp.up_proj", self.intermediate, self.hidden);
             }
             matrix("self_attn.o_proj", self.hidden, queries);
-            matrix("mlp.down_proj", self.hidden, self.intermediate);
+            let mut gated = |name: &str, width: usize| {
+                if self.family != Family::Phi3 {
+                    matrix(&format!("{name}.gate_proj"), width, self.hidden);
+                    matrix(&format!("{name}.up_proj"), width, self.hidden);
+                }
+                matrix(&format!("{name}.down_proj"), self.hidden, width);
+            };
+            match self.experts_in(layer) {
+                None => gated("mlp", self.intermediate),
+                Some(experts) => {
+                    for expert in 0..experts.count {
+                        gated(&format!("mlp.experts.{expert}"), experts.width);
+                    }
+                    matrix("mlp.gate", experts.count, self.hidden);
+                }
+            }
             let mut norm = |name: &str, width: usize| {
                 add(&format!("{name}.weight"), &[width], mean, 0.5);
             };
@@ -170,7 +251,7 @@ impl Tiny {
                 norm("pre_feedforward_layernorm", self.hidden);
                 norm("post_feedforward_layernorm", self.hidden);
             }
-            if matches!(self.family, Family::Qwen3 | Family::Gemma3) {
+            if self.norms_heads() {
                 norm("self_attn.q_norm", self.head_width);
                 norm("self_attn.k_norm", self.head_width);
             }
@@ -206,6 +287,15 @@ impl Tiny {
                 self.local_rope_base.map(|n| json!(n)),
             ),
             ("query_pre_attn_scalar", self.query_scalar.map(|n| json!(n))),
+            (
+                "no_rope_layer_interval",
+                self.unrotated_every.map(|n| json!(n)),
+            ),
+            (
+                "partial_rotary_factor",
+                self.rotated
+                    .map(|n| json!(n as f64 / self.head_width as f64)),
+            ),
         ];
         for (key, value) in others {
             if let Some(value) = value {
@@ -214,6 +304,19 @@ impl Tiny {
         }
         if self.head_width * self.heads != self.hidden || self.family == Family::Gemma3 {
             config["head_dim"] = json!(self.head_width);
+        }
+        if let Some(experts) = self.experts {
+            config["num_experts"] = json!(experts.count);
+            config["num_experts_per_tok"] = json!(experts.used);
+            config["moe_intermediate_size"] = json!(experts.width);
+            config["norm_topk_prob"] = json!(experts.normalized);
+            config["mlp_only_layers"] = json!(Vec::from_iter(experts.dense));
+        }
+        if let Some([embedding, attention, residual, logits]) = self.factors {
+            config["embedding_multiplier"] = json!(embedding);
+            config["attention_multiplier"] = json!(attention);
+            config["residual_multiplier"] = json!(residual);
+            config["logits_scaling"] = json!(logits);
         }
         match &self.rope {
             Rope::Plain => {}
@@ -228,6 +331,20 @@ impl Tiny {
                     "high_freq_factor": high,
                     "original_max_position_embeddings": original,
                 });
+            }
+            Rope::Yarn(factor, fast, slow, original) => {
+                config["rope_scaling"] = json!({
+                    "rope_type": "yarn",
+                    "factor": factor,
+                    "beta_fast": fast,
+                    "beta_slow": slow,
+                    "original_max_position_embeddings": original,
+                });
+                if let Some(rate) = self.growth {
+                    config["rope_scaling"]["llama_4_scaling_beta"] = json!(rate);
+                    config["rope_scaling"]["mscale"] = json!(1.0);
+                    config["rope_scaling"]["mscale_all_dim"] = json!(1.0);
+                }
             }
             Rope::Long(factors, original) => {
                 config["max_position_embeddings"] = json!(original * LONGER as usize);

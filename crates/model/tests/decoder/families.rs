@@ -1,10 +1,16 @@
 //! Every family and weight type against the reference.
 
+use std::ops::ControlFlow;
+
 use candle_core::quantized::GgmlDType;
-use ken_model::decoder::{Decoder, Device, Family, LoadOptions};
+use ken_language::{GenerateOptions, Sampling};
+use ken_model::Precision;
+use ken_model::decoder::{
+    Decoder, Device, Family, GenerateRequest, LoadOptions, Prompt, ScoreRequest,
+};
 use tempfile::TempDir;
 
-use super::checkpoint::{Rope, Tensors, Tiny};
+use super::checkpoint::{Rope, Tensors, Tiny, TinyExperts};
 use super::folder::{self, Layout};
 use super::{gguf, reference};
 
@@ -97,6 +103,21 @@ fn families() -> Vec<Tiny> {
             rope: Rope::Long(vec![1.0, 1.1, 2.3, 4.7], 96),
             ..Tiny::new("phi3")
         },
+        // As in Phi-4-mini.
+        Tiny {
+            rope: Rope::Long(vec![1.0, 1.1, 2.3], 96),
+            rotated: Some(6),
+            ..Tiny::new("phi3")
+        },
+        // The first pair stays, the second is divided in part, the others in full.
+        Tiny {
+            rope: Rope::Yarn(4.0, 8.0, 0.5, 60),
+            ..Tiny::new("qwen3")
+        },
+        ministral3(),
+        Tiny::new("qwen3_moe"),
+        Tiny::new("smollm3"),
+        Tiny::new("granite"),
         Tiny::new("gemma3_text"),
         // The last of its layers is global; heads together are wider than the residual stream.
         Tiny {
@@ -110,6 +131,17 @@ fn families() -> Vec<Tiny> {
             ..Tiny::new("gemma3_text")
         },
     ]
+}
+
+/// Queries grow from the 16th token on.
+fn ministral3() -> Tiny {
+    Tiny {
+        rope: Rope::Yarn(4.0, 4.0, 0.5, 16),
+        growth: Some(0.3),
+        head_width: 12,
+        tied: false,
+        ..Tiny::new("ministral3")
+    }
 }
 
 #[test]
@@ -127,6 +159,81 @@ fn queries_are_scaled_as_the_configuration_says() {
         ..Tiny::new("gemma3_text")
     };
     check_folder(&tiny, Layout::F32);
+}
+
+/// Two thirds of a mixture: one layer has no experts, and their weights are not normalized.
+#[test]
+fn layers_with_experts_stand_beside_layers_without() {
+    let tiny = Tiny::new("qwen3_moe");
+    let experts = tiny.experts.map(|experts| TinyExperts {
+        normalized: false,
+        dense: Some(1),
+        ..experts
+    });
+    let tiny = Tiny {
+        layers: 3,
+        experts,
+        ..tiny
+    };
+    check_folder(&tiny, Layout::F32);
+}
+
+/// To the last bit, in either precision, with a part in common and without.
+#[test]
+fn no_family_depends_on_the_batch() {
+    for (tiny, precision) in families()
+        .into_iter()
+        .flat_map(|tiny| [Precision::F32, Precision::Int8].map(|p| (tiny.clone(), p)))
+    {
+        let dir = TempDir::new().unwrap();
+        folder::write(&tiny, Layout::F32, dir.path());
+        let options = LoadOptions {
+            precision,
+            ..LoadOptions::default()
+        };
+        let decoder = Decoder::load(dir.path(), &options).unwrap();
+        let prompts: Vec<Prompt> = ["er", PROMPT, " a wren sings", "s are in the garden"]
+            .iter()
+            .map(|rest| decoder.prompt(" the engineer", rest).unwrap())
+            .collect();
+        let request = |prompt| ScoreRequest {
+            prompt,
+            continuations: &CONTINUATIONS,
+        };
+        let together: Vec<ScoreRequest<'_>> = prompts.iter().map(request).collect();
+        let together = decoder.score_many(&together).unwrap();
+        let greedy = GenerateOptions {
+            sampling: Sampling::Greedy,
+            max_tokens: 8,
+            stop: Vec::new(),
+            schema: None,
+        };
+        let written = |prompts: &[Prompt]| {
+            let requests: Vec<GenerateRequest<'_>> = prompts
+                .iter()
+                .map(|prompt| GenerateRequest {
+                    prompt,
+                    samples: 1,
+                    options: &greedy,
+                })
+                .collect();
+            decoder
+                .generate_many(&requests, &mut |_| ControlFlow::Continue(()))
+                .unwrap()
+        };
+        let written_together = written(&prompts);
+        for (index, prompt) in prompts.iter().enumerate() {
+            let alone = Decoder::load(dir.path(), &options).unwrap();
+            let alone = alone.score(prompt, &CONTINUATIONS).unwrap();
+            for (together, alone) in together[index].iter().zip(&alone) {
+                assert_eq!(together.logprobs, alone.logprobs, "{}", tiny.model_type);
+            }
+            let alone = &written(&prompts[index..=index])[0][0];
+            let together = &written_together[index][0];
+            assert_eq!(together.tokens, alone.tokens, "{}", tiny.model_type);
+            assert_eq!(together.logprobs, alone.logprobs, "{}", tiny.model_type);
+        }
+    }
 }
 
 #[test]
@@ -162,6 +269,9 @@ fn every_quantization_agrees_with_its_dequantized_weights() {
         check_gguf(&Tiny::new("llama"), dtype);
     }
     check_gguf(&Tiny::new("phi3"), Q4_0);
+    for dtype in [F16, Q4_0, Q8_0] {
+        check_gguf(&Tiny::new("qwen3_moe"), dtype);
+    }
     check_gguf(&Tiny::new("qwen2"), Q8_0);
 }
 
@@ -184,6 +294,19 @@ fn every_k_quantization_agrees_with_its_dequantized_weights() {
         },
         Q4K,
     );
+    let tiny = Tiny::wide("qwen3_moe");
+    let experts = tiny.experts.map(|experts| TinyExperts {
+        width: 256,
+        ..experts
+    });
+    for dtype in [Q2K, Q4K, Q6K] {
+        let tiny = Tiny {
+            layers: 1,
+            experts,
+            ..tiny.clone()
+        };
+        check_gguf(&tiny, dtype);
+    }
 }
 
 /// Long prompts are read in pieces; a window must reach over their seams.

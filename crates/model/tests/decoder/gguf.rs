@@ -33,8 +33,9 @@ pub(super) fn bytes(
 ) -> (Vec<u8>, Tensors) {
     let mut kept = Tensors::new();
     let mut tensors = Vec::new();
+    let weights = &stacked(tiny, weights);
     for (name, (shape, numbers)) in weights {
-        let permuted = tiny.family == Family::Llama
+        let permuted = tiny.pairs_rows()
             && (name.ends_with("q_proj.weight") || name.ends_with("k_proj.weight"));
         let order = if permuted {
             pairs_together(shape[0], tiny.head_width)
@@ -50,7 +51,7 @@ pub(super) fn bytes(
             .map(|number| number + offset)
             .collect();
         let tensor = Tensor::from_vec(stored, shape.clone(), &Device::Cpu).unwrap();
-        let dtype = if shape.len() == 1 {
+        let dtype = if shape.len() == 1 || name.ends_with("mlp.gate.weight") {
             GgmlDType::F32
         } else {
             dtype
@@ -71,7 +72,15 @@ pub(super) fn bytes(
                 *back = number - offset;
             }
         }
-        kept.insert(name.clone(), (shape.clone(), back));
+        match name.split_once("experts.") {
+            None => drop(kept.insert(name.clone(), (shape.clone(), back))),
+            Some((before, part)) => {
+                for (expert, back) in back.chunks(columns).enumerate() {
+                    let name = format!("{before}experts.{expert}.{part}");
+                    kept.insert(name, (shape[1..].to_vec(), back.to_vec()));
+                }
+            }
+        }
         tensors.push((gguf_name(tiny.family, name), tensor));
     }
     if let Some((name, factors)) = rope_factors(tiny) {
@@ -88,10 +97,32 @@ pub(super) fn bytes(
     (file.into_inner(), kept)
 }
 
+/// The weights with those of experts in one tensor a layer and part.
+fn stacked(tiny: &Tiny, weights: &Tensors) -> Tensors {
+    let mut stacked = weights.clone();
+    let layers = (0..tiny.layers).filter_map(|layer| Some((layer, tiny.experts_in(layer)?)));
+    for (layer, experts) in layers {
+        for part in ["gate_proj", "up_proj", "down_proj"] {
+            let mut all = (Vec::new(), Vec::new());
+            for expert in 0..experts.count {
+                let name = format!("model.layers.{layer}.mlp.experts.{expert}.{part}.weight");
+                let (shape, numbers) = stacked.remove(&name).unwrap();
+                all.0 = [vec![experts.count], shape].concat();
+                all.1.extend(numbers);
+            }
+            let name = format!("model.layers.{layer}.mlp.experts.{part}.weight");
+            stacked.insert(name, all);
+        }
+    }
+    stacked
+}
+
 /// The metadata of the architecture, with those of the tokenizer.
 pub(super) fn metadata(tiny: &Tiny, tokenizer: Vec<(String, Value)>) -> Vec<(String, Value)> {
     let architecture = match tiny.model_type {
-        "mistral" => "llama",
+        "mistral" | "ministral" => "llama",
+        "ministral3" => "mistral3",
+        "qwen3_moe" => "qwen3moe",
         "gemma3_text" => "gemma3",
         other => other,
     };
@@ -113,6 +144,10 @@ pub(super) fn metadata(tiny: &Tiny, tokenizer: Vec<(String, Value)>) -> Vec<(Str
         "attention.layer_norm_rms_epsilon",
         Value::F32(NORM_EPSILON as f32),
     );
+    add(
+        "rope.dimension_count",
+        Value::U32(tiny.rotated_width() as u32),
+    );
     add("rope.freq_base", Value::F32(tiny.rope_base as f32));
     if let Some(window) = tiny.window {
         add("attention.sliding_window", Value::U32(window as u32));
@@ -126,12 +161,40 @@ pub(super) fn metadata(tiny: &Tiny, tokenizer: Vec<(String, Value)>) -> Vec<(Str
     if let Some(base) = tiny.local_rope_base {
         add("rope.freq_base_swa", Value::F32(base as f32));
     }
+    if let Some(experts) = tiny.experts {
+        add("expert_count", Value::U32(experts.count as u32));
+        add("expert_used_count", Value::U32(experts.used as u32));
+        add(
+            "expert_feed_forward_length",
+            Value::U32(experts.width as u32),
+        );
+    }
+    if let Some([embedding, attention, residual, logits]) = tiny.factors {
+        add("embedding_scale", Value::F32(embedding));
+        add("attention.scale", Value::F32(attention));
+        add("residual_scale", Value::F32(residual));
+        add("logit_scale", Value::F32(logits));
+    }
     let mut context = tiny.context;
     match &tiny.rope {
         Rope::Plain | Rope::Llama3(..) => {}
         Rope::Linear(factor) => {
             add("rope.scaling.type", Value::String("linear".to_owned()));
             add("rope.scaling.factor", Value::F32(*factor as f32));
+        }
+        Rope::Yarn(factor, fast, slow, original) => {
+            add("rope.scaling.type", Value::String("yarn".to_owned()));
+            add("rope.scaling.factor", Value::F32(*factor as f32));
+            add("rope.scaling.yarn_beta_fast", Value::F32(*fast as f32));
+            add("rope.scaling.yarn_beta_slow", Value::F32(*slow as f32));
+            add(
+                "rope.scaling.original_context_length",
+                Value::U32(*original as u32),
+            );
+            if let Some(rate) = tiny.growth {
+                add("attention.temperature_scale", Value::F32(rate as f32));
+                add("rope.scaling.yarn_log_multiplier", Value::F32(1.0));
+            }
         }
         Rope::Long(_, original) => {
             context = original * LONGER as usize;
@@ -152,7 +215,7 @@ pub(super) fn metadata(tiny: &Tiny, tokenizer: Vec<(String, Value)>) -> Vec<(Str
 /// llama.cpp keeps the stretching of Llama 3 and Phi-3 as one divisor a frequency.
 fn rope_factors(tiny: &Tiny) -> Option<(&'static str, Vec<f32>)> {
     match &tiny.rope {
-        Rope::Plain | Rope::Linear(_) => None,
+        Rope::Plain | Rope::Linear(_) | Rope::Yarn(..) => None,
         Rope::Long(factors, _) => Some(("rope_factors_short.weight", factors.clone())),
         Rope::Llama3(..) => {
             let plain = Tiny {
@@ -207,10 +270,14 @@ fn gguf_name(family: Family, name: &str) -> String {
         ("self_attn.o_proj", "attn_output"),
         ("self_attn.q_norm", "attn_q_norm"),
         ("self_attn.k_norm", "attn_k_norm"),
+        ("mlp.experts.gate_proj", "ffn_gate_exps"),
+        ("mlp.experts.up_proj", "ffn_up_exps"),
+        ("mlp.experts.down_proj", "ffn_down_exps"),
         ("mlp.gate_up_proj", "ffn_up"),
         ("mlp.gate_proj", "ffn_gate"),
         ("mlp.up_proj", "ffn_up"),
         ("mlp.down_proj", "ffn_down"),
+        ("mlp.gate.", "ffn_gate_inp."),
     ];
     parts
         .iter()

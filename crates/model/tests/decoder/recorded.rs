@@ -7,12 +7,12 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use candle_core::quantized::GgmlDType;
-use ken_model::decoder::{Checkpoint, Decoder, Device, Family, LoadOptions, LocalLayers, StoredAs};
+use ken_model::decoder::{Checkpoint, Decoder, Device, Family, LayerSet, LoadOptions, StoredAs};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::checkpoint::{Rope, Tensors, Tiny};
+use super::checkpoint::{Rope, Tensors, Tiny, TinyExperts};
 use super::folder::{self, Layout};
 use super::{gguf, vocabulary};
 
@@ -87,8 +87,54 @@ fn models() -> Vec<(&'static str, Tiny)> {
                 ..of("phi3")
             },
         ),
+        (
+            "phi4_mini",
+            Tiny {
+                rope: Rope::Long(vec![1.0, 1.1, 2.3], 96),
+                rotated: Some(6),
+                context: 96,
+                ..of("phi3")
+            },
+        ),
+        (
+            "smollm3",
+            Tiny {
+                rope_base: 2e6,
+                ..of("smollm3")
+            },
+        ),
+        (
+            "granite",
+            Tiny {
+                tied: false,
+                ..of("granite")
+            },
+        ),
+        (
+            "ministral",
+            Tiny {
+                window: Some(5),
+                period: Some(2),
+                ..of("ministral")
+            },
+        ),
+        ("ministral3", ministral3()),
+        ("qwen3_moe", of("qwen3_moe")),
         ("gemma3", gemma()),
     ]
+}
+
+fn ministral3() -> Tiny {
+    Tiny {
+        intermediate: 48,
+        context: 128,
+        head_width: 12,
+        rope_base: 1e6,
+        rope: Rope::Yarn(4.0, 4.0, 0.5, 16),
+        growth: Some(0.3),
+        tied: false,
+        ..Tiny::new("ministral3")
+    }
 }
 
 fn gemma() -> Tiny {
@@ -178,7 +224,8 @@ fn every_family_computes_what_transformers_computes() {
         let mut metadata = gguf::metadata(&tiny, vocabulary::gguf_metadata());
         // Not in most files of Gemma: it has the usual values.
         metadata.retain(|(key, _)| {
-            !key.ends_with("sliding_window_pattern") && !key.ends_with("freq_base_swa")
+            let usual = key.ends_with("sliding_window_pattern") || key.ends_with("freq_base_swa");
+            tiny.family != Family::Gemma3 || !usual
         });
         let (bytes, _) = gguf::bytes(&tiny, &weights, GgmlDType::F32, &metadata);
         std::fs::write(&file, bytes).unwrap();
@@ -210,17 +257,41 @@ fn a_model_of_which_some_layers_are_local_computes_what_transformers_computes() 
     folder::write_json(&dir.path().join("config.json"), &config);
     let decoder = assert_as_recorded(dir.path(), Device::Cpu, name);
     let window = decoder.config().sliding_window.clone().unwrap();
-    assert_eq!(window.layers, LocalLayers::From(1));
+    assert_eq!(window.layers, LayerSet::From(1));
+}
+
+#[test]
+fn a_mixture_with_layers_without_experts_computes_what_transformers_computes() {
+    let name = "qwen3_moe_mixed";
+    let dir = TempDir::new().unwrap();
+    let experts = Tiny::new("qwen3_moe").experts.map(|experts| TinyExperts {
+        normalized: false,
+        dense: Some(1),
+        ..experts
+    });
+    let tiny = Tiny {
+        intermediate: 48,
+        layers: 3,
+        experts,
+        ..Tiny::new("qwen3_moe")
+    };
+    write_folder(&RECORDED.models[name].config, &weights(&tiny), dir.path());
+    assert_as_recorded(dir.path(), Device::Cpu, name);
 }
 
 /// The text part stands under other names, of which newer checkpoints have others than older ones.
 #[test]
 fn of_a_multimodal_model_the_text_part_is_read() {
-    let tiny = gemma();
-    let weights = weights(&tiny);
+    let written = ["Gemma3ForCausalLM", "gemma3_text"];
+    assert_text_part_is_read("gemma3", &gemma(), "gemma3", written);
+    let written = ["Ministral3ForCausalLM", "ministral3"];
+    assert_text_part_is_read("ministral3", &ministral3(), "mistral3", written);
+}
+
+fn assert_text_part_is_read(name: &str, tiny: &Tiny, whole: &str, written_as: [&str; 2]) {
+    let weights = weights(tiny);
     let config = json!({
-        "model_type": "gemma3",
-        "architectures": ["Gemma3ForConditionalGeneration"],
+        "model_type": whole,
         "text_config": tiny.config(),
         "vision_config": {"hidden_size": 8},
     });
@@ -238,8 +309,8 @@ fn of_a_multimodal_model_the_text_part_is_read() {
             (vec![2], vec![0.0; 2]),
         );
         write_folder(&config, &named, dir.path());
-        let decoder = assert_as_recorded(dir.path(), Device::Cpu, "gemma3");
-        assert_eq!(decoder.config().family, Family::Gemma3);
+        let decoder = assert_as_recorded(dir.path(), Device::Cpu, name);
+        assert_eq!(decoder.config().family, tiny.family);
 
         // It is written as a model of text.
         let written = dir.path().join("written");
@@ -247,10 +318,11 @@ fn of_a_multimodal_model_the_text_part_is_read() {
         checkpoint
             .write(&written, StoredAs::F32, &BTreeMap::new())
             .unwrap();
-        assert_as_recorded(&written, Device::Cpu, "gemma3");
+        assert_as_recorded(&written, Device::Cpu, name);
         let config = std::fs::read_to_string(written.join("config.json")).unwrap();
         let config: Value = serde_json::from_str(&config).unwrap();
-        assert_eq!(config["architectures"], json!(["Gemma3ForCausalLM"]));
-        assert_eq!(config["model_type"], "gemma3_text");
+        let [architecture, model_type] = written_as;
+        assert_eq!(config["architectures"], json!([architecture]));
+        assert_eq!(config["model_type"], model_type);
     }
 }

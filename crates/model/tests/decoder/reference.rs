@@ -5,7 +5,7 @@ use ken_model::decoder::Family;
 
 use super::checkpoint::{LONGER, NORM_EPSILON, Rope, Tensors, Tiny};
 
-/// The rotary frequencies of a layer. Shape `[head_width / 2]`.
+/// The rotary frequencies of a layer. Shape: half the rotated width.
 fn frequencies_of(tiny: &Tiny, layer: usize) -> Vec<f64> {
     match tiny.local_rope_base.filter(|_| tiny.is_local(layer)) {
         Some(rope_base) => frequencies(&Tiny {
@@ -21,20 +21,34 @@ fn frequencies_of(tiny: &Tiny, layer: usize) -> Vec<f64> {
 pub(super) fn magnitude(tiny: &Tiny) -> f64 {
     match &tiny.rope {
         Rope::Plain | Rope::Linear(_) | Rope::Llama3(..) => 1.0,
+        // Growing queries take its place.
+        Rope::Yarn(..) if tiny.growth.is_some() => 1.0,
+        Rope::Yarn(factor, ..) => 1.0 + factor.ln() / 10.0,
         Rope::Long(_, original) => (1.0 + f64::from(LONGER).ln() / (*original as f64).ln()).sqrt(),
     }
 }
 
-/// The rotary frequencies of global layers. Shape `[head_width / 2]`.
+/// The rotary frequencies of global layers. Shape: half the rotated width.
 pub(super) fn frequencies(tiny: &Tiny) -> Vec<f64> {
     let mut frequencies = Vec::new();
-    for pair in 0..tiny.head_width / 2 {
-        let exponent = (2 * pair) as f64 / tiny.head_width as f64;
+    let width = tiny.rotated_width();
+    for pair in 0..width / 2 {
+        let exponent = (2 * pair) as f64 / width as f64;
         let plain = 1.0 / tiny.rope_base.powf(exponent);
         frequencies.push(match &tiny.rope {
             Rope::Plain => plain,
             Rope::Linear(factor) => plain / factor,
             Rope::Long(factors, _) => plain / f64::from(factors[pair]),
+            Rope::Yarn(factor, fast, slow, original) => {
+                // The index of the pair that turns so often over the original context.
+                let index = |turns: f64| {
+                    let radians = turns * 2.0 * std::f64::consts::PI / *original as f64;
+                    -radians.ln() / tiny.rope_base.ln() * width as f64 / 2.0
+                };
+                let (first, last) = (index(*fast).floor().max(0.0), index(*slow).ceil());
+                let divided = ((pair as f64 - first) / (last - first)).clamp(0.0, 1.0);
+                plain * (1.0 - divided) + plain / factor * divided
+            }
             Rope::Llama3(factor, low, high, original) => {
                 // Turns over the original context; few turns are stretched, many are not.
                 let turns = *original as f64 * plain / (2.0 * std::f64::consts::PI);
@@ -60,12 +74,13 @@ pub(super) fn log_probabilities(tiny: &Tiny, weights: &Tensors, tokens: &[u32]) 
     };
     let embedding = numbers("model.embed_tokens.weight");
     let gemma = tiny.family == Family::Gemma3;
+    let [embedding_factor, _, residual_factor, logit_divisor] = factors(tiny);
     let row = |token: u32| -> Vec<f64> {
         let start = token as usize * tiny.hidden;
         let scale = if gemma {
             (tiny.hidden as f64).sqrt()
         } else {
-            1.0
+            embedding_factor
         };
         let row = &embedding[start..start + tiny.hidden];
         row.iter().map(|number| number * scale).collect()
@@ -92,6 +107,7 @@ pub(super) fn log_probabilities(tiny: &Tiny, weights: &Tensors, tokens: &[u32]) 
             if gemma {
                 output = rms(&output, &of("post_attention_layernorm.weight"));
             }
+            output.iter_mut().for_each(|x| *x *= residual_factor);
             add(state, &output);
         }
         let norm = if gemma {
@@ -99,27 +115,13 @@ pub(super) fn log_probabilities(tiny: &Tiny, weights: &Tensors, tokens: &[u32]) 
         } else {
             of("post_attention_layernorm.weight")
         };
-        let (gate, up) = if tiny.family == Family::Phi3 {
-            let mut both = of("mlp.gate_up_proj.weight");
-            let up = both.split_off(tiny.intermediate * tiny.hidden);
-            (both, up)
-        } else {
-            (of("mlp.gate_proj.weight"), of("mlp.up_proj.weight"))
-        };
-        let down = of("mlp.down_proj.weight");
         for state in &mut states {
             let normed = rms(state, &norm);
-            let gates = multiply(&gate, &normed);
-            let ups = multiply(&up, &normed);
-            let activated: Vec<f64> = gates
-                .iter()
-                .zip(&ups)
-                .map(|(g, u)| if gemma { gelu(*g) } else { g / (1.0 + (-g).exp()) } * u)
-                .collect();
-            let mut output = multiply(&down, &activated);
+            let mut output = feed_forward(tiny, layer, &of, &normed);
             if gemma {
                 output = rms(&output, &of("post_feedforward_layernorm.weight"));
             }
+            output.iter_mut().for_each(|x| *x *= residual_factor);
             add(state, &output);
         }
     }
@@ -132,11 +134,72 @@ pub(super) fn log_probabilities(tiny: &Tiny, weights: &Tensors, tokens: &[u32]) 
     states
         .iter()
         .map(|state| {
-            let logits = multiply(&output, &rms(state, &norm));
+            let mut logits = multiply(&output, &rms(state, &norm));
+            logits.iter_mut().for_each(|x| *x /= logit_divisor);
             let sum: f64 = logits.iter().map(|logit| logit.exp()).sum();
             logits.iter().map(|logit| logit - sum.ln()).collect()
         })
         .collect()
+}
+
+/// What the feed-forward layer gives for a token, or the experts that it uses.
+fn feed_forward(
+    tiny: &Tiny,
+    layer: usize,
+    of: &dyn Fn(&str) -> Vec<f64>,
+    normed: &[f64],
+) -> Vec<f64> {
+    let part = |name: &str, part: &str| of(&format!("{name}.{part}.weight"));
+    if let Some(experts) = tiny.experts_in(layer) {
+        let logits = multiply(&of("mlp.gate.weight"), normed);
+        let mut order: Vec<usize> = (0..experts.count).collect();
+        order.sort_by(|&a, &b| logits[b].total_cmp(&logits[a]));
+        let exponential = |&expert: &usize| logits[expert].exp();
+        let all = match experts.normalized {
+            true => &order[..experts.used],
+            false => &order[..],
+        };
+        let total: f64 = all.iter().map(exponential).sum();
+        let mut sum = vec![0.0; tiny.hidden];
+        for expert in &order[..experts.used] {
+            let name = format!("mlp.experts.{expert}");
+            let [gate, up, down] = ["gate_proj", "up_proj", "down_proj"].map(|p| part(&name, p));
+            let given = gated(tiny, &gate, &up, &down, normed);
+            let weight = exponential(expert) / total;
+            add(
+                &mut sum,
+                &given.iter().map(|x| x * weight).collect::<Vec<_>>(),
+            );
+        }
+        return sum;
+    }
+    let (gate, up) = if tiny.family == Family::Phi3 {
+        let mut both = of("mlp.gate_up_proj.weight");
+        let up = both.split_off(tiny.intermediate * tiny.hidden);
+        (both, up)
+    } else {
+        (part("mlp", "gate_proj"), part("mlp", "up_proj"))
+    };
+    gated(tiny, &gate, &up, &part("mlp", "down_proj"), normed)
+}
+
+/// A gated feed-forward layer.
+fn gated(tiny: &Tiny, gate: &[f64], up: &[f64], down: &[f64], normed: &[f64]) -> Vec<f64> {
+    let silu = |x: f64| x / (1.0 + (-x).exp());
+    let activated: Vec<f64> = multiply(gate, normed)
+        .iter()
+        .zip(&multiply(up, normed))
+        .map(|(&g, u)| match tiny.family {
+            Family::Gemma3 => gelu(g) * u,
+            _ => silu(g) * u,
+        })
+        .collect();
+    multiply(down, &activated)
+}
+
+/// The factors of the embedding, of attention and of what blocks add, and the divisor of the logits.
+fn factors(tiny: &Tiny) -> [f64; 4] {
+    tiny.factors.unwrap_or([1.0; 4]).map(f64::from)
 }
 
 /// What each token gathers from itself and those before it, all heads side by side.
@@ -148,6 +211,10 @@ fn attention(
 ) -> Vec<Vec<f64>> {
     let width = tiny.head_width;
     let scalar = tiny.query_scalar.unwrap_or(width as f64);
+    let scale = match tiny.factors {
+        Some(_) => factors(tiny)[1],
+        None => 1.0 / scalar.sqrt(),
+    };
     let [queries, keys, values] = projections(tiny, layer, of, normed);
     let mut gathered = vec![vec![0.0; tiny.heads * width]; normed.len()];
     for head in 0..tiny.heads {
@@ -162,7 +229,7 @@ fn attention(
             for key in &keys[first..=position] {
                 let key = &key[kv_head * width..(kv_head + 1) * width];
                 let product: f64 = query.iter().zip(key).map(|(q, k)| q * k).sum();
-                weights.push((product / scalar.sqrt()).exp());
+                weights.push((product * scale).exp());
             }
             let total: f64 = weights.iter().sum();
             for (value, weight) in values[first..=position].iter().zip(&weights) {
@@ -210,13 +277,24 @@ fn projections(
                 continue;
             }
             for head in vector.chunks_mut(tiny.head_width) {
-                if matches!(tiny.family, Family::Qwen3 | Family::Gemma3) {
+                if tiny.norms_heads() {
                     let normed = rms(head, &of(&format!("self_attn.{name}_norm.weight")));
                     head.copy_from_slice(&normed);
                 }
+                if !tiny.rotates(layer) {
+                    continue;
+                }
                 rotate(head, position, &frequencies_of(tiny, layer));
-                head.iter_mut()
+                head[..tiny.rotated_width()]
+                    .iter_mut()
                     .for_each(|number| *number *= magnitude(tiny));
+                if let (Some(rate), Rope::Yarn(.., original), "q") =
+                    (tiny.growth, &tiny.rope, *name)
+                {
+                    let windows = (position / original) as f64;
+                    let factor = 1.0 + rate * (1.0 + windows).ln();
+                    head.iter_mut().for_each(|number| *number *= factor);
+                }
             }
         }
     }

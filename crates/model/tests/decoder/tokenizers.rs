@@ -142,7 +142,7 @@ fn byte_character(byte: u8) -> char {
 /// Byte-level BPE with every byte, some merges, and `Ġzq`, to which no merge leads.
 fn byte_level(pre: &str) -> Described {
     let merges = [
-        "1 9", "19 8", "198 7", "w e", "Ġ we", "' s", "' S", "Ġ Ġ", "Ċ Ċ",
+        "1 9", "19 8", "198 7", "w e", "Ġ we", "' s", "' S", "Ġ Ġ", "Ċ Ċ", "e W",
     ];
     let mut tokens = vec![
         ("<|go|>".to_owned(), CONTROL, 0.0),
@@ -204,12 +204,32 @@ fn words_are_split_as_each_model_wants_it() {
         // Composed before it is split into bytes.
         ("e\u{301}", vec!["Ã", "©"]),
     ];
-    let cases: [(&str, &[Expected]); 5] = [
+    // A capital within a word begins another.
+    let capital = ("eWa", vec!["e", "W", "a"]);
+    let gpt4o = [
+        llama3[0].clone(),
+        llama3[1].clone(),
+        llama3[2].clone(),
+        gpt2[3].clone(),
+        capital.clone(),
+    ];
+    let tekken = [
+        smollm[0].clone(),
+        llama3[1].clone(),
+        llama3[2].clone(),
+        llama3[3].clone(),
+        capital,
+    ];
+    let qwen2 = [&qwen2[..], &[("eWa", vec!["eW", "a"])]].concat();
+    let cases: [(&str, &[Expected]); 8] = [
         ("gpt-2", &gpt2),
         ("default", &gpt2),
         ("smollm", &smollm),
         ("llama-bpe", &llama3),
         ("qwen2", &qwen2),
+        ("refact", &smollm),
+        ("gpt-4o", &gpt4o),
+        ("tekken", &tekken),
     ];
     for (pre, texts) in cases {
         let described = byte_level(pre);

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use candle_core::{DType, Device, Tensor, Var};
-use ken_model::decoder::{Activation, Checkpoint, DecoderConfig, Family};
+use ken_model::decoder::{Activation, Checkpoint, DecoderConfig, Family, LayerSet};
 
 use crate::error::TrainError;
 use crate::lora::LoraSettings;
@@ -268,7 +268,7 @@ impl Trainable {
     fn attention_shape(&self, lengths: &[usize]) -> AttentionShape {
         // All layers are of one kind, see `untrainable`.
         let kind = self.config.layer_kind(0);
-        let rotary = self.config.rotary(kind);
+        let rotary = self.config.rotary(0);
         let rows: usize = lengths.iter().sum();
         let [mut cos, mut sin] = [(); 2].map(|()| Vec::with_capacity(rows * rotary.half()));
         let mut spans = Vec::with_capacity(lengths.len());
@@ -309,7 +309,22 @@ fn untrainable(config: &DecoderConfig) -> Option<&'static str> {
             config.query_scalar != config.head_width as f64,
             "queries that are not scaled by the width of their heads",
         ),
+        (config.experts.is_some(), "experts"),
+        (
+            config.rotated_width != config.head_width,
+            "heads of which only a part is rotated",
+        ),
+        (
+            config.rotated_layers != LayerSet::All,
+            "layers of which only some rotate queries and keys",
+        ),
+        (
+            config.query_growth.is_some(),
+            "queries that grow with their position",
+        ),
         (config.embedding_scale != 1.0, "scaled embeddings"),
+        (config.residual_scale != 1.0, "scaled outputs of blocks"),
+        (config.logit_divisor != 1.0, "scaled logits"),
     ]
     .into_iter()
     .find_map(|(found, what)| found.then_some(what))

@@ -316,4 +316,13 @@ fn what_the_forward_pass_with_gradients_lacks_is_refused() {
     let gelu = serde_json::json!({"hidden_act": "gelu_pytorch_tanh"});
     let error = refused(&changed(&Tiny::new("llama"), gelu));
     assert!(error.to_string().contains("SiLU"), "{error}");
+    for (model_type, part) in [
+        ("smollm3", "rotate"),
+        ("granite", "queries that are not scaled"),
+        ("qwen3_moe", "experts"),
+    ] {
+        let error = refused(&files(&Tiny::new(model_type)));
+        assert_eq!(error.kind(), "untrainable_model");
+        assert!(error.to_string().contains(part), "{model_type}: {error}");
+    }
 }

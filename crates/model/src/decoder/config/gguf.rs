@@ -1,9 +1,10 @@
 //! The architecture of a decoder in GGUF metadata.
 
 use super::activation::Activation;
-use super::layers::{LocalLayers, SlidingWindow};
-use super::rope::RopeScaling;
-use super::{DecoderConfig, embedding_scale};
+use super::experts::Experts;
+use super::layers::{LayerSet, SlidingWindow};
+use super::rope::{QueryGrowth, RopeScaling, YARN_FAST, YARN_SLOW, yarn_magnitude};
+use super::{DecoderConfig, PARTIAL, embedding_scale, query_scalar};
 use crate::decoder::config::family::Family;
 use crate::decoder::error::DecoderError;
 use crate::decoder::files::gguf::Metadata;
@@ -13,6 +14,8 @@ const GEMMA3_HEAD_WIDTH: usize = 256;
 const GEMMA3_ROPE_BASE: f64 = 1_000_000.0;
 const GEMMA3_LOCAL_ROPE_BASE: f64 = 10_000.0;
 const GEMMA3_PERIOD: usize = 6;
+/// Every fourth layer of a SmolLM3 does not rotate; files do not say.
+const SMOLLM3_PERIOD: usize = 4;
 /// The blocks of Gemma 3 27B. Its queries are scaled by another width than their heads', which files
 /// do not say; no other Gemma 3 has as many blocks.
 const GEMMA3_27B_LAYERS: usize = 62;
@@ -42,33 +45,21 @@ impl DecoderConfig {
         let is_gemma = family == Family::Gemma3;
         let key = |name: &str| format!("{architecture}.{name}");
         let optional = |name: &str| metadata.optional_number(&key(name));
+        // Only Granite has these, and 0 stands for none.
+        let factor = |name: &str| {
+            let factor = optional(name).filter(|&factor| factor != 0.0);
+            factor.filter(|_| family == Family::Granite)
+        };
         let heads = metadata.number(&key("attention.head_count"))? as usize;
         let hidden = metadata.number(&key("embedding_length"))? as usize;
         let layers = metadata.number(&key("block_count"))? as usize;
         let mut context = metadata.number(&key("context_length"))? as usize;
-        let rope_scaling = match rope_factors {
-            Some(factors) => {
-                if family == Family::Phi3 {
-                    context = optional("rope.scaling.original_context_length")
-                        .map_or(context, |n| n as usize);
-                }
-                RopeScaling::PerFrequency {
-                    factors,
-                    magnitude: optional("rope.scaling.attn_factor").unwrap_or(1.0),
-                }
-            }
-            None => match metadata.optional_string(&key("rope.scaling.type")) {
-                None | Some("none") => RopeScaling::None,
-                Some("linear") => RopeScaling::Linear {
-                    factor: metadata.number(&key("rope.scaling.factor"))?,
-                },
-                Some(other) => {
-                    return Err(invalid(format!(
-                        "rotary scaling `{other}` is not supported (none and linear are)"
-                    )));
-                }
-            },
-        };
+        if rope_factors.is_some() && family == Family::Phi3 {
+            context =
+                optional("rope.scaling.original_context_length").map_or(context, |n| n as usize);
+        }
+        let rope_scaling = rope_scaling(metadata, &key, rope_factors)?;
+        let query_growth = query_growth(metadata, &key)?;
         let default_width = match is_gemma {
             true => GEMMA3_HEAD_WIDTH,
             false => hidden / heads.max(1),
@@ -79,6 +70,16 @@ impl DecoderConfig {
                 "keys and values of different widths are not supported".to_owned(),
             ));
         }
+        let rotated_width = optional("rope.dimension_count").map_or(head_width, |n| n as usize);
+        if rotated_width != head_width && !family.may_rotate_partly() {
+            return Err(invalid(format!("{PARTIAL} are not supported")));
+        }
+        let experts = experts(metadata, &key)?;
+        if experts.is_some() && family != Family::Qwen3Moe {
+            return Err(invalid(format!(
+                "experts are not supported in the family {architecture}"
+            )));
+        }
         if optional("final_logit_softcapping").is_some_and(|cap| cap != 0.0) {
             return Err(invalid("soft caps on logits are not supported".to_owned()));
         }
@@ -87,16 +88,23 @@ impl DecoderConfig {
             vocabulary,
             hidden,
             intermediate: metadata.number(&key("feed_forward_length"))? as usize,
+            experts,
             layers,
             heads,
             kv_heads: optional("attention.head_count_kv").map_or(heads, |n| n as usize),
             head_width,
+            rotated_width,
             norm_epsilon: metadata.number(&key("attention.layer_norm_rms_epsilon"))? as f32,
             rope_base: optional("rope.freq_base").unwrap_or(match is_gemma {
                 true => GEMMA3_ROPE_BASE,
                 false => 10_000.0,
             }),
+            rotated_layers: match family {
+                Family::SmolLm3 => LayerSet::AllButEvery(SMOLLM3_PERIOD),
+                _ => LayerSet::All,
+            },
             rope_scaling,
+            query_growth,
             context,
             sliding_window: optional("attention.sliding_window")
                 .map(|n| n as usize)
@@ -111,28 +119,106 @@ impl DecoderConfig {
                     rope_base: is_gemma
                         .then(|| optional("rope.freq_base_swa").unwrap_or(GEMMA3_LOCAL_ROPE_BASE)),
                 }),
-            query_scalar: match is_gemma && layers == GEMMA3_27B_LAYERS {
-                true => (hidden / heads.max(1)) as f64,
-                false => head_width as f64,
+            query_scalar: match factor("attention.scale") {
+                Some(factor) => query_scalar(factor),
+                None if is_gemma && layers == GEMMA3_27B_LAYERS => (hidden / heads.max(1)) as f64,
+                None => head_width as f64,
             },
             activation: match is_gemma {
                 true => Activation::GeluTanh,
                 false => Activation::Silu,
             },
-            embedding_scale: embedding_scale(family, hidden),
+            embedding_scale: factor("embedding_scale")
+                .map_or_else(|| embedding_scale(family, hidden), |factor| factor as f32),
+            residual_scale: factor("residual_scale").unwrap_or(1.0) as f32,
+            logit_divisor: factor("logit_scale").unwrap_or(1.0) as f32,
         }
         .checked(path)
     }
 }
 
+/// How the rotary frequencies are stretched. `key` writes out the name of a key.
+fn rope_scaling(
+    metadata: &Metadata<'_>,
+    key: &dyn Fn(&str) -> String,
+    rope_factors: Option<Vec<f32>>,
+) -> Result<RopeScaling, DecoderError> {
+    let optional = |name: &str| metadata.optional_number(&key(name));
+    if let Some(factors) = rope_factors {
+        return Ok(RopeScaling::PerFrequency {
+            factors,
+            magnitude: optional("rope.scaling.attn_factor").unwrap_or(1.0),
+        });
+    }
+    match metadata.optional_string(&key("rope.scaling.type")) {
+        None | Some("none") => Ok(RopeScaling::None),
+        Some("linear") => Ok(RopeScaling::Linear {
+            factor: metadata.number(&key("rope.scaling.factor"))?,
+        }),
+        Some("yarn") => {
+            let factor = metadata.number(&key("rope.scaling.factor"))?;
+            let original = metadata.number(&key("rope.scaling.original_context_length"))?;
+            // As llama.cpp does: by what the logarithm was multiplied, the magnitude is divided.
+            let multiplier = optional("rope.scaling.yarn_log_multiplier").unwrap_or(0.0);
+            let magnitude = yarn_magnitude(factor, 1.0) / yarn_magnitude(factor, multiplier);
+            Ok(RopeScaling::Yarn {
+                factor,
+                fast: optional("rope.scaling.yarn_beta_fast").unwrap_or(YARN_FAST),
+                slow: optional("rope.scaling.yarn_beta_slow").unwrap_or(YARN_SLOW),
+                original_context: original as usize,
+                magnitude: magnitude * optional("rope.scaling.attn_factor").unwrap_or(1.0),
+            })
+        }
+        Some(other) => Err(DecoderError::InvalidConfig {
+            path: metadata.path().to_path_buf(),
+            reason: format!(
+                "rotary scaling `{other}` is not supported (none, linear and yarn are)"
+            ),
+        }),
+    }
+}
+
+/// How queries grow. `key` writes out the name of a key.
+fn query_growth(
+    metadata: &Metadata<'_>,
+    key: &dyn Fn(&str) -> String,
+) -> Result<Option<QueryGrowth>, DecoderError> {
+    let rate = metadata.optional_number(&key("attention.temperature_scale"));
+    let Some(rate) = rate.filter(|&rate| rate != 0.0) else {
+        return Ok(None);
+    };
+    let context = metadata.number(&key("rope.scaling.original_context_length"))? as usize;
+    Ok(Some(QueryGrowth { rate, context }))
+}
+
+/// The experts of all layers. `key` writes out the name of a key.
+fn experts(
+    metadata: &Metadata<'_>,
+    key: &dyn Fn(&str) -> String,
+) -> Result<Option<Experts>, DecoderError> {
+    let count = metadata.optional_number(&key("expert_count"));
+    let Some(count) = count.filter(|&count| count > 0.0) else {
+        return Ok(None);
+    };
+    Ok(Some(Experts {
+        count: count as usize,
+        used: metadata.number(&key("expert_used_count"))? as usize,
+        intermediate: metadata.number(&key("expert_feed_forward_length"))? as usize,
+        // As llama.cpp takes all files of this family.
+        normalized: true,
+        every: 1,
+        dense: Vec::new(),
+    }))
+}
+
 /// Which layers are local: one entry a layer, or a period, or else what the family has.
-fn local_layers(metadata: &Metadata<'_>, key: &str, family: Family) -> LocalLayers {
+fn local_layers(metadata: &Metadata<'_>, key: &str, family: Family) -> LayerSet {
     if let Some(listed) = metadata.booleans(key) {
-        return LocalLayers::Listed(listed);
+        return LayerSet::Listed(listed);
     }
     match (metadata.optional_number(key), family) {
-        (Some(period), _) => LocalLayers::AllButEvery(period as usize),
-        (None, Family::Gemma3) => LocalLayers::AllButEvery(GEMMA3_PERIOD),
-        (None, _) => LocalLayers::All,
+        (Some(period), _) => LayerSet::AllButEvery(period as usize),
+        (None, Family::Gemma3) => LayerSet::AllButEvery(GEMMA3_PERIOD),
+        (None, _) => LayerSet::All,
     }
 }

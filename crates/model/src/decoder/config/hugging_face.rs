@@ -6,9 +6,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::activation::Activation;
-use super::layers::{LocalLayers, SlidingWindow};
-use super::rope::{PARTIAL, RopeParameters, RopeScaling};
-use super::{DecoderConfig, embedding_scale};
+use super::experts::Experts;
+use super::layers::{LayerSet, SlidingWindow};
+use super::rope::{RopeParameters, RopeScaling};
+use super::{DecoderConfig, PARTIAL, embedding_scale, query_scalar};
 use crate::decoder::config::family::Family;
 use crate::decoder::error::DecoderError;
 use crate::decoder::text::text_part;
@@ -29,8 +30,7 @@ struct Keys {
     hidden_activation: Option<String>,
     #[serde(default = "default_epsilon")]
     rms_norm_eps: f32,
-    #[serde(default = "default_rope_base")]
-    rope_theta: f64,
+    rope_theta: Option<f64>,
     rope_local_base_freq: Option<f64>,
     rope_scaling: Option<Value>,
     rope_parameters: Option<Value>,
@@ -41,8 +41,23 @@ struct Keys {
     max_window_layers: Option<usize>,
     sliding_window_pattern: Option<usize>,
     layer_types: Option<Vec<String>>,
+    /// 0 for each layer that does not rotate queries and keys.
+    no_rope_layers: Option<Vec<usize>>,
+    no_rope_layer_interval: Option<usize>,
     partial_rotary_factor: Option<f64>,
     query_pre_attn_scalar: Option<f64>,
+    #[serde(alias = "num_local_experts")]
+    num_experts: Option<usize>,
+    num_experts_per_tok: Option<usize>,
+    moe_intermediate_size: Option<usize>,
+    norm_topk_prob: Option<bool>,
+    decoder_sparse_step: Option<usize>,
+    mlp_only_layers: Option<Vec<usize>>,
+    /// This and the next three are Granite's.
+    embedding_multiplier: Option<f32>,
+    attention_multiplier: Option<f64>,
+    residual_multiplier: Option<f32>,
+    logits_scaling: Option<f32>,
     attention_bias: Option<bool>,
     mlp_bias: Option<bool>,
     attn_logit_softcapping: Option<f64>,
@@ -52,10 +67,6 @@ struct Keys {
 
 fn default_epsilon() -> f32 {
     1e-6
-}
-
-fn default_rope_base() -> f64 {
-    10_000.0
 }
 
 /// What transformers takes where a Gemma 3 does not say; its checkpoints leave out much.
@@ -79,11 +90,13 @@ fn gemma3_defaults() -> Value {
     })
 }
 
+/// Every how many layers of SmolLM3 transformers has one that does not rotate, if it does not say.
+const DEFAULT_NO_ROPE_INTERVAL: usize = 4;
 /// Where transformers has Qwen2 and Qwen3 begin with local layers, if they do not say.
 const DEFAULT_MAX_WINDOW_LAYERS: usize = 28;
 
 impl DecoderConfig {
-    /// Reads a Hugging Face `config.json`; of a multimodal Gemma 3 the text part.
+    /// Reads a Hugging Face `config.json`; of a multimodal model the text part.
     ///
     /// # Errors
     /// An unreadable file, a missing key, or an architecture or rotary scaling that is not supported.
@@ -95,17 +108,18 @@ impl DecoderConfig {
         let text = small_file::text(path, MOST_SETTINGS_BYTES)
             .map_err(|source| DecoderError::io(path, source))?;
         let mut value: Value = serde_json::from_str(&text).map_err(|e| invalid(e.to_string()))?;
-        let model_type = value
-            .get("model_type")
-            .and_then(Value::as_str)
-            .unwrap_or("(none)");
-        let family =
-            Family::parse(model_type).ok_or_else(|| DecoderError::UnknownArchitecture {
-                path: path.to_path_buf(),
-                architecture: model_type.to_owned(),
-            })?;
+        let mut family = family_of(path, &value)?;
         if let Some(text) = text_part::config(&value) {
             value = text.clone();
+            if value.get("model_type").is_some() {
+                family = family_of(path, &value)?;
+            }
+        }
+        let lacks_rope = ["rope_parameters", "rope_scaling"]
+            .iter()
+            .all(|key| value.get(key).is_none_or(Value::is_null));
+        if lacks_rope && value["model_type"] == "ministral3" {
+            return Err(invalid("its `rope_parameters` are missing".to_owned()));
         }
         if family == Family::Gemma3
             && let (Some(keys), Value::Object(defaults)) =
@@ -120,6 +134,15 @@ impl DecoderConfig {
     }
 }
 
+fn family_of(path: &Path, config: &Value) -> Result<Family, DecoderError> {
+    let model_type = config.get("model_type").and_then(Value::as_str);
+    let model_type = model_type.unwrap_or("(none)");
+    Family::parse(model_type).ok_or_else(|| DecoderError::UnknownArchitecture {
+        path: path.to_path_buf(),
+        architecture: model_type.to_owned(),
+    })
+}
+
 impl Keys {
     fn config(self, family: Family) -> Result<DecoderConfig, String> {
         if let Some(what) = self.unsupported(family) {
@@ -132,6 +155,54 @@ impl Keys {
                 format!("the activation `{name}` is not supported (silu and gelu_pytorch_tanh are)")
             })?,
         };
+        let (rope, local_base) = self.rope()?;
+        let is_granite = family == Family::Granite;
+        let factor = |of_granite: Option<f32>| of_granite.filter(|_| is_granite).unwrap_or(1.0);
+        let head_width = self
+            .head_dim
+            .unwrap_or(self.hidden_size / self.num_attention_heads.max(1));
+        let share = rope.share.or(self.partial_rotary_factor).unwrap_or(1.0);
+        let rotated_width = DecoderConfig::rotated_share(head_width, share);
+        if rotated_width != head_width && !family.may_rotate_partly() {
+            return Err(format!("{PARTIAL} are not supported"));
+        }
+        Ok(DecoderConfig {
+            family,
+            vocabulary: self.vocab_size,
+            hidden: self.hidden_size,
+            intermediate: self.intermediate_size,
+            experts: self.experts(family)?,
+            layers: self.num_hidden_layers,
+            heads: self.num_attention_heads,
+            kv_heads: self.num_key_value_heads.unwrap_or(self.num_attention_heads),
+            head_width,
+            rotated_width,
+            norm_epsilon: self.rms_norm_eps,
+            rope_base: rope
+                .base
+                .or(self.rope_theta)
+                .unwrap_or_else(|| family.rope_base()),
+            rotated_layers: self.rotated_layers(family),
+            rope_scaling: rope.scaling,
+            query_growth: rope.growth,
+            context: rope.context.unwrap_or(self.max_position_embeddings),
+            sliding_window: self.sliding_window(family, local_base)?,
+            query_scalar: match is_granite {
+                true => query_scalar(self.attention_multiplier.unwrap_or(1.0)),
+                false => self.query_pre_attn_scalar.unwrap_or(head_width as f64),
+            },
+            activation,
+            embedding_scale: match is_granite {
+                true => factor(self.embedding_multiplier),
+                false => embedding_scale(family, self.hidden_size),
+            },
+            residual_scale: factor(self.residual_multiplier),
+            logit_divisor: factor(self.logits_scaling),
+        })
+    }
+
+    /// What stands there of the rotary frequencies, and the base of those of local layers.
+    fn rope(&self) -> Result<(RopeParameters, Option<f64>), String> {
         let parameters = self.rope_scaling.as_ref().or(self.rope_parameters.as_ref());
         // Where layers differ, newer files have the parameters by the kind of layer.
         let of_kind = |kind: &str| parameters.and_then(|by_kind| by_kind.get(kind));
@@ -150,36 +221,13 @@ impl Keys {
                 "stretched rotary frequencies of local layers are not supported".to_owned(),
             );
         }
-        let local_base = of_local.base.or(self.rope_local_base_freq);
-        let head_width = self
-            .head_dim
-            .unwrap_or(self.hidden_size / self.num_attention_heads.max(1));
-        Ok(DecoderConfig {
-            family,
-            vocabulary: self.vocab_size,
-            hidden: self.hidden_size,
-            intermediate: self.intermediate_size,
-            layers: self.num_hidden_layers,
-            heads: self.num_attention_heads,
-            kv_heads: self.num_key_value_heads.unwrap_or(self.num_attention_heads),
-            head_width,
-            norm_epsilon: self.rms_norm_eps,
-            rope_base: rope.base.unwrap_or(self.rope_theta),
-            rope_scaling: rope.scaling,
-            context: rope.context.unwrap_or(self.max_position_embeddings),
-            sliding_window: self.sliding_window(family, local_base)?,
-            query_scalar: self.query_pre_attn_scalar.unwrap_or(head_width as f64),
-            activation,
-            embedding_scale: embedding_scale(family, self.hidden_size),
-        })
+        Ok((rope, of_local.base.or(self.rope_local_base_freq)))
     }
 
     /// What the model has that the graph lacks.
     fn unsupported(&self, family: Family) -> Option<&'static str> {
-        let is_whole = |share: f64| (share - 1.0).abs() < 1e-9;
         let soft_caps = self.attn_logit_softcapping.or(self.final_logit_softcapping);
         [
-            (!self.partial_rotary_factor.is_none_or(is_whole), PARTIAL),
             (
                 self.attention_bias == Some(true) && !family.has_biases(),
                 "biases of attention",
@@ -198,13 +246,49 @@ impl Keys {
         .find_map(|(found, what)| found.then_some(what))
     }
 
+    fn experts(&self, family: Family) -> Result<Option<Experts>, String> {
+        let count = match family {
+            Family::Qwen3Moe => self.num_experts.ok_or("its `num_experts` are missing")?,
+            _ => 0,
+        };
+        if count == 0 {
+            return Ok(None);
+        }
+        let number =
+            |number: Option<usize>, key| number.ok_or_else(|| format!("its `{key}` is missing"));
+        Ok(Some(Experts {
+            count,
+            used: number(self.num_experts_per_tok, "num_experts_per_tok")?,
+            intermediate: number(self.moe_intermediate_size, "moe_intermediate_size")?,
+            normalized: self.norm_topk_prob == Some(true),
+            every: self.decoder_sparse_step.unwrap_or(1),
+            dense: self.mlp_only_layers.clone().unwrap_or_default(),
+        }))
+    }
+
+    fn rotated_layers(&self, family: Family) -> LayerSet {
+        match (family, &self.no_rope_layers) {
+            (Family::SmolLm3, Some(listed)) => {
+                let rotated = listed.iter().take(self.num_hidden_layers);
+                LayerSet::Listed(rotated.map(|&rotates| rotates != 0).collect())
+            }
+            (Family::SmolLm3, None) => LayerSet::AllButEvery(
+                self.no_rope_layer_interval
+                    .unwrap_or(DEFAULT_NO_ROPE_INTERVAL),
+            ),
+            _ => LayerSet::All,
+        }
+    }
+
     fn sliding_window(
         &self,
         family: Family,
         rope_base: Option<f64>,
     ) -> Result<Option<SlidingWindow>, String> {
         let is_qwen = matches!(family, Family::Qwen2 | Family::Qwen3);
-        let in_use = self.use_sliding_window.unwrap_or(!is_qwen);
+        let in_use = self
+            .use_sliding_window
+            .unwrap_or(!is_qwen && !matches!(family, Family::SmolLm3 | Family::Qwen3Moe));
         let Some(tokens) = self.sliding_window.filter(|&n| in_use && n > 0) else {
             return match family {
                 Family::Gemma3 => Err("its sliding window is missing".to_owned()),
@@ -214,13 +298,16 @@ impl Keys {
         let layers = match (&self.layer_types, self.sliding_window_pattern) {
             (Some(kinds), _) => {
                 let local = kinds.iter().map(|kind| is_local(kind));
-                LocalLayers::Listed(local.collect::<Result<_, _>>()?)
+                LayerSet::Listed(local.collect::<Result<_, _>>()?)
             }
-            (None, Some(period)) => LocalLayers::AllButEvery(period),
+            (None, Some(period)) => LayerSet::AllButEvery(period),
             (None, None) if is_qwen => {
-                LocalLayers::From(self.max_window_layers.unwrap_or(DEFAULT_MAX_WINDOW_LAYERS))
+                LayerSet::From(self.max_window_layers.unwrap_or(DEFAULT_MAX_WINDOW_LAYERS))
             }
-            (None, None) => LocalLayers::All,
+            (None, None) if family == Family::SmolLm3 => {
+                return Err("its `layer_types` are missing".to_owned());
+            }
+            (None, None) => LayerSet::All,
         };
         Ok(Some(SlidingWindow {
             tokens,
@@ -284,11 +371,8 @@ mod tests {
         assert_eq!(config.window(LayerKind::Global), None);
         let linear = RopeScaling::Linear { factor: 8.0 };
         assert_eq!((config.rope_base, &config.rope_scaling), (1e6, &linear));
-        assert_eq!(
-            config.rotary(LayerKind::Local),
-            RopeScaling::None.rotary(10_000.0, 256)
-        );
-        assert_eq!(config.rotary(LayerKind::Global), linear.rotary(1e6, 256));
+        assert_eq!(config.rotary(0), RopeScaling::None.rotary(10_000.0, 256));
+        assert_eq!(config.rotary(5), linear.rotary(1e6, 256));
     }
 
     #[test]

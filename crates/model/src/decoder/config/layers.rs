@@ -1,4 +1,4 @@
-//! How the layers of a decoder attend: to all tokens before, or within a sliding window.
+//! How the layers of a decoder attend, to all tokens before or within a sliding window, and sets of layers.
 
 /// How a layer attends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,33 +15,45 @@ pub struct SlidingWindow {
     /// A token attends to at most this many tokens, itself included.
     pub tokens: usize,
     /// Which layers are local.
-    pub layers: LocalLayers,
+    pub layers: LayerSet,
     /// Base of the rotary frequencies of local layers, which are not stretched; `None` where they turn
     /// as in global layers.
     pub rope_base: Option<f64>,
 }
 
-/// Which layers are local; the others are global.
+/// Some of the layers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum LocalLayers {
+pub enum LayerSet {
     /// All.
     All,
     /// Those from this one on, counted from 0.
     From(usize),
-    /// All but every n-th: with 6, the sixth is the first global layer. At least 1.
+    /// All but every n-th: with 6, the sixth is the first that is left out. At least 1.
     AllButEvery(usize),
     /// Those for which this says so, one entry a layer.
     Listed(Vec<bool>),
 }
 
-impl LocalLayers {
-    /// Whether a layer, counted from 0, is local.
-    pub(super) fn contain(&self, layer: usize) -> bool {
+impl LayerSet {
+    /// Whether a layer, counted from 0, is one of them.
+    pub(in crate::decoder) fn contain(&self, layer: usize) -> bool {
         match self {
             Self::All => true,
             Self::From(first) => layer >= *first,
             Self::AllButEvery(period) => !(layer + 1).is_multiple_of(*period),
-            Self::Listed(listed) => listed.get(layer).is_some_and(|&local| local),
+            Self::Listed(listed) => listed.get(layer).is_some_and(|&is_in| is_in),
+        }
+    }
+
+    /// What is wrong with it in a decoder of so many layers.
+    pub(super) fn fault(&self, layers: usize) -> Option<String> {
+        match self {
+            Self::AllButEvery(0) => Some("every 0th layer is to be another".to_owned()),
+            Self::Listed(listed) if listed.len() != layers => Some(format!(
+                "the kinds of {} layers are given, and it has {layers}",
+                listed.len()
+            )),
+            _ => None,
         }
     }
 }
@@ -49,14 +61,9 @@ impl LocalLayers {
 impl SlidingWindow {
     /// What is wrong with it in a decoder of so many layers.
     pub(super) fn fault(&self, layers: usize) -> Option<String> {
-        match &self.layers {
-            _ if self.tokens == 0 => Some("a sliding window of 0 tokens".to_owned()),
-            LocalLayers::AllButEvery(0) => Some("every 0th layer is to be global".to_owned()),
-            LocalLayers::Listed(listed) if listed.len() != layers => Some(format!(
-                "the kinds of {} layers are given, and it has {layers}",
-                listed.len()
-            )),
-            _ => None,
+        match self.tokens {
+            0 => Some("a sliding window of 0 tokens".to_owned()),
+            _ => self.layers.fault(layers),
         }
     }
 }
@@ -67,13 +74,13 @@ mod tests {
 
     #[test]
     fn each_rule_names_its_layers() {
-        let local = |layers: &LocalLayers| -> Vec<usize> {
+        let of = |layers: &LayerSet| -> Vec<usize> {
             (0..7).filter(|&layer| layers.contain(layer)).collect()
         };
-        assert_eq!(local(&LocalLayers::All), [0, 1, 2, 3, 4, 5, 6]);
-        assert_eq!(local(&LocalLayers::From(5)), [5, 6]);
-        assert_eq!(local(&LocalLayers::AllButEvery(3)), [0, 1, 3, 4, 6]);
-        assert!(local(&LocalLayers::AllButEvery(1)).is_empty());
-        assert_eq!(local(&LocalLayers::Listed(vec![false, true])), [1]);
+        assert_eq!(of(&LayerSet::All), [0, 1, 2, 3, 4, 5, 6]);
+        assert_eq!(of(&LayerSet::From(5)), [5, 6]);
+        assert_eq!(of(&LayerSet::AllButEvery(3)), [0, 1, 3, 4, 6]);
+        assert!(of(&LayerSet::AllButEvery(1)).is_empty());
+        assert_eq!(of(&LayerSet::Listed(vec![false, true])), [1]);
     }
 }

@@ -2,6 +2,7 @@
 //! `config.json` or from GGUF metadata. Holds no weights.
 
 mod activation;
+mod experts;
 pub(in crate::decoder) mod family;
 mod gguf;
 mod hugging_face;
@@ -11,9 +12,10 @@ mod rope;
 use std::path::Path;
 
 pub use activation::Activation;
+pub use experts::Experts;
 pub(in crate::decoder) use hugging_face::{GLOBAL, LOCAL};
-pub use layers::{LayerKind, LocalLayers, SlidingWindow};
-pub use rope::{RopeScaling, Rotary};
+pub use layers::{LayerKind, LayerSet, SlidingWindow};
+pub use rope::{QueryGrowth, RopeScaling, Rotary};
 
 use crate::decoder::config::family::Family;
 use crate::decoder::error::DecoderError;
@@ -29,6 +31,8 @@ pub struct DecoderConfig {
     pub hidden: usize,
     /// Width of the feed-forward layer.
     pub intermediate: usize,
+    /// The experts of layers that have some instead of one feed-forward layer; `None` where no layer has.
+    pub experts: Option<Experts>,
     /// Number of blocks.
     pub layers: usize,
     /// Query heads.
@@ -37,12 +41,18 @@ pub struct DecoderConfig {
     pub kv_heads: usize,
     /// Width of a head.
     pub head_width: usize,
+    /// How much of a head, from its beginning, is rotated: mostly all of it.
+    pub rotated_width: usize,
     /// Epsilon of the root-mean-square norms.
     pub norm_epsilon: f32,
     /// Base of the rotary frequencies, but for those of local layers that have their own.
     pub rope_base: f64,
+    /// The layers that rotate queries and keys: mostly all.
+    pub rotated_layers: LayerSet,
     /// Stretching of the rotary frequencies, but for those of local layers that have their own.
     pub rope_scaling: RopeScaling,
+    /// How queries grow with their position; `None` where they do not.
+    pub query_growth: Option<QueryGrowth>,
     /// Most tokens that a prompt and its answer may have together.
     pub context: usize,
     /// The window of local layers; `None` where all layers are global.
@@ -53,7 +63,14 @@ pub struct DecoderConfig {
     pub activation: Activation,
     /// What embeddings are multiplied by when tokens are read.
     pub embedding_scale: f32,
+    /// What attention and the feed-forward layer give is multiplied by before it is added to the residual stream.
+    pub residual_scale: f32,
+    /// What logits are divided by.
+    pub logit_divisor: f32,
 }
+
+/// What a model has that rotates only a part of each head.
+const PARTIAL: &str = "partial rotary embeddings";
 
 /// No number of an architecture is larger; the product of two, and small multiples of it, cannot
 /// overflow.
@@ -63,8 +80,13 @@ const LARGEST_SIZE: usize = 1 << 31;
 fn embedding_scale(family: Family, hidden: usize) -> f32 {
     match family {
         Family::Gemma3 => (hidden as f64).sqrt() as f32,
-        Family::Llama | Family::Qwen2 | Family::Qwen3 | Family::Phi3 => 1.0,
+        _ => 1.0,
     }
+}
+
+/// What is divided by the root of which, if products of queries and keys are multiplied by a factor.
+fn query_scalar(factor: f64) -> f64 {
+    (factor * factor).recip()
 }
 
 impl DecoderConfig {
@@ -117,7 +139,7 @@ impl DecoderConfig {
         let mut told = format!("{:?} {sizes:?} {epsilon} {base} {scaling}", self.family);
         // What most models do not have is told where it is there.
         if let Some(window) = &self.sliding_window
-            && (window.layers != LocalLayers::All || window.rope_base.is_some())
+            && (window.layers != LayerSet::All || window.rope_base.is_some())
         {
             told += &format!(" {:?} {:?}", window.layers, window.rope_base);
         }
@@ -127,10 +149,34 @@ impl DecoderConfig {
         if self.activation != Activation::Silu {
             told += &format!(" {}", self.activation.name());
         }
+        if self.rotated_width != self.head_width {
+            told += &format!(" {} rotated", self.rotated_width);
+        }
+        if let Some(QueryGrowth { rate, context }) = self.query_growth {
+            told += &format!(" queries grow by {rate} over {context}");
+        }
+        if self.rotated_layers != LayerSet::All {
+            told += &format!(" {:?} rotated", self.rotated_layers);
+        }
         if self.embedding_scale != 1.0 {
             told += &format!(" embeddings by {}", self.embedding_scale);
         }
+        if self.residual_scale != 1.0 {
+            told += &format!(" blocks by {}", self.residual_scale);
+        }
+        if let Some(experts) = &self.experts {
+            told += &experts.told();
+        }
+        if self.logit_divisor != 1.0 {
+            told += &format!(" logits over {}", self.logit_divisor);
+        }
         told
+    }
+
+    /// How many numbers of a head are rotated of which this share is.
+    fn rotated_share(head_width: usize, share: f64) -> usize {
+        // Truncated, as transformers does, but for what the division lost.
+        (head_width as f64 * share + 1e-6) as usize
     }
 
     /// Refuses numbers that no decoder can have, so that the graph may rely on them.
@@ -143,7 +189,9 @@ impl DecoderConfig {
             self.heads,
             self.kv_heads,
             self.head_width,
+            self.rotated_width,
             self.context,
+            self.experts.as_ref().map_or(1, |e| e.intermediate),
         ];
         let reason = if positive.contains(&0) {
             Some("a size is zero".to_owned())
@@ -154,21 +202,27 @@ impl DecoderConfig {
                 "{} query heads cannot share {} key heads",
                 self.heads, self.kv_heads
             ))
-        } else if !self.head_width.is_multiple_of(2) {
+        } else if !self.rotated_width.is_multiple_of(2) || self.rotated_width > self.head_width {
             Some(format!(
-                "a head width of {} cannot be rotated",
-                self.head_width
+                "{} of a head width of {} cannot be rotated",
+                self.rotated_width, self.head_width
             ))
         } else if !self.query_scalar.is_finite() || self.query_scalar <= 0.0 {
             Some(format!("queries cannot be scaled by {}", self.query_scalar))
-        } else if let Some(fault) = self.window_fault() {
+        } else if let Some(factor) = self.factor_fault() {
+            Some(format!("a factor of {factor} cannot be applied"))
+        } else if let Some(fault) = self.experts.as_ref().and_then(Experts::fault) {
             Some(fault)
+        } else if let Some(fault) = self.layer_fault() {
+            Some(fault)
+        } else if self.query_growth.is_some_and(|growth| growth.context == 0) {
+            Some("queries cannot grow over a context of 0".to_owned())
         } else if let RopeScaling::PerFrequency { factors, .. } = &self.rope_scaling {
-            (factors.len() != self.head_width / 2).then(|| {
+            (factors.len() != self.rotated_width / 2).then(|| {
                 format!(
                     "{} rotary factors for {} frequencies",
                     factors.len(),
-                    self.head_width / 2
+                    self.rotated_width / 2
                 )
             })
         } else {
@@ -183,8 +237,31 @@ impl DecoderConfig {
         }
     }
 
-    fn window_fault(&self) -> Option<String> {
-        self.sliding_window.as_ref()?.fault(self.layers)
+    /// A factor that makes nothing of what it is applied to, or no numbers.
+    fn factor_fault(&self) -> Option<f32> {
+        let factors = [
+            self.embedding_scale,
+            self.residual_scale,
+            self.logit_divisor,
+        ];
+        factors
+            .into_iter()
+            .find(|factor| !factor.is_finite() || *factor == 0.0)
+    }
+
+    fn layer_fault(&self) -> Option<String> {
+        let window = self.sliding_window.as_ref();
+        window
+            .and_then(|window| window.fault(self.layers))
+            .or_else(|| self.rotated_layers.fault(self.layers))
+    }
+
+    /// The experts of a layer, counted from 0; `None` where it has one feed-forward layer for all tokens.
+    #[must_use]
+    pub fn experts_in(&self, layer: usize) -> Option<&Experts> {
+        self.experts
+            .as_ref()
+            .filter(|experts| experts.are_in(layer))
     }
 
     /// How a layer, counted from 0, attends.
@@ -206,13 +283,18 @@ impl DecoderConfig {
         }
     }
 
-    /// How queries and keys are rotated in layers of a kind.
+    /// How a layer, counted from 0, rotates queries and keys.
     #[must_use]
-    pub fn rotary(&self, kind: LayerKind) -> Rotary {
-        let local = self.sliding_window.as_ref();
-        match (kind, local.and_then(|window| window.rope_base)) {
-            (LayerKind::Local, Some(base)) => RopeScaling::None.rotary(base, self.head_width),
-            _ => self.rope_scaling.rotary(self.rope_base, self.head_width),
+    pub fn rotary(&self, layer: usize) -> Rotary {
+        if !self.rotated_layers.contain(layer) {
+            return Rotary::none(self.rotated_width).growing(self.query_growth);
         }
+        let local = self.sliding_window.as_ref();
+        let local_base = local.and_then(|window| window.rope_base);
+        match (self.layer_kind(layer), local_base) {
+            (LayerKind::Local, Some(base)) => RopeScaling::None.rotary(base, self.rotated_width),
+            _ => self.rope_scaling.rotary(self.rope_base, self.rotated_width),
+        }
+        .growing(self.query_growth)
     }
 }

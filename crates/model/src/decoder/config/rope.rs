@@ -23,6 +23,19 @@ pub enum RopeScaling {
         /// The context of pre-training, in tokens.
         original_context: usize,
     },
+    /// YaRN's interpolation: by how often a frequency turns within the original context.
+    Yarn {
+        /// The divisor of frequencies that turn seldom.
+        factor: f64,
+        /// Frequencies that turn this often or more stay as they are.
+        fast: f64,
+        /// Those that turn this often or less are divided in full.
+        slow: f64,
+        /// The context of pre-training, in tokens.
+        original_context: usize,
+        /// What rotated queries and keys are multiplied by.
+        magnitude: f64,
+    },
     /// One divisor a frequency (GGUF's `rope_freqs.weight`; LongRoPE's short factors).
     PerFrequency {
         /// The divisors. Length: half the rotary dimensions.
@@ -32,16 +45,48 @@ pub enum RopeScaling {
     },
 }
 
+/// Queries of later positions are longer: they are multiplied by `1 + rate * ln(1 + floor(position / context))`, so
+/// that attention stays sharp among more tokens (Llama 4, Ministral 3).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct QueryGrowth {
+    /// How fast they grow.
+    pub rate: f64,
+    /// The context, in tokens, within which they do not.
+    pub context: usize,
+}
+
 /// How queries and keys are rotated.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rotary {
-    /// In radians a position. Shape `[head_width / 2]`.
+    /// In radians a position. Shape: half the rotated width of a head.
     frequencies: Vec<f64>,
     magnitude: f64,
+    growth: Option<QueryGrowth>,
 }
 
 impl Rotary {
-    /// Half the width of a head.
+    /// That of a layer in which heads stay as they are.
+    pub(super) fn none(width: usize) -> Self {
+        Self {
+            frequencies: vec![0.0; width / 2],
+            magnitude: 1.0,
+            growth: None,
+        }
+    }
+
+    /// The same with queries that grow.
+    pub(super) fn growing(self, growth: Option<QueryGrowth>) -> Self {
+        Self { growth, ..self }
+    }
+
+    /// What queries of a position are multiplied by; `None` where they do not grow.
+    #[must_use]
+    pub fn query_factor(&self, position: usize) -> Option<f32> {
+        let QueryGrowth { rate, context } = self.growth?;
+        Some((1.0 + rate * ((1 + position / context) as f64).ln()) as f32)
+    }
+
+    /// Half the rotated width of a head.
     #[must_use]
     pub fn half(&self) -> usize {
         self.frequencies.len()
@@ -64,6 +109,9 @@ pub(super) struct RopeParameters {
     pub(super) scaling: RopeScaling,
     /// The context up to which `scaling` holds, where that is not the model's.
     pub(super) context: Option<usize>,
+    pub(super) growth: Option<QueryGrowth>,
+    /// The share of each head that is rotated, where it stands there.
+    pub(super) share: Option<f64>,
 }
 
 impl RopeParameters {
@@ -82,14 +130,13 @@ impl RopeParameters {
                 base: None,
                 scaling: RopeScaling::None,
                 context: None,
+                growth: None,
+                share: None,
             });
         };
         let optional = |key: &str| parameters.get(key).and_then(Value::as_f64);
         let number =
             |key: &str| optional(key).ok_or_else(|| format!("the rotary scaling lacks `{key}`"));
-        if optional("partial_rotary_factor").is_some_and(|share| (share - 1.0).abs() > 1e-9) {
-            return Err(format!("{PARTIAL} are not supported"));
-        }
         let kind = parameters
             .get("rope_type")
             .or_else(|| parameters.get("type"))
@@ -107,7 +154,9 @@ impl RopeParameters {
                 high_freq_factor: number("high_freq_factor")?,
                 original_context: number("original_max_position_embeddings")? as usize,
             },
-            "longrope" | "su" => {
+            // Phi-3 once called LongRoPE so too.
+            "yarn" if parameters.get("short_factor").is_none() => yarn(parameters)?,
+            "longrope" | "su" | "yarn" => {
                 // The short factors hold up to the original context, which is therefore the most.
                 let original = original
                     .or_else(|| Some(optional("original_max_position_embeddings")? as usize))
@@ -127,7 +176,7 @@ impl RopeParameters {
             }
             other => {
                 return Err(format!(
-                    "rotary scaling `{other}` is not supported (default, linear, llama3 and longrope are)"
+                    "rotary scaling `{other}` is not supported (default, linear, llama3, yarn and longrope are)"
                 ));
             }
         };
@@ -135,12 +184,69 @@ impl RopeParameters {
             base: optional("rope_theta"),
             scaling,
             context: within,
+            growth: optional("llama_4_scaling_beta")
+                .map(|rate| {
+                    let context = number("original_max_position_embeddings")? as usize;
+                    Ok::<_, String>(QueryGrowth { rate, context })
+                })
+                .transpose()?,
+            share: optional("partial_rotary_factor"),
         })
     }
 }
 
-/// What a model has that rotates only a part of each head.
-pub(super) const PARTIAL: &str = "partial rotary embeddings";
+/// What `rope_scaling` or `rope_parameters` say of YaRN.
+fn yarn(parameters: &Value) -> Result<RopeScaling, String> {
+    // 0 stands for none.
+    let optional = |key: &str| {
+        let number = parameters.get(key).and_then(Value::as_f64);
+        number.filter(|&number| number != 0.0)
+    };
+    let number =
+        |key: &str| optional(key).ok_or_else(|| format!("the rotary scaling lacks `{key}`"));
+    if parameters.get("truncate") == Some(&Value::Bool(false)) {
+        return Err("YaRN without `truncate` is not supported".to_owned());
+    }
+    let factor = number("factor")?;
+    let magnitude = optional("attention_factor");
+    Ok(RopeScaling::Yarn {
+        factor,
+        fast: optional("beta_fast").unwrap_or(YARN_FAST),
+        slow: optional("beta_slow").unwrap_or(YARN_SLOW),
+        original_context: number("original_max_position_embeddings")? as usize,
+        magnitude: magnitude.unwrap_or_else(|| {
+            match optional("mscale").zip(optional("mscale_all_dim")) {
+                Some((over, under)) => yarn_magnitude(factor, over) / yarn_magnitude(factor, under),
+                None => yarn_magnitude(factor, 1.0),
+            }
+        }),
+    })
+}
+
+/// How often frequencies turn that YaRN leaves as they are, and that it divides in full, where files do not say.
+pub(super) const YARN_FAST: f64 = 32.0;
+pub(super) const YARN_SLOW: f64 = 1.0;
+
+/// YaRN's attention factor for a context of `factor` times the original one (YaRN, Eq. 22: `0.1 ln factor + 1`), its
+/// logarithm multiplied.
+pub(super) fn yarn_magnitude(factor: f64, multiplier: f64) -> f64 {
+    match factor > 1.0 {
+        true => 0.1 * multiplier * factor.ln() + 1.0,
+        false => 1.0,
+    }
+}
+
+/// How much of a frequency YaRN divides, from none, 0, to all, 1. Its bounds are whole indices.
+fn yarn_share(index: usize, base: f64, width: usize, [fast, slow, original]: [f64; 3]) -> f64 {
+    // The index of the frequency that turns so often within the original context.
+    let turning = |turns: f64| {
+        let ratio = original / (turns * std::f64::consts::TAU);
+        width as f64 * ratio.ln() / (2.0 * base.ln())
+    };
+    let low = turning(fast).floor().max(0.0);
+    let high = turning(slow).ceil().min(width as f64 - 1.0);
+    ((index as f64 - low) / (high - low).max(0.001)).clamp(0.0, 1.0)
+}
 
 /// LongRoPE's attention factor for a context of `ratio` times the original one (LongRoPE, section 3.3:
 /// `sqrt(1 + ln ratio / ln original)`).
@@ -152,15 +258,26 @@ fn longrope_magnitude(ratio: f64, original: usize) -> f64 {
 }
 
 impl RopeScaling {
-    /// The rotation of heads of a width.
-    pub(super) fn rotary(&self, base: f64, head_width: usize) -> Rotary {
-        let frequencies = (0..head_width / 2)
+    /// The rotation of heads, of which this width is rotated.
+    pub(super) fn rotary(&self, base: f64, width: usize) -> Rotary {
+        let frequencies = (0..width / 2)
             .map(|i| {
-                let frequency = base.powf(-2.0 * i as f64 / head_width as f64);
+                let frequency = base.powf(-2.0 * i as f64 / width as f64);
                 match self {
                     Self::None => frequency,
                     Self::Linear { factor } => frequency / factor,
                     Self::PerFrequency { factors, .. } => frequency / f64::from(factors[i]),
+                    Self::Yarn {
+                        factor,
+                        fast,
+                        slow,
+                        original_context,
+                        ..
+                    } => {
+                        let bounds = [*fast, *slow, *original_context as f64];
+                        let share = yarn_share(i, base, width, bounds);
+                        (1.0 - share) * frequency + share * frequency / factor
+                    }
                     Self::Llama3 {
                         factor,
                         low_freq_factor,
@@ -183,12 +300,13 @@ impl RopeScaling {
             })
             .collect();
         let magnitude = match self {
-            Self::PerFrequency { magnitude, .. } => *magnitude,
+            Self::PerFrequency { magnitude, .. } | Self::Yarn { magnitude, .. } => *magnitude,
             Self::None | Self::Linear { .. } | Self::Llama3 { .. } => 1.0,
         };
         Rotary {
             frequencies,
             magnitude,
+            growth: None,
         }
     }
 
@@ -203,6 +321,13 @@ impl RopeScaling {
                 high_freq_factor,
                 original_context,
             } => format!("llama3 {factor} {low_freq_factor} {high_freq_factor} {original_context}"),
+            Self::Yarn {
+                factor,
+                fast,
+                slow,
+                original_context,
+                magnitude,
+            } => format!("yarn {factor} {fast} {slow} {original_context} {magnitude}"),
             Self::PerFrequency { factors, magnitude } if *magnitude == 1.0 => {
                 format!("{factors:?}")
             }

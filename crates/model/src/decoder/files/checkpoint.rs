@@ -128,7 +128,6 @@ impl Checkpoint {
     /// The model with an adapter on top, which makes it another model.
     fn adapted(self, adapter: Adapter) -> Result<Self, DecoderError> {
         let modules: Vec<(String, [usize; 2])> = matrices(&self.config)
-            .into_iter()
             .map(|(layer, part, shape)| (part.module(layer), shape))
             .collect();
         adapter.check(&self.fingerprint, &modules, &self.config)?;
@@ -280,7 +279,7 @@ impl Checkpoint {
                 .transpose()
                 .map(|tensor| Ok((name.to_owned(), tensor?)))
         });
-        let matrices = matrices(config).into_iter().map(|(layer, part, shape)| {
+        let matrices = matrices(config).map(|(layer, part, shape)| {
             let tensor = self.weights.matrix(config, layer, part, shape)?.dense()?;
             Ok((format!("{}.weight", part.module(layer)), tensor))
         });
@@ -344,7 +343,23 @@ fn gguf_headers(path: &Path) -> Result<(DecoderConfig, GgufFile), DecoderError> 
         .transpose()?;
     let config = DecoderConfig::from_gguf(&metadata, vocabulary, factors)?;
     config.check_tensors(path, file.tensors())?;
+    if let Some(bias) = unknown_bias(&config, &file) {
+        return Err(DecoderError::InvalidConfig {
+            path: path.to_path_buf(),
+            reason: format!("its bias `{bias}` is not supported"),
+        });
+    }
     Ok((config, file))
+}
+
+/// A bias of the first block that the family does not have.
+fn unknown_bias(config: &DecoderConfig, file: &GgufFile) -> Option<String> {
+    let of_attention = ["attn_q", "attn_k", "attn_v"].into_iter();
+    let of_attention = of_attention.filter(|_| !config.family.has_biases());
+    of_attention
+        .chain(["attn_output", "ffn_gate", "ffn_up", "ffn_down"])
+        .map(|part| format!("blk.0.{part}.bias"))
+        .find(|name| file.shape(name).is_some())
 }
 
 fn folder_headers(folder: &Path) -> Result<(DecoderConfig, WeightFile), DecoderError> {
@@ -371,28 +386,54 @@ fn completion(output: &str) -> String {
 }
 
 /// The projections of all blocks, `(layer, part, [rows, columns])`, as they are stored.
-pub(in crate::decoder) fn matrices(config: &DecoderConfig) -> Vec<(usize, Part, [usize; 2])> {
-    let (hidden, width) = (config.hidden, config.intermediate);
+pub(in crate::decoder) fn matrices(
+    config: &DecoderConfig,
+) -> impl Iterator<Item = (usize, Part, [usize; 2])> {
+    (0..config.layers).flat_map(|layer| {
+        let attention = attention_matrices(config).into_iter();
+        attention
+            .chain(feed_forward_matrices(config, layer))
+            .map(move |(part, shape)| (layer, part, shape))
+    })
+}
+
+fn attention_matrices(config: &DecoderConfig) -> Vec<(Part, [usize; 2])> {
+    let hidden = config.hidden;
     let queries = config.heads * config.head_width;
     let keys = config.kv_heads * config.head_width;
     let mut parts = match config.family.fuses_projections() {
-        true => vec![
-            (Part::QueryKeyValue, [queries + 2 * keys, hidden]),
-            (Part::GateUp, [2 * width, hidden]),
-        ],
+        true => vec![(Part::QueryKeyValue, [queries + 2 * keys, hidden])],
         false => vec![
             (Part::Query, [queries, hidden]),
             (Part::Key, [keys, hidden]),
             (Part::Value, [keys, hidden]),
-            (Part::Gate, [width, hidden]),
-            (Part::Up, [width, hidden]),
         ],
     };
-    parts.extend([
-        (Part::AttentionOutput, [hidden, queries]),
-        (Part::Down, [hidden, width]),
-    ]);
-    in_each_layer(config, &parts)
+    parts.push((Part::AttentionOutput, [hidden, queries]));
+    parts
+}
+
+fn feed_forward_matrices(config: &DecoderConfig, layer: usize) -> Vec<(Part, [usize; 2])> {
+    let (hidden, width) = (config.hidden, config.intermediate);
+    if let Some(experts) = config.experts_in(layer) {
+        let width = experts.intermediate;
+        let of_expert = |index| {
+            [
+                (Part::ExpertGate(index), [width, hidden]),
+                (Part::ExpertUp(index), [width, hidden]),
+                (Part::ExpertDown(index), [hidden, width]),
+            ]
+        };
+        let router = (Part::Router, [experts.count, hidden]);
+        let experts = (0..experts.count).flat_map(of_expert);
+        return [router].into_iter().chain(experts).collect();
+    }
+    let mut parts = match config.family.fuses_projections() {
+        true => vec![(Part::GateUp, [2 * width, hidden])],
+        false => vec![(Part::Gate, [width, hidden]), (Part::Up, [width, hidden])],
+    };
+    parts.push((Part::Down, [hidden, width]));
+    parts
 }
 
 /// The norms of all blocks, `(layer, part, width)`.

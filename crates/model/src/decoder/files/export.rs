@@ -12,7 +12,7 @@ use safetensors::tensor::TensorView;
 use serde_json::{Value, json};
 
 use crate::decoder::config::family::Family;
-use crate::decoder::config::{GLOBAL, LOCAL, LayerKind, LocalLayers, RopeScaling};
+use crate::decoder::config::{GLOBAL, LOCAL, LayerKind, LayerSet, QueryGrowth, RopeScaling};
 use crate::decoder::error::DecoderError;
 use crate::decoder::files::checkpoint::Checkpoint;
 use crate::decoder::files::file_names::{CONFIG_FILE, COPIED, ORIGIN_FILE, WEIGHTS_FILE};
@@ -124,7 +124,7 @@ impl Checkpoint {
         // Of a multimodal model only the text part is written.
         if let Some(text) = text_part::config(&config) {
             config = text.clone();
-            config["architectures"] = json!([self.architecture()]);
+            config["architectures"] = json!([self.kind().1]);
         }
         // Older tools read the one, newer the other.
         config["torch_dtype"] = json!(stored.torch());
@@ -194,31 +194,35 @@ impl Checkpoint {
         files.stage("tokenizer_config.json", settings.to_string().as_bytes())
     }
 
-    /// The name of its architecture in transformers.
-    fn architecture(&self) -> &'static str {
+    /// The names of its kind and of its architecture in transformers.
+    fn kind(&self) -> (&'static str, &'static str) {
         match self.config.family {
-            Family::Llama if self.config.sliding_window.is_some() => "MistralForCausalLM",
-            Family::Llama => "LlamaForCausalLM",
-            Family::Qwen2 => "Qwen2ForCausalLM",
-            Family::Qwen3 => "Qwen3ForCausalLM",
-            Family::Phi3 => "Phi3ForCausalLM",
-            Family::Gemma3 => "Gemma3ForCausalLM",
+            Family::Llama if self.config.query_growth.is_some() => {
+                ("ministral3", "Ministral3ForCausalLM")
+            }
+            Family::Llama => match &self.config.sliding_window {
+                Some(window) if window.layers != LayerSet::All => {
+                    ("ministral", "MinistralForCausalLM")
+                }
+                Some(_) => ("mistral", "MistralForCausalLM"),
+                None => ("llama", "LlamaForCausalLM"),
+            },
+            Family::Qwen2 => ("qwen2", "Qwen2ForCausalLM"),
+            Family::Qwen3 => ("qwen3", "Qwen3ForCausalLM"),
+            Family::Qwen3Moe => ("qwen3_moe", "Qwen3MoeForCausalLM"),
+            Family::Phi3 => ("phi3", "Phi3ForCausalLM"),
+            Family::SmolLm3 => ("smollm3", "SmolLM3ForCausalLM"),
+            Family::Granite => ("granite", "GraniteForCausalLM"),
+            Family::Gemma3 => ("gemma3_text", "Gemma3ForCausalLM"),
         }
     }
 
     /// The `config.json` of a model that came without one.
     fn config_json(&self) -> Value {
         let config = &self.config;
-        let model_type = match config.family {
-            Family::Llama if config.sliding_window.is_some() => "mistral",
-            Family::Llama => "llama",
-            Family::Qwen2 => "qwen2",
-            Family::Qwen3 => "qwen3",
-            Family::Phi3 => "phi3",
-            Family::Gemma3 => "gemma3_text",
-        };
+        let (model_type, architecture) = self.kind();
         let mut json = json!({
-            "architectures": [self.architecture()],
+            "architectures": [architecture],
             "model_type": model_type,
             "vocab_size": config.vocabulary,
             "hidden_size": config.hidden,
@@ -234,6 +238,10 @@ impl Checkpoint {
             "attention_bias": config.family.has_biases(),
             "eos_token_id": self.end_tokens,
         });
+        if config.rotated_width != config.head_width {
+            let share = config.rotated_width as f64 / config.head_width as f64;
+            json["partial_rotary_factor"] = json!(share);
+        }
         let activation = config.activation.name();
         match config.family {
             Family::Gemma3 => {
@@ -241,13 +249,29 @@ impl Checkpoint {
                 // A whole number in every GGUF file, and transformers wants one.
                 json["query_pre_attn_scalar"] = json!(config.query_scalar as u64);
             }
-            Family::Llama | Family::Qwen2 | Family::Qwen3 | Family::Phi3 => {
-                json["hidden_act"] = json!(activation);
-            }
+            _ => json["hidden_act"] = json!(activation),
+        }
+        if let Some(experts) = &config.experts {
+            json["num_experts"] = json!(experts.count);
+            json["num_experts_per_tok"] = json!(experts.used);
+            json["moe_intermediate_size"] = json!(experts.intermediate);
+            json["norm_topk_prob"] = json!(experts.normalized);
+            json["decoder_sparse_step"] = json!(experts.every);
+            json["mlp_only_layers"] = json!(experts.dense);
+        }
+        if config.family == Family::Granite {
+            json["embedding_multiplier"] = json!(config.embedding_scale);
+            json["attention_multiplier"] = json!(config.query_scalar.sqrt().recip());
+            json["residual_multiplier"] = json!(config.residual_scale);
+            json["logits_scaling"] = json!(config.logit_divisor);
+        }
+        if config.rotated_layers != LayerSet::All {
+            let rotates = |layer| usize::from(config.rotated_layers.contain(layer));
+            json["no_rope_layers"] = (0..config.layers).map(rotates).collect();
         }
         if let Some(window) = &config.sliding_window {
             json["sliding_window"] = json!(window.tokens);
-            if window.layers != LocalLayers::All {
+            if window.layers != LayerSet::All {
                 let kind = |layer| match config.layer_kind(layer) {
                     LayerKind::Global => GLOBAL,
                     LayerKind::Local => LOCAL,
@@ -277,6 +301,22 @@ impl Checkpoint {
                     "original_max_position_embeddings": original_context,
                 });
             }
+            RopeScaling::Yarn {
+                factor,
+                fast,
+                slow,
+                original_context,
+                magnitude,
+            } => {
+                json["rope_scaling"] = json!({
+                    "rope_type": "yarn",
+                    "factor": factor,
+                    "beta_fast": fast,
+                    "beta_slow": slow,
+                    "original_max_position_embeddings": original_context,
+                    "attention_factor": magnitude,
+                });
+            }
             RopeScaling::PerFrequency { factors, magnitude } => {
                 json["rope_scaling"] = json!({
                     "rope_type": "longrope",
@@ -288,6 +328,10 @@ impl Checkpoint {
                 }
                 json["original_max_position_embeddings"] = json!(config.context);
             }
+        }
+        if let Some(QueryGrowth { rate, context }) = config.query_growth {
+            json["rope_scaling"]["llama_4_scaling_beta"] = json!(rate);
+            json["rope_scaling"]["original_max_position_embeddings"] = json!(context);
         }
         json
     }

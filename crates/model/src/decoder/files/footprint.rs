@@ -10,7 +10,7 @@ use crate::decoder::config::DecoderConfig;
 use crate::decoder::error::DecoderError;
 use crate::decoder::files::checkpoint::{Checkpoint, headers, matrices};
 use crate::decoder::files::size::{parameters, vectors};
-use crate::decoder::files::weights::Weights;
+use crate::decoder::files::weights::{Part, Weights};
 use crate::decoder::graph::runtime::weight_format;
 use crate::kernels::Precision;
 use crate::kernels::low_rank::{LowRank, OwnRows};
@@ -62,7 +62,11 @@ impl Footprint {
         let table = [config.vocabulary, config.hidden];
         let mut sum = Sum::default();
         for (layer, part, shape) in matrices(config) {
-            let (name, block) = weights.matrix_type(layer, part, shape)?;
+            let (name, block) = weights.matrix_type(config, layer, part, shape)?;
+            if part == Part::Router {
+                sum.add(shape, name, bytes(shape, None, WeightFormat::F32));
+                continue;
+            }
             sum.add(shape, name, bytes(shape, block, format));
             // On top of floats it is merged.
             let added = weights.added_rank(layer, part).filter(|_| block.is_some());

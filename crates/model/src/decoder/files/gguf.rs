@@ -5,8 +5,8 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use candle_core::Device;
-use candle_core::quantized::{GgmlDType, QTensor, gguf_file};
+use candle_core::quantized::{GgmlDType, QStorage, QTensor, gguf_file};
+use candle_core::{Device, Tensor};
 use ken_storage::ReadAt;
 
 use crate::decoder::error::DecoderError;
@@ -111,27 +111,73 @@ impl GgufFile {
         Some(info.ggml_dtype)
     }
 
-    /// A matrix that is stored in blocks of a type that there are kernels for; `None` of any other.
+    /// A matrix that is stored in blocks of a type that there are kernels for; `None` of any other. `index`: which
+    /// one, where the tensor holds several of the shape `[rows, inputs]`.
     ///
     /// # Errors
-    /// A missing tensor.
+    /// A missing tensor, rows that are not whole blocks.
     pub(in crate::decoder) fn blocks(
         &self,
         name: &str,
+        shape: [usize; 2],
+        index: usize,
     ) -> Result<Option<BlockMatrix>, DecoderError> {
         let info = self.info(name)?;
-        let &[rows, inputs] = info.shape.dims() else {
+        let Some(block) = block_type(info.ggml_dtype) else {
             return Ok(None);
         };
-        Ok(block_type(info.ggml_dtype).map(|block| BlockMatrix {
+        let [rows, inputs] = shape;
+        Ok(Some(BlockMatrix {
             file: Arc::clone(&self.file),
-            start: place(info, self.content.tensor_data_offset).start,
+            start: self.matrix_place(name, info, shape, index)?.start,
             dtype: info.ggml_dtype,
             block,
             rows,
             inputs,
             paired: None,
         }))
+    }
+
+    /// A matrix in 32 bits, as [`GgufFile::blocks`] names it.
+    ///
+    /// # Errors
+    /// As there.
+    pub(in crate::decoder) fn matrix(
+        &self,
+        name: &str,
+        shape: [usize; 2],
+        index: usize,
+    ) -> Result<Tensor, DecoderError> {
+        let info = self.info(name)?;
+        let place = self.matrix_place(name, info, shape, index)?;
+        let mut data = vec![0; (place.end - place.start) as usize];
+        self.file.read_into(place.start, &mut data)?;
+        let storage = QStorage::from_data(data.into(), &Device::Cpu, info.ggml_dtype)?;
+        let [rows, inputs] = shape;
+        Ok(QTensor::new(storage, (rows, inputs))?.dequantize(&Device::Cpu)?)
+    }
+
+    /// Where a matrix lies in the file.
+    fn matrix_place(
+        &self,
+        name: &str,
+        info: &gguf_file::TensorInfo,
+        [rows, inputs]: [usize; 2],
+        index: usize,
+    ) -> Result<Range<u64>, DecoderError> {
+        let block = info.ggml_dtype.block_size();
+        if !inputs.is_multiple_of(block) {
+            return Err(DecoderError::Corrupt {
+                path: self.path().to_path_buf(),
+                format: "GGUF",
+                reason: format!(
+                    "rows of {inputs} weights of the tensor `{name}` are not whole blocks of {block}"
+                ),
+            });
+        }
+        let bytes = (rows * (inputs / block) * info.ggml_dtype.type_size()) as u64;
+        let start = place(info, self.content.tensor_data_offset).start + index as u64 * bytes;
+        Ok(start..start + bytes)
     }
 
     fn info(&self, name: &str) -> Result<&gguf_file::TensorInfo, DecoderError> {

@@ -10,8 +10,8 @@ pub(in crate::decoder) fn parameters(config: &DecoderConfig, weights: &Weights) 
     let count = |[rows, columns]: [usize; 2]| (rows as u64).saturating_mul(columns as u64);
     let tables = if weights.has_output() { 2 } else { 1 };
     let table = count([config.vocabulary, config.hidden]).saturating_mul(tables);
-    let each = matrices(config).into_iter();
-    each.map(|(_, _, shape)| count(shape))
+    matrices(config)
+        .map(|(_, _, shape)| count(shape))
         .chain([table, vectors(config)])
         .fold(0, u64::saturating_add)
 }

@@ -10,13 +10,20 @@ use candle_nn::rotary_emb::rope_slow;
 use crate::decoder::config::Activation;
 use crate::decoder::error::DecoderError;
 use crate::decoder::files::stored_weights::Stored;
-use crate::decoder::graph::backend::{AttentionLayer, Backend, Heads, Run, Sequence};
+use crate::decoder::graph::backend::{AttentionLayer, Backend, Heads, Rotation, Run, Sequence};
 
 type Result<T> = std::result::Result<T, DecoderError>;
 
 /// The backend on tensors.
 pub(in crate::decoder) struct Tensors {
     pub(in crate::decoder) device: Device,
+}
+
+/// Cosines and sines, each `[rows, half]`, and the factors of queries, `[1, rows, 1]`.
+pub(in crate::decoder) struct Turns {
+    cos: Tensor,
+    sin: Tensor,
+    query_factors: Option<Tensor>,
 }
 
 /// Keys and values of each layer, `[kv_heads, length, width]`.
@@ -55,11 +62,15 @@ impl Backend for Tensors {
     type Matrix = Tensor;
     type Vector = Tensor;
     type Table = Tensor;
-    type Rotation = (Tensor, Tensor);
+    type Rotation = Turns;
     type Sequence = TensorSequence;
 
     fn matrix(&self, weight: Stored) -> Result<Tensor> {
         Ok(weight.dense()?.to_device(&self.device)?.t()?)
+    }
+
+    fn float_matrix(&self, weight: &Tensor) -> Result<Tensor> {
+        Ok(weight.to_device(&self.device)?.t()?)
     }
 
     fn vector(&self, weight: &Tensor) -> Result<Tensor> {
@@ -74,8 +85,15 @@ impl Backend for Tensors {
         Ok(table.t()?)
     }
 
-    fn rotation(&self, cos: Vec<f32>, sin: Vec<f32>, half: usize) -> Result<(Tensor, Tensor)> {
-        Ok((self.upload(cos, half)?, self.upload(sin, half)?))
+    fn rotation(&self, rotation: Rotation) -> Result<Turns> {
+        let factors = rotation.query_factors;
+        let rows = factors.len();
+        let factors = (rows > 0).then(|| Tensor::from_vec(factors, (1, rows, 1), &self.device));
+        Ok(Turns {
+            cos: self.upload(rotation.cos, rotation.half)?,
+            sin: self.upload(rotation.sin, rotation.half)?,
+            query_factors: factors.transpose()?,
+        })
     }
 
     fn empty(&self, layers: usize, _heads: &Heads, _capacity: usize) -> Result<TensorSequence> {
@@ -99,6 +117,13 @@ impl Backend for Tensors {
 
     fn add(&self, x: Tensor, y: &Tensor) -> Result<Tensor> {
         Ok((x + y)?)
+    }
+
+    fn add_rows(&self, x: Tensor, rows: &[usize], factors: &[f32], y: &Tensor) -> Result<Tensor> {
+        let rows: Vec<u32> = rows.iter().map(|&row| row as u32).collect();
+        let factors = Tensor::new(factors, &self.device)?.unsqueeze(1)?;
+        let index = Tensor::new(rows, &self.device)?;
+        Ok(x.index_add(&index, &y.broadcast_mul(&factors)?, 0)?)
     }
 
     fn add_bias(&self, x: Tensor, bias: &Tensor) -> Result<Tensor> {
@@ -127,7 +152,11 @@ impl Backend for Tensors {
         &self,
         projected: Tensor,
         layer: &AttentionLayer<'_, Tensor>,
-        (cos, sin): &(Tensor, Tensor),
+        Turns {
+            cos,
+            sin,
+            query_factors,
+        }: &Turns,
         runs: &mut [Run<'_, TensorSequence>],
     ) -> Result<Tensor> {
         let heads = layer.heads;
@@ -146,10 +175,22 @@ impl Backend for Tensors {
         }
         // Heads first, as rotation and products need it.
         let heads_first = |x: &Tensor| x.transpose(0, 1)?.contiguous();
+        let turned = 2 * cos.dim(1)?;
         let rotated = |x: &Tensor| -> Result<Tensor> {
-            Ok(rope_slow(&heads_first(x)?.unsqueeze(0)?, cos, sin)?.squeeze(0)?)
+            let x = heads_first(x)?.unsqueeze(0)?;
+            let first = x.narrow(3, 0, turned)?.contiguous()?;
+            let first = rope_slow(&first, cos, sin)?;
+            let rest = x.narrow(3, turned, heads.width - turned)?;
+            let whole = match turned < heads.width {
+                true => Tensor::cat(&[&first, &rest], 3)?,
+                false => first,
+            };
+            Ok(whole.squeeze(0)?)
         };
-        let (queries, keys) = (rotated(&queries)?, rotated(&keys)?);
+        let (mut queries, keys) = (rotated(&queries)?, rotated(&keys)?);
+        if let Some(factors) = query_factors {
+            queries = queries.broadcast_mul(factors)?;
+        }
         let values = heads_first(&values)?;
 
         let mut outputs = Vec::with_capacity(runs.len());

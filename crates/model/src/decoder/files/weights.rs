@@ -2,6 +2,7 @@
 //! them into the one layout that the graph uses: rotary pairs half a head apart, query, key and
 //! value projections fused, gate and up projections apart.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
@@ -41,11 +42,16 @@ pub(in crate::decoder) enum Part {
     Up,
     GateUp,
     Down,
+    /// What chooses among experts.
+    Router,
+    ExpertGate(usize),
+    ExpertUp(usize),
+    ExpertDown(usize),
 }
 
 impl Part {
-    fn hugging_face(self) -> &'static str {
-        match self {
+    fn hugging_face(self) -> Cow<'static, str> {
+        Cow::Borrowed(match self {
             Self::AttentionNorm => "input_layernorm",
             Self::Query => "self_attn.q_proj",
             Self::Key => "self_attn.k_proj",
@@ -62,6 +68,20 @@ impl Part {
             Self::Up => "mlp.up_proj",
             Self::GateUp => "mlp.gate_up_proj",
             Self::Down => "mlp.down_proj",
+            Self::Router => "mlp.gate",
+            Self::ExpertGate(index) => return format!("mlp.experts.{index}.gate_proj").into(),
+            Self::ExpertUp(index) => return format!("mlp.experts.{index}.up_proj").into(),
+            Self::ExpertDown(index) => return format!("mlp.experts.{index}.down_proj").into(),
+        })
+    }
+
+    /// The index of the expert that it is of; `None` where it is of none.
+    fn expert(self) -> Option<usize> {
+        match self {
+            Self::ExpertGate(index) | Self::ExpertUp(index) | Self::ExpertDown(index) => {
+                Some(index)
+            }
+            _ => None,
         }
     }
 
@@ -95,8 +115,19 @@ impl Part {
             // Phi-3's fused gate and up projection goes by the name of the up projection.
             Self::Up | Self::GateUp => "ffn_up",
             Self::Down => "ffn_down",
+            Self::Router => "ffn_gate_inp",
+            Self::ExpertGate(_) => "ffn_gate_exps",
+            Self::ExpertUp(_) => "ffn_up_exps",
+            Self::ExpertDown(_) => "ffn_down_exps",
         }
     }
+}
+
+/// A tensor of GGUF that holds the matrices of all experts, and which of them is meant.
+#[derive(Clone, Copy)]
+struct Stack {
+    count: usize,
+    index: usize,
 }
 
 /// The stored weights, and an adapter on top of them.
@@ -183,14 +214,39 @@ impl WeightFile {
         }
     }
 
+    /// Where GGUF has the matrix of an expert among those of the others.
+    fn stack(&self, config: &DecoderConfig, part: Part) -> Option<Stack> {
+        let (Self::Gguf(_), Some(experts)) = (self, &config.experts) else {
+            return None;
+        };
+        part.expert().map(|index| Stack {
+            count: experts.count,
+            index,
+        })
+    }
+
+    /// Checks the shape of a matrix, or of the stack that it is in.
+    fn check_matrix(
+        &self,
+        name: &str,
+        [rows, columns]: [usize; 2],
+        stack: Option<Stack>,
+    ) -> Result<(), DecoderError> {
+        match stack {
+            None => self.check_shape(name, &[rows, columns]),
+            Some(Stack { count, .. }) => self.check_shape(name, &[count, rows, columns]),
+        }
+    }
+
     /// The name of the type in which a matrix is stored, and its blocks' type, where these stay as
     /// they are.
     fn stored_type(
         &self,
         name: &str,
         shape: [usize; 2],
+        stack: Option<Stack>,
     ) -> Result<(String, Option<BlockType>), DecoderError> {
-        self.check_shape(name, &shape)?;
+        self.check_matrix(name, shape, stack)?;
         let found = match self {
             Self::Gguf(file) => file.dtype(name).map(|dtype| {
                 let name = format!("{dtype:?}").replace('K', "_K");
@@ -268,14 +324,16 @@ impl WeightFile {
         name: &str,
         shape: [usize; 2],
         paired: Option<usize>,
+        stack: Option<Stack>,
     ) -> Result<Stored, DecoderError> {
         match self {
             Self::Gguf(file) => {
-                self.check_shape(name, &shape)?;
-                if let Some(matrix) = file.blocks(name)? {
+                self.check_matrix(name, shape, stack)?;
+                let index = stack.map_or(0, |stack| stack.index);
+                if let Some(matrix) = file.blocks(name, shape, index)? {
                     return Ok(Stored::blocks(BlockMatrix { paired, ..matrix }));
                 }
-                let weights = file.tensor(name)?.dequantize(&Device::Cpu)?;
+                let weights = file.matrix(name, shape, index)?;
                 Ok(Stored::Dense(match paired {
                     Some(head_width) => halve_rotary_pairs(&weights, head_width)?,
                     None => weights,
@@ -380,9 +438,10 @@ impl Weights {
         shape: [usize; 2],
     ) -> Result<Stored, DecoderError> {
         let name = self.file.block_name(layer, part, "weight");
-        let paired = config.family == Family::Llama && matches!(part, Part::Query | Part::Key);
+        let paired = config.family.pairs_rows() && matches!(part, Part::Query | Part::Key);
         let paired = paired.then_some(config.head_width);
-        let stored = self.file.stored(&name, shape, paired)?;
+        let stack = self.file.stack(config, part);
+        let stored = self.file.stored(&name, shape, paired, stack)?;
         match &self.adapter {
             Some(adapter) => adapter.added_to(stored, &part.module(layer)),
             None => Ok(stored),
@@ -410,7 +469,7 @@ impl Weights {
         config: &DecoderConfig,
     ) -> Result<Stored, DecoderError> {
         let shape = [config.vocabulary, config.hidden];
-        let table = self.file.stored(self.embedding_name(), shape, None)?;
+        let table = self.file.stored(self.embedding_name(), shape, None, None)?;
         match &self.adapter {
             Some(adapter) => adapter.with_rows(table),
             None => Ok(table),
@@ -420,12 +479,14 @@ impl Weights {
     /// The type in which a projection is stored, and that in which its blocks stay in memory.
     pub(in crate::decoder) fn matrix_type(
         &self,
+        config: &DecoderConfig,
         layer: usize,
         part: Part,
         shape: [usize; 2],
     ) -> Result<(String, Option<BlockType>), DecoderError> {
         let name = self.file.block_name(layer, part, "weight");
-        self.file.stored_type(&name, shape)
+        let stack = self.file.stack(config, part);
+        self.file.stored_type(&name, shape, stack)
     }
 
     /// The rank of what an adapter adds to a projection; `None` where it adds nothing.
@@ -443,7 +504,7 @@ impl Weights {
         &self,
         shape: [usize; 2],
     ) -> Result<(String, Option<BlockType>), DecoderError> {
-        self.file.stored_type(self.embedding_name(), shape)
+        self.file.stored_type(self.embedding_name(), shape, None)
     }
 
     /// The same of the output projection, if the model has one of its own.
@@ -451,7 +512,7 @@ impl Weights {
         &self,
         shape: [usize; 2],
     ) -> Result<Option<(String, Option<BlockType>)>, DecoderError> {
-        let stored = || self.file.stored_type(self.output_name(), shape);
+        let stored = || self.file.stored_type(self.output_name(), shape, None);
         self.has_output().then(stored).transpose()
     }
 
@@ -478,7 +539,7 @@ impl Weights {
             return Ok(None);
         }
         let shape = [config.vocabulary, config.hidden];
-        let stored = self.file.stored(self.output_name(), shape, None);
+        let stored = self.file.stored(self.output_name(), shape, None, None);
         stored.map(Some)
     }
 }

@@ -22,21 +22,23 @@ pub(in crate::decoder) trait Backend: Send + Sync + Sized {
     type Vector: Send + Sync;
     /// The token embedding `[vocabulary, hidden]`.
     type Table: Send + Sync;
-    /// Cosines and sines of each row's position.
+    /// Cosines and sines of each row's position, and the factors of its queries.
     type Rotation;
     /// Keys and values of the tokens read so far.
     type Sequence: Sequence;
 
     /// Lays out a projection `[outputs, inputs]`.
     fn matrix(&self, weight: Stored) -> Result<Self::Matrix>;
+    /// Lays out a projection `[outputs, inputs]` whose weights stay in 32 bits.
+    fn float_matrix(&self, weight: &Tensor) -> Result<Self::Matrix>;
     /// Takes a vector.
     fn vector(&self, weight: &Tensor) -> Result<Self::Vector>;
     /// Takes the token embedding.
     fn table(&self, weight: Stored) -> Result<Self::Table>;
     /// The token embedding as the output projection too, without a copy where that is possible.
     fn tied_output(&self, table: &Self::Table) -> Result<Self::Matrix>;
-    /// Takes cosines and sines, each `[rows, half]`.
-    fn rotation(&self, cos: Vec<f32>, sin: Vec<f32>, half: usize) -> Result<Self::Rotation>;
+    /// Takes how rows are rotated.
+    fn rotation(&self, rotation: Rotation) -> Result<Self::Rotation>;
     /// An empty sequence with capacity for some tokens.
     fn empty(&self, layers: usize, heads: &Heads, capacity: usize) -> Result<Self::Sequence>;
 
@@ -48,6 +50,14 @@ pub(in crate::decoder) trait Backend: Send + Sync + Sized {
     fn project(&self, x: &Self::Rows, matrix: &Self::Matrix) -> Result<Self::Rows>;
     /// `x + y`.
     fn add(&self, x: Self::Rows, y: &Self::Rows) -> Result<Self::Rows>;
+    /// `x` with `factor * y` added to some of its rows, a factor and a row of `y` for each.
+    fn add_rows(
+        &self,
+        x: Self::Rows,
+        rows: &[usize],
+        factors: &[f32],
+        y: &Self::Rows,
+    ) -> Result<Self::Rows>;
     /// `x + bias`, for each row.
     fn add_bias(&self, x: Self::Rows, bias: &Self::Vector) -> Result<Self::Rows>;
     /// `factor * x`.
@@ -76,6 +86,17 @@ pub(in crate::decoder) trait Backend: Send + Sync + Sized {
     fn upload(&self, numbers: Vec<f32>, width: usize) -> Result<Self::Rows>;
     /// Copies rows back, concatenated.
     fn download(&self, x: Self::Rows) -> Result<Vec<f32>>;
+}
+
+/// How the queries and keys of rows are rotated.
+pub(in crate::decoder) struct Rotation {
+    /// `[rows, half]`; twice `half` is the rotated width of a head.
+    pub(in crate::decoder) cos: Vec<f32>,
+    /// `[rows, half]`
+    pub(in crate::decoder) sin: Vec<f32>,
+    pub(in crate::decoder) half: usize,
+    /// What the queries of each row are multiplied by; empty where they stay as they are.
+    pub(in crate::decoder) query_factors: Vec<f32>,
 }
 
 /// The shape of attention.

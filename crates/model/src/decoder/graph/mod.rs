@@ -4,6 +4,7 @@
 pub(in crate::decoder) mod backend;
 pub(in crate::decoder) mod block_matrix;
 pub(in crate::decoder) mod cpu;
+mod feed_forward;
 pub(in crate::decoder) mod hidden;
 pub(in crate::decoder) mod runtime;
 use std::sync::Arc;
@@ -11,10 +12,14 @@ use std::sync::Arc;
 use candle_core::Tensor;
 use rayon::prelude::*;
 
-use crate::decoder::config::{Activation, DecoderConfig, LayerKind, Rotary};
+use crate::decoder::config::{Activation, DecoderConfig, Rotary};
 use crate::decoder::error::DecoderError;
 use crate::decoder::files::weights::{NormForm, Part, Weights};
-use crate::decoder::graph::backend::{AttentionLayer, Backend, HeadNorms, Heads, Run, Sequence};
+use crate::decoder::graph::backend::{
+    AttentionLayer, Backend, HeadNorms, Heads, Rotation, Run, Sequence,
+};
+
+use feed_forward::FeedForward;
 
 type Result<T> = std::result::Result<T, DecoderError>;
 
@@ -32,9 +37,10 @@ struct Network<B: Backend> {
     activation: Activation,
     /// What embeddings are multiplied by.
     embedding_scale: f32,
-    /// How queries and keys are rotated in global layers, and how in local ones.
-    global: Rotary,
-    local: Rotary,
+    /// What blocks add is multiplied by.
+    residual_scale: f32,
+    /// The ways in which layers rotate queries and keys.
+    rotaries: Vec<Rotary>,
     embedding: B::Table,
     blocks: Vec<Block<B>>,
     norm: B::Vector,
@@ -42,7 +48,8 @@ struct Network<B: Backend> {
 }
 
 struct Block<B: Backend> {
-    kind: LayerKind,
+    /// Index of the way in which it rotates queries and keys.
+    rotary: usize,
     /// A token attends to at most this many tokens, itself included.
     window: Option<usize>,
     attention_norm: B::Vector,
@@ -53,26 +60,9 @@ struct Block<B: Backend> {
     /// The norm of what attention gives.
     post_attention_norm: Option<B::Vector>,
     feed_forward_norm: B::Vector,
-    gate_and_up: B::Matrix,
-    down: B::Matrix,
+    feed_forward: FeedForward<B>,
     /// The norm of what the feed-forward layer gives.
     post_feed_forward_norm: Option<B::Vector>,
-}
-
-/// Cosines and sines of the rows of a batch, in global and in local layers; `None` where local layers
-/// rotate as global ones do, or there are none.
-struct Rotations<R> {
-    global: R,
-    local: Option<R>,
-}
-
-impl<R> Rotations<R> {
-    fn of(&self, kind: LayerKind) -> &R {
-        match (kind, &self.local) {
-            (LayerKind::Local, Some(local)) => local,
-            _ => &self.global,
-        }
-    }
 }
 
 /// New tokens of one sequence.
@@ -103,20 +93,37 @@ impl<B: Backend> Graph<B> {
             Some(own) => backend.matrix(own)?,
             None => backend.tied_output(&embedding)?,
         };
-        let blocks = (0..config.layers)
+        let mut rotaries: Vec<Rotary> = Vec::new();
+        let of_layers: Vec<usize> = (0..config.layers)
+            .map(|layer| {
+                let rotary = config.rotary(layer);
+                let known = rotaries.iter().position(|known| *known == rotary);
+                known.unwrap_or_else(|| {
+                    rotaries.push(rotary);
+                    rotaries.len() - 1
+                })
+            })
+            .collect();
+        let blocks = of_layers
             .into_par_iter()
-            .map(|layer| Block::load(&backend, config, weights, layer))
+            .enumerate()
+            .map(|(layer, rotary)| Block::load(&backend, config, weights, layer, rotary))
             .collect::<Result<Vec<_>>>()?;
+        let mut norm = weights.norm(config, NormForm::Whole)?;
+        if config.logit_divisor != 1.0 {
+            // Logits are proportional to it.
+            norm = (norm / f64::from(config.logit_divisor))?;
+        }
         let network = Network {
             layers: config.layers,
             heads,
             epsilon: config.norm_epsilon,
             activation: config.activation,
             embedding_scale: config.embedding_scale,
-            global: config.rotary(LayerKind::Global),
-            local: config.rotary(LayerKind::Local),
+            residual_scale: config.residual_scale,
+            rotaries,
             embedding,
-            norm: backend.vector(&weights.norm(config, NormForm::Whole)?)?,
+            norm: backend.vector(&norm)?,
             blocks,
             output,
         };
@@ -137,14 +144,9 @@ impl<B: Backend> Graph<B> {
     /// Whether a projection fulfils a condition.
     pub(in crate::decoder) fn any_matrix(&self, condition: impl Fn(&B::Matrix) -> bool) -> bool {
         let of_block = |block: &Block<B>| {
-            [
-                &block.query_key_value,
-                &block.attention_output,
-                &block.gate_and_up,
-                &block.down,
-            ]
-            .into_iter()
-            .any(&condition)
+            condition(&block.query_key_value)
+                || condition(&block.attention_output)
+                || block.feed_forward.any_matrix(&condition)
         };
         condition(&self.network.output) || self.network.blocks.iter().any(of_block)
     }
@@ -217,7 +219,10 @@ impl<B: Backend> Graph<B> {
     ) -> Result<(B::Rows, Option<B::Rows>)> {
         let backend = &self.backend;
         let tokens: Vec<u32> = inputs.iter().flat_map(|i| i.tokens).copied().collect();
-        let rotations = self.rotations(inputs)?;
+        let rotaries = self.network.rotaries.iter();
+        let rotations = rotaries
+            .map(|rotary| self.rotation(inputs, rotary))
+            .collect::<Result<Vec<_>>>()?;
         let mut runs: Vec<Run<'_, B::Sequence>> = inputs
             .iter_mut()
             .map(|input| Run {
@@ -239,7 +244,8 @@ impl<B: Backend> Graph<B> {
         for (layer, block) in self.network.blocks[..blocks].iter().enumerate() {
             // After the last attention no row needs the others.
             let selected = (layer + 1 == blocks).then_some(wanted);
-            x = block.forward(self, layer, x, &rotations, &mut runs, selected)?;
+            let rotation = &rotations[block.rotary];
+            x = block.forward(self, layer, x, rotation, &mut runs, selected)?;
             if between == Some(layer + 1) {
                 let left: Vec<usize> = (0..wanted.len()).collect();
                 let rows = if selected.is_some() {
@@ -256,12 +262,16 @@ impl<B: Backend> Graph<B> {
         Ok((x, kept))
     }
 
-    /// Rows, normalized where there is a norm for them.
-    fn normed(&self, x: B::Rows, norm: Option<&B::Vector>) -> Result<B::Rows> {
-        match norm {
-            Some(weight) => self.backend.norm(&x, weight, self.network.epsilon),
-            None => Ok(x),
+    /// The residual stream `x` with what a half of a block gives, normalized where there is a norm for it.
+    fn added(&self, x: B::Rows, given: B::Rows, norm: Option<&B::Vector>) -> Result<B::Rows> {
+        let mut given = given;
+        if let Some(weight) = norm {
+            given = self.backend.norm(&given, weight, self.network.epsilon)?;
         }
+        if self.network.residual_scale != 1.0 {
+            given = self.backend.scale(given, self.network.residual_scale)?;
+        }
+        self.backend.add(x, &given)
     }
 
     /// The logits of what comes next.
@@ -274,15 +284,6 @@ impl<B: Backend> Graph<B> {
         self.backend.download(logits)
     }
 
-    fn rotations(&self, inputs: &[Input<'_, B::Sequence>]) -> Result<Rotations<B::Rotation>> {
-        let (global, local) = (&self.network.global, &self.network.local);
-        let of_local = (local != global).then(|| self.rotation(inputs, local));
-        Ok(Rotations {
-            global: self.rotation(inputs, global)?,
-            local: of_local.transpose()?,
-        })
-    }
-
     fn rotation(&self, inputs: &[Input<'_, B::Sequence>], rotary: &Rotary) -> Result<B::Rotation> {
         let half = rotary.half();
         let rows: usize = inputs.iter().map(|input| input.tokens.len()).sum();
@@ -290,35 +291,41 @@ impl<B: Backend> Graph<B> {
             Vec::with_capacity(rows * half),
             Vec::with_capacity(rows * half),
         );
+        let mut query_factors = Vec::new();
         for input in inputs {
             let start = input.sequence.length();
             for position in start..start + input.tokens.len() {
                 rotary.turn(position, &mut cos, &mut sin);
+                query_factors.extend(rotary.query_factor(position));
             }
         }
-        self.backend.rotation(cos, sin, half)
+        self.backend.rotation(Rotation {
+            cos,
+            sin,
+            half,
+            query_factors,
+        })
     }
 }
 
 impl<B: Backend> Block<B> {
-    fn load(backend: &B, config: &DecoderConfig, weights: &Weights, layer: usize) -> Result<Self> {
+    fn load(
+        backend: &B,
+        config: &DecoderConfig,
+        weights: &Weights,
+        layer: usize,
+        rotary: usize,
+    ) -> Result<Self> {
         let queries = config.heads * config.head_width;
         let keys = config.kv_heads * config.head_width;
-        let (family, width) = (config.family, config.intermediate);
-        let (attention_parts, gate_and_up_parts) = if family.fuses_projections() {
-            (
-                vec![(Part::QueryKeyValue, queries + 2 * keys)],
-                vec![(Part::GateUp, 2 * width)],
-            )
-        } else {
-            (
-                vec![
-                    (Part::Query, queries),
-                    (Part::Key, keys),
-                    (Part::Value, keys),
-                ],
-                vec![(Part::Gate, width), (Part::Up, width)],
-            )
+        let family = config.family;
+        let attention_parts = match family.fuses_projections() {
+            true => vec![(Part::QueryKeyValue, queries + 2 * keys)],
+            false => vec![
+                (Part::Query, queries),
+                (Part::Key, keys),
+                (Part::Value, keys),
+            ],
         };
         let norm = |part, width| -> Result<B::Vector> {
             backend.vector(&weights.block_norm(family, layer, part, width, NormForm::Whole)?)
@@ -344,13 +351,12 @@ impl<B: Backend> Block<B> {
             let wanted = family.norms_outputs();
             wanted.then(|| norm(part, config.hidden)).transpose()
         };
-        let kind = config.layer_kind(layer);
         let matrix = |parts: &[(Part, usize)], columns| -> Result<B::Matrix> {
             backend.matrix(weights.projection(config, layer, parts, columns)?)
         };
         Ok(Self {
-            kind,
-            window: config.window(kind),
+            rotary,
+            window: config.window(config.layer_kind(layer)),
             attention_norm: norm(Part::AttentionNorm, config.hidden)?,
             query_key_value: matrix(&attention_parts, config.hidden)?,
             query_key_value_bias,
@@ -358,8 +364,7 @@ impl<B: Backend> Block<B> {
             attention_output: matrix(&[(Part::AttentionOutput, config.hidden)], queries)?,
             post_attention_norm: of_output(Part::PostAttentionNorm)?,
             feed_forward_norm: norm(Part::feed_forward_norm(family), config.hidden)?,
-            gate_and_up: matrix(&gate_and_up_parts, config.hidden)?,
-            down: matrix(&[(Part::Down, config.hidden)], config.intermediate)?,
+            feed_forward: FeedForward::load(backend, config, weights, layer)?,
             post_feed_forward_norm: of_output(Part::PostFeedForwardNorm)?,
         })
     }
@@ -371,7 +376,7 @@ impl<B: Backend> Block<B> {
         graph: &Graph<B>,
         index: usize,
         mut x: B::Rows,
-        rotations: &Rotations<B::Rotation>,
+        rotation: &B::Rotation,
         runs: &mut [Run<'_, B::Sequence>],
         selected: Option<&[usize]>,
     ) -> Result<B::Rows> {
@@ -387,19 +392,17 @@ impl<B: Backend> Block<B> {
             window: self.window,
             norms: self.head_norms.as_ref(),
         };
-        let mut attended = backend.attend(projected, &layer, rotations.of(self.kind), runs)?;
+        let mut attended = backend.attend(projected, &layer, rotation, runs)?;
         if let Some(rows) = selected {
             (x, attended) = (backend.select(&x, rows)?, backend.select(&attended, rows)?);
         }
         let network = &graph.network;
         let attended = backend.project(&attended, &self.attention_output)?;
-        let attended = graph.normed(attended, self.post_attention_norm.as_ref())?;
-        let x = backend.add(x, &attended)?;
+        let x = graph.added(x, attended, self.post_attention_norm.as_ref())?;
         let normalized = backend.norm(&x, &self.feed_forward_norm, network.epsilon)?;
-        let gate_and_up = backend.project(&normalized, &self.gate_and_up)?;
-        let gated = backend.gate(gate_and_up, network.activation)?;
-        let gated = backend.project(&gated, &self.down)?;
-        let gated = graph.normed(gated, self.post_feed_forward_norm.as_ref())?;
-        backend.add(x, &gated)
+        let given = self
+            .feed_forward
+            .forward(backend, &normalized, network.activation)?;
+        graph.added(x, given, self.post_feed_forward_norm.as_ref())
     }
 }

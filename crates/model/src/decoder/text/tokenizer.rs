@@ -36,6 +36,12 @@ const LLAMA3_WORDS: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L
 /// The same for Qwen2 and Qwen3, where every digit is separate.
 const QWEN2_WORDS: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
 
+/// The same for GPT-4o, where a capital within a word begins another.
+const GPT4O_WORDS: &str = r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+";
+
+/// The same for Mistral's Tekken, where every digit is separate too.
+const TEKKEN_WORDS: &str = r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+";
+
 /// Bytes that are looked up to find the merges of SentencePiece's pieces. The vocabularies of models take
 /// some tens of megabytes.
 const MOST_LOOKED_UP_BYTES: u64 = 1 << 31;
@@ -271,7 +277,7 @@ fn byte_level_bpe(metadata: &Metadata<'_>, tokens: &[&str]) -> Result<Tokenizer,
     let pre = metadata
         .optional_string("tokenizer.ggml.pre")
         .unwrap_or("default");
-    let ignore_merges = matches!(pre, "llama-bpe" | "llama3" | "llama-v3");
+    let ignore_merges = matches!(pre, "llama-bpe" | "llama3" | "llama-v3" | "tekken");
     let words = |pattern: &str| -> Result<PreTokenizerWrapper, String> {
         Split::new(
             SplitPattern::Regex(pattern.to_owned()),
@@ -283,7 +289,7 @@ fn byte_level_bpe(metadata: &Metadata<'_>, tokens: &[&str]) -> Result<Tokenizer,
     };
     let steps: Vec<PreTokenizerWrapper> = match pre {
         "default" | "gpt-2" | "gpt2" => vec![ByteLevel::new(false, true, true).into()],
-        "smollm" => vec![
+        "smollm" | "refact" => vec![
             Digits::new(true).into(),
             ByteLevel::new(false, true, true).into(),
         ],
@@ -295,6 +301,14 @@ fn byte_level_bpe(metadata: &Metadata<'_>, tokens: &[&str]) -> Result<Tokenizer,
         }
         "qwen2" => vec![
             words(QWEN2_WORDS)?,
+            ByteLevel::new(false, true, false).into(),
+        ],
+        "tekken" => vec![
+            words(TEKKEN_WORDS)?,
+            ByteLevel::new(false, true, false).into(),
+        ],
+        "gpt-4o" => vec![
+            words(GPT4O_WORDS)?,
             ByteLevel::new(false, true, false).into(),
         ],
         other => {

@@ -6,19 +6,12 @@ use std::cell::RefCell;
 use rayon::prelude::*;
 
 use super::segment::{CpuSequence, Segment};
-use crate::decoder::graph::backend::{AttentionLayer, Run, Sequence};
+use crate::decoder::graph::backend::{AttentionLayer, Rotation, Run, Sequence};
 use crate::kernels::attention::{self, Keys, Query, Scratch};
 use crate::kernels::norms::rms_norm_inlined;
 use crate::kernels::rotation::rotate_inlined;
 use crate::kernels::rows::{Rows, task_rows};
 use crate::kernels::wide::widest;
-
-/// Cosines and sines, each `[rows, half]`.
-pub(in crate::decoder) struct Rotation {
-    pub(super) cos: Vec<f32>,
-    pub(super) sin: Vec<f32>,
-    pub(super) half: usize,
-}
 
 /// Rows that one task works on.
 const TASK_ROWS: usize = 16;
@@ -27,7 +20,8 @@ thread_local! {
     static SCRATCH: RefCell<Scratch> = RefCell::default();
 }
 
-/// Norms, where the model has them, and rotates the queries and keys of every row.
+/// Norms, where the model has them, and rotates the queries and keys of every row, and multiplies queries where they
+/// have factors.
 pub(super) fn rotate(
     projected: &mut Rows,
     layer: &AttentionLayer<'_, Vec<f32>>,
@@ -41,8 +35,9 @@ pub(super) fn rotate(
         .par_chunks_mut(projected.width)
         .zip(rotation.cos.par_chunks(half))
         .zip(rotation.sin.par_chunks(half))
+        .enumerate()
         .with_min_len(task_rows(projected_width))
-        .for_each(|((row, cos), sin)| {
+        .for_each(|(index, ((row, cos), sin))| {
             widest(
                 #[inline(always)]
                 || {
@@ -57,6 +52,10 @@ pub(super) fn rotate(
                             rms_norm_inlined(head, weight, heads.epsilon);
                         }
                         rotate_inlined(head, cos, sin);
+                    }
+                    if let Some(factor) = rotation.query_factors.get(index) {
+                        let queries = &mut row[..heads.queries * width];
+                        queries.iter_mut().for_each(|x| *x *= factor);
                     }
                 },
             );

@@ -16,7 +16,7 @@ use rayon::prelude::*;
 use crate::decoder::config::Activation;
 use crate::decoder::error::DecoderError;
 use crate::decoder::files::stored_weights::{Replaced, Stored, Update};
-use crate::decoder::graph::backend::{AttentionLayer, Backend, Heads, Run};
+use crate::decoder::graph::backend::{AttentionLayer, Backend, Heads, Rotation, Run};
 use crate::decoder::graph::block_matrix::BlockMatrix;
 
 use crate::kernels::elementwise;
@@ -25,7 +25,6 @@ use crate::kernels::matrix::{Arithmetic, Matrix, QuantizedProjection, WeightForm
 use crate::kernels::norms::rms_norm;
 use crate::kernels::quantized::QuantizedMatrix;
 use crate::kernels::rows::{Rows, task_rows};
-use attention::Rotation;
 pub(in crate::decoder) use segment::CpuSequence;
 
 type Result<T> = std::result::Result<T, DecoderError>;
@@ -95,6 +94,12 @@ impl Backend for Cpu {
         }
     }
 
+    fn float_matrix(&self, weight: &Tensor) -> Result<Matrix> {
+        let (outputs, inputs) = weight.dims2()?;
+        let format = WeightFormat::F32;
+        Ok(Matrix::new(&numbers(weight)?, outputs, inputs, format))
+    }
+
     fn vector(&self, weight: &Tensor) -> Result<Vec<f32>> {
         numbers(weight)
     }
@@ -126,8 +131,8 @@ impl Backend for Cpu {
         })
     }
 
-    fn rotation(&self, cos: Vec<f32>, sin: Vec<f32>, half: usize) -> Result<Rotation> {
-        Ok(Rotation { cos, sin, half })
+    fn rotation(&self, rotation: Rotation) -> Result<Rotation> {
+        Ok(rotation)
     }
 
     fn empty(&self, layers: usize, heads: &Heads, capacity: usize) -> Result<CpuSequence> {
@@ -173,6 +178,16 @@ impl Backend for Cpu {
 
     fn add(&self, mut x: Rows, y: &Rows) -> Result<Rows> {
         elementwise::add(&mut x.numbers, &y.numbers);
+        Ok(x)
+    }
+
+    fn add_rows(&self, mut x: Rows, rows: &[usize], factors: &[f32], y: &Rows) -> Result<Rows> {
+        let width = x.width;
+        let added = y.numbers.chunks_exact(width);
+        for ((&row, &factor), added) in rows.iter().zip(factors).zip(added) {
+            let row = &mut x.numbers[row * width..(row + 1) * width];
+            elementwise::add_scaled(row, factor, added);
+        }
         Ok(x)
     }
 
