@@ -12,10 +12,11 @@ mod rope;
 use std::path::Path;
 
 pub use activation::Activation;
-pub use experts::Experts;
+pub(in crate::decoder) use experts::Experts;
 pub(in crate::decoder) use hugging_face::{GLOBAL, LOCAL};
 pub use layers::{LayerKind, LayerSet, SlidingWindow};
-pub use rope::{QueryGrowth, RopeScaling, Rotary};
+pub(in crate::decoder) use rope::QueryGrowth;
+pub use rope::{RopeScaling, Rotary};
 
 use crate::decoder::config::family::Family;
 use crate::decoder::error::DecoderError;
