@@ -15,7 +15,8 @@ numbers in square brackets, and then a question.
 - Begin with the answer itself: the name, number, command or setting that was asked for, written as the \
 passages write it. Do not repeat the question.
 - Add what the reader needs beside it, in a sentence or two. If it takes several steps, list them.
-- Write commands and settings as `code`, and after each sentence the number of its passage, as in [1]."
+- Write commands and settings as `code`, and after each sentence the number of its passage, as in [1].
+- Where passages contradict one another, give the answer of each, and say that they differ."
     };
 }
 

@@ -95,7 +95,7 @@ impl Manifest {
         match ken_storage::read(&path) {
             Ok(bytes) => match serde_json::from_slice(&bytes) {
                 Ok(manifest) => Ok(Some(manifest)),
-                Err(cause) => Err(broken(folder, cause)),
+                Err(cause) => Err(broken(folder, &cause)),
             },
             Err(cause) if cause.source.kind() == std::io::ErrorKind::NotFound => Ok(None),
             Err(cause) => Err(cause.into()),
@@ -141,7 +141,7 @@ impl Manifest {
 }
 
 /// A `part.json` that does not hold what it should.
-pub(super) fn broken(folder: &Path, cause: serde_json::Error) -> PartError {
+pub(super) fn broken(folder: &Path, cause: &serde_json::Error) -> PartError {
     PartError::Broken {
         path: folder.join(FILE),
         reason: cause.to_string(),

@@ -73,7 +73,7 @@ impl Parts {
     /// Something else.
     pub fn work<W: DeserializeOwned>(&self) -> Result<W, PartError> {
         let (folder, manifest) = self.first();
-        W::deserialize(&manifest.run.work).map_err(|cause| broken(folder, cause))
+        W::deserialize(&manifest.run.work).map_err(|cause| broken(folder, &cause))
     }
 
     /// The items of the run, in their order.
@@ -83,7 +83,7 @@ impl Parts {
     pub fn items<I: DeserializeOwned>(&self) -> Result<Vec<I>, PartError> {
         let items = self.in_order().into_iter().map(serde_json::from_value);
         let items: Result<Vec<I>, _> = items.collect();
-        items.map_err(|cause| broken(&self.first().0, cause))
+        items.map_err(|cause| broken(&self.first().0, &cause))
     }
 
     /// The records of `items`, those of the run, which the file `name` of each part holds.

@@ -28,7 +28,7 @@ pub(crate) enum LabelVerb {
     /// The model itself, or one of several corpora.
     Sources(SourcesArguments),
     /// Label a corpus's sentences with how well the model knows them
-    Mastery(MasteryArguments),
+    Mastery(Box<MasteryArguments>),
 }
 
 #[derive(Debug, Args)]

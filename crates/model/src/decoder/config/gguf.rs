@@ -74,12 +74,13 @@ impl DecoderConfig {
         if rotated_width != head_width && !family.may_rotate_partly() {
             return Err(invalid(format!("{PARTIAL} are not supported")));
         }
-        let experts = experts(metadata, &key)?;
-        if experts.is_some() && family != Family::Qwen3Moe {
+        let has_experts = optional("expert_count").is_some_and(|count| count > 0.0);
+        if has_experts && family != Family::Qwen3Moe {
             return Err(invalid(format!(
                 "experts are not supported in the family {architecture}"
             )));
         }
+        let experts = has_experts.then(|| experts(metadata, &key)).transpose()?;
         if optional("final_logit_softcapping").is_some_and(|cap| cap != 0.0) {
             return Err(invalid("soft caps on logits are not supported".to_owned()));
         }
@@ -192,23 +193,16 @@ fn query_growth(
 }
 
 /// The experts of all layers. `key` writes out the name of a key.
-fn experts(
-    metadata: &Metadata<'_>,
-    key: &dyn Fn(&str) -> String,
-) -> Result<Option<Experts>, DecoderError> {
-    let count = metadata.optional_number(&key("expert_count"));
-    let Some(count) = count.filter(|&count| count > 0.0) else {
-        return Ok(None);
-    };
-    Ok(Some(Experts {
-        count: count as usize,
+fn experts(metadata: &Metadata<'_>, key: &dyn Fn(&str) -> String) -> Result<Experts, DecoderError> {
+    Ok(Experts {
+        count: metadata.number(&key("expert_count"))? as usize,
         used: metadata.number(&key("expert_used_count"))? as usize,
         intermediate: metadata.number(&key("expert_feed_forward_length"))? as usize,
         // As llama.cpp takes all files of this family.
         normalized: true,
         every: 1,
         dense: Vec::new(),
-    }))
+    })
 }
 
 /// Which layers are local: one entry a layer, or a period, or else what the family has.
