@@ -1,3 +1,5 @@
+//! Parts that are joined, and parts that are refused.
+
 use std::path::{Path, PathBuf};
 
 use ken_diagnostic::Action;

@@ -97,7 +97,7 @@ fn check_joined(ken: &Ken, verb: &[&str], out: &str, files: &[&str]) {
         let joined = ken
             .command(&join)
             .env("KEN_MODEL", "gone.gguf")
-            .env("KEN_EMBEDDER", "gone")
+            .env("KEN_EMBEDDER", "./gone")
             .output()
             .unwrap();
         let joined = String::from_utf8(joined.stdout).unwrap();
