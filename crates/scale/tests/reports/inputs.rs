@@ -55,8 +55,12 @@ pub(crate) fn comparison() -> Comparison {
                 with: measured,
                 ..Signals::default()
             };
+            let never = record(number % 3 == 0, Source::SelfKnowledge, 2.0);
             (
-                record(number % 3 == 0, Source::SelfKnowledge, 2.0),
+                Record {
+                    id: format!("q{number}"),
+                    ..never
+                },
                 record(number % 4 != 0, Source::Corpus, 5.0),
                 signals,
                 format!("subject {number}"),

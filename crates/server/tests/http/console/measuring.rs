@@ -74,10 +74,13 @@ fn what_is_missing_says_what_to_do() {
     browser.write("textbox", "Key", &asks);
     browser.press("Enter");
     browser.sees("This key cannot measure policies: it has not the scope “admin”.");
+    // There is one browser at a time.
+    drop(browser);
     let server = Running::read_only();
     let mut browser = at(&server, DESKTOP, "#policies");
     browser.sees("This server measures nothing: it was started without a folder for that (the setting server_data).");
     is_sound(&mut browser);
+    drop(browser);
     let server = Running::showing_studies(&Keys::default());
     let collected = json!({"question": OIL, "golden_answers": ["Ida"]});
     server.post("/v1/ken/evals/questions", &collected);
