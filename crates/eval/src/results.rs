@@ -246,7 +246,7 @@ pub fn read_results<L: Recorded>(path: &Path) -> Result<Vec<L>, ResultsError> {
     Ok(records)
 }
 
-/// The same by id.
+/// By id.
 ///
 /// # Errors
 /// Where the file cannot be read, holds other records or has a broken line other than the last.

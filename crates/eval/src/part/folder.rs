@@ -14,7 +14,7 @@ use crate::results::{Difference, RunSettings, differences};
 /// The file's name.
 pub(super) const FILE: &str = "part.json";
 
-/// What is the same in all parts of a run beside its items.
+/// A run that is measured in parts, without its items.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PartedRun {
     /// What its records depend on.

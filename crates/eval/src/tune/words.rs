@@ -91,7 +91,7 @@ pub fn more_accurate(row: &Row, chosen: &Row) -> String {
     )
 }
 
-/// What is promised of the chosen policy; `None` of one without a guarantee.
+/// The promise of the chosen policy; `None` of one without a guarantee.
 pub fn promised(findings: &Findings) -> Option<String> {
     let guarantee = findings.tuned.guarantee.as_ref()?;
     Some(format!(
