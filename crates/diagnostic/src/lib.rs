@@ -157,6 +157,8 @@ pub enum Action {
     MakeWorld,
     /// Make a key for a server.
     MakeServerKey,
+    /// Choose a policy on questions, and write it into the settings.
+    Tune,
     /// Run a study of models and corpus scales.
     Study,
 }

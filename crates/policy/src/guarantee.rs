@@ -4,6 +4,7 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
@@ -81,6 +82,21 @@ pub struct CalibratedOn {
     pub corpus: String,
     /// When, in seconds since 1970 (UTC).
     pub created: u64,
+}
+
+impl CalibratedOn {
+    /// What is calibrated now.
+    #[must_use]
+    pub fn now(records: String, questions: usize, model: String, corpus: String) -> Self {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH);
+        Self {
+            records,
+            questions,
+            model,
+            corpus,
+            created: since.map_or(0, |since| since.as_secs()),
+        }
+    }
 }
 
 /// What was measured on the questions of a promise of little loss.

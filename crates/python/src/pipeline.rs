@@ -56,7 +56,7 @@ impl Pipeline {
             let mut pipeline = opening(&settings, caller, &progress, |setup| {
                 setup.pipeline_with(opened)
             })?;
-            pipeline.settings.style = settings.style(pipeline.model.as_ref());
+            settings.answer_people(&mut pipeline)?;
             Ok(pipeline)
         })?;
         Ok(Self {

@@ -13,6 +13,7 @@ use ken_model::encoder::EncoderError;
 use ken_model::remote::RemoteError;
 use ken_policy::HeadFileError;
 use ken_search_service::ServiceError;
+use ken_storage::StorageError;
 
 /// Why settings cannot be taken, or what they name cannot be opened.
 #[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
@@ -132,6 +133,22 @@ pub enum SetupError {
     )]
     #[diagnostic(remedy = "name the model that it was trained on by <kbm_model>")]
     OtherKbmBase { folder: PathBuf, reason: String },
+    #[error("{policy} was tuned with {then}, and here is {now}: its threshold says nothing")]
+    #[diagnostic(
+        remedy = "answer as it was tuned, tune again by <Tune>, or name another policy by <policy>"
+    )]
+    TunedOtherwise {
+        policy: String,
+        then: String,
+        now: String,
+    },
+    #[error("{} does not say what a policy was tuned for: {reason}", path.display())]
+    #[diagnostic(
+        remedy = "tune again by <Tune>, or take `tuned` out of ken.toml"
+    )]
+    NotTuned { path: PathBuf, reason: String },
+    #[error(transparent)]
+    Storage(#[from] StorageError),
     #[error(transparent)]
     Hub(#[from] HubError),
     #[error(transparent)]

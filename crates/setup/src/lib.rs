@@ -10,6 +10,7 @@ mod pipeline;
 mod retrieval;
 mod settings;
 mod trust;
+mod tuned;
 
 pub use error::SetupError;
 pub use fetch::{FetchProgress, Setup, fetched};
@@ -18,3 +19,4 @@ pub use settings::{
     Bytes, CorpusAddress, CorpusSource, Key, KeySource, Keys, Named, NamedBy, Origins, Setting,
     Settings, count, seed,
 };
+pub use tuned::Tuned;

@@ -1,6 +1,6 @@
 //! The guarantee of a chosen policy on new questions: a bound on how much of the accuracy of always retrieving is lost.
 
-use ken_answer::Policy;
+use ken_answer::{Pipeline, Policy};
 use ken_policy::{
     CONFIDENCE, CalibratedOn, Goal, Guarantee, MeasuredLoss, Promise, Ranks, calibrate,
     disagreement_bound,
@@ -8,6 +8,14 @@ use ken_policy::{
 use ken_probe::Golden;
 
 use crate::compare::{Answered, observations};
+
+/// What a guarantee on the questions of a file is for, before they are counted.
+#[must_use]
+pub fn calibrated_on(file: String, pipeline: &Pipeline) -> CalibratedOn {
+    let corpus = pipeline.retriever().map(|one| one.back_end().fingerprint());
+    let model = pipeline.model.fingerprint().to_owned();
+    CalibratedOn::now(file, 0, model, corpus.unwrap_or_default())
+}
 
 /// The guarantee of a policy with one threshold, chosen on these questions among several policies, in whatever way.
 /// Thresholds are raised one by one as long as each is shown to keep the loss, so each up to the last keeps it; and the

@@ -17,6 +17,7 @@ mod work;
 pub use candidates::{Candidates, LeftOut, candidates};
 pub use choice::{Choice, Stakes, Verdict, most_accurate};
 pub use error::TuneError;
+pub use guarantee::calibrated_on;
 pub use findings::{Findings, named};
 pub use report::report;
 pub use row::{PairedDifference, Row};

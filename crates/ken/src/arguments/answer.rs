@@ -27,7 +27,7 @@ fn answering() -> Vec<Arg> {
 /// All settings that an answer to a person depends on.
 pub(super) fn asking() -> Vec<Arg> {
     let own = flags(&[Key::policy, Key::memory, Key::style]);
-    [own, answering()].concat()
+    [own, answering(), advanced(&[Key::tuned])].concat()
 }
 
 #[derive(Debug, Args)]

@@ -114,6 +114,7 @@ pub(crate) fn run(arguments: &EvalArguments, session: &Session<'_>) -> Result<()
         ));
     }
     let pipeline = session.opening(|setup| setup.pipeline())?;
+    session.settings.check_tuned(&pipeline)?;
     let policies = [pipeline.settings.policy];
     let held_out = arguments.held_out;
     let taught = training_questions::taught(&questions, held_out, &pipeline, &policies, session)?;

@@ -70,6 +70,7 @@ fn command(action: &Action) -> String {
         Action::ListDatastore => "ken datastore list DIR",
         Action::MakeWorld => "ken world make",
         Action::MakeServerKey => "ken serve key make NAME",
+        Action::Tune => "ken tune QUESTIONS --write",
         Action::Study => "ken study run QUESTIONS --corpus DIR --model NAME=REF --out DIR",
     };
     fixed.to_owned()

@@ -114,7 +114,7 @@ impl Opening {
         let may_come_later = policy == Policy::NEVER || settings.server_data.is_some();
         let needs_corpus = !may_come_later || !addresses.is_empty();
         let mut pipeline = setup.pipeline_for(model, needs_corpus, &policies)?;
-        pipeline.settings.style = settings.style(pipeline.model.as_ref());
+        settings.answer_people(&mut pipeline)?;
         let first = pipeline.retriever().cloned();
         let first = addresses.first().zip(first);
         let first = first.map(|((name, _), retriever)| (name.clone(), retriever));

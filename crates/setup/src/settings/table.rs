@@ -269,6 +269,10 @@ settings! {
     /// Query or download whatever embedder a corpus names
     trust_corpus_embedder: bool, "BOOL" = "false", see "[what ken trusts](#what-ken-trusts)";
 
+    /// What the policy was tuned for: it is refused for anything else. Made by `ken tune --write`
+    #[serde(skip)]
+    tuned: Option<PathBuf>, "FILE", see "[what is measured is what answers](../how-to/choose-a-policy.md#what-is-measured-is-what-answers)";
+
     /// With `serve`: model that judges which of two answers is right, where the one without retrieval and the one
     /// with it differ. A reference, a path, or an endpoint as URL or URL#NAME
     #[serde(skip)]

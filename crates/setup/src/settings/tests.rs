@@ -101,7 +101,7 @@ fn the_settings_are_documented() {
 fn every_key_is_read_and_stands_over_a_lower_layer() {
     let text = "abstain = \"certainty@0.5\"\nadapter = \"a\"\nallow_plaintext_keys = true\ncalibration = \"gu.json\"\ncorpus = \"c\"\ndatastore = \"d\"\ndeadline = 8\ndevice = \"cuda\"\nembedder = \"./e\"\nembedder_replicas = \"http://r\"\nevidence_place = \"system\"\nevidence_tokens = 7\nevidence_words = \"ew\"\ngate = \"g.json\"\nidle_timeout = 90\nk = 2\nkbm = \"kb\"\nkbm_for_any_model = true\nkbm_model = \"./s.gguf\"\nkeep_questions = true\nlisten = \"[::1]:9\"\nmax_document_bytes = \"8M\"\nmax_tokens = 3\nmemory = \"refuse\"\nmode = \"dense\"\n\
         model = \"./m.gguf\"\nmodel_name = \"m\"\nmodel_thinks = true\nmodel_wait = 5\nneighbors = 1\notlp_content = true\notlp_endpoint = \"http://c:4318\"\nparallel = 3\npolicy = \"never\"\nprecision = \"int8\"\nprompt_form = \"chat\"\nqueue = 11\nrecall = 0.95\nrerank = \"likelihood\"\nrerank_chunk = \"sentence\"\nrerank_depth = 5\nrouter = \"r.json\"\nsamples = 9\nscale = 2\nseed = 4\nsegment = \"sentence\"\nserver_data = \"sd\"\nserver_keys = \"sk.json\"\nstudies = \"st\"\nstyle = \"full\"\n\
-        temperature = 0.5\nthreads = 6\ntrust_corpus_embedder = true\nwatch_judge = \"./j.gguf\"\nwatch_share = 0.25\n";
+        temperature = 0.5\nthreads = 6\ntrust_corpus_embedder = true\ntuned = \"t.toml\"\nwatch_judge = \"./j.gguf\"\nwatch_share = 0.25\n";
     let table: toml::Table = toml::from_str(text).unwrap();
     let keys: Vec<&str> = table.keys().map(String::as_str).collect();
     let known: Vec<&str> = keyed().map(|setting| setting.key).collect();

@@ -27,7 +27,7 @@ pub(crate) fn run(arguments: &AskArguments, session: &Session<'_>) -> Result<()>
         return Err(AnswerError::EmptyQuestion.into());
     }
     let mut pipeline = session.opening(|setup| setup.pipeline())?;
-    pipeline.settings.style = session.settings.style(pipeline.model.as_ref());
+    session.settings.answer_people(&mut pipeline)?;
     let choices = arguments.choices.as_slice();
     let unlettered = choices
         .len()

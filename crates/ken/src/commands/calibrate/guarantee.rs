@@ -1,7 +1,6 @@
 //! `ken calibrate --out`: the guarantee as a file, which a server watches.
 
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use ken_eval::{ProbeRecord, grounds};
 use ken_policy::{
@@ -81,7 +80,6 @@ pub(super) fn write(
         _ => return Ok(()),
     };
     let file = arguments.records.file_name().unwrap_or_default();
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
     let asked = arguments.policy.signals().chain(arguments.abstain);
     let is_sampled = asked.into_iter().any(Signal::is_of_samples);
     let ranks = || {
@@ -93,13 +91,12 @@ pub(super) fn write(
         promise,
         confidence: goal.confidence(),
         samples: is_sampled.then_some(arguments.samples.get()),
-        calibrated_on: CalibratedOn {
-            records: file.to_string_lossy().into_owned(),
-            questions: observations.len(),
-            model: on.model,
-            corpus: on.corpus,
-            created: now.map_or(0, |since| since.as_secs()),
-        },
+        calibrated_on: CalibratedOn::now(
+            file.to_string_lossy().into_owned(),
+            observations.len(),
+            on.model,
+            on.corpus,
+        ),
         // A policy that always retrieves measures none.
         scores: threshold.and_then(|_| ranks()),
     };

@@ -3,15 +3,13 @@
 use std::cell::{Cell, RefCell};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use ken_answer::{Pipeline, Policy, Style};
 use ken_diagnostic::Diagnostic;
 use ken_eval::compare::{AnswersWork, ComparisonWork};
-use ken_eval::tune::{self, Findings, TuneWork, candidates, usable};
+use ken_eval::tune::{self, Findings, TuneWork, calibrated_on, candidates, usable};
 use ken_eval::{DatasetError, Question, Run, read_questions, write_report};
 use ken_lab::heads::gate::cross_fitted_worth;
-use ken_policy::CalibratedOn;
 use ken_server::{Measured, Measurement, Measurer, Purpose, ToolError};
 
 /// What a policy may lose, as where `ken tune` is told nothing.
@@ -124,7 +122,7 @@ fn tuned(
     let mut provenance = (work.identity)(pipeline);
     provenance.remove("policy");
     let runs = Runs::new(tuning.runs(pipeline), progress);
-    let on = calibrated_on(work.name, pipeline);
+    let on = calibrated_on(work.name.to_owned(), pipeline);
     let tuned = tuning.run(pipeline, on, &|_| runs.begin(stop));
     let findings = Findings {
         n: questions.len(),
@@ -140,19 +138,6 @@ fn tuned(
     let written = write_report(&report.measured_with(provenance), work.folder);
     written.map_err(|error| refused(&error))?;
     Ok(findings.chosen().policy)
-}
-
-/// What a guarantee would be for.
-fn calibrated_on(name: &str, pipeline: &Pipeline) -> CalibratedOn {
-    let corpus = pipeline.retriever().map(|one| one.back_end().fingerprint());
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    CalibratedOn {
-        records: name.to_owned(),
-        questions: 0,
-        model: pipeline.model.fingerprint().to_owned(),
-        corpus: corpus.unwrap_or_default(),
-        created: now.map_or(0, |since| since.as_secs()),
-    }
 }
 
 /// The runs over the same questions, one after the other, of which one progress is made.

@@ -7,13 +7,12 @@ mod write;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use ken_answer::{Pipeline, Policy};
 use ken_eval::compare::AnswersWork;
-use ken_eval::tune::{Findings, Labels, TuneWork, candidates, tell_apart, usable};
+use ken_eval::tune::{Findings, Labels, TuneWork, calibrated_on, candidates, tell_apart, usable};
 use ken_eval::{Question, default_file, read_questions};
-use ken_policy::CalibratedOn;
+use ken_setup::Tuned;
 
 use crate::arguments::tune_policy::TuneArguments;
 use crate::commands::{records, training_questions};
@@ -49,7 +48,11 @@ pub(crate) fn run(
     asked.labels.check(style)?;
     let (findings, taught) = find(arguments, &asked, &mut pipeline, session)?;
     let written = match arguments.write {
-        true => Some(write::write(&findings, config, given, session.settings)?),
+        true => {
+            pipeline.settings.policy = findings.chosen().policy;
+            let tuned_for = Tuned::of(session.settings, &pipeline);
+            Some(write::write(&findings, &tuned_for, config, given, session.settings)?)
+        }
         false => None,
     };
     match session.json {
@@ -103,7 +106,8 @@ fn find(
         labels: asked.labels,
         max_loss: arguments.max_loss,
     };
-    let on = calibrated_on(&arguments.questions, pipeline);
+    let file = arguments.questions.file_name().unwrap_or_default();
+    let on = calibrated_on(file.to_string_lossy().into_owned(), pipeline);
     let tuned = work.run(pipeline, on, &begin)?;
     let confirmed = match &asked.confirming {
         Some((path, others)) => {
@@ -131,18 +135,4 @@ fn find(
         confirmed,
     };
     Ok((findings, taught))
-}
-
-/// What a guarantee is for.
-fn calibrated_on(questions: &Path, pipeline: &Pipeline) -> CalibratedOn {
-    let file = questions.file_name().unwrap_or_default();
-    let corpus = pipeline.retriever().map(|one| one.back_end().fingerprint());
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    CalibratedOn {
-        records: file.to_string_lossy().into_owned(),
-        questions: 0,
-        model: pipeline.model.fingerprint().to_owned(),
-        corpus: corpus.unwrap_or_default(),
-        created: now.map_or(0, |since| since.as_secs()),
-    }
 }

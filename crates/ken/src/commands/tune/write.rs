@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use ken_eval::tune::Findings;
-use ken_setup::{Key, Settings};
+use ken_setup::{Key, Settings, Tuned};
 
 use crate::commands::provenance::for_a_shell;
 use crate::failure::Result;
@@ -12,6 +12,9 @@ use crate::terminal::remark;
 
 /// The file of the guarantee, beside the settings.
 const GUARANTEE: &str = "tuned.guarantee.json";
+
+/// The file of what the policy was tuned for, beside the settings.
+const TUNED_FOR: &str = "tuned.toml";
 
 /// What was written.
 pub(super) struct Written {
@@ -27,12 +30,14 @@ pub(super) struct Written {
 
 pub(super) fn write(
     findings: &Findings,
+    tuned_for: &Tuned,
     config: Option<&Path>,
     given: &[(Key, OsString)],
     settings: &Settings,
 ) -> Result<Written> {
-    let policy = findings.chosen().policy.to_string();
-    let path = Settings::write(config, Key::policy, &policy)?;
+    let path = Settings::write(config, Key::policy, &tuned_for.policy)?;
+    tuned_for.write(&path.with_file_name(TUNED_FOR))?;
+    Settings::write(config, Key::tuned, TUNED_FOR)?;
     let guarantee = match &findings.tuned.guarantee {
         Some(guarantee) => {
             let file = path.with_file_name(GUARANTEE);

@@ -1,0 +1,111 @@
+//! What a policy was tuned for. It was chosen for one model, one style of answers and one way to find evidence; with
+//! others its threshold says nothing, so it is refused there.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use ken_answer::Pipeline;
+use serde::{Deserialize, Serialize};
+
+use crate::error::SetupError;
+use crate::settings::Settings;
+
+/// What may change under a tuned policy. Corpora grow, and how a model computes changes its answers little.
+const MAY_CHANGE: [&str; 5] = ["corpus", "device", "policy", "precision", "seed"];
+
+/// The file that `ken tune --write` leaves beside the settings.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tuned {
+    /// The policy.
+    pub policy: String,
+    /// What its answers depended on, by name.
+    pub measured_with: BTreeMap<String, String>,
+}
+
+impl Tuned {
+    /// Of the policy of a pipeline that measured it.
+    #[must_use]
+    pub fn of(settings: &Settings, pipeline: &Pipeline) -> Self {
+        Self {
+            policy: pipeline.settings.policy.to_string(),
+            measured_with: measured_with(settings, pipeline),
+        }
+    }
+
+    /// Writes the file, in the place of the one that is there.
+    ///
+    /// # Errors
+    /// A file that cannot be written.
+    pub fn write(&self, path: &Path) -> Result<(), SetupError> {
+        let text = toml::to_string(self).map_err(|reason| SetupError::NotTuned {
+            path: path.to_owned(),
+            reason: reason.to_string(),
+        })?;
+        Ok(ken_storage::output(path, text.as_bytes())?)
+    }
+
+    fn read(path: &Path) -> Result<Self, SetupError> {
+        let not_tuned = |reason: String| SetupError::NotTuned {
+            path: path.to_owned(),
+            reason,
+        };
+        let text = std::fs::read_to_string(path).map_err(|cause| not_tuned(cause.to_string()))?;
+        toml::from_str(&text).map_err(|cause| not_tuned(cause.message().to_owned()))
+    }
+}
+
+impl Settings {
+    /// Has a pipeline answer in the style in which people are answered.
+    ///
+    /// # Errors
+    /// As [`Settings::check_tuned`].
+    pub fn answer_people(&self, pipeline: &mut Pipeline) -> Result<(), SetupError> {
+        pipeline.settings.style = self.style(pipeline.model.as_ref());
+        self.check_tuned(pipeline)
+    }
+
+    /// Checks that the policy of a pipeline, if it was tuned, was tuned for such a pipeline.
+    ///
+    /// # Errors
+    /// [`SetupError::TunedOtherwise`]; a file that is none of [`Tuned`].
+    pub fn check_tuned(&self, pipeline: &Pipeline) -> Result<(), SetupError> {
+        let Some(path) = &self.tuned else {
+            return Ok(());
+        };
+        let Tuned {
+            policy,
+            measured_with: then,
+        } = Tuned::read(path)?;
+        if policy != pipeline.settings.policy.to_string() {
+            return Ok(());
+        }
+        let now = measured_with(self, pipeline);
+        let names: BTreeSet<&String> = then.keys().chain(now.keys()).collect();
+        // Corpora that are opened later are reranked as the settings say.
+        let is_known = |name: &str| name != "rerank" || pipeline.retriever().is_some();
+        let said = |of: &BTreeMap<String, String>, name: &str| match of.get(name) {
+            Some(value) => format!("{name} {value}"),
+            None => format!("no {name}"),
+        };
+        let other = names
+            .into_iter()
+            .find(|name| then.get(*name) != now.get(*name) && is_known(name));
+        match other {
+            None => Ok(()),
+            Some(name) => Err(SetupError::TunedOtherwise {
+                policy,
+                then: said(&then, name),
+                now: said(&now, name),
+            }),
+        }
+    }
+}
+
+/// What a tuned policy depends on.
+fn measured_with(settings: &Settings, pipeline: &Pipeline) -> BTreeMap<String, String> {
+    let mut with = settings.identity(pipeline);
+    with.retain(|name, _| !MAY_CHANGE.contains(&name.as_str()) && !name.starts_with("source "));
+    with.insert("style".to_owned(), pipeline.settings.style.to_string());
+    with
+}
