@@ -5,6 +5,16 @@
 //! policies on the same answers. [`retrieval`] measures search alone, [`mod@card`] shows what a model knows. [`mod@probe`] measures what a model knows, and [`calibration`] derives from it
 //! what thresholds are chosen on. Whatever asks a model about many questions is one resumable [`run`], which [`mod@part`] splits among jobs. This crate
 //! loads no model, opens no corpus, and links no training: it is given them.
+//!
+//! ```
+//! use ken_eval::paired_interval;
+//!
+//! // Of 40 questions, one policy alone answers three right, and the other alone one.
+//! let differences = [[1.0; 3].as_slice(), &[-1.0], &[0.0; 36]].concat();
+//! let [low, high] = paired_interval(&differences, 0).ok_or("no questions")?;
+//! assert!(low < 0.0 && 0.05 < high, "nothing is shown: {low} to {high}");
+//! # Ok::<(), &str>(())
+//! ```
 
 pub mod bootstrap;
 pub mod calibration;

@@ -5,6 +5,13 @@
 //! them for the tuning of a language model, and [`tuning`] tunes it. [`pruning`] finds the passages that a corpus
 //! can do without, and [`export`] writes records as tables. This crate loads no model and opens no corpus: it is
 //! given them.
+//!
+//! ```
+//! use ken_lab::pruning::count;
+//!
+//! // How many of 2,376 passages go at a ratio of 0.3: never more than that share.
+//! assert_eq!(count(0.3, 2_376), 712);
+//! ```
 
 pub mod examples;
 pub mod export;

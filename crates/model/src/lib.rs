@@ -1,6 +1,16 @@
 //! Models in files or behind endpoints: decoders that generate and score text on this machine
 //! (`decoder`), encoders that embed it (`encoder`), the arithmetic that both share (`kernels`), and
 //! both behind endpoints (`remote`). Knows nothing of corpora, prompts' contents or routing.
+//!
+//! ```no_run
+//! use std::path::Path;
+//!
+//! use ken_model::decoder::{Decoder, LoadOptions};
+//!
+//! let decoder = Decoder::load(Path::new("smollm2-135m-instruct.gguf"), &LoadOptions::default())?;
+//! assert!(decoder.has_chat_template() && decoder.context_tokens() > 2_000);
+//! # Ok::<(), ken_model::decoder::DecoderError>(())
+//! ```
 
 pub mod decoder;
 pub mod encoder;

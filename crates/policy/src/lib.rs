@@ -1,5 +1,16 @@
 //! Policies: from what is measured of a question and its evidence to whether it is searched for, read and answered.
 //! Maps numbers to a choice; never calls a model.
+//!
+//! ```
+//! use ken_policy::{Decision, Policy, decide};
+//!
+//! let policy: Policy = "uncertainty:perplexity@1.5".parse()?;
+//! assert_eq!(decide(&policy, Some(1.2), None, false), Decision::Spared);
+//! // What cannot be measured is retrieved for.
+//! assert!(decide(&policy, Some(1.9), None, false).is_kept());
+//! assert!(decide(&policy, None, None, false).is_kept());
+//! # Ok::<(), ken_policy::UnknownPolicy>(())
+//! ```
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod abstention;

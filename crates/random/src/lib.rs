@@ -1,5 +1,14 @@
 //! SplitMix64: seeded random numbers that are the same on every machine and in every version, so that
 //! whatever was sampled, trained or built with a seed can be reproduced.
+//!
+//! ```
+//! let mut state = 7;
+//! let mut names = ["Ada", "Ben", "Cleo", "Dov"];
+//! ken_random::shuffle(&mut names, 2, &mut state);
+//! let mut again = ["Ada", "Ben", "Cleo", "Dov"];
+//! ken_random::shuffle(&mut again, 2, &mut 7);
+//! assert_eq!(names, again);
+//! ```
 
 /// The increment of the state. Its multiples are far apart, so that consecutive integers times it seed
 /// independent sequences.

@@ -1,6 +1,21 @@
 //! ken as a server: OpenAI's API and ken's own, over models and corpora that are opened by `ken-setup`, with
 //! the one pipeline of `ken-answer`. Wire types stand here and nowhere else. It trains nothing and reads no
 //! documents.
+//!
+//! ```no_run
+//! use std::sync::{Arc, atomic::AtomicBool};
+//!
+//! use ken_server::{Access, Served};
+//! use ken_setup::{Key, Settings, Setup};
+//!
+//! let settings = Settings::resolve(None, [(Key::corpus, "notes.ken".into())])?;
+//! let stop = Arc::new(AtomicBool::new(false));
+//! let access = Access::open(settings.server_keys.clone())?;
+//! let listener = ken_server::bind(settings.listen, &access)?;
+//! let served = Served::open(&Setup::quiet(&settings, &stop), None, Arc::new(|entry| eprintln!("{entry:?}")))?;
+//! ken_server::serve(served, access, listener, None, &stop)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 

@@ -143,9 +143,7 @@ pub enum SetupError {
         now: String,
     },
     #[error("{} does not say what a policy was tuned for: {reason}", path.display())]
-    #[diagnostic(
-        remedy = "tune again by <Tune>, or take `tuned` out of ken.toml"
-    )]
+    #[diagnostic(remedy = "tune again by <Tune>, or take `tuned` out of ken.toml")]
     NotTuned { path: PathBuf, reason: String },
     #[error(transparent)]
     Storage(#[from] StorageError),

@@ -26,6 +26,19 @@ pub struct Setup<'a> {
     pub withheld: &'a dyn Fn(&SetupError),
 }
 
+impl<'a> Setup<'a> {
+    /// Opens without a word: models are fetched unwatched, and keys withheld silently.
+    #[must_use]
+    pub fn quiet(settings: &'a Settings, stop: &'a Arc<AtomicBool>) -> Self {
+        Self {
+            settings,
+            stop,
+            watch: &|| Box::new(|_| {}),
+            withheld: &|_| {},
+        }
+    }
+}
+
 impl Setup<'_> {
     /// The folder or file of a model, fetched first if it is not cached.
     ///

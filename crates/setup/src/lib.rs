@@ -1,6 +1,15 @@
 //! From settings to what they name: models, corpora, rerankers, policies and pipelines, opened alike
 //! for the command line, a server and Python. Whoever calls says what was given ([`Settings::resolve`]),
 //! watches models being fetched, and may stop it ([`Setup`]); nothing is printed or drawn here.
+//!
+//! ```
+//! use ken_setup::{Key, Settings};
+//!
+//! let settings = Settings::resolve(None, [(Key::policy, "certainty@0.5".into()), (Key::k, "5".into())])?;
+//! assert_eq!(settings.answering().policy.to_string(), "certainty@0.5");
+//! assert_eq!(settings.answering().k, 5);
+//! # Ok::<(), ken_setup::SetupError>(())
+//! ```
 
 mod error;
 mod fetch;

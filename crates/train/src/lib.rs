@@ -1,5 +1,13 @@
 //! Training: decoders, fine-tuned or from scratch (`decoder`, `run`), and small heads over vectors
 //! (`heads`). Knows nothing of question sets, corpora or the command line.
+//!
+//! ```
+//! use ken_train::Schedule;
+//!
+//! let schedule = Schedule { peak: 2e-4, warm_up: 0.1, floor: 0.05 };
+//! assert!(schedule.at(0, 100) < schedule.at(9, 100));
+//! assert!((schedule.at(9, 100) - 2e-4).abs() < 1e-12 && schedule.at(99, 100) < 1.1e-5);
+//! ```
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod adapter;

@@ -9,7 +9,9 @@ use ken_index::Mode;
 
 use super::corpora;
 use super::join::PartFlag;
-use crate::config::{ADVANCED, DECIDING, FINDING, Flag, Key, MODEL, Settings, count, flags, share};
+use crate::config::{
+    ADVANCED, DECIDING, FINDING, Flag, Key, MODEL, Settings, advanced, count, flags, share,
+};
 
 /// All settings that an answer depends on, except the policy.
 fn answering() -> Vec<Arg> {

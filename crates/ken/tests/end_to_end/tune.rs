@@ -94,14 +94,23 @@ fn a_policy_is_chosen_confirmed_written_and_used() {
     assert_eq!(ken.json(&ask)["policy"], "always");
     for (flags, told) in [
         (["--k", "2"], "always was tuned with k 1, and here is k 2"),
-        (["--style", "full"], "with style short, and here is style full"),
-        (["--neighbors", "1"], "with no neighbors, and here is neighbors 1"),
+        (
+            ["--style", "full"],
+            "with style short, and here is style full",
+        ),
+        (
+            ["--neighbors", "1"],
+            "with no neighbors, and here is neighbors 1",
+        ),
     ] {
         let other = ken.refusal(&[&ask[..], &flags].concat());
         other.is("tuned_otherwise", told, "ken tune QUESTIONS --write");
     }
     // Another policy was not tuned, and what is computed otherwise is no other answer.
-    for flags in [&["--k", "2", "--policy", "documents"][..], &["--precision", "f32"]] {
+    for flags in [
+        &["--k", "2", "--policy", "documents"][..],
+        &["--precision", "f32"],
+    ] {
         ken.json(&[&ask[..], flags].concat());
     }
     let eval = ["eval", "others.jsonl", "--corpus", "island"];
@@ -112,9 +121,11 @@ fn a_policy_is_chosen_confirmed_written_and_used() {
         "--policy",
     );
     ken.write("tuned.toml", "policy = 1");
-    ken.refusal(&ask).is("not_tuned", "tuned.toml does not say", "tune again");
+    ken.refusal(&ask)
+        .is("not_tuned", "tuned.toml does not say", "tune again");
     std::fs::remove_file(ken.path("tuned.toml")).unwrap();
-    ken.refusal(&ask).is("not_tuned", "tuned.toml does not say", "tune again");
+    ken.refusal(&ask)
+        .is("not_tuned", "tuned.toml does not say", "tune again");
     // Nothing is answered again, and the same is said.
     let text = ken.text(&tune);
     for part in [

@@ -51,7 +51,13 @@ pub(crate) fn run(
         true => {
             pipeline.settings.policy = findings.chosen().policy;
             let tuned_for = Tuned::of(session.settings, &pipeline);
-            Some(write::write(&findings, &tuned_for, config, given, session.settings)?)
+            Some(write::write(
+                &findings,
+                &tuned_for,
+                config,
+                given,
+                session.settings,
+            )?)
         }
         false => None,
     };
