@@ -5,8 +5,7 @@
 //! use std::ops::ControlFlow;
 //! use std::sync::Arc;
 //!
-//! use ken_answer::{AnswerSettings, Memory, Pipeline, Policy, Style};
-//! use ken_language::Sampling;
+//! use ken_answer::{AnswerSettings, Pipeline, Policy};
 //! use ken_testing::{Fact, TableModel};
 //!
 //! let model = TableModel::new(vec![Fact {
@@ -15,21 +14,7 @@
 //!     known: 1.0,
 //!     ..Fact::default()
 //! }])?;
-//! let settings = AnswerSettings {
-//!     policy: Policy::NEVER,
-//!     abstain: None,
-//!     memory: Memory::Answer,
-//!     mode: Default::default(),
-//!     k: 3,
-//!     evidence_tokens: 1_000,
-//!     neighbors: 0,
-//!     style: Style::Short,
-//!     max_tokens: 16,
-//!     full_tokens: 256,
-//!     sampling: Sampling::Greedy,
-//!     samples: 1,
-//!     seed: 0,
-//! };
+//! let settings = AnswerSettings { policy: Policy::NEVER, ..AnswerSettings::default() };
 //! let pipeline = Pipeline::new(Arc::new(model), None, settings);
 //! let answer = pipeline.answer("Who keeps the keys?", &mut |_| ControlFlow::Continue(()))?;
 //! assert_eq!(answer.answer, "Ilse Marrow");

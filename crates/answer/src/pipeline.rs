@@ -16,6 +16,7 @@ use crate::answer::{Answer, Retrieved};
 use crate::brought::{Brought, Conversation};
 use crate::conversation::{Exchange, Standalone, is_small_talk, standalone};
 use crate::error::AnswerError;
+use crate::measure::questions::SAMPLES;
 use crate::measure::routing_models::RoutingModels;
 use crate::memory::Memory;
 use crate::prompt::{self, QuestionPrompt, Refusal};
@@ -51,6 +52,27 @@ pub struct AnswerSettings {
     pub samples: usize,
     /// The seed of what a policy draws.
     pub seed: u64,
+}
+
+/// Every question retrieves, and answers are short and greedy: what holds where nobody says otherwise.
+impl Default for AnswerSettings {
+    fn default() -> Self {
+        Self {
+            policy: Policy::ALWAYS,
+            abstain: None,
+            memory: Memory::Mark,
+            mode: Mode::default(),
+            k: 3,
+            evidence_tokens: 1536,
+            neighbors: 0,
+            style: Style::Short,
+            max_tokens: 64,
+            full_tokens: 512,
+            sampling: Sampling::Greedy,
+            samples: SAMPLES,
+            seed: 0,
+        }
+    }
 }
 
 impl AnswerSettings {

@@ -49,8 +49,6 @@ mod tests {
     use std::ops::ControlFlow;
     use std::sync::Arc;
 
-    use ken_index::Mode;
-    use ken_language::Sampling;
     use ken_testing::{Fact, TableModel};
 
     use super::*;
@@ -65,18 +63,9 @@ mod tests {
         };
         let settings = AnswerSettings {
             policy: policy.parse().unwrap(),
-            abstain: None,
-            memory: crate::Memory::Mark,
-            mode: Mode::Lexical,
-            k: 1,
-            evidence_tokens: 500,
-            neighbors: 0,
             style,
-            max_tokens: 16,
-            full_tokens: 64,
-            sampling: Sampling::Greedy,
             samples: 3,
-            seed: 0,
+            ..AnswerSettings::default()
         };
         let model = Arc::new(TableModel::new(vec![fact]).unwrap());
         let mut seen = String::new();

@@ -25,9 +25,6 @@ pub struct Opened {
     pub retriever: Option<Retriever>,
 }
 
-/// Passages retrieved for an answer if the settings do not say how many.
-const PASSAGES_READ: usize = 3;
-
 impl Setup<'_> {
     /// Everything that answering under the policy of the settings takes.
     ///
@@ -237,9 +234,6 @@ impl Setup<'_> {
     }
 }
 
-/// The longest full answer, in tokens, if the settings do not say.
-const FULL_TOKENS: usize = 512;
-
 impl Settings {
     /// The style in which people are answered: what the settings say, or what suits the model.
     #[must_use]
@@ -265,17 +259,18 @@ impl Settings {
     /// name no policy.
     #[must_use]
     pub fn answering(&self) -> ken_answer::AnswerSettings {
+        let default = ken_answer::AnswerSettings::default();
         ken_answer::AnswerSettings {
-            policy: self.policy.0.unwrap_or(Policy::ALWAYS),
+            policy: self.policy.0.unwrap_or(default.policy),
             abstain: self.abstain,
             memory: self.memory,
             mode: self.mode,
-            k: self.k(PASSAGES_READ),
+            k: self.k(default.k),
             evidence_tokens: self.evidence_tokens,
-            neighbors: self.neighbors.unwrap_or_default(),
-            style: Style::Short,
+            neighbors: self.neighbors.unwrap_or(default.neighbors),
+            style: default.style,
             max_tokens: self.max_tokens(),
-            full_tokens: self.max_tokens.unwrap_or(FULL_TOKENS),
+            full_tokens: self.max_tokens.unwrap_or(default.full_tokens),
             sampling: Sampling::at(self.temperature as f32, self.seed),
             samples: self.samples,
             seed: self.seed,

@@ -79,12 +79,11 @@ impl Pipeline {
 mod tests {
     use std::sync::Arc;
 
-    use ken_index::Mode;
-    use ken_language::{LanguageModel, Sampling};
+    use ken_language::LanguageModel;
     use ken_testing::{Fact, TableModel};
 
     use super::*;
-    use crate::{AnswerSettings, AssessedModel, Assessor, RoutingModels, Style, prompt};
+    use crate::{AnswerSettings, AssessedModel, Assessor, RoutingModels, prompt};
 
     fn pipeline(with_evidence: bool) -> Pipeline {
         let fact = Fact {
@@ -95,18 +94,8 @@ mod tests {
         };
         let settings = AnswerSettings {
             policy: Policy::NEVER,
-            abstain: None,
-            memory: crate::Memory::Mark,
-            mode: Mode::Lexical,
-            k: 1,
-            evidence_tokens: 500,
-            neighbors: 0,
-            style: Style::Short,
-            max_tokens: 16,
-            full_tokens: 64,
-            sampling: Sampling::Greedy,
             samples: 3,
-            seed: 0,
+            ..AnswerSettings::default()
         };
         let model = Arc::new(TableModel::new(vec![fact]).unwrap());
         let assessed = AssessedModel {

@@ -142,9 +142,7 @@ fn text_budget(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Answer, AnswerSettings, Style};
-    use ken_index::Mode;
-    use ken_language::Sampling;
+    use crate::{Answer, AnswerSettings};
     use ken_testing::{Fact, TableModel};
     use std::sync::Arc;
 
@@ -169,18 +167,8 @@ mod tests {
         };
         let settings = AnswerSettings {
             policy: policy.parse().unwrap(),
-            abstain: None,
-            memory: crate::Memory::Mark,
-            mode: Mode::Lexical,
-            k: 1,
-            evidence_tokens: 500,
-            neighbors: 0,
-            style: Style::Short,
-            max_tokens: 16,
-            full_tokens: 64,
-            sampling: Sampling::Greedy,
             samples: 3,
-            seed: 0,
+            ..AnswerSettings::default()
         };
         Pipeline::new(Arc::new(table), None, settings)
     }

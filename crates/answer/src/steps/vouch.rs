@@ -115,8 +115,6 @@ fn short_answer(measured: &Measurements) -> String {
 mod tests {
     use std::sync::Arc;
 
-    use ken_index::Mode;
-    use ken_language::Sampling;
     use ken_testing::{Fact, TableModel};
 
     use super::*;
@@ -138,17 +136,9 @@ mod tests {
         let settings = AnswerSettings {
             policy: policy.parse().unwrap(),
             abstain: Some(abstain.parse().unwrap()),
-            memory: crate::Memory::Mark,
-            mode: Mode::Lexical,
-            k: 1,
-            evidence_tokens: 500,
-            neighbors: 0,
             style,
-            max_tokens: 16,
-            full_tokens: 64,
-            sampling: Sampling::Greedy,
             samples: 3,
-            seed: 0,
+            ..AnswerSettings::default()
         };
         let instruction = verbalize(QuestionPrompt::open("who?"), None).instruction;
         let model = TableModel::new(vec![fact]).unwrap();

@@ -11,7 +11,7 @@ use std::sync::{Arc, LazyLock};
 use ken_answer::datastore::SELF;
 use ken_answer::{
     AnswerError, AnswerSettings, Datastore, Measurements, Pipeline, Policy, QuestionPrompt,
-    RoutingModels, Signal, Style, prompt,
+    RoutingModels, Signal, prompt,
 };
 use ken_eval::{AboutSubject, auroc, place_in_split};
 use ken_index::Mode;
@@ -196,18 +196,13 @@ fn written(model: &Decoder, prompt: &Prompt) -> String {
 fn settings() -> AnswerSettings {
     AnswerSettings {
         policy: "self-route".parse().unwrap(),
-        abstain: None,
-        memory: ken_answer::Memory::Mark,
         mode: Mode::Lexical,
         k: 1,
         evidence_tokens: 40,
-        neighbors: 0,
-        style: Style::Short,
         max_tokens: 8,
         full_tokens: 64,
-        sampling: Sampling::Greedy,
         samples: 2,
-        seed: 0,
+        ..AnswerSettings::default()
     }
 }
 

@@ -8,13 +8,13 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use ken_answer::{
-    Abstention, AnswerSettings, Datastore, Pipeline, Policy, Retriever, RoutingModels, Style,
+    Abstention, AnswerSettings, Datastore, Pipeline, Policy, Retriever, RoutingModels,
 };
 use ken_corpus::Corpus;
 use ken_documents::read_documents;
-use ken_index::{Index, Mode};
+use ken_index::Index;
 use ken_ingest::{Cut, Ingest, ingest};
-use ken_language::{Embedder, LanguageModel, Sampling};
+use ken_language::{Embedder, LanguageModel};
 use ken_policy::Guarantee;
 use ken_server::{
     Access, Configured, Grant, Keys, Library, Limits, Opened, Scope, Served, Tools, bind, serve,
@@ -521,18 +521,13 @@ fn served_with(
     let corpora = ["notes", "boats"].map(|name| opened(folder, name, embedder.clone()));
     let settings = AnswerSettings {
         policy,
-        abstain: None,
-        memory: ken_answer::Memory::Mark,
-        mode: Mode::Hybrid,
         k: 2,
         evidence_tokens: 500,
-        neighbors: 0,
-        style: Style::Short,
         max_tokens: 16,
         full_tokens: 64,
-        sampling: Sampling::Greedy,
         samples: 4,
         seed: 3,
+        ..AnswerSettings::default()
     };
     let pipeline = with(Pipeline::new(Arc::new(model), None, settings));
     let log = move |entry: &ken_server::Entry| {

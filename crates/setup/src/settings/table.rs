@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 
-use ken_answer::{Abstention, EvidencePlace, Memory, Policy, Rerank, Style};
+use ken_answer::{Abstention, AnswerSettings, EvidencePlace, Memory, Policy, Rerank, Style};
 use ken_corpus::{Active, Cut, Filter, Segmentation};
 use ken_hub::ModelReference;
 use ken_index::{Mode, Recall};
@@ -290,14 +290,12 @@ fn as_text<S: Serializer>(value: &impl Display, serializer: S) -> Result<S::Ok, 
     serializer.collect_str(value)
 }
 
-/// The longest short answer, in tokens, if the settings do not say.
-const SHORT_TOKENS: usize = 64;
-
 impl Settings {
     /// The longest short answer, in tokens.
     #[must_use]
     pub fn max_tokens(&self) -> usize {
-        self.max_tokens.unwrap_or(SHORT_TOKENS)
+        self.max_tokens
+            .unwrap_or_else(|| AnswerSettings::default().max_tokens)
     }
 
     /// The corpus.

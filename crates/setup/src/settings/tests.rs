@@ -55,7 +55,7 @@ fn what_was_given_wins_over_variables_and_those_over_the_file() {
 #[test]
 fn defaults_are_those_of_the_libraries() {
     let settings = Settings::by_default().unwrap();
-    assert_eq!(settings.samples, ken_answer::SAMPLES);
+    assert_eq!(settings.answering(), ken_answer::AnswerSettings::default());
     assert_eq!(
         settings.max_document_bytes.0,
         Budget::DEFAULT_DOCUMENT_BYTES
