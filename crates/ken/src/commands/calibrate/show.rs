@@ -111,7 +111,8 @@ fn as_json(shape: Shape, chosen: &Chosen<'_>) -> Value {
         observed.observations.len()
     };
     let abstain = arguments.abstain.map(|signal| signal.name);
-    let grades = calibration.each_k.iter().map(grade_as_json).collect();
+    let grades: Value = calibration.each_k.iter().map(grade_as_json).collect();
+    let answered = if_met(json!(calibration.coverage()));
     let from_memory = if_met(json!(calibration.from_memory()));
     let wrong = if_met(bounded(calibration.error()));
     let withheld = if_met(json!(calibration.right_abstentions()));
@@ -128,11 +129,7 @@ fn as_json(shape: Shape, chosen: &Chosen<'_>) -> Value {
         (true, "samples", json!(arguments.samples)),
         (graded, "mean_k", json!(calibration.mean_k())),
         (graded, "always_k", json!(chosen.always_k)),
-        (
-            abstaining,
-            "answered",
-            if_met(json!(calibration.coverage())),
-        ),
+        (abstaining, "answered", answered),
         (abstaining, "from_memory", from_memory),
         (abstaining, "answered_wrong", wrong),
         (abstaining, "right_abstentions", withheld),
