@@ -124,19 +124,17 @@ pub fn observe(
     seed: u64,
 ) -> Result<Observed, CalibrationError> {
     let review = review.unwrap_or(question);
-    let mut compared = Vec::new();
-    for ((record, question), review) in records.iter().zip(question.1).zip(review.1) {
-        if let Some(right) = both_right(record) {
-            compared.push((record, right, [*question, *review]));
-        }
-    }
+    let scored = records.iter().zip(question.1).zip(review.1);
+    let compared = scored.filter_map(|((record, question), review)| {
+        Some((record, both_right(record)?, [*question, *review]))
+    });
+    let compared: Vec<_> = compared.collect();
     if compared.is_empty() {
         let records = records.len();
         return Err(CalibrationError::NothingToCompare { records });
     }
-    let is_told = |at: usize| compared.iter().any(|(_, _, scores)| scores[at].is_some());
     for (at, (signal, _)) in [question, review].into_iter().enumerate() {
-        if !is_told(at) {
+        if compared.iter().all(|(.., scores)| scores[at].is_none()) {
             return Err(CalibrationError::NotMeasured { signal });
         }
     }
@@ -150,23 +148,18 @@ pub fn observe(
         let [Some(question), Some(review)] = scores else {
             continue;
         };
-        let mut right_at = |k: usize| match k {
-            0 => memory,
-            k if k == always_k => always,
-            k => {
-                let correct = record.at_k.get(&k).and_then(|answer| answer.correct);
-                if correct.is_none() {
-                    missing.insert(k);
-                }
-                number(correct.unwrap_or_default())
-            }
+        let right_at = |k: usize| match k {
+            0 => Some(memory),
+            k if k == always_k => Some(always),
+            k => record.at_k.get(&k)?.correct.map(number),
         };
+        missing.extend(ks.iter().copied().filter(|&k| right_at(k).is_none()));
         observations.push(Observation {
             question,
             review,
             memory,
             always,
-            at_k: ks.iter().map(|&k| right_at(k)).collect(),
+            at_k: (ks.iter().map(|&k| right_at(k).unwrap_or_default())).collect(),
             second_half: half(seed, record.subject()) == 1,
         });
     }

@@ -67,13 +67,18 @@ fn run(arguments: &Arguments, matches: &ArgMatches, given: &[OsString]) -> Resul
         Verb::World(world) => world.verb.amend(&mut settings),
         _ => {}
     }
-    let session = &Session {
+    let session = Session {
         settings: &settings,
         given,
         json,
         quiet: arguments.global.quiet,
         stop,
     };
+    dispatch(arguments, matches, &session)
+}
+
+/// Runs a verb that takes the settings.
+fn dispatch(arguments: &Arguments, matches: &ArgMatches, session: &Session<'_>) -> Result<()> {
     match &arguments.verb {
         Verb::Completions(_) | Verb::Man(_) => Ok(()),
         Verb::Demo(demo) => commands::demo::run(demo, session),

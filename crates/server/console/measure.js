@@ -3,6 +3,7 @@
 
 import { escaped, get, post, text } from "./api.js";
 import { button, field, make, notice, told } from "./dom.js";
+import { dropZone } from "./dropzone.js";
 import { count } from "./format.js";
 import { follow, isOpen, progressOf } from "./jobs.js";
 import { reported } from "./report.js";
@@ -105,7 +106,10 @@ function measureForm({ corpora, models, collected }, begun) {
   const file = make("input", { type: "file", required: true, accept: ".jsonl,.json" });
   const refused = make("p", { class: "warn", role: "alert" });
   const named = field("Policies, with commas between", policies);
-  const zone = dropZone(file);
+  const zone = dropZone((dropped) => { if (dropped?.files.length) file.files = dropped.files; },
+    make("p", {}, "Drop a file of questions here, or choose it. Each line is one:"),
+    make("pre", { class: "scroll", tabindex: "0" }, '{"id": "1", "question": "Who changes the oil?", "golden_answers": ["Ida"]}'),
+    make("div", { class: "row" }, field("File of questions", file)));
   const form = make("form", { "aria-label": "What to measure" },
     make("div", { class: "row" }, field("What", kind), named, field("Corpus", corpus), field("Questions", source)), zone,
     !collected && make("p", { class: "dim small" }, "None are collected yet: give past questions their right answers on the page Traffic."),
@@ -135,23 +139,4 @@ function measureForm({ corpora, models, collected }, begun) {
 async function questionsIn(file) {
   const name = file.name.replace(/\..*$/, "").replace(/[^A-Za-z0-9_-]+/g, "-").replace(/^[-_]+/, "").slice(0, 64);
   return { questions: await file.text(), ...(name && { name }) };
-}
-
-/** Where a file of questions is dropped or chosen. @param {any} input */
-function dropZone(input) {
-  const zone = make("div", { class: "drop" },
-    make("p", {}, "Drop a file of questions here, or choose it. Each line is one:"),
-    make("pre", { class: "scroll", tabindex: "0" }, '{"id": "1", "question": "Who changes the oil?", "golden_answers": ["Ida"]}'),
-    make("div", { class: "row" }, field("File of questions", input)));
-  const over = (/** @type {boolean} */ is) => (/** @type {DragEvent} */ event) => {
-    event.preventDefault();
-    zone.classList.toggle("over", is);
-  };
-  zone.addEventListener("dragover", over(true));
-  zone.addEventListener("dragleave", over(false));
-  zone.addEventListener("drop", (/** @type {DragEvent} */ event) => {
-    over(false)(event);
-    if (event.dataTransfer?.files.length) input.files = event.dataTransfer.files;
-  });
-  return zone;
 }

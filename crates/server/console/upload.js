@@ -2,6 +2,7 @@
 
 import { get, upload } from "./api.js";
 import { make, notice, told } from "./dom.js";
+import { dropZone } from "./dropzone.js";
 import { count, counted, share } from "./format.js";
 import { follow, isOpen, progressOf } from "./jobs.js";
 
@@ -40,20 +41,13 @@ export function uploadPanel(name, path, changed) {
     } });
     return make("label", {}, label, input);
   };
-  const zone = make("div", { class: "drop" }, make("p", {}, "Drop files or folders here, or choose them:"),
-    make("div", { class: "row" }, chooser("Add files", {}), chooser("Add a folder", { webkitdirectory: true })));
-  const over = (/** @type {boolean} */ is) => (/** @type {DragEvent} */ event) => {
-    event.preventDefault();
-    zone.classList.toggle("over", is);
-  };
-  zone.addEventListener("dragover", over(true));
-  zone.addEventListener("dragleave", over(false));
-  zone.addEventListener("drop", (/** @type {DragEvent} */ event) => {
-    over(false)(event);
-    // They are there during the event only.
-    const entries = [...event.dataTransfer?.items ?? []].map((item) => item.webkitGetAsEntry());
+  /** @param {DataTransfer | null} dropped */
+  function takeDropped(dropped) {
+    const entries = [...dropped?.items ?? []].map((item) => item.webkitGetAsEntry());
     told(async () => take((await Promise.all(entries.map(filesOf))).flat()));
-  });
+  }
+  const zone = dropZone(takeDropped, make("p", {}, "Drop files or folders here, or choose them:"),
+    make("div", { class: "row" }, chooser("Add files", {}), chooser("Add a folder", { webkitdirectory: true })));
   // Whatever goes on already, from here or elsewhere.
   told(async () => {
     const { data } = await get("/v1/ken/jobs?limit=50");

@@ -70,11 +70,10 @@ pub fn measure_truth(
         return Err(WorldError::CannotScore);
     }
     let documents = documents(world);
+    let by_id = documents.iter();
+    let by_id = by_id.map(|document| (document.id.as_str(), document));
     let corpus = Corpus {
-        by_id: documents
-            .iter()
-            .map(|document| (document.id.as_str(), document))
-            .collect(),
+        by_id: by_id.collect(),
         documents: &documents,
     };
     let mut records = Vec::with_capacity(questions.len());
@@ -95,11 +94,8 @@ pub fn measure_truth(
             })
             .collect();
         let scores = model.score(&requests)?;
-        let mut probabilities = scores.iter().map(|scores| {
-            scores
-                .first()
-                .map_or(0.0, |score: &Score| score.sum().exp())
-        });
+        let probability = |score: Option<&Score>| score.map_or(0.0, |score| score.sum().exp());
+        let mut probabilities = scores.iter().map(|scores| probability(scores.first()));
         for question in questions {
             let truth = &question.metadata;
             let mut next = || probabilities.next().unwrap_or_default();

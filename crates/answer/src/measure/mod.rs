@@ -84,20 +84,15 @@ impl Measuring<'_> {
         questions: &[QuestionPrompt<'_>],
         prompts: &[Prompt],
         mut all: Vec<Measurements>,
-        found: Option<EvidenceContext<'_>>,
+        evidence: Option<EvidenceContext<'_>>,
     ) -> Result<Vec<Measurements>, AnswerError> {
-        let steps = signals.iter().flat_map(|signal| match found {
+        let steps = signals.iter().flat_map(|signal| match evidence {
             Some(_) => signal.steps_of_review(),
             None => signal.steps,
         });
         let mut steps: BTreeSet<Step> = steps.copied().collect();
-        if steps.contains(&Step::Gate)
-            && self
-                .routing
-                .gate
-                .as_ref()
-                .is_some_and(|gate| reads_answer(gate))
-        {
+        let gate = self.routing.gate.as_ref();
+        if steps.contains(&Step::Gate) && gate.is_some_and(|gate| reads_answer(gate)) {
             steps.insert(Step::Greedy);
         }
         for step in steps {
@@ -110,56 +105,67 @@ impl Measuring<'_> {
             };
             let mut slots = Slots {
                 step,
-                open: &open.places,
+                open: &open,
                 all: &mut all,
             };
-            match step {
-                Step::Judge => slots.fill(judge(self.model, &open.texts())?, |all, judgment| {
-                    all.judgment = judgment;
-                }),
-                Step::Greedy => slots.fill(self.greedy(&open)?, |all, drawn| {
-                    all.greedy = drawn.samples.into_iter().next();
-                }),
-                Step::Sample => {
-                    let drawn = self.sample(&open)?.into_iter().zip(&open.questions);
-                    let typed = drawn.map(|((drawn, cost), question)| {
-                        let samples = drawn.samples.iter();
-                        let texts: Vec<&str> = samples.map(|one| one.text.as_str()).collect();
-                        ((question.types(&texts), drawn.samples), cost)
-                    });
-                    slots.fill(typed.collect(), |all, (types, samples)| {
-                        all.types = types;
-                        all.samples = samples;
-                    });
-                }
-                Step::Inspect => {
-                    let inspected = self.inspect(&open, slots.all)?;
-                    slots.fill(inspected, |all, score| all.eigenscore = score);
-                }
-                Step::Represent => slots.fill(self.represent(&open)?, |all, routed| {
-                    all.routed = Some(routed);
-                }),
-                Step::AssessMastery | Step::AssessCertainty => {
-                    slots.fill(self.assess(step, &open)?, |all, (by, need)| {
-                        all.assessed.by = by;
-                        match step {
-                            Step::AssessCertainty => all.assessed.not_certain = need,
-                            _ => all.assessed.not_mastered = need,
-                        }
-                    });
-                }
-                Step::ChooseSource => slots.fill(self.choose_source(&open)?, |all, chosen| {
-                    all.chosen = Some(chosen);
-                }),
-                Step::Rate => slots.fill(self.rate(&open)?, |all, rating| all.rating = rating),
-                Step::Gate => {
-                    let without = found.map_or(&[][..], |found| found.without);
-                    let gated = self.weigh(&open, without, slots.all)?;
-                    slots.fill(gated, |all, gated| all.gated = Some(gated));
-                }
-            }
+            self.take(&mut slots, evidence)?;
         }
         Ok(all)
+    }
+
+    /// Takes a step of the questions for which it is open.
+    fn take(
+        &self,
+        slots: &mut Slots<'_>,
+        evidence: Option<EvidenceContext<'_>>,
+    ) -> Result<(), AnswerError> {
+        let (step, open) = (slots.step, slots.open);
+        match step {
+            Step::Judge => slots.fill(judge(self.model, &open.texts())?, |all, judgment| {
+                all.judgment = judgment;
+            }),
+            Step::Greedy => slots.fill(self.greedy(open)?, |all, drawn| {
+                all.greedy = drawn.samples.into_iter().next();
+            }),
+            Step::Sample => {
+                let drawn = self.sample(open)?.into_iter().zip(&open.questions);
+                let typed = drawn.map(|((drawn, cost), question)| {
+                    let samples = drawn.samples.iter();
+                    let texts: Vec<&str> = samples.map(|one| one.text.as_str()).collect();
+                    ((question.types(&texts), drawn.samples), cost)
+                });
+                slots.fill(typed.collect(), |all, (types, samples)| {
+                    all.types = types;
+                    all.samples = samples;
+                });
+            }
+            Step::Inspect => {
+                let inspected = self.inspect(open, slots.all)?;
+                slots.fill(inspected, |all, score| all.eigenscore = score);
+            }
+            Step::Represent => slots.fill(self.represent(open)?, |all, routed| {
+                all.routed = Some(routed);
+            }),
+            Step::AssessMastery | Step::AssessCertainty => {
+                slots.fill(self.assess(step, open)?, |all, (by, need)| {
+                    all.assessed.by = by;
+                    match step {
+                        Step::AssessCertainty => all.assessed.not_certain = need,
+                        _ => all.assessed.not_mastered = need,
+                    }
+                });
+            }
+            Step::ChooseSource => slots.fill(self.choose_source(open)?, |all, chosen| {
+                all.chosen = Some(chosen);
+            }),
+            Step::Rate => slots.fill(self.rate(open)?, |all, rating| all.rating = rating),
+            Step::Gate => {
+                let without = evidence.map_or(&[][..], |evidence| evidence.without);
+                let gated = self.weigh(open, without, slots.all)?;
+                slots.fill(gated, |all, gated| all.gated = Some(gated));
+            }
+        }
+        Ok(())
     }
 
     fn greedy(&self, open: &Open<'_>) -> Taken<Drawn> {
@@ -281,14 +287,14 @@ impl Measuring<'_> {
 /// The measurements of the questions for which a step is open.
 struct Slots<'a> {
     step: Step,
-    open: &'a [usize],
+    open: &'a Open<'a>,
     all: &'a mut [Measurements],
 }
 
 impl Slots<'_> {
     /// Keeps what a step gave for each of them, and what it cost.
     fn fill<T>(&mut self, taken: Vec<(T, Cost)>, keep: impl Fn(&mut Measurements, T)) {
-        for (&place, (value, cost)) in self.open.iter().zip(taken) {
+        for (&place, (value, cost)) in self.open.places.iter().zip(taken) {
             keep(&mut self.all[place], value);
             self.all[place].costs.insert(self.step, cost);
         }

@@ -62,11 +62,8 @@ impl Pipeline {
         let (wanted, reach) = (self.settings.evidence_tokens, self.settings.neighbors);
         let mut all = Vec::new();
         for (corpus, indices) in by_corpus {
-            let questions: Vec<&str> = indices
-                .iter()
-                .map(|&at| drafts[at].question.question)
-                .collect();
-            let found = self.find(corpus.as_deref(), &questions)?;
+            let questions = indices.iter().map(|&at| drafts[at].question.question);
+            let found = self.find(corpus.as_deref(), &questions.collect::<Vec<_>>())?;
             all.extend(indices.into_iter().zip(found));
         }
         for (index, (found, before)) in all {
@@ -82,25 +79,20 @@ impl Pipeline {
             let k = draft.choice.k.unwrap_or(found.results.len());
             let results = found.results.into_iter().take(k);
             draft.retrieved = results.map(Retrieved::unread).collect();
+            let (model, question) = (self.model.as_ref(), draft.question.question);
             // As in `check`: the question's length matters only where the budget is tight.
-            let budget = if draft.question.question.len().saturating_add(wanted) <= limit {
+            let budget = if question.len().saturating_add(wanted) <= limit {
                 wanted
             } else {
-                let question = self.model.count_tokens(draft.question.question)?;
+                let question = self.model.count_tokens(question)?;
                 limit.saturating_sub(question).min(wanted)
             };
             let corpus = draft.corpus.as_deref();
             let retriever = corpus.and_then(|name| self.extra_corpora.get(name));
-            fit(
-                self.model.as_ref(),
-                retriever.or(self.retriever()),
-                draft.question.question,
-                &mut draft.retrieved,
-                budget,
-            )?;
-            if let Some(retriever) = retriever.or(self.retriever()).filter(|_| reach > 0) {
+            let retriever = retriever.or(self.retriever());
+            fit(model, retriever, question, &mut draft.retrieved, budget)?;
+            if let Some(retriever) = retriever.filter(|_| reach > 0) {
                 let retrieved = std::mem::take(&mut draft.retrieved);
-                let model = self.model.as_ref();
                 draft.retrieved = with_neighbors(model, retriever, retrieved, reach, budget)?;
             }
             if draft.go_on {

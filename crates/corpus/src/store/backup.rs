@@ -51,11 +51,7 @@ pub fn backup(
     stop: &AtomicBool,
 ) -> Result<Option<Backup>, CorpusError> {
     let (manifest, _pin) = pin_current(dir)?;
-    for segment in &manifest.segments {
-        for (path, file) in manifest::files_of(dir, segment) {
-            file.check_length(&path)?;
-        }
-    }
+    check_lengths(dir, &manifest)?;
     refuse_place(dir, to)?;
     ken_storage::create_dir_all(to)?;
     refuse_foreign(dir, to)?;
@@ -106,6 +102,13 @@ pub fn backup(
         copied_bytes: copying.copied_bytes,
         bytes,
     }))
+}
+
+/// Refuses a generation of which a file has another length than was published.
+fn check_lengths(dir: &Path, manifest: &Manifest) -> Result<(), CorpusError> {
+    let segments = manifest.segments.iter();
+    let mut files = segments.flat_map(|segment| manifest::files_of(dir, segment));
+    files.try_for_each(|(path, file)| file.check_length(&path))
 }
 
 fn refused(dir: &Path, to: &Path, reason: impl Into<String>) -> CorpusError {

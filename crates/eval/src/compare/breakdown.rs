@@ -79,65 +79,74 @@ pub(super) fn break_down(
     seed: u64,
 ) -> Breakdown {
     let halves = halves(answered, seed);
-    let decided: Vec<(Policy, Vec<Decision>, Vec<Decision>)> = policies
-        .iter()
-        .map(|&policy| {
-            let best = cut(policy, answered, &halves, Goal::BestAccuracy);
-            let free = policy.open();
-            let spares = cut(free, answered, &halves, Goal::AtMostLost(LOSS));
-            (
-                policy,
-                decisions(policy, best, answered, seed),
-                decisions(free, spares, answered, seed),
-            )
-        })
-        .collect();
+    let decided = policies.iter().map(|&policy| {
+        let best = cut(policy, answered, &halves, Goal::BestAccuracy);
+        let free = policy.open();
+        let spares = cut(free, answered, &halves, Goal::AtMostLost(LOSS));
+        Decided {
+            policy,
+            best: decisions(policy, best, answered, seed),
+            sparing: decisions(free, spares, answered, seed),
+        }
+    });
+    let decided: Vec<Decided> = decided.collect();
     let mut places: BTreeMap<(usize, String), Vec<usize>> = BTreeMap::new();
     for (place, group) in grouped(values).into_iter().enumerate() {
         places.entry(group).or_default().push(place);
     }
     let groups = places.into_iter().map(|((_, value), places)| {
         let own: Vec<Answered<'_>> = places.iter().map(|&at| answered[at]).collect();
-        let known = own.iter().filter(|one| one.never.em);
+        let known = own.iter().filter(|question| question.never.em);
+        let result = |decided: &Decided| group_result(decided, &places, &own, abstain, seed);
         Group {
             value,
             n: own.len(),
-            never_em: share(own.iter().map(|one| one.never.em)),
-            always_em: share(own.iter().map(|one| one.always.em)),
-            misled: share(known.map(|one| !one.always.em)),
-            policies: decided
-                .iter()
-                .map(|(policy, decisions, sparing)| {
-                    let each = || places.iter().map(|&at| (decisions[at], &answered[at]));
-                    let sparing: Vec<Decision> = places.iter().map(|&at| sparing[at]).collect();
-                    let records: Vec<Record> = each()
-                        .map(|(decision, one)| compose(*policy, abstain, decision, one))
-                        .collect();
-                    let summary = summarize(&policy.to_string(), &records);
-                    GroupResult {
-                        policy: policy.to_string(),
-                        em: summary.em,
-                        answered: summary.answered,
-                        answered_wrong: summary.answered_wrong,
-                        right_abstentions: summary.right_abstentions,
-                        retrieval_ratio: share(each().map(|(one, _)| one != Decision::Spared)),
-                        evidence_ratio: share(each().map(|(one, _)| one.is_kept())),
-                        needless_skipped: of_decisions(
-                            policy.open(),
-                            &own,
-                            &sparing,
-                            Cut::default(),
-                            seed,
-                        )
-                        .needless_skipped,
-                    }
-                })
-                .collect(),
+            never_em: share(own.iter().map(|question| question.never.em)),
+            always_em: share(own.iter().map(|question| question.always.em)),
+            misled: share(known.map(|question| !question.always.em)),
+            policies: decided.iter().map(result).collect(),
         }
     });
     Breakdown {
         field: field.to_owned(),
         groups: groups.collect(),
+    }
+}
+
+/// What a policy decides for questions: `[questions]`.
+struct Decided {
+    policy: Policy,
+    /// At the thresholds of the comparison.
+    best: Vec<Decision>,
+    /// At those of the yardstick.
+    sparing: Vec<Decision>,
+}
+
+/// Answers the questions of a group, at these places among all, as was decided.
+fn group_result(
+    decided: &Decided,
+    places: &[usize],
+    own: &[Answered<'_>],
+    abstain: Option<Abstention>,
+    seed: u64,
+) -> GroupResult {
+    let policy = decided.policy;
+    let best = || places.iter().map(|&at| decided.best[at]);
+    let sparing: Vec<Decision> = places.iter().map(|&at| decided.sparing[at]).collect();
+    let records: Vec<Record> = (best().zip(own))
+        .map(|(decision, question)| compose(policy, abstain, decision, question))
+        .collect();
+    let summary = summarize(&policy.to_string(), &records);
+    let spared = of_decisions(policy.open(), own, &sparing, Cut::default(), seed);
+    GroupResult {
+        policy: policy.to_string(),
+        em: summary.em,
+        answered: summary.answered,
+        answered_wrong: summary.answered_wrong,
+        right_abstentions: summary.right_abstentions,
+        retrieval_ratio: share(best().map(|decision| decision != Decision::Spared)),
+        evidence_ratio: share(best().map(Decision::is_kept)),
+        needless_skipped: spared.needless_skipped,
     }
 }
 

@@ -261,109 +261,120 @@ fn result(
     let halves = halves(answered, seed);
     let cut = cut(policy, answered, &halves, Goal::BestAccuracy);
     let decisions = decisions(policy, cut, answered, seed);
-    let records: Vec<Record> = answered
-        .iter()
-        .zip(&decisions)
-        .map(|(one, &decision)| compose(policy, abstain, decision, one))
+    let decided = answered.iter().zip(&decisions);
+    let records: Vec<Record> = decided
+        .map(|(question, &decision)| compose(policy, abstain, decision, question))
         .collect();
     let summary = summarize(&policy.to_string(), &records);
     let ratio = summary.evidence_ratio.unwrap_or_default();
-    // What the corpus, with as many search results as are read, adds to memory.
-    let added = answered
-        .iter()
-        .zip(&decisions)
-        .map(|(one, &decision)| match decision.is_kept() {
-            true => (true, number(one.after(decision).em) - number(one.never.em)),
-            false => (false, gain(one)),
-        });
-    let harmless = added.clone().map(|(kept, gain)| match kept {
-        true => gain >= 0.0,
-        false => gain <= 0.0,
-    });
-    let strict = added.map(|(kept, gain)| kept == (gain > 0.0));
-    let right_from_memory = |kept: bool| {
-        let each = answered.iter().zip(&decisions);
-        share(
-            each.filter_map(|(one, decision)| (decision.is_kept() == kept).then_some(one.never.em)),
-        )
-    };
-    let against = |other: &dyn Fn(&Answered<'_>) -> f64| {
-        let pairs = records.iter().zip(answered);
-        let differences: Vec<f64> = pairs
-            .map(|(record, one)| number(record.em) - other(one))
-            .collect();
-        Difference {
-            em: mean(&differences),
-            interval: paired_interval(&differences, seed),
-        }
-    };
+    let [not_harming, strict_preference] = preferences(answered, &decisions);
+    let against = |other: &dyn Fn(&Answered<'_>) -> f64| ahead(&records, answered, other, seed);
     let against_arm = |arm: Arm| match arm.policy() == policy {
         true => Difference {
             em: Some(0.0),
             interval: Some([0.0, 0.0]),
         },
-        false => against(&|one| arm.em(one)),
+        false => against(&|question| arm.em(question)),
     };
     let better = Arm::better(answered);
-    let leads: Vec<[f64; 2]> = records
-        .iter()
-        .zip(answered)
-        .map(|(record, one)| {
-            let oracle = number(one.never.em || one.always.em);
-            [number(record.em), oracle].map(|em| em - better.em(one))
-        })
-        .collect();
-    let of_lead = |leads: &[[f64; 2]]| {
-        let sum = |place: usize| leads.iter().map(|pair| pair[place]).sum::<f64>();
-        (sum(1) > 0.0).then(|| sum(0) / sum(1))
-    };
+    let leads = leads(&records, answered, better);
     let predictions = predictions(policy, answered);
-    // The score is the probability that retrieval is needed; its complement is predicted here.
-    let probable =
-        policy
-            .signal()
-            .is_some_and(|signal| signal.is_share)
-            .then(|| -> Vec<Prediction> {
-                let each = predictions.iter();
-                each.map(|&(score, unneeded)| (1.0 + score, unneeded))
-                    .collect()
-            });
-    let right = records.iter().map(|record| record.em).collect();
+    let probable = probabilities(policy, &predictions);
+    let probable = probable.as_deref();
+    let unscored = answered.len() - predictions.len();
     let result = PolicyResult {
         cut,
-        unscored: match policy.signal() {
-            Some(_) => answered.len() - predictions.len(),
-            None => 0,
-        },
+        unscored: policy.signal().map_or(0, |_| unscored),
         auroc: auroc(&predictions),
         auprc: average_precision(&predictions),
-        ece: probable
-            .as_deref()
-            .and_then(|probable| expected_calibration_error(probable, BINS)),
-        reliability: probable
-            .as_deref()
-            .map(|probable| reliability(probable, BINS)),
-        not_harming: share(harmless),
-        strict_preference: share(strict),
-        trusted_right: right_from_memory(false),
-        doubted_right: right_from_memory(true),
-        needless_searches: share(
-            (records.iter().zip(answered))
-                .filter_map(|(record, one)| record.searched().then_some(one.never.em)),
-        ),
+        ece: probable.and_then(|probable| expected_calibration_error(probable, BINS)),
+        reliability: probable.map(|probable| reliability(probable, BINS)),
+        not_harming,
+        strict_preference,
+        trusted_right: memory_right(answered, |at| !decisions[at].is_kept()),
+        doubted_right: memory_right(answered, |at| decisions[at].is_kept()),
+        needless_searches: memory_right(answered, |at| records[at].searched()),
         random: by_chance(answered, ratio, seed),
         vs_better: against_arm(better),
         vs_always: against_arm(Arm::Always),
-        of_oracle_lead: of_lead(&leads),
-        of_oracle_lead_interval: interval(&leads, DRAWS, seed, of_lead),
+        of_oracle_lead: of_oracle_lead(&leads),
+        of_oracle_lead_interval: interval(&leads, DRAWS, seed, of_oracle_lead),
         // Choosing by chance at this ratio answers a question right this often on average.
-        vs_random: against(&|one| number(one.never.em) + ratio * gain(one)),
+        vs_random: against(&|question| number(question.never.em) + ratio * gain(question)),
         yardstick: yardstick(policy, Goal::AtMostLost(LOSS), answered, seed),
         strict_yardstick: yardstick(policy, Goal::AtMostMissed(LOSS), answered, seed),
         curve: curve(policy, answered),
         summary,
     };
-    (result, right)
+    (result, records.iter().map(|record| record.em).collect())
+}
+
+/// The shares of questions whose chosen source answers no worse than the other, and that retrieve exactly where evidence
+/// answers strictly better.
+fn preferences(answered: &[Answered<'_>], decisions: &[Decision]) -> [Option<f64>; 2] {
+    let decided = answered.iter().zip(decisions);
+    // What the corpus, with as many search results as are read, adds to memory.
+    let added = decided.map(|(question, &decision)| match decision.is_kept() {
+        true => (
+            true,
+            number(question.after(decision).em) - number(question.never.em),
+        ),
+        false => (false, gain(question)),
+    });
+    let harmless = added.clone().map(|(kept, gain)| match kept {
+        true => gain >= 0.0,
+        false => gain <= 0.0,
+    });
+    let strict = added.map(|(kept, gain)| kept == (gain > 0.0));
+    [share(harmless), share(strict)]
+}
+
+/// Of the questions at some places, the share that memory answers right.
+fn memory_right(answered: &[Answered<'_>], is_counted: impl Fn(usize) -> bool) -> Option<f64> {
+    let counted = (0..answered.len()).filter(|&at| is_counted(at));
+    share(counted.map(|at| answered[at].never.em))
+}
+
+/// How far the records are ahead of the exact matches that `other` gives.
+fn ahead(
+    records: &[Record],
+    answered: &[Answered<'_>],
+    other: &dyn Fn(&Answered<'_>) -> f64,
+    seed: u64,
+) -> Difference {
+    let pairs = records.iter().zip(answered);
+    let differences: Vec<f64> = pairs
+        .map(|(record, question)| number(record.em) - other(question))
+        .collect();
+    Difference {
+        em: mean(&differences),
+        interval: paired_interval(&differences, seed),
+    }
+}
+
+/// How far each record, and the better of both sources for its question, is ahead of an arm: `[questions]`.
+fn leads(records: &[Record], answered: &[Answered<'_>], arm: Arm) -> Vec<[f64; 2]> {
+    let pairs = records.iter().zip(answered);
+    let leads = pairs.map(|(record, question)| {
+        let oracle = number(question.never.em || question.always.em);
+        [number(record.em), oracle].map(|em| em - arm.em(question))
+    });
+    leads.collect()
+}
+
+/// The first of the leads as a share of the second; `None` if choosing the better source is not ahead.
+fn of_oracle_lead(leads: &[[f64; 2]]) -> Option<f64> {
+    let sum = |place: usize| leads.iter().map(|pair| pair[place]).sum::<f64>();
+    (sum(1) > 0.0).then(|| sum(0) / sum(1))
+}
+
+/// The predictions by the probability that retrieval is not needed, if the score is the complement of one.
+fn probabilities(policy: Policy, predictions: &[Prediction]) -> Option<Vec<Prediction>> {
+    let is_share = policy.signal().is_some_and(|signal| signal.is_share);
+    let complements = predictions
+        .iter()
+        .map(|&(score, unneeded)| (1.0 + score, unneeded));
+    is_share.then(|| complements.collect())
 }
 
 /// Of each scored question the negative score, and whether retrieval is not needed.

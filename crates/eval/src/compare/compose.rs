@@ -149,16 +149,7 @@ pub(super) fn compose(
     let mut record = answered.after(decision).clone();
     record.policy = policy.to_string();
     if decision == Decision::Dropped {
-        let always = answered.always;
-        record.retrieved.clone_from(&always.retrieved);
-        record.gold_rank = always.gold_rank;
-        record.gold_covered = always.gold_covered.map(|_| false);
-        record.calls.retriever += always.calls.retriever;
-        for stage in RETRIEVAL {
-            if let Some(&ms) = always.timing_ms.get(stage) {
-                add(&mut record, stage, ms);
-            }
-        }
+        add_search(&mut record, answered.always);
     }
     let Some(signals) = answered.signals else {
         return record;
@@ -205,6 +196,19 @@ pub(super) fn compose(
         }
     }
     record
+}
+
+/// Adds to a record the search for evidence that was dropped.
+fn add_search(record: &mut Record, always: &Record) {
+    record.retrieved.clone_from(&always.retrieved);
+    record.gold_rank = always.gold_rank;
+    record.gold_covered = always.gold_covered.map(|_| false);
+    record.calls.retriever += always.calls.retriever;
+    for stage in RETRIEVAL {
+        if let Some(&ms) = always.timing_ms.get(stage) {
+            add(record, stage, ms);
+        }
+    }
 }
 
 /// Takes out of a record what writing its answer cost, which the draft has paid.

@@ -10,6 +10,7 @@ use ken_eval::{
     ProbeRecord, Question, Record, RunSettings, check_sampling, read_results, read_settings,
 };
 use ken_lab::heads::gate::cross_fitted_worth;
+use ken_setup::Settings;
 use serde::Serialize;
 
 use crate::arguments::answer::EvalArguments;
@@ -37,18 +38,7 @@ pub(crate) fn run(
     questions: Vec<Question>,
     session: &Session<'_>,
 ) -> Result<()> {
-    if session.settings.sources.len() > 1 {
-        // What `always` answers is always from the first.
-        let message = "several policies cannot be compared with several corpora";
-        return Err(Failure::refused(
-            "sources_compared",
-            message,
-            "name one --corpus, or one policy",
-        ));
-    }
-    if let Some(abstain) = session.settings.abstain {
-        abstain.check().map_err(AnswerError::from)?;
-    }
+    check(session.settings)?;
     let mut pipeline = session.opening(|setup| setup.pipeline_for(None, true, policies))?;
     let probed = match &arguments.records {
         Some(path) => probed(path, &session.settings.identity(&pipeline))?,
@@ -94,6 +84,23 @@ pub(crate) fn run(
         true => Ok(()),
         false => compared(&work, answers, &options, session),
     }
+}
+
+/// Refuses settings under which policies cannot be compared.
+fn check(settings: &Settings) -> Result<()> {
+    if settings.sources.len() > 1 {
+        // What `always` answers is always from the first.
+        let message = "several policies cannot be compared with several corpora";
+        return Err(Failure::refused(
+            "sources_compared",
+            message,
+            "name one --corpus, or one policy",
+        ));
+    }
+    if let Some(abstain) = settings.abstain {
+        abstain.check().map_err(AnswerError::from)?;
+    }
+    Ok(())
 }
 
 /// Joins the parts of a comparison.

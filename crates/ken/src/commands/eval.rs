@@ -79,8 +79,24 @@ pub(crate) fn run(arguments: &EvalArguments, session: &Session<'_>) -> Result<()
             "name their file by --qrels, or a folder in BEIR's format in place of the questions",
         ));
     }
+    let questions = questions(arguments, session)?;
+    match arguments.policy[..] {
+        [] => evaluate(arguments, questions, session),
+        [policy] if policy.check().is_ok() => evaluate(arguments, questions, session),
+        _ if arguments.against.is_some() => Err(Failure::refused(
+            "against_several",
+            "--against holds the answers under one policy against others",
+            "name one policy, with a threshold: --policy certainty@0.5",
+        )),
+        ref several => compare::run(arguments, several, questions, session),
+    }
+}
+
+/// The questions that a run answers.
+fn questions(arguments: &EvalArguments, session: &Session<'_>) -> Result<Vec<Question>> {
     let mut questions = read_questions(&arguments.questions)?;
-    if questions.iter().all(|one| one.golden_answers.is_empty()) {
+    let has_no_answer = |question: &Question| question.golden_answers.is_empty();
+    if questions.iter().all(has_no_answer) {
         let path = arguments.questions.clone();
         return Err(DatasetError::NoGoldenAnswers { path }.into());
     }
@@ -91,20 +107,15 @@ pub(crate) fn run(arguments: &EvalArguments, session: &Session<'_>) -> Result<()
     if let Some(field) = &arguments.by {
         check_field(&questions, field)?;
     }
-    match arguments.policy[..] {
-        [] => {}
-        [policy] if policy.check().is_ok() => {}
-        _ if arguments.against.is_some() => {
-            return Err(Failure::refused(
-                "against_several",
-                "--against holds the answers under one policy against others",
-                "name one policy, with a threshold: --policy certainty@0.5",
-            ));
-        }
-        ref several => {
-            return compare::run(arguments, several, questions, session);
-        }
-    }
+    Ok(questions)
+}
+
+/// Measures one policy.
+fn evaluate(
+    arguments: &EvalArguments,
+    questions: Vec<Question>,
+    session: &Session<'_>,
+) -> Result<()> {
     if arguments.records.is_some() {
         let message = "--records spares policies that are compared what they sample, and one alone samples for itself";
         return Err(Failure::refused(
@@ -202,82 +213,15 @@ fn held_against(records: &[Record], path: &Path, session: &Session<'_>) -> Resul
 }
 
 fn show(evaluated: &Evaluated, out: &Path) -> Result<()> {
-    let Evaluated {
-        summary,
-        by,
-        resumed,
-        against,
-        taught,
-    } = evaluated;
-    let ms = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |v| format!("{v:.0} ms"));
-    let interval = output::interval(summary.em_interval);
-    let mut rows = vec![
-        ("questions", summary.n.to_string()),
-        ("failed", summary.failed.to_string()),
-        ("policy", summary.policy.clone()),
-        ("cannot tell", summary.cannot_tell.to_string()),
-        ("exact match", share(summary.em) + &interval),
-        ("F1", share(summary.f1)),
-        ("contains", share(summary.contains)),
-        ("retrieval ratio", share(summary.retrieval_ratio)),
-        ("with evidence", share(summary.evidence_ratio)),
-        ("gold coverage", share(summary.gold_coverage)),
-        ("gold recall", share(summary.gold_recall)),
-        ("gold first", share(summary.gold_first)),
-        (
-            "tokens",
-            format!(
-                "{} read, {} written",
-                summary.tokens.prompt.total, summary.tokens.completion.total
-            ),
-        ),
-        ("tokens/right", output::number(summary.tokens_per_right, 1)),
-        ("latency p50", ms(summary.latency_ms.p50)),
-        ("latency p95", ms(summary.latency_ms.p95)),
-    ];
-    let stages: Vec<String> = summary
-        .latency_ms
-        .stages
-        .iter()
-        .map(|(stage, latency)| format!("{stage} {} / {}", ms(latency.p50), ms(latency.p95)))
-        .collect();
-    if summary.right_abstentions.is_some() {
-        rows.push(("answered", share(summary.answered)));
-        let interval = output::interval(summary.answered_wrong_interval);
-        rows.push((
-            "wrong among answered",
-            share(summary.answered_wrong) + &interval,
-        ));
-        rows.push(("withheld and wrong", share(summary.right_abstentions)));
-    }
-    rows.push(("by stage", stages.join(", ")));
-    if *resumed > 0 {
-        let of_earlier = format!("{resumed} answers of an earlier run, with their times");
-        rows.push(("from the file", of_earlier));
-    }
-    if let Some(other) = against {
-        let interval = output::interval(other.interval);
-        rows.push((
-            "against the other",
-            format!(
-                "{}{interval} in exact match; `{}` has {}, retrieving for {}",
-                output::number(other.em_difference, 3),
-                other.policy,
-                share(other.em),
-                share(other.retrieval_ratio)
-            ),
-        ));
-    }
-    rows.push(("per question", out.display().to_string()));
-    output::pairs(rows)?;
-    training_questions::show(taught)?;
-    if by.is_empty() {
+    output::pairs(rows(evaluated, out))?;
+    training_questions::show(&evaluated.taught)?;
+    if evaluated.by.is_empty() {
         return Ok(());
     }
     let mut rows = vec![output::head(
         "group|questions|EM|F1|contains|answered|wrong among answered|retrieves|with evidence",
     )];
-    rows.extend(by.iter().map(|Group { value, summary }| {
+    rows.extend(evaluated.by.iter().map(|Group { value, summary }| {
         vec![
             value.clone(),
             summary.n.to_string(),
@@ -291,4 +235,70 @@ fn show(evaluated: &Evaluated, out: &Path) -> Result<()> {
         ]
     }));
     output::table(&rows)
+}
+
+/// Names with the values of all questions together.
+fn rows(evaluated: &Evaluated, out: &Path) -> Vec<(&'static str, String)> {
+    let summary = &evaluated.summary;
+    let ms = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |v| format!("{v:.0} ms"));
+    let interval = output::interval;
+    let (read, written) = (&summary.tokens.prompt, &summary.tokens.completion);
+    let mut rows = vec![
+        ("questions", summary.n.to_string()),
+        ("failed", summary.failed.to_string()),
+        ("policy", summary.policy.clone()),
+        ("cannot tell", summary.cannot_tell.to_string()),
+        (
+            "exact match",
+            share(summary.em) + &interval(summary.em_interval),
+        ),
+        ("F1", share(summary.f1)),
+        ("contains", share(summary.contains)),
+        ("retrieval ratio", share(summary.retrieval_ratio)),
+        ("with evidence", share(summary.evidence_ratio)),
+        ("gold coverage", share(summary.gold_coverage)),
+        ("gold recall", share(summary.gold_recall)),
+        ("gold first", share(summary.gold_first)),
+        (
+            "tokens",
+            format!("{} read, {} written", read.total, written.total),
+        ),
+        ("tokens/right", output::number(summary.tokens_per_right, 1)),
+        ("latency p50", ms(summary.latency_ms.p50)),
+        ("latency p95", ms(summary.latency_ms.p95)),
+    ];
+    if summary.right_abstentions.is_some() {
+        let wrong = share(summary.answered_wrong) + &interval(summary.answered_wrong_interval);
+        rows.extend([
+            ("answered", share(summary.answered)),
+            ("wrong among answered", wrong),
+            ("withheld and wrong", share(summary.right_abstentions)),
+        ]);
+    }
+    let stages = summary.latency_ms.stages.iter();
+    let stages: Vec<String> = stages
+        .map(|(stage, latency)| format!("{stage} {} / {}", ms(latency.p50), ms(latency.p95)))
+        .collect();
+    rows.push(("by stage", stages.join(", ")));
+    if evaluated.resumed > 0 {
+        let resumed = evaluated.resumed;
+        let of_earlier = format!("{resumed} answers of an earlier run, with their times");
+        rows.push(("from the file", of_earlier));
+    }
+    rows.extend(evaluated.against.as_ref().map(compared));
+    rows.push(("per question", out.display().to_string()));
+    rows
+}
+
+/// The row of the answers in another file.
+fn compared(other: &Paired) -> (&'static str, String) {
+    let value = format!(
+        "{}{} in exact match; `{}` has {}, retrieving for {}",
+        output::number(other.em_difference, 3),
+        output::interval(other.interval),
+        other.policy,
+        share(other.em),
+        share(other.retrieval_ratio)
+    );
+    ("against the other", value)
 }

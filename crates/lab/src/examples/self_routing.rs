@@ -358,10 +358,8 @@ impl RoutingExample {
             tokens: all,
             weights,
         })];
-        let of_corpora = tokens
-            .corpora
-            .iter()
-            .map(|one| (one.name.as_str(), one.token));
+        let corpora = tokens.corpora.iter();
+        let of_corpora = corpora.map(|corpus| (corpus.name.as_str(), corpus.token));
         let others = std::iter::once((SELF, tokens.own)).chain(of_corpora);
         let others = others.filter(|&(source, _)| soft && source != self.source);
         for (source, token) in others {

@@ -269,6 +269,14 @@ impl Labeled<'_> {
         place_in_split(self.record.subject())
     }
 
+    /// Asks for the source that answers it.
+    fn prompt(&self) -> Prompt {
+        prompt::choose_source(QuestionPrompt {
+            question: &self.record.question,
+            choices: &self.record.choices,
+        })
+    }
+
     /// As an entry, with the shares of its vote by the names of the sources where it is divided.
     fn entry(&self, names: &[&str], is_divided: bool) -> Entry {
         let shares = names.iter().zip(&self.vote);
@@ -329,15 +337,7 @@ pub fn make_datastore(
     let chooser = model.source_chooser().map_err(AnswerError::from)?;
     let corpora = chooser.corpora();
     let (labeled, left_out) = labeled(records, &corpora, model.fingerprint(), options)?;
-    let prompts: Vec<Prompt> = labeled
-        .iter()
-        .map(|one| {
-            prompt::choose_source(QuestionPrompt {
-                question: &one.record.question,
-                choices: &one.record.choices,
-            })
-        })
-        .collect();
+    let prompts: Vec<Prompt> = labeled.iter().map(Labeled::prompt).collect();
     let mut best: Option<(JudgedVotes, KeyedBy, Vec<Vec<f32>>)> = None;
     let mut tried = Vec::new();
     let total = options.layers.len() * prompts.len();
@@ -360,10 +360,8 @@ pub fn make_datastore(
                 auroc: judge(&keys, &labeled, neighbors),
             };
             tried.push(judged.clone());
-            if best
-                .as_ref()
-                .is_none_or(|(other, ..)| judged.auroc > other.auroc)
-            {
+            let highest = best.as_ref().map(|(other, ..)| other.auroc);
+            if highest.is_none_or(|highest| judged.auroc > highest) {
                 best = Some((judged, keyed_by.clone(), states.clone()));
             }
         }
@@ -372,29 +370,20 @@ pub fn make_datastore(
         return Ok(None);
     };
     let names = sources(&corpora);
-    let entries: Vec<Entry> = labeled
-        .iter()
-        .map(|labeled| labeled.entry(&names, options.soft))
-        .collect();
     let mut by_source = BTreeMap::new();
-    for entry in &entries {
-        *by_source.entry(entry.source.clone()).or_insert(0) += 1;
+    for labeled in &labeled {
+        *by_source.entry(labeled.source.to_owned()).or_insert(0) += 1;
     }
-    let count = entries.len();
-    Datastore::create(
-        folder,
-        keyed_by,
-        judged.neighbors,
-        &corpora,
-        entries,
-        &states,
-    )?;
+    let entries = labeled.iter();
+    let entries = entries.map(|labeled| labeled.entry(&names, options.soft));
+    let (entries, neighbors) = (entries.collect(), judged.neighbors);
+    Datastore::create(folder, keyed_by, neighbors, &corpora, entries, &states)?;
     Ok(Some(MadeDatastore {
-        entries: count,
+        entries: labeled.len(),
         sources: by_source,
         left_out,
         layer: judged.layer,
-        neighbors: judged.neighbors,
+        neighbors,
         tried,
     }))
 }

@@ -137,10 +137,9 @@ pub fn mastery_of_probed(
             .iter()
             .map(|(question, record, _)| pair(question, record));
         let confidences: Vec<f64> = own.iter().map(|one| one.2).collect();
-        let samples: usize = own
-            .iter()
-            .map(|(_, record, _)| record.samples.from_self.as_ref().map_or(0, Vec::len))
-            .sum();
+        let drawn = own.iter();
+        let drawn = drawn.filter_map(|(_, record, _)| record.samples.from_self.as_ref());
+        let samples: usize = drawn.map(Vec::len).sum();
         let share = mean(&confidences);
         records.push(MasteryRecord {
             mastery: share,

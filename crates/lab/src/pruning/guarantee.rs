@@ -8,7 +8,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ken_corpus::Selection;
-use ken_eval::statistics::number;
+use ken_eval::statistics::{number, share};
 use ken_index::{Index, IndexError, Mode, Query};
 use ken_policy::{Calibration, Goal, Observation, Policy, Signal, calibrate};
 use ken_probe::covers;
@@ -87,27 +87,17 @@ pub fn largest_ratio(
     progress: &mut dyn FnMut(u32),
     cancel: &AtomicBool,
 ) -> Result<Option<GuaranteedRatio>, PruningError> {
-    let scorable: Vec<&CoverageQuestion> = asked
-        .iter()
-        .filter(|asked| covers("", &asked.golden_answers).is_some())
-        .collect();
-    if scorable.is_empty() {
-        return Err(PruningError::NoGoldenAnswers {
-            questions: asked.len(),
-        });
-    }
+    let scorable = scorable(asked)?;
     let find = |selection: &Selection, open: &[usize]| -> Result<Vec<bool>, IndexError> {
-        let covered = open
-            .par_iter()
-            .map(|&at| covered(index, selection, scorable[at], guarantee));
+        let open = open.par_iter();
+        let covered = open.map(|&at| covered(index, selection, scorable[at], guarantee));
         covered.collect()
     };
     let everything: Vec<usize> = (0..scorable.len()).collect();
     let at_first = find(candidates, &everything)?;
     let mut lost_at: Vec<Option<u32>> = vec![None; scorable.len()];
-    let mut left = candidates.clone();
-    let (mut gone, mut tried) = (0, 0);
-    let mut chosen = chosen(&at_first, &lost_at, guarantee);
+    let (mut left, mut gone, mut tried) = (candidates.clone(), 0, 0);
+    let mut chosen = calibrated(&at_first, &lost_at, guarantee);
     for step in 1..STEPS {
         progress(step);
         if cancel.load(Ordering::Relaxed) {
@@ -117,12 +107,10 @@ pub fn largest_ratio(
         if goes > guarantee.most {
             break;
         }
-        for one in &order[gone..goes] {
-            left.remove(one.segment as usize, one.ordinal as usize);
+        for passage in &order[gone..goes] {
+            left.remove(passage.segment as usize, passage.ordinal as usize);
         }
-        let open: Vec<usize> = (0..scorable.len())
-            .filter(|&at| at_first[at] && lost_at[at].is_none())
-            .collect();
+        let open = still_covered(&at_first, &lost_at);
         if goes > gone {
             for (at, covered) in open.iter().zip(find(&left, &open)?) {
                 if !covered {
@@ -131,13 +119,8 @@ pub fn largest_ratio(
             }
         }
         gone = goes;
-        let now = self::chosen(&at_first, &lost_at, guarantee);
-        let accepted = now.policy.threshold().is_some_and(|threshold| {
-            let lost = lost_at.iter().flatten();
-            lost.map(|&step| f64::from(step))
-                .all(|lost| lost <= threshold)
-        });
-        if !accepted {
+        let now = calibrated(&at_first, &lost_at, guarantee);
+        if !accepts(&now, &lost_at) {
             if tried == 0 {
                 chosen = now;
             }
@@ -147,8 +130,7 @@ pub fn largest_ratio(
     }
     Ok(Some(GuaranteedRatio {
         ratio: (tried > 0).then(|| f64::from(tried) / f64::from(STEPS)),
-        coverage: at_first.iter().filter(|covered| **covered).count() as f64
-            / scorable.len() as f64,
+        coverage: share(at_first.iter().copied()).unwrap_or_default(),
         loss: chosen.loss(),
         loss_bound: chosen.bound,
         questions: scorable.len(),
@@ -157,9 +139,35 @@ pub fn largest_ratio(
     }))
 }
 
+/// The questions that have golden answers.
+fn scorable(asked: &[CoverageQuestion]) -> Result<Vec<&CoverageQuestion>, PruningError> {
+    let scorable = asked.iter();
+    let scorable = scorable.filter(|asked| covers("", &asked.golden_answers).is_some());
+    let scorable: Vec<&CoverageQuestion> = scorable.collect();
+    let questions = asked.len();
+    match scorable.is_empty() {
+        true => Err(PruningError::NoGoldenAnswers { questions }),
+        false => Ok(scorable),
+    }
+}
+
+/// The questions whose answer is found and not lost yet, by their place.
+fn still_covered(at_first: &[bool], lost_at: &[Option<u32>]) -> Vec<usize> {
+    let places = 0..at_first.len();
+    let open = places.filter(|&at| at_first[at] && lost_at[at].is_none());
+    open.collect()
+}
+
+/// Whether a calibration shows that the guarantee is kept at every step so far.
+fn accepts(calibration: &Calibration, lost_at: &[Option<u32>]) -> bool {
+    let mut lost = lost_at.iter().flatten().map(|&step| f64::from(step));
+    let threshold = calibration.policy.threshold();
+    threshold.is_some_and(|threshold| lost.all(|lost| lost <= threshold))
+}
+
 /// The calibration over the steps so far. A question that is not lost is an observation at every step,
 /// so it counts at the first.
-fn chosen(at_first: &[bool], lost_at: &[Option<u32>], guarantee: Guarantee) -> Calibration {
+fn calibrated(at_first: &[bool], lost_at: &[Option<u32>], guarantee: Guarantee) -> Calibration {
     let observations: Vec<Observation> = at_first
         .iter()
         .zip(lost_at)

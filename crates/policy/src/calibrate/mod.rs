@@ -209,10 +209,8 @@ pub fn calibrate(
     };
     let is_promise = matches!(goal, Goal::Guarantee { .. } | Goal::Errors { .. });
     let is_split = is_promise && !open.is_monotone();
-    let (second, first): (Vec<Observation>, Vec<Observation>) = observations
-        .iter()
-        .cloned()
-        .partition(|one| is_split && one.second_half);
+    let halves = observations.iter().cloned();
+    let (second, first): (Vec<_>, Vec<_>) = halves.partition(|one| is_split && one.second_half);
     let proved = if is_split { &second } else { &first };
     let n = proved.len();
     let blocks = blocks(&first);
@@ -223,29 +221,7 @@ pub fn calibrate(
         _ => proved.iter().all(Observation::loses_all_or_nothing),
     };
     let first_step = candidates.get(1).copied();
-    let chosen = match goal {
-        Goal::Guarantee { max_loss, .. } if open.is_monotone() => {
-            last_that_holds(&candidates, |one| {
-                one.values == Values::default()
-                    || risk_p_value(one.tally.lost, n, max_loss, exact) <= delta
-            })
-        }
-        Goal::Guarantee { max_loss, .. } => {
-            let all = (first.len() * open.always_k) as f64;
-            last_that_holds(&ever_less(&candidates, all), |one| {
-                let lost = open.tally(one.values, proved).lost;
-                risk_p_value(lost, n, max_loss, exact) <= delta
-            })
-        }
-        Goal::Errors { max_error, .. } => {
-            let p_value =
-                |tally: Tally| risk_p_value(tally.wrong, tally.given as usize, max_error, exact);
-            last_that_holds(&surest_first(candidates, |one| p_value(one.tally)), |one| {
-                p_value(open.tally(one.values, proved)) <= delta
-            })
-        }
-        goal => best(&open, &candidates, &first, goal),
-    };
+    let chosen = choose(&open, candidates, [&first, proved], goal, exact);
     let values = chosen.map(|chosen| chosen.values);
     let (policy, abstain) = match values {
         Some(values) => open.at(values),
@@ -275,6 +251,41 @@ pub fn calibrate(
         always: proved.iter().map(|one| one.always).sum::<f64>() / n.max(1) as f64,
         questions: n,
         needed,
+    }
+}
+
+/// The candidate that keeps the goal, looked for on the first observations and proved on the second; `None` if none does.
+/// `exact`: whether losses, or errors, are binomial.
+fn choose(
+    open: &Open,
+    candidates: Vec<Candidate>,
+    [first, proved]: [&[Observation]; 2],
+    goal: Goal,
+    exact: bool,
+) -> Option<Candidate> {
+    let (n, delta) = (proved.len(), 1.0 - goal.confidence());
+    match goal {
+        Goal::Guarantee { max_loss, .. } if open.is_monotone() => {
+            last_that_holds(&candidates, |one| {
+                one.values == Values::default()
+                    || risk_p_value(one.tally.lost, n, max_loss, exact) <= delta
+            })
+        }
+        Goal::Guarantee { max_loss, .. } => {
+            let all = (first.len() * open.always_k) as f64;
+            last_that_holds(&ever_less(&candidates, all), |one| {
+                let lost = open.tally(one.values, proved).lost;
+                risk_p_value(lost, n, max_loss, exact) <= delta
+            })
+        }
+        Goal::Errors { max_error, .. } => {
+            let p_value =
+                |tally: Tally| risk_p_value(tally.wrong, tally.given as usize, max_error, exact);
+            last_that_holds(&surest_first(candidates, |one| p_value(one.tally)), |one| {
+                p_value(open.tally(one.values, proved)) <= delta
+            })
+        }
+        goal => best(open, &candidates, first, goal),
     }
 }
 

@@ -382,57 +382,51 @@ fn chinese(sentence: &str) -> Vec<Span> {
         .filter(|bytes| sentence[bytes.clone()].chars().count() <= CHINESE_QUOTED)
         .map(|bytes| span(Kind::Title, bytes))
         .collect();
-    let mut rest = sentence.char_indices().peekable();
-    while let Some(&(start, first)) = rest.peek() {
-        let run = |until: &dyn Fn(char) -> bool| {
-            let length = sentence[start..].find(|c| !until(c));
-            start..length.map_or(sentence.len(), |length| start + length)
-        };
-        let bytes = if first.is_ascii_digit() || is_numeral(first) {
-            let number =
-                run(&|c| is_numeral(c) || c.is_ascii_digit() || is_measure(c) || ".,".contains(c));
-            let sure = sentence[number.clone()].chars().any(|c| c.is_ascii_digit())
-                || sentence[number.clone()].chars().count() > 1;
-            if sure {
-                let text = sentence[number.clone()].trim_end_matches(['.', ',']);
-                let kind = match (text.contains('年'), text.contains(['月', '日', '号'])) {
-                    (_, true) => Kind::Date,
-                    (true, false) => Kind::Year,
-                    (false, false) => Kind::Number,
-                };
-                spans.push(span(kind, start..start + text.len()));
-            }
-            number
-        } else if first.is_alphabetic() && !is_chinese(first) {
-            let latin = run(&|c| c.is_alphanumeric() && !is_chinese(c) || " -.'".contains(c));
-            let text = sentence[latin.clone()].trim_end_matches([' ', '-', '.', '\'']);
-            if text.chars().count() > 1 {
-                spans.push(span(Kind::Name, start..start + text.len()));
-            }
-            latin
-        } else if is_chinese(first) {
-            // Transcribed names have numerals in them, other phrases end at one.
-            let part = |c| is_chinese(c) && !CHINESE_FUNCTION.contains(c);
-            let name = run(&|c| part(c) || c == '·');
-            let phrase = match sentence[name.clone()].contains('·') {
-                true => name,
-                false => run(&|c| part(c) && !is_numeral(c)),
-            };
-            let text = &sentence[phrase.clone()];
-            if text.contains('·') {
-                spans.push(span(Kind::Name, phrase.clone()));
-            } else if CHINESE_PHRASE.contains(&text.chars().count()) {
-                spans.push(span(Kind::Phrase, phrase.clone()));
-            }
-            phrase
-        } else {
-            start..start
-        };
-        let end = bytes.end.max(start + first.len_utf8());
-        while rest.next_if(|(at, _)| *at < end).is_some() {}
+    let mut start = 0;
+    while let Some(first) = sentence[start..].chars().next() {
+        let (candidate, run) = chinese_run(&sentence[start..], first);
+        spans.extend(candidate.map(|(kind, text)| span(kind, start..start + text.len())));
+        start += run.len().max(first.len_utf8());
     }
     spans.sort_by_key(|span| span.bytes.start);
     spans
+}
+
+/// The characters of one sort at the beginning of a text, after what can be asked for among them.
+fn chinese_run(text: &str, first: char) -> (Option<(Kind, &str)>, &str) {
+    let run = |goes_on: &dyn Fn(char) -> bool| {
+        let end = text.find(|c| !goes_on(c));
+        &text[..end.unwrap_or(text.len())]
+    };
+    if first.is_ascii_digit() || is_numeral(first) {
+        let run =
+            run(&|c| is_numeral(c) || c.is_ascii_digit() || is_measure(c) || ".,".contains(c));
+        let is_sure = run.chars().any(|c| c.is_ascii_digit()) || run.chars().count() > 1;
+        let number = run.trim_end_matches(['.', ',']);
+        let kind = match (number.contains('年'), number.contains(['月', '日', '号'])) {
+            (_, true) => Kind::Date,
+            (true, false) => Kind::Year,
+            (false, false) => Kind::Number,
+        };
+        (is_sure.then_some((kind, number)), run)
+    } else if first.is_alphabetic() && !is_chinese(first) {
+        let run = run(&|c| c.is_alphanumeric() && !is_chinese(c) || " -.'".contains(c));
+        let name = run.trim_end_matches([' ', '-', '.', '\'']);
+        let is_name = name.chars().count() > 1;
+        (is_name.then_some((Kind::Name, name)), run)
+    } else if is_chinese(first) {
+        // Transcribed names have numerals in them, other phrases end at one.
+        let part = |c| is_chinese(c) && !CHINESE_FUNCTION.contains(c);
+        let name = run(&|c| part(c) || c == '·');
+        if name.contains('·') {
+            return (Some((Kind::Name, name)), name);
+        }
+        let phrase = run(&|c| part(c) && !is_numeral(c));
+        let is_phrase = CHINESE_PHRASE.contains(&phrase.chars().count());
+        (is_phrase.then_some((Kind::Phrase, phrase)), phrase)
+    } else {
+        (None, "")
+    }
 }
 
 fn is_numeral(c: char) -> bool {

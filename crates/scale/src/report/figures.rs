@@ -44,53 +44,30 @@ pub(super) fn all(study: &StudyReport, dataset: &str) -> Vec<Figure> {
 }
 
 fn by_scale(study: &StudyReport, dataset: &str, (name, axis, of): Shown) -> Option<Figure> {
-    let series: Vec<&Series> = study
-        .series
-        .iter()
-        .filter(|one| one.dataset == dataset)
-        .collect();
+    let series = study.series.iter();
+    let series: Vec<&Series> = series.filter(|own| own.dataset == dataset).collect();
     let mut scales = series
         .iter()
-        .flat_map(|one| one.scales.iter().map(|at| at.n));
+        .flat_map(|own| own.scales.iter().map(|at| at.n));
     // A line takes two scales.
     let first = scales.next()?;
     if !scales.any(|n| n != first) {
         return None;
     }
-    let is_reversed = |one: &Series| {
-        one.retrieval
-            .is_some_and(|retrieval| retrieval.order == Order::Reversed)
-    };
     let has_rings = ["em", "f1"].contains(&name);
     let models = models(&series);
-    let lines = series.iter().enumerate().flat_map(|(at, one)| {
+    let lines = series.iter().enumerate().flat_map(|(at, &own)| {
         // Models have colors; of one model, its ways of retrieving.
-        let color = if models.len() == 1 {
-            at
-        } else {
-            models
-                .iter()
-                .position(|model| *model == one.model)
-                .unwrap_or_default()
-        };
-        let points = one.scales.iter().filter_map(|at| {
-            let Measure { value, interval } = *of(at);
-            Some(Point {
-                x: at.n.into(),
-                y: value?,
-                band: interval,
-                name: String::new(),
-            })
-        });
-        let line = Line::line(label(one, &series), color, points);
-        let mark = if is_reversed(one) {
-            Mark::Dashed
-        } else {
-            Mark::Line
+        let place = models.iter().position(|model| *model == own.model);
+        let color = place.filter(|_| models.len() > 1).unwrap_or(at);
+        let line = Line::line(label(own, &series), color, points(own, of));
+        let mark = match is_reversed(own) {
+            true => Mark::Dashed,
+            false => Mark::Line,
         };
         let rings = Line {
             mark: Mark::Rings,
-            points: rings(study, one, &line.points, name),
+            points: rings(study, own, &line.points, name),
             ..line.clone()
         };
         [Some(Line { mark, ..line }), has_rings.then_some(rings)]
@@ -100,7 +77,7 @@ fn by_scale(study: &StudyReport, dataset: &str, (name, axis, of): Shown) -> Opti
     } else {
         ""
     };
-    let dashed = if series.iter().any(|one| is_reversed(one)) {
+    let dashed = if series.iter().any(|own| is_reversed(own)) {
         "; dashed: the shards in reversed order"
     } else {
         ""
@@ -112,6 +89,26 @@ fn by_scale(study: &StudyReport, dataset: &str, (name, axis, of): Shown) -> Opti
         lines.flatten(),
     );
     (!figure.is_empty()).then_some(figure)
+}
+
+/// A measure at each scale, rising.
+fn points(series: &Series, of: fn(&ScaleMeasures) -> &Measure) -> Vec<Point> {
+    let points = series.scales.iter().filter_map(|at| {
+        let Measure { value, interval } = *of(at);
+        Some(Point {
+            x: at.n.into(),
+            y: value?,
+            band: interval,
+            name: String::new(),
+        })
+    });
+    points.collect()
+}
+
+/// Whether the shards came in reversed order.
+fn is_reversed(series: &Series) -> bool {
+    let retrieval = series.retrieval;
+    retrieval.is_some_and(|retrieval| retrieval.order == Order::Reversed)
 }
 
 /// Exact match by the share pruned, of each policy at the largest scale; none where nothing was pruned.

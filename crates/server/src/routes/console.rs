@@ -58,6 +58,7 @@ const FILES: &[(&str, &[u8])] = files![
     "corpora.js",
     "documents.js",
     "dom.js",
+    "dropzone.js",
     "exchange.js",
     "feedback.js",
     "format.js",

@@ -2,10 +2,10 @@
 //! what is counted and logged.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use axum::extract::{FromRef, MatchedPath, State};
-use axum::http::{HeaderName, HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use rand::Rng;
@@ -74,26 +74,8 @@ pub(crate) async fn around(
         Err(refusal) => refusal.into_response(),
     };
     let headers = response.headers_mut();
-    for (name, value) in match &of_client {
-        Some(of_client) => vec![(REQUEST_ID, of_client), (OWN_REQUEST_ID, &id)],
-        None => vec![(REQUEST_ID, &id)],
-    } {
-        if let Ok(value) = HeaderValue::from_str(value) {
-            headers.insert(name, value);
-        }
-    }
-    headers.insert(
-        header::X_CONTENT_TYPE_OPTIONS,
-        HeaderValue::from_static("nosniff"),
-    );
-    if let Ok(kept) = HeaderValue::from_str(&format!("timeout={}", served.limits.idle.as_secs())) {
-        headers.insert(KEEP_ALIVE, kept);
-    }
-    if let Some(origin) = origin {
-        headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
-        headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED);
-    }
-    headers.append(header::VARY, HeaderValue::from_static("origin"));
+    add_ids(headers, &id, of_client.as_deref());
+    add_limits(headers, served.limits.idle, origin);
     let status = response.status().as_u16();
     served.metrics.request(&route, status);
     let refusal = response.extensions().get::<Refusal>();
@@ -109,6 +91,32 @@ pub(crate) async fn around(
         detail: refusal.and_then(|refusal| refusal.detail.clone()),
     });
     response
+}
+
+/// Names the request by the client's id beside its own, or by its own alone.
+fn add_ids(headers: &mut HeaderMap, id: &str, of_client: Option<&str>) {
+    for (name, value) in match of_client {
+        Some(of_client) => vec![(REQUEST_ID, of_client), (OWN_REQUEST_ID, id)],
+        None => vec![(REQUEST_ID, id)],
+    } {
+        if let Ok(value) = HeaderValue::from_str(value) {
+            headers.insert(name, value);
+        }
+    }
+}
+
+/// Says how long the connection stays without a request, and what a page of an allowed origin may read.
+fn add_limits(headers: &mut HeaderMap, idle: Duration, origin: Option<HeaderValue>) {
+    let nosniff = HeaderValue::from_static("nosniff");
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, nosniff);
+    if let Ok(kept) = HeaderValue::from_str(&format!("timeout={}", idle.as_secs())) {
+        headers.insert(KEEP_ALIVE, kept);
+    }
+    if let Some(origin) = origin {
+        headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+        headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED);
+    }
+    headers.append(header::VARY, HeaderValue::from_static("origin"));
 }
 
 /// The id that the client gave the request, where it fits a line of a log.

@@ -30,20 +30,10 @@ pub(crate) async fn rerank(
         return Err(policies::unknown(&other));
     }
     let texts: Arc<[String]> = asked.documents.into_iter().map(String::from).collect();
-    if texts.is_empty() || texts.len() > MOST_TEXTS || texts.iter().any(String::is_empty) {
-        let message = format!("it must be 1 to {MOST_TEXTS} texts, none of them empty");
-        return Err(Refusal::bad("invalid_value", message).of("documents"));
-    }
-    if asked.query.trim().is_empty() {
-        return Err(Refusal::bad("invalid_value", "it must not be empty").of("query"));
-    }
+    refuse_empty(&texts, &asked.query)?;
     let corpus = SearchOptions::of(asked.ken.corpus).some_corpus(&call.served, call.caller())?;
     let most = corpus.retriever.embedder().max_tokens();
-    readable::check(&asked.query, most).map_err(|refusal| refusal.of("query"))?;
-    for (place, text) in texts.iter().enumerate() {
-        readable::check(text, most)
-            .map_err(|refusal| refusal.of(&format!("documents[{place}]")))?;
-    }
+    refuse_unreadable(&texts, &asked.query, most)?;
     let slices = || {
         let starts = (0..texts.len()).step_by(SLICE);
         starts.map(|start| start..(start + SLICE).min(texts.len()))
@@ -87,6 +77,28 @@ pub(crate) async fn rerank(
         results: ranked.into_iter().map(result).collect(),
         usage: RerankUsage { total_tokens },
     }))
+}
+
+/// Refuses a request without texts or without a query.
+fn refuse_empty(texts: &[String], query: &str) -> Result<(), Refusal> {
+    if texts.is_empty() || texts.len() > MOST_TEXTS || texts.iter().any(String::is_empty) {
+        let message = format!("it must be 1 to {MOST_TEXTS} texts, none of them empty");
+        return Err(Refusal::bad("invalid_value", message).of("documents"));
+    }
+    match query.trim().is_empty() {
+        true => Err(Refusal::bad("invalid_value", "it must not be empty").of("query")),
+        false => Ok(()),
+    }
+}
+
+/// Refuses texts that a reader of at most so many tokens cannot read to their end.
+fn refuse_unreadable(texts: &[String], query: &str, most: Option<usize>) -> Result<(), Refusal> {
+    readable::check(query, most).map_err(|refusal| refusal.of("query"))?;
+    for (place, text) in texts.iter().enumerate() {
+        readable::check(text, most)
+            .map_err(|refusal| refusal.of(&format!("documents[{place}]")))?;
+    }
+    Ok(())
 }
 
 fn gate(served: &Served) -> &Gate {

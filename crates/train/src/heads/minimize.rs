@@ -36,9 +36,8 @@ pub(super) fn minimize(
     let (mut value, mut gradient) = value_and_gradient(&at);
     let mut memory: VecDeque<Pair> = VecDeque::new();
     for _ in 0..steps {
-        let steepest = gradient
-            .iter()
-            .fold(0.0_f64, |most, slope| most.max(slope.abs()));
+        let slopes = gradient.iter().map(|slope| slope.abs());
+        let steepest = slopes.fold(0.0_f64, f64::max);
         if steepest <= tolerance || !value.is_finite() {
             break;
         }

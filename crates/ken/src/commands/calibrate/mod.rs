@@ -51,21 +51,7 @@ pub(crate) fn run(arguments: &CalibrateArguments, session: &Session<'_>) -> Resu
             "name one, such as --policy uncertainty:perplexity; what is found is weighed by --abstain",
         ));
     }
-    // First what may take a corpus: without one, nothing is measured only to be thrown away.
-    let again = policy.reviews_by().filter(|_| policy.keep == Rule::Settled);
-    let of_answer = abstain.or(again).map(|signal| {
-        let scores = scores_with_evidence(arguments, signal, &records, session)?;
-        Ok::<_, Failure>((signal, scores))
-    });
-    let of_answer = of_answer.transpose()?;
-    let of_question = scores(arguments, signal, &records, session)?;
-    let of_review = match (
-        of_answer,
-        policy.keep.signal().filter(|_| is_of_two(policy)),
-    ) {
-        (None, Some(signal)) => Some((signal, scores(arguments, signal, &records, session)?)),
-        (of_answer, _) => of_answer,
-    };
+    let (of_question, of_review) = all_scores(arguments, signal, &records, session)?;
     let always_k = if policy.is_graded() {
         recorded_k(arguments)?
     } else {
@@ -91,6 +77,34 @@ pub(crate) fn run(arguments: &CalibrateArguments, session: &Session<'_>) -> Resu
         guarantee::write(out, &chosen, &records, &of_question)?;
     }
     show::show(&chosen)
+}
+
+/// A signal of each record: `[records]`.
+type Scores = Vec<Option<f64>>;
+
+/// The signal of the question, and that which reviews the evidence or vouches for the answer, where it is another or
+/// measured again.
+fn all_scores(
+    arguments: &CalibrateArguments,
+    signal: Signal,
+    records: &[ProbeRecord],
+    session: &Session<'_>,
+) -> Result<(Scores, Option<(Signal, Scores)>)> {
+    let policy = &arguments.policy;
+    // First what may take a corpus: without one, nothing is measured only to be thrown away.
+    let again = policy.reviews_by().filter(|_| policy.keep == Rule::Settled);
+    let of_answer = arguments.abstain.or(again).map(|signal| {
+        let scores = scores_with_evidence(arguments, signal, records, session)?;
+        Ok::<_, Failure>((signal, scores))
+    });
+    let of_answer = of_answer.transpose()?;
+    let of_question = scores(arguments, signal, records, session)?;
+    let reviewer = policy.keep.signal().filter(|_| is_of_two(policy));
+    let of_review = match (of_answer, reviewer) {
+        (None, Some(signal)) => Some((signal, scores(arguments, signal, records, session)?)),
+        (of_answer, _) => of_answer,
+    };
+    Ok((of_question, of_review))
 }
 
 /// Whether one signal retrieves and another, or the same once more, reviews.

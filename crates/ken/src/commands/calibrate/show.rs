@@ -2,7 +2,7 @@
 
 use ken_hub::DEFAULT_GENERATOR;
 use ken_policy::{Goal, Graded, Policy, RoutingModel, Rule, Signal};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::{Chosen, is_of_two};
 use crate::commands::provenance::for_a_shell;
@@ -94,80 +94,70 @@ pub(super) fn show(chosen: &Chosen<'_>) -> Result<()> {
 
 fn as_json(shape: Shape, chosen: &Chosen<'_>) -> Value {
     let Chosen {
-        calibration: found,
+        calibration,
         arguments,
         observed,
         ..
     } = chosen;
     let (one, two) = (shape == Shape::One, shape == Shape::Two);
     let (graded, abstaining) = (shape == Shape::Graded, shape == Shape::Abstaining);
-    let is_met = found.is_met || !abstaining;
-    let mut fields = Map::new();
-    let mut put = |is_shown: bool, key: &str, value: Value| {
-        if is_shown {
-            fields.insert(key.to_owned(), value);
-        }
-    };
+    let is_met = calibration.is_met || !abstaining;
     let if_met = |value: Value| if is_met { value } else { Value::Null };
-    let bounded = |estimate: f64| json!({ "estimate": estimate, "bound": found.bound });
-    let grade = |one: &Graded| {
-        json!({
-            "k": one.k,
-            "least_probability": one.least_probability,
-            "share": one.share,
-            "memory_right": one.memory,
-            "accuracy": one.accuracy,
-            "always_accuracy": one.always,
-        })
-    };
+    let bounded = |estimate: f64| json!({ "estimate": estimate, "bound": calibration.bound });
     let [first, second] = found_thresholds(shape, chosen);
     let n = if is_met {
-        found.questions
+        calibration.questions
     } else {
         observed.observations.len()
     };
-    put(true, "policy", json!(arguments.policy.to_string()));
-    put(
-        abstaining,
-        "abstain",
-        json!(arguments.abstain.map(|signal| signal.name)),
-    );
-    put(!graded, "threshold", if_met(json!(first)));
-    put(two, "evidence_threshold", json!(second));
-    put(abstaining, "abstain_threshold", if_met(json!(second)));
-    put(abstaining, "is_kept", json!(is_met));
-    put(graded, "calibrated", json!(chosen.policy().to_string()));
-    put(graded, "grades", found.each_k.iter().map(grade).collect());
-    put(true, "samples", json!(arguments.samples));
-    put(graded, "mean_k", json!(found.mean_k()));
-    put(graded, "always_k", json!(chosen.always_k));
-    put(abstaining, "answered", if_met(json!(found.coverage())));
-    put(
-        abstaining,
-        "from_memory",
-        if_met(json!(found.from_memory())),
-    );
-    put(abstaining, "answered_wrong", if_met(bounded(found.error())));
-    put(
-        abstaining,
-        "right_abstentions",
-        if_met(json!(found.right_abstentions())),
-    );
-    put(
-        !abstaining,
-        "retrieval_ratio",
-        json!(retrieval_ratio(shape, chosen)),
-    );
-    put(two, "evidence_ratio", json!(found.evidence_ratio()));
-    put(!abstaining, "loss", bounded(found.loss()));
-    put(!abstaining, "accuracy", json!(found.accuracy()));
-    put(graded, "always_accuracy", json!(found.always));
-    put(one, "auroc", json!(observed.auroc()));
-    put(true, "n", json!(n));
-    put(true, "left_out", json!(observed.left_out));
-    put(true, "cannot_tell", json!(observed.cannot_tell()));
-    put(one, "needed", json!(found.needed));
-    Value::Object(fields)
+    let abstain = arguments.abstain.map(|signal| signal.name);
+    let grades: Value = calibration.each_k.iter().map(grade_as_json).collect();
+    let answered = if_met(json!(calibration.coverage()));
+    let from_memory = if_met(json!(calibration.from_memory()));
+    let wrong = if_met(bounded(calibration.error()));
+    let withheld = if_met(json!(calibration.right_abstentions()));
+    let ratio = json!(retrieval_ratio(shape, chosen));
+    let fields = [
+        (true, "policy", json!(arguments.policy.to_string())),
+        (abstaining, "abstain", json!(abstain)),
+        (!graded, "threshold", if_met(json!(first))),
+        (two, "evidence_threshold", json!(second)),
+        (abstaining, "abstain_threshold", if_met(json!(second))),
+        (abstaining, "is_kept", json!(is_met)),
+        (graded, "calibrated", json!(chosen.policy().to_string())),
+        (graded, "grades", grades),
+        (true, "samples", json!(arguments.samples)),
+        (graded, "mean_k", json!(calibration.mean_k())),
+        (graded, "always_k", json!(chosen.always_k)),
+        (abstaining, "answered", answered),
+        (abstaining, "from_memory", from_memory),
+        (abstaining, "answered_wrong", wrong),
+        (abstaining, "right_abstentions", withheld),
+        (!abstaining, "retrieval_ratio", ratio),
+        (two, "evidence_ratio", json!(calibration.evidence_ratio())),
+        (!abstaining, "loss", bounded(calibration.loss())),
+        (!abstaining, "accuracy", json!(calibration.accuracy())),
+        (graded, "always_accuracy", json!(calibration.always)),
+        (one, "auroc", json!(observed.auroc())),
+        (true, "n", json!(n)),
+        (true, "left_out", json!(observed.left_out)),
+        (true, "cannot_tell", json!(observed.cannot_tell())),
+        (one, "needed", json!(calibration.needed)),
+    ];
+    let shown = fields.into_iter().filter(|(is_shown, ..)| *is_shown);
+    let shown = shown.map(|(_, key, value)| (key.to_owned(), value));
+    Value::Object(shown.collect())
+}
+
+fn grade_as_json(grade: &Graded) -> Value {
+    json!({
+        "k": grade.k,
+        "least_probability": grade.least_probability,
+        "share": grade.share,
+        "memory_right": grade.memory,
+        "accuracy": grade.accuracy,
+        "always_accuracy": grade.always,
+    })
 }
 
 /// The threshold of the question, or of the evidence where that alone decides, and that of what follows.

@@ -200,23 +200,15 @@ fn rows<'f>(findings: &'f Findings) -> Vec<(&'f str, String)> {
         Some(home) => home.display().to_string(),
         None => "unknown: set KEN_HOME".to_owned(),
     };
+    let system = format!("{} {}", machine.system, machine.architecture);
+    let [free, memory] = [machine.memory_free_bytes, machine.memory_bytes].map(size);
     let mut rows = vec![
         ("ken", findings.version.to_owned()),
-        (
-            "system",
-            format!("{} {}", machine.system, machine.architecture),
-        ),
+        ("system", system),
         ("cores", machine.cores.to_string()),
         ("features", machine.features.join(" ")),
         ("kernels", machine.kernels.clone()),
-        (
-            "memory",
-            format!(
-                "{} free of {}",
-                size(machine.memory_free_bytes),
-                size(machine.memory_bytes)
-            ),
-        ),
+        ("memory", format!("{free} free of {memory}")),
         ("python", found(&findings.python)),
         ("pip", pip),
         ("hub", findings.hub.to_string()),

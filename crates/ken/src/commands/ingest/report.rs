@@ -122,32 +122,13 @@ pub(super) fn show(report: &Report, left_out: &LeftOut, session: &Session<'_>) -
         if report.interrupted {
             return Ok(());
         }
-        return output::json(&json!({
-            "corpus": session.settings.corpus,
-            "generation": report.generation,
-            "documents": {
-                "added": report.added,
-                "moved": report.moved,
-                "replaced": report.replaced,
-                "deleted": report.deleted,
-                "unchanged": report.unchanged,
-            },
-            "broken": report.broken,
-            "skipped": left_out.skipped,
-            "unread": left_out.unread(),
-            "notices": notices.iter().map(Notice::to_string).collect::<Vec<_>>(),
-            "other_shards": report.other_shards,
-            "passages": report.passages,
-            "reused": report.reused,
-            "longer_than_embedder": report.longer_than_embedder,
-        }));
+        return output::json(&as_json(report, left_out, &notices, session));
     }
     let changes = counts(report.added, report.moved, report.replaced, report.deleted);
+    let (unchanged, generation) = (report.unchanged, report.generation);
+    let written = output::counted(report.passages, "passage");
     output::line(format!(
-        "{changes}, {} unchanged; {} written; generation {}",
-        report.unchanged,
-        output::counted(report.passages, "passage"),
-        report.generation
+        "{changes}, {unchanged} unchanged; {written} written; generation {generation}"
     ))?;
     if report.not_synced {
         output::line("nothing was deleted, since not everything could be read")?;
@@ -167,16 +148,41 @@ pub(super) fn show(report: &Report, left_out: &LeftOut, session: &Session<'_>) -
         output::line(format!("note: {more} more files were not read as they are"))?;
     }
     if report.other_shards > 0 {
-        output::line(format!(
-            "in other shards: {}",
-            output::counted(report.other_shards, "document")
-        ))?;
+        let others = output::counted(report.other_shards, "document");
+        output::line(format!("in other shards: {others}"))?;
     }
     if report.longer_than_embedder > 0 {
+        let longer = output::counted(report.longer_than_embedder, "passage");
         output::line(format!(
-            "longer than the embedder reads: {}; --segment auto would cut them",
-            output::counted(report.longer_than_embedder, "passage")
+            "longer than the embedder reads: {longer}; --segment auto would cut them"
         ))?;
     }
     Ok(())
+}
+
+fn as_json(
+    report: &Report,
+    left_out: &LeftOut,
+    notices: &[Notice],
+    session: &Session<'_>,
+) -> Value {
+    json!({
+        "corpus": session.settings.corpus,
+        "generation": report.generation,
+        "documents": {
+            "added": report.added,
+            "moved": report.moved,
+            "replaced": report.replaced,
+            "deleted": report.deleted,
+            "unchanged": report.unchanged,
+        },
+        "broken": report.broken,
+        "skipped": left_out.skipped,
+        "unread": left_out.unread(),
+        "notices": notices.iter().map(Notice::to_string).collect::<Vec<_>>(),
+        "other_shards": report.other_shards,
+        "passages": report.passages,
+        "reused": report.reused,
+        "longer_than_embedder": report.longer_than_embedder,
+    })
 }

@@ -50,20 +50,7 @@ pub(super) fn run(arguments: &PruneReportArguments, session: &Session<'_>) -> Re
         by: arguments.by.as_deref(),
         session,
     };
-    let mut rows: Vec<PrunedRow> = Vec::new();
-    let mut whole: Option<Whole> = None;
-    for &method in &arguments.basis.method {
-        let plan = basis::plan(corpus, method, basis, Some(model.as_ref()), session)?;
-        // Without pruning all methods are the same.
-        let whole = match &mut whole {
-            Some(whole) => whole,
-            none => none.insert(measuring.whole(&plan)?),
-        };
-        for &ratio in &arguments.ratios {
-            rows.push(measuring.row(&plan, ratio, whole)?);
-        }
-    }
-    let ends = whole.as_ref().map(|whole| measuring.ends(whole));
+    let (rows, ends) = measuring.rows(arguments, basis)?;
     let name = session.settings.folder()?.display();
     let answering = session.settings.answering();
     let settings = [
@@ -161,6 +148,30 @@ struct Measuring<'a> {
 }
 
 impl Measuring<'_> {
+    /// What every method does at every ratio, and both ends of that.
+    fn rows(
+        &self,
+        arguments: &PruneReportArguments,
+        basis: &Basis,
+    ) -> Result<(Vec<PrunedRow>, Option<Ends>)> {
+        let mut rows: Vec<PrunedRow> = Vec::new();
+        let mut whole: Option<Whole> = None;
+        for &method in &arguments.basis.method {
+            let model = Some(self.model.as_ref());
+            let plan = basis::plan(self.corpus, method, basis, model, self.session)?;
+            // Without pruning all methods are equal.
+            let whole = match &mut whole {
+                Some(whole) => whole,
+                none => none.insert(self.whole(&plan)?),
+            };
+            for &ratio in &arguments.ratios {
+                rows.push(self.row(&plan, ratio, whole)?);
+            }
+        }
+        let ends = whole.as_ref().map(|whole| self.ends(whole));
+        Ok((rows, ends))
+    }
+
     /// The corpus without anything pruned by score, and the answers from it.
     fn whole(&self, plan: &PrunePlan) -> Result<Whole> {
         let place = self.out.join("copy");

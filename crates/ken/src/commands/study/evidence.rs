@@ -57,10 +57,8 @@ pub(super) fn find(
     }
     let mut by_ratio: BTreeMap<PruneRatio, Vec<Retrieval>> = BTreeMap::new();
     for retrieval in retrievals(arguments, session.settings) {
-        by_ratio
-            .entry(retrieval.pruned)
-            .or_default()
-            .push(retrieval);
+        let of_ratio = by_ratio.entry(retrieval.pruned).or_default();
+        of_ratio.push(retrieval);
     }
     let scales = arguments.scales.0.iter().filter(|n| **n > 0);
     let scales: Vec<u32> = scales.copied().collect();
@@ -69,26 +67,19 @@ pub(super) fn find(
         true => Some(plan(session.settings.folder()?, arguments, session)?),
         false => None,
     };
-    for (ratio, retrievals) in by_ratio {
-        let searched = Searched::at(ratio, plan.as_ref(), arguments, session)?;
-        let orders = [Order::Forward, Order::Reversed];
-        for order in orders {
-            let ks = retrievals.iter().filter(|one| one.order == order);
-            let ks: Vec<usize> = ks.map(|one| one.k).collect();
+    for (pruned, retrievals) in by_ratio {
+        let searched = Searched::at(pruned, plan.as_ref(), arguments, session)?;
+        for order in [Order::Forward, Order::Reversed] {
+            let in_order = retrievals.iter().filter(|other| other.order == order);
+            let ks: Vec<usize> = in_order.map(|retrieval| retrieval.k).collect();
             if ks.is_empty() {
                 continue;
             }
             for &n in &scales {
                 let retriever = searched.retriever(order, n, session)?;
                 for &k in &ks {
-                    let condition = Condition {
-                        n,
-                        retrieval: Retrieval {
-                            order,
-                            pruned: ratio,
-                            k,
-                        },
-                    };
+                    let retrieval = Retrieval { order, pruned, k };
+                    let condition = Condition { n, retrieval };
                     conditions.push(studied(condition, &retriever));
                     let identity = searched.identity(&retriever, condition, session.settings);
                     for (dataset, set) in sets.iter().enumerate() {

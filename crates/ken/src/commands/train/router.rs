@@ -68,11 +68,8 @@ pub(super) fn run(arguments: &TrainRouterArguments, session: &Session<'_>) -> Re
         Ok(Control::new(reads, of_control, report))
     });
     let controls: Vec<Control> = controls.collect::<Result<_>>()?;
-    let usage = usage(
-        report.input,
-        &arguments.out,
-        session.settings.kbm.as_deref(),
-    );
+    let kbm = session.settings.kbm.as_deref();
+    let usage = usage(report.input, &arguments.out, kbm);
     let controls = (table(&controls), json!(controls));
     ROUTER.finish(
         &learned,

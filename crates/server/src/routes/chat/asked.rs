@@ -51,10 +51,8 @@ pub(super) fn asked(
             || !heard.asks
     };
     let server = served.pipeline.model.chat_server();
-    let is_passed = match server
-        .filter(|_| asked.style.is_none())
-        .map(|server| server.takes())
-    {
+    let server = server.filter(|_| asked.style.is_none());
+    let is_passed = match server.map(|server| server.takes()) {
         None => false,
         Some(Takes::All) => brings(),
         Some(Takes::Beyond { tools }) => beyond(&chat.others, &heard, tools)?,
@@ -75,9 +73,8 @@ pub(super) fn asked(
     refused?;
     let mut asked = asked.over(heard.whole("messages")?, heard.unread, schema?);
     asked.brought.stop = stop?;
-    if offers_tools {
-        asked.not_used.push("tools".to_owned());
-    }
+    let not_used = offers_tools.then(|| "tools".to_owned());
+    asked.not_used.extend(not_used);
     Ok(asked)
 }
 

@@ -9,11 +9,11 @@ use std::sync::Arc;
 
 use axum::body::Bytes;
 use ken_language::{
-    Finish, GenerateOptions, LogprobOptions, Progress, Sampling, TextCompletion, TextRequest,
-    TokenLogprob,
+    Finish, GenerateOptions, LogprobOptions, Piece, Progress, Sampling, TextCompletion,
+    TextRequest, TokenLogprob,
 };
 use serde_json::{Map, Value, json};
-use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use self::passed::pass_on;
 use super::call::{Call, JsonBody};
@@ -91,6 +91,16 @@ pub(crate) async fn complete(
             "the log probabilities of a prompt are not streamed; leave out `stream` or `echo`";
         return Err(Refusal::bad("unsupported_parameter", message).of("echo"));
     }
+    let news = write_in_background(asked, served, reserved);
+    Ok(streamed(Chunks { heading, usage }, news).await?.into())
+}
+
+/// Continues the texts in a task of their own, which ends when the news are dropped.
+fn write_in_background(
+    asked: Asked,
+    served: Arc<Served>,
+    reserved: Reserved,
+) -> UnboundedReceiver<CompletionNews> {
     let (tell, news) = unbounded_channel();
     tokio::spawn(async move {
         let (pieces, gone) = (tell.clone(), tell.clone());
@@ -108,7 +118,7 @@ pub(crate) async fn complete(
             () = gone.closed() => {}
         }
     });
-    Ok(streamed(Chunks { heading, usage }, news).await?.into())
+    news
 }
 
 fn gate(served: &Served) -> &Gate {
@@ -171,10 +181,8 @@ impl Asked {
             Prompts::ManyTokens(each) => each.into_iter().map(Prompt::Tokens).collect(),
         };
         if prompts.is_empty() || prompts.iter().any(Prompt::is_empty) {
-            return bad(
-                "it must hold at least one text, none of them empty".to_owned(),
-                "prompt",
-            );
+            let message = "it must hold at least one text, none of them empty";
+            return bad(message.to_owned(), "prompt");
         }
         if samples == 0 || prompts.len().saturating_mul(samples) > MOST_TEXTS {
             let message = format!("all prompts together must have 1 to {MOST_TEXTS} continuations");
@@ -198,6 +206,7 @@ impl Asked {
         text_model(served)?;
         let seed = served.pipeline.settings.seed;
         let echo = given.echo.unwrap_or(false);
+        let logprobs = given.logprobs;
         Ok(Self {
             prompts,
             samples,
@@ -208,9 +217,7 @@ impl Asked {
                 schema: None,
             },
             echo,
-            logprobs: given
-                .logprobs
-                .map(|top| LogprobOptions { top, prompt: echo }),
+            logprobs: logprobs.map(|top| LogprobOptions { top, prompt: echo }),
         })
     }
 
@@ -247,15 +254,13 @@ impl Asked {
             Prompt::Tokens(tokens) => model.decode(tokens),
         });
         let echoed = echoed.collect::<Result<Vec<_>, _>>().map_err(refused)?;
-        let requests: Vec<TextRequest<'_>> = tokens
-            .iter()
-            .map(|tokens| TextRequest {
-                tokens,
-                samples: self.samples,
-                options: &self.options,
-                logprobs: self.logprobs,
-            })
-            .collect();
+        let requests = tokens.iter().map(|tokens| TextRequest {
+            tokens,
+            samples: self.samples,
+            options: &self.options,
+            logprobs: self.logprobs,
+        });
+        let requests: Vec<TextRequest<'_>> = requests.collect();
         if self.echo {
             let mut echoes = self.in_order(&echoed);
             if echoes.any(|(index, text)| on_text(piece(index, text.clone())).is_break()) {
@@ -267,19 +272,7 @@ impl Asked {
             cancel.flow()?;
             match progress {
                 Progress::Reading { .. } => ControlFlow::Continue(()),
-                Progress::Text(written) => {
-                    let index = written.request * self.samples + written.sample;
-                    let logprobs = self.logprobs.map(|_| {
-                        let mut logprobs = Logprobs::default();
-                        logprobs.extend(written.logprobs, ends[index]);
-                        ends[index] = logprobs.end().unwrap_or(ends[index]);
-                        logprobs
-                    });
-                    on_text(Continuation {
-                        logprobs,
-                        ..piece(index, written.text.to_owned())
-                    })
-                }
+                Progress::Text(written) => on_text(self.continuation(written, &mut ends)),
             }
         });
         let continued = continued.map_err(refused)?;
@@ -293,6 +286,24 @@ impl Asked {
             total_tokens: read + written,
         };
         Ok((self.choices(&echoed, continued), usage))
+    }
+
+    /// A piece as it is sent; its tokens begin where those before ended.
+    ///
+    /// # Shapes
+    /// `ends`: `[continuations]`.
+    fn continuation(&self, written: Piece<'_>, ends: &mut [usize]) -> Continuation {
+        let index = written.request * self.samples + written.sample;
+        let logprobs = self.logprobs.map(|_| {
+            let mut logprobs = Logprobs::default();
+            logprobs.extend(written.logprobs, ends[index]);
+            ends[index] = logprobs.end().unwrap_or(ends[index]);
+            logprobs
+        });
+        Continuation {
+            logprobs,
+            ..piece(index, written.text.to_owned())
+        }
     }
 
     /// # Errors

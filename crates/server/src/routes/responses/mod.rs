@@ -55,36 +55,8 @@ pub(crate) async fn respond(
         input: input_items(source.get("input"), &id),
         before,
     });
-    let response = ResponseObject {
-        id: format!("resp_{id}"),
-        object: "response",
-        created_at: unix_seconds(),
-        status: "in_progress",
-        error: None,
-        incomplete_details: None,
-        instructions: given.instructions.clone(),
-        max_output_tokens: given.max_output_tokens,
-        metadata: given.metadata.unwrap_or_default(),
-        model: policies::name_of(policy),
-        output: Vec::new(),
-        parallel_tool_calls: true,
-        previous_response_id: given.previous_response_id,
-        store: is_kept,
-        temperature: given.temperature,
-        tool_choice: match (policy.retrieve, policy.keep) {
-            (Rule::Always, Rule::Always) => "required",
-            (Rule::Never, _) => "none",
-            _ => "auto",
-        },
-        tools: [Offered {
-            kind: "file_search",
-            vector_store_ids: corpora.iter().map(|corpus| corpus.name.clone()).collect(),
-        }],
-        top_p: given.top_p,
-        truncation: "disabled",
-        usage: None,
-        ken: None,
-    };
+    let corpora = corpora.iter().map(|corpus| corpus.name.clone()).collect();
+    let response = begun(&given, &id, policy, corpora, is_kept);
     let mut tools = given.tools.iter().flatten();
     let offered = results || tools.any(|tool| tool.kind == "file_search");
     let reply = Reply {
@@ -104,6 +76,46 @@ pub(crate) async fn respond(
     match given.stream.unwrap_or(false) {
         true => Ok(streamed(reply, news).await?.into()),
         false => Ok(Response::json(&reply.completed(whole(news).await?).await)),
+    }
+}
+
+/// The response to a request before anything is done for it.
+fn begun(
+    given: &ResponsesRequest,
+    id: &str,
+    policy: Policy,
+    corpora: Vec<String>,
+    store: bool,
+) -> ResponseObject {
+    ResponseObject {
+        id: format!("resp_{id}"),
+        object: "response",
+        created_at: unix_seconds(),
+        status: "in_progress",
+        error: None,
+        incomplete_details: None,
+        instructions: given.instructions.clone(),
+        max_output_tokens: given.max_output_tokens,
+        metadata: given.metadata.clone().unwrap_or_default(),
+        model: policies::name_of(policy),
+        output: Vec::new(),
+        parallel_tool_calls: true,
+        previous_response_id: given.previous_response_id.clone(),
+        store,
+        temperature: given.temperature,
+        tool_choice: match (policy.retrieve, policy.keep) {
+            (Rule::Always, Rule::Always) => "required",
+            (Rule::Never, _) => "none",
+            _ => "auto",
+        },
+        tools: [Offered {
+            kind: "file_search",
+            vector_store_ids: corpora,
+        }],
+        top_p: given.top_p,
+        truncation: "disabled",
+        usage: None,
+        ken: None,
     }
 }
 
