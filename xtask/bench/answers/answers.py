@@ -14,6 +14,7 @@ import argparse
 import collections
 import contextlib
 import json
+import logging
 import pathlib
 import subprocess
 import sys
@@ -58,7 +59,7 @@ def post(url, body):
 
 def ken_arm(ken):
     def answer(question):
-        said = post(f"{ken}/v1/chat/completions", {"messages": [{"role": "user", "content": question}]})
+        said = post(f"{ken}/v1/chat/completions", {"model": "ken", "messages": [{"role": "user", "content": question}]})
         trace = {key: said["ken"].get(key) for key in ("route", "reason", "withheld", "lack")}
         trace["cited"] = [citation["doc_id"] for citation in said["ken"]["citations"]]
         return {"answer": said["choices"][0]["message"]["content"], "prompt_tokens": said["usage"]["prompt_tokens"], **trace}
@@ -123,6 +124,8 @@ def llama_server(model):
 
 
 def run(options):
+    # Each request of LlamaIndex would be told between the progress.
+    logging.getLogger("httpx").setLevel(logging.WARNING)
     questions = chosen(read_questions(), options.questions)[:: options.every]
     out, manuals = options.out.resolve(), options.manuals.resolve()
     out.mkdir(parents=True, exist_ok=True)
