@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicU64;
 
 use ken_corpus::Document;
 
-use crate::archive::Archive;
+use crate::archive::{Archive, Open};
 use crate::base_url::BaseUrl;
 use crate::convert::Converters;
 use crate::encoding::Encoding;
@@ -57,116 +57,90 @@ impl Opener {
     }
 
     fn records(&self, file: &InputFile) -> Result<Records, ReadError> {
-        let (watch, bytes_read) = (&self.watch, &self.bytes_read);
-        let source = || Source::open(file, Arc::clone(bytes_read), watch, self.encoding);
-        let shape = || {
-            Arc::new(Shape {
-                names: self.fields.clone(),
-                file: file.id.clone(),
-            })
-        };
-        let package = || Package::open(file, bytes_read, watch.budget.work(), watch);
+        let watch = &self.watch;
         let place = Place::whole(&file.path);
-        let light = |markup| {
-            let text = source()?.read_all()?;
-            Ok::<_, ReadError>(self.whole(file, markup::contents(&text, markup, &place, watch)?))
-        };
-        // The files in an archive are counted with it.
-        let inner = || {
-            let opener = Self {
-                bytes_read: Arc::default(),
-                ..self.clone()
-            };
-            Box::new(move |file: &InputFile| opener.open(file))
-        };
-        // What is in an archive is no file that a command could read.
-        let is_file = file.content.is_none() && file.origin != Origin::Stdin;
-        if let Some(converter) = self.converters.of(&file.path).filter(|_| is_file) {
-            let text = self.converters.text(converter, &file.path, watch)?;
-            return Ok(self.whole(file, markdown::contents(&text, &place, watch)?));
+        let bytes_read = || Arc::clone(&self.bytes_read);
+        let source = || Source::open(file, bytes_read(), watch, self.encoding);
+        let text = || source()?.read_all();
+        let bytes = || source()?.read_bytes();
+        let package = |limit| Package::open(file, &self.bytes_read, limit, watch);
+        let parts = || package(watch.budget.work());
+        let shape = || self.shape(file);
+        let whole = |contents| self.whole(file, contents);
+        let light = |markup| markup::contents(&text()?, markup, &place, watch);
+        if let Some(text) = self.converted(file)? {
+            return Ok(whole(markdown::contents(&text, &place, watch)?));
         }
         Ok(match file.format {
-            Format::Text => {
-                let text = source()?.read_all()?;
-                self.whole(
-                    file,
-                    Contents {
-                        text,
-                        ..Contents::default()
-                    },
-                )
-            }
+            Format::Text => whole(Contents {
+                text: text()?,
+                ..Contents::default()
+            }),
             Format::Code => {
-                let text = source()?.read_all()?;
                 let name = file.path.file_name().unwrap_or_default();
-                let title = Some(name.to_string_lossy().into_owned());
-                self.whole(
-                    file,
-                    Contents {
-                        title,
-                        text,
-                        ..Contents::default()
-                    },
-                )
+                whole(Contents {
+                    title: Some(name.to_string_lossy().into_owned()),
+                    text: text()?,
+                    ..Contents::default()
+                })
             }
-            Format::Markdown => self.whole(
-                file,
-                markdown::contents(&source()?.read_all()?, &place, watch)?,
-            ),
-            Format::Html => self.whole(
-                file,
-                html::contents(&source()?.read_all()?, self.html, watch)?,
-            ),
-            Format::Pdf => self.whole(
-                file,
-                pdf::contents(&source()?.read_bytes()?, &file.path, watch)?,
-            ),
+            Format::Markdown => whole(markdown::contents(&text()?, &place, watch)?),
+            Format::Html => whole(html::contents(&text()?, self.html, watch)?),
+            Format::Pdf => whole(pdf::contents(&bytes()?, &file.path, watch)?),
+            Format::Docx => whole(office::docx(parts()?, watch)?),
+            Format::Pptx => whole(office::pptx(parts()?, watch)?),
+            Format::Xlsx => whole(office::xlsx(parts()?, watch)?),
+            Format::Odt | Format::Ods | Format::Odp => whole(office::odf(parts()?, watch)?),
+            Format::Epub => whole(epub::contents(parts()?, watch)?),
+            Format::Rtf => whole(rtf::contents(&bytes()?, &place, watch)?),
+            Format::Mail => whole(mail::contents(&bytes()?, &place, watch)?),
+            Format::Notebook => whole(notebook::contents(&text()?, &place, watch)?),
+            Format::ReStructuredText => whole(light(Markup::ReStructuredText)?),
+            Format::Org => whole(light(Markup::Org)?),
+            Format::Tex => whole(light(Markup::Tex)?),
+            Format::AsciiDoc => whole(light(Markup::AsciiDoc)?),
+            Format::MediaWiki => Box::new(mediawiki::records(source()?)?),
+            Format::Mailbox => Box::new(mail::mailbox(source()?, file.id.clone())),
             Format::JsonLines => Box::new(jsonl::records(source()?, shape())),
+            Format::Json => {
+                let in_folder = file.origin == Origin::Found;
+                Box::new(json_array::records(source()?, in_folder, shape())?)
+            }
             Format::Csv => Box::new(delimited::records(source()?, b',', shape())?),
             Format::Tsv => Box::new(delimited::records(source()?, b'\t', shape())?),
-            Format::Parquet => Box::new(parquet::records(
-                file,
-                Arc::clone(bytes_read),
-                watch,
-                shape(),
-            )?),
-            Format::MediaWiki => Box::new(mediawiki::records(source()?)?),
-            Format::Docx => self.whole(file, office::docx(package()?, watch)?),
-            Format::Pptx => self.whole(file, office::pptx(package()?, watch)?),
-            Format::Xlsx => self.whole(file, office::xlsx(package()?, watch)?),
-            Format::Odt | Format::Ods | Format::Odp => {
-                self.whole(file, office::odf(package()?, watch)?)
-            }
-            Format::Epub => self.whole(file, epub::contents(package()?, watch)?),
-            Format::Rtf => self.whole(
-                file,
-                rtf::contents(&source()?.read_bytes()?, &place, watch)?,
-            ),
-            Format::Mail => self.whole(
-                file,
-                mail::contents(&source()?.read_bytes()?, &place, watch)?,
-            ),
-            Format::Mailbox => Box::new(mail::mailbox(source()?, file.id.clone())),
-            Format::Notebook => self.whole(
-                file,
-                notebook::contents(&source()?.read_all()?, &place, watch)?,
-            ),
-            Format::ReStructuredText => light(Markup::ReStructuredText)?,
-            Format::Org => light(Markup::Org)?,
-            Format::Tex => light(Markup::Tex)?,
-            Format::AsciiDoc => light(Markup::AsciiDoc)?,
-            Format::Json => Box::new(json_array::records(
-                source()?,
-                file.origin == Origin::Found,
-                shape(),
-            )?),
+            Format::Parquet => Box::new(parquet::records(file, bytes_read(), watch, shape())?),
             Format::Zip => {
-                let limit = watch.budget.search();
-                let package = Package::open(file, bytes_read, limit, watch)?;
-                Box::new(Archive::zip(package, file, &self.unread, inner()))
+                let package = package(watch.budget.search())?;
+                Box::new(Archive::zip(package, file, &self.unread, self.inner()))
             }
-            Format::Tar => Box::new(Archive::tar(source()?, file, &self.unread, inner())),
+            Format::Tar => Box::new(Archive::tar(source()?, file, &self.unread, self.inner())),
         })
+    }
+
+    /// What the command that converts such files writes; `None` if there is no such command.
+    fn converted(&self, file: &InputFile) -> Result<Option<String>, ReadError> {
+        // A file in an archive is none that a command could read.
+        let is_file = file.content.is_none() && file.origin != Origin::Stdin;
+        let converter = self.converters.of(&file.path).filter(|_| is_file);
+        converter
+            .map(|converter| self.converters.text(converter, &file.path, &self.watch))
+            .transpose()
+    }
+
+    fn shape(&self, file: &InputFile) -> Arc<Shape> {
+        Arc::new(Shape {
+            names: self.fields.clone(),
+            file: file.id.clone(),
+        })
+    }
+
+    /// For the files in an archive, whose bytes are counted with it.
+    fn inner(&self) -> Open {
+        let opener = Self {
+            bytes_read: Arc::default(),
+            ..self.clone()
+        };
+        Box::new(move |file: &InputFile| opener.open(file))
     }
 
     /// The one document of a file.

@@ -41,6 +41,24 @@ pub(crate) struct Package {
     limit: u64,
 }
 
+/// The bytes of a file: on disk, or in memory if it is in an archive or comes from standard input.
+fn bytes_of(
+    file: &InputFile,
+    bytes_read: &Arc<AtomicU64>,
+    watch: &Watch,
+) -> Result<Box<dyn Seekable>, ReadError> {
+    let on_disk = file.content.is_none() && file.origin != Origin::Stdin;
+    if let Some(length) = file.bytes.filter(|_| on_disk) {
+        bytes_read.fetch_add(length, Ordering::Relaxed);
+        let opened = file.open();
+        let opened =
+            opened.map_err(|error| ReadError::from_io(error, &file.path, None, watch.budget))?;
+        return Ok(Box::new(BufReader::new(opened)));
+    }
+    let mut source = Source::open(file, Arc::clone(bytes_read), watch, None)?;
+    Ok(Box::new(Cursor::new(source.read_bytes()?)))
+}
+
 impl Package {
     /// Opens a file, all parts of which may take `limit` bytes together.
     pub(crate) fn open(
@@ -51,17 +69,7 @@ impl Package {
     ) -> Result<Self, ReadError> {
         let place = Place::whole(&file.path);
         let failed = |error| ReadError::from_io(error, &file.path, None, watch.budget);
-        let on_disk = file.content.is_none() && file.origin != Origin::Stdin;
-        let mut inner: Box<dyn Seekable> = match file.bytes.filter(|_| on_disk) {
-            Some(length) => {
-                bytes_read.fetch_add(length, Ordering::Relaxed);
-                Box::new(BufReader::new(file.open().map_err(failed)?))
-            }
-            None => {
-                let mut source = Source::open(file, Arc::clone(bytes_read), watch, None)?;
-                Box::new(Cursor::new(source.read_bytes()?))
-            }
-        };
+        let mut inner = bytes_of(file, bytes_read, watch)?;
         let mut first = Vec::new();
         let begun = inner
             .by_ref()

@@ -37,6 +37,19 @@ const LEFT_OUT: [&str; 20] = [
     "xmlnstbl",
 ];
 
+/// The control words that are characters.
+const MARKS: [(&str, &str); 9] = [
+    ("emdash", "—"),
+    ("endash", "–"),
+    ("lquote", "‘"),
+    ("rquote", "’"),
+    ("ldblquote", "“"),
+    ("rdblquote", "”"),
+    ("bullet", "•"),
+    ("emspace", " "),
+    ("enspace", " "),
+];
+
 /// Control words between two checks of the stop flag.
 const WORDS_PER_CHECK: usize = 4096;
 
@@ -189,24 +202,10 @@ impl Body {
 
     /// A control word or symbol; `rest` begins after the backslash. The rest after it.
     fn control<'b>(&mut self, rest: &'b [u8]) -> Result<&'b [u8], ReadError> {
-        let length = rest
-            .iter()
-            .take_while(|byte| byte.is_ascii_alphabetic())
-            .count();
-        let (name, mut after) = rest.split_at(length);
+        let (name, number, after) = control_word(rest);
         if name.is_empty() {
             return Ok(self.symbol(rest));
         }
-        let digits = after
-            .iter()
-            .enumerate()
-            .take_while(|(index, byte)| byte.is_ascii_digit() || (*index == 0 && **byte == b'-'))
-            .count();
-        let number = std::str::from_utf8(&after[..digits]).ok();
-        let number = number.and_then(|number| number.parse::<i64>().ok());
-        after = &after[digits..];
-        after = after.strip_prefix(b" ").unwrap_or(after);
-        let name = std::str::from_utf8(name).unwrap_or_default();
         if name == "u" {
             if let Some(number) = number {
                 self.unicode(number);
@@ -247,27 +246,14 @@ impl Body {
                 self.row.push((column, std::mem::take(&mut self.cell)));
             }
             "row" if !self.group().silent => {
-                let row = std::mem::take(&mut self.row);
                 if self.table.is_none() {
                     self.prose.block();
                 }
-                self.table
-                    .get_or_insert_default()
-                    .row(&row, &mut self.prose)?;
+                let table = self.table.get_or_insert_default();
+                table.row(&std::mem::take(&mut self.row), &mut self.prose)?;
             }
             _ => {
-                let marks = [
-                    ("emdash", "—"),
-                    ("endash", "–"),
-                    ("lquote", "‘"),
-                    ("rquote", "’"),
-                    ("ldblquote", "“"),
-                    ("rdblquote", "”"),
-                    ("bullet", "•"),
-                    ("emspace", " "),
-                    ("enspace", " "),
-                ];
-                if let Some((_, mark)) = marks.iter().find(|(word, _)| *word == name) {
+                if let Some((_, mark)) = MARKS.iter().find(|(word, _)| *word == name) {
                     self.write(mark);
                 }
             }
@@ -343,6 +329,20 @@ impl Body {
             None => self.prose.paragraph(&text),
         }
     }
+}
+
+/// The control word that a text begins with, empty for a symbol; its number; and the rest after them.
+fn control_word(text: &[u8]) -> (&str, Option<i64>, &[u8]) {
+    let letters = text.iter().take_while(|byte| byte.is_ascii_alphabetic());
+    let (name, after) = text.split_at(letters.count());
+    let digits = after.iter().enumerate();
+    let digits =
+        digits.take_while(|(i, byte)| byte.is_ascii_digit() || (*i == 0 && **byte == b'-'));
+    let (number, after) = after.split_at(digits.count());
+    let number = std::str::from_utf8(number).ok();
+    let number = number.and_then(|number| number.parse::<i64>().ok());
+    let name = std::str::from_utf8(name).unwrap_or_default();
+    (name, number, after.strip_prefix(b" ").unwrap_or(after))
 }
 
 fn encoding_of(code_page: i64) -> &'static Encoding {

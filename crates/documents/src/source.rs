@@ -91,16 +91,14 @@ impl Source {
         let counted = Counted { inner, bytes_read };
         let compressed = BufReader::with_capacity(BUFFER_BYTES, counted);
         let mut reader: Box<dyn BufRead + Send> = if file.origin == Origin::Stdin {
-            let (first, rest) = split_start(compressed, Compression::MAGIC_BYTES)
-                .map_err(|error| name.failed(error))?;
+            let (first, rest) = split_start(compressed, Compression::MAGIC_BYTES, &name)?;
             name.compression = Compression::of(&first);
             decompressed(Cursor::new(first).chain(rest), &name)?
         } else {
             decompressed(compressed, &name)?
         };
         let decided = encoding.is_some();
-        let (first, rest) =
-            split_start(reader, Encoding::MARK_BYTES).map_err(|error| name.failed(error))?;
+        let (first, rest) = split_start(reader, Encoding::MARK_BYTES, &name)?;
         let mark = match file.format {
             Format::Pdf => None,
             _ => Encoding::of_mark(&first),
@@ -110,25 +108,17 @@ impl Source {
         reader = Box::new(Cursor::new(after_mark).chain(rest));
         let mut told = encoding.or(mark.map(|(encoding, _)| encoding));
         if told.is_none() && file.format.is_table() {
-            let (sample, rest) =
-                split_start(reader, SAMPLE_BYTES).map_err(|error| name.failed(error))?;
-            let looked_at = Sample {
-                bytes: &sample,
-                complete: sample.len() < SAMPLE_BYTES,
-            };
-            told = looked_at.encoding(file.format == Format::JsonLines);
-            reader = Box::new(Cursor::new(sample).chain(rest));
+            (told, reader) = sampled(reader, &name, file.format)?;
         }
         if let Some(encoding) = told.filter(|&encoding| encoding != Encoding::UTF_8) {
             reader = Box::new(Transcoded::new(reader, encoding));
             if !decided {
-                name.watch.notices.add(
-                    name.path.clone(),
-                    NoticeKind::Decoded {
-                        encoding,
-                        malformed: 0,
-                    },
-                );
+                let malformed = 0;
+                let kind = NoticeKind::Decoded {
+                    encoding,
+                    malformed,
+                };
+                name.watch.notices.add(name.path.clone(), kind);
             }
         }
         Ok(Self {
@@ -250,6 +240,22 @@ impl Source {
     }
 }
 
+/// The encoding of a table, if it is another than UTF-8, and the table from its beginning.
+fn sampled(
+    table: Box<dyn BufRead + Send>,
+    name: &Name,
+    format: Format,
+) -> Result<(Option<Encoding>, Box<dyn BufRead + Send>), ReadError> {
+    let (bytes, rest) = split_start(table, SAMPLE_BYTES, name)?;
+    let sample = Sample {
+        bytes: &bytes,
+        complete: bytes.len() < SAMPLE_BYTES,
+    };
+    let encoding = sample.encoding(format == Format::JsonLines);
+    let table: Box<dyn BufRead + Send> = Box::new(Cursor::new(bytes).chain(rest));
+    Ok((encoding, table))
+}
+
 fn decompressed(
     compressed: impl BufRead + Send + 'static,
     name: &Name,
@@ -263,9 +269,14 @@ fn decompressed(
 }
 
 /// The first `count` bytes, or fewer where there are no more, and the reader after them.
-fn split_start<R: Read>(mut reader: R, count: usize) -> io::Result<(Vec<u8>, R)> {
+fn split_start<R: Read>(
+    mut reader: R,
+    count: usize,
+    name: &Name,
+) -> Result<(Vec<u8>, R), ReadError> {
     let mut first = Vec::with_capacity(count);
-    reader.by_ref().take(count as u64).read_to_end(&mut first)?;
+    let read = reader.by_ref().take(count as u64).read_to_end(&mut first);
+    read.map_err(|error| name.failed(error))?;
     Ok((first, reader))
 }
 

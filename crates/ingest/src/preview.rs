@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ken_corpus::{Corpus, ListedDocument};
-use ken_documents::{Documents, ReadError};
+use ken_documents::{Documents, ReadError, ReadIds};
 
 use crate::IngestError;
 use crate::sync::{Moves, Origins, is_gone, is_missing, other_file};
@@ -41,19 +41,12 @@ pub fn preview(
     on_broken: Option<&(dyn Fn(&ReadError) + Sync)>,
     cancel: &AtomicBool,
 ) -> Result<Preview, IngestError> {
-    let mut published: HashMap<String, ListedDocument> = HashMap::new();
-    if Corpus::exists(corpus) {
-        for document in Corpus::open(corpus)?.documents(None, false) {
-            let document = document?;
-            published.insert(document.id.clone(), document);
-        }
-    }
+    let published = published_documents(corpus)?;
     let origins = Origins::of(sync);
     let mut moves = Moves::default();
-    for document in published.values() {
-        if origins.hold(document) && is_gone(document) {
-            moves.add(document);
-        }
+    let is_lost = |document: &&ListedDocument| origins.hold(document) && is_gone(document);
+    for document in published.values().filter(is_lost) {
+        moves.add(document);
     }
     let unreadable = documents.has_unreadable();
     let mut preview = Preview::default();
@@ -97,17 +90,37 @@ pub fn preview(
         }
     }
     if !preview.interrupted && !unreadable && preview.broken == 0 {
-        let read = documents.into_ids();
-        let held = published
-            .into_values()
-            .filter(|document| origins.hold(document));
-        let missing = held.filter(|document| is_missing(document, &read));
-        let moved: HashSet<&str> = preview.moved.iter().map(|(old, _)| old.as_str()).collect();
-        preview.deleted = missing
-            .map(|document| document.id)
-            .filter(|id| !moved.contains(id.as_str()))
-            .collect();
-        preview.deleted.sort_unstable();
+        preview.deleted = deleted(published, &origins, &documents.into_ids(), &preview.moved);
     }
     Ok(preview)
+}
+
+/// The documents of the corpus in a folder by their ids, if there is one.
+fn published_documents(corpus: &Path) -> Result<HashMap<String, ListedDocument>, IngestError> {
+    let mut published = HashMap::new();
+    if Corpus::exists(corpus) {
+        for document in Corpus::open(corpus)?.documents(None, false) {
+            let document = document?;
+            published.insert(document.id.clone(), document);
+        }
+    }
+    Ok(published)
+}
+
+/// The ids of the documents of `origins` that are missing among those read and were not moved, in order.
+fn deleted(
+    published: HashMap<String, ListedDocument>,
+    origins: &Origins,
+    read: &ReadIds,
+    moved: &[(String, String)],
+) -> Vec<String> {
+    let moved: HashSet<&str> = moved.iter().map(|(old, _)| old.as_str()).collect();
+    let mut deleted: Vec<String> = published
+        .into_values()
+        .filter(|document| origins.hold(document) && is_missing(document, read))
+        .map(|document| document.id)
+        .filter(|id| !moved.contains(id.as_str()))
+        .collect();
+    deleted.sort_unstable();
+    deleted
 }

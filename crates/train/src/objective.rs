@@ -129,22 +129,12 @@ pub(crate) fn measure(
     }
     let log_probabilities = model.forward(&batch, noise)?;
     let mut loss = Loss::default();
-    let mut total: Option<Tensor> = None;
-    let mut add = |term: Tensor| -> Result<(), TrainError> {
-        total = Some(match &total {
-            None => term,
-            Some(sum) => (sum + term)?,
-        });
-        Ok(())
-    };
+    let mut terms = Vec::new();
     // The weighted log-probabilities of all targets, each times the factor of its sequence.
     let sum = |factor: &dyn Fn(usize) -> f64| -> Result<Tensor, TrainError> {
         let weights = of_sequence.iter().map(|&(s, w)| factor(s) * f64::from(w));
         let weights = Tensor::from_iter(weights, &model.device)?.to_dtype(model.dtype)?;
         Ok((&log_probabilities * weights)?.sum_all()?)
-    };
-    let scalar = |tensor: &Tensor| -> Result<f64, TrainError> {
-        Ok(tensor.to_dtype(DType::F64)?.to_scalar::<f64>()?)
     };
     let mut imitated = vec![0.0; sequences.len()];
     let mut place = 0;
@@ -167,7 +157,7 @@ pub(crate) fn measure(
                 let term = softplus(&margin.neg()?)?;
                 loss.preferred += scalar(&term)?;
                 if let Some(divisors) = divisors {
-                    add((term / divisors.preferred)?)?;
+                    terms.push((term / divisors.preferred)?);
                 }
                 place += 2;
             }
@@ -177,11 +167,18 @@ pub(crate) fn measure(
         let negative = sum(&|sequence| -imitated[sequence])?;
         loss.imitated += scalar(&negative)?;
         if let Some(divisors) = divisors {
-            add((negative / divisors.imitated)?)?;
+            terms.push((negative / divisors.imitated)?);
         }
     }
+    Ok((loss, gradients_of(terms, model)?))
+}
+
+/// The gradients of a sum of scalars; none if there are no terms.
+fn gradients_of(terms: Vec<Tensor>, model: &Trainable) -> Result<Gradients, TrainError> {
     let mut gradients = Gradients::new();
-    if let Some(total) = total {
+    let mut terms = terms.into_iter();
+    if let Some(first) = terms.next() {
+        let total = terms.try_fold(first, |sum, term| sum + term)?;
         let store = total.backward()?;
         for (name, variable) in &model.variables {
             if let Some(gradient) = store.get(variable) {
@@ -189,7 +186,11 @@ pub(crate) fn measure(
             }
         }
     }
-    Ok((loss, gradients))
+    Ok(gradients)
+}
+
+fn scalar(tensor: &Tensor) -> Result<f64, TrainError> {
+    Ok(tensor.to_dtype(DType::F64)?.to_scalar::<f64>()?)
 }
 
 /// The log-probabilities of a preference's two sequences.

@@ -12,22 +12,42 @@ use crate::watch::Watch;
 /// So many ways to draw headings are told apart.
 const MOST_LEVELS: usize = 9;
 
+/// The directives beside whose names words of the text stand.
+const SHOWN: [&str; 19] = [
+    "note",
+    "warning",
+    "tip",
+    "important",
+    "caution",
+    "danger",
+    "attention",
+    "hint",
+    "admonition",
+    "topic",
+    "figure-caption",
+    "rubric",
+    "table",
+    "list-table",
+    "csv-table",
+    "versionadded",
+    "versionchanged",
+    "deprecated",
+    "seealso",
+];
+
 pub(super) fn contents(text: &str, place: &Place, watch: &Watch) -> Result<Contents, ReadError> {
     let lines: Vec<&str> = text.lines().collect();
     let mut prose = Prose::new(place, watch);
     // The ways in which headings are drawn, by their levels.
     let mut ways: Vec<(char, bool)> = Vec::new();
-    let mut level_of = |way| {
-        let known = ways.iter().position(|&known| known == way);
-        known.map_or_else(
-            || {
-                if ways.len() < MOST_LEVELS {
-                    ways.push(way);
-                }
-                ways.len()
-            },
-            |index| index + 1,
-        )
+    let mut level_of = |way| match ways.iter().position(|&known| known == way) {
+        Some(index) => index + 1,
+        None => {
+            if ways.len() < MOST_LEVELS {
+                ways.push(way);
+            }
+            ways.len()
+        }
     };
     let mut block = String::new();
     let mut index = 0;
@@ -56,62 +76,47 @@ pub(super) fn contents(text: &str, place: &Place, watch: &Watch) -> Result<Conte
         {
             prose.paragraph(&std::mem::take(&mut block))?;
             index += 1;
-            let explicit = explicit.trim();
-            match directive(explicit) {
-                Some((name, words)) => {
-                    // Its options go, its content stays.
-                    while at(index).trim_start().starts_with(':') {
-                        index += 1;
-                    }
-                    let shown = matches!(
-                        name,
-                        "note"
-                            | "warning"
-                            | "tip"
-                            | "important"
-                            | "caution"
-                            | "danger"
-                            | "attention"
-                            | "hint"
-                            | "admonition"
-                            | "topic"
-                            | "figure-caption"
-                            | "rubric"
-                            | "table"
-                            | "list-table"
-                            | "csv-table"
-                            | "versionadded"
-                            | "versionchanged"
-                            | "deprecated"
-                            | "seealso"
-                    );
-                    if shown {
-                        prose.paragraph(&inline(words))?;
-                    }
-                }
-                // A footnote or a citation is text.
-                None if explicit.starts_with('[') => block.push_str(&inline(explicit)),
-                // A target or a comment goes with its indented lines.
-                None => {
-                    while !at(index).is_empty() && at(index).starts_with([' ', '\t']) {
-                        index += 1;
-                    }
-                }
-            }
+            let after = lines.get(index..).unwrap_or_default();
+            index += write_explicit(explicit.trim(), after, &mut block, &mut prose)?;
+        } else if line.trim().is_empty() {
+            prose.paragraph(&std::mem::take(&mut block))?;
+            index += 1;
         } else {
-            if line.trim().is_empty() {
-                prose.paragraph(&std::mem::take(&mut block))?;
-            } else {
-                if !block.is_empty() {
-                    block.push('\n');
-                }
-                block.push_str(&inline(line));
+            if !block.is_empty() {
+                block.push('\n');
             }
+            block.push_str(&inline(line));
             index += 1;
         }
     }
     prose.paragraph(&block)?;
     Ok(prose.finish(None, Map::new()))
+}
+
+/// Writes what the markup after `..` shows; how many of the lines after it go with it.
+fn write_explicit(
+    explicit: &str,
+    after: &[&str],
+    block: &mut String,
+    prose: &mut Prose,
+) -> Result<usize, ReadError> {
+    let after = after.iter();
+    if let Some((name, words)) = directive(explicit) {
+        if SHOWN.contains(&name) {
+            prose.paragraph(&inline(words))?;
+        }
+        // Its options go, its content stays.
+        let options = after.take_while(|line| line.trim_start().starts_with(':'));
+        return Ok(options.count());
+    }
+    // A footnote or a citation is text.
+    if explicit.starts_with('[') {
+        block.push_str(&inline(explicit));
+        return Ok(0);
+    }
+    // A target or a comment goes with its indented lines.
+    let indented = after.take_while(|line| line.starts_with([' ', '\t']));
+    Ok(indented.count())
 }
 
 /// The mark that a line of at least three equal ones is drawn with.

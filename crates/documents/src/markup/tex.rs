@@ -165,6 +165,11 @@ fn after_options(text: &str) -> &str {
     rest
 }
 
+/// A text without the argument that it may begin with.
+fn after_argument(text: &str) -> &str {
+    argument(text).map_or(text, |(_, rest)| rest)
+}
+
 /// What a piece of TeX shows.
 fn plain(tex: &str, watch: &Watch) -> Result<String, ReadError> {
     let mut out = String::with_capacity(tex.len());
@@ -233,10 +238,8 @@ fn command<'t>(
     in_table: &mut bool,
     watch: &Watch,
 ) -> Result<&'t str, ReadError> {
-    let end = text
-        .find(|c: char| !c.is_ascii_alphabetic())
-        .unwrap_or(text.len());
-    let (name, after) = text.split_at(end);
+    let end = text.find(|c: char| !c.is_ascii_alphabetic());
+    let (name, after) = text.split_at(end.unwrap_or(text.len()));
     if name.is_empty() {
         return Ok(symbol(text, out));
     }
@@ -244,43 +247,15 @@ fn command<'t>(
     if let Some((_, level)) = SECTIONS.iter().find(|(section, _)| *section == name)
         && let Some((words, rest)) = argument(rest)
     {
-        out.push_str("\n\n");
-        out.push_str(&"#".repeat(*level));
-        out.push(' ');
-        out.push_str(&one_line(&plain(words, watch)?).unwrap_or_default());
-        out.push_str("\n\n");
+        let words = one_line(&plain(words, watch)?).unwrap_or_default();
+        out.push_str(&format!("\n\n{} {words}\n\n", "#".repeat(*level)));
         return Ok(rest);
     }
     if SILENT.contains(&name) {
         return Ok(argument(rest).map_or(rest, |(_, rest)| after_silent(name, rest)));
     }
     match name {
-        "begin" | "end" => {
-            let Some((environment, rest)) = argument(rest) else {
-                return Ok(rest);
-            };
-            let environment = environment.trim_end_matches('*');
-            let is_table = matches!(environment, "tabular" | "tabularx" | "longtable" | "array");
-            if is_table {
-                *in_table = name == "begin";
-            }
-            out.push('\n');
-            let mut rest = if name == "begin" {
-                after_options(rest)
-            } else {
-                rest
-            };
-            // How wide the columns are.
-            let columns = if is_table && name == "begin" {
-                1 + usize::from(environment == "tabularx")
-            } else {
-                0
-            };
-            for _ in 0..columns {
-                rest = argument(rest).map_or(rest, |(_, rest)| rest);
-            }
-            return Ok(rest);
-        }
+        "begin" | "end" => return Ok(environment(name == "begin", rest, out, in_table)),
         "item" => {
             out.push_str("\n- ");
             // The label of an item stands in brackets.
@@ -290,28 +265,15 @@ fn command<'t>(
                 return Ok(rest.trim_start());
             }
         }
-        "par" | "newline" | "linebreak" => out.push('\n'),
         "footnote" => {
             if let Some((words, rest)) = argument(rest) {
-                out.push_str(" (");
-                out.push_str(plain(words, watch)?.trim());
-                out.push(')');
+                out.push_str(&format!(" ({})", plain(words, watch)?.trim()));
                 return Ok(rest);
             }
         }
-        "href" => return Ok(argument(rest).map_or(rest, |(_, rest)| rest)),
-        "title" | "author" | "date" | "maketitle" | "tableofcontents" => {
-            return Ok(argument(rest).map_or(rest, |(_, rest)| rest));
+        "href" | "title" | "author" | "date" | "maketitle" | "tableofcontents" => {
+            return Ok(after_argument(rest));
         }
-        "ldots" | "dots" | "textellipsis" => out.push('…'),
-        "textbackslash" => out.push('\\'),
-        "ss" => out.push('ß'),
-        "ae" => out.push('æ'),
-        "o" => out.push('ø'),
-        "aa" => out.push('å'),
-        "l" => out.push('ł'),
-        "S" => out.push('§'),
-        "LaTeX" | "TeX" => out.push_str(name),
         "c" | "v" | "u" | "r" | "H" | "k" => {
             let accent = name.chars().next().unwrap_or_default();
             if let Some((letter, rest)) = argument(rest.trim_start()) {
@@ -319,18 +281,55 @@ fn command<'t>(
                 return Ok(rest);
             }
         }
-        _ => return Ok(rest),
+        _ => match characters(name) {
+            Some(characters) => out.push_str(characters),
+            None => return Ok(rest),
+        },
     }
     Ok(rest.strip_prefix(' ').unwrap_or(rest))
+}
+
+/// What a command without arguments stands for.
+fn characters(name: &str) -> Option<&str> {
+    Some(match name {
+        "par" | "newline" | "linebreak" => "\n",
+        "ldots" | "dots" | "textellipsis" => "…",
+        "textbackslash" => "\\",
+        "ss" => "ß",
+        "ae" => "æ",
+        "o" => "ø",
+        "aa" => "å",
+        "l" => "ł",
+        "S" => "§",
+        "LaTeX" | "TeX" => name,
+        _ => return None,
+    })
+}
+
+/// Begins or ends the environment that `text` begins with the name of. The rest after its arguments.
+fn environment<'t>(begins: bool, text: &'t str, out: &mut String, in_table: &mut bool) -> &'t str {
+    let Some((name, rest)) = argument(text) else {
+        return text;
+    };
+    let name = name.trim_end_matches('*');
+    let is_table = matches!(name, "tabular" | "tabularx" | "longtable" | "array");
+    if is_table {
+        *in_table = begins;
+    }
+    out.push('\n');
+    match (begins, name) {
+        (false, _) => rest,
+        // How wide the table and its columns are.
+        (true, "tabularx") => after_argument(after_argument(after_options(rest))),
+        (true, _) if is_table => after_argument(after_options(rest)),
+        (true, _) => after_options(rest),
+    }
 }
 
 /// The rest after the further arguments of a command that shows none.
 fn after_silent<'t>(name: &str, rest: &'t str) -> &'t str {
     match name {
-        "setcounter" | "newcommand" | "setlength" => {
-            let rest = after_options(rest);
-            argument(rest).map_or(rest, |(_, rest)| rest)
-        }
+        "setcounter" | "newcommand" | "setlength" => after_argument(after_options(rest)),
         _ => rest,
     }
 }

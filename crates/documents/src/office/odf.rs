@@ -175,19 +175,7 @@ impl<'s> Body<'s> {
             "list-item" | "list-header" => self.item = true,
             "note" => self.note = Some(Default::default()),
             "note-citation" => self.in_citation = true,
-            "page" => {
-                self.slides += 1;
-                let name = element.attribute("name").unwrap_or_default();
-                // The names that programs give, as "page3", say nothing.
-                let usual = ["page", "Slide", "Folie", "Diapo"];
-                let given = !usual.iter().any(|usual| name.starts_with(usual));
-                let heading = match given && !name.is_empty() {
-                    true => format!("Slide {}: {name}", self.slides),
-                    false => format!("Slide {}", self.slides),
-                };
-                self.prose.page();
-                self.prose.heading(2, &heading)?;
-            }
+            "page" => self.start_slide(element)?,
             "notes" => self.prose.paragraph("Notes:")?,
             "table" => {
                 let sheet = self.format == Format::Ods && self.tables.is_empty();
@@ -217,6 +205,20 @@ impl<'s> Body<'s> {
             _ => {}
         }
         Ok(())
+    }
+
+    fn start_slide(&mut self, element: &Element<'_>) -> Result<(), ReadError> {
+        self.slides += 1;
+        let name = element.attribute("name").unwrap_or_default();
+        // The names that programs give, as "page3", say nothing.
+        let usual = ["page", "Slide", "Folie", "Diapo"];
+        let given = !usual.iter().any(|usual| name.starts_with(usual));
+        let heading = match given && !name.is_empty() {
+            true => format!("Slide {}: {name}", self.slides),
+            false => format!("Slide {}", self.slides),
+        };
+        self.prose.page();
+        self.prose.heading(2, &heading)
     }
 
     fn end(&mut self, name: &str) -> Result<(), ReadError> {

@@ -15,7 +15,7 @@ use std::path::Path;
 
 use ken_corpus::Outline;
 use lopdf::{Dictionary, Document as Pdf, Object, decode_text_string};
-use serde_json::Map;
+use serde_json::{Map, Value};
 
 use self::load::{broken, load};
 use self::work::Work;
@@ -70,26 +70,7 @@ fn read(bytes: &[u8], path: &Path, watch: &Watch) -> Result<Contents, ReadError>
         };
         watch.notices.add(path.to_owned(), kind);
     }
-    let information = information(&pdf);
-    let mut metadata = Map::new();
-    for (key, name) in [
-        (b"Author".as_slice(), "author"),
-        (b"Subject", "subject"),
-        (b"Keywords", "keywords"),
-    ] {
-        if let Some(value) = information.and_then(|entries| entry(&pdf, entries, key)) {
-            metadata.insert(name.to_owned(), value.into());
-        }
-    }
-    for (key, name) in [
-        (b"CreationDate".as_slice(), "created"),
-        (b"ModDate", "modified"),
-    ] {
-        let value = information.and_then(|entries| entry(&pdf, entries, key));
-        if let Some(date) = value.as_deref().and_then(date) {
-            metadata.insert(name.to_owned(), date.into());
-        }
-    }
+    let mut metadata = metadata(&pdf);
     metadata.insert("pages".to_owned(), pages.len().into());
     for (count, name) in [(empty, "pages_without_text"), (unread, "unread_characters")] {
         if count > 0 {
@@ -97,7 +78,7 @@ fn read(bytes: &[u8], path: &Path, watch: &Watch) -> Result<Contents, ReadError>
         }
     }
     Ok(Contents {
-        title: information.and_then(|entries| entry(&pdf, entries, b"Title")),
+        title: information(&pdf).and_then(|entries| entry(&pdf, entries, b"Title")),
         text,
         outline: Outline {
             pages: starts,
@@ -105,6 +86,30 @@ fn read(bytes: &[u8], path: &Path, watch: &Watch) -> Result<Contents, ReadError>
         },
         metadata,
     })
+}
+
+/// What the file says of itself, without its title.
+fn metadata(pdf: &Pdf) -> Map<String, Value> {
+    let stated = |key: &[u8]| entry(pdf, information(pdf)?, key);
+    let mut metadata = Map::new();
+    for (key, name) in [
+        (b"Author".as_slice(), "author"),
+        (b"Subject", "subject"),
+        (b"Keywords", "keywords"),
+    ] {
+        if let Some(value) = stated(key) {
+            metadata.insert(name.to_owned(), value.into());
+        }
+    }
+    for (key, name) in [
+        (b"CreationDate".as_slice(), "created"),
+        (b"ModDate", "modified"),
+    ] {
+        if let Some(date) = stated(key).as_deref().and_then(date) {
+            metadata.insert(name.to_owned(), date.into());
+        }
+    }
+    metadata
 }
 
 fn information(pdf: &Pdf) -> Option<&Dictionary> {

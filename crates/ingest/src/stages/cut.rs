@@ -6,8 +6,8 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender};
 
-use ken_corpus::{Known, Locator, Piece, Segmentation, halve, segment_unless, titled};
-use ken_language::{Embedder, Role};
+use ken_corpus::{Document, Known, Locator, Piece, Segmentation, halve, segment_unless, titled};
+use ken_language::{Embedder, ModelError, Role};
 
 use super::{BATCH_PASSAGES, NewDocument};
 use crate::known_vectors::KnownVectors;
@@ -118,78 +118,36 @@ fn cut_document(
     cancel: &AtomicBool,
 ) -> Result<Option<CutDocument>, IngestError> {
     let stop = || cancel.load(Ordering::Relaxed);
-    let failure = Cell::new(None);
-    let token_spans = |text: &str| -> Vec<Range<usize>> {
-        let mut spans = Vec::new();
-        let mut start = 0;
-        for part in parts(text, TOKENIZED_BYTES) {
-            if stop() {
-                break;
-            }
-            match embedder.token_spans(part) {
-                Ok(found) => {
-                    let shifted = found.into_iter();
-                    spans.extend(shifted.map(|span| span.start + start..span.end + start));
-                }
-                Err(error) => {
-                    failure.set(Some(error));
-                    break;
-                }
-            }
-            start += part.len();
-        }
-        spans
-    };
     let document = &found.document;
-    let text = &document.text;
-    let locator = Locator::new(&document.title, text, &document.outline);
-    // What is cut are slices of the text.
-    let locate = |slice: &str| {
-        let start = slice.as_ptr() as usize - text.as_ptr() as usize;
-        locator.locate(start..start + slice.len())
-    };
     let mut segmentation = cut.of(document);
     if segmentation == Segmentation::Whole
         && cut.cuts_long()
-        && is_long(text, &document.title, embedder)?
+        && is_long(&document.text, &document.title, embedder)?
     {
         segmentation = Cut::PARTS;
     }
-    // Rows say what they are by the header of their table, where passages are no windows of a given size.
-    let with_header = |slice: &str| {
-        let start = slice.as_ptr() as usize - text.as_ptr() as usize;
-        let header = match segmentation {
-            Segmentation::Sentences { .. } => locator.header_over(start),
-            _ => None,
-        };
-        match header {
-            Some(header) => format!("{header}\n{slice}"),
-            None => slice.to_owned(),
-        }
+    let failure = Cell::new(None);
+    let token_spans = |text: &str| {
+        token_spans(text, embedder, &stop).unwrap_or_else(|error| {
+            failure.set(Some(error));
+            Vec::new()
+        })
     };
-    let is_long = |slice: &str| {
-        let title = locate(slice).titled(&document.title);
-        is_long(&with_header(slice), &title, embedder)
-    };
-    let texts = segment_unless(text, segmentation, &token_spans, &stop);
+    let texts = segment_unless(&document.text, segmentation, &token_spans, &stop);
     if let Some(error) = failure.take() {
         return Err(error.into());
     }
-    let Some(texts) = texts else {
+    let Some(mut texts) = texts else {
         return Ok(None);
     };
-    let texts = match cut.cuts_long() {
-        true => match cut_long(texts, &is_long, &stop)? {
-            Some(texts) => texts,
+    let slices = Slices::of(document, segmentation);
+    if cut.cuts_long() {
+        match cut_long(texts, &|slice| slices.is_long(slice, embedder), &stop)? {
+            Some(short) => texts = short,
             None => return Ok(None),
-        },
-        false => texts,
-    };
-    let pieces = texts.into_iter().map(|slice| Piece {
-        text: with_header(slice),
-        location: locate(slice),
-    });
-    let pieces: Vec<Piece> = pieces.collect();
+        }
+    }
+    let pieces: Vec<Piece> = texts.into_iter().map(|slice| slices.piece(slice)).collect();
     let mut document = CutDocument {
         vectors: vec![None; pieces.len()],
         pieces,
@@ -209,6 +167,60 @@ fn cut_document(
         }
     }
     Ok(Some(document))
+}
+
+/// The byte range of each token of a text; of a prefix of it, if it was stopped.
+fn token_spans(
+    text: &str,
+    embedder: &dyn Embedder,
+    stop: &dyn Fn() -> bool,
+) -> Result<Vec<Range<usize>>, ModelError> {
+    let mut spans = Vec::new();
+    let mut start = 0;
+    for part in parts(text, TOKENIZED_BYTES).take_while(|_| !stop()) {
+        let tokens = embedder.token_spans(part)?.into_iter();
+        spans.extend(tokens.map(|span| span.start + start..span.end + start));
+        start += part.len();
+    }
+    Ok(spans)
+}
+
+/// What becomes of the slices of a document's text.
+struct Slices<'d> {
+    document: &'d Document,
+    locator: Locator<'d>,
+    /// Whether rows say what they are by the header of their table: where passages are no windows of a given size.
+    with_header: bool,
+}
+
+impl<'d> Slices<'d> {
+    fn of(document: &'d Document, segmentation: Segmentation) -> Self {
+        Self {
+            document,
+            locator: Locator::new(&document.title, &document.text, &document.outline),
+            with_header: matches!(segmentation, Segmentation::Sentences { .. }),
+        }
+    }
+
+    /// The passage that a slice becomes.
+    fn piece(&self, slice: &str) -> Piece {
+        let start = slice.as_ptr() as usize - self.document.text.as_ptr() as usize;
+        let header = self.locator.header_over(start).filter(|_| self.with_header);
+        Piece {
+            text: match header {
+                Some(header) => format!("{header}\n{slice}"),
+                None => slice.to_owned(),
+            },
+            location: self.locator.locate(start..start + slice.len()),
+        }
+    }
+
+    /// Whether the passage that a slice becomes is too long.
+    fn is_long(&self, slice: &str, embedder: &dyn Embedder) -> Result<bool, IngestError> {
+        let piece = self.piece(slice);
+        let title = piece.location.titled(&self.document.title);
+        is_long(&piece.text, &title, embedder)
+    }
 }
 
 /// Halves texts that are too long until none is. `None` if it was stopped.

@@ -84,33 +84,46 @@ pub(crate) fn read(
                 break;
             }
         };
-        seen.documents += 1;
-        let shard = split.shard(&document.id, state);
-        if let DocumentState::Unchanged(_) = state {
-            seen.unchanged += 1;
-            continue;
-        }
-        let Some(shard) = shard else {
-            seen.other_shards += 1;
-            continue;
-        };
-        let replaces = state != DocumentState::New;
-        let known_as = match replaces {
-            true => Some(document.id.clone()),
-            false => moves.take(|| document.digest_text()),
-        };
-        let found = NewDocument {
-            document,
-            shard,
-            replaces,
-            known_as,
-            seen,
-        };
-        if out.send(Ok(found)).is_err() {
+        let new = new_document(document, state, &mut split, &mut moves, &mut seen);
+        if let Some(new) = new
+            && out.send(Ok(new)).is_err()
+        {
             break;
         }
     }
     (seen, documents.into_ids())
+}
+
+/// Counts a document, and returns it if it is to be ingested.
+fn new_document(
+    document: Document,
+    state: DocumentState,
+    split: &mut Split,
+    moves: &mut Moves,
+    seen: &mut Seen,
+) -> Option<NewDocument> {
+    seen.documents += 1;
+    let shard = split.shard(&document.id, state);
+    if let DocumentState::Unchanged(_) = state {
+        seen.unchanged += 1;
+        return None;
+    }
+    let Some(shard) = shard else {
+        seen.other_shards += 1;
+        return None;
+    };
+    let replaces = state != DocumentState::New;
+    let known_as = match replaces {
+        true => Some(document.id.clone()),
+        false => moves.take(|| document.digest_text()),
+    };
+    Some(NewDocument {
+        document,
+        shard,
+        replaces,
+        known_as,
+        seen: *seen,
+    })
 }
 
 /// How a document relates to the published ones.

@@ -80,6 +80,31 @@ fn none() -> String {
 }
 
 impl AdapterSettings {
+    /// Reads them from an adapter's folder, with their text.
+    fn read(folder: &Path) -> Result<(Self, String), DecoderError> {
+        let path = folder.join(SETTINGS_FILE);
+        let text =
+            small_file::text(&path, MOST_SETTINGS_BYTES).map_err(|source| match source.kind() {
+                ErrorKind::NotFound if folder.join(TENSORS_FILE).exists() => {
+                    DecoderError::Incomplete {
+                        path: folder.to_path_buf(),
+                        missing: SETTINGS_FILE,
+                    }
+                }
+                ErrorKind::NotFound => refusal(folder, format!("it has no `{SETTINGS_FILE}`")),
+                _ => DecoderError::io(&path, source),
+            })?;
+        let settings: Self = serde_json::from_str(&text)
+            .map_err(|e| refusal(folder, format!("`{SETTINGS_FILE}` cannot be read: {e}")))?;
+        if let Some(what) = settings.unsupported() {
+            return Err(refusal(
+                folder,
+                format!("it has {what}, which is not supported"),
+            ));
+        }
+        Ok((settings, text))
+    }
+
     /// The factor of the product of the two matrices.
     #[must_use]
     pub fn scale(&self) -> f64 {
@@ -133,35 +158,12 @@ impl Adapter {
     /// Files that are missing or broken, settings that are not supported, a matrix without its
     /// other half.
     pub fn open(folder: &Path) -> Result<Self, DecoderError> {
-        let refuse = |reason: String| DecoderError::Adapter {
-            path: folder.to_path_buf(),
-            reason,
-        };
-        let settings_path = folder.join(SETTINGS_FILE);
-        let text =
-            small_file::text(&settings_path, MOST_SETTINGS_BYTES).map_err(|source| match source
-                .kind()
-            {
-                ErrorKind::NotFound if folder.join(TENSORS_FILE).exists() => {
-                    DecoderError::Incomplete {
-                        path: folder.to_path_buf(),
-                        missing: SETTINGS_FILE,
-                    }
-                }
-                ErrorKind::NotFound => refuse(format!("it has no `{SETTINGS_FILE}`")),
-                _ => DecoderError::io(&settings_path, source),
-            })?;
-        let settings: AdapterSettings = serde_json::from_str(&text)
-            .map_err(|e| refuse(format!("`{SETTINGS_FILE}` cannot be read: {e}")))?;
-        if let Some(what) = settings.unsupported() {
-            return Err(refuse(format!("it has {what}, which is not supported")));
-        }
+        let (settings, text) = AdapterSettings::read(folder)?;
         let origin = Origin::read(folder)?;
         let tensors_path = folder.join(TENSORS_FILE);
-        let broken = |reason: &str| refuse(format!("`{TENSORS_FILE}` is broken: {reason}"));
         let file = TensorFile::open(&tensors_path).map_err(|error| match error {
             TensorFileError::Storage(error) => DecoderError::io(&tensors_path, error.source),
-            TensorFileError::Broken(reason) => broken(&reason),
+            TensorFileError::Broken(reason) => broken(folder, &reason),
         })?;
         let of_tensors = of_files(&[file.file()])?;
         // Of `ken.json` what bears on answers, and not what is noted of the training.
@@ -170,38 +172,13 @@ impl Adapter {
             .map(|origin| (origin.prompt, origin.sources.as_ref()));
         let told = format!("{told:?}");
         let fingerprint = extended(&of_tensors, &[text.as_bytes(), told.as_bytes()]);
-        let mut halves: BTreeMap<String, (Option<Tensor>, Option<Tensor>)> = BTreeMap::new();
-        let mut rows = None;
-        for name in file.names() {
-            let Some(info) = file.info(&name) else {
-                continue;
-            };
-            let tensor = loaded(&file, info).map_err(|error| match error {
-                DecoderError::Compute(error) => broken(&first_line(&error.to_string())),
-                other => other,
-            })?;
-            let plain = name.replace(".default", "");
-            let plain = plain.strip_prefix(PREFIX).map(text_part::bare_name);
-            if plain.as_deref() == Some(ROWS) {
-                rows = Some(tensor);
-                continue;
-            }
-            let half = plain.as_deref().and_then(|rest| {
-                let down = rest.strip_suffix(".lora_A.weight").map(|m| (m, true));
-                down.or_else(|| rest.strip_suffix(".lora_B.weight").map(|m| (m, false)))
-            });
-            let Some((module, is_down)) = half else {
-                return Err(refuse(format!("the tensor `{name}` is not known")));
-            };
-            let pair = halves.entry(module.to_owned()).or_default();
-            *(if is_down { &mut pair.0 } else { &mut pair.1 }) = Some(tensor);
-        }
+        let (halves, rows) = load(&file, folder)?;
         file.file().check_unchanged()?;
         let pairs = halves
             .into_iter()
             .map(|(module, halves)| match halves {
                 (Some(down), Some(up)) => Ok((module, Pair { down, up })),
-                _ => Err(refuse(format!("`{module}` has one matrix of two"))),
+                _ => Err(refusal(folder, format!("`{module}` has one matrix of two"))),
             })
             .collect::<Result<_, _>>()?;
         let rows = match (&settings.trainable_token_indices, rows) {
@@ -213,9 +190,8 @@ impl Adapter {
                 Some((tokens.clone(), rows))
             }
             _ => {
-                return Err(refuse(
-                    "its trained tokens and their rows do not fit".to_owned(),
-                ));
+                let reason = "its trained tokens and their rows do not fit";
+                return Err(refusal(folder, reason.to_owned()));
             }
         };
         Ok(Self {
@@ -331,6 +307,51 @@ impl Adapter {
             weights: rows.clone(),
         })
     }
+}
+
+/// The halves of each module's pair, by its name: first the one that leads down.
+type Halves = BTreeMap<String, (Option<Tensor>, Option<Tensor>)>;
+
+/// Loads the halves of all pairs, and the trained rows of the embedding.
+fn load(file: &TensorFile, folder: &Path) -> Result<(Halves, Option<Tensor>), DecoderError> {
+    let mut halves = Halves::new();
+    let mut rows = None;
+    for name in file.names() {
+        let Some(info) = file.info(&name) else {
+            continue;
+        };
+        let tensor = loaded(file, info).map_err(|error| match error {
+            DecoderError::Compute(error) => broken(folder, &first_line(&error.to_string())),
+            other => other,
+        })?;
+        let plain = name.replace(".default", "");
+        let plain = plain.strip_prefix(PREFIX).map(text_part::bare_name);
+        if plain.as_deref() == Some(ROWS) {
+            rows = Some(tensor);
+            continue;
+        }
+        let half = plain.as_deref().and_then(|rest| {
+            let down = rest.strip_suffix(".lora_A.weight").map(|m| (m, true));
+            down.or_else(|| rest.strip_suffix(".lora_B.weight").map(|m| (m, false)))
+        });
+        let Some((module, is_down)) = half else {
+            return Err(refusal(folder, format!("the tensor `{name}` is not known")));
+        };
+        let pair = halves.entry(module.to_owned()).or_default();
+        *(if is_down { &mut pair.0 } else { &mut pair.1 }) = Some(tensor);
+    }
+    Ok((halves, rows))
+}
+
+fn refusal(folder: &Path, reason: String) -> DecoderError {
+    DecoderError::Adapter {
+        path: folder.to_path_buf(),
+        reason,
+    }
+}
+
+fn broken(folder: &Path, reason: &str) -> DecoderError {
+    refusal(folder, format!("`{TENSORS_FILE}` is broken: {reason}"))
 }
 
 fn first_line(text: &str) -> String {

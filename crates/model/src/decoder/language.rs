@@ -69,6 +69,31 @@ impl Decoder {
     }
 }
 
+/// An answer without its thoughts, after giving out the text that was held back until its end.
+fn finished(
+    mut answer: Generation,
+    thoughts: &mut Thoughts,
+    [request, sample]: [usize; 2],
+    on_progress: &mut dyn FnMut(Progress<'_>) -> ControlFlow<()>,
+) -> Generation {
+    if answer.finish != Finish::Cancelled {
+        let text = thoughts.finish();
+        let piece = Piece {
+            request,
+            sample,
+            text,
+            logprobs: &[],
+        };
+        if !text.is_empty() && on_progress(Progress::Text(piece)).is_break() {
+            answer.finish = Finish::Cancelled;
+        }
+    }
+    match thoughts.has_thoughts() {
+        true => without(thoughts, answer),
+        false => answer,
+    }
+}
+
 impl LanguageModel for Decoder {
     fn fingerprint(&self) -> &str {
         Self::fingerprint(self)
@@ -139,23 +164,8 @@ impl LanguageModel for Decoder {
         for (request, (written, thoughts)) in written.into_iter().zip(&mut thoughts).enumerate() {
             let mut samples = Vec::with_capacity(written.len());
             for (sample, (written, thoughts)) in written.into_iter().zip(thoughts).enumerate() {
-                let mut answer = Generation::from(written);
-                if answer.finish != Finish::Cancelled {
-                    let text = thoughts.finish();
-                    let piece = Piece {
-                        request,
-                        sample,
-                        text,
-                        logprobs: &[],
-                    };
-                    if !text.is_empty() && on_progress(Progress::Text(piece)).is_break() {
-                        answer.finish = Finish::Cancelled;
-                    }
-                }
-                samples.push(match thoughts.has_thoughts() {
-                    true => without(thoughts, answer),
-                    false => answer,
-                });
+                let answer = Generation::from(written);
+                samples.push(finished(answer, thoughts, [request, sample], on_progress));
             }
             answers.push(samples);
         }

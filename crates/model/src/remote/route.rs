@@ -166,6 +166,31 @@ pub(super) fn body(
         body["stop"] = json!(stop);
     }
     let greedy = request.options.sampling == Sampling::Greedy;
+    put_sampling(&mut body, request, unsupported);
+    if supported("logprobs") {
+        let runner_up = greedy && supported("top_logprobs");
+        match route {
+            Route::Completions => body["logprobs"] = json!(if runner_up { RUNNER_UP } else { 1 }),
+            Route::Chat => {
+                body["logprobs"] = json!(true);
+                if runner_up {
+                    body["top_logprobs"] = json!(RUNNER_UP);
+                }
+            }
+        }
+    }
+    if request.stream {
+        body["stream"] = json!(true);
+        if supported("stream_options") {
+            body["stream_options"] = json!({"include_usage": true});
+        }
+    }
+    body
+}
+
+/// Adds to a body how tokens are chosen.
+fn put_sampling(body: &mut Value, request: &CompletionRequest<'_>, unsupported: &Unsupported) {
+    let supported = |parameter| !unsupported.has(parameter);
     let mut put = |parameter: &'static str, value: f32| {
         if supported(parameter) || !is_usual(value) {
             body[parameter] = json!(value);
@@ -194,25 +219,6 @@ pub(super) fn body(
             }
         }
     }
-    if supported("logprobs") {
-        let runner_up = greedy && supported("top_logprobs");
-        match route {
-            Route::Completions => body["logprobs"] = json!(if runner_up { RUNNER_UP } else { 1 }),
-            Route::Chat => {
-                body["logprobs"] = json!(true);
-                if runner_up {
-                    body["top_logprobs"] = json!(RUNNER_UP);
-                }
-            }
-        }
-    }
-    if request.stream {
-        body["stream"] = json!(true);
-        if supported("stream_options") {
-            body["stream_options"] = json!({"include_usage": true});
-        }
-    }
-    body
 }
 
 /// A prompt as text to be continued.

@@ -106,12 +106,7 @@ pub(super) fn read_events(
         received.usage.completion = counts.completion.or(received.usage.completion);
         let mut new = delta(&event, sent.route);
         let is_cut = allowance.take(&mut new);
-        let choice = &mut received.choice;
-        choice.finish = new.finish.or(choice.finish);
-        choice.refusal.push_str(&new.refusal);
-        choice.calls_tool |= new.calls_tool;
-        choice.has_thoughts |= new.has_thoughts;
-        choice.tokens.extend(new.tokens);
+        add_beside_text(&mut received.choice, &mut new);
         if received.choice.tokens.len() > MAX_TOKENS {
             let detail = format!("it has more than {MAX_TOKENS} tokens");
             return Err(client.too_large(detail).into());
@@ -127,20 +122,38 @@ pub(super) fn read_events(
             true => on_piece(""),
             false => received.choice.emit(&mut emitted, on_piece),
         };
-        if flow.is_break() {
-            received.choice.finish = Some(Finish::Cancelled);
-            is_whole = false;
-            break;
+        match flow {
+            ControlFlow::Break(()) => received.choice.finish = Some(Finish::Cancelled),
+            ControlFlow::Continue(()) if is_cut => received.choice.tokens.clear(),
+            ControlFlow::Continue(()) => continue,
         }
-        if is_cut {
-            received.choice.tokens.clear();
-            is_whole = false;
-            break;
-        }
+        is_whole = false;
+        break;
     }
     if received.choice.finish.is_none() {
         return Err(cut(url, read_bytes));
     }
+    finish(&mut received, &mut thoughts, &mut emitted, on_piece);
+    received.write_time = sent.at.elapsed().saturating_sub(received.prompt_time);
+    Ok((received, is_whole))
+}
+
+/// Adds to a choice all but the text of the next part of it.
+fn add_beside_text(choice: &mut Choice, part: &mut Choice) {
+    choice.finish = part.finish.or(choice.finish);
+    choice.refusal.push_str(&part.refusal);
+    choice.calls_tool |= part.calls_tool;
+    choice.has_thoughts |= part.has_thoughts;
+    choice.tokens.append(&mut part.tokens);
+}
+
+/// Emits what is left of an answer that has ended, and takes its thoughts away.
+fn finish(
+    received: &mut Received,
+    thoughts: &mut Thoughts,
+    emitted: &mut Emitted,
+    on_piece: &mut dyn FnMut(&str) -> ControlFlow<()>,
+) {
     let choice = &mut received.choice;
     let is_cancelled = choice.finish == Some(Finish::Cancelled);
     if !is_cancelled {
@@ -150,16 +163,14 @@ pub(super) fn read_events(
     received.thinks_unmarked = thoughts.is_unmarked();
     if !thoughts.answer().starts_with(&choice.text) {
         // Thoughts were given out before it was known what they are, and are taken back.
-        let _ = choice.emit(&mut emitted, on_piece);
+        let _ = choice.emit(emitted, on_piece);
         thoughts.answer().clone_into(&mut choice.text);
     }
     choice.keep_tokens_of_answer();
     if !is_cancelled {
         // A break is recorded in how the completion ended.
-        let _ = choice.emit(&mut emitted, on_piece);
+        let _ = choice.emit(emitted, on_piece);
     }
-    received.write_time = sent.at.elapsed().saturating_sub(received.prompt_time);
-    Ok((received, is_whole))
 }
 
 /// What comes next in a stream.

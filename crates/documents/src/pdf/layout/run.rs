@@ -63,21 +63,7 @@ impl Runs {
     pub(super) fn write(&mut self, characters: &str, from: Pen, to: Pen) {
         let numbers = [from.x, from.y, to.x, to.y, from.size];
         if numbers.iter().any(|number| !number.is_finite()) {
-            // What has no place follows what was drawn before it.
-            if let Some(run) = self.runs.last_mut() {
-                run.text.push_str(characters);
-                self.bytes += characters.len();
-                self.last = None;
-            } else {
-                let nowhere = Pen {
-                    x: 0.0,
-                    y: 0.0,
-                    direction: (1.0, 0.0),
-                    size: 1.0,
-                };
-                self.begin(cleaned(characters), 0, nowhere, (0.0, 0.0, 0.0));
-            }
-            return;
+            return self.write_nowhere(characters);
         }
         let angle = angle(from);
         let (start, place) = along(angle, from);
@@ -127,6 +113,23 @@ impl Runs {
         }
         if !text.trim().is_empty() {
             self.begin(text, angle, from, (start, end, place));
+        }
+    }
+
+    /// What has no place follows what was drawn before it.
+    fn write_nowhere(&mut self, characters: &str) {
+        if let Some(run) = self.runs.last_mut() {
+            run.text.push_str(characters);
+            self.bytes += characters.len();
+            self.last = None;
+        } else {
+            let nowhere = Pen {
+                x: 0.0,
+                y: 0.0,
+                direction: (1.0, 0.0),
+                size: 1.0,
+            };
+            self.begin(cleaned(characters), 0, nowhere, (0.0, 0.0, 0.0));
         }
     }
 

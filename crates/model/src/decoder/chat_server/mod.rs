@@ -43,8 +43,7 @@ impl ChatServer for Decoder {
         let mut request = ChatRequest::read(&request)?;
         let tokens = self.chat_tokens(&mut request)?;
         let reply = Reply::new(&request);
-        let template = self.chat.as_ref();
-        let thoughts = template.map(|template| template.thoughts());
+        let thoughts = self.chat.as_ref().map(|template| template.thoughts());
         let begun = ChatText::new(&request, thoughts.unwrap_or_default());
         let mut texts = vec![begun; request.samples];
         let asked = TextRequest {
@@ -53,26 +52,15 @@ impl ChatServer for Decoder {
             options: &request.options,
             logprobs: request.logprobs,
         };
-        let mut left = false;
-        if request.is_stream {
-            let role = json!({"role": "assistant", "content": ""});
-            let mut begun =
-                (0..request.samples).map(|sample| reply.chunk(sample, &role, None, None));
-            left = begun.any(|chunk| on_reply(chunk).is_break());
-        }
+        let mut begun = reply.begins(request.samples);
+        let mut left = request.is_stream && begun.any(|chunk| on_reply(chunk).is_break());
         let completed = self.complete(&[asked], &mut |progress| {
             if left || self.cancel.is_set() {
                 return ControlFlow::Break(());
             }
-            let Progress::Text(piece) = progress else {
+            let Some(chunk) = reply.goes_on(&mut texts, progress) else {
                 return ControlFlow::Continue(());
             };
-            let (text, logprobs) = texts[piece.sample].take(&piece);
-            if text.is_empty() {
-                return ControlFlow::Continue(());
-            }
-            let said = json!({"content": text});
-            let chunk = reply.chunk(piece.sample, &said, logprobs.as_ref(), None);
             let flow = on_reply(chunk);
             left = flow.is_break();
             flow
@@ -83,23 +71,20 @@ impl ChatServer for Decoder {
         if left {
             return Ok(());
         }
-        let written = completed
-            .into_iter()
-            .flat_map(|completion| completion.samples);
+        let completed = completed.into_iter();
+        let written = completed.flat_map(|completion| completion.samples);
         let mut count = 0;
         let mut choices = Vec::with_capacity(texts.len());
         for (index, ((written, _), text)) in written.zip(texts).enumerate() {
             count += written.tokens;
             choices.push((index, text.finish(written.finish, request.is_stream)));
         }
-        // There is nothing left to break off.
-        let _ = match request.is_stream {
-            true => reply
-                .ends(choices, tokens.len(), count)
-                .into_iter()
-                .try_for_each(on_reply),
-            false => on_reply(reply.whole(choices, tokens.len(), count)),
+        let replies = match request.is_stream {
+            true => reply.ends(choices, tokens.len(), count),
+            false => vec![reply.whole(choices, tokens.len(), count)],
         };
+        // There is nothing left to break off.
+        let _ = replies.into_iter().try_for_each(on_reply);
         Ok(())
     }
 }
@@ -208,6 +193,22 @@ impl Reply {
         let choice =
             json!({"index": index, "delta": delta, "logprobs": logprobs, "finish_reason": reason});
         self.with("chat.completion.chunk", &[choice], None)
+    }
+
+    /// The first chunks of a stream: who writes each answer.
+    fn begins(&self, samples: usize) -> impl Iterator<Item = Value> {
+        let role = json!({"role": "assistant", "content": ""});
+        (0..samples).map(move |sample| self.chunk(sample, &role, None, None))
+    }
+
+    /// The chunk that more of a text adds to a stream; `None` while nothing of it can be said.
+    fn goes_on(&self, texts: &mut [ChatText], progress: Progress<'_>) -> Option<Value> {
+        let Progress::Text(piece) = progress else {
+            return None;
+        };
+        let (text, logprobs) = texts[piece.sample].take(&piece);
+        let said = json!({"content": text});
+        (!text.is_empty()).then(|| self.chunk(piece.sample, &said, logprobs.as_ref(), None))
     }
 
     /// The last chunks of a stream: how each answer ends, and what all cost.

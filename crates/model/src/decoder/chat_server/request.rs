@@ -46,19 +46,7 @@ impl ChatRequest {
     pub(super) fn read(request: &Map<String, Value>) -> Result<Self, DecoderError> {
         let given = |name: &str| request.get(name).filter(|value| !value.is_null());
         let listed = |name: &str| given(name).and_then(Value::as_array).cloned();
-        let choice = match given("tool_choice") {
-            None => Some(Choice::Free),
-            Some(Value::String(mode)) => match mode.as_str() {
-                "auto" => Some(Choice::Free),
-                "required" => Some(Choice::Any),
-                _ => None,
-            },
-            Some(named) => {
-                let name = named.pointer("/function/name").and_then(Value::as_str);
-                let name = name.ok_or_else(|| wrong("tool_choice", "it names no function"))?;
-                Some(Choice::Named(name.to_owned()))
-            }
-        };
+        let choice = choice(given("tool_choice"))?;
         let mut tools = listed("tools").unwrap_or_default();
         if choice.is_none() {
             tools.clear();
@@ -106,6 +94,23 @@ impl ChatRequest {
             },
             is_stream: given("stream") == Some(&Value::Bool(true)),
         })
+    }
+}
+
+/// Which tool has to be called; `None` if none may be.
+fn choice(mode: Option<&Value>) -> Result<Option<Choice>, DecoderError> {
+    match mode {
+        None => Ok(Some(Choice::Free)),
+        Some(Value::String(mode)) => Ok(match mode.as_str() {
+            "auto" => Some(Choice::Free),
+            "required" => Some(Choice::Any),
+            _ => None,
+        }),
+        Some(named) => {
+            let name = named.pointer("/function/name").and_then(Value::as_str);
+            let name = name.ok_or_else(|| wrong("tool_choice", "it names no function"))?;
+            Ok(Some(Choice::Named(name.to_owned())))
+        }
     }
 }
 

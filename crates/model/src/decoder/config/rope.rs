@@ -125,15 +125,7 @@ impl RopeParameters {
         original: Option<usize>,
         context: usize,
     ) -> Result<Self, String> {
-        let Some(parameters) = parameters.filter(|value| !value.is_null()) else {
-            return Ok(Self {
-                base: None,
-                scaling: RopeScaling::None,
-                context: None,
-                growth: None,
-                share: None,
-            });
-        };
+        let parameters = parameters.unwrap_or(&Value::Null);
         let optional = |key: &str| parameters.get(key).and_then(Value::as_f64);
         let number =
             |key: &str| optional(key).ok_or_else(|| format!("the rotary scaling lacks `{key}`"));
@@ -162,17 +154,7 @@ impl RopeParameters {
                     .or_else(|| Some(optional("original_max_position_embeddings")? as usize))
                     .ok_or("`original_max_position_embeddings` is missing")?;
                 within = Some(original);
-                let factors = parameters
-                    .get("short_factor")
-                    .cloned()
-                    .and_then(|factors| serde_json::from_value(factors).ok())
-                    .ok_or("`short_factor` is missing")?;
-                let ratio = optional("factor").unwrap_or(context as f64 / original as f64);
-                RopeScaling::PerFrequency {
-                    factors,
-                    magnitude: optional("attention_factor")
-                        .unwrap_or_else(|| longrope_magnitude(ratio, original)),
-                }
+                longrope(parameters, original, context)?
             }
             other => {
                 return Err(format!(
@@ -220,6 +202,22 @@ fn yarn(parameters: &Value) -> Result<RopeScaling, String> {
                 None => yarn_magnitude(factor, 1.0),
             }
         }),
+    })
+}
+
+/// What `rope_scaling` or `rope_parameters` say of LongRoPE that extends a context of `original` tokens to `context`.
+fn longrope(parameters: &Value, original: usize, context: usize) -> Result<RopeScaling, String> {
+    let optional = |key: &str| parameters.get(key).and_then(Value::as_f64);
+    let factors = parameters
+        .get("short_factor")
+        .cloned()
+        .and_then(|factors| serde_json::from_value(factors).ok())
+        .ok_or("`short_factor` is missing")?;
+    let ratio = optional("factor").unwrap_or(context as f64 / original as f64);
+    let magnitude = optional("attention_factor");
+    Ok(RopeScaling::PerFrequency {
+        factors,
+        magnitude: magnitude.unwrap_or_else(|| longrope_magnitude(ratio, original)),
     })
 }
 

@@ -12,7 +12,9 @@ use safetensors::tensor::TensorView;
 use serde_json::{Value, json};
 
 use crate::decoder::config::family::Family;
-use crate::decoder::config::{GLOBAL, LOCAL, LayerKind, LayerSet, QueryGrowth, RopeScaling};
+use crate::decoder::config::{
+    DecoderConfig, GLOBAL, LOCAL, LayerKind, LayerSet, QueryGrowth, RopeScaling,
+};
 use crate::decoder::error::DecoderError;
 use crate::decoder::files::checkpoint::Checkpoint;
 use crate::decoder::files::file_names::{CONFIG_FILE, COPIED, ORIGIN_FILE, WEIGHTS_FILE};
@@ -265,69 +267,12 @@ impl Checkpoint {
             json["residual_multiplier"] = json!(config.residual_scale);
             json["logits_scaling"] = json!(config.logit_divisor);
         }
-        if config.rotated_layers != LayerSet::All {
-            let rotates = |layer| usize::from(config.rotated_layers.contain(layer));
-            json["no_rope_layers"] = (0..config.layers).map(rotates).collect();
+        put_layers(config, &mut json);
+        if let Some(scaling) = rope_scaling(&config.rope_scaling) {
+            json["rope_scaling"] = scaling;
         }
-        if let Some(window) = &config.sliding_window {
-            json["sliding_window"] = json!(window.tokens);
-            if window.layers != LayerSet::All {
-                let kind = |layer| match config.layer_kind(layer) {
-                    LayerKind::Global => GLOBAL,
-                    LayerKind::Local => LOCAL,
-                };
-                json["layer_types"] = (0..config.layers).map(kind).collect();
-            }
-            if let Some(base) = window.rope_base {
-                json["rope_local_base_freq"] = json!(base);
-            }
-        }
-        match &config.rope_scaling {
-            RopeScaling::None => {}
-            RopeScaling::Linear { factor } => {
-                json["rope_scaling"] = json!({"rope_type": "linear", "factor": factor});
-            }
-            RopeScaling::Llama3 {
-                factor,
-                low_freq_factor,
-                high_freq_factor,
-                original_context,
-            } => {
-                json["rope_scaling"] = json!({
-                    "rope_type": "llama3",
-                    "factor": factor,
-                    "low_freq_factor": low_freq_factor,
-                    "high_freq_factor": high_freq_factor,
-                    "original_max_position_embeddings": original_context,
-                });
-            }
-            RopeScaling::Yarn {
-                factor,
-                fast,
-                slow,
-                original_context,
-                magnitude,
-            } => {
-                json["rope_scaling"] = json!({
-                    "rope_type": "yarn",
-                    "factor": factor,
-                    "beta_fast": fast,
-                    "beta_slow": slow,
-                    "original_max_position_embeddings": original_context,
-                    "attention_factor": magnitude,
-                });
-            }
-            RopeScaling::PerFrequency { factors, magnitude } => {
-                json["rope_scaling"] = json!({
-                    "rope_type": "longrope",
-                    "short_factor": factors,
-                    "long_factor": factors,
-                });
-                if *magnitude != 1.0 {
-                    json["rope_scaling"]["attention_factor"] = json!(magnitude);
-                }
-                json["original_max_position_embeddings"] = json!(config.context);
-            }
+        if let RopeScaling::PerFrequency { .. } = config.rope_scaling {
+            json["original_max_position_embeddings"] = json!(config.context);
         }
         if let Some(QueryGrowth { rate, context }) = config.query_growth {
             json["rope_scaling"]["llama_4_scaling_beta"] = json!(rate);
@@ -335,6 +280,72 @@ impl Checkpoint {
         }
         json
     }
+}
+
+/// Writes into a `config.json` which layers rotate, and which attend within a window.
+fn put_layers(config: &DecoderConfig, json: &mut Value) {
+    if config.rotated_layers != LayerSet::All {
+        let rotates = |layer| usize::from(config.rotated_layers.contain(layer));
+        json["no_rope_layers"] = (0..config.layers).map(rotates).collect();
+    }
+    if let Some(window) = &config.sliding_window {
+        json["sliding_window"] = json!(window.tokens);
+        if window.layers != LayerSet::All {
+            let kind = |layer| match config.layer_kind(layer) {
+                LayerKind::Global => GLOBAL,
+                LayerKind::Local => LOCAL,
+            };
+            json["layer_types"] = (0..config.layers).map(kind).collect();
+        }
+        if let Some(base) = window.rope_base {
+            json["rope_local_base_freq"] = json!(base);
+        }
+    }
+}
+
+/// As `config.json` states it; `None` for frequencies as trained.
+fn rope_scaling(scaling: &RopeScaling) -> Option<Value> {
+    Some(match scaling {
+        RopeScaling::None => return None,
+        RopeScaling::Linear { factor } => json!({"rope_type": "linear", "factor": factor}),
+        RopeScaling::Llama3 {
+            factor,
+            low_freq_factor,
+            high_freq_factor,
+            original_context,
+        } => json!({
+            "rope_type": "llama3",
+            "factor": factor,
+            "low_freq_factor": low_freq_factor,
+            "high_freq_factor": high_freq_factor,
+            "original_max_position_embeddings": original_context,
+        }),
+        RopeScaling::Yarn {
+            factor,
+            fast,
+            slow,
+            original_context,
+            magnitude,
+        } => json!({
+            "rope_type": "yarn",
+            "factor": factor,
+            "beta_fast": fast,
+            "beta_slow": slow,
+            "original_max_position_embeddings": original_context,
+            "attention_factor": magnitude,
+        }),
+        RopeScaling::PerFrequency { factors, magnitude } => {
+            let mut longrope = json!({
+                "rope_type": "longrope",
+                "short_factor": factors,
+                "long_factor": factors,
+            });
+            if *magnitude != 1.0 {
+                longrope["attention_factor"] = json!(magnitude);
+            }
+            longrope
+        }
+    })
 }
 
 /// A tensor's numbers as they are stored.

@@ -26,6 +26,26 @@ pub(in crate::decoder) struct Turns {
     query_factors: Option<Tensor>,
 }
 
+impl Turns {
+    /// Turns the beginning of each head. Heads come first in the result, as products need it.
+    ///
+    /// # Shapes
+    /// `x`: `[rows, heads, width]`; returns `[heads, rows, width]`.
+    fn turned(&self, x: &Tensor) -> Result<Tensor> {
+        let width = x.dim(2)?;
+        let turned = 2 * self.cos.dim(1)?;
+        let x = x.transpose(0, 1)?.contiguous()?.unsqueeze(0)?;
+        let first = x.narrow(3, 0, turned)?.contiguous()?;
+        let first = rope_slow(&first, &self.cos, &self.sin)?;
+        let rest = x.narrow(3, turned, width - turned)?;
+        let whole = match turned < width {
+            true => Tensor::cat(&[&first, &rest], 3)?,
+            false => first,
+        };
+        Ok(whole.squeeze(0)?)
+    }
+}
+
 /// Keys and values of each layer, `[kv_heads, length, width]`.
 #[derive(Clone)]
 pub(in crate::decoder) struct TensorSequence {
@@ -152,11 +172,7 @@ impl Backend for Tensors {
         &self,
         projected: Tensor,
         layer: &AttentionLayer<'_, Tensor>,
-        Turns {
-            cos,
-            sin,
-            query_factors,
-        }: &Turns,
+        turns: &Turns,
         runs: &mut [Run<'_, TensorSequence>],
     ) -> Result<Tensor> {
         let heads = layer.heads;
@@ -173,25 +189,11 @@ impl Backend for Tensors {
             queries = rms_norm_slow(&queries.contiguous()?, &norms.query, heads.epsilon)?;
             keys = rms_norm_slow(&keys.contiguous()?, &norms.key, heads.epsilon)?;
         }
-        // Heads first, as rotation and products need it.
-        let heads_first = |x: &Tensor| x.transpose(0, 1)?.contiguous();
-        let turned = 2 * cos.dim(1)?;
-        let rotated = |x: &Tensor| -> Result<Tensor> {
-            let x = heads_first(x)?.unsqueeze(0)?;
-            let first = x.narrow(3, 0, turned)?.contiguous()?;
-            let first = rope_slow(&first, cos, sin)?;
-            let rest = x.narrow(3, turned, heads.width - turned)?;
-            let whole = match turned < heads.width {
-                true => Tensor::cat(&[&first, &rest], 3)?,
-                false => first,
-            };
-            Ok(whole.squeeze(0)?)
-        };
-        let (mut queries, keys) = (rotated(&queries)?, rotated(&keys)?);
-        if let Some(factors) = query_factors {
+        let (mut queries, keys) = (turns.turned(&queries)?, turns.turned(&keys)?);
+        if let Some(factors) = &turns.query_factors {
             queries = queries.broadcast_mul(factors)?;
         }
-        let values = heads_first(&values)?;
+        let values = values.transpose(0, 1)?.contiguous()?;
 
         let mut outputs = Vec::with_capacity(runs.len());
         let mut first = 0;

@@ -3,12 +3,11 @@
 
 use std::collections::VecDeque;
 use std::mem;
-use std::time::Duration;
 
 use super::batch::{Active, Batch, MOST_BRANCHES};
 use super::job::{CallId, Job, Place, Work};
 use super::prefixes::{PrefixId, Scored};
-use super::reading::{Depth, Goal, Lane, Outputs, Reading, Wanted};
+use super::reading::{Depth, Goal, Lane, Reading, Wanted};
 use super::turns;
 use crate::decoder::graph::backend::Backend;
 use crate::decoder::text::prompt::Course;
@@ -151,28 +150,20 @@ impl<B: Backend> Batch<B> {
             let id = found.unwrap_or_else(|| {
                 let (all, own) = (tokens[..length].to_vec(), length - before);
                 let id = self.prefixes.add(exact, all, own, scored);
-                self.readings.push(Reading {
-                    call: place.call,
-                    goal: Goal::Prefix(id),
-                    lane: Lane {
-                        exact,
-                        depth: Depth::Final,
+                let (goal, own) = (Goal::Prefix(id), tokens[before..length].to_vec());
+                let wanted = match scored {
+                    None => Wanted::Nothing,
+                    Some(Scored { top, .. }) => Wanted::Logprobs {
+                        tokens: tokens[before + 1..=length].to_vec(),
+                        top,
+                        next: false,
                     },
+                };
+                let depth = Depth::Final;
+                self.readings.push(Reading {
                     after: prefixes.last().copied(),
                     before,
-                    tokens: tokens[before..length].to_vec(),
-                    wanted: match scored {
-                        None => Wanted::Nothing,
-                        Some(Scored { top, .. }) => Wanted::Logprobs {
-                            tokens: tokens[before + 1..=length].to_vec(),
-                            top,
-                            next: false,
-                        },
-                    },
-                    read: 0,
-                    sequence: None,
-                    found: Outputs::default(),
-                    time: Duration::ZERO,
+                    ..Reading::new(place.call, goal, Lane { exact, depth }, own, wanted)
                 });
                 id
             });
@@ -185,18 +176,11 @@ impl<B: Backend> Batch<B> {
         let mut rest = tokens[before..].to_vec();
         let (depth, wanted) = wanted(&mut job, &mut rest);
         let charge = rest.len();
+        let (goal, lane) = (Goal::Prompt(place), Lane { exact, depth });
         self.readings.push(Reading {
-            call: place.call,
-            goal: Goal::Prompt(place),
-            lane: Lane { exact, depth },
             after: prefixes.last().copied(),
             before,
-            tokens: rest,
-            wanted,
-            read: 0,
-            sequence: None,
-            found: Outputs::default(),
-            time: Duration::ZERO,
+            ..Reading::new(place.call, goal, lane, rest, wanted)
         });
         self.active
             .insert(place, Active::new(job, prefixes, charge));

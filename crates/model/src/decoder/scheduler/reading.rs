@@ -100,6 +100,29 @@ pub(super) struct Reading<S> {
 }
 
 impl<S> Reading<S> {
+    /// Tokens at the start of a text, of which none has been read.
+    pub(super) fn new(
+        call: CallId,
+        goal: Goal,
+        lane: Lane,
+        tokens: Vec<u32>,
+        wanted: Wanted,
+    ) -> Self {
+        Self {
+            call,
+            goal,
+            lane,
+            after: None,
+            before: 0,
+            tokens,
+            wanted,
+            read: 0,
+            sequence: None,
+            found: Outputs::default(),
+            time: Duration::ZERO,
+        }
+    }
+
     /// Tokens that can be read now.
     pub(super) fn left(&self) -> usize {
         match self.sequence {

@@ -308,45 +308,52 @@ impl<B: Backend> Batch<B> {
                 active.scores = vec![found.logprobs];
                 self.finish_scores(place);
             }
-            Work::Score(continuations) => {
-                active.scores = found
-                    .logprobs
-                    .into_iter()
-                    .map(|first| vec![first])
-                    .collect();
-                let mut failed = None;
-                for (index, tokens) in continuations.iter().enumerate() {
-                    let Some((_, after @ [_, ..])) = tokens.split_first() else {
-                        continue;
-                    };
-                    let before = &tokens[..after.len()];
-                    match sequence.branch(before.len()) {
-                        Ok(sequence) => self.readings.push(Reading {
-                            call: place.call,
-                            goal: Goal::Continuation(place, index),
-                            lane: Lane {
-                                exact: true,
-                                depth: Depth::Final,
-                            },
-                            after: None,
-                            before: active.job.prompt.tokens().len(),
-                            tokens: before.to_vec(),
-                            wanted: Wanted::Each(after.to_vec()),
-                            read: 0,
-                            sequence: Some(sequence),
-                            found: Outputs::default(),
-                            time: Duration::ZERO,
-                        }),
-                        Err(error) => failed = Some(error),
-                    }
-                    active.unscored += 1;
-                }
-                match failed {
-                    Some(error) => self.fail(place.call, error),
-                    None => self.finish_scores(place),
+            Work::Score(_) => {
+                let firsts = found.logprobs.into_iter();
+                active.scores = firsts.map(|first| vec![first]).collect();
+                match self.read_continuations(place, &sequence) {
+                    Ok(()) => self.finish_scores(place),
+                    Err(error) => self.fail(place.call, error),
                 }
             }
         }
+    }
+
+    /// Begins to read several continuations after a prompt, for the probabilities of all tokens but the first of each.
+    fn read_continuations(
+        &mut self,
+        place: Place,
+        prompt: &Arc<B::Sequence>,
+    ) -> Result<(), DecoderError> {
+        let Some(active) = self.active.get_mut(&place) else {
+            return Ok(());
+        };
+        let Work::Score(continuations) = &active.job.work else {
+            return Ok(());
+        };
+        let lane = Lane {
+            exact: true,
+            depth: Depth::Final,
+        };
+        let mut begun = Ok(());
+        for (index, tokens) in continuations.iter().enumerate() {
+            let Some((_, after @ [_, ..])) = tokens.split_first() else {
+                continue;
+            };
+            let goal = Goal::Continuation(place, index);
+            let wanted = Wanted::Each(after.to_vec());
+            let before = tokens[..after.len()].to_vec();
+            match prompt.branch(before.len()) {
+                Ok(sequence) => self.readings.push(Reading {
+                    before: active.job.prompt.tokens().len(),
+                    sequence: Some(sequence),
+                    ..Reading::new(place.call, goal, lane, before, wanted)
+                }),
+                Err(error) => begun = Err(error),
+            }
+            active.unscored += 1;
+        }
+        begun
     }
 
     /// Reports the probabilities of continuations once all are known.

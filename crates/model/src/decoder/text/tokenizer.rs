@@ -278,45 +278,7 @@ fn byte_level_bpe(metadata: &Metadata<'_>, tokens: &[&str]) -> Result<Tokenizer,
         .optional_string("tokenizer.ggml.pre")
         .unwrap_or("default");
     let ignore_merges = matches!(pre, "llama-bpe" | "llama3" | "llama-v3" | "tekken");
-    let words = |pattern: &str| -> Result<PreTokenizerWrapper, String> {
-        Split::new(
-            SplitPattern::Regex(pattern.to_owned()),
-            SplitDelimiterBehavior::Isolated,
-            false,
-        )
-        .map(PreTokenizerWrapper::from)
-        .map_err(|e| e.to_string())
-    };
-    let steps: Vec<PreTokenizerWrapper> = match pre {
-        "default" | "gpt-2" | "gpt2" => vec![ByteLevel::new(false, true, true).into()],
-        "smollm" | "refact" => vec![
-            Digits::new(true).into(),
-            ByteLevel::new(false, true, true).into(),
-        ],
-        "llama-bpe" | "llama3" | "llama-v3" | "smaug-bpe" => {
-            vec![
-                words(LLAMA3_WORDS)?,
-                ByteLevel::new(false, true, false).into(),
-            ]
-        }
-        "qwen2" => vec![
-            words(QWEN2_WORDS)?,
-            ByteLevel::new(false, true, false).into(),
-        ],
-        "tekken" => vec![
-            words(TEKKEN_WORDS)?,
-            ByteLevel::new(false, true, false).into(),
-        ],
-        "gpt-4o" => vec![
-            words(GPT4O_WORDS)?,
-            ByteLevel::new(false, true, false).into(),
-        ],
-        other => {
-            return Err(format!(
-                "its way of splitting words, `{other}`, is not supported"
-            ));
-        }
-    };
+    let steps = word_splitting(pre)?;
     let model = BPE::builder()
         .vocab_and_merges(vocabulary(tokens), merges)
         .ignore_merges(ignore_merges)
@@ -336,8 +298,37 @@ fn byte_level_bpe(metadata: &Metadata<'_>, tokens: &[&str]) -> Result<Tokenizer,
     Ok(tokenizer)
 }
 
-/// SentencePiece's BPE (Llama 2, Mistral, Phi-3): merges are implied by the pieces' scores.
-fn sentence_piece_bpe(metadata: &Metadata<'_>, tokens: &[&str]) -> Result<Tokenizer, String> {
+/// How a text is split into words before merging, by the name that GGUF has for it.
+fn word_splitting(pre: &str) -> Result<Vec<PreTokenizerWrapper>, String> {
+    let bytes = ByteLevel::new(false, true, true);
+    let pattern = match pre {
+        "default" | "gpt-2" | "gpt2" => return Ok(vec![bytes.into()]),
+        "smollm" | "refact" => return Ok(vec![Digits::new(true).into(), bytes.into()]),
+        "llama-bpe" | "llama3" | "llama-v3" | "smaug-bpe" => LLAMA3_WORDS,
+        "qwen2" => QWEN2_WORDS,
+        "tekken" => TEKKEN_WORDS,
+        "gpt-4o" => GPT4O_WORDS,
+        other => {
+            return Err(format!(
+                "its way of splitting words, `{other}`, is not supported"
+            ));
+        }
+    };
+    let pattern = SplitPattern::Regex(pattern.to_owned());
+    let words = Split::new(pattern, SplitDelimiterBehavior::Isolated, false);
+    let words = words.map_err(|e| e.to_string())?;
+    Ok(vec![
+        words.into(),
+        ByteLevel::new(false, true, false).into(),
+    ])
+}
+
+/// The merges by which the pieces of SentencePiece come about, in order.
+fn implied_merges(
+    metadata: &Metadata<'_>,
+    tokens: &[&str],
+    vocabulary: &Vocab,
+) -> Result<Vec<(String, String)>, String> {
     let scores = metadata
         .numbers("tokenizer.ggml.scores")
         .filter(|scores| scores.len() == tokens.len())
@@ -354,7 +345,6 @@ fn sentence_piece_bpe(metadata: &Metadata<'_>, tokens: &[&str]) -> Result<Tokeni
     if work > MOST_LOOKED_UP_BYTES {
         return Err("its pieces are longer than any".to_owned());
     }
-    let vocabulary = vocabulary(tokens);
     let mut merges = Vec::new();
     for (id, piece) in tokens.iter().enumerate().filter(|(id, _)| is_normal(*id)) {
         for (cut, _) in piece.char_indices().skip(1) {
@@ -373,10 +363,14 @@ fn sentence_piece_bpe(metadata: &Metadata<'_>, tokens: &[&str]) -> Result<Tokeni
     }
     // The best score is merged first; among equals, the pieces with the lower ids.
     merges.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)).then(a.2.cmp(&b.2)));
-    let merges = merges
-        .into_iter()
-        .map(|(.., left, right)| (left, right))
-        .collect::<Vec<_>>();
+    let merges = merges.into_iter();
+    Ok(merges.map(|(.., left, right)| (left, right)).collect())
+}
+
+/// SentencePiece's BPE (Llama 2, Mistral, Phi-3): merges are implied by the pieces' scores.
+fn sentence_piece_bpe(metadata: &Metadata<'_>, tokens: &[&str]) -> Result<Tokenizer, String> {
+    let vocabulary = vocabulary(tokens);
+    let merges = implied_merges(metadata, tokens, &vocabulary)?;
     let unknown = metadata
         .optional_number("tokenizer.ggml.unknown_token_id")
         .and_then(|id| tokens.get(id as usize))

@@ -188,28 +188,12 @@ fn learn(
             ControlFlow::Break(()) => Err(HeadError::Interrupted),
         }
     };
-    let mut logits = vec![vec![0.0; targets.len()]; decays.len()];
-    for fold in 0..FOLDS {
-        let of_others: Vec<usize> = (0..targets.len()).filter(|&at| folds[at] != fold).collect();
-        let mut others = Vec::with_capacity(of_others.len() * inputs);
-        for &at in &of_others {
-            others.extend_from_slice(&rows[at * inputs..(at + 1) * inputs]);
-        }
-        let targets: Vec<f64> = of_others.iter().map(|&at| targets[at]).collect();
-        let examples = Examples {
-            rows: &others,
-            inputs,
-            targets: &targets,
-        };
-        let found = path(examples, loss, options, 0..decays.len(), &mut step)?;
-        for (decay, parameters) in found.into_iter().enumerate() {
-            let mut units = Vec::new();
-            for at in (0..folds.len()).filter(|&at| folds[at] == fold) {
-                let row = &rows[at * inputs..(at + 1) * inputs];
-                logits[decay][at] = options.shape.logit(&parameters, row, &mut units);
-            }
-        }
-    }
+    let examples = Examples {
+        rows: &rows,
+        inputs,
+        targets,
+    };
+    let mut logits = out_of_fold(examples, &folds, loss, options, &mut step)?;
     let losses: Vec<f64> = logits
         .iter()
         .map(|logits| {
@@ -222,11 +206,6 @@ fn learn(
     // The strongest among equals.
     let best = (0..losses.len()).min_by(|&a, &b| losses[a].total_cmp(&losses[b]));
     let best = best.unwrap_or(0);
-    let examples = Examples {
-        rows: &rows,
-        inputs,
-        targets,
-    };
     // One layer is warm-started along the stronger penalties.
     let penalties = match options.shape {
         Shape::Logistic => 0..best + 1,
@@ -241,6 +220,40 @@ fn learn(
         loss: losses[best],
         out_of_fold: logits.swap_remove(best),
     })
+}
+
+/// For each of [`decays`], the logit of each example by a head that was not trained on its fold.
+fn out_of_fold(
+    examples: Examples<'_>,
+    folds: &[usize],
+    loss: Loss,
+    options: HeadOptions,
+    step: &mut dyn FnMut() -> Result<(), HeadError>,
+) -> Result<Vec<Vec<f64>>, HeadError> {
+    let row = |at: usize| &examples.rows[at * examples.inputs..(at + 1) * examples.inputs];
+    let decays = decays(options.shape).len();
+    let mut logits = vec![vec![0.0; folds.len()]; decays];
+    for fold in 0..FOLDS {
+        let of_others: Vec<usize> = (0..folds.len()).filter(|&at| folds[at] != fold).collect();
+        let mut rows = Vec::with_capacity(of_others.len() * examples.inputs);
+        for &at in &of_others {
+            rows.extend_from_slice(row(at));
+        }
+        let targets: Vec<f64> = of_others.iter().map(|&at| examples.targets[at]).collect();
+        let others = Examples {
+            rows: &rows,
+            targets: &targets,
+            ..examples
+        };
+        let heads = path(others, loss, options, 0..decays, step)?;
+        for (logits, parameters) in logits.iter_mut().zip(heads) {
+            let mut units = Vec::new();
+            for at in (0..folds.len()).filter(|&at| folds[at] == fold) {
+                logits[at] = options.shape.logit(&parameters, row(at), &mut units);
+            }
+        }
+    }
+    Ok(logits)
 }
 
 /// The candidate L2 penalties of a head.

@@ -218,21 +218,7 @@ fn environment(budget: &Arc<Budget>) -> Environment<'static> {
     }
     let of_methods = budget.clone();
     environment.set_unknown_method_callback(move |state, value, method, args| {
-        if method == "format" {
-            return Err(Error::from(ErrorKind::UnknownMethod));
-        }
-        of_methods.weigh(value, 0)?;
-        match method {
-            // The list stands in the brackets, not in front.
-            "join" => {
-                let list = args.first().cloned().unwrap_or_default();
-                of_methods.foresee(method, &[list, value.clone()])?;
-            }
-            _ => of_methods.foresee(method, &[std::slice::from_ref(value), args].concat())?,
-        }
-        let made =
-            minijinja_contrib::pycompat::unknown_method_callback(state, value, method, args)?;
-        of_methods.spend(made)
+        call_method(&of_methods, state, value, method, args)
     });
     let of_output = budget.clone();
     environment.set_formatter(move |out, state, value| {
@@ -250,6 +236,30 @@ fn environment(budget: &Arc<Budget>) -> Environment<'static> {
     environment.set_recursion_limit(MOST_RECURSION);
     environment.set_fuel(Some(MOST_STEPS));
     environment
+}
+
+/// Calls a method as Python has it, within the budget.
+fn call_method(
+    budget: &Budget,
+    state: &State,
+    value: &Value,
+    method: &str,
+    args: &[Value],
+) -> Result<Value, Error> {
+    if method == "format" {
+        return Err(Error::from(ErrorKind::UnknownMethod));
+    }
+    budget.weigh(value, 0)?;
+    match method {
+        // The list stands in the brackets, not in front.
+        "join" => {
+            let list = args.first().cloned().unwrap_or_default();
+            budget.foresee(method, &[list, value.clone()])?;
+        }
+        _ => budget.foresee(method, &[std::slice::from_ref(value), args].concat())?,
+    }
+    let made = minijinja_contrib::pycompat::unknown_method_callback(state, value, method, args)?;
+    budget.spend(made)
 }
 
 /// `a * b`, of numbers, or of a text and how often it is to stand there.
