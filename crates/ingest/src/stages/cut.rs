@@ -205,7 +205,10 @@ impl<'d> Slices<'d> {
     /// The passage that a slice becomes.
     fn piece(&self, slice: &str) -> Piece {
         let start = slice.as_ptr() as usize - self.document.text.as_ptr() as usize;
-        let header = self.locator.header_over(start).filter(|_| self.with_header);
+        let header = self
+            .with_header
+            .then(|| self.locator.header_over(start))
+            .flatten();
         Piece {
             text: match header {
                 Some(header) => format!("{header}\n{slice}"),
