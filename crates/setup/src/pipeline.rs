@@ -97,21 +97,7 @@ impl Setup<'_> {
         policies: &[Policy],
     ) -> Result<Pipeline, SetupError> {
         let settings = self.settings;
-        let decides = |model| {
-            let signals = policies.iter().flat_map(|policy| policy.signals());
-            let mut signals = signals.chain(settings.abstain.map(|one| one.signal));
-            signals.any(|signal| signal.told_by == Some(model))
-        };
-        let router = decides(RoutingModel::Router)
-            .then(|| self.router())
-            .transpose()?;
-        let reads_verdicts = router
-            .as_ref()
-            .is_some_and(|router| router.input == Input::FirstTokenAndMastery);
-        let assessor = match reads_verdicts || decides(RoutingModel::Assessor) {
-            true => Some(self.assessor()?),
-            false => None,
-        };
+        let routing = self.routing_models(policies)?;
         let retriever = match (opened.retriever, needs_corpus) {
             (Some(open), _) => Some(open.not_reranked()),
             (None, true) => Some(self.retriever_of(settings.corpus()?)?),
@@ -132,19 +118,7 @@ impl Setup<'_> {
             },
             ..Brought::default()
         });
-        let gates = decides(RoutingModel::Gate) && settings.gate.is_some();
-        let gate = gates.then(|| self.gate()).transpose()?;
-        let datastore = settings.datastore.as_ref();
-        let datastore = datastore.filter(|_| decides(RoutingModel::Datastore));
-        let datastore = datastore
-            .map(|folder| Datastore::open(folder))
-            .transpose()?;
-        pipeline = pipeline.with(RoutingModels {
-            router: router.map(|head| Arc::new(head.into())),
-            assessor: assessor.map(Arc::new),
-            datastore: datastore.map(Arc::new),
-            gate: gate.map(|head| Arc::new(head.into())),
-        })?;
+        pipeline = pipeline.with(routing)?;
         for &policy in policies {
             pipeline.check_review(policy, settings.abstain)?;
         }
@@ -156,6 +130,37 @@ impl Setup<'_> {
             pipeline.extra_corpora = extra.into_iter().collect();
         }
         Ok(pipeline)
+    }
+
+    /// What some policies decide by beside the model.
+    fn routing_models(&self, policies: &[Policy]) -> Result<RoutingModels, SetupError> {
+        let settings = self.settings;
+        let decides = |model| {
+            let signals = policies.iter().flat_map(|policy| policy.signals());
+            let mut signals = signals.chain(settings.abstain.map(|abstention| abstention.signal));
+            signals.any(|signal| signal.told_by == Some(model))
+        };
+        let routes = decides(RoutingModel::Router);
+        let router = routes.then(|| self.router()).transpose()?;
+        let reads_verdicts = router
+            .as_ref()
+            .is_some_and(|router| router.input == Input::FirstTokenAndMastery);
+        let assesses = reads_verdicts || decides(RoutingModel::Assessor);
+        let gates = decides(RoutingModel::Gate) && settings.gate.is_some();
+        let datastore = settings.datastore.as_ref();
+        let datastore = datastore.filter(|_| decides(RoutingModel::Datastore));
+        Ok(RoutingModels {
+            router: router.map(|head| Arc::new(head.into())),
+            assessor: assesses.then(|| self.assessor()).transpose()?.map(Arc::new),
+            datastore: datastore
+                .map(|folder| Datastore::open(folder))
+                .transpose()?
+                .map(Arc::new),
+            gate: gates
+                .then(|| self.gate())
+                .transpose()?
+                .map(|head| Arc::new(head.into())),
+        })
     }
 
     /// The folder of what was trained last: the adapter, or else the model.

@@ -1,6 +1,6 @@
 //! From settings to what is served by them: the model, the corpora, and whatever policies can decide by.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -129,35 +129,12 @@ impl Opening {
             }
         });
         let mut corpora: Vec<Opened> = opened.collect();
-        let embedder = match &settings.server_data {
-            None => None,
-            Some(folder) => {
-                let (embedder, name) = match corpora.first() {
-                    Some(first) => (
-                        first.retriever.clone().into_embedder(),
-                        first.retriever.back_end().embedder().reference.clone(),
-                    ),
-                    None => (
-                        Arc::from(setup.embedder(settings.embedder_of_new())?),
-                        setup.embedder_name()?,
-                    ),
-                };
-                for (name, address) in library::made(folder, &corpora)? {
-                    let retriever =
-                        setup.retriever_by(&address, Arc::clone(&embedder), &pipeline.model)?;
-                    corpora.push(Opened {
-                        name,
-                        retriever,
-                        address: Some(address),
-                    });
-                }
-                Some((embedder, name))
-            }
-        };
-        let guarantee = match &settings.calibration {
-            None => None,
-            Some(path) => Some(Guarantee::read(path)?),
-        };
+        let folder = settings.server_data.as_ref();
+        let embedder = folder
+            .map(|folder| open_made(setup, folder, &mut corpora, &pipeline.model))
+            .transpose()?;
+        let guarantee = settings.calibration.as_deref();
+        let guarantee = guarantee.map(Guarantee::read).transpose()?;
         Ok(Self {
             pipeline,
             model: model_name(settings),
@@ -180,6 +157,34 @@ impl Opening {
             drawn: (watch_share(settings)?, settings.seed),
         })
     }
+}
+
+/// Opens the corpora in the server's folder, which clients made, and returns what embeds further ones, with its name: the embedder
+/// of the first corpus, if there is one.
+fn open_made(
+    setup: &Setup<'_>,
+    folder: &Path,
+    corpora: &mut Vec<Opened>,
+    model: &Arc<dyn LanguageModel>,
+) -> Result<(Arc<dyn Embedder>, String), OpenError> {
+    let (embedder, embedder_name) = match corpora.first() {
+        Some(first) => (
+            first.retriever.clone().into_embedder(),
+            first.retriever.back_end().embedder().reference.clone(),
+        ),
+        None => (
+            Arc::from(setup.embedder(setup.settings.embedder_of_new())?),
+            setup.embedder_name()?,
+        ),
+    };
+    for (name, address) in library::made(folder, corpora)? {
+        corpora.push(Opened {
+            name,
+            retriever: setup.retriever_by(&address, Arc::clone(&embedder), model)?,
+            address: Some(address),
+        });
+    }
+    Ok((embedder, embedder_name))
 }
 
 /// The model by the last part of its reference: where it lies, or its endpoint is, stands in no response.

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use ken_eval::{ProbeRecord, grounds};
 use ken_policy::{
-    CalibratedOn, Goal, Guarantee, MeasuredError, MeasuredLoss, Promise, Ranks, Signal,
-    disagreement_bound,
+    CalibratedOn, Calibration, Goal, Guarantee, MeasuredError, MeasuredLoss, Promise, Ranks,
+    Signal, disagreement_bound,
 };
 
 use super::{Chosen, is_of_two};
@@ -50,34 +50,9 @@ pub(super) fn write(
         return Err(not_kept(out, goal, observations.len()));
     }
     let on = grounds(records, scores, threshold)?;
-    let promise = match goal {
-        Goal::Errors { max_error, .. } => Promise::Error {
-            abstain: calibration.abstain.map(|abstain| abstain.to_string()),
-            max_error,
-            measured: MeasuredError {
-                questions: calibration.questions,
-                answered: calibration.coverage(),
-                from_memory: calibration.from_memory(),
-                error: calibration.error(),
-                error_bound: calibration.bound,
-            },
-        },
-        Goal::Guarantee { max_loss, .. } => Promise::Loss {
-            max_loss,
-            measured: MeasuredLoss {
-                retrieval_ratio: calibration.evidence_ratio(),
-                loss: calibration.loss(),
-                loss_bound: calibration.bound,
-                disagreement: on.differing as f64 / calibration.questions as f64,
-                disagreement_bound: disagreement_bound(
-                    on.differing,
-                    calibration.questions,
-                    goal.confidence(),
-                ),
-            },
-        },
-        // The parser requires a promise.
-        _ => return Ok(()),
+    // The parser requires a promise.
+    let Some(promise) = promise(calibration, goal, on.differing) else {
+        return Ok(());
     };
     let file = arguments.records.file_name().unwrap_or_default();
     let asked = arguments.policy.signals().chain(arguments.abstain);
@@ -101,6 +76,39 @@ pub(super) fn write(
         scores: threshold.and_then(|_| ranks()),
     };
     Ok(guarantee.write(out)?)
+}
+
+/// The promise of a goal, if it has one, and what was measured of it. `differing`: the questions that do not retrieve and would
+/// have another answer if they did.
+fn promise(calibration: &Calibration, goal: Goal, differing: usize) -> Option<Promise> {
+    Some(match goal {
+        Goal::Errors { max_error, .. } => Promise::Error {
+            abstain: calibration.abstain.map(|abstain| abstain.to_string()),
+            max_error,
+            measured: MeasuredError {
+                questions: calibration.questions,
+                answered: calibration.coverage(),
+                from_memory: calibration.from_memory(),
+                error: calibration.error(),
+                error_bound: calibration.bound,
+            },
+        },
+        Goal::Guarantee { max_loss, .. } => Promise::Loss {
+            max_loss,
+            measured: MeasuredLoss {
+                retrieval_ratio: calibration.evidence_ratio(),
+                loss: calibration.loss(),
+                loss_bound: calibration.bound,
+                disagreement: differing as f64 / calibration.questions as f64,
+                disagreement_bound: disagreement_bound(
+                    differing,
+                    calibration.questions,
+                    goal.confidence(),
+                ),
+            },
+        },
+        _ => return None,
+    })
 }
 
 fn not_kept(out: &Path, goal: Goal, questions: usize) -> Failure {
