@@ -81,16 +81,16 @@ impl Settings {
             return Ok(());
         }
         let now = measured_with(self, pipeline);
-        let names: BTreeSet<&String> = then.keys().chain(now.keys()).collect();
+        let names: BTreeSet<&str> = then.keys().chain(now.keys()).map(String::as_str).collect();
+        // Others depend on these.
+        let mut names = ["model", "style"].into_iter().chain(names);
         // Corpora that are opened later are reranked as the settings say.
         let is_known = |name: &str| name != "rerank" || pipeline.retriever().is_some();
         let said = |of: &BTreeMap<String, String>, name: &str| match of.get(name) {
             Some(value) => format!("{name} {value}"),
             None => format!("no {name}"),
         };
-        let other = names
-            .into_iter()
-            .find(|name| then.get(*name) != now.get(*name) && is_known(name));
+        let other = names.find(|name| then.get(*name) != now.get(*name) && is_known(name));
         match other {
             None => Ok(()),
             Some(name) => Err(SetupError::TunedOtherwise {

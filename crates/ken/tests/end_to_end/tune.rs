@@ -114,7 +114,7 @@ fn a_policy_is_chosen_confirmed_written_and_used() {
         ken.json(&[&ask[..], flags].concat());
     }
     let eval = ["eval", "others.jsonl", "--corpus", "island"];
-    assert_eq!(ken.json(&eval)["summary"]["n"], 3);
+    assert_eq!(ken.json(&eval)["n"], 3);
     ken.refusal(&[&eval[..], &["--k", "2"]].concat()).is(
         "tuned_otherwise",
         "always was tuned with k 1",
