@@ -16,12 +16,14 @@ use crate::answer::{Answer, Retrieved};
 use crate::brought::{Brought, Conversation};
 use crate::conversation::{Exchange, Standalone, is_small_talk, standalone};
 use crate::error::AnswerError;
-use crate::measure::questions::SAMPLES;
 use crate::measure::routing_models::RoutingModels;
 use crate::memory::Memory;
 use crate::prompt::{self, QuestionPrompt, Refusal};
 use crate::retrieve::{Retriever, SearchOutcome};
 use crate::style::Style;
+
+/// How many answers a policy samples by default: more are more precise, and cost more.
+pub const SAMPLES: usize = 10;
 
 /// How questions are answered.
 #[derive(Debug, Clone, PartialEq)]

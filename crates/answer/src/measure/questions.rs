@@ -12,9 +12,6 @@ use crate::pipeline::Pipeline;
 use crate::prompt::{self, QuestionPrompt, Refusal};
 use crate::style::Style;
 
-/// How many answers a policy samples by default: more are more precise, and cost more.
-pub const SAMPLES: usize = 10;
-
 /// The temperature that leaves the model's distribution as it is.
 const AS_IT_IS: f32 = 1.0;
 
