@@ -45,7 +45,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         work.identity(settings.identity(&pipeline)),
     )?;
     let run = Run::new(8, &stop, |progress| {
-        eprint!("\r{} of {}", progress.done, progress.total)
+        eprint!("\r{} of {}", progress.done, progress.total);
     });
     let outcome = probe(&work, &questions, &mut file, run)?;
     println!("\n{:#?}", summarize_probe(&outcome.records));
