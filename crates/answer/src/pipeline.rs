@@ -56,7 +56,7 @@ pub struct AnswerSettings {
     pub seed: u64,
 }
 
-/// Every question retrieves, and answers are short and greedy: what holds where nobody says otherwise.
+/// Every question retrieves, and answers are short and greedy. Settings that a person leaves out have these values.
 impl Default for AnswerSettings {
     fn default() -> Self {
         Self {

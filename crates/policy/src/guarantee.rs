@@ -85,7 +85,7 @@ pub struct CalibratedOn {
 }
 
 impl CalibratedOn {
-    /// What is calibrated now.
+    /// Of a calibration that ends now.
     #[must_use]
     pub fn now(records: String, questions: usize, model: String, corpus: String) -> Self {
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
