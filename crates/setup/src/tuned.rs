@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use ken_answer::Pipeline;
+use ken_answer::{Pipeline, Policy};
 use serde::{Deserialize, Serialize};
 
 use crate::error::SetupError;
@@ -12,6 +12,9 @@ use crate::settings::Settings;
 
 /// What may change under a tuned policy. Corpora grow, and how a model computes changes its answers little.
 const MAY_CHANGE: [&str; 5] = ["corpus", "device", "policy", "precision", "seed"];
+
+/// Policies that tuning may choose, but without a threshold that it chose: a person may name them with anything.
+const UNTUNED: [Policy; 3] = [Policy::NEVER, Policy::ALWAYS, Policy::DOCUMENTS];
 
 /// The file that `ken tune --write` leaves beside the settings.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -77,7 +80,8 @@ impl Settings {
             policy,
             measured_with: then,
         } = Tuned::read(path)?;
-        if policy != pipeline.settings.policy.to_string() {
+        let now = pipeline.settings.policy;
+        if policy != now.to_string() || UNTUNED.contains(&now) {
             return Ok(());
         }
         let now = measured_with(self, pipeline);

@@ -92,40 +92,8 @@ fn a_policy_is_chosen_confirmed_written_and_used() {
     let asked = "Who is the keeper of the Orrin lighthouse?";
     let ask = ["ask", asked, "--corpus", "island"];
     assert_eq!(ken.json(&ask)["policy"], "always");
-    for (flags, told) in [
-        (["--k", "2"], "always was tuned with k 1, and here is k 2"),
-        (
-            ["--style", "full"],
-            "with style short, and here is style full",
-        ),
-        (
-            ["--neighbors", "1"],
-            "with no neighbors, and here is neighbors 1",
-        ),
-    ] {
-        let other = ken.refusal(&[&ask[..], &flags].concat());
-        other.is("tuned_otherwise", told, "ken tune QUESTIONS --write");
-    }
-    // Another policy was not tuned, and what is computed otherwise is no other answer.
-    for flags in [
-        &["--k", "2", "--policy", "documents"][..],
-        &["--precision", "f32"],
-    ] {
-        ken.json(&[&ask[..], flags].concat());
-    }
-    let eval = ["eval", "others.jsonl", "--corpus", "island"];
-    assert_eq!(ken.json(&eval)["n"], 3);
-    ken.refusal(&[&eval[..], &["--k", "2"]].concat()).is(
-        "tuned_otherwise",
-        "always was tuned with k 1",
-        "--policy",
-    );
-    ken.write("tuned.toml", "policy = 1");
-    ken.refusal(&ask)
-        .is("not_tuned", "tuned.toml does not say", "tune again");
-    std::fs::remove_file(ken.path("tuned.toml")).unwrap();
-    ken.refusal(&ask)
-        .is("not_tuned", "tuned.toml does not say", "tune again");
+    // No threshold of it was chosen, so that it is a policy as any other.
+    ken.json(&[&ask[..], &["--k", "2"]].concat());
     // Nothing is answered again, and the same is said.
     let text = ken.text(&tune);
     for part in [
@@ -239,6 +207,41 @@ fn a_policy_that_pays_is_written_with_its_guarantee() {
     ] {
         assert!(text.contains(part), "{part} is not in\n{text}");
     }
+    let ask = ["ask", "Who is the keeper of the Orrin lighthouse?"];
+    for (flags, told) in [
+        (["--k", "2"], "was tuned with k 1, and here is k 2"),
+        (
+            ["--style", "full"],
+            "with style short, and here is style full",
+        ),
+        (
+            ["--neighbors", "1"],
+            "with no neighbors, and here is neighbors 1",
+        ),
+    ] {
+        let other = ken.refusal(&[&ask[..], &flags].concat());
+        other.is("tuned_otherwise", told, "ken tune QUESTIONS --write");
+    }
+    // Another policy was not tuned, and what is computed otherwise is no other answer.
+    for flags in [
+        &["--k", "2", "--policy", "documents"][..],
+        &["--precision", "f32"],
+    ] {
+        ken.json(&[&ask[..], flags].concat());
+    }
+    let eval = ["eval", "few.jsonl", "--limit", "3"];
+    assert_eq!(ken.json(&eval)["n"], 3);
+    ken.refusal(&[&eval[..], &["--k", "2"]].concat()).is(
+        "tuned_otherwise",
+        "was tuned with k 1",
+        "--policy",
+    );
+    ken.write("tuned.toml", "policy = 1");
+    ken.refusal(&ask)
+        .is("not_tuned", "tuned.toml does not say", "tune again");
+    std::fs::remove_file(ken.path("tuned.toml")).unwrap();
+    ken.refusal(&ask)
+        .is("not_tuned", "tuned.toml does not say", "tune again");
 }
 
 #[test]
