@@ -11,7 +11,7 @@ use ken_milvus::MilvusError;
 use ken_model::decoder::{DecoderError, ReadAs};
 use ken_model::encoder::EncoderError;
 use ken_model::remote::RemoteError;
-use ken_policy::HeadFileError;
+use ken_policy::{GuaranteeFileError, HeadFileError};
 use ken_search_service::ServiceError;
 use ken_storage::StorageError;
 
@@ -165,6 +165,8 @@ pub enum SetupError {
     Service(#[from] ServiceError),
     #[error(transparent)]
     Head(#[from] HeadFileError),
+    #[error(transparent)]
+    Guarantee(#[from] GuaranteeFileError),
     #[error(transparent)]
     Datastore(#[from] DatastoreError),
     #[error(transparent)]

@@ -11,6 +11,7 @@
 //! # Ok::<(), ken_setup::SetupError>(())
 //! ```
 
+mod chosen;
 mod error;
 mod fetch;
 mod identity;
@@ -21,6 +22,7 @@ mod settings;
 mod trust;
 mod tuned;
 
+pub use chosen::Chosen;
 pub use error::SetupError;
 pub use fetch::{FetchProgress, Setup, fetched};
 pub use pipeline::Opened;

@@ -48,7 +48,11 @@ impl Tuned {
         Ok(ken_storage::output(path, text.as_bytes())?)
     }
 
-    fn read(path: &Path) -> Result<Self, SetupError> {
+    /// Reads the file.
+    ///
+    /// # Errors
+    /// [`SetupError::NotTuned`].
+    pub fn read(path: &Path) -> Result<Self, SetupError> {
         let not_tuned = |reason: String| SetupError::NotTuned {
             path: path.to_owned(),
             reason,

@@ -1,4 +1,4 @@
-//! The settings file: reading it, and writing one setting into it, by which nothing else in it changes.
+//! The settings file: reading it, and writing some settings into it, by which nothing else in it changes.
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -22,16 +22,21 @@ pub(super) fn read(path: &Path, may_be_missing: bool) -> Result<Option<String>, 
 }
 
 impl Settings {
-    /// Writes a setting into the file that [`Settings::resolve`] reads, which is made where it is missing. Returns its
-    /// path.
+    /// Writes values into the file that [`Settings::resolve`] reads, which is made where it is missing, and takes out what
+    /// has none. Returns its path.
     ///
     /// # Errors
     /// A file that is no TOML, or that cannot be read or written.
-    pub fn write(file: Option<&Path>, key: Key, value: &str) -> Result<PathBuf, SetupError> {
+    pub fn write(
+        file: Option<&Path>,
+        changes: &[(Key, Option<&str>)],
+    ) -> Result<PathBuf, SetupError> {
         let (path, _) = Self::file(file);
-        let text = read(&path, true)?.unwrap_or_default();
-        let text = with(&text, key.setting().key, value)
-            .map_err(|cause| not_toml(&path, &text, &cause))?;
+        let mut text = read(&path, true)?.unwrap_or_default();
+        for (key, value) in changes {
+            text = with(&text, key.setting().key, *value)
+                .map_err(|cause| not_toml(&path, &text, &cause))?;
+        }
         ken_storage::replace(&path, text.as_bytes()).map_err(|cause| {
             SetupError::SettingsUnwritable {
                 path: path.clone(),
@@ -42,18 +47,24 @@ impl Settings {
     }
 }
 
-/// The text with another value for a key, which stands before all tables if it is new.
-fn with(text: &str, key: &str, value: &str) -> Result<String, toml::de::Error> {
+/// The text with another value for a key, which stands before all tables if it is new; without a value, the text without
+/// the key's line.
+fn with(text: &str, key: &str, value: Option<&str>) -> Result<String, toml::de::Error> {
     let known: BTreeMap<String, Spanned<Value>> = toml::from_str(text)?;
-    let value = Value::from(value);
-    Ok(match known.get(key) {
-        Some(old) => {
-            let mut text = text.to_owned();
-            text.replace_range(old.span(), &value.to_string());
-            text
+    let old = known.get(key).map(Spanned::span);
+    let mut changed = text.to_owned();
+    match (old, value.map(Value::from)) {
+        (Some(old), Some(value)) => changed.replace_range(old, &value.to_string()),
+        (Some(old), None) => {
+            let (before, after) = (&text[..old.start], &text[old.end..]);
+            let start = before.rfind('\n').map_or(0, |end| end + 1);
+            let end = after.find('\n').map_or(text.len(), |end| old.end + end + 1);
+            changed.replace_range(start..end, "");
         }
-        None => format!("{key} = {value}\n{text}"),
-    })
+        (None, Some(value)) => changed = format!("{key} = {value}\n{text}"),
+        (None, None) => {}
+    }
+    Ok(changed)
 }
 
 #[cfg(test)]
@@ -62,13 +73,31 @@ mod tests {
 
     #[test]
     fn a_setting_is_written_and_the_rest_stays() {
-        let written = |text: &str| with(text, "model", "hf:a/b").unwrap();
+        let written = |text: &str| with(text, "model", Some("hf:a/b")).unwrap();
         assert_eq!(written(""), "model = \"hf:a/b\"\n");
         let text = "# mine\nk = 3 # few\nmodel = 'x' # old\n\n[keys]\nmodel = \"none\"\n";
         let expected = text.replace("'x'", "\"hf:a/b\"");
         assert_eq!(written(text), expected);
         let table = "[keys]\n\"http://h\" = \"none\"\n";
         assert_eq!(written(table), format!("model = \"hf:a/b\"\n{table}"));
-        assert!(with("model = ", "model", "x").is_err());
+        assert!(with("model = ", "model", Some("x")).is_err());
+    }
+
+    #[test]
+    fn a_setting_is_taken_out_and_the_rest_stays() {
+        let without = |text: &str| with(text, "model", None).unwrap();
+        let table = "[keys]\nmodel = \"none\"\n";
+        for line in [
+            "model = 'x' # old",
+            "model=\"x\"",
+            "model = \"\"\"\nx\ny\"\"\"",
+        ] {
+            assert_eq!(
+                without(&format!("k = 3\n{line}\n\n{table}")),
+                format!("k = 3\n\n{table}")
+            );
+            assert_eq!(without(line), "");
+        }
+        assert_eq!(without(table), table);
     }
 }

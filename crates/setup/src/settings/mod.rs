@@ -77,7 +77,7 @@ impl Settings {
     }
 
     /// The settings file, and who names it.
-    fn file(given: Option<&Path>) -> (PathBuf, NamedBy) {
+    pub(crate) fn file(given: Option<&Path>) -> (PathBuf, NamedBy) {
         let variable = || std::env::var_os(FILE_VARIABLE).filter(|path| !path.is_empty());
         match given
             .map(Path::to_owned)
@@ -128,7 +128,7 @@ impl Settings {
     /// Takes what variables say, asked by name; an empty value counts as none.
     fn read_environment(&mut self, get: impl Fn(&str) -> Option<String>) -> Result<(), SetupError> {
         for setting in keyed() {
-            let name = format!("KEN_{}", setting.key.to_ascii_uppercase());
+            let name = variable(setting.key);
             if let Some(value) = get(&name).filter(|value| !value.is_empty()) {
                 self.put(setting, value.as_ref(), None, NamedBy::Person, || {
                     format!("the variable {name}={}", shown(&value))
@@ -157,6 +157,11 @@ impl Settings {
     }
 }
 
+/// The variable of a key.
+fn variable(key: &str) -> String {
+    format!("KEN_{}", key.to_ascii_uppercase())
+}
+
 /// The settings that the file and the environment may name.
 fn keyed() -> impl Iterator<Item = &'static Setting<Settings>> {
     SETTINGS.iter().filter(|setting| setting.has_key())
@@ -181,6 +186,12 @@ fn not_toml(path: &Path, text: &str, cause: &toml::de::Error) -> SetupError {
 }
 
 impl Key {
+    /// Whether its variable is set, which comes before the file.
+    #[must_use]
+    pub fn is_in_environment(self) -> bool {
+        std::env::var_os(variable(self.setting().key)).is_some_and(|set| !set.is_empty())
+    }
+
     /// The setting of this name.
     ///
     /// # Errors

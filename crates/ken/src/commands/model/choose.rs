@@ -274,8 +274,8 @@ fn take(
     let path = cache.resolve(&reference)?;
     // What cannot be read is no default.
     Footprint::read(&path, session.settings.precision)?;
-    let file = Settings::write(config, Key::model, model.known.reference)?;
-    if std::env::var_os("KEN_MODEL").is_some_and(|set| !set.is_empty()) {
+    let file = Settings::write(config, &[(Key::model, Some(model.known.reference))])?;
+    if Key::model.is_in_environment() {
         remark("KEN_MODEL is set, and comes before the file");
     }
     match session.json {

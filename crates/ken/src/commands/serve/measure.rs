@@ -11,6 +11,7 @@ use ken_eval::tune::{self, Findings, TuneWork, calibrated_on, candidates, usable
 use ken_eval::{DatasetError, Question, Run, read_questions, write_report};
 use ken_lab::heads::gate::cross_fitted_worth;
 use ken_server::{Measured, Measurement, Measurer, Purpose, ToolError};
+use ken_setup::Chosen;
 
 /// What a policy may lose, as where `ken tune` is told nothing.
 const MAX_LOSS: f64 = 0.05;
@@ -74,7 +75,9 @@ fn compared(
     let pipeline = &mut work.pipeline;
     pipeline.settings.style = Style::Short;
     let policies: Vec<Policy> = policies.iter().map(|one| pipeline.resolved(*one)).collect();
-    let mut provenance = (work.identity)(pipeline);
+    let settings = work.settings;
+    let identity = |pipeline: &Pipeline| settings.identity(pipeline);
+    let mut provenance = identity(pipeline);
     provenance.remove("policy");
     let comparison = ComparisonWork {
         folder: work.folder,
@@ -85,20 +88,20 @@ fn compared(
         probed: &[],
         by: None,
         cross_fit: &cross_fitted_worth,
-        identity: work.identity,
+        identity: &identity,
     };
     let answers = AnswersWork {
         folder: work.folder,
         questions,
         policies: &policies,
-        identity: work.identity,
+        identity: &identity,
     };
     let runs = Runs::new(answers.runs(pipeline), progress);
     let done = comparison.run(pipeline, &|_| runs.begin(stop));
     done.map(drop).map_err(|error| refused(&error))
 }
 
-/// Writes the report of tuning; returns the policy that was chosen.
+/// Writes the report of tuning, and keeps the policy that was chosen beside it, as `ken tune --write` writes it.
 fn tuned(
     mut work: Measurement<'_>,
     questions: Vec<Question>,
@@ -109,17 +112,19 @@ fn tuned(
     let given = questions.len();
     let (questions, labels) = usable(questions).map_err(|error| refused(&error))?;
     let candidates = candidates(pipeline.model.capabilities(), pipeline.settings.memory);
+    let settings = work.settings;
+    let identity = |pipeline: &Pipeline| settings.identity(pipeline);
     let tuning = TuneWork {
         answers: AnswersWork {
             folder: work.folder,
             questions: &questions,
             policies: &candidates.policies,
-            identity: work.identity,
+            identity: &identity,
         },
         labels,
         max_loss: MAX_LOSS,
     };
-    let mut provenance = (work.identity)(pipeline);
+    let mut provenance = identity(pipeline);
     provenance.remove("policy");
     let runs = Runs::new(tuning.runs(pipeline), progress);
     let on = calibrated_on(work.name.to_owned(), pipeline);
@@ -137,7 +142,11 @@ fn tuned(
     let report = tune::report(&format!("Tuned on {}", work.name), &findings);
     let written = write_report(&report.measured_with(provenance), work.folder);
     written.map_err(|error| refused(&error))?;
-    Ok(findings.chosen().policy)
+    let policy = findings.chosen().policy;
+    let chosen = Chosen::of(policy, findings.tuned.guarantee, settings, work.pipeline);
+    let kept = chosen.keep(work.folder);
+    kept.map_err(|error| refused(&error))?;
+    Ok(policy)
 }
 
 /// The runs over the same questions, one after the other, of which one progress is made.

@@ -12,7 +12,7 @@ use ken_answer::{Pipeline, Policy};
 use ken_eval::compare::AnswersWork;
 use ken_eval::tune::{Findings, Labels, TuneWork, calibrated_on, candidates, tell_apart, usable};
 use ken_eval::{Question, default_file, read_questions};
-use ken_setup::Tuned;
+use ken_setup::Chosen;
 
 use crate::arguments::tune_policy::TuneArguments;
 use crate::commands::{records, training_questions};
@@ -49,15 +49,10 @@ pub(crate) fn run(
     let (findings, taught) = find(arguments, &asked, &mut pipeline, session)?;
     let written = match arguments.write {
         true => {
-            pipeline.settings.policy = findings.chosen().policy;
-            let tuned_for = Tuned::of(session.settings, &pipeline);
-            Some(write::write(
-                &findings,
-                &tuned_for,
-                config,
-                given,
-                session.settings,
-            )?)
+            let guarantee = findings.tuned.guarantee.clone();
+            let policy = findings.chosen().policy;
+            let chosen = Chosen::of(policy, guarantee, session.settings, pipeline);
+            Some(write::write(&chosen, config, given, session.settings)?)
         }
         false => None,
     };

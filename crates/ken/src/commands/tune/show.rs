@@ -150,7 +150,7 @@ fn show_written(findings: &Findings, written: &Written) -> Result<()> {
     }
     if let Some(outdated) = &written.outdated {
         output::line(format!(
-            "{} is the guarantee of another policy, which `ken serve` refuses: take `calibration` out of the settings",
+            "{} is the guarantee of another policy: {settings} names it no more",
             outdated.display()
         ))?;
     }

@@ -3,18 +3,11 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use ken_eval::tune::Findings;
-use ken_setup::{Key, Settings, Tuned};
+use ken_setup::{Chosen, Key, Settings};
 
 use crate::commands::provenance::for_a_shell;
 use crate::failure::Result;
 use crate::terminal::remark;
-
-/// The file of the guarantee, beside the settings.
-const GUARANTEE: &str = "tuned.guarantee.json";
-
-/// The file of what the policy was tuned for, beside the settings.
-const TUNED_FOR: &str = "tuned.toml";
 
 /// What was written.
 pub(super) struct Written {
@@ -22,34 +15,25 @@ pub(super) struct Written {
     pub(super) settings: PathBuf,
     /// The guarantee.
     pub(super) guarantee: Option<PathBuf>,
-    /// A guarantee of another policy, which the settings still name.
+    /// A guarantee of another policy, which the settings named.
     pub(super) outdated: Option<PathBuf>,
     /// The settings that flags gave, and the file may not.
     pub(super) flags: Vec<String>,
 }
 
 pub(super) fn write(
-    findings: &Findings,
-    tuned_for: &Tuned,
+    chosen: &Chosen,
     config: Option<&Path>,
     given: &[(Key, OsString)],
     settings: &Settings,
 ) -> Result<Written> {
-    let path = Settings::write(config, Key::policy, &tuned_for.policy)?;
-    tuned_for.write(&path.with_file_name(TUNED_FOR))?;
-    Settings::write(config, Key::tuned, TUNED_FOR)?;
-    let guarantee = match &findings.tuned.guarantee {
-        Some(guarantee) => {
-            let file = path.with_file_name(GUARANTEE);
-            guarantee.write(&file)?;
-            Settings::write(config, Key::calibration, GUARANTEE)?;
-            Some(file)
-        }
-        None => None,
-    };
-    if std::env::var_os("KEN_POLICY").is_some_and(|set| !set.is_empty()) {
-        remark("KEN_POLICY is set, and comes before the file");
+    let path = chosen.write(config)?;
+    if let Some(key) = Chosen::preceded(given) {
+        let variable = key.setting().key.to_ascii_uppercase();
+        remark(format!("KEN_{variable} is set, and comes before the file"));
     }
+    let guarantee = chosen.guarantee.as_ref();
+    let guarantee = guarantee.map(|_| path.with_file_name(Chosen::GUARANTEE));
     let named = settings.calibration.clone();
     Ok(Written {
         outdated: named.filter(|_| guarantee.is_none()),

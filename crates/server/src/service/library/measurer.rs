@@ -1,10 +1,10 @@
 //! What measures policies on questions. The server evaluates nothing itself: it is given something that does.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use ken_answer::{Pipeline, Policy};
+use ken_setup::Settings;
 
 use super::tool_error::ToolError;
 
@@ -22,7 +22,8 @@ pub trait Measurer: Send + Sync {
     ) -> Result<(), ToolError>;
 
     /// Measures, question by question, and writes the report into the folder of the work, where a later call goes on.
-    /// `progress` is called before and after each question. Returns the policy that is chosen, where one is to be.
+    /// `progress` is called before and after each question. Returns the policy that is chosen, where one is to be; it is
+    /// kept in the folder, too, as `Chosen::keep` does it.
     ///
     /// # Errors
     /// As [`Measurer::check`]; a model that fails, a folder that cannot be written; `stop`.
@@ -55,8 +56,8 @@ pub struct Measurement<'a> {
     pub pipeline: Pipeline,
     /// The folder of answers and reports.
     pub folder: &'a Path,
-    /// Names what the answers of a pipeline depend on.
-    pub identity: &'a dyn Fn(&Pipeline) -> BTreeMap<String, String>,
+    /// The settings of what is served.
+    pub settings: &'a Settings,
 }
 
 /// How far questions are measured.

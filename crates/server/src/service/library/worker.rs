@@ -251,7 +251,7 @@ impl Running<'_> {
             purpose: &evaluation.purpose()?,
             pipeline,
             folder: &folder,
-            identity: &|pipeline| setup.settings.identity(pipeline),
+            settings: setup.settings,
         };
         let measurer = self.library.measurer();
         let chosen = measuring::run(measurer, work, self.job, &served.answers, self.runtime);
