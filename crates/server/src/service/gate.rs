@@ -1,5 +1,6 @@
 //! How many requests work at once, and how many may wait for that.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -136,6 +137,31 @@ impl Gate {
         None
     }
 
+    /// A place for what has time, but is to be done: a spare one; where there is none in time, one behind all that wait
+    /// by then. `None` where it is over before.
+    pub(crate) async fn turn(
+        &self,
+        patience: Patience,
+        is_over: impl Fn() -> bool,
+    ) -> Option<Place> {
+        let spare = self.spare(patience, &is_over).await;
+        if spare.is_some() {
+            return spare;
+        }
+        let Ticket { places, inside } = self.queue_again();
+        let mut entered = pin!(places.acquire_owned());
+        while !is_over() {
+            // Looked at again and again, it keeps its place in the queue.
+            if let Ok(permit) = tokio::time::timeout(LOOK, entered.as_mut()).await {
+                return Some(Place {
+                    _inside: inside,
+                    _permit: permit.ok(),
+                });
+            }
+        }
+        None
+    }
+
     pub(crate) fn load(&self) -> Load {
         let working = self.all - self.places.available_permits();
         Load {
@@ -202,5 +228,55 @@ mod tests {
             assert_eq!(load(&gate), (0, 0));
             assert!(!gate.load().is_full());
         });
+    }
+
+    #[tokio::test]
+    async fn what_has_time_takes_its_turn_where_people_never_stop_waiting() {
+        let gate = Arc::new(Gate::new(1, 8));
+        let people: Vec<_> = (0..3)
+            .map(|_| {
+                let gate = Arc::clone(&gate);
+                tokio::spawn(async move {
+                    loop {
+                        let _place = gate.queue_again().enter(far()).await;
+                        tokio::time::sleep(Duration::from_millis(5)).await;
+                    }
+                })
+            })
+            .collect();
+        let patience = Patience {
+            idle: Duration::ZERO,
+            room: Duration::from_millis(200),
+        };
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        assert!(gate.spare(patience, || false).await.is_none());
+        for _ in 0..2 {
+            let turn = gate.turn(patience, || false);
+            let place = tokio::time::timeout(Duration::from_secs(30), turn).await;
+            let place = place.unwrap().unwrap();
+            // People wait for it as for anybody.
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            assert_eq!((gate.load().working, gate.load().waiting), (1, 3));
+            drop(place);
+        }
+        people.iter().for_each(tokio::task::JoinHandle::abort);
+    }
+
+    #[tokio::test]
+    async fn what_is_over_leaves_the_queue() {
+        let gate = Gate::new(1, 8);
+        let _works = gate.queue_again().enter(far()).await.unwrap();
+        let patience = Patience {
+            idle: Duration::ZERO,
+            room: Duration::ZERO,
+        };
+        let end = Instant::now() + Duration::from_millis(120);
+        let is_over = || Instant::now() > end;
+        assert!(gate.turn(patience, is_over).await.is_none());
+        assert_eq!((gate.load().working, gate.load().waiting), (1, 0));
+    }
+
+    fn far() -> Instant {
+        Instant::now() + Duration::from_secs(60)
     }
 }

@@ -1,7 +1,7 @@
-//! Measuring policies on questions as a job: one question after the other, each when nobody else waits.
+//! Measuring policies on questions as a job: one question after the other, each when nobody else waits, or when it has
+//! waited for long itself.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use ken_answer::{Pipeline, Policy};
@@ -17,10 +17,11 @@ use crate::service::resources::Served;
 use crate::service::search_options::SearchOptions;
 use crate::wire::refusal::Refusal;
 
-/// How long a question waits until nothing else is answered, and then until nothing else waits.
+/// How long a question waits until nothing else is answered, and then until nothing else waits; after that it waits as
+/// everybody does.
 const PATIENCE: Patience = Patience {
     idle: Duration::from_secs(1),
-    room: Duration::MAX,
+    room: Duration::from_secs(10),
 };
 
 /// The pipeline that answers people from a corpus.
@@ -57,8 +58,8 @@ pub(super) fn run(
         // Given back before it is asked for again, so that people come first.
         drop(place.take());
         if measured.done < measured.total {
-            let room = gate.spare(PATIENCE, || job.stop.load(Ordering::Relaxed));
-            place = runtime.block_on(room);
+            let turn = gate.turn(PATIENCE, || job.is_cancelled());
+            place = runtime.block_on(turn);
         }
     };
     measurer.measure(work, &mut progress, &job.stop)
