@@ -17,6 +17,7 @@ mod terminal;
 use std::ffi::OsString;
 
 use clap::{ArgMatches, FromArgMatches};
+use ken_server::Source;
 
 use arguments::label::LabelVerb;
 use arguments::model::{ModelArguments, ModelVerb};
@@ -86,9 +87,11 @@ fn dispatch(arguments: &Arguments, matches: &ArgMatches, session: &Session<'_>) 
         Verb::Search(search) => commands::search::run(search, session),
         Verb::Ask(ask) => commands::ask::run(ask, session),
         Verb::Serve(serve) => {
-            let (config, given) = (arguments.global.config.clone(), config::given(matches));
-            let read = move || Settings::resolve(config.as_deref(), given.clone());
-            commands::serve::run(serve, session, Box::new(read))
+            let source = Source {
+                file: arguments.global.config.clone(),
+                given: config::given(matches),
+            };
+            commands::serve::run(serve, session, source)
         }
         Verb::Tune(tune) => {
             let file = arguments.global.config.as_deref();

@@ -44,7 +44,7 @@ pub use service::library::intake::{Destination, Intake, Taken};
 pub use service::library::measurer::{Measured, Measurement, Measurer, Purpose};
 pub use service::library::tool_error::ToolError;
 pub use service::library::{Library, Tools};
-pub use service::live::{Configured, Read};
+pub use service::live::{Configured, Source};
 pub use service::record::RecordError;
 pub use service::resources::Served;
 pub use service::setup::{Limits, OpenError};

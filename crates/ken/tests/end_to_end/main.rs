@@ -58,6 +58,7 @@ mod self_routing;
 mod serve;
 mod serve_evals;
 mod serve_reload;
+mod serve_tuned;
 #[cfg(target_os = "linux")]
 mod server_killed;
 #[cfg(target_os = "linux")]

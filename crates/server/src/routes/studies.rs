@@ -45,6 +45,7 @@ fn sent(Content { name, bytes }: Content) -> Response {
         Some("html") => ("text/html; charset=utf-8", "inline"),
         Some("csv") => ("text/csv; charset=utf-8", "attachment"),
         Some("jsonl") => ("application/jsonl", "attachment"),
+        Some("toml") => ("application/toml", "attachment"),
         _ => ("application/json", "attachment"),
     };
     let headers = [

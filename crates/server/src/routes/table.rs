@@ -97,6 +97,8 @@ table! {
     GET "/v1/ken/guarantee" AnyKey guarantee::report;
     /// Read the settings again, and serve what they name
     POST "/v1/ken/reload" ADMIN reload::reload;
+    /// Answer by the policy that a study chose from now on, and write it into the settings
+    POST "/v1/ken/policy" ADMIN reload::choose;
     /// How the last questions were answered, newest first
     GET "/v1/ken/traces" ADMIN_OR_ASK traces::list, query [PAGE, FILTERS].concat();
     /// How one was

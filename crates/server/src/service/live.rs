@@ -1,24 +1,49 @@
 //! What is served at the moment, and its exchange while requests go on: who began with what was served
 //! before ends with that.
 
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, TryLockError};
 
-use ken_setup::{FetchProgress, Settings, Setup, SetupError};
+use ken_setup::{Chosen, FetchProgress, Key, Settings, Setup, SetupError};
 
 use super::corpora::addresses;
 use super::resources::Served;
 use super::setup::{OpenError, Opening};
 use crate::log::Entry;
 
-/// How the settings are read again.
-pub type Read = Box<dyn Fn() -> Result<Settings, SetupError> + Send + Sync>;
-
-/// The settings of a server, and how they are read again.
+/// The settings of a server, and where they come from.
 pub struct Configured {
     /// As they are now.
     pub settings: Settings,
-    /// How they are read again.
-    pub read: Read,
+    /// Where they are read again.
+    pub source: Source,
+}
+
+/// Where settings come from, as [`Settings::resolve`] takes it.
+pub struct Source {
+    /// The file, where one is named.
+    pub file: Option<PathBuf>,
+    /// What comes before the file.
+    pub given: Vec<(Key, OsString)>,
+}
+
+impl Source {
+    fn read(&self) -> Result<Settings, ReloadError> {
+        Ok(Settings::resolve(
+            self.file.as_deref(),
+            self.given.iter().cloned(),
+        )?)
+    }
+
+    /// The settings with a policy that is kept in a folder.
+    fn choosing(&self, chosen: &Chosen, folder: &Path) -> Result<Settings, ReloadError> {
+        if let Some(key) = Chosen::preceded(&self.given) {
+            let key = key.setting().key;
+            return Err(ReloadError::Given { key });
+        }
+        Ok(chosen.resolve(folder, self.file.as_deref(), self.given.clone())?)
+    }
 }
 
 /// What is served, and by which settings.
@@ -47,7 +72,7 @@ fn silent() -> FetchProgress {
 /// What is served at the moment.
 pub(crate) struct Live {
     now: RwLock<Arc<Now>>,
-    read: Option<Read>,
+    source: Option<Source>,
     reloading: Mutex<()>,
     publishing: Mutex<()>,
 }
@@ -65,6 +90,11 @@ pub(crate) enum ReloadError {
     #[error("the setting `{key}` has changed, which takes a restart")]
     #[diagnostic(kind = "needs_restart")]
     Fixed { key: &'static str },
+    #[error(
+        "the setting `{key}` comes from a flag or a variable, which goes before the settings file: start the server without"
+    )]
+    #[diagnostic(kind = "policy_given")]
+    Given { key: &'static str },
     #[error(transparent)]
     Settings(#[from] SetupError),
     #[error(transparent)]
@@ -73,13 +103,13 @@ pub(crate) enum ReloadError {
 
 impl Live {
     pub(crate) fn new(served: Arc<Served>, configured: Option<Configured>) -> Self {
-        let (settings, read) = match configured {
-            Some(Configured { settings, read }) => (Some(settings), Some(read)),
+        let (settings, source) = match configured {
+            Some(Configured { settings, source }) => (Some(settings), Some(source)),
             None => (None, None),
         };
         Self {
             now: RwLock::new(Arc::new(Now { served, settings })),
-            read,
+            source,
             reloading: Mutex::default(),
             publishing: Mutex::default(),
         }
@@ -104,16 +134,41 @@ impl Live {
     /// # Errors
     /// Settings that cannot be read or used, or that only a restart can change; what was served stays.
     pub(crate) fn reload(&self) -> Result<Arc<Served>, ReloadError> {
+        self.exchange(Source::read, |_| Ok(()))
+    }
+
+    /// Has a policy that tuning chose, and that is kept in a folder, answer from now on: once what it names is open, it is
+    /// written into the settings file.
+    ///
+    /// # Errors
+    /// As [`Live::reload`]; a policy that comes from elsewhere than the file; a file that cannot be written.
+    pub(crate) fn choose(&self, folder: &Path) -> Result<Arc<Served>, ReloadError> {
+        let chosen = Chosen::read(folder)?;
+        self.exchange(
+            |source| source.choosing(&chosen, folder),
+            |source| {
+                chosen.write(source.file.as_deref())?;
+                Ok(())
+            },
+        )
+    }
+
+    /// Opens what other settings name, and serves that once it is `noted`.
+    fn exchange(
+        &self,
+        settings: impl FnOnce(&Source) -> Result<Settings, ReloadError>,
+        noted: impl FnOnce(&Source) -> Result<(), ReloadError>,
+    ) -> Result<Arc<Served>, ReloadError> {
         let _alone = match self.reloading.try_lock() {
             Ok(alone) => alone,
             Err(TryLockError::Poisoned(alone)) => alone.into_inner(),
             Err(TryLockError::WouldBlock) => return Err(ReloadError::Running),
         };
         let before = self.now();
-        let (Some(read), Some(old)) = (&self.read, &before.settings) else {
+        let (Some(source), Some(old)) = (&self.source, &before.settings) else {
             return Err(ReloadError::NoSettings);
         };
-        let settings = read()?;
+        let settings = settings(source)?;
         if let Some(key) = fixed(old, &settings) {
             return Err(ReloadError::Fixed { key });
         }
@@ -134,6 +189,7 @@ impl Live {
         let served = Arc::new(before.served.reopened(opening)?);
         let _publishing = self.publishing();
         served.catch_up(&setup, &names)?;
+        noted(source)?;
         let now = Now {
             served: Arc::clone(&served),
             settings: Some(settings),

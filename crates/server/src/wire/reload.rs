@@ -1,9 +1,17 @@
-//! What is served once the settings were read again.
+//! Settings that are exchanged, and what is served then.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::ken::CorpusState;
+
+/// Whose policy is to answer.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ChoosePolicy {
+    /// The study in which tuning chose it.
+    pub(crate) study: String,
+}
 
 /// What is served from now on.
 #[derive(Debug, Serialize, JsonSchema)]

@@ -36,6 +36,8 @@ pub(crate) struct StudyObject {
     pub(crate) report: Option<String>,
     /// The data, among the files.
     pub(crate) data: Option<String>,
+    /// The policy that was chosen here, which `/v1/ken/policy` puts to use.
+    pub(crate) chosen: Option<String>,
     /// What can be read.
     pub(crate) files: Vec<StudyFile>,
 }

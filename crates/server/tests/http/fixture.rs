@@ -17,7 +17,8 @@ use ken_ingest::{Cut, Ingest, ingest};
 use ken_language::{Embedder, LanguageModel};
 use ken_policy::Guarantee;
 use ken_server::{
-    Access, Configured, Grant, Keys, Library, Limits, Opened, Scope, Served, Tools, bind, serve,
+    Access, Configured, Grant, Keys, Library, Limits, Opened, Scope, Served, Source, Tools, bind,
+    serve,
 };
 use ken_setup::{CorpusAddress, Settings};
 use ken_testing::{Fact, FnEmbedder, TableModel};
@@ -119,6 +120,9 @@ struct Kind {
     /// What embeds questions in the place of the corpora's own embedder, as which it passes.
     embedder: Option<FnEmbedder>,
 }
+
+/// The file of settings.
+pub(crate) const SETTINGS: &str = "# none\n";
 
 /// Limits that no test meets by chance.
 pub(crate) const LIMITS: Limits = Limits {
@@ -377,9 +381,14 @@ impl Running {
         let address = listener.local_addr().unwrap();
         let stop = Arc::new(AtomicBool::new(false));
         let flag = Arc::clone(&stop);
+        let file = folder.path().join("ken.toml");
+        std::fs::write(&file, SETTINGS).unwrap();
         let thread = std::thread::spawn(move || {
-            let read = Box::new(|| Settings::resolve(None, []));
-            let configured = Configured { settings, read };
+            let source = Source {
+                file: Some(file),
+                given: Vec::new(),
+            };
+            let configured = Configured { settings, source };
             serve(served, access, listener, Some(configured), &flag).unwrap();
         });
         Self {

@@ -265,6 +265,7 @@ fn nothing_of_the_other(own: &str, other: &str) {
             json!({"request_id": of.trace, "answers": ["y"]}),
         ),
         ("/v1/ken/reload", json!({})),
+        ("/v1/ken/policy", json!({"study": "notes.tune.000000"})),
     ] {
         let refused = one.post(path, &body);
         assert!(

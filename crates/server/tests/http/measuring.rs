@@ -6,7 +6,7 @@ use ken_server::{Keys, Scope};
 use serde_json::{Value, json};
 
 use crate::client::Response;
-use crate::fixture::{CHIMNEY, FRANCE, OIL, REWRITTEN, Running, grant, wait_for};
+use crate::fixture::{CHIMNEY, FRANCE, OIL, REWRITTEN, Running, SETTINGS, grant, wait_for};
 
 const JOBS: &str = "/v1/ken/evals/jobs";
 
@@ -104,6 +104,56 @@ fn a_policy_is_chosen_and_used_by_its_name() {
     );
     let answer = server.chat(chosen, OIL, &json!({}));
     assert_eq!(answer.json()["choices"][0]["message"]["content"], "Ida");
+    // What `ken tune --write` would write is beside the report.
+    let listed = server.get("/v1/ken/studies").json();
+    assert_eq!(listed["studies"][0]["chosen"], chosen);
+    let study = job["study"].as_str().unwrap();
+    let file = |name: &str| server.get(&format!("/v1/ken/studies/{study}/{name}"));
+    let lines = file("chosen.toml").text();
+    let policy = format!("policy = \"{chosen}\"");
+    for line in [policy.as_str(), "tuned = \"tuned.toml\""] {
+        assert!(lines.lines().any(|own| own == line), "{lines}");
+    }
+    let tuned = file("tuned.toml");
+    assert_eq!(tuned.header("content-type"), Some("application/toml"));
+    for part in [policy.as_str(), "[measured_with]", "k = "] {
+        assert!(tuned.text().contains(part), "{}", tuned.text());
+    }
+    let has_guarantee = file("tuned.guarantee.json").status == 200;
+    assert_eq!(lines.contains("calibration"), has_guarantee, "{lines}");
+}
+
+#[test]
+fn a_policy_that_cannot_be_put_to_use_changes_nothing() {
+    let server = Running::showing_studies(&Keys::default());
+    let study_of = |asked: &Value| {
+        let job = ended(&server, &server.post(JOBS, asked));
+        job["study"].as_str().unwrap().to_owned()
+    };
+    let compared = study_of(&compare(&questions(4)));
+    let tuned = study_of(&json!({"kind": "tune", "questions": questions(40)}));
+    let outside = format!("../studies/{tuned}");
+    for (study, status, code) in [
+        (compared.as_str(), 400, "nothing_chosen"),
+        (outside.as_str(), 404, "unknown_study"),
+        ("none", 404, "unknown_study"),
+        // The corpora of this server are in no settings.
+        (tuned.as_str(), 409, "corpus_not_named"),
+    ] {
+        let refused = server.post("/v1/ken/policy", &json!({"study": study}));
+        assert_eq!(
+            (refused.status, refused.code().as_str()),
+            (status, code),
+            "{}",
+            refused.text()
+        );
+    }
+    let settings = std::fs::read_to_string(server.folder.path().join("ken.toml")).unwrap();
+    assert_eq!(settings, SETTINGS);
+    assert!(!server.folder.path().join("tuned.toml").exists());
+    let log = server.log.lock().unwrap();
+    let told = log.iter().filter(|entry| entry["event"] == "reload");
+    assert_eq!(told.count(), 1);
 }
 
 #[test]

@@ -84,6 +84,7 @@ fn takes(method: &str, path: &str) -> Takes {
             || json!({"question": "Who?", "golden_answers": ["Ida"]})
         }
         ("POST", "/v1/ken/evals/jobs") => || json!({"kind": "tune"}),
+        ("POST", "/v1/ken/policy") => || json!({"study": "none.tune.000000"}),
         ("POST", "/v1/ken/corrections") => || json!({"question": "Who?", "source": "self"}),
         ("POST", "/v1/vector_stores/{id}/files") => || json!({"file_id": "file-0"}),
         ("POST", "/v1/vector_stores/{id}") => || json!({"name": "Notes", "metadata": {"a": "b"}}),

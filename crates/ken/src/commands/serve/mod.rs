@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use ken_answer::BackEnd;
-use ken_server::{Access, Configured, Entry, Log, Read, Served, Tools};
+use ken_server::{Access, Configured, Entry, Log, Served, Source, Tools};
 use ken_setup::Setup;
 use serde::Serialize;
 use serde_json::json;
@@ -34,16 +34,16 @@ const LOOK: Duration = Duration::from_millis(50);
 /// How long to wait before an endpoint that is not there is asked once more, beside the retries of each request.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// Runs the verb; `read` reads the settings again.
-pub(crate) fn run(arguments: &ServeArguments, session: &Session<'_>, read: Read) -> Result<()> {
+/// Runs the verb; `source` is where the settings come from.
+pub(crate) fn run(arguments: &ServeArguments, session: &Session<'_>, source: Source) -> Result<()> {
     match &arguments.verb {
-        None => serve(session, read),
+        None => serve(session, source),
         Some(ServeVerb::Key(key)) => keys::run(&key.verb, session),
         Some(ServeVerb::Mcp(_)) => mcp::run(session),
     }
 }
 
-fn serve(session: &Session<'_>, read: Read) -> Result<()> {
+fn serve(session: &Session<'_>, source: Source) -> Result<()> {
     allocator::return_what_is_freed();
     let settings = session.settings;
     let access = Access::open(settings.server_keys.clone())?;
@@ -58,7 +58,7 @@ fn serve(session: &Session<'_>, read: Read) -> Result<()> {
     announce(&served, &listener, session.json)?;
     let configured = Configured {
         settings: settings.clone(),
-        read,
+        source,
     };
     ken_server::serve(served, access, listener, Some(configured), session.stop)?;
     Ok(())

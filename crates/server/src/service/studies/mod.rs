@@ -9,6 +9,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
+use ken_setup::{Chosen, Tuned};
 use ken_storage::StorageError;
 
 use crate::wire::refusal::Refusal;
@@ -97,11 +98,7 @@ impl Studies {
     /// # Errors
     /// A name that is not there; a file that cannot be read.
     pub(crate) fn file(&self, name: &str, file: &str) -> Result<Content, Refusal> {
-        let entries = self.entries()?;
-        let entry = entries.iter().find(|entry| entry.file_name() == name);
-        let found = entry.and_then(Entry::read).ok_or_else(|| {
-            Refusal::not_found("unknown_study", format!("there is no study {name:?}"))
-        })?;
+        let found = self.find(name)?;
         let place = found.told.files.iter().position(|one| one.name == file);
         let place = place.ok_or_else(|| {
             let message = format!("the study {name:?} has no file {file:?}");
@@ -112,6 +109,28 @@ impl Studies {
         Ok(Content {
             name: file.to_owned(),
             bytes,
+        })
+    }
+
+    /// The folder of one in which a policy was chosen.
+    ///
+    /// # Errors
+    /// A name that is not there; one in which none was.
+    pub(crate) fn chosen(&self, name: &str) -> Result<PathBuf, Refusal> {
+        match self.find(name)?.told.chosen {
+            Some(_) => Ok(self.folder.join(name)),
+            None => {
+                let message = format!("no policy was chosen in the study {name:?}");
+                Err(Refusal::bad("nothing_chosen", message).of("study"))
+            }
+        }
+    }
+
+    fn find(&self, name: &str) -> Result<Entry, Refusal> {
+        let entries = self.entries()?;
+        let entry = entries.iter().find(|entry| entry.file_name() == name);
+        entry.and_then(Entry::read).ok_or_else(|| {
+            Refusal::not_found("unknown_study", format!("there is no study {name:?}"))
         })
     }
 
@@ -199,6 +218,10 @@ impl Entry {
     fn as_folder(&mut self, folder: &Path) -> bool {
         let has = [PAGE, REPORT, DATA, POLICIES].map(|name| self.add(name, folder.join(name)));
         let [has_page, has_report, has_data, has_policies] = has;
+        let [_, is_tuned, _] = [Chosen::SETTINGS, Chosen::TUNED, Chosen::GUARANTEE]
+            .map(|name| self.add(name, folder.join(name)));
+        let tuned = is_tuned.then(|| Tuned::read(&folder.join(Chosen::TUNED)));
+        self.told.chosen = tuned.and_then(Result::ok).map(|tuned| tuned.policy);
         let report = has_data
             .then(|| summary::of_report(&folder.join(DATA)))
             .flatten();
