@@ -2,7 +2,8 @@
 // that is, and its report.
 
 import { escaped, get, post, text } from "./api.js";
-import { button, field, make, notice, told } from "./dom.js";
+import { chosenIn } from "./chosen.js";
+import { field, make } from "./dom.js";
 import { dropZone } from "./dropzone.js";
 import { count } from "./format.js";
 import { follow, isOpen, progressOf } from "./jobs.js";
@@ -72,23 +73,9 @@ function outcome({ status, error, study }) {
 }
 
 /** The report of a job that is done. @param {any} job @returns {Promise<any[]>} */
-async function found({ study, chosen }) {
+async function found({ kind, study }) {
   const panels = reported(await get(`/v1/ken/studies/${escaped(study)}/page.json`));
-  return [chosen && use(chosen), ...panels].filter(Boolean);
-}
-
-/** How a policy that was chosen is put to use. @param {string} policy */
-function use(policy) {
-  return make("section", { class: "panel", "aria-label": "Put it to use" },
-    make("h2", {}, `Chosen: ${policy}`),
-    make("p", {}, "To have everybody answered by it, write this into the server's ken.toml, and have the settings read again:"),
-    make("pre", { class: "scroll", tabindex: "0" }, `policy = ${JSON.stringify(policy)}`),
-    make("div", { class: "row" },
-      button("Read the settings again", () => told(async () => {
-        await post("/v1/ken/reload", {});
-        notice("The settings are read, and hold from the next question on.");
-      })),
-      make("a", { href: `#chat/with/${encodeURIComponent(policy)}` }, `Ask with ${policy}`)));
+  return [...(kind === "tune" ? await chosenIn(study) : []), ...panels];
 }
 
 /**

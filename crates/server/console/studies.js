@@ -1,6 +1,7 @@
 // Studies: what was studied, compared and probed, in the folder that the server's settings name.
 
 import { escaped, get, text } from "./api.js";
+import { chosenPanel } from "./chosen.js";
 import { button, make, saveAs, table, told } from "./dom.js";
 import { count, counted, time } from "./format.js";
 import { compared, read as readComparison } from "./policies.js";
@@ -10,7 +11,8 @@ import { reported } from "./report.js";
 /**
  * @typedef {{name: string, kind: string, changed_at: number, datasets: {name: string, questions: number | null}[],
  *   models: {name: string, parameters: number}[], scales: number[], missing: number, questions: number | null,
- *   page: string | null, report: string | null, data: string | null, files: {name: string, bytes: number}[]}} Study
+ *   page: string | null, report: string | null, data: string | null, chosen: string | null,
+ *   files: {name: string, bytes: number}[]}} Study
  */
 
 /** @param {import("./access.js").Access} access */
@@ -69,7 +71,7 @@ async function shown(study, access) {
       : study.kind === "study" && make("p", { class: "dim" }, `No report yet: ken study report ${study.name} writes it.`),
     files.length > 0 && make("details", {}, make("summary", {}, "Data"), make("ul", {}, files.map((file) =>
       make("li", {}, button(file.name, () => told(() => saved(file.name)), { class: "link" }), ` ${size(file.bytes)}`)))));
-  return [about, ...await drawn(study, address)];
+  return [about, ...(study.chosen ? [await chosenPanel(study)] : []), ...await drawn(study, address)];
 }
 
 /** What is drawn of its data. @param {Study} study @param {(file: string) => string} address @returns {Promise<any[]>} */

@@ -55,6 +55,7 @@ const FILES: &[(&str, &[u8])] = files![
     "chart.js",
     "chat.js",
     "chats.js",
+    "chosen.js",
     "corpora.js",
     "documents.js",
     "dom.js",

@@ -53,6 +53,8 @@ fn a_policy_is_chosen_and_put_to_use_by_keyboard_on_a_phone() {
     browser.focus("button", "Start");
     browser.press("Enter");
     browser.sees("Chosen: ");
+    browser.hears("button", "Use this policy");
+    browser.click("DisclosureTriangle", "By hand");
     browser.sees("policy = \"");
     for is_dark in [false, true] {
         browser.dark(is_dark);
