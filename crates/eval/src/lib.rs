@@ -21,6 +21,7 @@ pub mod calibration;
 mod calibration_error;
 pub mod card;
 pub mod compare;
+pub mod correctness;
 pub mod dataset;
 pub mod discrimination;
 pub mod evaluate;

@@ -13,11 +13,11 @@ use crate::statistics::{mean, number, share};
 pub struct Paired {
     /// The policy of the other.
     pub policy: String,
-    /// Its exact match on the same questions.
+    /// Its share of right answers to the same questions.
     pub em: Option<f64>,
     /// The share of these that it retrieved for.
     pub retrieval_ratio: Option<f64>,
-    /// By how much the exact match is above that.
+    /// By how much the share of right answers is above that.
     pub em_difference: Option<f64>,
     /// Its 95 % [`paired_interval`], low and high.
     pub interval: Option<[f64; 2]>,
@@ -42,13 +42,13 @@ pub fn paired(records: &[Record], others: &[Record], seed: u64) -> Result<Paired
     }
     let differences = pairs.iter();
     let differences: Vec<f64> = differences
-        .map(|(one, other)| number(one.em) - number(other.em))
+        .map(|(one, other)| number(one.is_right()) - number(other.is_right()))
         .collect();
     Ok(Paired {
         policy: pairs
             .first()
             .map_or_else(String::new, |(_, other)| other.policy.clone()),
-        em: share(pairs.iter().map(|(_, other)| other.em)),
+        em: share(pairs.iter().map(|(_, other)| other.is_right())),
         retrieval_ratio: share(pairs.iter().map(|(_, other)| other.calls.retriever > 0)),
         em_difference: mean(&differences),
         interval: paired_interval(&differences, seed),

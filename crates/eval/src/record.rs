@@ -39,7 +39,7 @@ pub struct Record {
     /// Whether it is a full answer, which is written beside the short one that policies go by.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub full: bool,
-    /// The answer that was withheld, since nothing vouched for it. It counts as wrong.
+    /// The short answer that was withheld, since nothing vouched for it. It counts as wrong.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub withheld: Option<Withheld>,
     /// The policy that chose the route.

@@ -5,9 +5,11 @@
 
 use std::collections::BTreeMap;
 
+use ken_answer::Style;
 use ken_policy::Source;
 use serde::Serialize;
 
+use crate::correctness::style_of;
 use crate::record::Record;
 use crate::statistics::{mean, percentile, share, wilson_interval};
 
@@ -23,11 +25,13 @@ pub struct Summary {
     pub cannot_tell: usize,
     /// The policy that was evaluated.
     pub policy: String,
-    /// Share of exact matches.
+    /// The style of the answers.
+    pub style: Style,
+    /// Share of right answers: of exact matches, and in style full of answers that contain a gold answer.
     pub em: Option<f64>,
     /// 95 % Wilson interval of `em`, low and high.
     pub em_interval: Option<[f64; 2]>,
-    /// Mean token F1.
+    /// Mean token F1; `None` in style full, where answers say more than a gold answer.
     pub f1: Option<f64>,
     /// Share of answers in which a gold answer occurs.
     pub contains: Option<f64>,
@@ -129,9 +133,10 @@ const TOTAL: &str = "total";
 /// the last bits of the means.
 pub fn summarize(policy: &str, records: &[Record]) -> Summary {
     let f1: Vec<f64> = records.iter().map(|r| r.f1).collect();
-    let exact = records.iter().filter(|r| r.em).count();
+    let style = style_of(records);
+    let right = records.iter().filter(|r| r.is_right()).count();
     let given = records.iter().filter(|r| r.is_answered());
-    let wrong: Vec<bool> = given.map(|r| !r.em).collect();
+    let wrong: Vec<bool> = given.map(|r| !r.is_right()).collect();
     let withheld = records.iter().filter_map(|r| r.withheld.as_ref());
     let with_gold_passage = || {
         records
@@ -147,9 +152,10 @@ pub fn summarize(policy: &str, records: &[Record]) -> Summary {
         failed: records.iter().filter(|r| r.error.is_some()).count(),
         cannot_tell: records.iter().filter(|r| r.cannot_tell).count(),
         policy: policy.to_owned(),
-        em: share(records.iter().map(|r| r.em)),
-        em_interval: wilson_interval(exact, records.len()),
-        f1: mean(&f1),
+        style,
+        em: share(records.iter().map(Record::is_right)),
+        em_interval: wilson_interval(right, records.len()),
+        f1: mean(&f1).filter(|_| style == Style::Short),
         contains: share(records.iter().map(|r| r.contains)),
         answered: share(records.iter().map(Record::is_answered)),
         answered_wrong: share(wrong.iter().copied()),
@@ -166,7 +172,7 @@ pub fn summarize(policy: &str, records: &[Record]) -> Summary {
         gold_first: share(with_gold_passage().map(|r| r.gold_rank == Some(1))),
         model_calls: count(records, |r| r.calls.model),
         retriever_calls: count(records, |r| r.calls.retriever),
-        tokens_per_right: (exact > 0).then(|| tokens.total() as f64 / exact as f64),
+        tokens_per_right: (right > 0).then(|| tokens.total() as f64 / right as f64),
         tokens,
         latency_ms: latency(records),
     }

@@ -251,6 +251,13 @@ impl Settings {
             })
     }
 
+    /// The style in which policies are measured: what the settings say, or short, where exact match tells whether an answer
+    /// is right.
+    #[must_use]
+    pub fn measured_style(&self) -> Style {
+        self.style.0.unwrap_or(Style::Short)
+    }
+
     /// The policy under which people are answered: what the settings say, or what suits the model.
     #[must_use]
     pub fn policy(&self, model: &dyn LanguageModel) -> Policy {

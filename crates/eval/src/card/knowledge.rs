@@ -112,16 +112,20 @@ impl Rate {
 impl Knowledge {
     fn of(answered: &[Answered<'_>]) -> Self {
         let rate = |of: fn(bool, bool) -> bool| {
-            Rate::of(answered.iter().map(|one| of(one.never.em, one.always.em)))
+            Rate::of(
+                answered
+                    .iter()
+                    .map(|one| of(one.never.is_right(), one.always.is_right())),
+            )
         };
-        let known = answered.iter().filter(|one| one.never.em);
+        let known = answered.iter().filter(|one| one.never.is_right());
         Self {
             n: answered.len(),
             memory: rate(|memory, _| memory),
             evidence: rate(|_, evidence| evidence),
             helped: rate(|memory, evidence| !memory && evidence),
             harmed: rate(|memory, evidence| memory && !evidence),
-            misled: Rate::of(known.map(|one| !one.always.em)),
+            misled: Rate::of(known.map(|one| !one.always.is_right())),
         }
     }
 }
@@ -130,7 +134,7 @@ impl SelfKnowledge {
     fn of(policy: Policy, answered: &[Answered<'_>], seed: u64) -> Option<Self> {
         let signal = policy.signal()?.name;
         let scored = answered.iter();
-        let scored = scored.filter_map(|one| Some((-one.score(policy)?, one.never.em)));
+        let scored = scored.filter_map(|one| Some((-one.score(policy)?, one.never.is_right())));
         let mut scored: Vec<Prediction> = scored.collect();
         let auroc_interval = interval(&scored, DRAWS, seed, auroc);
         scored.sort_by(|one, next| next.0.total_cmp(&one.0));
@@ -156,7 +160,7 @@ impl SearchWorth {
             let each = answered.iter();
             each.map(|one| of(one.always) - of(one.never)).collect()
         };
-        let gains = difference(&|record| number(record.em));
+        let gains = difference(&|record| number(record.is_right()));
         let tokens = |record: &Record| (record.tokens.prompt + record.tokens.completion) as f64;
         let ms = |record: &Record| record.timing_ms.get("total").copied().unwrap_or(f64::NAN);
         Self {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use ken_answer::{Abstention, Pipeline, Policy};
+use ken_answer::{Abstention, Pipeline, Policy, Style};
 use ken_storage::create_dir_all;
 
 use super::compose::Answered;
@@ -44,6 +44,8 @@ pub struct Answers {
     pub always: Vec<Record>,
     /// Of each question the answers with fewer search results.
     pub at_k: Vec<Vec<(usize, Record)>>,
+    /// Of each question the answers under the policies that [have their own](has_own_answers).
+    pub own: Vec<Vec<(Policy, Record)>>,
     /// What policies decide by.
     pub signals: Vec<Signals>,
 }
@@ -52,14 +54,18 @@ impl Answers {
     /// Each question with its answers.
     pub fn of<'a>(&'a self, questions: &'a [Question]) -> Vec<Answered<'a>> {
         let answers = self.never.iter().zip(&self.always).zip(&self.signals);
-        let answered = answers.zip(questions).zip(&self.at_k);
-        let answered = answered.map(|((((never, always), signals), question), at_k)| Answered {
-            never,
-            always,
-            at_k,
-            signals: Some(signals),
-            subject: question.subject(),
-        });
+        let answered = answers.zip(questions).zip(self.at_k.iter().zip(&self.own));
+        let answered =
+            answered.map(
+                |((((never, always), signals), question), (at_k, own))| Answered {
+                    never,
+                    always,
+                    at_k,
+                    own,
+                    signals: Some(signals),
+                    subject: question.subject(),
+                },
+            );
         answered.collect()
     }
 }
@@ -80,7 +86,9 @@ impl AnswersWork<'_> {
         create_dir_all(self.folder)?;
         let never = self.under(pipeline, Policy::NEVER, begin)?;
         let always = self.under(pipeline, Policy::ALWAYS, begin)?;
-        let at_k = self.at_k(pipeline, begin)?;
+        let at_k = self.ks_below(pipeline.settings.k).into_iter();
+        let at_k = at_k.map(|k| (k, Policy::always_k(k))).collect();
+        let at_k = self.under_each(at_k, pipeline, begin)?;
         let path = self.file(SIGNALS);
         let mut identity = (self.identity)(pipeline);
         identity.remove("policy");
@@ -92,18 +100,27 @@ impl AnswersWork<'_> {
             known: &known.and_answered(&never, &always),
         };
         let signals = measure_signals(work, self.questions, &mut file, begin(None))?;
+        let signals = signals.complete(&path)?.records;
+        let own = self.own(pipeline).map(|policy| (policy, policy)).collect();
         Ok(Answers {
             never,
             always,
             at_k,
-            signals: signals.complete(&path)?.records,
+            own: self.under_each(own, pipeline, begin)?,
+            signals,
         })
     }
 
     /// How many runs over the questions that is.
     #[must_use]
     pub fn runs(&self, pipeline: &Pipeline) -> usize {
-        3 + self.ks_below(pipeline.settings.k).len()
+        3 + self.ks_below(pipeline.settings.k).len() + self.own(pipeline).count()
+    }
+
+    /// The policies that have their own answers.
+    fn own(&self, pipeline: &Pipeline) -> impl Iterator<Item = Policy> {
+        let policies = self.policies.iter().copied();
+        policies.filter(move |policy| has_own_answers(*policy, pipeline))
     }
 
     /// The answers of the pipeline under a policy.
@@ -122,21 +139,20 @@ impl AnswersWork<'_> {
         Ok(evaluate_pipeline(pipeline, self.questions, &file, identity, run)?.records)
     }
 
-    /// The answers with fewer search results than otherwise, where policies choose these: `[questions]`, of each
-    /// one for each k.
-    fn at_k(
+    /// The answers under several policies, each by its name: `[questions][policies]`.
+    fn under_each<N: Copy>(
         &self,
+        policies: Vec<(N, Policy)>,
         pipeline: &mut Pipeline,
         begin: BeginRun<'_, '_>,
-    ) -> Result<Vec<Vec<(usize, Record)>>, RunError> {
-        let mut at_k = vec![Vec::new(); self.questions.len()];
-        for k in self.ks_below(pipeline.settings.k) {
-            let answers = self.under(pipeline, Policy::always_k(k), begin)?;
-            for (all, answer) in at_k.iter_mut().zip(answers) {
-                all.push((k, answer));
-            }
-        }
-        Ok(at_k)
+    ) -> Result<Vec<Vec<(N, Record)>>, RunError> {
+        let answers = policies
+            .into_iter()
+            .map(|(name, policy)| Ok((name, self.under(pipeline, policy, begin)?)));
+        Ok(by_question(
+            answers.collect::<Result<_, RunError>>()?,
+            self.questions.len(),
+        ))
     }
 
     /// The numbers of search results below `most` that policies choose.
@@ -146,11 +162,12 @@ impl AnswersWork<'_> {
         ks.filter(|k| (1..most).contains(k)).collect()
     }
 
-    /// Joins what parts answered and measured, `k` search results being those of `always`.
+    /// Joins what parts answered and measured, `k` search results being those of `always`; `own` are the policies that
+    /// have their own answers.
     ///
     /// # Errors
     /// Parts that are not finished, a folder with files of another run.
-    pub fn join(&self, parts: &Parts, k: usize) -> Result<Answers, PartError> {
+    pub fn join(&self, parts: &Parts, k: usize, own: &[Policy]) -> Result<Answers, PartError> {
         let questions = self.questions;
         let answers = |policy: Policy| -> Result<(PathBuf, JoinedFile<Record>), PartError> {
             let name = file_name(&policy.to_string());
@@ -160,19 +177,20 @@ impl AnswersWork<'_> {
         let at_ks = self.ks_below(k).into_iter();
         let at_ks = at_ks.map(|k| Ok((k, answers(Policy::always_k(k))?)));
         let at_ks: Vec<_> = at_ks.collect::<Result<_, PartError>>()?;
+        let own = own.iter().map(|&policy| Ok((policy, answers(policy)?)));
+        let own: Vec<_> = own.collect::<Result<_, PartError>>()?;
         let signals: JoinedFile<Signals> = parts.records(&file_name(SIGNALS), questions)?;
         create_dir_all(self.folder)?;
         let write = |(file, joined): (PathBuf, JoinedFile<Record>)| joined.write(questions, &file);
-        let mut at_k = vec![Vec::new(); questions.len()];
-        for (k, joined) in at_ks {
-            for (all, answer) in at_k.iter_mut().zip(write(joined)?) {
-                all.push((k, answer));
-            }
-        }
+        let at_ks = at_ks.into_iter().map(|(k, file)| Ok((k, write(file)?)));
+        let at_ks: Vec<_> = at_ks.collect::<Result<_, RunError>>()?;
+        let own = own.into_iter().map(|(own, file)| Ok((own, write(file)?)));
+        let own: Vec<_> = own.collect::<Result<_, RunError>>()?;
         Ok(Answers {
             never: write(never)?,
             always: write(always)?,
-            at_k,
+            at_k: by_question(at_ks, questions.len()),
+            own: by_question(own, questions.len()),
             signals: signals.write(questions, &self.file(SIGNALS))?,
         })
     }
@@ -180,6 +198,26 @@ impl AnswersWork<'_> {
     fn file(&self, name: &str) -> PathBuf {
         self.folder.join(file_name(name))
     }
+}
+
+/// Whether a policy has answers of its own, and not those of never or always retrieving: one that says in the model's
+/// place that documents do not answer writes full answers by another prompt.
+#[must_use]
+pub fn has_own_answers(policy: Policy, pipeline: &Pipeline) -> bool {
+    policy.withhold.is_some()
+        && pipeline.settings.style == Style::Full
+        && pipeline.model.capabilities().logprobs
+}
+
+/// Named answers to all questions, by question: `[questions][names]`.
+fn by_question<N: Copy>(named: Vec<(N, Vec<Record>)>, questions: usize) -> Vec<Vec<(N, Record)>> {
+    let mut each = vec![Vec::new(); questions];
+    for (name, answers) in named {
+        for (all, answer) in each.iter_mut().zip(answers) {
+            all.push((name, answer));
+        }
+    }
+    each
 }
 
 fn file_name(name: &str) -> String {

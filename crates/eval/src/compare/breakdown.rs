@@ -34,9 +34,9 @@ pub struct Group {
     pub value: String,
     /// Questions.
     pub n: usize,
-    /// Exact match without any retrieval.
+    /// The share of right answers without any retrieval.
     pub never_em: Option<f64>,
-    /// Exact match with retrieval for every question.
+    /// The share of right answers with retrieval for every question.
     pub always_em: Option<f64>,
     /// Of the questions that memory answers right, the share that retrieval turns wrong.
     pub misled: Option<f64>,
@@ -49,7 +49,7 @@ pub struct Group {
 pub struct GroupResult {
     /// The policy.
     pub policy: String,
-    /// Exact match, at the thresholds of the comparison.
+    /// The share of right answers, at the thresholds of the comparison.
     pub em: Option<f64>,
     /// The share of questions that are answered.
     pub answered: Option<f64>,
@@ -96,14 +96,14 @@ pub(super) fn break_down(
     }
     let groups = places.into_iter().map(|((_, value), places)| {
         let own: Vec<Answered<'_>> = places.iter().map(|&at| answered[at]).collect();
-        let known = own.iter().filter(|question| question.never.em);
+        let known = own.iter().filter(|question| question.never.is_right());
         let result = |decided: &Decided| group_result(decided, &places, &own, abstain, seed);
         Group {
             value,
             n: own.len(),
-            never_em: share(own.iter().map(|question| question.never.em)),
-            always_em: share(own.iter().map(|question| question.always.em)),
-            misled: share(known.map(|question| !question.always.em)),
+            never_em: share(own.iter().map(|question| question.never.is_right())),
+            always_em: share(own.iter().map(|question| question.always.is_right())),
+            misled: share(known.map(|question| !question.always.is_right())),
             policies: decided.iter().map(result).collect(),
         }
     });

@@ -1,6 +1,6 @@
 //! The statistics of policies that are compared on the same questions. Nothing is formatted here.
 
-use ken_answer::{Abstention, Policy};
+use ken_answer::{Abstention, Policy, Style};
 use ken_policy::{Decision, Goal};
 use serde::Serialize;
 
@@ -10,6 +10,7 @@ use super::compose::{Answered, compose, gain};
 use super::threshold::{Cut, cut, decisions, halves};
 use super::yardstick::{LOSS, Yardstick, yardstick};
 use crate::bootstrap::{DRAWS, interval};
+use crate::correctness::style_of;
 use crate::discrimination::{
     Bin, Prediction, auroc, average_precision, expected_calibration_error, reliability,
 };
@@ -30,9 +31,11 @@ const POINTS: usize = 101;
 pub struct Comparison {
     /// Questions.
     pub n: usize,
-    /// Exact match without any retrieval.
+    /// The style of the answers, which says when one is right.
+    pub style: Style,
+    /// The share of right answers without any retrieval.
     pub never_em: Option<f64>,
-    /// Exact match with retrieval for every question.
+    /// The share of right answers with retrieval for every question.
     pub always_em: Option<f64>,
     /// The better of the two over all questions, in hindsight; always retrieving where both answer equally many right.
     pub better: Arm,
@@ -104,9 +107,9 @@ impl Arm {
         }
     }
 
-    /// The exact match of a question.
-    fn em(self, one: &Answered<'_>) -> f64 {
-        number(self.answer(one).em)
+    /// Whether its answer to a question is right: 1 or 0.
+    fn right(self, one: &Answered<'_>) -> f64 {
+        number(self.answer(one).is_right())
     }
 }
 
@@ -143,7 +146,7 @@ pub struct PolicyResult {
     pub doubted_right: Option<f64>,
     /// Of the questions that it searches for, the share that memory answers right.
     pub needless_searches: Option<f64>,
-    /// Choosing by chance with evidence for as many questions: mean exact match, and the interval that holds
+    /// Choosing by chance with evidence for as many questions: the mean share of right answers, and the interval that holds
     /// 95% of the draws.
     pub random: Difference,
     /// Against the better of never and always retrieving.
@@ -161,12 +164,12 @@ pub struct PolicyResult {
     pub yardstick: Yardstick,
     /// What it spares where hardly any beneficial retrieval is missed.
     pub strict_yardstick: Yardstick,
-    /// Exact match at each share of questions with evidence that a threshold of its first signal gives, from
+    /// The share of right answers at each share of questions with evidence that a threshold of its first signal gives, from
     /// none to all.
     pub curve: Vec<Point>,
 }
 
-/// A difference of exact matches, or a share of them.
+/// A difference of shares of right answers, or such a share.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Difference {
     /// The mean over questions.
@@ -181,7 +184,7 @@ pub struct Difference {
 pub struct Point {
     /// The share of questions that retrieve.
     pub retrieval_ratio: f64,
-    /// The share of exact matches.
+    /// The share of right answers.
     pub em: f64,
     /// The mean time of a question in milliseconds, what the signal takes included; `None` where none was
     /// answered.
@@ -202,8 +205,8 @@ pub fn compare(
 ) -> Comparison {
     let gains: Vec<f64> = answered.iter().map(gain).collect();
     let with_gain = |sign: f64| share(gains.iter().map(|&gain| gain == sign));
-    let known = answered.iter().filter(|one| one.never.em);
-    let misled: Vec<bool> = known.map(|one| !one.always.em).collect();
+    let known = answered.iter().filter(|one| one.never.is_right());
+    let misled: Vec<bool> = known.map(|one| !one.always.is_right()).collect();
     let results = policies
         .iter()
         .map(|&policy| result(policy, abstain, answered, seed));
@@ -215,8 +218,9 @@ pub fn compare(
         .unzip();
     Comparison {
         n: answered.len(),
-        never_em: share(answered.iter().map(|one| one.never.em)),
-        always_em: share(answered.iter().map(|one| one.always.em)),
+        style: style_of(answered.iter().flat_map(|one| [one.never, one.always])),
+        never_em: share(answered.iter().map(|one| one.never.is_right())),
+        always_em: share(answered.iter().map(|one| one.always.is_right())),
         better: Arm::better(answered),
         beneficial: with_gain(1.0),
         harmful: with_gain(-1.0),
@@ -274,7 +278,7 @@ fn result(
             em: Some(0.0),
             interval: Some([0.0, 0.0]),
         },
-        false => against(&|question| arm.em(question)),
+        false => against(&|question| arm.right(question)),
     };
     let better = Arm::better(answered);
     let leads = leads(&records, answered, better);
@@ -300,13 +304,13 @@ fn result(
         of_oracle_lead: of_oracle_lead(&leads),
         of_oracle_lead_interval: interval(&leads, DRAWS, seed, of_oracle_lead),
         // Choosing by chance at this ratio answers a question right this often on average.
-        vs_random: against(&|question| number(question.never.em) + ratio * gain(question)),
+        vs_random: against(&|question| number(question.never.is_right()) + ratio * gain(question)),
         yardstick: yardstick(policy, Goal::AtMostLost(LOSS), answered, seed),
         strict_yardstick: yardstick(policy, Goal::AtMostMissed(LOSS), answered, seed),
         curve: curve(policy, answered),
         summary,
     };
-    (result, records.iter().map(|record| record.em).collect())
+    (result, records.iter().map(Record::is_right).collect())
 }
 
 /// The shares of questions whose chosen source answers no worse than the other, and that retrieve exactly where evidence
@@ -317,7 +321,7 @@ fn preferences(answered: &[Answered<'_>], decisions: &[Decision]) -> [Option<f64
     let added = decided.map(|(question, &decision)| match decision.is_kept() {
         true => (
             true,
-            number(question.after(decision).em) - number(question.never.em),
+            number(question.after(decision).is_right()) - number(question.never.is_right()),
         ),
         false => (false, gain(question)),
     });
@@ -332,10 +336,10 @@ fn preferences(answered: &[Answered<'_>], decisions: &[Decision]) -> [Option<f64
 /// Of the questions at some places, the share that memory answers right.
 fn memory_right(answered: &[Answered<'_>], is_counted: impl Fn(usize) -> bool) -> Option<f64> {
     let counted = (0..answered.len()).filter(|&at| is_counted(at));
-    share(counted.map(|at| answered[at].never.em))
+    share(counted.map(|at| answered[at].never.is_right()))
 }
 
-/// How far the records are ahead of the exact matches that `other` gives.
+/// How far the records are ahead of the right answers that `other` gives.
 fn ahead(
     records: &[Record],
     answered: &[Answered<'_>],
@@ -344,7 +348,7 @@ fn ahead(
 ) -> Difference {
     let pairs = records.iter().zip(answered);
     let differences: Vec<f64> = pairs
-        .map(|(record, question)| number(record.em) - other(question))
+        .map(|(record, question)| number(record.is_right()) - other(question))
         .collect();
     Difference {
         em: mean(&differences),
@@ -356,8 +360,8 @@ fn ahead(
 fn leads(records: &[Record], answered: &[Answered<'_>], arm: Arm) -> Vec<[f64; 2]> {
     let pairs = records.iter().zip(answered);
     let leads = pairs.map(|(record, question)| {
-        let oracle = number(question.never.em || question.always.em);
-        [number(record.em), oracle].map(|em| em - arm.em(question))
+        let oracle = number(question.never.is_right() || question.always.is_right());
+        [number(record.is_right()), oracle].map(|right| right - arm.right(question))
     });
     leads.collect()
 }
@@ -391,7 +395,7 @@ fn by_chance(answered: &[Answered<'_>], ratio: f64, seed: u64) -> Difference {
     const TIMES: usize = 1000;
     let n = answered.len();
     let retrieved = (ratio * n as f64).round() as usize;
-    let right = answered.iter().filter(|one| one.never.em).count() as f64;
+    let right = answered.iter().filter(|one| one.never.is_right()).count() as f64;
     let gains: Vec<f64> = answered.iter().map(gain).collect();
     let mut state = seed;
     let mut order: Vec<usize> = (0..n).collect();
@@ -437,7 +441,7 @@ fn curve(policy: Policy, answered: &[Answered<'_>]) -> Vec<Point> {
     for one in answered {
         let without = time(spared, one);
         let added = [gain(one), time(Decision::Kept(None), one) - without];
-        sums = plus(sums, [number(one.never.em), without]);
+        sums = plus(sums, [number(one.never.is_right()), without]);
         match one.score(policy).filter(|score| !score.is_nan()) {
             Some(score) => scored.push((score, added)),
             None => {

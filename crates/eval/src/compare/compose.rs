@@ -22,6 +22,8 @@ pub struct Answered<'a> {
     /// Answered with fewer search results, each k with its answer; where a k is not among them, that is as
     /// always.
     pub at_k: &'a [(usize, Record)],
+    /// Answered under the policies that no other answers make up.
+    pub own: &'a [(Policy, Record)],
     /// What was measured to decide by; `None` where no policy needs it.
     pub signals: Option<&'a Signals>,
     /// What it is about. A threshold is never chosen on questions about the same.
@@ -66,7 +68,7 @@ pub(super) fn decide(policy: Policy, seed: u64, answered: &Answered<'_>) -> Deci
         Rule::Chance(_) => Some(chance(seed, answered.never.question.trim())),
         _ => answered.score(policy),
     };
-    let helps = answered.always.em && !answered.never.em;
+    let helps = answered.always.is_right() && !answered.never.is_right();
     ken_policy::decide(&policy, score, answered.review_score(policy), helps)
 }
 
@@ -131,9 +133,9 @@ pub(super) fn is_read(policy: Policy, decision: Decision, answered: &Answered<'_
     }
 }
 
-/// What retrieval adds to the exact match of a question: 1, 0 or -1.
+/// What retrieval adds to the right answers of a question: 1, 0 or -1.
 pub(super) fn gain(one: &Answered<'_>) -> f64 {
-    number(one.always.em) - number(one.never.em)
+    number(one.always.is_right()) - number(one.never.is_right())
 }
 
 /// The stages of retrieval among the times of a trace.
@@ -146,6 +148,9 @@ pub(super) fn compose(
     decision: Decision,
     answered: &Answered<'_>,
 ) -> Record {
+    if let Some((_, own)) = answered.own.iter().find(|(own, _)| *own == policy) {
+        return own.clone();
+    }
     let mut record = answered.after(decision).clone();
     record.policy = policy.to_string();
     if decision == Decision::Dropped {

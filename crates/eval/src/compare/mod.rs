@@ -15,7 +15,7 @@ mod signals;
 mod threshold;
 mod yardstick;
 
-pub use answers::{Answers, AnswersWork, BeginRun};
+pub use answers::{Answers, AnswersWork, BeginRun, has_own_answers};
 pub use breakdown::{Breakdown, Group, GroupResult, grouped_by};
 pub use changed::Changed;
 pub(crate) use comparison::composed_for;

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use ken_answer::Style;
 use ken_report::{
     Axis, Cell, Column, Figure, Measure, Point, Report, Section, Series, Table, measures, number,
 };
@@ -11,6 +12,7 @@ use super::breakdown::{Breakdown, Group, GroupResult};
 use super::changed::Changed;
 use super::comparison::{self, Comparison, Difference, PolicyResult};
 use super::yardstick::LOSS;
+use crate::correctness::{column, measure, right_if};
 use crate::probe::{ProbeRecord, distributions};
 
 const POLICY: &[Measure<PolicyResult>] = measures![one =>
@@ -114,17 +116,34 @@ fn table<'m>(
     measures: impl IntoIterator<Item = &'m Measure<PolicyResult>>,
     comparison: &Comparison,
 ) -> Table {
-    Table::of(name, POLICY.iter().chain(measures), &comparison.policies)
+    let table = Table::of(name, POLICY.iter().chain(measures), &comparison.policies);
+    with_right(table, comparison)
+}
+
+/// The table with the share of right answers called what it is in the style of the answers.
+fn with_right(mut table: Table, comparison: &Comparison) -> Table {
+    for found in table.columns.iter_mut().filter(|one| one.key == "em") {
+        column(comparison.style).clone_into(&mut found.name);
+    }
+    table
 }
 
 fn share(value: Option<f64>) -> String {
     number(value, 3)
 }
 
-fn policies(comparison: &Comparison) -> Vec<Section> {
+/// What was asked, what retrieval is worth, and when that is right.
+fn outline(comparison: &Comparison) -> String {
     let misled: Cell = (comparison.misled, comparison.misled_interval).into();
-    let all = format!(
-        "{} questions. Exact match without retrieval {}, with retrieval for all {}: {} is better. Retrieval turns {} of the questions \
+    let measured = match comparison.style {
+        Style::Short => ". Exact match".to_owned(),
+        style => format!(
+            ", answered in style {style}; an answer is {}. Right",
+            right_if(style)
+        ),
+    };
+    format!(
+        "{} questions{measured} without retrieval {}, with retrieval for all {}: {} is better. Retrieval turns {} of the questions \
          from wrong to right and {} from right to wrong: {} of those that memory answers right. Seed {}.",
         comparison.n,
         share(comparison.never_em),
@@ -134,7 +153,10 @@ fn policies(comparison: &Comparison) -> Vec<Section> {
         share(comparison.harmful),
         misled.shown(Some(3)),
         comparison.seed,
-    );
+    )
+}
+
+fn policies(comparison: &Comparison) -> Vec<Section> {
     let untold = comparison.policies.iter().map(|one| &one.summary);
     let untold = untold
         .filter(|summary| summary.cannot_tell > 0)
@@ -155,19 +177,22 @@ fn policies(comparison: &Comparison) -> Vec<Section> {
         .into_iter()
         .chain(untold)
         .chain(unscored);
-    let note = "Calls and tokens are means over the questions. A score is a sign that retrieval is not needed (AUROC, \
+    let note = format!(
+        "Calls and tokens are means over the questions. A score is a sign that retrieval is not needed (AUROC, \
                 AUPRC, ECE) where retrieval would turn no wrong answer into a right one. Trusted is what is answered from \
                 memory, doubted what is answered with evidence; of both, the share that memory answers right. Needless are \
                 the searches for questions that memory answers right. Differences \
-                are of exact match, with 95% intervals, paired by question; which of never and always is better is seen in \
+                are of {}, with 95% intervals, paired by question; which of never and always is better is seen in \
                 hindsight, and the oracle's lead is that over it. A policy without a threshold was cut on each half of \
-                the questions where the other half was answered best.";
+                the questions where the other half was answered best.",
+        measure(comparison.style)
+    );
     let mut sections = vec![
-        Section::Text(all),
+        Section::Text(outline(comparison)),
         table("Policies", POLICIES, comparison).into(),
     ];
     sections.extend(said.map(Section::Text));
-    sections.push(Section::Note(note.to_owned()));
+    sections.push(Section::Note(note));
     sections
 }
 
@@ -176,10 +201,11 @@ fn spared(comparison: &Comparison) -> Vec<Section> {
     let name = "Needless retrievals skipped at hardly any loss";
     let note = format!(
         "Of the questions that the model answers right from memory, the share that it answers from memory without reading \
-         evidence (evidence that is read and rejected stands beside it: that saves nothing): first at a loss of exact match of at most {LOSS}, which says nothing where evidence misleads so often that what is won by \
+         evidence (evidence that is read and rejected stands beside it: that saves nothing): first at a loss of {} of at most {LOSS}, which says nothing where evidence misleads so often that what is won by \
          skipping it pays for all that is lost; then where at most {LOSS} of the beneficial retrievals are missed, those \
          without which the answer is wrong. Thresholds are those that spare most on the other half of the questions; given \
-         ones do not count."
+         ones do not count.",
+        measure(comparison.style)
     );
     Section::part(
         name,
@@ -222,7 +248,8 @@ fn broken_down(by: &Breakdown, comparison: &Comparison) -> Vec<Section> {
         policies.map(move |one| (group, one, withholds))
     });
     let name = format!("By {}", by.field);
-    let mut table = Table::of(&name, measures, &rows.collect::<Vec<_>>());
+    let table = Table::of(&name, measures, &rows.collect::<Vec<_>>());
+    let mut table = with_right(table, comparison);
     table.columns[0].name.clone_from(&by.field);
     Section::part(name, [table.into()])
 }
@@ -340,13 +367,16 @@ fn accuracy(comparison: &Comparison) -> Vec<Section> {
     let figure = Figure::new(
         "accuracy-by-retrieval-ratio",
         "Lines: every threshold of a score. Dots: the policies as compared. Dashed: choosing by chance.",
-        [Axis::share("retrieval ratio"), Axis::around("exact match")],
+        [
+            Axis::share("retrieval ratio"),
+            Axis::around(measure(comparison.style)),
+        ],
         chance.into_iter().chain(curves).chain([policies]),
     );
     Section::part(name, [figure.into()])
 }
 
-/// Exact match against the time that it takes (SR-RAG, Fig. 4).
+/// The share of right answers against the time that it takes (SR-RAG, Fig. 4).
 fn latency(comparison: &Comparison) -> Vec<Section> {
     let name = "Accuracy against time";
     let curves: Vec<Series> = curves(comparison, |point| Some((point.ms?, point.em))).collect();
@@ -366,7 +396,7 @@ fn latency(comparison: &Comparison) -> Vec<Section> {
          --batch 1 they are those of single questions.",
         [
             Axis::around("mean milliseconds per question"),
-            Axis::around("exact match"),
+            Axis::around(measure(comparison.style)),
         ],
         std::iter::once(frontier).chain(curves).chain([policies]),
     );

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use ken_answer::{Abstention, AnswerError, Gated, Measurements, Pipeline, Policy};
+use ken_answer::{Abstention, AnswerError, Gated, Measurements, Pipeline, Policy, Style};
 use ken_diagnostic::Diagnostic;
 use ken_report::Provenance;
 use ken_storage::replace;
@@ -37,6 +37,13 @@ pub enum ComparisonError {
         abstain: String,
         /// The policy.
         policy: String,
+    },
+    /// What is withheld is a short answer, and no full one is written then.
+    #[error("full answers that `{abstain}` may withhold cannot be compared")]
+    #[diagnostic(remedy = "leave <abstain> out, evaluate one policy alone, or give <style> short")]
+    AbstainsInFull {
+        /// What withholds answers.
+        abstain: String,
     },
     /// No gate can be cross-fitted.
     #[error("{_0}")]
@@ -124,16 +131,24 @@ impl ComparisonWork<'_> {
                 .map_err(AnswerError::from)
                 .map_err(Box::new)?;
         }
-        if let (Some(abstain), Some(policy)) = (
-            abstain,
-            self.policies.iter().find(|one| one.most_k().is_some()),
-        ) {
-            return Err(ComparisonError::AbstainsAtK {
-                abstain: abstain.to_string(),
-                policy: policy.to_string(),
-            });
+        if let Some(abstain) = abstain {
+            self.check_abstaining(abstain, pipeline.settings.style)?;
         }
         Ok(self.answers().run(pipeline, known, abstain, run)?)
+    }
+
+    /// Makes sure that what is withheld follows from what is measured.
+    fn check_abstaining(&self, abstain: Abstention, style: Style) -> Result<(), ComparisonError> {
+        let abstain = abstain.to_string();
+        let choosing_k = self.policies.iter().find(|one| one.most_k().is_some());
+        match choosing_k {
+            Some(policy) => Err(ComparisonError::AbstainsAtK {
+                abstain,
+                policy: policy.to_string(),
+            }),
+            None if style == Style::Full => Err(ComparisonError::AbstainsInFull { abstain }),
+            None => Ok(()),
+        }
     }
 
     /// The answers and signals of this comparison.
@@ -204,7 +219,7 @@ impl ComparisonWork<'_> {
         let weighable = questions.map(|(((signals, never), always), question)| Weighable {
             without: &signals.without,
             with: &signals.with,
-            right: [never.em, always.em],
+            right: [never.is_right(), always.is_right()],
             half: half(seed, question.subject()),
         });
         let worth = (self.cross_fit)(&weighable.collect::<Vec<_>>(), seed)?;

@@ -139,8 +139,8 @@ pub(crate) fn settled(policy: Policy, goal: Goal, answered: &[Answered<'_>]) -> 
 /// What the thresholds of a policy are chosen on.
 pub(crate) fn observations(policy: Policy, answered: &[&Answered<'_>]) -> Vec<Observation> {
     let right_at = |one: &Answered<'_>, k: usize| match k {
-        0 => one.never.em,
-        k => one.after(Decision::Kept(Some(k))).em,
+        0 => one.never.is_right(),
+        k => one.after(Decision::Kept(Some(k))).is_right(),
     };
     let ks = policy.ks.values();
     // Along one threshold, what has no number has no say.
@@ -148,8 +148,8 @@ pub(crate) fn observations(policy: Policy, answered: &[&Answered<'_>]) -> Vec<Ob
     let observations = answered.iter().map(|one| Observation {
         question: one.score(policy).unwrap_or(f64::NAN),
         review: one.review_score(policy).unwrap_or(f64::NAN),
-        memory: number(one.never.em),
-        always: number(one.always.em),
+        memory: number(one.never.is_right()),
+        always: number(one.always.is_right()),
         at_k: ks.iter().map(|&k| number(right_at(one, k))).collect(),
         second_half: false,
     });
@@ -232,6 +232,7 @@ mod tests {
             never: &never,
             always: &always,
             at_k: &[],
+            own: &[],
             signals: Some(&signals),
             subject: "",
         }];
@@ -266,6 +267,7 @@ mod tests {
                 never,
                 always,
                 at_k: &[],
+                own: &[],
                 signals: Some(signals),
                 subject: "",
             })

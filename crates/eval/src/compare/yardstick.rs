@@ -29,7 +29,7 @@ pub struct Yardstick {
     pub needless_skipped_interval: Option<[f64; 2]>,
     /// Of the same questions, the share whose evidence is read and rejected, which saves nothing.
     pub needless_rejected: Option<f64>,
-    /// How much lower the exact match is than that of always retrieving.
+    /// How much lower the share of right answers is than that of always retrieving.
     pub loss: Option<f64>,
     /// Its 95 % paired interval, low and high.
     pub loss_interval: Option<[f64; 2]>,
@@ -69,20 +69,21 @@ pub(super) fn of_decisions(
     seed: u64,
 ) -> Yardstick {
     let each = || answered.iter().zip(decisions);
-    let known = || each().filter(|(one, _)| one.never.em);
+    let known = || each().filter(|(one, _)| one.never.is_right());
     let read = |(one, decision): (&Answered<'_>, &Decision)| is_read(policy, *decision, one);
     let spared: Vec<bool> = known().map(|one| !read(one)).collect();
     let rejected = known().map(|one| read(one) && !one.1.is_kept());
-    let losses =
-        each().map(|(one, &decision)| number(one.always.em) - number(one.after(decision).em));
+    let losses = each().map(|(one, &decision)| {
+        number(one.always.is_right()) - number(one.after(decision).is_right())
+    });
     let losses: Vec<f64> = losses.collect();
     let used: Vec<f64> = decisions.iter().map(|one| number(one.is_kept())).collect();
     let results: Vec<f64> = each()
         .map(|(one, &decision)| one.after(decision).retrieved.len() as f64)
         .collect();
-    let beneficial = each().filter(|(one, _)| one.always.em && !one.never.em);
+    let beneficial = each().filter(|(one, _)| one.always.is_right() && !one.never.is_right());
     let missed: Vec<bool> = beneficial
-        .map(|(one, &decision)| !one.after(decision).em)
+        .map(|(one, &decision)| !one.after(decision).is_right())
         .collect();
     let count = |of: &[bool]| of.iter().filter(|one| **one).count();
     Yardstick {
@@ -138,6 +139,7 @@ mod tests {
             never,
             always,
             at_k: &[],
+            own: &[],
             signals: Some(signals),
             subject,
         });

@@ -44,8 +44,11 @@ impl Stakes {
     pub(super) fn of(answered: &[Answered<'_>]) -> Self {
         let count =
             |right: fn(&Answered<'_>) -> bool| answered.iter().filter(|one| right(one)).count();
-        let (never, always) = (count(|one| one.never.em), count(|one| one.always.em));
-        let either = count(|one| one.never.em || one.always.em);
+        let (never, always) = (
+            count(|one| one.never.is_right()),
+            count(|one| one.always.is_right()),
+        );
+        let either = count(|one| one.never.is_right() || one.always.is_right());
         let share = |part: usize| part as f64 / answered.len().max(1) as f64;
         Self {
             lead: share(either - never.max(always)),

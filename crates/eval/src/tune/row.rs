@@ -52,7 +52,7 @@ impl Row {
         answered: &[Answered<'_>],
         better: Arm,
     ) -> Self {
-        let right = records.iter().filter(|record| record.em).count();
+        let right = records.iter().filter(|record| record.is_right()).count();
         let averaged =
             |of: &dyn Fn(&Record) -> f64| mean(&records.iter().map(of).collect::<Vec<f64>>());
         let tokens = |record: &Record| (record.tokens.prompt + record.tokens.completion) as f64;
@@ -66,7 +66,7 @@ impl Row {
         Self {
             policy,
             tried,
-            accuracy: share(records.iter().map(|record| record.em)),
+            accuracy: share(records.iter().map(Record::is_right)),
             accuracy_interval: wilson_interval(right, records.len()),
             vs_better: match tried == better.policy() {
                 true => PairedDifference {
@@ -93,7 +93,7 @@ impl PairedDifference {
     fn of(records: &[Record], answered: &[Answered<'_>], better: Arm) -> Self {
         let pairs = records.iter().zip(answered);
         let differences = pairs
-            .map(|(record, one)| number(record.em) - number(better.answer(one).em))
+            .map(|(record, one)| number(record.is_right()) - number(better.answer(one).is_right()))
             .collect::<Vec<f64>>();
         Self {
             difference: mean(&differences),

@@ -1,12 +1,13 @@
 //! What tuning found, in sentences.
 
-use ken_answer::{Policy, Style};
+use ken_answer::Policy;
 use ken_report::number;
 
 use super::choice::{Stakes, Verdict};
 use super::findings::Findings;
 use super::row::Row;
 use super::work::Labels;
+use crate::correctness::right_if;
 
 /// What the numbers are of.
 pub fn measured(findings: &Findings) -> String {
@@ -14,8 +15,7 @@ pub fn measured(findings: &Findings) -> String {
         (Labels::Agreement, _) => {
             "right if it is the one with evidence, as no question has golden answers: what evidence gets wrong is not seen"
         }
-        (_, Style::Full | Style::AsSent) => "right if it contains a golden answer",
-        (_, Style::Short) => "right if it is a golden answer",
+        (Labels::GoldenAnswers, style) => right_if(style),
     };
     let left_out = match findings.left_out_questions {
         0 => String::new(),

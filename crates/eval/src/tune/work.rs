@@ -15,7 +15,6 @@ use super::row::Row;
 use super::settled::written;
 use crate::compare::{Answered, Answers, AnswersWork, Arm, BeginRun, Known, composed_for};
 use crate::dataset::Question;
-use crate::record::Record;
 use crate::split::AboutSubject;
 
 /// Fewer questions than these tell nothing.
@@ -137,9 +136,7 @@ impl TuneWork<'_> {
     /// How many runs over the questions that is.
     #[must_use]
     pub fn runs(&self, pipeline: &Pipeline) -> usize {
-        let policies = self.answers.policies.iter();
-        let direct = policies.filter(|policy| needs_own_answers(**policy, pipeline));
-        self.answers.runs(pipeline) + direct.count()
+        self.answers.runs(pipeline)
     }
 
     /// Answers and measures what the files do not hold yet, and chooses. `on` is what a guarantee is for.
@@ -152,11 +149,11 @@ impl TuneWork<'_> {
         on: CalibratedOn,
         begin: BeginRun<'_, '_>,
     ) -> Result<Tuned, TuneError> {
-        let measured = self.measured(pipeline, begin)?;
-        let answered = measured.answers.of(self.answers.questions);
+        let answers = self.answered(pipeline, begin)?;
+        let answered = answers.of(self.answers.questions);
         let (better, seed) = (Arm::better(&answered), pipeline.settings.seed);
         let goal = goal(better, self.max_loss);
-        let rows = measured.rows(self.answers.policies, goal, &answered, better, seed);
+        let rows = rows(self.answers.policies, goal, &answered, better, seed);
         let stakes = Stakes::of(&answered);
         let choice = choose(&rows, better, stakes, self.max_loss);
         let choice = choice.ok_or(TuneError::TooFewQuestions {
@@ -196,44 +193,29 @@ impl TuneWork<'_> {
         arm: Arm,
         begin: BeginRun<'_, '_>,
     ) -> Result<Option<Confirmed>, TuneError> {
-        let measured = self.measured(pipeline, begin)?;
-        let answered = measured.answers.of(self.answers.questions);
+        let answers = self.answered(pipeline, begin)?;
+        let answered = answers.of(self.answers.questions);
         let own = self.answers.policies.iter().copied();
         let policies: Vec<Policy> = std::iter::once(arm.policy()).chain(own).collect();
         let goal = goal(arm, self.max_loss);
-        let rows = measured.rows(&policies, goal, &answered, arm, pipeline.settings.seed);
+        let rows = rows(&policies, goal, &answered, arm, pipeline.settings.seed);
         let n = answered.len();
         let mut rows = rows.into_iter();
         let both = rows.next().zip(rows.next());
         Ok(both.map(|(arm, chosen)| Confirmed { n, arm, chosen }))
     }
 
-    fn measured(
+    fn answered(
         &self,
         pipeline: &mut Pipeline,
         begin: BeginRun<'_, '_>,
-    ) -> Result<Measured, TuneError> {
+    ) -> Result<Answers, TuneError> {
         let work = &self.answers;
         let mut answers = work.run(pipeline, Known::default(), None, begin)?;
-        let mut direct = Vec::new();
-        for &policy in work.policies {
-            if needs_own_answers(policy, pipeline) {
-                direct.push((policy, work.under(pipeline, policy, begin)?));
-            }
-        }
-        let all = direct.iter_mut().flat_map(|(_, records)| records);
-        for record in answers
-            .never
-            .iter_mut()
-            .chain(&mut answers.always)
-            .chain(all)
-        {
-            record.em = record.is_right();
-        }
         if self.labels == Labels::Agreement {
             agree(&mut answers);
         }
-        Ok(Measured { answers, direct })
+        Ok(answers)
     }
 }
 
@@ -245,14 +227,6 @@ fn goal(better: Arm, max_loss: f64) -> Goal {
         Arm::Always => Goal::AtMostLost(max_loss / 4.0),
         Arm::Never => Goal::BestAccuracy,
     }
-}
-
-/// Whether a policy has answers of its own, and not those of never or always retrieving: one that says in the model's
-/// place that documents do not answer writes full answers by another prompt.
-fn needs_own_answers(policy: Policy, pipeline: &Pipeline) -> bool {
-    policy.withhold.is_some()
-        && pipeline.settings.style == Style::Full
-        && pipeline.model.capabilities().logprobs
 }
 
 /// Counts the answers with evidence as right, and those without if they say the same.
@@ -267,33 +241,18 @@ fn agree(answers: &mut Answers) {
     }
 }
 
-/// What was answered and measured of the questions.
-struct Measured {
-    answers: Answers,
-    /// The answers of policies that have their own.
-    direct: Vec<(Policy, Vec<Record>)>,
-}
-
-impl Measured {
-    fn rows(
-        &self,
-        policies: &[Policy],
-        goal: Goal,
-        answered: &[Answered<'_>],
-        better: Arm,
-        seed: u64,
-    ) -> Vec<Row> {
-        let row = |&tried: &Policy| {
-            let own = self.direct.iter().find(|(policy, _)| *policy == tried);
-            let put_together = || composed_for(tried, goal, answered, seed);
-            let records = own.map_or_else(put_together, |(_, records)| records.clone());
-            Row::of(
-                [written(tried, goal, answered), tried],
-                &records,
-                answered,
-                better,
-            )
-        };
-        policies.iter().map(row).collect()
-    }
+/// What each policy makes of the answers.
+fn rows(
+    policies: &[Policy],
+    goal: Goal,
+    answered: &[Answered<'_>],
+    better: Arm,
+    seed: u64,
+) -> Vec<Row> {
+    let row = |&tried: &Policy| {
+        let records = composed_for(tried, goal, answered, seed);
+        let policies = [written(tried, goal, answered), tried];
+        Row::of(policies, &records, answered, better)
+    };
+    policies.iter().map(row).collect()
 }

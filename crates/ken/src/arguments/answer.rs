@@ -26,6 +26,13 @@ fn answering() -> Vec<Arg> {
     [vec![corpora()], settings].concat()
 }
 
+/// All settings that a measured answer depends on, except the policy.
+fn measuring() -> Vec<Arg> {
+    let style = "How much an answer says: short (right if it is a golden answer), full (right if it contains one) or auto \
+                 (short)";
+    [vec![Key::style.flag_for(style)], answering()].concat()
+}
+
 /// All settings that an answer to a person depends on.
 pub(super) fn asking() -> Vec<Arg> {
     let own = flags(&[Key::policy, Key::memory, Key::style]);
@@ -63,9 +70,10 @@ pub(crate) struct AskArguments {
 }
 
 #[derive(Debug, Args)]
-#[command(args = answering(), after_long_help = "\
+#[command(args = measuring(), after_long_help = "\
 Examples:
   ken eval questions.jsonl --corpus notes.ken --policy prompt
+  ken eval questions.jsonl --corpus notes.ken --style full --policy never,always,documents
   ken eval questions.jsonl --corpus notes.ken --adapter tuned --against questions.prompt.results.jsonl
   ken eval questions.jsonl --corpus notes.ken --policy never,always,prompt,certainty,oracle
   ken eval questions.jsonl --corpus notes.ken --policy certainty,random:0.5 --records known.jsonl
@@ -78,6 +86,10 @@ Each line of QUESTIONS is {\"id\", \"question\", \"golden_answers\": [..], \"met
 for multiple choice \"choices\": [..]. Results go to \
 the --out file, one line per question. Re-run an interrupted command to resume: no question is \
 answered twice.
+
+Answers are short, whatever `ken ask` answers with, unless --style or ken.toml says full. A short answer is \
+right if it is a golden answer, up to spelling (exact match), a full one if it contains one; multiple choice is answered short in \
+either style.
 
 Several policies are compared on the same answers: each question is answered once with and once \
 without retrieval, and each signal is measured once. The --out directory then also gets \

@@ -87,7 +87,7 @@ pub(crate) fn join(
         },
         by: &options.by,
     };
-    let answers = work.answers.join(parts, options.k)?;
+    let answers = work.answers.join(parts, options.k, &[])?;
     let card = work.card(&answers, options.seed);
     report(
         &options.title,

@@ -4,7 +4,9 @@
 use std::path::Path;
 
 use ken_answer::{AnswerError, Policy};
-use ken_eval::compare::{Answers, Comparison, ComparisonWork, policies_need_gate, report};
+use ken_eval::compare::{
+    Answers, Comparison, ComparisonWork, has_own_answers, policies_need_gate, report,
+};
 use ken_eval::part::Parts;
 use ken_eval::{
     ProbeRecord, Question, Record, RunSettings, check_sampling, read_results, read_settings,
@@ -40,6 +42,7 @@ pub(crate) fn run(
 ) -> Result<()> {
     check(session.settings)?;
     let mut pipeline = session.opening(|setup| setup.pipeline_for(None, true, policies))?;
+    pipeline.settings.style = session.settings.measured_style();
     let probed = match &arguments.records {
         Some(path) => probed(path, &session.settings.identity(&pipeline))?,
         None => Vec::new(),
@@ -57,6 +60,10 @@ pub(crate) fn run(
         title: format!("Policies on {}", name.to_string_lossy()),
         by: arguments.by.clone(),
         policies: policies.iter().copied().map(InWords).collect(),
+        own: (policies.iter().copied())
+            .filter(|policy| has_own_answers(*policy, &pipeline))
+            .map(InWords)
+            .collect(),
         abstain: pipeline.settings.abstain.map(InWords),
         k: pipeline.settings.k,
         seed: pipeline.settings.seed,
@@ -123,7 +130,8 @@ pub(crate) fn join(
         cross_fit: &cross_fitted_worth,
         identity: &|_| parts.run().settings.clone(),
     };
-    let answers = work.answers().join(parts, options.k)?;
+    let own: Vec<Policy> = options.own.iter().map(|policy| policy.0).collect();
+    let answers = work.answers().join(parts, options.k, &own)?;
     compared(&work, answers, options, session)
 }
 

@@ -3,7 +3,9 @@
 
 use std::path::Path;
 
+use ken_answer::Style;
 use ken_eval::compare::grouped_by;
+use ken_eval::correctness::{column, measure, style_of};
 use ken_eval::part::Parts;
 use ken_eval::retrieval::RetrievalFiles;
 use ken_eval::{
@@ -124,7 +126,8 @@ fn evaluate(
             "leave --records out, or compare several: --policy always,certainty",
         ));
     }
-    let pipeline = session.opening(|setup| setup.pipeline())?;
+    let mut pipeline = session.opening(|setup| setup.pipeline())?;
+    pipeline.settings.style = session.settings.measured_style();
     session.settings.check_tuned(&pipeline)?;
     let policies = [pipeline.settings.policy];
     let held_out = arguments.held_out;
@@ -200,6 +203,17 @@ impl Evaluated {
 /// The answers held against those in another file.
 fn held_against(records: &[Record], path: &Path, session: &Session<'_>) -> Result<Paired> {
     let others: Vec<Record> = read_results(path)?;
+    let [own, other] = [records, &others].map(style_of);
+    if own != other {
+        let path = path.display();
+        return Err(Failure::refused(
+            "other_style",
+            format!(
+                "{path} has answers in style {other}, and these are {own}: right is not the same in both"
+            ),
+            format!("evaluate both with --style {other}"),
+        ));
+    }
     paired(records, &others, session.settings.seed).map_err(|lacking| {
         let path = path.display();
         Failure::refused(
@@ -218,9 +232,10 @@ fn show(evaluated: &Evaluated, out: &Path) -> Result<()> {
     if evaluated.by.is_empty() {
         return Ok(());
     }
-    let mut rows = vec![output::head(
-        "group|questions|EM|F1|contains|answered|wrong among answered|retrieves|with evidence",
-    )];
+    let right = column(evaluated.summary.style);
+    let mut rows = vec![output::head(&format!(
+        "group|questions|{right}|F1|contains|answered|wrong among answered|retrieves|with evidence",
+    ))];
     rows.extend(evaluated.by.iter().map(|Group { value, summary }| {
         vec![
             value.clone(),
@@ -247,9 +262,10 @@ fn rows(evaluated: &Evaluated, out: &Path) -> Vec<(&'static str, String)> {
         ("questions", summary.n.to_string()),
         ("failed", summary.failed.to_string()),
         ("policy", summary.policy.clone()),
+        ("style", summary.style.to_string()),
         ("cannot tell", summary.cannot_tell.to_string()),
         (
-            "exact match",
+            measure(summary.style),
             share(summary.em) + &interval(summary.em_interval),
         ),
         ("F1", share(summary.f1)),
@@ -285,17 +301,24 @@ fn rows(evaluated: &Evaluated, out: &Path) -> Vec<(&'static str, String)> {
         let of_earlier = format!("{resumed} answers of an earlier run, with their times");
         rows.push(("from the file", of_earlier));
     }
-    rows.extend(evaluated.against.as_ref().map(compared));
+    let style = summary.style;
+    rows.extend(
+        evaluated
+            .against
+            .as_ref()
+            .map(|other| compared(other, style)),
+    );
     rows.push(("per question", out.display().to_string()));
     rows
 }
 
 /// The row of the answers in another file.
-fn compared(other: &Paired) -> (&'static str, String) {
+fn compared(other: &Paired, style: Style) -> (&'static str, String) {
     let value = format!(
-        "{}{} in exact match; `{}` has {}, retrieving for {}",
+        "{}{} in {}; `{}` has {}, retrieving for {}",
         output::number(other.em_difference, 3),
         output::interval(other.interval),
+        measure(style),
         other.policy,
         share(other.em),
         share(other.retrieval_ratio)

@@ -45,6 +45,9 @@ pub(crate) struct ComparisonOptions {
     pub(crate) title: String,
     pub(crate) by: Option<String>,
     pub(crate) policies: Vec<InWords<Policy>>,
+    /// Those that have answers of their own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) own: Vec<InWords<Policy>>,
     pub(crate) abstain: Option<InWords<Abstention>>,
     pub(crate) k: usize,
     pub(crate) seed: u64,

@@ -182,6 +182,7 @@ impl Measured {
                 never,
                 always,
                 at_k: &[],
+                own: &[],
                 signals: signals.get(never.id.as_str()).copied(),
                 subject: never.subject(),
             })

@@ -73,6 +73,7 @@ pub(crate) fn comparison() -> Comparison {
             never,
             always,
             at_k: &[],
+            own: &[],
             signals: Some(signals),
             subject,
         });

@@ -64,7 +64,7 @@ impl Measurer for Policies {
     }
 }
 
-/// Writes the report of a comparison. Answers are short, as those of `ken eval`, since exact match is counted.
+/// Writes the report of a comparison. Answers are short, as those of `ken eval` are unless a style is asked for.
 fn compared(
     mut work: Measurement<'_>,
     questions: &[Question],
