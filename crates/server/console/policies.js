@@ -13,7 +13,7 @@ import { drifted, promise, standing } from "./trace.js";
  * @typedef {{policy: string, em: number | null, em_interval: [number, number] | null, retrieval_ratio: number | null,
  *   tokens: {prompt: {mean: number | null}, completion: {mean: number | null}},
  *   vs_better: {em_difference: number | null, interval: [number, number] | null}, curve: Point[]}} Policy
- * @typedef {{n: number, never_em: number, always_em: number, policies: Policy[]}} Comparison
+ * @typedef {{n: number, style?: string, never_em: number, always_em: number, policies: Policy[]}} Comparison
  */
 
 /** Why a file is not taken. */
@@ -89,7 +89,7 @@ export function compared(comparison) {
     const named = at(curved[place].policy, point);
     const against = (/** @type {string} */ name, /** @type {number} */ em) =>
       `${name} ${em.toFixed(3)} (${point.em >= em ? "+" : "−"}${Math.abs(point.em - em).toFixed(3)})`;
-    const text = `${named}: ${share(point.retrieval_ratio, 1)} of the questions retrieve, exact match ${point.em.toFixed(3)}; ` +
+    const text = `${named}: ${share(point.retrieval_ratio, 1)} of the questions retrieve, ${measure(comparison)} ${point.em.toFixed(3)}; ` +
       `${against("always", comparison.always_em)}, ${against("never", comparison.never_em)}`;
     said.textContent = text;
     slider.setAttribute("aria-valuetext", text);
@@ -121,15 +121,18 @@ export function compared(comparison) {
 /** A policy with the threshold of a point. @param {string} policy @param {Point} point */
 const at = (policy, { threshold }) => (threshold == null ? "always" : `${policy.replace(/@.*/, "")}@${threshold}`);
 
-/** Where exact match is highest; of equals, where least is retrieved. @param {Point[]} curve */
+/** What the share of right answers is called. @param {Comparison} comparison */
+const measure = ({ style }) => (style === "full" ? "right answers" : "exact match");
+
+/** Where most answers are right; of equals, where least is retrieved. @param {Point[]} curve */
 const best = (curve) => curve.reduce((found, point, place) => (point.em > curve[found].em ? place : found), 0);
 
 /** The curves, with a mark where the slider is. @param {Comparison} comparison @param {Policy[]} curved @param {Point} marked */
 function chart(comparison, curved, marked) {
   const place = (/** @type {Point} */ { retrieval_ratio: x, em: y }) => ({ x, y });
   return drawn({
-    name: "accuracy", caption: "Exact match at every share of questions that retrieve; the table and the slider say the same in numbers",
-    across: { name: "share of questions that retrieve", range: [0, 1] }, up: { name: "exact match" },
+    name: "accuracy", caption: "Accuracy at every share of questions that retrieve; the table and the slider say the same in numbers",
+    across: { name: "share of questions that retrieve", range: [0, 1] }, up: { name: measure(comparison) },
     series: [
       { name: "by chance", mark: "dashed", color: null, points: [{ x: 0, y: comparison.never_em }, { x: 1, y: comparison.always_em }] },
       ...curved.map((one, color) => ({ name: one.policy, mark: /** @type {"line"} */ ("line"), color, points: one.curve.map(place) })),
@@ -139,13 +142,13 @@ function chart(comparison, curved, marked) {
 }
 
 /** @param {Comparison} comparison */
-function summary({ policies }) {
+function summary(comparison) {
   const range = (/** @type {[number, number] | null} */ interval) =>
     (interval ? `[${interval[0].toFixed(3)}, ${interval[1].toFixed(3)}]` : "");
-  const rows = policies.map((one) => [
+  const rows = comparison.policies.map((one) => [
     one.policy, `${one.em?.toFixed(3)} ${range(one.em_interval)}`, share(one.retrieval_ratio ?? 0, 1),
     count((one.tokens.prompt.mean ?? 0) + (one.tokens.completion.mean ?? 0)),
     `${one.vs_better.em_difference?.toFixed(3)} ${range(one.vs_better.interval)}`,
   ]);
-  return table("As compared", ["policy", "#exact match", "#retrieve", "#tokens", "#against the better arm"], rows, "–");
+  return table("As compared", ["policy", `#${measure(comparison)}`, "#retrieve", "#tokens", "#against the better arm"], rows, "–");
 }

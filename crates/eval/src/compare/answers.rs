@@ -42,10 +42,9 @@ pub struct Answers {
     pub never: Vec<Record>,
     /// The answers with retrieval.
     pub always: Vec<Record>,
-    /// Of each question the answers with fewer search results.
-    pub at_k: Vec<Vec<(usize, Record)>>,
-    /// Of each question the answers under the policies that [have their own](has_own_answers).
-    pub own: Vec<Vec<(Policy, Record)>>,
+    /// The answers to each question under other policies: with fewer search results, and under those that [have their
+    /// own](has_own_answers).
+    pub others: Vec<Vec<(Policy, Record)>>,
     /// What policies decide by.
     pub signals: Vec<Signals>,
 }
@@ -54,18 +53,16 @@ impl Answers {
     /// Each question with its answers.
     pub fn of<'a>(&'a self, questions: &'a [Question]) -> Vec<Answered<'a>> {
         let answers = self.never.iter().zip(&self.always).zip(&self.signals);
-        let answered = answers.zip(questions).zip(self.at_k.iter().zip(&self.own));
-        let answered =
-            answered.map(
-                |((((never, always), signals), question), (at_k, own))| Answered {
-                    never,
-                    always,
-                    at_k,
-                    own,
-                    signals: Some(signals),
-                    subject: question.subject(),
-                },
-            );
+        let answered = answers.zip(questions).zip(&self.others);
+        let answered = answered.map(
+            |((((never, always), signals), question), others)| Answered {
+                never,
+                always,
+                others,
+                signals: Some(signals),
+                subject: question.subject(),
+            },
+        );
         answered.collect()
     }
 }
@@ -86,9 +83,6 @@ impl AnswersWork<'_> {
         create_dir_all(self.folder)?;
         let never = self.under(pipeline, Policy::NEVER, begin)?;
         let always = self.under(pipeline, Policy::ALWAYS, begin)?;
-        let at_k = self.ks_below(pipeline.settings.k).into_iter();
-        let at_k = at_k.map(|k| (k, Policy::always_k(k))).collect();
-        let at_k = self.under_each(at_k, pipeline, begin)?;
         let path = self.file(SIGNALS);
         let mut identity = (self.identity)(pipeline);
         identity.remove("policy");
@@ -101,12 +95,13 @@ impl AnswersWork<'_> {
         };
         let signals = measure_signals(work, self.questions, &mut file, begin(None))?;
         let signals = signals.complete(&path)?.records;
-        let own = self.own(pipeline).map(|policy| (policy, policy)).collect();
+        let others = self.others(pipeline).into_iter();
+        let others = others.map(|policy| Ok((policy, self.under(pipeline, policy, begin)?)));
+        let others: Vec<_> = others.collect::<Result<_, RunError>>()?;
         Ok(Answers {
             never,
             always,
-            at_k,
-            own: self.under_each(own, pipeline, begin)?,
+            others: by_question(others, self.questions.len()),
             signals,
         })
     }
@@ -114,13 +109,14 @@ impl AnswersWork<'_> {
     /// How many runs over the questions that is.
     #[must_use]
     pub fn runs(&self, pipeline: &Pipeline) -> usize {
-        3 + self.ks_below(pipeline.settings.k).len() + self.own(pipeline).count()
+        3 + self.others(pipeline).len()
     }
 
-    /// The policies that have their own answers.
-    fn own(&self, pipeline: &Pipeline) -> impl Iterator<Item = Policy> {
-        let policies = self.policies.iter().copied();
-        policies.filter(move |policy| has_own_answers(*policy, pipeline))
+    /// The policies whose answers are not those of never or always retrieving.
+    fn others(&self, pipeline: &Pipeline) -> Vec<Policy> {
+        let own = self.policies.iter().copied();
+        let own = own.filter(|policy| has_own_answers(*policy, pipeline));
+        self.at_fewer(pipeline.settings.k).chain(own).collect()
     }
 
     /// The answers of the pipeline under a policy.
@@ -139,27 +135,12 @@ impl AnswersWork<'_> {
         Ok(evaluate_pipeline(pipeline, self.questions, &file, identity, run)?.records)
     }
 
-    /// The answers under several policies, each by its name: `[questions][policies]`.
-    fn under_each<N: Copy>(
-        &self,
-        policies: Vec<(N, Policy)>,
-        pipeline: &mut Pipeline,
-        begin: BeginRun<'_, '_>,
-    ) -> Result<Vec<Vec<(N, Record)>>, RunError> {
-        let answers = policies
-            .into_iter()
-            .map(|(name, policy)| Ok((name, self.under(pipeline, policy, begin)?)));
-        Ok(by_question(
-            answers.collect::<Result<_, RunError>>()?,
-            self.questions.len(),
-        ))
-    }
-
-    /// The numbers of search results below `most` that policies choose.
-    fn ks_below(&self, most: usize) -> BTreeSet<usize> {
+    /// The policies that always retrieve, with the numbers of search results below `most` that policies choose.
+    fn at_fewer(&self, most: usize) -> impl Iterator<Item = Policy> {
         let ks = self.policies.iter().map(|policy| policy.ks.values());
         let ks = ks.flat_map(|ks| ks.to_vec());
-        ks.filter(|k| (1..most).contains(k)).collect()
+        let ks: BTreeSet<usize> = ks.filter(|k| (1..most).contains(k)).collect();
+        ks.into_iter().map(Policy::always_k)
     }
 
     /// Joins what parts answered and measured, `k` search results being those of `always`; `own` are the policies that
@@ -174,23 +155,19 @@ impl AnswersWork<'_> {
             Ok((self.folder.join(&name), parts.records(&name, questions)?))
         };
         let (never, always) = (answers(Policy::NEVER)?, answers(Policy::ALWAYS)?);
-        let at_ks = self.ks_below(k).into_iter();
-        let at_ks = at_ks.map(|k| Ok((k, answers(Policy::always_k(k))?)));
-        let at_ks: Vec<_> = at_ks.collect::<Result<_, PartError>>()?;
-        let own = own.iter().map(|&policy| Ok((policy, answers(policy)?)));
-        let own: Vec<_> = own.collect::<Result<_, PartError>>()?;
+        let others = self.at_fewer(k).chain(own.iter().copied());
+        let others = others.map(|policy| Ok((policy, answers(policy)?)));
+        let others: Vec<_> = others.collect::<Result<_, PartError>>()?;
         let signals: JoinedFile<Signals> = parts.records(&file_name(SIGNALS), questions)?;
         create_dir_all(self.folder)?;
         let write = |(file, joined): (PathBuf, JoinedFile<Record>)| joined.write(questions, &file);
-        let at_ks = at_ks.into_iter().map(|(k, file)| Ok((k, write(file)?)));
-        let at_ks: Vec<_> = at_ks.collect::<Result<_, RunError>>()?;
-        let own = own.into_iter().map(|(own, file)| Ok((own, write(file)?)));
-        let own: Vec<_> = own.collect::<Result<_, RunError>>()?;
+        let others = others.into_iter();
+        let others = others.map(|(policy, file)| Ok((policy, write(file)?)));
+        let others: Vec<_> = others.collect::<Result<_, RunError>>()?;
         Ok(Answers {
             never: write(never)?,
             always: write(always)?,
-            at_k: by_question(at_ks, questions.len()),
-            own: by_question(own, questions.len()),
+            others: by_question(others, questions.len()),
             signals: signals.write(questions, &self.file(SIGNALS))?,
         })
     }
@@ -209,12 +186,15 @@ pub fn has_own_answers(policy: Policy, pipeline: &Pipeline) -> bool {
         && pipeline.model.capabilities().logprobs
 }
 
-/// Named answers to all questions, by question: `[questions][names]`.
-fn by_question<N: Copy>(named: Vec<(N, Vec<Record>)>, questions: usize) -> Vec<Vec<(N, Record)>> {
+/// The answers under some policies, by question: `[questions][policies]`.
+fn by_question(
+    policies: Vec<(Policy, Vec<Record>)>,
+    questions: usize,
+) -> Vec<Vec<(Policy, Record)>> {
     let mut each = vec![Vec::new(); questions];
-    for (name, answers) in named {
+    for (policy, answers) in policies {
         for (all, answer) in each.iter_mut().zip(answers) {
-            all.push((name, answer));
+            all.push((policy, answer));
         }
     }
     each

@@ -19,11 +19,8 @@ pub struct Answered<'a> {
     pub never: &'a Record,
     /// Answered with retrieval.
     pub always: &'a Record,
-    /// Answered with fewer search results, each k with its answer; where a k is not among them, that is as
-    /// always.
-    pub at_k: &'a [(usize, Record)],
-    /// Answered under the policies that no other answers make up.
-    pub own: &'a [(Policy, Record)],
+    /// Answered under other policies: with fewer search results, and under those that have their own answers.
+    pub others: &'a [(Policy, Record)],
     /// What was measured to decide by; `None` where no policy needs it.
     pub signals: Option<&'a Signals>,
     /// What it is about. A threshold is never chosen on questions about the same.
@@ -36,12 +33,15 @@ impl<'a> Answered<'a> {
         match decision {
             Decision::Spared | Decision::Dropped => self.never,
             Decision::Kept(None) => self.always,
-            Decision::Kept(Some(wanted)) => {
-                let mut fewer = self.at_k.iter();
-                let found = fewer.find(|(k, _)| *k == wanted);
-                found.map_or(self.always, |(_, record)| record)
-            }
+            // Where a k is not among them, that is as always.
+            Decision::Kept(Some(k)) => self.under(Policy::always_k(k)).unwrap_or(self.always),
         }
+    }
+
+    /// The answer under another policy, where there is one.
+    fn under(&self, policy: Policy) -> Option<&'a Record> {
+        let found = self.others.iter().find(|(other, _)| *other == policy);
+        found.map(|(_, record)| record)
     }
 
     /// The first signal of a policy; `None` where it has none, it was not measured or it cannot tell.
@@ -148,7 +148,7 @@ pub(super) fn compose(
     decision: Decision,
     answered: &Answered<'_>,
 ) -> Record {
-    if let Some((_, own)) = answered.own.iter().find(|(own, _)| *own == policy) {
+    if let Some(own) = answered.under(policy).filter(|_| policy.withhold.is_some()) {
         return own.clone();
     }
     let mut record = answered.after(decision).clone();

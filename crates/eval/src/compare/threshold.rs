@@ -231,8 +231,7 @@ mod tests {
         let answered = [Answered {
             never: &never,
             always: &always,
-            at_k: &[],
-            own: &[],
+            others: &[],
             signals: Some(&signals),
             subject: "",
         }];
@@ -266,8 +265,7 @@ mod tests {
             .map(|(never, always, signals)| Answered {
                 never,
                 always,
-                at_k: &[],
-                own: &[],
+                others: &[],
                 signals: Some(signals),
                 subject: "",
             })

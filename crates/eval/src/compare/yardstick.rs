@@ -138,8 +138,7 @@ mod tests {
         let answered = answered.map(|((never, always, signals), subject)| Answered {
             never,
             always,
-            at_k: &[],
-            own: &[],
+            others: &[],
             signals: Some(signals),
             subject,
         });

@@ -181,8 +181,7 @@ impl Measured {
             .map(|(never, always)| Answered {
                 never,
                 always,
-                at_k: &[],
-                own: &[],
+                others: &[],
                 signals: signals.get(never.id.as_str()).copied(),
                 subject: never.subject(),
             })

@@ -72,8 +72,7 @@ pub(crate) fn comparison() -> Comparison {
         .map(|(never, always, signals, subject)| Answered {
             never,
             always,
-            at_k: &[],
-            own: &[],
+            others: &[],
             signals: Some(signals),
             subject,
         });
