@@ -10,7 +10,7 @@ use ken_answer::{Answer, AnswerError, Calls, QuestionPrompt, Retrieved, Style, T
 use ken_eval::results::Difference;
 use ken_eval::{
     Outcome, ProbeRecord, Question, Record, ResultsError, ResultsFile, Run, RunError, RunProgress,
-    RunSettings, Summary, Task, evaluate, read_results, summarize,
+    RunSettings, Summary, Task, evaluate, paired, read_results, summarize,
 };
 use ken_policy::Source;
 use proptest::prelude::*;
@@ -155,10 +155,36 @@ fn the_summary_counts_what_it_says() {
 }
 
 #[test]
+fn full_answers_are_right_where_they_contain_a_golden_one() {
+    let questions = questions(10);
+    let records = |style: Style| -> Vec<Record> {
+        let answered = questions.iter().map(|question| {
+            let answer = answer(question).unwrap();
+            Record::new(question, Answer { style, ..answer })
+        });
+        answered.collect()
+    };
+    let [short, full] = [Style::Short, Style::Full].map(records);
+    let summary = summarize("prompt", &full);
+    assert_eq!((summary.style, summary.em), (Style::Full, Some(0.6)));
+    assert_eq!((summary.contains, summary.f1), (Some(0.6), None));
+    assert_eq!(summary.answered_wrong, Some(0.4));
+    assert_eq!(summary.tokens_per_right, Some((1045.0 + 30.0) / 6.0));
+    let [low, high] = summary.em_interval.unwrap();
+    assert!(low < 0.6 && 0.6 < high);
+    let held = paired(&full, &short, 0).unwrap();
+    assert_eq!((held.em, held.em_difference), (Some(0.4), Some(0.2)));
+    // Multiple choice is answered short, whatever the style of the others.
+    let mixed = [&full[..5], &short[5..]].concat();
+    let mixed = summarize("prompt", &mixed);
+    assert_eq!((mixed.style, mixed.em), (Style::Full, Some(0.5)));
+}
+
+#[test]
 fn the_summary_has_the_names_of_the_contract() {
     let value = serde_json::to_value(summarize("never", &[])).unwrap();
     let expected = json!({
-        "n": 0, "failed": 0, "cannot_tell": 0, "policy": "never", "em": null, "em_interval": null, "f1": null, "contains": null,
+        "n": 0, "failed": 0, "cannot_tell": 0, "policy": "never", "style": "short", "em": null, "em_interval": null, "f1": null, "contains": null,
         "answered": null, "answered_wrong": null, "answered_wrong_interval": null,
         "right_abstentions": null,
         "retrieval_ratio": null, "evidence_ratio": null, "search_results": {"mean": null, "total": 0},

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use ken_answer::{
     Abstention, Cost, Measurements, Policy, Signal, Step, chance, signals_of_abstention,
 };
-use ken_policy::{Decision, Reading, Rule};
+use ken_policy::{Decision, Reading, Rule, Source};
 
 use super::signals::Signals;
 use crate::record::Record;
@@ -44,6 +44,11 @@ impl<'a> Answered<'a> {
         found.map(|(_, record)| record)
     }
 
+    /// The answer under a policy that has its own answers.
+    fn own(&self, policy: Policy) -> Option<&'a Record> {
+        self.under(policy).filter(|_| policy.withhold.is_some())
+    }
+
     /// The first signal of a policy; `None` where it has none, it was not measured or it cannot tell.
     pub(crate) fn score(&self, policy: Policy) -> Option<f64> {
         let (signal, signals) = (policy.signal()?, self.signals?);
@@ -62,8 +67,15 @@ impl<'a> Answered<'a> {
     }
 }
 
-/// Decides for a question, by a policy with its thresholds.
+/// Decides for a question, by a policy with its thresholds, or tells what it decided where it has answers of its own.
 pub(super) fn decide(policy: Policy, seed: u64, answered: &Answered<'_>) -> Decision {
+    if let Some(own) = answered.own(policy) {
+        return match own.route {
+            Some(Source::Corpus) => Decision::Kept(None),
+            _ if own.searched() => Decision::Dropped,
+            _ => Decision::Spared,
+        };
+    }
     let score = match policy.retrieve {
         Rule::Chance(_) => Some(chance(seed, answered.never.question.trim())),
         _ => answered.score(policy),
@@ -148,7 +160,7 @@ pub(super) fn compose(
     decision: Decision,
     answered: &Answered<'_>,
 ) -> Record {
-    if let Some(own) = answered.under(policy).filter(|_| policy.withhold.is_some()) {
+    if let Some(own) = answered.own(policy) {
         return own.clone();
     }
     let mut record = answered.after(decision).clone();

@@ -68,6 +68,55 @@ fn a_run_is_resumed_and_keeps_the_contract() {
 
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
+fn full_answers_are_right_where_they_contain_a_golden_one() {
+    let ken = Ken::new();
+    ingest_notes(&ken);
+    write_questions(&ken);
+    let full = ["--style", "full", "--max-tokens", "24"];
+    let always = ["--policy", "always", "--out", "full.jsonl"];
+    let summary = ken.json(&eval(&[&full[..], &always].concat()));
+    assert_eq!(
+        (&summary["style"], &summary["f1"]),
+        (&json!("full"), &Value::Null)
+    );
+    assert_eq!(summary["em"], summary["contains"]);
+    assert!(number(&summary["em"]) > 0.0, "{summary}");
+    let kept = ken.read("full.jsonl");
+    assert!(kept.contains("\"style\":\"full\"") && kept.contains("\"full\":true"));
+    let text = ken.text(&eval(&[&full[..], &always].concat()));
+    assert!(text.contains("right answers") && !text.contains("exact match"));
+    ken.refusal(&eval(&[&always[..], &full[2..]].concat())).is(
+        "other_settings",
+        "style was full and is now unset",
+        "--out",
+    );
+
+    let against = ["--policy", "never", "--against", "full.jsonl"];
+    ken.refusal(&eval(&against)).is(
+        "other_style",
+        "full.jsonl has answers in style full, and these are short",
+        "--style full",
+    );
+    let never = ["--out", "never.jsonl"];
+    let held = ken.json(&eval(&[&full[..], &against, &never].concat()));
+    assert_eq!(held["against"]["em"], summary["em"]);
+
+    // A setting says so, too.
+    ken.write("ken.toml", "style = \"full\"\nmax_tokens = 24\n");
+    let several = ["--policy", "never,always,documents", "--out", "all"];
+    let compared = ken.json(&eval(&several));
+    assert_eq!(compared["style"], "full");
+    assert_eq!(compared["always_em"], summary["em"]);
+    let own = ken.read("all/documents.jsonl");
+    assert!(own.contains("\"policy\":\"documents\""), "{own}");
+    ken.refusal(&eval(
+        &[&several[..], &["--abstain", "certainty@0.5"]].concat(),
+    ))
+    .is("abstains_in_full", "cannot be compared", "--style short");
+}
+
+#[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_corpus_that_was_moved_is_the_same_and_one_that_changed_is_not() {
     let ken = Ken::new();
     ingest_notes(&ken);
@@ -98,6 +147,7 @@ fn check_summary(summary: &Value) {
             "failed",
             "cannot_tell",
             "policy",
+            "style",
             "em",
             "em_interval",
             "f1",
@@ -122,7 +172,10 @@ fn check_summary(summary: &Value) {
     );
     assert_eq!(summary["n"], 3);
     assert_eq!(summary["resumed"], 1);
-    assert_eq!(summary["policy"], "always");
+    assert_eq!(
+        (&summary["policy"], &summary["style"]),
+        (&json!("always"), &json!("short"))
+    );
     assert_eq!(summary["retrieval_ratio"], 1.0);
     assert_eq!(summary["gold_coverage"], 1.0);
     assert_eq!(summary["gold_recall"], 1.0);

@@ -202,6 +202,23 @@ fn compared_parts_are_one_run() {
 
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
+fn parts_compared_by_full_answers_are_one_run() {
+    let ken = prepared();
+    let verb = ["eval", "questions.jsonl", "--corpus", "island"];
+    let policies = ["--policy", "always,documents"];
+    let full = ["--style", "full", "--max-tokens", "8"];
+    let files = ["never", "always", "documents", "signals"];
+    let files = files.map(|name| format!("policies/{name}.jsonl"));
+    check_joined(
+        &ken,
+        &[&verb[..], &policies, &full].concat(),
+        "policies",
+        &files.each_ref().map(String::as_str),
+    );
+}
+
+#[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_card_of_parts_is_one_card() {
     let ken = prepared();
     let verb = ["card", "questions.jsonl", "--corpus", "island"];

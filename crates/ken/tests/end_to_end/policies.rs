@@ -123,6 +123,7 @@ fn policies_are_compared_and_the_run_is_resumed() {
         keys(&first),
         [
             "n",
+            "style",
             "never_em",
             "always_em",
             "better",

@@ -236,6 +236,22 @@ fn a_policy_that_pays_is_written_with_its_guarantee() {
         "was tuned with k 1",
         "--policy",
     );
+    let full = [&eval[..], &["--style", "full", "--out", "full.jsonl"]].concat();
+    ken.refusal(&full).is(
+        "tuned_otherwise",
+        "with style short, and here is style full",
+        "--policy",
+    );
+    // As if it were tuned by full answers.
+    let tuned = ken.read("tuned.toml");
+    let in_full = "style = \"full\"\nfull_tokens = \"8\"\nmemory = \"mark\"";
+    ken.write("tuned.toml", tuned.replace("style = \"short\"", in_full));
+    assert_eq!(ken.json(&full)["style"], "full");
+    ken.refusal(&eval).is(
+        "tuned_otherwise",
+        "with style full, and here is style short",
+        "--policy",
+    );
     ken.write("tuned.toml", "policy = 1");
     ken.refusal(&ask)
         .is("not_tuned", "tuned.toml does not say", "tune again");

@@ -1,0 +1,142 @@
+//! Policies compared by full answers: what is put together is what the pipeline answers, and an answer is right that
+//! contains a golden one.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod fixture;
+
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use ken_answer::{Pipeline, Policy, Style};
+use ken_eval::compare::{ComparisonError, ComparisonWork};
+use ken_eval::{
+    Comparison, Question, Record, Run, RunSettings, Summary, evaluate_pipeline, summarize,
+};
+use ken_testing::{Fact, FnEmbedder};
+use tempfile::TempDir;
+
+use fixture::{questions_of, with_facts};
+
+const BATCH: usize = 7;
+
+/// What the model knows, copies, and how often noise misleads it.
+const KINDS: [(f64, f64, f64); 4] = [
+    (1.0, 1.0, 0.0),
+    (0.0, 1.0, 0.0),
+    (0.9, 0.0, 1.0),
+    (0.4, 0.9, 0.0),
+];
+
+fn facts() -> Vec<Fact> {
+    let fact = |number: usize| {
+        let (known, copied, misled) = KINDS[number % KINDS.len()];
+        Fact {
+            question: format!("who made the clock number{number}?"),
+            answer: format!("Maker{number}"),
+            wrong: vec!["Vera Lund".to_owned(), "Odo Finch".to_owned()],
+            known,
+            copied,
+            misled,
+        }
+    };
+    (0..KINDS.len() * 8).map(fact).collect()
+}
+
+fn pipeline(folder: &TempDir) -> Pipeline {
+    let text = |number: usize, fact: &Fact| match fact.copied > 0.0 {
+        true => format!("The clock number{number} was made by {}.", fact.answer),
+        false => format!("The clock number{number} is loud."),
+    };
+    let mut pipeline = with_facts(folder, facts(), text, FnEmbedder::blind());
+    pipeline.settings.style = Style::Full;
+    pipeline
+}
+
+fn run(stop: &AtomicBool) -> Run<'_> {
+    Run::new(BATCH, stop, |_| {})
+}
+
+fn compared(
+    pipeline: &mut Pipeline,
+    policies: &[Policy],
+    questions: &[Question],
+    out: &Path,
+) -> Result<Comparison, ComparisonError> {
+    let stop = AtomicBool::new(false);
+    let work = ComparisonWork {
+        folder: out,
+        title: "Clocks",
+        questions,
+        policies,
+        probed: &[],
+        provenance: RunSettings::new(),
+        by: None,
+        cross_fit: &|_, _| panic!("no policy needs a gate"),
+        identity: &|_| RunSettings::new(),
+    };
+    work.run(pipeline, &|_| run(&stop))
+}
+
+fn live(pipeline: &mut Pipeline, policy: Policy, questions: &[Question]) -> Vec<Record> {
+    let folder = tempfile::tempdir().unwrap();
+    pipeline.settings.policy = policy;
+    let stop = AtomicBool::new(false);
+    let file = folder.path().join("r");
+    let outcome = evaluate_pipeline(pipeline, questions, &file, RunSettings::new(), run(&stop));
+    outcome.unwrap().records
+}
+
+#[test]
+fn what_is_put_together_is_what_the_pipeline_answers() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut pipeline, questions) = (pipeline(&folder), questions_of(&facts()));
+    let policies = [
+        "never",
+        "always",
+        "documents",
+        "prompt@0.4",
+        "uncertainty:sequence-probability@0.3",
+        "evidence:doubt@1.2",
+    ];
+    let policies = policies.map(|name| name.parse::<Policy>().unwrap());
+    let out = folder.path().join("compared");
+    let comparison = compared(&mut pipeline, &policies, &questions, &out).unwrap();
+    assert_eq!(comparison.style, Style::Full);
+    for (&policy, put_together) in policies.iter().zip(&comparison.policies) {
+        let records = live(&mut pipeline, policy, &questions);
+        let right = records.iter().filter(|one| one.is_right()).count() as f64;
+        let done = summarize(&policy.to_string(), &records);
+        let told = |of: &Summary| {
+            let searches = of.retriever_calls.total;
+            let evidence = of.evidence_ratio;
+            (of.em, of.answered, searches, evidence, of.tokens.clone())
+        };
+        assert_eq!(told(&put_together.summary), told(&done), "{policy}");
+        assert_eq!(done.em, Some(right / questions.len() as f64), "{policy}");
+        assert_eq!(put_together.summary.f1, None);
+        // Answers from memory in place of evidence say so, and contain the golden answer all the same.
+        let is_marked = records.iter().any(|one| one.is_right() && !one.em);
+        assert!(is_marked || policy != Policy::DOCUMENTS);
+    }
+    let page = fs::read_to_string(out.join("report.html")).unwrap();
+    for words in [
+        "answered in style full; an answer is right if it contains a golden answer",
+        "<th>right</th>",
+    ] {
+        assert!(page.contains(words), "{words} is not in\n{page}");
+    }
+    assert!(!page.contains("exact match") && !page.contains("<th>EM</th>"));
+}
+
+#[test]
+fn withheld_short_answers_are_not_compared_with_full_ones() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut pipeline = pipeline(&folder);
+    pipeline.settings.abstain = Some("certainty@0.5".parse().unwrap());
+    let (questions, out) = (questions_of(&facts()), folder.path().join("c"));
+    let policies = [Policy::NEVER, Policy::ALWAYS];
+    let error = compared(&mut pipeline, &policies, &questions, &out).unwrap_err();
+    assert_eq!(error.kind(), "abstains_in_full");
+}
