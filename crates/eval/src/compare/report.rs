@@ -132,7 +132,7 @@ fn share(value: Option<f64>) -> String {
     number(value, 3)
 }
 
-/// What was asked, what retrieval is worth, and when that is right.
+/// What was asked, when an answer is right, and what retrieval is worth.
 fn outline(comparison: &Comparison) -> String {
     let misled: Cell = (comparison.misled, comparison.misled_interval).into();
     let measured = match comparison.style {
