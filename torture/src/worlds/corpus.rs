@@ -47,6 +47,8 @@ enum Step {
     Delete(usize),
     /// The first passages of documents.
     Prune(Range<usize>),
+    /// The first passages of documents get scores.
+    Score(Range<usize>),
     /// To the generation before.
     Rollback,
     Compact,
@@ -70,13 +72,19 @@ impl Script {
                 Step::Ingest(0..2, 2),
             ],
             Self::Merge => {
-                let ingests = (0..9).map(|n| Step::Ingest(n..n + 2, n));
-                ingests.chain([Step::Prune(4..5), Step::Compact]).collect()
+                let ingest = |n| Step::Ingest(n..n + 2, n);
+                let before = (0..6).map(ingest).chain([Step::Score(0..6)]);
+                let after = (6..9).map(ingest);
+                before
+                    .chain(after)
+                    .chain([Step::Prune(4..5), Step::Compact])
+                    .collect()
             }
             Self::Join => vec![
                 Step::Part(CORPORA[1], 0),
                 Step::Part(CORPORA[2], 1),
                 Step::Join,
+                Step::Score(1..4),
                 Step::Delete(4),
                 Step::Ingest(2..6, 1),
             ],
@@ -84,6 +92,7 @@ impl Script {
                 Step::Ingest(0..4, 0),
                 Step::Backup,
                 Step::Ingest(2..6, 1),
+                Step::Score(1..6),
                 Step::Backup,
                 Step::Prune(0..3),
                 Step::Delete(2),
@@ -127,6 +136,16 @@ impl Script {
                 };
                 let marks = documents.map(mark).collect();
                 Ok(Writer::open(&corpus)?.prune(marks).map(|_| ())?)
+            }
+            Step::Score(documents) => {
+                let mut writer = Writer::open(&corpus)?;
+                let mark = |document: usize| PruneMark {
+                    passage_id: PassageId::new(&format!("d{document}"), 0),
+                    score: document as f64 / 8.0,
+                    reason: String::new(),
+                };
+                let places = writer.places(&documents.map(mark).collect::<Vec<_>>())?;
+                Ok(writer.score("mastery", &places).map(|_| ())?)
             }
             Step::Rollback => {
                 let generations = history(&corpus)?;
@@ -317,7 +336,12 @@ pub(crate) fn answers(corpus: &Path) -> Result<(Contents, Vec<String>), String> 
     let index = Index::open(Arc::clone(&corpus)).map_err(|error| error.to_string())?;
     let all = corpus
         .passages()
-        .map(|passage| passage.map(|passage| (passage.id.to_string(), passage.text)))
+        .map(|passage| {
+            let passage = passage?;
+            let score = passage.metadata.get("mastery");
+            let score = score.map_or_else(String::new, |score| format!(" {score}"));
+            Ok((passage.id.to_string(), passage.text + &score))
+        })
         .collect::<Result<Contents, CorpusError>>()
         .map_err(|error| error.to_string())?;
     let query = Query {

@@ -1,4 +1,4 @@
-//! Conditions on the metadata of documents.
+//! Conditions on the metadata of documents, beside which passages have scores of their own.
 //!
 //! A comparison is `KEY=VALUE`, or with `!=`, `<`, `<=`, `>`, `>=` or `^=` (begins with); `KEY IN (a, b)` and `EXISTS KEY` are
 //! conditions too. They are joined by `AND`, `OR` and `NOT`, in capitals, and grouped by parentheses; `AND` binds more than

@@ -1,6 +1,7 @@
 //! Which passages of a corpus match.
 
 use fixedbitset::FixedBitSet;
+use serde_json::{Map, Value};
 
 use super::Filter;
 use crate::store::{Corpus, CorpusError, Segment};
@@ -11,16 +12,31 @@ use crate::store::{Corpus, CorpusError, Segment};
 pub struct Selection(Vec<(FixedBitSet, usize)>);
 
 impl Selection {
-    /// The live passages of the documents that match all filters.
+    /// The live passages that match all filters: by the metadata of their documents, and by their own scores.
     ///
     /// # Errors
     /// [`CorpusError::Damaged`] where a document's record cannot be read.
     pub fn new(corpus: &Corpus, filters: &[Filter]) -> Result<Self, CorpusError> {
+        let fits = |metadata: &Map<String, Value>| {
+            let mut filters = filters.iter();
+            filters.all(|filter| filter.matches(metadata))
+        };
         Self::from_live(corpus, |segment, selected| {
             for document in segment.live_documents() {
                 let metadata = segment.metadata(document)?;
-                if !filters.iter().all(|filter| filter.matches(&metadata)) {
-                    selected.set_range(segment.passages_of(document)?, false);
+                let passages = segment.passages_of(document)?;
+                if !segment.has_scores() {
+                    if !fits(&metadata) {
+                        selected.set_range(passages, false);
+                    }
+                    continue;
+                }
+                for ordinal in passages {
+                    let mut own = metadata.clone();
+                    segment.add_scores(ordinal, &mut own);
+                    if !fits(&own) {
+                        selected.set(ordinal, false);
+                    }
                 }
             }
             Ok(())

@@ -82,7 +82,10 @@ pub fn backup(
             }
             false => copying.segment(dir, to, segment),
         };
-        let copied = copied.and_then(|()| copying.marks(dir, to, segment));
+        let copied = copied.and_then(|()| {
+            let mut beside = segment.beside();
+            beside.try_for_each(|file| copying.beside(dir, to, file))
+        });
         if stop.load(Ordering::Relaxed) {
             return Ok(None);
         }
@@ -323,16 +326,8 @@ impl Copying<'_> {
         Ok(ken_storage::rename(&staged, &place)?)
     }
 
-    /// Copies the marks on a segment.
-    fn marks(
-        &mut self,
-        dir: &Path,
-        to: &Path,
-        segment: &SegmentManifest,
-    ) -> Result<(), CorpusError> {
-        let Some(file) = &segment.marks else {
-            return Ok(());
-        };
+    /// Copies the marks on a segment, or scores of its passages.
+    fn beside(&mut self, dir: &Path, to: &Path, file: &FileManifest) -> Result<(), CorpusError> {
         let place = layout::marks(to).join(&file.name);
         let staged = layout::staging(to).join(&file.name);
         if verify::check(&place, file).is_ok() {

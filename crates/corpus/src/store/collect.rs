@@ -11,8 +11,8 @@ use super::pin::remove_unless_pinned;
 /// Runs of writers that can be rolled back.
 const KEPT_RUNS: usize = 10;
 
-/// Removes superseded generations, unless somebody reads them, and then the segments and marks that
-/// no kept generation names. `current` is the published one, and must be on the disk.
+/// Removes superseded generations, unless somebody reads them, and then the segments, marks and scores
+/// that no kept generation names. `current` is the published one, and must be on the disk.
 ///
 /// Kept are the last generations of the last runs, back to the last compaction: what that dropped
 /// is gone for good. A manifest that cannot be read may name any segment, so it is kept with all
@@ -51,7 +51,7 @@ pub(super) fn collect(corpus: &Path, current: &Manifest) -> Result<(), CorpusErr
     let mut needed = HashSet::new();
     for segment in kept.iter().flat_map(|manifest| &manifest.segments) {
         needed.insert(segment.id.clone());
-        needed.extend(segment.marks.iter().map(|marks| marks.name.clone()));
+        needed.extend(segment.beside().map(|file| file.name.clone()));
     }
     for folder in [layout::segments(corpus), layout::marks(corpus)] {
         for name in layout::names(&folder)? {

@@ -107,6 +107,11 @@ pub enum CorpusError {
     #[error("the corpus holds no passage {id:?}")]
     #[diagnostic(remedy = "a passage id is DOCUMENT#N, as <Search> shows it; nothing was changed")]
     UnknownPassage { id: String },
+    #[error("{name:?} cannot name a score")]
+    #[diagnostic(
+        remedy = "a name has up to 64 small letters, digits and underscores, as mastery; nothing was changed"
+    )]
+    BadScoreName { name: String },
     #[error("no passage is pruned for the reason {reason:?}")]
     #[diagnostic(remedy = "nothing was changed")]
     NothingPruned { reason: String },

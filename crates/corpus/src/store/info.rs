@@ -1,5 +1,6 @@
 //! The counts of a corpus, from its manifests alone.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -32,6 +33,9 @@ pub struct CorpusInfo {
     pub segmentation: String,
     /// How vectors are stored and searched.
     pub dense: String,
+    /// The names under which scores of passages are kept.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub scores: BTreeSet<String>,
 }
 
 /// The counts of a shard.
@@ -104,6 +108,9 @@ impl CorpusInfo {
             dimensions: embedder.dimensions,
             segmentation: segmentation.clone(),
             dense: dense.clone(),
+            scores: (manifest.segments.iter())
+                .flat_map(|segment| segment.scores.keys().cloned())
+                .collect(),
         }
     }
 }

@@ -54,7 +54,7 @@ pub fn join(
             let staged = writer.staging_dir()?;
             for (from, file) in manifest::files_of(part.dir(), described) {
                 let Some(name) = from.strip_prefix(segment.dir()).ok() else {
-                    // Marks are rewritten under the segment's new name.
+                    // Marks and scores are rewritten under the segment's new name.
                     continue;
                 };
                 let to = staged.join(name);
@@ -67,6 +67,7 @@ pub fn join(
                 dir: staged,
                 described: described.clone(),
                 marks: segment.marks()?,
+                scores: segment.scores().clone(),
             });
         }
     }

@@ -92,6 +92,11 @@ pub(super) fn marks_name(number: u64, segment: &str) -> String {
     format!("{number:08}.{segment}.json")
 }
 
+/// The name of a segment's scores under a name, of generation `number`. They stand beside the marks.
+pub(super) fn scores_name(number: u64, segment: &str, score: &str) -> String {
+    format!("{number:08}.{segment}.{score}.f32")
+}
+
 /// The number of the generation in one of these names.
 pub(super) fn generation_of(name: &str) -> Option<u64> {
     name.split(['.', '-']).next()?.parse().ok()
@@ -136,6 +141,19 @@ pub(super) fn is_marks_name(name: &str) -> bool {
     let parts: Vec<&str> = name.split('.').collect();
     matches!(parts.as_slice(), [number, segment, "json"]
         if number.parse::<u64>().is_ok() && is_segment_id(segment))
+}
+
+/// Whether a text may name a score. One case, since it becomes part of a file's name.
+pub(super) fn is_score(name: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
+    (1..=64).contains(&name.len()) && name.bytes().all(is_plain)
+}
+
+/// Whether a text has the form of [`scores_name`] for a score.
+pub(super) fn is_scores_name(name: &str, score: &str) -> bool {
+    let parts: Vec<&str> = name.split('.').collect();
+    matches!(parts.as_slice(), [number, segment, own, "f32"]
+        if number.parse::<u64>().is_ok() && is_segment_id(segment) && *own == score && is_score(score))
 }
 
 /// Whether a text is a path below a segment's folder, with forward slashes.

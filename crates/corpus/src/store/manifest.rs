@@ -1,6 +1,7 @@
-//! The manifest of one generation: its segments and their marks. Written once as JSON, never
-//! changed.
+//! The manifest of one generation: its segments, their marks and their scores. Written once as JSON,
+//! never changed.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -26,6 +27,8 @@ pub enum Change {
     Delete,
     /// Passages were marked as pruned.
     Prune,
+    /// Passages were given scores.
+    Score,
     /// What was dead or pruned was dropped from the files.
     Compact,
     /// An earlier generation was restored.
@@ -90,7 +93,7 @@ impl Manifest {
         add(&self.settings.embedder.fingerprint);
         for segment in segments {
             add(&segment.id);
-            for file in segment.files.iter().chain(&segment.marks) {
+            for file in segment.files.iter().chain(segment.beside()) {
                 add(&file.name);
                 add(&file.blake3);
             }
@@ -122,13 +125,21 @@ pub(super) struct SegmentManifest {
     pub(super) files: Vec<FileManifest>,
     /// The file with its marks, if any.
     pub(super) marks: Option<FileManifest>,
+    /// The files with the scores of its passages, by the names of the scores.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) scores: BTreeMap<String, FileManifest>,
 }
 
 impl SegmentManifest {
     /// The length of all its files.
     pub(super) fn bytes(&self) -> u64 {
-        let files = self.files.iter().chain(&self.marks);
+        let files = self.files.iter().chain(self.beside());
         files.map(|file| file.bytes).sum()
+    }
+
+    /// The files outside its folder, which change while it stays: its marks and scores.
+    pub(super) fn beside(&self) -> impl Iterator<Item = &FileManifest> {
+        self.marks.iter().chain(self.scores.values())
     }
 
     /// Maps one of its files, which must have its recorded length.
@@ -465,12 +476,12 @@ pub(super) fn numbers(corpus: &Path, current: u64) -> Result<Vec<u64>, CorpusErr
     Ok(numbers)
 }
 
-/// The files of a segment in a generation, its marks included, with their paths.
+/// The files of a segment in a generation, its marks and scores included, with their paths.
 pub(super) fn files_of(corpus: &Path, segment: &SegmentManifest) -> Vec<(PathBuf, FileManifest)> {
     let dir = layout::segment(corpus, &segment.id);
     let within =
         |folder: PathBuf| move |file: &FileManifest| (folder.join(&file.name), file.clone());
     let own = segment.files.iter().map(within(dir));
-    let marks = segment.marks.iter().map(within(layout::marks(corpus)));
-    own.chain(marks).collect()
+    let beside = segment.beside().map(within(layout::marks(corpus)));
+    own.chain(beside).collect()
 }

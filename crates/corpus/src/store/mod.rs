@@ -10,6 +10,7 @@
 //!   n, never rewritten.
 //! - `marks/{n:08}.{segment}.json`: which documents of a segment are gone and which of its passages
 //!   are pruned, as of generation n, never rewritten.
+//! - `marks/{n:08}.{segment}.{score}.f32`: a score of each of its passages, likewise.
 //! - `staging/`: segments under construction; a killed writer's leftovers are removed at the next open.
 //! - `LOCK`: held by the one writer.
 //! - `BACKUP`: in a copy that [`backup()`] made, of which corpus.
@@ -35,6 +36,8 @@ mod prune_summary;
 mod published_documents;
 mod record;
 mod recovery;
+mod score_publication;
+mod scores;
 mod segment;
 mod settings;
 mod shards;

@@ -13,6 +13,7 @@ use super::layout;
 use super::manifest::{FileManifest, SegmentManifest};
 use super::marks::{Marks, PrunedMark};
 use super::record::{self, DocumentRecord, PassageRecord};
+use super::scores::Scores;
 use crate::passage::{Passage, PassageId};
 
 /// Documents and passages that were published together.
@@ -36,6 +37,7 @@ pub struct Segment {
     pruned_count: usize,
     /// The file with its marks, if any, and what it holds.
     marks: Option<(PathBuf, FileManifest)>,
+    scores: Scores,
 }
 
 impl Segment {
@@ -68,6 +70,7 @@ impl Segment {
             pruned_count: 0,
             marks: (manifest.marks.clone())
                 .map(|file| (layout::marks(corpus).join(&file.name), file)),
+            scores: Scores::read(corpus, manifest)?,
             id: manifest.id.clone(),
             shard: manifest.shard,
             index,
@@ -185,8 +188,19 @@ impl Segment {
             )
         })?;
         let document = self.documents.record(document)?;
-        let record = self.record(ordinal)?;
-        Ok(record.of_document(document))
+        Ok(self.joined(ordinal, self.record(ordinal)?, document))
+    }
+
+    /// The passage at `ordinal`, with what its document says and its scores.
+    pub(super) fn joined(
+        &self,
+        ordinal: usize,
+        record: PassageRecord,
+        document: DocumentRecord,
+    ) -> Passage {
+        let mut passage = record.of_document(document);
+        self.add_scores(ordinal, &mut passage.metadata);
+        passage
     }
 
     /// The ordinal of the live passage of this id.
@@ -252,6 +266,22 @@ impl Segment {
     /// [`CorpusError::Damaged`] where its record cannot be read.
     pub fn metadata(&self, document: usize) -> Result<Map<String, Value>, CorpusError> {
         Ok(self.document(document)?.metadata)
+    }
+
+    /// Whether any of its passages has scores.
+    #[must_use]
+    pub fn has_scores(&self) -> bool {
+        !self.scores.is_empty()
+    }
+
+    /// Adds the scores of the passage at `ordinal` to its document's metadata, in place of fields of the same names.
+    pub fn add_scores(&self, ordinal: usize, metadata: &mut Map<String, Value>) {
+        self.scores.add_to(ordinal, metadata);
+    }
+
+    /// The scores of its passages.
+    pub(super) fn scores(&self) -> &Scores {
+        &self.scores
     }
 
     /// The ordinals of the pruned passages of live documents whose reason has this prefix,

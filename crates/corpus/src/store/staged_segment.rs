@@ -1,6 +1,6 @@
 //! A segment under construction. Nothing of it is visible before it is published.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -14,6 +14,7 @@ use super::layout;
 use super::manifest::SegmentManifest;
 use super::marks::{Marks, PrunedMark};
 use super::record::{DocumentRecord, PassageRecord};
+use super::scores::Scores;
 use super::segment::Segment;
 use crate::document::Document;
 use crate::passage::{Passage, Piece};
@@ -47,6 +48,8 @@ pub struct StagedSegment {
     /// The ids of the documents that are new in the corpus or replace others.
     pushed: Vec<Box<str>>,
     marks: Marks,
+    /// Of the passages up to the last one that has any.
+    scores: Scores,
 }
 
 impl StagedSegment {
@@ -63,6 +66,7 @@ impl StagedSegment {
             seen: HashSet::new(),
             pushed: Vec::new(),
             marks: Marks::default(),
+            scores: Scores::default(),
             shard,
             dir,
         };
@@ -128,9 +132,11 @@ impl StagedSegment {
                         ..mark
                     }));
                 }
+                let to = self.passage_count();
+                self.scores.copy(to, segment.scores(), ordinal);
                 let passage = segment.record(ordinal)?;
                 self.push_passage(&passage)?;
-                each(ordinal, passage.of_document(record.clone()))?;
+                each(ordinal, segment.joined(ordinal, passage, record.clone()))?;
             }
         }
         Ok(())
@@ -165,10 +171,13 @@ impl StagedSegment {
         self.pushed.iter().map(|id| &**id)
     }
 
-    /// Syncs all files, and returns their folder, manifest and marks. The segment has no id yet,
-    /// and what is live in it is not counted.
-    pub(super) fn describe(mut self) -> Result<(PathBuf, SegmentManifest, Marks), CorpusError> {
+    /// Syncs all files, and returns their folder and manifest, the marks and the scores. The segment has
+    /// no id yet, and what is live in it is not counted.
+    pub(super) fn describe(
+        mut self,
+    ) -> Result<(PathBuf, SegmentManifest, Marks, Scores), CorpusError> {
         let files = self.sync()?;
+        self.scores.resize(self.passage_count());
         let described = SegmentManifest {
             id: String::new(),
             shard: self.shard,
@@ -179,8 +188,9 @@ impl StagedSegment {
             pruned_passages: 0,
             files: checksums::describe(&self.dir, &files)?,
             marks: None,
+            scores: BTreeMap::new(),
         };
-        Ok((self.dir, described, self.marks))
+        Ok((self.dir, described, self.marks, self.scores))
     }
 
     fn sync(&mut self) -> Result<Vec<PathBuf>, CorpusError> {

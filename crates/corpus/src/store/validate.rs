@@ -30,7 +30,7 @@ impl Manifest {
             if !ids.insert(&segment.id) {
                 return Err(format!("it names the segment {:?} twice", segment.id));
             }
-            for file in segment.files.iter().chain(&segment.marks) {
+            for file in segment.files.iter().chain(segment.beside()) {
                 bytes = bytes.saturating_add(file.bytes);
             }
         }
@@ -68,6 +68,15 @@ impl SegmentManifest {
                 return Err(format!("the segment {id} names the file {name} twice"));
             }
         }
+        for (score, file) in &self.scores {
+            let name = &file.name;
+            if !layout::is_scores_name(name, score) {
+                return Err(format!("{name:?} is no name of a file of scores {score:?}"));
+            }
+            if file.bytes != self.passages * size_of::<f32>() as u64 {
+                return Err(format!("the file {name} does not fit the segment {id}"));
+            }
+        }
         match &self.marks {
             Some(marks) if !layout::is_marks_name(&marks.name) => {
                 Err(format!("{:?} is no name of a file of marks", marks.name))
@@ -86,6 +95,9 @@ mod tests {
         for id in ["00000001-000", "00000012-011-2", "123456789-000"] {
             assert!(layout::is_segment_id(id), "{id}");
             assert!(layout::is_marks_name(&layout::marks_name(7, id)), "{id}");
+            let scores = layout::scores_name(7, id, "mastery_2");
+            assert!(layout::is_scores_name(&scores, "mastery_2"), "{id}");
+            assert!(!layout::is_scores_name(&scores, "mastery"), "{id}");
         }
         for id in [
             "",
@@ -99,6 +111,11 @@ mod tests {
         ] {
             assert!(!layout::is_segment_id(id), "{id}");
             assert!(!layout::is_marks_name(&format!("1.{id}.json")), "{id}");
+        }
+        let long = "a".repeat(65);
+        for score in ["", "..", "a.b", "a/b", "A", "a b", "é", long.as_str()] {
+            let name = layout::scores_name(7, "00000001-000", score);
+            assert!(!layout::is_scores_name(&name, score), "{score}");
         }
         for name in [
             "passages.jsonl",

@@ -13,6 +13,7 @@ use super::layout;
 use super::manifest::{self, Change, FORMAT, Manifest, SegmentManifest};
 use super::marks::{Marks, PrunedMark};
 use super::published_documents::{Known, Place};
+use super::scores::Scores;
 use super::segment::Segment;
 use super::settings::Settings;
 use super::staged_segment::StagedSegment;
@@ -30,7 +31,7 @@ pub struct PruneMark {
     pub reason: String,
 }
 
-/// A passage to prune, by its place.
+/// A passage with its score, by its place.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PlaceMark {
     /// The number of the segment among those of the published generation, from 0.
@@ -47,6 +48,7 @@ pub(super) struct Adopted {
     pub(super) dir: PathBuf,
     pub(super) described: SegmentManifest,
     pub(super) marks: Marks,
+    pub(super) scores: Scores,
 }
 
 /// What is published beside the current segments.
@@ -324,7 +326,7 @@ impl Writer {
     }
 
     /// The place of the passage of a live document, pruned or not.
-    fn place_of_passage(&self, id: &PassageId) -> Result<Place, CorpusError> {
+    pub(super) fn place_of_passage(&self, id: &PassageId) -> Result<Place, CorpusError> {
         let place = self.known.passage_place(id)?;
         place.ok_or_else(|| CorpusError::UnknownPassage { id: id.to_string() })
     }
@@ -437,16 +439,31 @@ impl Writer {
         if unchanged && change != Change::Compact {
             return Ok(self.number);
         }
-        self.check_current()?;
-        let number = self.number + 1;
-        // A failed publication may have left its files.
-        remove_unpublished(&self.dir, self.number)?;
+        let number = self.begin()?;
         for (at, marks) in marks {
             segments[at].marks = marks.write(&self.dir, number, &segments[at].id)?;
         }
         for incoming in incoming {
             segments.push(self.place(incoming, number)?);
         }
+        self.finish(change, number, segments)
+    }
+
+    /// The number of the next generation, whose files may be written now.
+    pub(super) fn begin(&mut self) -> Result<u64, CorpusError> {
+        self.check_current()?;
+        // A failed publication may have left its files.
+        remove_unpublished(&self.dir, self.number)?;
+        Ok(self.number + 1)
+    }
+
+    /// Publishes the generation that [`Writer::begin`] numbered, whose files are in their places.
+    pub(super) fn finish(
+        &mut self,
+        change: Change,
+        number: u64,
+        mut segments: Vec<SegmentManifest>,
+    ) -> Result<u64, CorpusError> {
         ken_storage::sync_dir(&layout::segments(&self.dir))?;
         let opened = self.open_all(&mut segments)?;
         let manifest = Manifest {
@@ -503,11 +520,16 @@ impl Writer {
 
     /// Moves a segment to its place and describes it.
     fn place(&self, incoming: Incoming, number: u64) -> Result<SegmentManifest, CorpusError> {
-        let (dir, mut described, marks) = match incoming {
+        let (dir, mut described, marks, scores) = match incoming {
             Incoming::Staged(staged) => staged.describe()?,
             Incoming::Adopted(adopted) => {
                 ken_storage::sync_tree(&adopted.dir)?;
-                (adopted.dir, adopted.described, adopted.marks)
+                (
+                    adopted.dir,
+                    adopted.described,
+                    adopted.marks,
+                    adopted.scores,
+                )
             }
         };
         let mut target = PathBuf::new();
@@ -520,6 +542,7 @@ impl Writer {
             }
         }
         described.marks = marks.write(&self.dir, number, &described.id)?;
+        described.scores = scores.write(&self.dir, number, &described.id)?;
         fs::rename(&dir, &target).map_err(CorpusError::io("create", &target))?;
         Ok(described)
     }

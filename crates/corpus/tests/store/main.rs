@@ -14,14 +14,15 @@ mod model;
 mod publish;
 mod readers;
 mod recovery;
+mod scores;
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
 use ken_corpus::{
-    Corpus, Document, DocumentState, EmbedderIdentity, PassageId, Piece, PruneMark, Settings,
-    Sharding, Writer,
+    Corpus, Document, DocumentState, EmbedderIdentity, Filter, PassageId, Piece, PruneMark,
+    Selection, Settings, Sharding, Writer,
 };
 
 fn settings() -> Settings {
@@ -109,6 +110,33 @@ fn copy(from: &Path, to: &Path) {
     } else {
         fs::copy(from, to).unwrap();
     }
+}
+
+/// Keeps scores of passages, by their ids.
+fn score(writer: &mut Writer, name: &str, scores: &BTreeMap<String, f32>) -> u64 {
+    let marks = scores.iter().map(|(id, score)| PruneMark {
+        score: f64::from(*score),
+        ..mark(id)
+    });
+    let places = writer.places(&marks.collect::<Vec<_>>()).unwrap();
+    writer.score(name, &places).unwrap()
+}
+
+/// Passage id to what its metadata has under a name, as a reader sees it.
+fn scores(dir: &Path, name: &str) -> BTreeMap<String, serde_json::Value> {
+    let corpus = Corpus::open(dir).unwrap();
+    let passages = corpus.passages().map(Result::unwrap);
+    let scored = passages.filter_map(|mut passage| {
+        let score = passage.metadata.remove(name)?;
+        Some((passage.id.0, score))
+    });
+    scored.collect()
+}
+
+/// How many passages fit a filter.
+fn selected(corpus: &Corpus, filter: &str) -> usize {
+    let filter: Filter = filter.parse().unwrap();
+    Selection::new(corpus, &[filter]).unwrap().total()
 }
 
 /// The folder of a shard's first segment of a generation.

@@ -19,6 +19,8 @@ enum Step {
     Restore(usize),
     /// What was pruned by such a step is restored.
     Undo(usize),
+    /// One in this many passages gets a score, and no other keeps one.
+    Score(usize),
     Compact,
     /// Segments become one, without a loss.
     Merge,
@@ -35,6 +37,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         3 => (1_usize..4).prop_map(Step::Prune),
         1 => (1_usize..4).prop_map(Step::Restore),
         1 => (1_usize..4).prop_map(Step::Undo),
+        3 => (1_usize..4).prop_map(Step::Score),
         1 => Just(Step::Compact),
         1 => Just(Step::Merge),
         2 => (0_usize..4).prop_map(Step::Rollback),
@@ -56,6 +59,8 @@ struct State {
     pruned: BTreeMap<String, String>,
     /// Those that a compaction dropped from the files.
     dropped: BTreeSet<String>,
+    /// By the id of the passage.
+    scores: BTreeMap<String, f32>,
 }
 
 impl State {
@@ -93,6 +98,15 @@ impl State {
         let stays = |passage: &String| PassageId(passage.clone()).split().unwrap().0 != id;
         self.pruned.retain(|passage, _| stays(passage));
         self.dropped.retain(stays);
+        self.scores.retain(|passage, _| stays(passage));
+    }
+
+    /// The scores of the live passages.
+    fn live_scores(&self) -> BTreeMap<String, f32> {
+        let live = self.live();
+        let mut scores = self.scores.clone();
+        scores.retain(|id, _| live.contains_key(id));
+        scores
     }
 }
 
@@ -195,6 +209,13 @@ proptest! {
                     }
                     state.pruned.retain(|_, own| *own != reason);
                 }
+                Step::Score(every) => {
+                    let mut all = state.all();
+                    all.retain(|id, _| !state.dropped.contains(id));
+                    let chosen = all.into_keys().step_by(every).enumerate();
+                    state.scores = chosen.map(|(n, id)| (id, n as f32 / 10.0)).collect();
+                    score(&mut writer, "mastery", &state.scores);
+                }
                 Step::Compact => {
                     rewrite(&mut writer, Change::Compact, Pruned::Dropped);
                     let gone = std::mem::take(&mut state.pruned);
@@ -221,6 +242,17 @@ proptest! {
             prop_assert_eq!(info.documents, state.documents.len() as u64);
             prop_assert_eq!(info.passages, state.live().len() as u64);
             let corpus = Corpus::open(dir).unwrap();
+            let live_scores = state.live_scores();
+            // Tenths, as people write them.
+            let shown = live_scores.iter().map(|(id, score)| (id.clone(), score.to_string()));
+            let found = scores(dir, "mastery").into_iter().map(|(id, score)| {
+                (id, score.as_f64().unwrap().to_string())
+            });
+            prop_assert_eq!(found.collect::<BTreeMap<_, _>>(), shown.collect::<BTreeMap<_, _>>());
+            let low = live_scores.values().filter(|score| **score < 0.2).count();
+            prop_assert_eq!(selected(&corpus, "mastery<0.2"), low);
+            let high = live_scores.values().filter(|score| **score >= 0.2).count();
+            prop_assert_eq!(selected(&corpus, "NOT mastery>=0.2"), state.live().len() - high);
             let prunings = corpus.prunings().unwrap();
             let counts = prunings.iter().map(|one| (one.reason.as_str(), one.passages));
             prop_assert_eq!(counts.collect::<BTreeMap<_, _>>(), state.reasons());
