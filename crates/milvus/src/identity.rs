@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use ken_corpus::{Corpus, CorpusError, CorpusInfo, Segment, Settings};
 use milvus::v2::prelude::{AlterCollectionPropertiesRequest, DescribeCollectionRequest};
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use crate::connection::{Connection, SHORT, call};
 use crate::error::MilvusError;
@@ -42,13 +43,18 @@ pub(crate) struct Identity {
     pub(crate) unswept: Vec<u32>,
 }
 
-/// The state of a segment: which of its passages are live and which are pruned.
+/// The state of a segment: which of its passages are live and which are pruned, and their scores.
 pub(crate) fn state(segment: &Segment) -> Result<String, CorpusError> {
     let mut hasher = blake3::Hasher::new();
     for document in segment.live_documents() {
         hasher.update(&(document as u64).to_le_bytes());
         for ordinal in segment.passages_of(document)? {
             hasher.update(&[u8::from(segment.is_live(ordinal))]);
+            let mut scores = Map::new();
+            segment.add_scores(ordinal, &mut scores);
+            if !scores.is_empty() {
+                hasher.update(Value::Object(scores).to_string().as_bytes());
+            }
         }
     }
     Ok(hasher.finalize().to_hex()[..16].to_owned())
@@ -95,8 +101,8 @@ impl Identity {
         let not_ours = || MilvusError::NotOurs {
             address: address.to_owned(),
         };
-        let value: serde_json::Value = serde_json::from_str(text).map_err(|_| not_ours())?;
-        let format = value.get("format").and_then(serde_json::Value::as_u64);
+        let value: Value = serde_json::from_str(text).map_err(|_| not_ours())?;
+        let format = value.get("format").and_then(Value::as_u64);
         match format {
             Some(FORMAT) => serde_json::from_value(value).map_err(|_| not_ours()),
             Some(found) => Err(MilvusError::OtherFormat {

@@ -57,7 +57,8 @@ impl From<SearchService> for BackEnd {
 }
 
 impl BackEnd {
-    /// Finds passages of documents only that fit all filters, and those that were given before.
+    /// Finds only passages that fit all filters, and those that were given before, by what their documents say and by their
+    /// own scores.
     ///
     /// # Errors
     /// A damaged corpus; a filter that Milvus or the service cannot take.
@@ -217,7 +218,8 @@ impl BackEnd {
         }
     }
 
-    /// Whether a document of a corpus on disk fits the filters, by its metadata.
+    /// Whether a document of a corpus on disk, or a passage, fits the filters by its metadata. That of a document has no
+    /// scores of passages.
     #[must_use]
     pub fn admits(&self, metadata: &Map<String, Value>) -> bool {
         match self {

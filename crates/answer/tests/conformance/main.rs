@@ -24,7 +24,7 @@ use ken_corpus::{Active, Corpus, Filter, Writer};
 use ken_index::{DenseLayout, DenseSearch, Hit, Index, Mode, Query, fused_depth};
 use ken_milvus::{Collection, IndexKind};
 
-use invented::{Dice, document, no_metadata, numbered, prune, publish_with};
+use invented::{Dice, document, no_metadata, numbered, prune, publish_with, score};
 use milvus_lite::MilvusLite;
 use reference::Reference;
 use tempfile::TempDir;
@@ -77,7 +77,7 @@ fn in_milvus(server: &MilvusLite, index: IndexKind) -> Place {
     Place::Milvus(address)
 }
 
-/// A few hundred passages in shards of several segments, some replaced, deleted and pruned.
+/// A few hundred passages in shards of several segments, some replaced, deleted, pruned and scored.
 fn make_corpus(dir: &Path, search: DenseSearch) {
     let layout = DenseLayout {
         search,
@@ -95,9 +95,11 @@ fn make_corpus(dir: &Path, search: DenseSearch) {
     prune(dir, &pruned);
     let gone = [numbered(60).0.id];
     Writer::open(dir).unwrap().delete(&gone).unwrap();
+    let scores = (80..160).map(|n| (format!("{}#0", numbered(n).0.id), n as f64 / 256.0));
+    score(dir, &scores.collect::<Vec<_>>());
 }
 
-const FILTERS: [&[&str]; 16] = [
+const FILTERS: [&[&str]; 19] = [
     &[],
     &["lang=en"],
     &["lang!=en"],
@@ -114,6 +116,9 @@ const FILTERS: [&[&str]; 16] = [
     &["lang=x\" or true or \""],
     &["lang=北京"],
     &["nothing=here"],
+    &["mastery<0.5"],
+    &["NOT mastery>=0.5"],
+    &["mastery>=0.4375 AND lang!=de"],
 ];
 
 const QUERIES: [&str; 6] = [

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use ken_corpus::{Active, Corpus, Writer};
 use ken_milvus::push;
 
-use crate::invented::{document, no_metadata, numbered, prune, publish};
+use crate::invented::{document, no_metadata, numbered, prune, publish, score};
 use crate::milvus_lite::MilvusLite;
 use crate::{INDEX, assert_same, opened, pushed};
 
@@ -49,6 +49,13 @@ fn a_collection_follows_its_corpus() {
     let shrunk: usize = [1, 2, 50].iter().map(|&n| numbered(n).1.len() - 1).sum();
     let deleted: usize = [3, 4, 100].iter().map(|&n| numbered(n).1.len()).sum();
     assert_eq!(changed.deleted, (shrunk + deleted) as u64);
+
+    // Of passages that get scores, only these are sent.
+    let scores = (20..30).map(|n| (format!("{}#0", numbered(n).0.id), n as f64 / 64.0));
+    score(dir, &scores.collect::<Vec<_>>());
+    let scored = pushed(dir, &address).unwrap();
+    assert_eq!((scored.sent, scored.deleted), (10, 0));
+    assert_same(dir, &address);
 
     // A rollback brings passages back: pruned, replaced and deleted ones.
     Writer::rollback(dir, 1).unwrap();

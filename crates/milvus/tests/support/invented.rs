@@ -162,6 +162,19 @@ pub(crate) fn prune(dir: &Path, ids: &[String]) {
     Writer::open(dir).unwrap().prune(marks).unwrap();
 }
 
+/// Keeps scores of passages as their mastery.
+#[allow(dead_code)] // Not every test has scores.
+pub(crate) fn score(dir: &Path, scores: &[(String, f64)]) {
+    let marks = scores.iter().map(|(id, score)| PruneMark {
+        passage_id: PassageId(id.clone()),
+        score: *score,
+        reason: String::new(),
+    });
+    let mut writer = Writer::open(dir).unwrap();
+    let places = writer.places(&marks.collect::<Vec<_>>()).unwrap();
+    writer.score("mastery", &places).unwrap();
+}
+
 /// Metadata without anything.
 pub(crate) fn no_metadata() -> Value {
     Value::Object(Map::new())
