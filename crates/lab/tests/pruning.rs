@@ -11,15 +11,15 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use ken_corpus::{Corpus, PlaceMark, Selection, Writer};
+use ken_corpus::{Corpus, Filter, PlaceMark, Selection, Writer};
 use ken_eval::Fold;
 use ken_index::{Index, Mode};
 use ken_lab::heads::LearnOptions;
 use ken_lab::heads::pruner::{PrunerReport, learn_pruner, pruner_labels};
 use ken_lab::mastery::AnsweredPair;
 use ken_lab::pruning::{
-    Basis, CoverageQuestion, Guarantee, GuaranteedRatio, Method, PassageVectors, REASON, Scored,
-    StoredVectors, Work, candidates, count, largest_ratio, order, scored,
+    Basis, CoverageQuestion, Guarantee, GuaranteedRatio, Method, PassageVectors, PrunePlan, REASON,
+    Scored, StoredVectors, Work, candidates, count, largest_ratio, order, scored,
 };
 use ken_lab::{LearnError, MasteryRecord};
 use ken_language::{Embedder, Role};
@@ -276,6 +276,39 @@ fn earlier_marks_by_score_are_replaced_and_others_stay() {
     // Labels of passages that were pruned still teach.
     prune(0.5);
     learned(&Corpus::open(&dir).unwrap());
+}
+
+#[test]
+fn a_threshold_leaves_out_what_a_ratio_would_prune() {
+    let folder = tempfile::tempdir().unwrap();
+    let corpus = take_in(&folder, &passages());
+    let dir = corpus.dir().to_owned();
+    let (head, _) = learned(&corpus);
+    let basis = Basis::new(Some(head.clone()), None).unwrap();
+    let method = Method::Pruner {
+        head: &head,
+        reader: None,
+    };
+    let cancel = AtomicBool::new(false);
+    let plan = PrunePlan::new(&dir, method, &basis, &mut |_, _| {}, &cancel).unwrap();
+    let mut writer = Writer::open(&dir).unwrap();
+    writer.score("mastery", &plan.scores()).unwrap();
+    let corpus = Corpus::open(&dir).unwrap();
+    let all = corpus.passage_count();
+    for ratio in [0.1, 0.3, 0.5, 0.9] {
+        let threshold = plan.threshold(ratio).unwrap();
+        // Equal scores go together.
+        assert!(threshold.pruned >= count(ratio, all), "{threshold:?}");
+        let filter = format!("NOT mastery>={}", threshold.score);
+        let filter: Filter = filter.parse().unwrap();
+        let left = Selection::new(&corpus, &[filter]).unwrap();
+        assert_eq!(left.total(), all - threshold.pruned, "{threshold:?}");
+        for mark in plan.marks(ratio).unwrap() {
+            let is_left = left.contains(mark.segment, mark.ordinal);
+            assert!(!is_left, "{threshold:?}");
+        }
+    }
+    assert_eq!(plan.threshold(0.0), None);
 }
 
 fn asked(passages: &[(String, String, bool)]) -> Vec<CoverageQuestion> {

@@ -143,8 +143,10 @@ pub(super) fn is_marks_name(name: &str) -> bool {
         if number.parse::<u64>().is_ok() && is_segment_id(segment))
 }
 
-/// Whether a text may name a score. One case, since it becomes part of a file's name.
-pub(super) fn is_score(name: &str) -> bool {
+/// Whether a text may name scores of passages: 1 to 64 small letters, digits and underscores. One case, since it becomes
+/// part of a file's name.
+#[must_use]
+pub fn is_score_name(name: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
     (1..=64).contains(&name.len()) && name.bytes().all(is_plain)
 }
@@ -153,7 +155,7 @@ pub(super) fn is_score(name: &str) -> bool {
 pub(super) fn is_scores_name(name: &str, score: &str) -> bool {
     let parts: Vec<&str> = name.split('.').collect();
     matches!(parts.as_slice(), [number, segment, own, "f32"]
-        if number.parse::<u64>().is_ok() && is_segment_id(segment) && *own == score && is_score(score))
+        if number.parse::<u64>().is_ok() && is_segment_id(segment) && *own == score && is_score_name(score))
 }
 
 /// Whether a text is a path below a segment's folder, with forward slashes.

@@ -30,7 +30,7 @@ impl Writer {
     /// [`CorpusError::BadScoreName`], before anything is changed; [`CorpusError::Io`]; the generation that was published
     /// before is then still current.
     pub fn score(&mut self, name: &str, scores: &[PlaceMark]) -> Result<u64, CorpusError> {
-        if !layout::is_score(name) {
+        if !layout::is_score_name(name) {
             return Err(CorpusError::BadScoreName {
                 name: name.to_owned(),
             });

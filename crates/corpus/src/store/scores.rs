@@ -25,7 +25,7 @@ impl Scores {
         for (name, scores) in &self.0 {
             let score = scores.get(ordinal).filter(|score| score.is_finite());
             if let Some(score) = score {
-                metadata.insert(name.clone(), decimal(*score));
+                metadata.insert(name.clone(), score_in_metadata(*score).into());
             }
         }
     }
@@ -96,9 +96,10 @@ pub(super) fn write(
     Ok(FileManifest::of_bytes(&file, &bytes))
 }
 
-/// A score by its shortest decimals, as people read and compare it: 0.1, where its nearest 64 bits are
+/// The number that a score is in metadata, where filters compare it: that of its shortest decimals, such as 0.1, and not
 /// 0.10000000149011612.
-fn decimal(score: f32) -> Value {
-    let decimal = score.to_string().parse::<f64>();
-    Value::from(decimal.unwrap_or(f64::from(score)))
+#[must_use]
+pub fn score_in_metadata(score: f32) -> f64 {
+    let decimals = score.to_string().parse::<f64>();
+    decimals.unwrap_or(f64::from(score))
 }

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 
 use ken_answer::Policy;
+use ken_corpus::is_score_name;
 
 use super::folder;
 use crate::config::{
@@ -38,6 +39,8 @@ pub(crate) struct PruneArguments {
 pub(crate) enum PruneVerb {
     /// Exclude passages from all results, by what the model knows or by a list
     Apply(PruneApplyArguments),
+    /// Keep scores of passages in the corpus, for --filter to prune by
+    Score(PruneScoreArguments),
     /// Measure what pruning does to answers, size and speed
     ///
     /// The corpus is not changed.
@@ -56,16 +59,16 @@ impl PruneVerb {
     pub(crate) fn amend(&self, settings: &mut Settings) {
         let policy = match self {
             Self::Report(report) => report.policy.unwrap_or(Policy::ALWAYS),
-            Self::Apply(_) | Self::Undo => Policy::ALWAYS,
+            Self::Apply(_) | Self::Score(_) | Self::Undo => Policy::ALWAYS,
         };
         settings.policy = policy.into();
     }
 }
 
-/// What chooses the passages, and the questions that measure the effect.
+/// What scores the passages.
 #[derive(Debug, Args)]
-#[command(arg = folder(), arg = Key::k.flag(), args = advanced(FINDING), args = flags(MODEL))]
-pub(crate) struct PruneBasis {
+#[command(arg = folder(), args = flags(MODEL))]
+pub(crate) struct PruneRanking {
     /// Pruner made by `ken train pruner`
     #[arg(long, value_name = "FILE")]
     pub(crate) pruner: Option<PathBuf>,
@@ -85,6 +88,14 @@ pub(crate) struct PruneBasis {
         default_value = "pruner"
     )]
     pub(crate) method: Vec<PruneMethod>,
+}
+
+/// What chooses the passages, and the questions that measure the effect.
+#[derive(Debug, Args)]
+#[command(arg = Key::k.flag(), args = advanced(FINDING))]
+pub(crate) struct PruneBasis {
+    #[command(flatten)]
+    pub(crate) ranking: PruneRanking,
 
     /// Questions with golden answers
     ///
@@ -158,6 +169,33 @@ pub(crate) struct PruneApplyArguments {
 }
 
 #[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  ken prune score --corpus notes.ken --pruner pruner.json
+  ken prune score --corpus notes.ken --method measured --labels mastery.jsonl --name measured
+  ken prune score --corpus notes.ken --scores perplexity.jsonl --name perplexity
+  ken search --corpus notes.ken --filter \"NOT mastery>=0.7\" \"oil change\"
+
+Filters read scores as they read the metadata of documents, so one corpus is pruned at any threshold, \
+without a change of its files. NOT mastery>=0.7 also finds passages without a score, such as those \
+that were added later; mastery<0.7 does not. The command prints thresholds for some ratios. Scores \
+replace those that were kept under their name.
+
+Each line of a --scores file is {\"passage_id\": \"a.md#3\", \"score\": 12.5}.")]
+pub(crate) struct PruneScoreArguments {
+    /// Name of the scores, by which filters read them
+    #[arg(long, value_name = "NAME", default_value = "mastery", value_parser = score_name)]
+    pub(crate) name: String,
+
+    /// Keep the scores that are listed in FILE
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["pruner", "labels", "method"])]
+    pub(crate) scores: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) ranking: PruneRanking,
+}
+
+#[derive(Debug, Args)]
 #[command(args = flags(DECIDING), mut_arg("questions", |flag| flag.required(true)), after_long_help = "\
 Examples:
   ken prune report --corpus notes.ken --pruner pruner.json --questions dev.jsonl --limit 200
@@ -195,6 +233,13 @@ pub(crate) struct PruneReportArguments {
 
     #[command(flatten)]
     pub(crate) basis: PruneBasis,
+}
+
+fn score_name(text: &str) -> Result<String, String> {
+    match is_score_name(text) {
+        true => Ok(text.to_owned()),
+        false => Err("up to 64 small letters, digits and underscores are expected".to_owned()),
+    }
 }
 
 fn ratio(text: &str) -> Result<f64, String> {

@@ -22,6 +22,10 @@ pub(super) fn show_info(info: &CorpusInfo, json: bool) -> Result<()> {
         "embedded by {} ({} dimensions), segmented by {}, dense search {}",
         info.embedder, info.dimensions, info.segmentation, info.dense
     ))?;
+    if !info.scores.is_empty() {
+        let names: Vec<&str> = info.scores.iter().map(String::as_str).collect();
+        output::line(format!("scores of passages: {}", names.join(", ")))?;
+    }
     if info.shards.len() < 2 {
         return Ok(());
     }

@@ -45,6 +45,7 @@ mod probe;
 mod prune;
 mod prune_by_reading;
 mod prune_plan;
+mod prune_scores;
 mod records;
 mod remote;
 #[cfg(unix)]

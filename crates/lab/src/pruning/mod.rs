@@ -19,7 +19,7 @@ pub use error::PruningError;
 pub use guarantee::{CoverageQuestion, Guarantee, GuaranteedRatio, largest_ratio};
 pub use marks::{read_marks, write_marks};
 pub use order::{Scored, Work, count, order};
-pub use plan::{Basis, PrunePlan};
+pub use plan::{Basis, PrunePlan, Threshold};
 pub(crate) use precedence::place_of;
 pub use report::{CorpusCopy, Pruned, PrunedGroup, PrunedRow, Unpruned};
 pub use score::{Method, scored};

@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use ken_corpus::{Corpus, PlaceMark, PruneMark, Selection};
+use ken_corpus::{Corpus, PlaceMark, PruneMark, Selection, score_in_metadata};
 use ken_index::Index;
 use ken_language::LanguageModel;
 use ken_policy::{Head, digest_of};
+use serde::Serialize;
 
 use super::error::PruningError;
 use super::guarantee::{CoverageQuestion, Guarantee, GuaranteedRatio, MIN_RATIO, largest_ratio};
@@ -37,6 +38,17 @@ pub struct PrunePlan {
     pub method: &'static str,
     /// The reason of every mark.
     pub reason: String,
+}
+
+/// A threshold on scores that leaves out about a ratio of the passages, since equal scores go together.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Threshold {
+    /// The ratio.
+    pub ratio: f64,
+    /// The score from which on passages go, as filters compare it.
+    pub score: f64,
+    /// How many passages have that score or a higher one.
+    pub pruned: usize,
 }
 
 impl Basis {
@@ -107,6 +119,14 @@ impl Basis {
     }
 }
 
+fn mark(one: &Scored) -> PlaceMark {
+    PlaceMark {
+        segment: one.segment as usize,
+        ordinal: one.ordinal as usize,
+        score: f64::from(one.score),
+    }
+}
+
 fn same_model(expected: &str, received: &str) -> Result<(), PruningError> {
     match expected == received {
         true => Ok(()),
@@ -174,12 +194,26 @@ impl PrunePlan {
             let measured = self.most;
             return Err(PruningError::TooFewLabels { wanted, measured });
         }
-        let marks = self.order[..wanted].iter().map(|one| PlaceMark {
-            segment: one.segment as usize,
-            ordinal: one.ordinal as usize,
-            score: f64::from(one.score),
-        });
-        Ok(marks.collect())
+        Ok(self.order[..wanted].iter().map(mark).collect())
+    }
+
+    /// The passages that have a score, with it.
+    #[must_use]
+    pub fn scores(&self) -> Vec<PlaceMark> {
+        let scored = self.order.iter().filter(|one| one.score.is_finite());
+        scored.map(mark).collect()
+    }
+
+    /// The threshold at a ratio; `None` where nothing goes, or a passage without a score.
+    #[must_use]
+    pub fn threshold(&self, ratio: f64) -> Option<Threshold> {
+        let last = count(ratio, self.order.len()).checked_sub(1)?;
+        let score = self.order.get(last)?.score;
+        score.is_finite().then(|| Threshold {
+            ratio,
+            score: score_in_metadata(score),
+            pruned: self.order.partition_point(|one| one.score >= score),
+        })
     }
 
     /// Marks with the names of their passages, as another process takes them.

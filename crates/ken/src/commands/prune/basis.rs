@@ -8,14 +8,15 @@ use ken_language::LanguageModel;
 use ken_policy::{Head, Purpose};
 
 use std::path::Path;
+use std::sync::Arc;
 
-use crate::arguments::prune::{PruneBasis, PruneMethod};
+use crate::arguments::prune::{PruneMethod, PruneRanking};
 use crate::failure::{Failure, Result};
 use crate::progress::counting;
 use crate::session::Session;
 
 /// Reads what the methods need.
-pub(crate) fn read(arguments: &PruneBasis) -> Result<Basis> {
+pub(crate) fn read(arguments: &PruneRanking) -> Result<Basis> {
     let needs = |method| arguments.method.contains(&method);
     let head = match &arguments.pruner {
         _ if !needs(PruneMethod::Pruner) => None,
@@ -43,6 +44,29 @@ pub(crate) fn read(arguments: &PruneBasis) -> Result<Basis> {
         None => None,
     };
     Ok(Basis::new(head, labels)?)
+}
+
+/// The method, where it has to be one.
+pub(super) fn method(arguments: &PruneRanking) -> Result<PruneMethod> {
+    match arguments.method[..] {
+        [method] => Ok(method),
+        _ => Err(Failure::refused(
+            "several_methods",
+            "only `ken prune report` takes several methods",
+            "name one --method",
+        )),
+    }
+}
+
+/// The model that reads passages, where the pruner needs one.
+pub(super) fn reader(
+    basis: &Basis,
+    session: &Session<'_>,
+) -> Result<Option<Arc<dyn LanguageModel>>> {
+    match basis.has_passages_read() {
+        true => Ok(Some(session.setup().language_model()?)),
+        false => Ok(None),
+    }
 }
 
 /// Scores the passages of a corpus by a method; `reader` reads them for a pruner that needs that.

@@ -2,6 +2,7 @@
 
 pub(crate) mod basis;
 mod report;
+mod score;
 
 pub(crate) use report::pruned_copy;
 
@@ -44,6 +45,7 @@ pub(crate) fn run(verb: &PruneVerb, session: &Session<'_>) -> Result<()> {
     }
     match verb {
         PruneVerb::Apply(arguments) => apply(arguments, folder, session),
+        PruneVerb::Score(arguments) => score::run(arguments, folder, session),
         PruneVerb::Report(arguments) => report::run(arguments, session),
         PruneVerb::Undo => {
             Writer::open(folder)?.replace_pruned(pruning::REASON, "", &[])?;
@@ -54,14 +56,8 @@ pub(crate) fn run(verb: &PruneVerb, session: &Session<'_>) -> Result<()> {
 
 /// Runs `ken prune apply` by a method.
 fn apply(arguments: &PruneApplyArguments, folder: &Path, session: &Session<'_>) -> Result<()> {
-    let basis = basis::read(&arguments.basis)?;
-    let [method] = arguments.basis.method[..] else {
-        return Err(Failure::refused(
-            "several_methods",
-            "only `ken prune report` takes several methods",
-            "name one --method",
-        ));
-    };
+    let basis = basis::read(&arguments.basis.ranking)?;
+    let method = basis::method(&arguments.basis.ranking)?;
     if arguments.ratio.is_none() && arguments.max_coverage_loss.is_none() {
         return Err(Failure::refused(
             "no_ratio",
@@ -74,10 +70,7 @@ fn apply(arguments: &PruneApplyArguments, folder: &Path, session: &Session<'_>) 
         true => None,
         false => Some(Writer::open(folder)?),
     };
-    let reader = match basis.has_passages_read() {
-        true => Some(session.setup().language_model()?),
-        false => None,
-    };
+    let reader = basis::reader(&basis, session)?;
     let plan = basis::plan(folder, method, &basis, reader.as_deref(), session)?;
     let (ratio, kept) = match (arguments.ratio, arguments.max_coverage_loss) {
         (None, Some(max_loss)) => {

@@ -28,7 +28,7 @@ use crate::session::Session;
 
 pub(super) fn run(arguments: &PruneReportArguments, session: &Session<'_>) -> Result<()> {
     let corpus = session.settings.folder()?;
-    let basis = &basis::read(&arguments.basis)?;
+    let basis = &basis::read(&arguments.basis.ranking)?;
     let questions = questions(&arguments.basis, session.settings)?;
     if let Some(field) = &arguments.by {
         check_field(&questions, field)?;
@@ -156,7 +156,7 @@ impl Measuring<'_> {
     ) -> Result<(Vec<PrunedRow>, Option<Ends>)> {
         let mut rows: Vec<PrunedRow> = Vec::new();
         let mut whole: Option<Whole> = None;
-        for &method in &arguments.basis.method {
+        for &method in &arguments.basis.ranking.method {
             let model = Some(self.model.as_ref());
             let plan = basis::plan(self.corpus, method, basis, model, self.session)?;
             // Without pruning all methods are equal.

@@ -16,7 +16,7 @@ use ken_scale::study::{
 use ken_setup::{CorpusAddress, Settings, Setup};
 
 use super::grid::{QuestionSet, retrievals, settings_of};
-use crate::arguments::prune::{PruneBasis, PruneMethod};
+use crate::arguments::prune::{PruneMethod, PruneRanking};
 use crate::arguments::study::StudyRunArguments;
 use crate::commands::prune::{basis, pruned_copy};
 use crate::commands::records;
@@ -210,13 +210,10 @@ fn plan(folder: &Path, arguments: &StudyRunArguments, session: &Session<'_>) -> 
             "add --pruner FILE, which `ken train pruner LABELS --corpus DIR --out FILE` makes, or leave --prune out",
         ));
     }
-    let by = PruneBasis {
+    let by = PruneRanking {
         pruner: arguments.pruner.clone(),
         labels: None,
         method: vec![PruneMethod::Pruner],
-        questions: None,
-        held_out: None,
-        limit: None,
     };
     let basis = basis::read(&by)?;
     let reader = match basis.has_passages_read() {
