@@ -102,6 +102,17 @@ impl Filter {
         }
     }
 
+    /// The keys that it reads.
+    fn keys(&self) -> Vec<&str> {
+        match self {
+            Self::Compare { key, .. } | Self::Exists { key } => vec![key],
+            Self::Not(filter) => filter.keys(),
+            Self::All(filters) | Self::Any(filters) => {
+                filters.iter().flat_map(Self::keys).collect()
+            }
+        }
+    }
+
     /// Whether a document with this metadata matches.
     #[must_use]
     pub fn matches(&self, metadata: &Map<String, Value>) -> bool {

@@ -21,9 +21,15 @@ impl Selection {
             let mut filters = filters.iter();
             filters.all(|filter| filter.matches(metadata))
         };
+        let keys: Vec<&str> = filters.iter().flat_map(Filter::keys).collect();
         Self::from_live(corpus, |segment, selected| {
+            // What scores alone decide needs no record of a document.
+            let needs_records = !segment.has_all_scores(&keys);
             for document in segment.live_documents() {
-                let metadata = segment.metadata(document)?;
+                let metadata = match needs_records {
+                    true => segment.metadata(document)?,
+                    false => Map::new(),
+                };
                 let passages = segment.passages_of(document)?;
                 if !segment.has_scores() {
                     if !fits(&metadata) {

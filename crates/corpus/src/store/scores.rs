@@ -20,12 +20,17 @@ impl Scores {
         self.0.is_empty()
     }
 
+    /// Whether a passage has scores of all these names.
+    pub(super) fn has_all(&self, ordinal: usize, names: &[&str]) -> bool {
+        let mut columns = names.iter().map(|name| self.0.get(*name));
+        columns.all(|scores| scores.and_then(|scores| finite(scores, ordinal)).is_some())
+    }
+
     /// Adds those of a passage to the metadata of its document, in place of fields of the same names.
     pub(super) fn add_to(&self, ordinal: usize, metadata: &mut Map<String, Value>) {
         for (name, scores) in &self.0 {
-            let score = scores.get(ordinal).filter(|score| score.is_finite());
-            if let Some(score) = score {
-                metadata.insert(name.clone(), score_in_metadata(*score).into());
+            if let Some(score) = finite(scores, ordinal) {
+                metadata.insert(name.clone(), score_in_metadata(score).into());
             }
         }
     }
@@ -77,6 +82,12 @@ impl Scores {
         });
         each.collect()
     }
+}
+
+/// The score of a passage, if it has one.
+fn finite(scores: &[f32], ordinal: usize) -> Option<f32> {
+    let score = scores.get(ordinal).copied();
+    score.filter(|score| score.is_finite())
 }
 
 /// Brings the scores of a name to the disk, as of a generation.

@@ -274,6 +274,13 @@ impl Segment {
         !self.scores.is_empty()
     }
 
+    /// Whether every live passage has scores of all these names.
+    #[must_use]
+    pub fn has_all_scores(&self, names: &[&str]) -> bool {
+        let mut live = self.live_passages.ones();
+        live.all(|ordinal| self.scores.has_all(ordinal, names))
+    }
+
     /// Adds the scores of the passage at `ordinal` to its document's metadata, in place of fields of the same names.
     pub fn add_scores(&self, ordinal: usize, metadata: &mut Map<String, Value>) {
         self.scores.add_to(ordinal, metadata);
