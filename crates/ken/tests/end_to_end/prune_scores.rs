@@ -61,6 +61,16 @@ fn a_threshold_prunes_when_the_corpus_is_searched() {
         found(&ken, "perplexity>12"),
         BTreeSet::from(["c0".to_owned()])
     );
+    ken.write("bad.jsonl", json!({"passage_id": "c0#0"}).to_string());
+    let bad = [
+        "prune",
+        "score",
+        "--corpus",
+        "island",
+        "--scores",
+        "bad.jsonl",
+    ];
+    ken.refusal(&bad).is("bad_prune_line", "bad.jsonl", "score");
 
     // The same passages go that are pruned in the corpus at the same ratio.
     ken.text(&["corpus", "delete", "--corpus", "island", "--doc", "later"]);

@@ -1,4 +1,4 @@
-//! The file that names passages to prune, a line of JSON each.
+//! Files that name passages to prune, or give passages scores, a line of JSON each.
 
 use std::io::Write;
 use std::path::Path;
@@ -6,11 +6,12 @@ use std::path::Path;
 use ken_corpus::{PassageId, PruneMark};
 use ken_eval::json_line;
 use ken_storage::{AtomicFile, StorageError};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::error::PruningError;
 
-/// One line of it.
+/// A passage to prune.
 #[derive(Serialize, Deserialize)]
 struct MarkLine {
     passage_id: PassageId,
@@ -20,22 +21,45 @@ struct MarkLine {
     reason: String,
 }
 
+/// A passage with its score.
+#[derive(Deserialize)]
+struct ScoreLine {
+    passage_id: PassageId,
+    score: f64,
+}
+
 /// Reads the passages that a file names.
 ///
 /// # Errors
 /// A file that cannot be read, or a line that names none.
 pub fn read_marks(path: &Path) -> Result<Vec<PruneMark>, PruningError> {
-    let lines = json_line::read("read", path, |line, source| PruningError::BadMark {
-        path: path.to_owned(),
-        line,
-        source,
-    })?;
-    let marks = lines.into_iter().map(|line: MarkLine| PruneMark {
+    let marks = lines(path)?.into_iter().map(|line: MarkLine| PruneMark {
         passage_id: line.passage_id,
         score: line.score,
         reason: line.reason,
     });
     Ok(marks.collect())
+}
+
+/// Reads the scores that a file gives passages.
+///
+/// # Errors
+/// A file that cannot be read, or a line without a passage or its score.
+pub fn read_scores(path: &Path) -> Result<Vec<PruneMark>, PruningError> {
+    let scores = lines(path)?.into_iter().map(|line: ScoreLine| PruneMark {
+        passage_id: line.passage_id,
+        score: line.score,
+        reason: String::new(),
+    });
+    Ok(scores.collect())
+}
+
+fn lines<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>, PruningError> {
+    json_line::read("read", path, |line, source| PruningError::BadMark {
+        path: path.to_owned(),
+        line,
+        source,
+    })
 }
 
 /// Writes such a file.

@@ -17,7 +17,7 @@ mod vectors;
 
 pub use error::PruningError;
 pub use guarantee::{CoverageQuestion, Guarantee, GuaranteedRatio, largest_ratio};
-pub use marks::{read_marks, write_marks};
+pub use marks::{read_marks, read_scores, write_marks};
 pub use order::{Scored, Work, count, order};
 pub use plan::{Basis, PrunePlan, Threshold};
 pub(crate) use precedence::place_of;

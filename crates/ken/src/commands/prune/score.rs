@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use ken_corpus::{CorpusInfo, Writer};
-use ken_lab::pruning::{Threshold, read_marks};
+use ken_lab::pruning::{Threshold, read_scores};
 use serde_json::json;
 
 use super::basis;
@@ -23,9 +23,9 @@ pub(super) fn run(
 ) -> Result<()> {
     let name = &arguments.name;
     if let Some(path) = &arguments.scores {
-        let marks = read_marks(path)?;
+        let scores = read_scores(path)?;
         let mut writer = Writer::open(folder)?;
-        let scores = writer.places(&marks)?;
+        let scores = writer.places(&scores)?;
         writer.score(name, &scores)?;
         return show_info(&CorpusInfo::read(folder)?, session.json);
     }
