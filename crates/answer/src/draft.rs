@@ -94,6 +94,14 @@ impl<'q> Draft<'q> {
         prompt::from_corpus(self.question, self.corpus.as_deref(), &evidence)
     }
 
+    /// Has it answered from memory, of what was found nothing being read.
+    pub(crate) fn drop_evidence(&mut self) {
+        self.choice.source = Source::SelfKnowledge;
+        for passage in &mut self.retrieved {
+            passage.in_prompt = false;
+        }
+    }
+
     /// Whether it is answered from memory although passages were found.
     pub(crate) fn stands_in(&self) -> bool {
         self.choice.source == Source::SelfKnowledge && !self.retrieved.is_empty()

@@ -19,6 +19,10 @@ const NEITHER: &str = "who is Ute of the umbra?";
 
 /// A model that copies one answer from its passage, knows another, and guesses a third.
 fn pipeline(folder: &TempDir) -> Pipeline {
+    pipeline_with(folder, FnEmbedder::blind())
+}
+
+fn pipeline_with(folder: &TempDir, embedder: FnEmbedder) -> Pipeline {
     let fact = |question: &str, answer: &str, known, copied, misled| Fact {
         question: question.to_owned(),
         answer: answer.to_owned(),
@@ -38,7 +42,7 @@ fn pipeline(folder: &TempDir) -> Pipeline {
         READ => "Miller is Mara of the mill.".to_owned(),
         question => format!("Nobody says {question}"),
     };
-    let mut pipeline = with_facts(folder, facts, text, FnEmbedder::blind());
+    let mut pipeline = with_facts(folder, facts, text, embedder);
     pipeline.settings.policy = Policy::DOCUMENTS;
     pipeline
 }
@@ -103,4 +107,35 @@ fn answers_from_memory_are_marked_given_or_refused() {
         error.contains("forget") && error.contains("refuse"),
         "{error}"
     );
+}
+
+#[test]
+fn no_passage_is_read_that_is_not_about_a_question_which_the_model_knows() {
+    let folder = tempfile::tempdir().unwrap();
+    let far = FnEmbedder::new("far", 2, |text| match text {
+        KNOWN | NEITHER => vec![0.2, 0.98],
+        _ => vec![1.0, 0.0],
+    });
+    let mut pipeline = pipeline_with(&folder, far);
+    for style in [Style::Short, Style::Full] {
+        pipeline.settings.style = style;
+        let known = ask(&pipeline, KNOWN);
+        assert!(known.answer.ends_with("Gardener"), "{known:?}");
+        assert_eq!(
+            known.answer.starts_with("From memory"),
+            style == Style::Full
+        );
+        assert!(known.reason.ends_with("so no passage is read"), "{known:?}");
+        assert!(known.retrieved.iter().all(|passage| !passage.in_prompt));
+        // A question near the passages, and one that the model does not know, are answered as any other.
+        for (question, route) in [(READ, Source::Corpus), (NEITHER, Source::SelfKnowledge)] {
+            let answer = ask(&pipeline, question);
+            assert_eq!(answer.route, route);
+            assert!(answer.reason.contains("assurance"), "{answer:?}");
+        }
+    }
+    pipeline.settings.memory = Memory::Refuse;
+    let refused = ask(&pipeline, KNOWN);
+    assert_eq!(refused.answer, "The documents do not say.");
+    assert!(refused.reason.contains("assurance"), "{refused:?}");
 }

@@ -21,6 +21,7 @@ mod drift_test;
 mod guarantee;
 mod head;
 mod loss_test;
+mod off_topic;
 mod policy;
 mod reading;
 mod rule;
@@ -39,6 +40,7 @@ pub use head::{
     digest_of, dot, is_among, logistic,
 };
 pub use loss_test::LossTest;
+pub use off_topic::OffTopic;
 pub use policy::{Policy, UnknownPolicy};
 pub use reading::Reading;
 pub use rule::{BadGrades, Ks, Rule, Thresholds};

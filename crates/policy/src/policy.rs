@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::rule::{Ks, Rule, Thresholds};
-use crate::{BadGrades, Signal};
+use crate::{BadGrades, OffTopic, Signal};
 
 /// Two doors that a question comes to before it is answered, and one that only an answer from memory comes to in
 /// place of evidence. Whether any answer is given is an [`Abstention`](crate::Abstention): a setting of its own.
@@ -17,6 +17,9 @@ pub struct Policy {
     /// Whether what was retrieved is used; where it is not, the answer from memory stands. By a signal of the
     /// evidence, or by that of the question once more.
     pub keep: Rule,
+    /// Where passages that were found are not read, since none is about the question and the model knows the answer;
+    /// `None` where that is not asked.
+    pub off_topic: Option<OffTopic>,
     /// The signal of the question, and the threshold above which the answer from memory is withheld where evidence was
     /// not used; `None` where it stands.
     pub withhold: Option<(Signal, f64)>,
@@ -35,11 +38,19 @@ impl Policy {
     pub const NEVER: Self = Self::by(Rule::Never);
 
     /// Documents first: an answer from them where the model is sure of that, else one from memory where it is sure of
-    /// that, else none. Both thresholds are the same mean log probability of a token, -0.4: chosen on 60 questions over
-    /// manuals, with Qwen2.5-Coder-Instruct of 0.5 and 1.5 billion parameters. On others, half or more of the questions that
-    /// the manuals do not answer got an answer (`results/2026-11-28-answers`).
+    /// that, else none. Where no passage is about the question and sampled answers agree, none is read.
+    ///
+    /// The thresholds of `keep` and `withhold` are the same mean log probability of a token, -0.4: chosen on 60 questions
+    /// over manuals, with Qwen2.5-Coder-Instruct of 0.5 and 1.5 billion parameters. On others, half or more of the questions
+    /// that the manuals do not answer got an answer (`results/2026-11-28-answers`). Those of `off_topic` were chosen with
+    /// them and MiniLM, on these, trivia and questions about the documents as a whole (`results/2026-11-30-off-topic`);
+    /// embedders with larger cosines find no question off topic.
     pub const DOCUMENTS: Self = Self {
         keep: Rule::above(Signal::EVIDENCE_ASSURANCE, Some(-0.4)),
+        off_topic: Some(OffTopic {
+            similarity: 0.35,
+            uncertainty: 0.8,
+        }),
         withhold: Some((Signal::PERPLEXITY, 1.5)),
         ..Self::ALWAYS
     };
@@ -49,6 +60,7 @@ impl Policy {
             retrieve,
             ks: Ks::NONE,
             keep: Rule::Always,
+            off_topic: None,
             withhold: None,
         }
     }

@@ -335,6 +335,13 @@ impl Retriever {
             .collect())
     }
 
+    /// Whether a rating tells how near the nearest passage is, in cosines: of corpora of one's own alone, and only of
+    /// one, since those beside it are not rated.
+    #[must_use]
+    pub fn rates_all(&self) -> bool {
+        matches!(self.back_end, BackEnd::Local(_)) && self.beside.is_empty()
+    }
+
     /// The first stage: passages as they were ingested.
     fn find_passages(
         &self,

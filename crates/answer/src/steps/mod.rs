@@ -3,6 +3,7 @@
 
 mod gather;
 mod neighbors;
+mod off_topic;
 mod repetition;
 mod review;
 pub(crate) mod route;

@@ -46,10 +46,10 @@ impl Pipeline {
         let Some(reviewer) = policy.reviews_by().filter(|_| !is_left) else {
             return Ok(());
         };
-        let indices: Vec<usize> = (0..drafts.len())
-            .filter(|&index| drafts[index].go_on)
-            .filter(|&index| drafts[index].choice.source == Source::Corpus)
-            .collect();
+        if let Some(off_topic) = policy.off_topic {
+            self.recall(off_topic, drafts, watch)?;
+        }
+        let indices = with_evidence(drafts);
         self.measure_drafts(&[reviewer], drafts, &indices, false)?;
         self.measure_drafts(&[reviewer], drafts, &indices, true)?;
         for index in indices {
@@ -65,14 +65,20 @@ impl Pipeline {
             } else {
                 draft.choice.reason += ", so the evidence is dropped";
                 draft.written = self.as_answer(draft.question, without);
-                for passage in &mut draft.retrieved {
-                    passage.in_prompt = false;
-                }
+                draft.drop_evidence();
             }
             draft.go_on = watch(index, Event::Routed(&draft.choice)).is_continue();
         }
         Ok(())
     }
+}
+
+/// The drafts that are to be answered with evidence.
+pub(super) fn with_evidence(drafts: &[Draft<'_>]) -> Vec<usize> {
+    (0..drafts.len())
+        .filter(|&index| drafts[index].go_on)
+        .filter(|&index| drafts[index].choice.source == Source::Corpus)
+        .collect()
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ pub fn signals_of_abstention(abstention: Abstention) -> [Signal; 2] {
 }
 
 /// A signal of nothing but the greedy answer.
-const ANSWER: Signal = Signal::PERPLEXITY;
+pub(super) const ANSWER: Signal = Signal::PERPLEXITY;
 
 impl Pipeline {
     /// Where answers may be withheld: measures those that nothing vouches for, and withholds those that it does not

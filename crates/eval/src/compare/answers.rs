@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use ken_answer::{Abstention, Pipeline, Policy, Style};
+use ken_answer::{Abstention, Pipeline, Policy};
 use ken_storage::create_dir_all;
 
-use super::compose::Answered;
+use super::compose::{Answered, has_own_answers};
 use super::signals::{Known, RequiredSignals, SignalWork, Signals, measure_signals};
 use crate::dataset::Question;
 use crate::evaluate::evaluate_pipeline;
@@ -115,7 +115,7 @@ impl AnswersWork<'_> {
     /// The policies whose answers are not those of never or always retrieving.
     fn others(&self, pipeline: &Pipeline) -> Vec<Policy> {
         let own = self.policies.iter().copied();
-        let own = own.filter(|policy| has_own_answers(*policy, pipeline));
+        let own = own.filter(|policy| has_own_answers(*policy));
         self.at_fewer(pipeline.settings.k).chain(own).collect()
     }
 
@@ -175,15 +175,6 @@ impl AnswersWork<'_> {
     fn file(&self, name: &str) -> PathBuf {
         self.folder.join(file_name(name))
     }
-}
-
-/// Whether a policy has answers of its own, and not those of never or always retrieving: one that says in the model's
-/// place that documents do not answer writes full answers by another prompt.
-#[must_use]
-pub fn has_own_answers(policy: Policy, pipeline: &Pipeline) -> bool {
-    policy.withhold.is_some()
-        && pipeline.settings.style == Style::Full
-        && pipeline.model.capabilities().logprobs
 }
 
 /// The answers under some policies, by question: `[questions][policies]`.

@@ -46,7 +46,7 @@ impl<'a> Answered<'a> {
 
     /// The answer under a policy that has its own answers.
     fn own(&self, policy: Policy) -> Option<&'a Record> {
-        self.under(policy).filter(|_| policy.withhold.is_some())
+        self.under(policy).filter(|_| has_own_answers(policy))
     }
 
     /// The first signal of a policy; `None` where it has none, it was not measured or it cannot tell.
@@ -65,6 +65,14 @@ impl<'a> Answered<'a> {
         let reviewer = policy.reviews_by()?;
         reviewer.review(&signals.without, &signals.with).number()
     }
+}
+
+/// Whether a policy has answers of its own, and not those of never or always retrieving: one that says in the model's
+/// place that documents do not answer, which writes full answers by another prompt and reads no evidence of questions
+/// off topic.
+#[must_use]
+pub fn has_own_answers(policy: Policy) -> bool {
+    policy.withhold.is_some()
 }
 
 /// Decides for a question, by a policy with its thresholds, or tells what it decided where it has answers of its own.
@@ -96,10 +104,8 @@ impl Doubted {
     /// `None` where the policy's own signal chose an answer from memory.
     fn of(abstain: Option<Abstention>, policy: Policy, decision: Decision) -> Option<Self> {
         let is_vouched = decision == Decision::Spared && policy.searches_by().is_some();
-        let in_place = Abstention::in_place_of_evidence(policy);
-        let in_place = in_place.filter(|_| decision == Decision::Dropped);
         Some(Self {
-            abstention: abstain.filter(|_| !is_vouched).or(in_place)?,
+            abstention: abstain.filter(|_| !is_vouched)?,
             is_read: decision.is_kept(),
         })
     }

@@ -15,12 +15,12 @@ mod signals;
 mod threshold;
 mod yardstick;
 
-pub use answers::{Answers, AnswersWork, BeginRun, has_own_answers};
+pub use answers::{Answers, AnswersWork, BeginRun};
 pub use breakdown::{Breakdown, Group, GroupResult, grouped_by};
 pub use changed::Changed;
 pub(crate) use comparison::composed_for;
 pub use comparison::{Arm, Comparison, Difference, Point, PolicyResult, compare, composed};
-pub use compose::Answered;
+pub use compose::{Answered, has_own_answers};
 pub use report::{report, to_csv, untimed};
 pub use run::{ComparisonError, ComparisonWork, CrossFit, Weighable};
 pub use signals::{

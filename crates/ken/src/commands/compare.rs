@@ -61,7 +61,7 @@ pub(crate) fn run(
         by: arguments.by.clone(),
         policies: policies.iter().copied().map(InWords).collect(),
         own: (policies.iter().copied())
-            .filter(|policy| has_own_answers(*policy, &pipeline))
+            .filter(|policy| has_own_answers(*policy))
             .map(InWords)
             .collect(),
         abstain: pipeline.settings.abstain.map(InWords),

@@ -1,0 +1,67 @@
+//! Questions that no passage is about, and whose answer the model knows.
+
+use crate::choice::compared;
+use crate::{Reading, Signal};
+
+/// When an answer from memory stands although passages were found: none of them is near the question, and the answers
+/// that the model samples agree. No passage is read then.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct OffTopic {
+    /// At most this similarity of the nearest passage: a cosine.
+    pub(crate) similarity: f64,
+    /// At most this uncertainty of sampled answers, in `[0, 1]`.
+    pub(crate) uncertainty: f64,
+}
+
+impl OffTopic {
+    /// What tells that no passage is about the question: a signal of the evidence, found by searching alone.
+    pub const SIMILARITY: Signal = Signal::EVIDENCE_COSINE;
+    /// What tells whether the model knows the answer: a signal of the question.
+    pub const UNCERTAINTY: Signal = Signal::CERTAINTY;
+
+    /// Why no passage is about the question; `None` where one may be.
+    #[must_use]
+    pub fn is_off_topic(self, similarity: Reading) -> Option<String> {
+        at_most(Self::SIMILARITY, similarity, self.similarity)
+    }
+
+    /// Why the answer from memory stands; `None` where it does not.
+    #[must_use]
+    pub fn is_known(self, uncertainty: Reading) -> Option<String> {
+        at_most(Self::UNCERTAINTY, uncertainty, self.uncertainty)
+    }
+}
+
+/// That a signal is at most a threshold, in words; `None` where it is not, or cannot be told.
+fn at_most(signal: Signal, reading: Reading, threshold: f64) -> Option<String> {
+    let number = reading.number().filter(|number| number.is_finite())?;
+    let (is_above, reason) = compared(signal, number, threshold);
+    (!is_above).then_some(reason)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Policy;
+
+    #[test]
+    fn what_cannot_be_told_is_about_the_documents_and_not_known() {
+        let off_topic = Policy::DOCUMENTS.off_topic.unwrap();
+        for (number, expected) in [(0.2, true), (0.35, true), (0.36, false), (f64::NAN, false)] {
+            let reason = off_topic.is_off_topic(number.into());
+            assert_eq!(reason.is_some(), expected, "{number}: {reason:?}");
+        }
+        for (number, expected) in [(0.0, true), (0.8, true), (0.81, false)] {
+            assert_eq!(off_topic.is_known(number.into()).is_some(), expected);
+        }
+        for reading in [Reading::NotMeasured, Reading::CannotTell] {
+            assert_eq!(off_topic.is_off_topic(reading), None);
+            assert_eq!(off_topic.is_known(reading), None);
+        }
+        let reason = off_topic.is_off_topic(0.2.into()).unwrap();
+        assert!(
+            reason.contains("0.200") && reason.contains("0.35"),
+            "{reason}"
+        );
+    }
+}
